@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// How fast each communicator sums: bench_allreduce --ranks 2 [--backend gloo|threads], or under
+// mpirun for MPI. Every size is verified before it is timed.
+#include <algorithm>
+#include <boost/program_options.hpp>
+#include <cstdio>
+#include <iostream>
+
+#include "bench/own_ranks.hpp"
+#include "launcher/spinning.hpp"
+#include "runtime/comm/make_communicator.hpp"
+#include "runtime/comm/thread_world.hpp"
+#include "runtime/core/error.hpp"
+
+namespace {
+
+using namespace lockstep;
+
+struct Options {
+    int ranks = 1;
+    std::string backend = "auto";
+    std::size_t least_bytes = 1024, most_bytes = std::size_t{100} << 20;
+    int repeats = 30;
+};
+
+// Small whole numbers: their sums are exact in any order.
+float part_of(int rank, std::size_t i) { return static_cast<float>((i + 7 * rank) % 101); }
+
+void fill(std::vector<float>& values, int rank) {
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = part_of(rank, i);
+}
+
+void verify(const std::vector<float>& values, int size) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        float expected = 0;
+        for (int rank = 0; rank < size; ++rank) expected += part_of(rank, i);
+        if (values[i] == expected) continue;
+        throw Error(ErrorKind::contract, "the sum of " + std::to_string(values.size()) +
+                                             " elements is wrong at " + std::to_string(i) + ": " +
+                                             std::to_string(values[i]) + " instead of " +
+                                             std::to_string(expected));
+    }
+}
+
+std::vector<double> sorted_seconds(comm::Communicator& communicator, std::vector<float>& values,
+                                   int repeats) {
+    std::vector<double> seconds;
+    std::fill(values.begin(), values.end(), 0.0f);
+    for (int i = 0; i < repeats; ++i) {
+        communicator.barrier("start");
+        communicator.finish();
+        const auto begin = Clock::now();
+        communicator.all_reduce(view_of(values), comm::Reduction::sum, "timed");
+        communicator.finish();
+        seconds.push_back(seconds_between(begin, Clock::now()));
+    }
+    std::ranges::sort(seconds);
+    return seconds;
+}
+
+// algbw: bytes of the buffer over the median time. busbw: times 2 (n - 1) / n, what each link
+// carries in the best algorithm, so that it can be compared with the link whatever the ranks.
+void measure(comm::Communicator& communicator, const Options& options) {
+    const int size = communicator.size();
+    if (communicator.rank() == 0)
+        std::printf("%12s %10s %10s %12s %12s\n", "bytes", "p50 us", "p99 us", "algbw GB/s",
+                    "busbw GB/s");
+    for (std::size_t bytes = options.least_bytes; bytes <= options.most_bytes; bytes *= 4) {
+        std::vector<float> values(bytes / sizeof(float));
+        fill(values, communicator.rank());
+        communicator.all_reduce(view_of(values), comm::Reduction::sum, "verified");
+        communicator.finish();
+        verify(values, size);
+        const auto seconds = sorted_seconds(communicator, values, options.repeats);
+        if (communicator.rank() != 0) continue;
+        const double p50 = seconds[seconds.size() / 2];
+        const double p99 = seconds[(seconds.size() * 99 - 1) / 100];
+        const double algbw = static_cast<double>(bytes) / p50 * 1e-9;
+        std::printf("%12zu %10.1f %10.1f %12.3f %12.3f\n", bytes, p50 * 1e6, p99 * 1e6, algbw,
+                    algbw * 2 * (size - 1) / size);
+        std::fflush(stdout);
+    }
+}
+
+std::optional<Options> parse(int argc, char** argv) {
+    namespace po = boost::program_options;
+    Options o;
+    po::options_description options("bench_allreduce [options]: times sums over ranks");
+    auto add = options.add_options();
+    add("help,h", "this list");
+    add("ranks", po::value(&o.ranks), "ranks on this machine, where no launcher started any");
+    add("backend", po::value(&o.backend), "auto, gloo, mpi (under mpirun) or threads");
+    add("least-bytes", po::value(&o.least_bytes), "smallest size");
+    add("most-bytes", po::value(&o.most_bytes), "largest size; sizes grow fourfold");
+    add("repeats", po::value(&o.repeats), "timed sums of each size");
+    po::variables_map given;
+    po::store(po::parse_command_line(argc, argv, options), given);
+    po::notify(given);
+    if (given.count("help") > 0) {
+        std::cout << options;
+        return std::nullopt;
+    }
+    if (o.ranks < 1 || o.repeats < 1 || o.least_bytes < sizeof(float))
+        throw Error(ErrorKind::config, "--ranks and --repeats are at least 1, --least-bytes 4");
+    return o;
+}
+
+int run(int argc, char** argv) {
+    const auto options = parse(argc, argv);
+    if (!options) return 0;
+    if (options->backend == "threads") {
+        comm::run_as_threads(options->ranks,
+                             [&](comm::Communicator& rank) { measure(rank, *options); });
+        return 0;
+    }
+    const std::vector<std::string> arguments(argv + 1, argv + argc);
+    if (const auto code = bench::start_own_ranks(options->ranks, arguments)) return *code;
+    const auto environment = comm::process_environment();
+    comm::CommOptions join;
+    join.backend = comm::parse_backend(options->backend);
+    join.secret = comm::Secret::from(environment);
+    measure(*comm::make_communicator(comm::find_place(environment, {}), join), *options);
+    return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    launcher::limit_spinning(argv);
+    try {
+        return run(argc, argv);
+    } catch (const std::exception& e) {
+        std::cerr << "bench_allreduce: " << e.what() << std::endl;
+        return 2;
+    }
+}

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Lockstep's training step beside PyTorch's, in turns on this machine; prints the table of docs/performance.md.
+#   bench/compare.sh [--rounds 3] [--steps 5] [--only seq2seq-bf16,...] [--out FILE]
+# TORCH_PYTHON: a Python that has torch; without it a virtual environment is made once, under build/.
+# BENCH_BUILD: the build folder to use, else build/bench.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+build=${BENCH_BUILD:-build/bench}
+[ -f "$build/CMakeCache.txt" ] || cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DLOCKSTEP_TESTS=OFF > /dev/null
+cmake --build "$build" --target bench_train_step > /dev/null
+
+python=${TORCH_PYTHON:-$PWD/build/torch/bin/python}
+if [ ! -x "$python" ]; then
+    echo "making a Python environment with PyTorch in build/torch" >&2
+    python3 -m venv build/torch
+    build/torch/bin/pip install --quiet torch numpy --extra-index-url https://download.pytorch.org/whl/cpu
+fi
+exec "$python" bench/compare.py --ours "$build/bin/bench_train_step" "$@"

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// How fast each CPU kernel is, beside the machine's own ceilings: memcpy for those that move
+// memory, the largest square product for those that compute. bench_kernels [THREADS]
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "runtime/core/philox.hpp"
+#include "runtime/kernels/activation.hpp"
+#include "runtime/kernels/dropout.hpp"
+#include "runtime/kernels/linear.hpp"
+#include "runtime/kernels/norm.hpp"
+#include "runtime/kernels/optimizers.hpp"
+#include "runtime/kernels/reduce.hpp"
+#include "runtime/kernels/softmax_xent.hpp"
+
+using namespace lockstep;
+using namespace lockstep::kernels;
+
+namespace {
+
+double best_seconds(const std::function<void()>& work) {
+    double best = 1e9;
+    for (int repeat = 0; repeat < 9; ++repeat) {
+        const auto start = std::chrono::steady_clock::now();
+        work();
+        const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+        best = std::min(best, passed.count());
+    }
+    return best;
+}
+
+void report(const char* kernel, const char* dtype, double units, const char* unit,
+            const std::function<void()>& work) {
+    std::printf("%-28s %-5s %9.1f %s\n", kernel, dtype, units / best_seconds(work) * 1e-9, unit);
+}
+
+template <class T>
+std::vector<T> numbers(std::int64_t count, std::uint64_t key) {
+    PhiloxStream stream(key);
+    std::vector<T> values(static_cast<std::size_t>(count));
+    for (T& value : values) value = static_cast<T>(static_cast<float>(stream.uniform() * 2 - 1));
+    return values;
+}
+
+template <class T>
+HostMatrix<T> matrix(std::vector<T>& values, std::int64_t rows, std::int64_t cols) {
+    return {values.data(), rows, cols};
+}
+
+// A token's place and the step, for dropout.
+struct Places {
+    explicit Places(std::int64_t count)
+        : rows(static_cast<std::size_t>(count), 7), positions(static_cast<std::size_t>(count)) {
+        for (std::size_t i = 0; i < positions.size(); ++i)
+            positions[i] = static_cast<std::int32_t>(i);
+    }
+    TokenPlaces<HostSpace> view() const { return {view_of(rows), view_of(positions)}; }
+
+    std::vector<std::uint32_t> rows;
+    std::vector<std::int32_t> positions;
+};
+
+template <class T>
+void products(CpuContext& ctx, const char* dtype, std::int64_t rows, std::int64_t in,
+              std::int64_t out) {
+    auto x = numbers<T>(rows * in, 1), w = numbers<T>(out * in, 2), y = numbers<T>(rows * out, 3);
+    auto bias = numbers<T>(out, 4);
+    std::vector<float> dw(static_cast<std::size_t>(out * in));
+    const double flop = 2.0 * static_cast<double>(rows * in) * static_cast<double>(out);
+    const auto mx = matrix(x, rows, in), mw = matrix(w, out, in), my = matrix(y, rows, out);
+    std::printf("rows %lld, in %lld, out %lld\n", static_cast<long long>(rows),
+                static_cast<long long>(in), static_cast<long long>(out));
+    report("linear_forward", dtype, flop, "GFLOP/s",
+           [&] { linear_forward<T>(ctx, mx, mw, HostView<const T>(view_of(bias)), my); });
+    report("linear_backward_input", dtype, flop, "GFLOP/s",
+           [&] { linear_backward_input<T>(ctx, my, mw, mx); });
+    report("add_linear_backward_input", dtype, flop, "GFLOP/s",
+           [&] { add_linear_backward_input<T>(ctx, my, mw, mx); });
+    report("add_linear_backward_weight", dtype, flop, "GFLOP/s", [&] {
+        add_linear_backward_weight<T>(ctx, mx, my, HostMatrix<float>(dw.data(), out, in));
+    });
+    const auto bytes = static_cast<double>(rows * out) * sizeof(T);
+    report("add_bias_backward", dtype, bytes, "GB/s", [&] {
+        add_bias_backward<T>(ctx, my, HostView<float>(dw.data(), static_cast<std::size_t>(out)));
+    });
+}
+
+template <class T>
+void rows_of_width(CpuContext& ctx, const char* dtype, const Dropout& site) {
+    constexpr std::int64_t rows = 4096, d = 2048;
+    const Places places(rows);
+    auto x = numbers<T>(rows * d, 1), branch = numbers<T>(rows * d, 2);
+    auto sum = numbers<T>(rows * d, 3), y = numbers<T>(rows * d, 4);
+    auto gamma = numbers<T>(d, 5), beta = numbers<T>(d, 6);
+    std::vector<float> mean(rows), rstd(rows), dgamma(d), dbeta(d);
+    const auto mx = matrix(x, rows, d), mb = matrix(branch, rows, d), ms = matrix(sum, rows, d),
+               my = matrix(y, rows, d);
+    const HostView<const T> vg = view_of(gamma), vb = view_of(beta);
+    const double bytes = static_cast<double>(rows * d) * sizeof(T);
+    report("norm_forward", dtype, 4 * bytes, "GB/s", [&] {
+        norm_forward<T>(ctx, site, places.view(), mx, mb, vg, vb, ms, my, view_of(mean),
+                        view_of(rstd));
+    });
+    report("norm_backward", dtype, 5 * bytes, "GB/s", [&] {
+        norm_backward<T>(ctx, site, places.view(), my, mx, ms, HostView<const float>(view_of(mean)),
+                         HostView<const float>(view_of(rstd)), vg, mx, mb, view_of(dgamma),
+                         view_of(dbeta));
+    });
+    report("dropout", dtype, 2 * bytes, "GB/s",
+           [&] { dropout<T>(ctx, site, places.view(), mx, my); });
+    report("gelu_tanh forward", dtype, 2 * bytes, "GB/s",
+           [&] { activation_forward<T>(ctx, Activation::gelu_tanh, site, places.view(), mx, my); });
+    report("gelu_erf backward", dtype, 3 * bytes, "GB/s", [&] {
+        activation_backward<T>(ctx, Activation::gelu_erf, site, places.view(), mx, mb, my);
+    });
+}
+
+template <class T>
+void losses(CpuContext& ctx, const char* dtype, std::int64_t vocabulary) {
+    constexpr std::int64_t rows = 512;
+    auto logits = numbers<T>(rows * vocabulary, 1);
+    std::vector<std::int32_t> labels(rows, 5);
+    const StepState state;
+    const double bytes = static_cast<double>(rows * vocabulary) * sizeof(T);
+    report("softmax_xent backward", dtype, 3 * bytes, "GB/s", [&] {
+        softmax_xent_forward_backward<T>(ctx, &state, matrix(logits, rows, vocabulary),
+                                         HostView<const std::int32_t>(view_of(labels)), 0.1f);
+    });
+}
+
+void flat(CpuContext& ctx) {
+    constexpr std::int64_t n = 16 << 20;
+    auto w = numbers<float>(n, 1), g = numbers<float>(n, 2), m = numbers<float>(n, 3);
+    std::vector<float> v(n, 1.0f);
+    std::vector<bf16> copy(n);
+    const StepState state{.lr = 1e-6f};
+    const AdamOptions options{0.9, 0.999, 1e-8, 0.01, AdamOptions::Decay::decoupled};
+    const HostView<const float> vg = view_of(g);
+    const double bytes = static_cast<double>(n) * sizeof(float);
+    report("memcpy", "", 2 * bytes, "GB/s", [&] { cast<float, float>(ctx, vg, view_of(v)); });
+    std::fill(v.begin(), v.end(), 1.0f);
+    report("adam", "fp32", 7 * bytes, "GB/s", [&] {
+        adam<float>(ctx, options, &state, vg, view_of(w), view_of(m), view_of(v), {}, {});
+    });
+    report("adam", "bf16", 7.5 * bytes, "GB/s", [&] {
+        adam<bf16>(ctx, options, &state, vg, view_of(w), view_of(m), view_of(v), {}, view_of(copy));
+    });
+    report("sum_of_squares", "fp32", bytes, "GB/s", [&] { sum_of_squares(ctx, vg); });
+    report("count_nonfinite", "fp32", bytes, "GB/s", [&] { count_nonfinite(ctx, vg); });
+    report("cast to bf16", "", 1.5 * bytes, "GB/s",
+           [&] { cast<float, bf16>(ctx, vg, view_of(copy)); });
+}
+
+template <class T>
+void all_of(CpuContext& ctx, const char* dtype) {
+    products<T>(ctx, dtype, 2048, 2048, 2048);  // the ceiling
+    products<T>(ctx, dtype, 1000, 512, 2048);
+    products<T>(ctx, dtype, 500, 512, 11016);
+    const StepState state;
+    std::printf("no dropout\n");
+    rows_of_width<T>(ctx, dtype, Dropout{});
+    std::printf("dropout 0.1\n");
+    rows_of_width<T>(ctx, dtype, Dropout{0.1f, 3, &state});
+    losses<T>(ctx, dtype, 11016);
+    losses<T>(ctx, dtype, 50304);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const int threads =
+        argc > 1 ? std::atoi(argv[1]) : static_cast<int>(std::thread::hardware_concurrency());
+    CpuContext ctx(std::max(threads, 1));
+    flat(ctx);
+    all_of<float>(ctx, "fp32");
+    all_of<bf16>(ctx, "bf16");
+}

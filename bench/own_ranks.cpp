@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/own_ranks.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "launcher/cpu_share.hpp"
+#include "launcher/process_group.hpp"
+#include "runtime/comm/environment.hpp"
+#include "runtime/comm/place.hpp"
+
+namespace lockstep::bench {
+
+std::optional<int> start_own_ranks(int ranks, const std::vector<std::string>& arguments) {
+    const comm::Environment environment = comm::process_environment();
+    if (ranks <= 1 || comm::find_place(environment, {}).source != comm::PlaceSource::alone)
+        return std::nullopt;
+    launcher::LocalRanks group;
+    group.command = {std::filesystem::read_symlink("/proc/self/exe")};
+    group.command.insert(group.command.end(), arguments.begin(), arguments.end());
+    group.size = ranks;
+    group.threads_per_rank = std::max(1, launcher::usable_cores() / ranks);
+    group.secret = comm::Secret::make();
+    return launcher::run_process_group(launcher::local_ranks(group, environment), {}).status;
+}
+
+}  // namespace lockstep::bench

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/config.hpp"
+#include "runtime/train/parameters.hpp"
+
+namespace lockstep::bench {
+
+// What bench/torch_peer.py takes, with its defaults.
+struct StepOptions {
+    model::Kind kind = model::Kind::generator;
+    train::Precision precision = train::Precision::fp32;
+    std::int64_t layers = 8, d = 256, ffn = 1024, heads = 2, vocabulary = 11016;
+    std::int64_t batch = 64, source = 104, target = 32;
+    std::int64_t update_freq = 1, steps = 10, warmup = 3;
+    std::string lengths;  // a file of `source target` lines: rows as they are instead
+    // Beyond the peer's.
+    float dropout = 0;  // everywhere
+    int threads = 0;    // of a rank; 0: its share of the cores
+    int ranks = 1;
+    bool compile = false;  // taken so that command lines are alike; means nothing here
+    std::string trace;
+};
+
+// Nothing after --help. Throws config errors.
+std::optional<StepOptions> parse_step_options(const std::vector<std::string>& arguments);
+
+// The peer's model. `longest` is the longest sequence.
+model::ModelConfig model_config(const StepOptions& options, std::int64_t longest);
+
+}  // namespace lockstep::bench

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+# Every library that Lockstep uses; docs/dependencies.md says why each one and not another.
+find_package(Threads REQUIRED)
+find_package(OpenMP REQUIRED COMPONENTS CXX)
+# Debian's own dnnl-config.cmake asks for OpenCL headers, which nothing here needs.
+find_path(DNNL_INCLUDE_DIR oneapi/dnnl/dnnl.hpp REQUIRED)
+find_library(DNNL_LIBRARY dnnl REQUIRED)
+find_package(Boost 1.74 REQUIRED COMPONENTS program_options)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(hdf5 REQUIRED IMPORTED_TARGET hdf5)
+pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
+pkg_check_modules(sentencepiece REQUIRED IMPORTED_TARGET sentencepiece)
+pkg_check_modules(nlohmann_json REQUIRED IMPORTED_TARGET nlohmann_json)
+find_package(OpenSSL REQUIRED COMPONENTS Crypto)
+find_path(GLOO_INCLUDE_DIR gloo/context.h REQUIRED)
+find_library(GLOO_LIBRARY gloo REQUIRED)
+# MPI is used by one loadable module only; a build without it has every other way to run.
+find_package(MPI COMPONENTS CXX)

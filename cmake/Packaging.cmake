@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+# The installed tree runs from anywhere: the program finds its MPI module relative to itself.
+include(GNUInstallDirs)
+install(TARGETS lockstep RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT lockstep)
+foreach(name ${LOCKSTEP_PROGRAM_NAMES})
+    install(FILES ${PROJECT_BINARY_DIR}/bin/${name} DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT lockstep)
+endforeach()
+install(FILES README.md LICENSE CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT lockstep)
+install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs COMPONENT lockstep
+    FILES_MATCHING PATTERN "*.md")
+install(DIRECTORY slurm/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/slurm COMPONENT lockstep)
+# A package of its own: without MPI everything else runs, and a cluster rebuilds just this module.
+if(TARGET lockstep_mpi)
+    install(TARGETS lockstep_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/lockstep COMPONENT mpi)
+endif()
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME lockstep)
+set(CPACK_PACKAGE_CONTACT "The Lockstep authors <lockstep@localhost>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY ${PROJECT_DESCRIPTION})
+set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_LOCKSTEP_PACKAGE_NAME lockstep)
+set(CPACK_DEBIAN_MPI_PACKAGE_NAME lockstep-mpi)
+set(CPACK_DEBIAN_LOCKSTEP_PACKAGE_SUGGESTS "lockstep-mpi, openmpi-bin, slurm-client")
+set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "lockstep, openmpi-bin")
+include(CPack)

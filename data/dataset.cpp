@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/dataset.hpp"
+
+#include <filesystem>
+#include <utility>
+
+#include "runtime/core/error.hpp"
+
+namespace lockstep::data {
+namespace {
+
+constexpr const char* how_to_prepare = "make one with 'lockstep prepare --input FILE --out DIR'";
+
+void check_directory(const std::string& directory) {
+    std::error_code failure;
+    const auto status = std::filesystem::status(directory, failure);
+    if (!std::filesystem::exists(status))
+        throw Error(ErrorKind::config,
+                    "--data " + directory + ": no such folder; " + how_to_prepare);
+    if (!std::filesystem::is_directory(status))
+        throw Error(ErrorKind::config, "--data " + directory + ": not a folder; " + how_to_prepare);
+    if (!std::filesystem::exists(directory + "/" + format::dataset_file, failure))
+        throw Error(ErrorKind::config, "--data " + directory + ": not a prepared data set (no " +
+                                           format::dataset_file + "); " + how_to_prepare);
+}
+
+}  // namespace
+
+Dataset::Dataset(std::string directory, DatasetInfo info)
+    : directory_(std::move(directory)), info_(std::move(info)) {}
+
+Dataset Dataset::open(const std::string& directory) {
+    check_directory(directory);
+    return Dataset(directory, read_dataset_info(directory));
+}
+
+bool Dataset::has_split(std::string_view name) const noexcept {
+    return info_.find(name) != nullptr;
+}
+
+const SplitInfo& Dataset::split(std::string_view name) const {
+    if (const SplitInfo* found = info_.find(name)) return *found;
+    std::string known;
+    for (const SplitInfo& split : info_.splits) known += (known.empty() ? "" : ", ") + split.name;
+    throw Error(ErrorKind::config, directory_ + ": no split '" + std::string(name) +
+                                       "' in this data set, which has: " + known);
+}
+
+std::string Dataset::shard_path(const ShardInfo& shard) const {
+    return directory_ + "/" + shard.file;
+}
+
+}  // namespace lockstep::data

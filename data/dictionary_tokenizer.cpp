@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/dictionary_tokenizer.hpp"
+
+#include "data/re_split.hpp"
+#include "data/tokenizer_file.hpp"
+
+namespace lockstep::data {
+namespace {
+
+constexpr const char* file_name = "dictionary.txt";
+
+}  // namespace
+
+void DictionaryTokenizer::encode(std::string_view text, std::vector<std::int32_t>& out) const {
+    const auto look_up = [&](std::string_view token) { out.push_back(dictionary_.find(token)); };
+    if (dictionary_.letter_case() == LetterCase::lower)
+        for_each_token(unicode::lower(text), look_up);
+    else
+        for_each_token(text, look_up);
+}
+
+std::string DictionaryTokenizer::decode(std::span<const std::int32_t> ids) const {
+    std::string out;
+    for (const std::int32_t id : ids) {
+        if (id < special().unk) continue;
+        if (!out.empty()) out += ' ';
+        out += dictionary_.token(id);
+    }
+    return out;
+}
+
+void DictionaryTokenizer::save(const std::string& directory) const {
+    dictionary_.save(directory + "/" + file_name);
+    const bool lower = dictionary_.letter_case() == LetterCase::lower;
+    write_tokenizer_file(directory, {.name = std::string(name()),
+                                     .file = file_name,
+                                     .hash = hash(),
+                                     .letter_case = lower ? "lower" : "keep"});
+}
+
+}  // namespace lockstep::data

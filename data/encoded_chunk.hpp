@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "data/tokenizer.hpp"
+#include "data/turns.hpp"
+
+namespace lockstep::data {
+
+// A row as ranges of its chunk's ids: contexts of one episode overlap, so ids are kept once.
+struct EncodedRow {
+    std::size_t source_begin = 0, source_end = 0;
+    std::size_t target_begin = 0, target_end = 0;  // without __end__
+    std::size_t references_begin = 0, references_end = 0;
+};
+
+// A chunk of dialogues.
+struct EncodedChunk {
+    std::vector<std::int32_t> ids;
+    std::vector<EncodedRow> rows;
+    std::vector<std::string> references;
+    std::size_t bytes = 0;  // of text
+};
+
+// A chunk of plain text: documents end before the given places in ids.
+struct EncodedText {
+    std::vector<std::int32_t> ids;
+    std::vector<std::size_t> document_ends;
+    std::size_t bytes = 0;
+};
+
+struct EncodeSettings {
+    ReadOptions read;
+    std::uint64_t seed = 1;
+    enum class References { none, kept } references = References::none;
+};
+
+EncodedChunk encode_dialogues(const TextChunk& chunk, const Tokenizer& tokenizer,
+                              const EncodeSettings& settings, Warnings& warnings);
+
+EncodedText encode_documents(const TextChunk& chunk, const Tokenizer& tokenizer,
+                             const ReadOptions& options);
+
+}  // namespace lockstep::data

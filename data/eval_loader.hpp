@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "data/batching_options.hpp"
+#include "data/dataset.hpp"
+#include "runtime/train/step_source.hpp"
+
+namespace lockstep::data {
+
+enum class ReferenceText { skip, read };
+
+struct EvalLoaderOptions {
+    BatchingOptions batching;
+    std::string split = "valid";
+    int rank = 0;
+    int world = 1;
+    std::int64_t max_examples = -1;  // rows over all ranks; <= 0: all
+    ReferenceText references = ReferenceText::skip;
+};
+
+// The split's rows that belong to this rank, in an order that is always the same.
+std::unique_ptr<train::EvalSource> open_eval_source(const Dataset& dataset,
+                                                    const EvalLoaderOptions& options);
+
+}  // namespace lockstep::data

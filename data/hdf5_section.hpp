@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <hdf5.h>
+
+#include <mutex>
+#include <string>
+
+#include "runtime/core/unique_handle.hpp"
+
+namespace lockstep::data {
+
+// The HDF5 library is not safe to call from two threads, not even for two files: every call,
+// closing included, is made inside a section. While inside, the library prints nothing.
+class Hdf5Section {
+public:
+    Hdf5Section();
+    ~Hdf5Section();
+    Hdf5Section(const Hdf5Section&) = delete;
+    Hdf5Section& operator=(const Hdf5Section&) = delete;
+
+    // The library's own words about the call that failed last.
+    std::string reason() const;
+
+private:
+    std::unique_lock<std::mutex> lock_;
+    H5E_auto2_t printer_ = nullptr;
+    void* printer_data_ = nullptr;
+};
+
+template <herr_t (*close)(hid_t)>
+struct Hdf5Traits {
+    using Raw = hid_t;
+    static constexpr Raw null() noexcept { return H5I_INVALID_HID; }
+    static void destroy(Raw raw) noexcept { close(raw); }
+};
+
+using Hdf5File = UniqueHandle<Hdf5Traits<H5Fclose>>;
+using Hdf5Group = UniqueHandle<Hdf5Traits<H5Gclose>>;
+using Hdf5Dataset = UniqueHandle<Hdf5Traits<H5Dclose>>;
+using Hdf5Space = UniqueHandle<Hdf5Traits<H5Sclose>>;
+using Hdf5Properties = UniqueHandle<Hdf5Traits<H5Pclose>>;
+using Hdf5Attribute = UniqueHandle<Hdf5Traits<H5Aclose>>;
+using Hdf5Type = UniqueHandle<Hdf5Traits<H5Tclose>>;
+
+}  // namespace lockstep::data

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/lane_eval_loader.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "data/batch_builder.hpp"
+
+namespace lockstep::data {
+
+LaneEvalLoader::LaneEvalLoader(std::unique_ptr<RowStore> store,
+                               const std::vector<std::int64_t>& shard_rows, const BatchRules& rules,
+                               WindowSize window, Lane lane, ReferenceText references)
+    : store_(std::move(store)),
+      rules_(rules),
+      window_(window),
+      references_(references),
+      blocks_(lane_blocks(shard_rows, window.block_rows, lane)) {
+    rewind();
+}
+
+void LaneEvalLoader::rewind() {
+    stream_.emplace(LanePlanner(*store_, rules_, blocks_, {}, window_.batches, RowOrder::as_stored),
+                    *store_);
+}
+
+bool LaneEvalLoader::next(train::Batch& batch) {
+    const MicroBatch micro = stream_->next();
+    if (micro.empty()) return false;
+    batch = build_batch(*micro.window, micro.number, rules_);
+    if (references_ == ReferenceText::read)
+        for (const RowPlace& row : micro.window->rows(micro.number))
+            batch.references.push_back(store_->read_references(row));
+    return true;
+}
+
+std::vector<std::int64_t> limit_rows(std::vector<std::int64_t> shard_rows, std::int64_t most) {
+    if (most <= 0) return shard_rows;
+    for (std::int64_t& rows : shard_rows) {
+        rows = std::min(rows, most);
+        most -= rows;
+    }
+    return shard_rows;
+}
+
+}  // namespace lockstep::data

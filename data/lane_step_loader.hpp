@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "data/step_loader.hpp"
+#include "data/step_pipeline.hpp"
+#include "data/step_planner.hpp"
+
+namespace lockstep::data {
+
+// A rank's steps as its planner gives them, built in next() or ahead by `num_workers` threads.
+class LaneStepLoader final : public StepLoader {
+public:
+    LaneStepLoader(std::unique_ptr<StepPlanner> planner, int num_workers);
+
+    train::StepBatches next() override;
+    void next_epoch() override;
+    void seek(train::Position position) override;
+    std::int64_t rows_per_epoch() const override { return planner_->rows(); }
+    Coverage coverage() const override { return usage_.coverage; }
+    std::int64_t truncated_rows() const override { return usage_.truncated_rows; }
+
+private:
+    train::StepBatches prepared_step();
+    train::StepBatches empty_step() const;
+
+    std::unique_ptr<StepPlanner> planner_;
+    int num_workers_;
+    std::optional<StepPipeline> pipeline_;  // runs from the first next() to the next seek
+    train::Position position_;              // of the next step
+    Usage usage_;
+    bool finished_ = false;  // this rank's lanes, with this epoch
+};
+
+}  // namespace lockstep::data

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace lockstep::data {
+
+// A row of a split and where its tokens lie; the label's follow the source's.
+struct RowPlace {
+    std::uint32_t row = 0;  // id within the split
+    std::int32_t shard = 0;
+    std::int64_t local = 0;  // number within the shard
+    std::uint64_t first_token = 0;
+    std::int32_t source = 0, label = 0;  // tokens
+};
+
+// The shards of a split. Used by one thread at a time.
+class RowStore {
+public:
+    virtual ~RowStore() = default;
+
+    // Appends the places of `count` rows of a shard, from its row `first` on.
+    virtual void append_places(int shard, std::int64_t first, std::int64_t count,
+                               std::vector<RowPlace>& out) = 0;
+    virtual void read_tokens(int shard, std::uint64_t first, std::span<std::int32_t> out) = 0;
+    // Every alternative label of the row as written; none where the split holds none.
+    virtual std::vector<std::string> read_references(const RowPlace& place) = 0;
+};
+
+}  // namespace lockstep::data

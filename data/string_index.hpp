@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/core/hash.hpp"
+
+namespace lockstep::data {
+
+// Strings numbered in the order of their adding, found by content: open addressing over one text
+// buffer, so that neither adding nor finding allocates per string.
+class StringIndex {
+public:
+    StringIndex();
+
+    // The string's number, new or old.
+    std::int32_t add(std::string_view text);
+    // Negative when there is none.
+    std::int32_t find(std::string_view text) const noexcept {
+        return slots_[place(text, hash64(text))].id;
+    }
+    std::string_view text(std::int32_t id) const {
+        const auto i = static_cast<std::size_t>(id);
+        return std::string_view(texts_).substr(begins_.at(i), begins_.at(i + 1) - begins_[i]);
+    }
+    std::int32_t size() const noexcept { return static_cast<std::int32_t>(begins_.size()) - 1; }
+    std::size_t bytes() const noexcept;
+
+private:
+    struct Slot {
+        std::uint32_t tag = 0;  // the hash's upper half
+        std::int32_t id = -1;
+    };
+
+    // Where the text is, or the free slot where it would be.
+    std::size_t place(std::string_view text, std::uint64_t hash) const noexcept;
+    void grow();
+
+    std::vector<Slot> slots_;  // a power of two, at most half full
+    std::string texts_;
+    std::vector<std::size_t> begins_{0};
+};
+
+}  // namespace lockstep::data

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace lockstep::data {
+
+// What tokenizer.json says.
+struct TokenizerFile {
+    std::string name;
+    std::string file;  // beside it
+    std::uint64_t hash = 0;
+    std::string letter_case;  // "lower" or "keep"
+};
+
+void write_tokenizer_file(const std::string& directory, const TokenizerFile& content);
+// Throws an error that names the file.
+TokenizerFile read_tokenizer_file(const std::string& directory);
+
+}  // namespace lockstep::data

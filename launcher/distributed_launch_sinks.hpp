@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "launcher/distributed_launch.hpp"
+
+namespace lockstep::launcher {
+
+// torchrun's --redirects and --tee: "3" for all ranks or "0:1,2:3" by local rank, the sum of 1
+// (stdout) and 2 (stderr). What is in both is teed.
+std::vector<StreamSinks> sinks_of(const std::string& redirects, const std::string& tee, int ranks);
+
+}  // namespace lockstep::launcher

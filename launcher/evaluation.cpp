@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/evaluation.hpp"
+
+#include <iostream>
+#include <sstream>
+
+#include "data/check_shards.hpp"
+#include "data/eval_loader.hpp"
+#include "launcher/batching.hpp"
+#include "launcher/evaluator.hpp"
+#include "launcher/loaded_model.hpp"
+#include "launcher/unigram.hpp"
+#include "launcher/watched_run.hpp"
+#include "runtime/core/error.hpp"
+
+namespace lockstep::launcher {
+
+namespace {
+
+data::EvalLoaderOptions loader_options(const RunConfig& config, const model::ModelConfig& model,
+                                       const data::Dataset& dataset) {
+    data::EvalLoaderOptions options;
+    options.batching = eval_batching(config, model, dataset);
+    options.split = config.split;
+    options.max_examples = config.train.validation.max_examples;
+    return options;
+}
+
+// What a model that ignores the context reaches on the same rows: the measure of "has learnt".
+double baseline(data::EvalLoaderOptions test, const data::Dataset& dataset) {
+    data::EvalLoaderOptions training = test;
+    training.split = "train";
+    training.max_examples = -1;
+    const auto train_rows = data::open_eval_source(dataset, training);
+    const auto test_rows = data::open_eval_source(dataset, test);
+    return unigram_perplexity(*train_rows, *test_rows, dataset.vocabulary());
+}
+
+void print(const std::string& split, const train::ValidationReport& report) {
+    std::ostringstream out;
+    out.precision(6);
+    for (const auto& [name, value] : report.metrics)
+        out << split << ' ' << name << ' ' << value << '\n';
+    std::cout << out.str() << std::flush;
+}
+
+}  // namespace
+
+void check_evaluation(const RunConfig& config) {
+    const data::Dataset dataset = data::Dataset::open(config.data);
+    data::check_shards(dataset, dataset.split(config.split), data::MissingShards::allow);
+    require_same_dictionary(open_model_folder(config.model_file), config.model_file, dataset);
+}
+
+int run_evaluation(const RunConfig& config, Standing standing) {
+    const comm::Place place = place_of(config, standing);
+    check_evaluation(config);
+    Job job = join_job(config, place);
+    const data::Dataset dataset = data::Dataset::open(config.data);
+    LoadedModel loaded(config.model_file, job.precision, job.threads);
+    data::EvalLoaderOptions options = loader_options(config, loaded.config(), dataset);
+    const data::EvalLoaderOptions all_rows = options;
+    options.rank = place.rank;
+    options.world = place.size;
+    if (!config.skip_generation) options.references = data::ReferenceText::read;
+
+    Replier replier(loaded.decoder(), loaded.tokenizer(), config.generation);
+    Evaluator evaluator(loaded.model(), data::open_eval_source(dataset, options),
+                        options.batching.layout, *job.communicator,
+                        config.skip_generation ? nullptr : &replier);
+    Log log(std::cout, verbosity_of(config), place.rank, rank_name(place));
+    return run_watched(config, "", job, log, [&](comm::Whereabouts* whereabouts) {
+        const comm::PhaseScope phase(whereabouts, comm::Phase::validation);
+        train::ValidationReport report = evaluator.evaluate();
+        if (place.rank == 0) {
+            if (config.unigram_baseline)
+                report.metrics["unigram_ppl"] = baseline(all_rows, dataset);
+            print(config.split, report);
+        }
+        job.communicator->barrier("end");
+        job.communicator->finish();
+    });
+}
+
+}  // namespace lockstep::launcher

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/job.hpp"
+
+#include <iostream>
+#include <vector>
+
+#include "launcher/cpu_share.hpp"
+#include "runtime/comm/environment.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/kernels/product_library.hpp"
+
+namespace lockstep::launcher {
+
+namespace {
+
+// Ranks on unlike machines must compute alike, so one without bf16 products decides for all.
+train::Precision agree_on_precision(PrecisionChoice choice, comm::Communicator& communicator) {
+    if (choice == PrecisionChoice::fp32) return train::Precision::fp32;
+    if (choice == PrecisionChoice::bf16) return train::Precision::bf16;
+    std::vector<std::uint64_t> able{kernels::multiplies_bf16() ? 1u : 0u};
+    communicator.all_reduce(view_of(able), comm::Reduction::min, "precision");
+    communicator.finish();
+    return able.front() == 1 ? train::Precision::bf16 : train::Precision::fp32;
+}
+
+}  // namespace
+
+comm::Place place_of(const RunConfig& config, Standing standing) {
+    if (standing == Standing::alone) return comm::alone();
+    comm::PlaceFlags flags;
+    if (config.rank >= 0) {
+        flags.rank = static_cast<int>(config.rank);
+        if (config.world_size > 0) flags.size = static_cast<int>(config.world_size);
+    }
+    if (config.master_port > 0) flags.master_port = static_cast<int>(config.master_port);
+    if (!config.master_addr.empty()) flags.master_addr = config.master_addr;
+    comm::Place place = comm::find_place(comm::process_environment(), flags);
+    if (config.world_size > 0 && config.world_size != place.size) {
+        throw Error(ErrorKind::config, "--distributed-world-size " +
+                                           std::to_string(config.world_size) + ": " +
+                                           comm::name(place.source) + " started " +
+                                           std::to_string(place.size) + "; leave the option out");
+    }
+    return place;
+}
+
+Job join_job(const RunConfig& config, const comm::Place& place) {
+    Job job;
+    job.place = place;
+    comm::CommOptions options = config.comm;
+    options.secret = config.secret_file.empty()
+                         ? comm::Secret::from(comm::process_environment())
+                         : comm::Secret::from_file(config.secret_file);
+    job.communicator = comm::make_communicator(place, options);
+    const int share = share_of_cores(*job.communicator);
+    job.threads = config.threads > 0 ? static_cast<int>(config.threads) : share;
+    job.precision = agree_on_precision(config.precision, *job.communicator);
+    return job;
+}
+
+int run_started(const comm::Place& place, const std::function<void()>& work) {
+    try {
+        work();
+        return 0;
+    } catch (const Error& e) {
+        if (e.kind() == ErrorKind::config) throw;
+        std::cerr << rank_name(place) + ": " + e.what() + "\n" << std::flush;
+        return e.kind() == ErrorKind::peer ? 3 : 1;
+    }
+}
+
+std::string rank_name(const comm::Place& place) {
+    return "rank " + std::to_string(place.rank) + " on " + place.host;
+}
+
+Verbosity verbosity_of(const RunConfig& config) {
+    if (config.verbose) return Verbosity::verbose;
+    return config.quiet ? Verbosity::quiet : Verbosity::normal;
+}
+
+}  // namespace lockstep::launcher

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "launcher/model_folder.hpp"
+#include "model/decoder.hpp"
+#include "runtime/device/cpu_context.hpp"
+#include "runtime/train/model.hpp"
+
+namespace lockstep::launcher {
+
+// A trained model, ready to be evaluated and to reply.
+class LoadedModel {
+public:
+    // Reads the folder's best weights; while a run has none yet, its newest checkpoint's.
+    LoadedModel(const std::string& folder, train::Precision precision, int threads);
+
+    const OpenedModel& description() const noexcept { return opened_; }
+    const model::ModelConfig& config() const noexcept { return opened_.config; }
+    const data::Tokenizer& tokenizer() const noexcept { return *opened_.tokenizer; }
+    train::Model& model() noexcept { return *model_; }
+    model::IncrementalDecoder& decoder() noexcept { return *decoder_; }
+
+private:
+    OpenedModel opened_;
+    device::CpuContext context_;
+    train::ParameterTable table_;
+    train::ParameterStore<HostSpace> store_;
+    std::unique_ptr<train::Model> model_;
+    std::unique_ptr<model::IncrementalDecoder> decoder_;
+};
+
+}  // namespace lockstep::launcher

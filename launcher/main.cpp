@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "launcher/programs.hpp"
+#include "launcher/spinning.hpp"
+#include "runtime/core/error.hpp"
+
+namespace {
+
+using namespace lockstep;
+
+// Design, section 12: 2 the request was wrong, 3 a peer failed, 1 this rank failed.
+int exit_code(ErrorKind kind) {
+    switch (kind) {
+        case ErrorKind::config:
+        case ErrorKind::data:
+        case ErrorKind::io:
+        case ErrorKind::launch:
+            return 2;
+        case ErrorKind::peer:
+            return 3;
+        default:
+            return 1;
+    }
+}
+
+// `lockstep NAME ...`, or the program's own name where it was called through a link to lockstep.
+std::string program_name(std::vector<std::string>& words) {
+    std::string name = std::filesystem::path(words.front()).filename();
+    words.erase(words.begin());
+    if (launcher::find_program(name) != nullptr) return name;
+    if (words.empty() || words.front() == "--help" || words.front() == "-h") return "help";
+    name = words.front();
+    words.erase(words.begin());
+    std::replace(name.begin(), name.end(), '-', '_');
+    return name;
+}
+
+// In one piece: other ranks write to the same terminal.
+void complain(const std::string& name, const std::string& what) {
+    std::cerr << name + ": " + what + "\n" << std::flush;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    launcher::limit_spinning(argv);
+    std::vector<std::string> words(argv, argv + argc);
+    const std::string name = program_name(words);
+    try {
+        const launcher::Program* program = launcher::find_program(name);
+        if (program == nullptr) {
+            throw Error(ErrorKind::config,
+                        "no such program; lockstep has " + launcher::program_names());
+        }
+        return program->run(words);
+    } catch (const Error& e) {
+        complain(name, e.what());
+        return exit_code(e.kind());
+    } catch (const std::bad_alloc&) {
+        complain(name, "out of memory; take a smaller batch (-bs, --batch-tokens) or model");
+        return 1;
+    } catch (const std::exception& e) {
+        complain(name, e.what());
+        return 1;
+    }
+}

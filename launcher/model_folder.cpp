@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/model_folder.hpp"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "model/config_json.hpp"
+#include "runtime/core/error.hpp"
+
+namespace lockstep::launcher {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// config.json's key and the options that set it.
+struct Key {
+    const char* key;
+    std::vector<std::string> options;
+};
+
+std::vector<Key> fixed_keys() {
+    return {
+        {"model", {"model"}},
+        {"variant", {"variant"}},
+        {"activation", {"activation"}},
+        {"positions", {"learn-positional-embeddings"}},
+        {"embeddings_scale", {"embeddings-scale"}},
+        {"embedding_size", {"embedding-size"}},
+        {"ffn_size", {"ffn-size"}},
+        {"n_heads", {"n-heads"}},
+        {"n_encoder_layers", {"n-encoder-layers", "n-layers"}},
+        {"n_decoder_layers", {"n-decoder-layers", "n-layers"}},
+        {"n_positions", {"n-positions"}},
+    };
+}
+
+const std::string* given_option(const Key& key, const std::set<std::string>& given) {
+    for (const std::string& option : key.options) {
+        if (given.contains(option)) return &option;
+    }
+    return nullptr;
+}
+
+// The folder itself or the nearest one above it.
+fs::path nearest_existing(const std::string& folder) {
+    fs::path path = fs::absolute(folder);
+    while (!fs::exists(path)) path = path.parent_path();
+    return path;
+}
+
+std::string text_of(const nlohmann::json& value) {
+    return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+void require_same(const std::string& folder, const model::ModelConfig& stored,
+                  const model::ModelConfig& wanted, const std::set<std::string>& given) {
+    const nlohmann::json there = nlohmann::json::parse(model::to_json(stored));
+    const nlohmann::json here = nlohmann::json::parse(model::to_json(wanted));
+    for (const Key& key : fixed_keys()) {
+        const std::string* option = given_option(key, given);
+        if (option == nullptr || there.at(key.key) == here.at(key.key)) continue;
+        throw Error(ErrorKind::config, "--" + *option + " asks for " + text_of(here.at(key.key)) +
+                                           ", but the model in " + folder + " has " +
+                                           text_of(there.at(key.key)) +
+                                           "; leave the option out, or give another -mf");
+    }
+}
+
+}  // namespace
+
+void require_writable(const std::string& folder) {
+    const fs::path path = nearest_existing(folder);
+    const bool is_folder = fs::is_directory(path);
+    if (is_folder && access(path.c_str(), W_OK | X_OK) == 0) return;
+    throw Error(ErrorKind::config, "-mf " + folder + ": " + path.string() +
+                                       (is_folder ? " is not writable" : " is a file") +
+                                       "; choose another folder");
+}
+
+void require_room(const std::string& folder, std::uintmax_t bytes) {
+    std::error_code none;
+    std::uintmax_t room = fs::space(nearest_existing(folder)).available;
+    for (const auto& file : fs::recursive_directory_iterator(folder, none)) {
+        if (file.is_regular_file(none)) room += file.file_size(none);
+    }
+    if (room >= bytes) return;
+    throw Error(ErrorKind::config, folder + ": this model's checkpoints take " +
+                                       std::to_string((bytes >> 20) + 1) + " MiB, but there are " +
+                                       std::to_string(room >> 20) +
+                                       " MiB; free some space there or choose another -mf");
+}
+
+bool holds_model(const std::string& folder) { return fs::exists(fs::path(folder) / "config.json"); }
+
+void require_same_dictionary(const OpenedModel& model, const std::string& folder,
+                             const data::Dataset& dataset) {
+    if (model.dictionary_hash == dataset.dictionary_hash()) return;
+    throw Error(ErrorKind::config, folder + ": was trained with another dictionary than " +
+                                       dataset.directory() +
+                                       " has; prepare the data with --dict-file from the model's "
+                                       "folder");
+}
+
+model::ModelConfig agree_on_model(const std::string& folder, model::ModelConfig wanted,
+                                  const std::set<std::string>& given,
+                                  const data::Dataset& dataset) {
+    wanted.vocabulary = dataset.vocabulary();
+    if (!holds_model(folder)) {
+        model::validate(wanted);
+        return wanted;
+    }
+    const OpenedModel opened = open_model_folder(folder);
+    require_same_dictionary(opened, folder, dataset);
+    require_same(folder, opened.config, wanted, given);
+    model::ModelConfig agreed = opened.config;
+    if (given.contains("dropout")) agreed.dropout = wanted.dropout;
+    if (given.contains("attention-dropout")) agreed.attention_dropout = wanted.attention_dropout;
+    if (given.contains("relu-dropout")) agreed.relu_dropout = wanted.relu_dropout;
+    if (given.contains("label-smoothing")) agreed.label_smoothing = wanted.label_smoothing;
+    return agreed;
+}
+
+train::ModelDescription describe(const model::ModelConfig& config, const data::Dataset& dataset) {
+    return {model::to_json(config), dataset.dictionary_hash()};
+}
+
+void create_model_folder(const std::string& folder, const model::ModelConfig& config,
+                         const data::Dataset& dataset) {
+    std::error_code problem;
+    fs::create_directories(folder, problem);
+    if (problem) {
+        throw Error(ErrorKind::io, folder + ": the model's folder cannot be made: " +
+                                       problem.message() + "; choose another -mf");
+    }
+    data::open_tokenizer(dataset.directory())->save(folder);
+    train::save_description(folder, describe(config, dataset));
+}
+
+OpenedModel open_model_folder(const std::string& folder) {
+    if (!holds_model(folder)) {
+        throw Error(ErrorKind::config,
+                    folder + ": holds no model (no config.json); train one with -mf " + folder);
+    }
+    const train::ModelDescription description = train::read_description(folder);
+    OpenedModel opened;
+    opened.config = model::config_from_json(description.config_json, folder + "/config.json");
+    opened.tokenizer = data::open_tokenizer(folder);
+    opened.dictionary_hash = description.dictionary_hash;
+    return opened;
+}
+
+}  // namespace lockstep::launcher

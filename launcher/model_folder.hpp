@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "data/dataset.hpp"
+#include "data/tokenizer.hpp"
+#include "model/config.hpp"
+#include "runtime/train/checkpoint_folder.hpp"
+
+namespace lockstep::launcher {
+
+// A model's folder: config.json, the tokenizer's files, model.safetensors, checkpoints/, metrics.
+
+bool holds_model(const std::string& folder);
+
+// Throws a config error where the folder cannot be made or written to.
+void require_writable(const std::string& folder);
+
+// Throws a config error where the disk, less what the folder holds already, has no room for so many
+// bytes: better told at the start than hours later.
+void require_room(const std::string& folder, std::uintmax_t bytes);
+
+// The model that a training run uses. In a folder that holds one already, its own options count:
+// one that the user gave (`given`) and that contradicts the folder is a config error, unless it
+// changes no weight (dropout, label smoothing). Throws too where the data's dictionary is another.
+model::ModelConfig agree_on_model(const std::string& folder, model::ModelConfig wanted,
+                                  const std::set<std::string>& given, const data::Dataset& dataset);
+
+train::ModelDescription describe(const model::ModelConfig& config, const data::Dataset& dataset);
+
+// Makes the folder with its config.json and tokenizer. Rank 0 calls it, before any other writing.
+void create_model_folder(const std::string& folder, const model::ModelConfig& config,
+                         const data::Dataset& dataset);
+
+// Config and tokenizer of an existing model, checked against each other.
+struct OpenedModel {
+    model::ModelConfig config;
+    std::unique_ptr<data::Tokenizer> tokenizer;
+    std::string dictionary_hash;
+};
+OpenedModel open_model_folder(const std::string& folder);
+
+// Throws a config error naming both where the model was trained with another dictionary.
+void require_same_dictionary(const OpenedModel& model, const std::string& folder,
+                             const data::Dataset& dataset);
+
+}  // namespace lockstep::launcher

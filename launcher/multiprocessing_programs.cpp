@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+
+#include "launcher/cpu_share.hpp"
+#include "launcher/evaluation.hpp"
+#include "launcher/options/run_command.hpp"
+#include "launcher/process_group.hpp"
+#include "launcher/programs.hpp"
+#include "launcher/restarts.hpp"
+#include "launcher/training.hpp"
+#include "runtime/comm/environment.hpp"
+
+namespace lockstep::launcher {
+
+namespace {
+
+// The processes repeat the whole command, as ranks; a stop from outside that they all obeyed
+// (exit 0) is a success. Each attempt has a port and a secret of its own, so that what is left of
+// the last one cannot join it; the ranks continue from the model folder's newest checkpoint.
+int run_ranks(const char* program, const RunConfig& config, const std::vector<std::string>& args) {
+    const auto base = comm::process_environment();
+    const auto run = [&](int) {
+        LocalRanks ranks;
+        ranks.command = {std::filesystem::read_symlink("/proc/self/exe"), program};
+        ranks.command.insert(ranks.command.end(), args.begin(), args.end());
+        ranks.size = static_cast<int>(config.world_size > 0 ? config.world_size : usable_cores());
+        ranks.master_port = static_cast<int>(std::max<std::int64_t>(config.master_port, 0));
+        ranks.threads_per_rank = std::max(1, usable_cores() / ranks.size);
+        ranks.secret = comm::Secret::make();
+        return run_process_group(local_ranks(ranks, base), GroupOptions{});
+    };
+    const RestartPolicy policy{config.max_restarts, 0};
+    const auto failed = [&](const GroupResult& result, int restart) {
+        if (result.status == 2) return;  // the rank has said what is wrong
+        std::cerr << program << ": rank " << result.failed_rank << ' '
+                  << failure_text(result, restart, policy) << std::endl;
+    };
+    return exit_code_of(run_with_restarts(run, policy, failed));
+}
+
+}  // namespace
+
+int multiprocessing_train_program(const std::vector<std::string>& args) {
+    const auto config = parse_run(Task::train,
+                                  "multiprocessing_train --data DIR -mf DIR [options]\n"
+                                  "Trains on this machine with --distributed-world-size ranks.\n",
+                                  args);
+    if (!config) return 0;
+    check_training(*config, Standing::alone);
+    return run_ranks("distributed_train", *config, args);
+}
+
+int multiprocessing_eval_program(const std::vector<std::string>& args) {
+    const auto config =
+        parse_run(Task::evaluate,
+                  "multiprocessing_eval --data DIR -mf DIR [options]\n"
+                  "Evaluates on this machine with --distributed-world-size ranks.\n",
+                  args);
+    if (!config) return 0;
+    check_evaluation(*config);
+    return run_ranks("distributed_eval", *config, args);
+}
+
+}  // namespace lockstep::launcher

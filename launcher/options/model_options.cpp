@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/options/tables.hpp"
+
+namespace lockstep::launcher {
+
+OptionTable model_table(RunConfig& config) {
+    using model::EmbeddingScale;
+    using model::Kind;
+    using model::Variant;
+    model::ModelConfig& m = config.model;
+    OptionTable table("Model");
+    table.choice<Kind>("model,m", m.kind,
+                       {{"transformer/generator", Kind::generator}, {"gpt2", Kind::gpt2}},
+                       "encoder-decoder as ParlAI's, or GPT-2");
+    table.choice<Variant>(
+        "variant", m.variant,
+        {{"aiayn", Variant::aiayn}, {"prelayernorm", Variant::prelayernorm}, {"xlm", Variant::xlm}},
+        "where the layer norms of transformer/generator stand");
+    table.choice<kernels::Activation>(
+        "activation", m.activation,
+        {{"relu", kernels::Activation::relu}, {"gelu", kernels::Activation::gelu_erf}},
+        "of the feed-forward layers (gpt2: its own gelu)");
+    table.integer("embedding-size,esz", m.embedding_size, "width of the model", 1);
+    table.integer("n-layers,nl", config.n_layers, "encoder layers and decoder layers, each", 1);
+    table.integer("n-encoder-layers,nel", config.n_encoder_layers,
+                  "encoder layers (-1: as --n-layers)");
+    table.integer("n-decoder-layers,ndl", config.n_decoder_layers,
+                  "decoder layers (-1: as --n-layers)");
+    table.integer("ffn-size,hid", m.ffn_size, "width of the feed-forward layers", 1);
+    table.integer("n-heads", m.heads, "attention heads; divide the width", 1);
+    table.integer("n-positions", config.n_positions,
+                  "longest sequence (-1: the larger truncation, or 1024)");
+    table.rate("dropout", m.dropout, "on embeddings and on every sublayer's output");
+    table.rate("attention-dropout", m.attention_dropout, "on attention probabilities");
+    table.rate("relu-dropout", m.relu_dropout, "behind the feed-forward activation");
+    table.flag("learn-positional-embeddings", config.learned_positions,
+               "learn positions instead of sinusoids");
+    table.flag("embeddings-scale", config.embeddings_scale, "scale embeddings by sqrt(width)");
+    table.rate("label-smoothing", m.label_smoothing, "share of the target spread over all entries");
+    return table;
+}
+
+}  // namespace lockstep::launcher

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace lockstep::launcher {
+
+enum class Arity { flag, one, many };
+
+// One option: its long name, ParlAI's short forms (without dashes), and where its value goes.
+struct Option {
+    std::string name;
+    std::vector<std::string> aliases;
+    Arity arity;
+    std::string placeholder;
+    std::string help;
+    std::string default_text;
+    std::function<void(const std::vector<std::string>&)> assign;  // throws a config error
+};
+
+// "true", "yes", "1", "t", "y", "on" and their opposites in any case, as ParlAI reads a bool.
+bool is_bool_word(const std::string& word);
+bool parse_bool(const std::string& option, const std::string& word);
+// In [smallest, largest], else a config error that says so.
+std::int64_t parse_integer(const std::string& option, const std::string& word,
+                           std::int64_t smallest, std::uint64_t largest);
+double parse_number(const std::string& option, const std::string& word);
+
+// The options of one concern, bound to the fields they set. Bound fields outlive the table.
+class OptionTable {
+public:
+    explicit OptionTable(std::string caption) : caption_(std::move(caption)) {}
+
+    // `names`: the long name, then short forms, separated by commas: "batchsize,bs".
+    void text(const std::string& names, std::string& target, const std::string& placeholder,
+              const std::string& help);
+    void texts(const std::string& names, std::vector<std::string>& target,
+               const std::string& placeholder, const std::string& help);
+    // At least `smallest`; the message says so.
+    template <std::integral I>
+    void integer(const std::string& names, I& target, const std::string& help,
+                 std::int64_t smallest = INT64_MIN) {
+        add(names, Arity::one, "N", help, std::to_string(target),
+            [&target, smallest, name = first_name(names)](const auto& given) {
+                target = static_cast<I>(
+                    parse_integer(name, given.front(), smallest, std::numeric_limits<I>::max()));
+            });
+    }
+    void number(const std::string& names, double& target, const std::string& help);
+    // In [0, 1).
+    void rate(const std::string& names, float& target, const std::string& help);
+    // ParlAI's booleans: --name, --name true, --name=False.
+    void flag(const std::string& names, bool& target, const std::string& help);
+
+    template <class E>
+    void choice(const std::string& names, E& target,
+                const std::vector<std::pair<std::string, E>>& values, const std::string& help) {
+        std::string words, shown;
+        for (const auto& [word, value] : values) {
+            words += (words.empty() ? "" : "|") + word;
+            if (value == target) shown = word;
+        }
+        add(names, Arity::one, words, help, shown,
+            [values, words, &target, name = first_name(names)](const auto& given) {
+                for (const auto& [word, value] : values) {
+                    if (word != given.front()) continue;
+                    target = value;
+                    return;
+                }
+                reject(name, given.front(), "one of " + words);
+            });
+    }
+
+    // Anything else.
+    void add(const std::string& names, Arity arity, std::string placeholder, std::string help,
+             std::string default_text, std::function<void(const std::vector<std::string>&)> assign);
+
+    const std::string& caption() const noexcept { return caption_; }
+    const std::vector<Option>& options() const noexcept { return options_; }
+
+    // Throws the config error "--name: 'value' is not WANTED".
+    [[noreturn]] static void reject(const std::string& name, const std::string& value,
+                                    const std::string& wanted);
+
+private:
+    static std::string first_name(const std::string& names);
+
+    std::string caption_;
+    std::vector<Option> options_;
+};
+
+}  // namespace lockstep::launcher

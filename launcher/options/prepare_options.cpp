@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/options/prepare_options.hpp"
+
+namespace lockstep::launcher {
+
+OptionTable prepare_table(PrepareConfig& config) {
+    using data::Documents;
+    using data::LabelTurns;
+    using data::TextFormat;
+    data::PrepareOptions& o = config.options;
+    OptionTable table("Text and shards");
+    table.choice<TextFormat>("format", o.read.format,
+                             {{"parlai", TextFormat::parlai},
+                              {"fbdialog", TextFormat::fbdialog},
+                              {"jsonl", TextFormat::jsonl},
+                              {"text", TextFormat::text}},
+                             "ParlAI text, FbDialog/ConvAI2, conversations JSONL, or plain text");
+    table.texts("input", o.inputs, "FILE...", "training text");
+    table.texts("valid", o.valid, "FILE...", "validation text");
+    table.text("out", o.out, "DIR", "the data directory to make");
+    table.integer("shards", o.shards, "files of the training rows; best: ranks x update-freq", 1);
+    table.integer("block-size", o.block_size, "plain text: tokens of a row", 2);
+    table.choice<Documents>("documents", o.read.documents,
+                            {{"file", Documents::file}, {"blank-line", Documents::blank_line}},
+                            "plain text: where a document ends");
+    table.choice<LabelTurns>("label-turns", o.read.label_turns,
+                             {{"firstspeaker", LabelTurns::firstspeaker},
+                              {"secondspeaker", LabelTurns::secondspeaker},
+                              {"both", LabelTurns::both}},
+                             "jsonl: whose turns are labels");
+    table.integer("history-size,histsz", o.read.history_size, "utterances of context (-1: all)",
+                  -1);
+    table.add("delimiter", Arity::one, "TEXT", "between the utterances of a context", "\\n",
+              [&o](const auto& given) {
+                  std::string text = given.front();
+                  for (std::size_t at; (at = text.find("\\n")) != std::string::npos;) {
+                      text.replace(at, 2, "\n");
+                  }
+                  o.read.delimiter = text;
+              });
+    table.integer("threads", o.threads, "0: every core", 0);
+    table.integer("seed", o.seed, "chooses the training label among several", 0);
+    table.flag("overwrite", config.overwrite, "replace an existing data directory");
+    table.flag("verbose", config.verbose, "say more");
+    return table;
+}
+
+OptionTable tokenizer_table(PrepareConfig& config) {
+    using data::SentencePieceModel;
+    using data::TokenizerKind;
+    data::TokenizerOptions& t = config.options.tokenizer;
+    OptionTable table("Dictionary or tokenizer");
+    table.choice<TokenizerKind>(
+        "tokenizer,tok,dict-tokenizer", t.kind,
+        {{"re", TokenizerKind::re}, {"sentencepiece", TokenizerKind::sentencepiece}},
+        "ParlAI's word dictionary, or SentencePiece");
+    table.text("dict-file,df", t.dict_file, "FILE", "reuse this dictionary or SentencePiece model");
+    table.flag("dict-lower", config.dict_lower, "lower-case the text");
+    table.integer("dict-minfreq", t.dictionary.min_freq, "drop words that are rarer", 0);
+    table.integer("dict-maxtokens", t.dictionary.max_tokens, "keep so many words (-1: all)", -1);
+    table.integer("vocab-size", t.vocab_size, "SentencePiece: pieces", 16);
+    table.choice<SentencePieceModel>(
+        "sentencepiece-model", t.sentencepiece_model,
+        {{"unigram", SentencePieceModel::unigram}, {"bpe", SentencePieceModel::bpe}},
+        "SentencePiece: the kind of model");
+    table.integer("sentencepiece-sample", t.sample_sentences,
+                  "SentencePiece: lines that it is trained on, at most", 1);
+    return table;
+}
+
+}  // namespace lockstep::launcher

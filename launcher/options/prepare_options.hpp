@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "data/prepare.hpp"
+#include "launcher/options/option_table.hpp"
+
+namespace lockstep::launcher {
+
+// The command line's view of data::PrepareOptions.
+struct PrepareConfig {
+    data::PrepareOptions options;
+    bool dict_lower = false;
+    bool overwrite = false;
+    bool verbose = false;
+};
+
+OptionTable prepare_table(PrepareConfig& config);
+OptionTable tokenizer_table(PrepareConfig& config);
+
+}  // namespace lockstep::launcher

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/options/run_command.hpp"
+
+#include <algorithm>
+
+#include "launcher/options/command_line.hpp"
+#include "launcher/options/tables.hpp"
+#include "runtime/core/error.hpp"
+
+namespace lockstep::launcher {
+
+namespace {
+
+void config_error(const std::string& text) { throw Error(ErrorKind::config, text); }
+
+void check_train(const RunConfig& config) {
+    const train::RunLimits& limits = config.train.limits;
+    if (config.data.empty()) config_error("--data: name what `lockstep prepare` wrote");
+    if (limits.num_epochs <= 0 && limits.max_train_steps <= 0 && limits.max_train_time_s <= 0) {
+        config_error(
+            "nothing ends this run: give --num-epochs, --max-train-steps or "
+            "--max-train-time");
+    }
+    const auto kind = config.train.schedule.kind;
+    const bool needs_length =
+        kind == train::ScheduleKind::linear || kind == train::ScheduleKind::cosine;
+    if (needs_length && config.train.schedule.max_lr_steps <= 0 && limits.max_train_steps <= 0) {
+        config_error("--lr-scheduler linear and cosine need --max-lr-steps or --max-train-steps");
+    }
+    const std::string& metric = config.train.validation.metric;
+    if (config.skip_generation && (metric == "f1" || metric == "bleu-4")) {
+        config_error("--validation-metric " + metric + " needs --skip-generation false");
+    }
+}
+
+void check_batches(const BatchConfig& batch, const std::set<std::string>& given) {
+    if (batch.batch_tokens == 0) config_error("--batch-tokens: 0 is not allowed: give 1 or more");
+    if (batch.batch_tokens > 0 && given.contains("dynamic-batching") &&
+        batch.dynamic != data::Dynamic::full) {
+        config_error(
+            "--batch-tokens contradicts --dynamic-batching off or batchsort; leave one out");
+    }
+    if (batch.eval_batchsize == 0)
+        config_error("--eval-batchsize: 0 is not allowed: give 1 or more");
+}
+
+void check(Task task, const RunConfig& config) {
+    if (config.model_file.empty()) config_error("--model-file: name the model's folder");
+    check_batches(config.batch, config.given);
+    if (task == Task::train) check_train(config);
+    if (task == Task::evaluate && config.data.empty()) {
+        config_error("--data: name what `lockstep prepare` wrote");
+    }
+    if (config.verbose && config.quiet)
+        config_error("--verbose contradicts --quiet; leave one out");
+    if (config.timeout_s <= 0) config_error("--timeout: give more than 0 seconds");
+    if (config.world_size == 0) config_error("--distributed-world-size: give 1 or more");
+    if (config.generation.temperature <= 0) config_error("--temperature: give more than 0");
+    if (config.generation.topp <= 0 || config.generation.topp > 1) {
+        config_error("--topp: give more than 0 and at most 1");
+    }
+}
+
+void derive(RunConfig& config) {
+    if (config.batch.batch_tokens > 0) config.batch.dynamic = data::Dynamic::full;
+    if (config.no_overlap) config.train.reducer.overlap = train::Overlap::off;
+    config.comm.timeout_ms = static_cast<int>(config.timeout_s * 1e3);
+    config.generation.seed = config.train.seed;
+    auto& schedule = config.train.schedule;
+    if (schedule.max_lr_steps <= 0) schedule.max_lr_steps = config.train.limits.max_train_steps;
+    model::ModelConfig& m = config.model;
+    m.encoder_layers = config.n_encoder_layers > 0 ? config.n_encoder_layers : config.n_layers;
+    m.decoder_layers = config.n_decoder_layers > 0 ? config.n_decoder_layers : config.n_layers;
+    const bool gpt2 = m.kind == model::Kind::gpt2;
+    m.positions =
+        config.learned_positions || gpt2 ? model::Positions::learned : model::Positions::sinusoidal;
+    m.embedding_scale = config.embeddings_scale && !gpt2 ? model::EmbeddingScale::sqrt_dim
+                                                         : model::EmbeddingScale::none;
+    if (gpt2) m.activation = kernels::Activation::gelu_tanh;
+    if (gpt2) m.variant = model::Variant::prelayernorm;
+    const BatchConfig& b = config.batch;
+    const auto longest = std::max({b.truncate, b.text_truncate, b.label_truncate});
+    m.n_positions = config.n_positions > 0 ? config.n_positions
+                    : longest > 0 && !gpt2 ? longest
+                                           : 1024;
+}
+
+}  // namespace
+
+std::vector<OptionTable> run_tables(Task task, RunConfig& config) {
+    std::vector<OptionTable> tables{run_table(config)};
+    if (task != Task::generate) {
+        tables.push_back(batch_table(config));
+        tables.push_back(place_table(config));
+    }
+    if (task == Task::train) {
+        tables.push_back(model_table(config));
+        tables.push_back(optimizer_table(config));
+        tables.push_back(schedule_table(config));
+        tables.push_back(length_table(config));
+        tables.push_back(validation_table(config));
+        tables.push_back(reducer_table(config));
+        OptionTable start("Start");
+        start.text("init-model,i", config.init_model, "PATH",
+                   "weights to start from: a model's folder, a checkpoint or a .safetensors file");
+        start.flag("skip-generation", config.skip_generation,
+                   "no replies in validations (F1 and BLEU need them)");
+        tables.push_back(std::move(start));
+    }
+    if (task == Task::evaluate) tables.push_back(eval_table(config));
+    if (task == Task::generate) {
+        OptionTable files("Prompts");
+        files.text("input", config.input, "FILE", "prompts, one a line (default: standard input)");
+        files.text("output", config.output, "FILE", "replies, one a line (default: shown)");
+        files.integer("batchsize,bs", config.batch.batchsize, "prompts answered together", 1);
+        tables.push_back(std::move(files));
+    }
+    tables.push_back(generation_table(config));
+    return tables;
+}
+
+std::optional<RunConfig> parse_run(Task task, const std::string& usage,
+                                   const std::vector<std::string>& args) {
+    RunConfig config;
+    if (task == Task::evaluate) config.skip_generation = false;
+    const std::vector<OptionTable> tables = run_tables(task, config);
+    const auto line = parse_or_answer(usage, args, tables);
+    if (!line) return std::nullopt;
+    if (!line->rest.empty()) config_error("'" + line->rest.front() + "': nothing may follow --");
+    config.given = line->given;
+    config.lines = dump_config(args, tables);
+    check(task, config);
+    derive(config);
+    return config;
+}
+
+}  // namespace lockstep::launcher

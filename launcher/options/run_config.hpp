@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+
+#include "data/batching_options.hpp"
+#include "model/config.hpp"
+#include "model/generation.hpp"
+#include "runtime/comm/make_communicator.hpp"
+#include "runtime/comm/place.hpp"
+#include "runtime/train/options.hpp"
+
+namespace lockstep::launcher {
+
+enum class PrecisionChoice { fp32, bf16, automatic };
+
+// What --batchsize, --dynamic-batching and their relatives said, for training and for evaluation.
+struct BatchConfig {
+    std::int64_t batchsize = 1;
+    std::int64_t eval_batchsize = -1;  // -1: as batchsize
+    data::Dynamic dynamic = data::Dynamic::off;
+    std::string eval_dynamic;  // empty: as dynamic
+    std::int64_t batch_tokens = -1;
+    std::int64_t truncate = -1, text_truncate = -1, label_truncate = -1;
+    std::int64_t update_freq = 1;
+    std::int64_t num_workers = 0;
+    std::int64_t logical_shards = -1;  // lanes; -1: world x update_freq
+};
+
+// Everything that a training, evaluating or generating program was asked for. The options' defaults
+// are the initial values here.
+struct RunConfig {
+    std::string data, model_file, init_model, split = "valid", trace_file;
+    std::string input, output;  // generate
+    PrecisionChoice precision = PrecisionChoice::automatic;
+    model::ModelConfig model;
+    std::int64_t n_layers = 2, n_encoder_layers = -1, n_decoder_layers = -1, n_positions = -1;
+    bool learned_positions = false, embeddings_scale = true;
+    BatchConfig batch;
+    train::TrainOptions train;
+    bool no_overlap = false;
+    bool skip_generation = true;
+    bool unigram_baseline = false;
+    model::GenerationOptions generation;
+    std::int64_t threads = 0;  // of this rank; 0: its share of the host's cores
+    bool verbose = false, quiet = false;
+    std::int64_t world_size = -1;  // multiprocessing programs; -1: one rank per core
+    int max_restarts = 0;          // multiprocessing programs
+    std::int64_t rank = -1, master_port = -1;
+    std::string master_addr, secret_file;
+    comm::CommOptions comm;
+    double timeout_s = 300;
+    std::set<std::string> given;  // long names of the options that the user gave
+    std::string lines;            // the same with their values, as a --config file
+};
+
+}  // namespace lockstep::launcher

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/options/tables.hpp"
+
+namespace lockstep::launcher {
+
+OptionTable run_table(RunConfig& config) {
+    OptionTable table("Run");
+    table.text("data", config.data, "DIR", "what `lockstep prepare` wrote");
+    table.text("model-file,mf", config.model_file, "DIR", "the model's folder");
+    table.choice<PrecisionChoice>("precision", config.precision,
+                                  {{"auto", PrecisionChoice::automatic},
+                                   {"fp32", PrecisionChoice::fp32},
+                                   {"bf16", PrecisionChoice::bf16}},
+                                  "of the computation; weights are kept in fp32. auto: bf16 where "
+                                  "the processor multiplies it");
+    table.integer("seed", config.train.seed, "of initial weights, order and dropout", 0);
+    table.integer("threads", config.threads, "of this rank (0: its share of the host's cores)", 0);
+    table.text("trace", config.trace_file, "FILE",
+               "write what the rank did when, for Perfetto; rank r > 0 writes FILE.rankR");
+    table.flag("verbose,v", config.verbose, "every rank speaks, and says more");
+    table.flag("quiet", config.quiet, "errors only");
+    return table;
+}
+
+OptionTable batch_table(RunConfig& config) {
+    using data::Dynamic;
+    BatchConfig& b = config.batch;
+    OptionTable table("Batches");
+    table.integer("batchsize,bs", b.batchsize, "rows of a micro-batch, per rank", 1);
+    table.integer("eval-batchsize", b.eval_batchsize, "rows in evaluation (-1: as --batchsize)",
+                  -1);
+    table.choice<Dynamic>(
+        "dynamic-batching,dynb", b.dynamic,
+        {{"off", Dynamic::off}, {"full", Dynamic::full}, {"batchsort", Dynamic::batchsort}},
+        "batchsort: rows of similar length together; full: also as many rows as "
+        "--batchsize longest rows have tokens");
+    table.choice<std::string>(
+        "eval-dynamic-batching", b.eval_dynamic,
+        {{"", ""}, {"off", "off"}, {"full", "full"}, {"batchsort", "batchsort"}},
+        "in evaluation (default: as --dynamic-batching)");
+    table.integer("batch-tokens", b.batch_tokens,
+                  "tokens of a micro-batch, source and target; implies -dynb full (-1: from "
+                  "--batchsize)");
+    table.integer("truncate,tr", b.truncate, "longest context and label (-1: --n-positions)");
+    table.integer("text-truncate", b.text_truncate, "longest context (-1: --truncate)");
+    table.integer("label-truncate", b.label_truncate,
+                  "longest label with its end (-1: --truncate)");
+    table.integer("update-freq", b.update_freq, "micro-batches per rank and update", 1);
+    table.integer("num-workers", b.num_workers, "threads that build batches ahead", 0);
+    table.integer("logical-shards", b.logical_shards,
+                  "lanes of the run (-1: ranks x --update-freq at its first start)");
+    return table;
+}
+
+OptionTable eval_table(RunConfig& config) {
+    OptionTable table("Evaluation");
+    table.text("split", config.split, "NAME", "the split to evaluate");
+    table.flag("skip-generation", config.skip_generation,
+               "no replies: loss, perplexity and token accuracy only");
+    table.flag("unigram-baseline", config.unigram_baseline,
+               "also the perplexity of the training labels' word frequencies alone");
+    table.integer("num-examples,ne", config.train.validation.max_examples,
+                  "rows to evaluate (-1: all)");
+    return table;
+}
+
+OptionTable generation_table(RunConfig& config) {
+    using model::Inference;
+    model::GenerationOptions& g = config.generation;
+    OptionTable table("Generation");
+    table.choice<Inference>("inference", g.inference,
+                            {{"greedy", Inference::greedy},
+                             {"beam", Inference::beam},
+                             {"topk", Inference::topk},
+                             {"nucleus", Inference::nucleus}},
+                            "how a reply is chosen");
+    table.integer("beam-size", g.beam_size, "hypotheses", 1);
+    table.integer("beam-min-length", g.beam_min_length, "fewest tokens of a reply", 0);
+    table.integer("beam-block-ngram", g.beam_block_ngram, "no n-gram twice in a reply (-1: off)");
+    table.integer("beam-context-block-ngram", g.beam_context_block_ngram,
+                  "no n-gram of the context in the reply (-1: off)");
+    table.number("beam-length-penalty", g.beam_length_penalty, "exponent of ((1 + length) / 6)");
+    table.integer("topk", g.topk, "entries that topk draws from", 1);
+    table.number("topp", g.topp, "probability mass that nucleus draws from");
+    table.number("temperature", g.temperature, "divides the logits");
+    table.integer("max-length", g.max_length, "longest reply", 1);
+    return table;
+}
+
+OptionTable place_table(RunConfig& config) {
+    OptionTable table("Ranks");
+    table.integer("distributed-world-size,world-size", config.world_size,
+                  "number of ranks (multiprocessing programs: -1 is one per core)");
+    table.integer("max-restarts", config.max_restarts,
+                  "how often multiprocessing_train starts all ranks again, from the last "
+                  "checkpoint, when one has failed",
+                  0);
+    table.integer("rank", config.rank,
+                  "this rank, with --world-size, --master-addr, --master-port");
+    table.text("master-addr", config.master_addr, "HOST", "rank 0's host");
+    table.integer("master-port,port", config.master_port, "first port of rank 0's store");
+    table.choice<comm::Backend>("backend", config.comm.backend,
+                                {{"auto", comm::Backend::automatic},
+                                 {"mpi", comm::Backend::mpi},
+                                 {"gloo", comm::Backend::gloo}},
+                                "auto: MPI where MPI started the run, else Gloo");
+    table.text("interface", config.comm.interface, "NAME", "network interface for Gloo");
+    table.text("secret-file", config.secret_file, "FILE",
+               "its first line is the ranks' common secret; nobody else may read it (default: "
+               "LOCKSTEP_SECRET, else Munge, else only this host's ranks)");
+    table.number("timeout", config.timeout_s, "seconds that a rank waits for another");
+    return table;
+}
+
+}  // namespace lockstep::launcher

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "launcher/options/option_table.hpp"
+#include "launcher/options/run_config.hpp"
+
+namespace lockstep::launcher {
+
+// The options of each concern, bound to `config`, which outlives the table.
+OptionTable model_table(RunConfig& config);
+OptionTable batch_table(RunConfig& config);
+OptionTable optimizer_table(RunConfig& config);
+OptionTable schedule_table(RunConfig& config);
+OptionTable length_table(RunConfig& config);
+OptionTable validation_table(RunConfig& config);
+OptionTable reducer_table(RunConfig& config);
+OptionTable run_table(RunConfig& config);
+OptionTable eval_table(RunConfig& config);
+OptionTable generation_table(RunConfig& config);
+OptionTable place_table(RunConfig& config);
+
+}  // namespace lockstep::launcher

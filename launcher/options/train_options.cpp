@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/options/tables.hpp"
+
+namespace lockstep::launcher {
+
+OptionTable optimizer_table(RunConfig& config) {
+    using train::OptimizerKind;
+    train::OptimizerOptions& o = config.train.optimizer;
+    OptionTable table("Optimizer");
+    table.choice<OptimizerKind>("optimizer,opt", o.kind,
+                                {{"sgd", OptimizerKind::sgd},
+                                 {"adam", OptimizerKind::adam},
+                                 {"adamw", OptimizerKind::adamw},
+                                 {"adafactor", OptimizerKind::adafactor}},
+                                "the rule of the update");
+    table.number("learningrate,lr", o.learningrate, "highest learning rate");
+    table.add("betas", Arity::one, "B1,B2", "decay of the moments", "0.9,0.999",
+              [&o](const auto& given) {
+                  const std::string& word = given.front();
+                  const auto comma = word.find(',');
+                  o.beta1 = parse_number("betas", word.substr(0, comma));
+                  if (comma != std::string::npos) {
+                      o.beta2 = parse_number("betas", word.substr(comma + 1));
+                  }
+              });
+    table.number("adam-eps", o.adam_eps, "epsilon of adam and adamw");
+    table.flag("amsgrad", o.amsgrad, "adam with the largest second moment (ParlAI's adam)");
+    table.number("momentum,mom", o.momentum, "of sgd");
+    table.flag("nesterov", o.nesterov, "Nesterov momentum of sgd");
+    table.number("weight-decay,wdecay", o.weight_decay, "not on biases and norms");
+    table.flag("adafactor-relative-step", o.adafactor_relative_step,
+               "adafactor chooses its step size, --learningrate is unused");
+    table.number("gradient-clip,clip", o.gradient_clip, "largest gradient norm (<= 0: none)");
+    return table;
+}
+
+OptionTable schedule_table(RunConfig& config) {
+    using train::ScheduleKind;
+    train::ScheduleOptions& s = config.train.schedule;
+    OptionTable table("Learning rate schedule");
+    table.choice<ScheduleKind>("lr-scheduler", s.kind,
+                               {{"fixed", ScheduleKind::fixed},
+                                {"linear", ScheduleKind::linear},
+                                {"cosine", ScheduleKind::cosine},
+                                {"invsqrt", ScheduleKind::invsqrt},
+                                {"reduceonplateau", ScheduleKind::reduceonplateau}},
+                               "how the learning rate falls");
+    table.integer("warmup-updates", s.warmup_updates, "updates of linear warm-up (<= 0: none)");
+    table.number("warmup-rate", s.warmup_rate, "first learning rate, as a share of the highest");
+    table.integer("invsqrt-lr-decay-gamma", s.invsqrt_lr_decay_gamma,
+                  "updates before invsqrt falls (-1: the warm-up's)");
+    table.number("lr-scheduler-decay", s.lr_scheduler_decay, "factor of reduceonplateau");
+    table.integer("lr-scheduler-patience", s.lr_scheduler_patience,
+                  "validations without a better one before it", 0);
+    table.integer("max-lr-steps", s.max_lr_steps,
+                  "updates until linear and cosine reach 0 (-1: --max-train-steps)");
+    return table;
+}
+
+OptionTable length_table(RunConfig& config) {
+    train::TrainOptions& t = config.train;
+    OptionTable table("Length of the run");
+    table.number("num-epochs,eps", t.limits.num_epochs, "epochs (-1: no limit)");
+    table.integer("max-train-steps,tstep", t.limits.max_train_steps, "updates (-1: no limit)");
+    table.number("max-train-time,ttim", t.limits.max_train_time_s, "seconds (-1: no limit)");
+    table.integer("log-every-n-steps,lstep", t.log_every_n_steps, "updates between log lines", 1);
+    table.number("log-every-n-secs,ltim", t.log_every_n_secs, "seconds between log lines");
+    table.number("save-every-n-secs,stim", t.save_every_n_secs,
+                 "seconds between checkpoints (-1: at validations and at the end)");
+    table.integer("save-every-n-steps", t.save_every_n_steps, "updates between checkpoints");
+    table.flag("save-after-valid,sval", t.save_after_valid, "a checkpoint at every validation");
+    return table;
+}
+
+OptionTable validation_table(RunConfig& config) {
+    train::ValidationOptions& v = config.train.validation;
+    OptionTable table("Validation");
+    table.number("validation-every-n-epochs,veps", v.every_n_epochs, "epochs between validations");
+    table.integer("validation-every-n-steps,vstep", v.every_n_steps, "updates between validations");
+    table.number("validation-every-n-secs,vtim", v.every_n_secs, "seconds between validations");
+    table.integer("validation-max-exs,vme", v.max_examples, "rows of a validation (-1: all)");
+    table.integer("validation-patience,vp", v.patience,
+                  "validations without a better one before training ends (<= 0: no limit)");
+    table.choice<std::string>("validation-metric,vmt", v.metric,
+                              {{"ppl", "ppl"},
+                               {"loss", "loss"},
+                               {"token_acc", "token_acc"},
+                               {"f1", "f1"},
+                               {"bleu-4", "bleu-4"}},
+                              "what decides which model is best");
+    table.add("validation-metric-mode,vmm", Arity::one, "min|max", "better is smaller or larger",
+              "by the metric", [&v](const auto& given) {
+                  if (given.front() == "min") {
+                      v.mode = train::Direction::minimise;
+                  } else if (given.front() == "max") {
+                      v.mode = train::Direction::maximise;
+                  } else {
+                      OptionTable::reject("validation-metric-mode", given.front(), "min or max");
+                  }
+              });
+    table.add("validation-cutoff,vcut", Arity::one, "X", "training ends once the metric is as good",
+              "", [&v](const auto& given) {
+                  v.cutoff = parse_number("validation-cutoff", given.front());
+                  v.has_cutoff = true;
+              });
+    return table;
+}
+
+OptionTable reducer_table(RunConfig& config) {
+    train::ReducerOptions& r = config.train.reducer;
+    OptionTable table("Gradient reduction");
+    table.add("bucket-mb", Arity::one, "X", "size of a gradient bucket", "25",
+              [&r](const auto& given) {
+                  const double mb = parse_number("bucket-mb", given.front());
+                  if (mb <= 0 || mb > 4096) {
+                      OptionTable::reject("bucket-mb", given.front(), "in (0, 4096]");
+                  }
+                  r.bucket_bytes = static_cast<std::size_t>(mb * 0x1p20);
+                  r.first_bucket_bytes = std::min(r.first_bucket_bytes, r.bucket_bytes);
+              });
+    table.flag("no-overlap", config.no_overlap, "reduce only when backward has ended");
+    table.choice<train::CommType>(
+        "comm-dtype", r.comm_dtype,
+        {{"fp32", train::CommType::fp32}, {"bf16", train::CommType::bf16}},
+        "type of the gradients on the wire");
+    table.integer("hash-every-n-updates", config.train.hash_every_n_updates,
+                  "updates between comparisons of the ranks' parameters (<= 0: never)");
+    return table;
+}
+
+}  // namespace lockstep::launcher

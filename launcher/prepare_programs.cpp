@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <iostream>
+#include <optional>
+
+#include "data/build_dict.hpp"
+#include "data/inspect.hpp"
+#include "launcher/options/command_line.hpp"
+#include "launcher/options/prepare_options.hpp"
+#include "launcher/programs.hpp"
+#include "launcher/screen.hpp"
+#include "runtime/core/error.hpp"
+
+namespace lockstep::launcher {
+
+namespace {
+
+void require_given(bool condition, const char* what) {
+    if (!condition) throw Error(ErrorKind::config, what);
+}
+
+// Empty where --help or --dump-config was answered.
+std::optional<PrepareConfig> parse_prepare(const std::string& usage,
+                                           const std::vector<std::string>& args) {
+    PrepareConfig config;
+    const std::vector<OptionTable> tables{prepare_table(config), tokenizer_table(config)};
+    if (!parse_or_answer(usage, args, tables)) return std::nullopt;
+    require_given(!config.options.inputs.empty(),
+                  "--input: name at least one file of training text");
+    if (config.dict_lower)
+        config.options.tokenizer.dictionary.letter_case = data::LetterCase::lower;
+    if (config.overwrite) config.options.existing = data::Existing::overwrite;
+    return config;
+}
+
+}  // namespace
+
+int prepare_program(const std::vector<std::string>& args) {
+    const auto config = parse_prepare(
+        "lockstep prepare --input FILE... --out DIR [options]\n"
+        "Text to a dictionary (or a SentencePiece model) and HDF5 shards.\n",
+        args);
+    if (!config) return 0;
+    require_given(!config->options.out.empty(), "--out: name the data directory to make");
+    Log log(std::cout, config->verbose ? Verbosity::verbose : Verbosity::normal, 0, "",
+            output_screen());
+    data::prepare(config->options, log);
+    return 0;
+}
+
+int build_dict_program(const std::vector<std::string>& args) {
+    const auto config = parse_prepare(
+        "build_dict --input FILE... --dict-file FILE [options]\n"
+        "The dictionary (or SentencePiece model) of a text; with --out DIR the same as prepare.\n",
+        args);
+    if (!config) return 0;
+    if (!config->options.out.empty()) return prepare_program(args);
+    require_given(!config->options.tokenizer.dict_file.empty(),
+                  "--dict-file: name the dictionary to make");
+    Log log(std::cout, config->verbose ? Verbosity::verbose : Verbosity::normal, 0, "",
+            output_screen());
+    data::build_dict(config->options, log);
+    return 0;
+}
+
+int inspect_program(const std::vector<std::string>& args) {
+    data::InspectOptions options;
+    std::vector<std::string> words = args;
+    if (!words.empty() && !words.front().starts_with("-")) {
+        words.insert(words.begin(), "--data");
+    }
+    OptionTable table("Inspect");
+    table.text("data", options.data, "DIR", "what `lockstep prepare` wrote");
+    table.integer("rows", options.sample_rows, "sample rows shown of each split", 0);
+    if (!parse_or_answer("lockstep inspect DIR\n", words, {table})) return 0;
+    require_given(!options.data.empty(), "--data: name a directory that `lockstep prepare` wrote");
+    data::inspect(options, std::cout);
+    return 0;
+}
+
+}  // namespace lockstep::launcher

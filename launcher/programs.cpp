@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/programs.hpp"
+
+#include <array>
+#include <iomanip>
+#include <iostream>
+
+namespace lockstep::launcher {
+
+namespace {
+
+constexpr std::array programs{
+    Program{"prepare", "text to a dictionary or tokenizer and HDF5 shards", prepare_program},
+    Program{"build_dict", "the dictionary alone, as ParlAI's build_dict", build_dict_program},
+    Program{"inspect", "counts, lengths and sample rows of prepared data", inspect_program},
+    Program{"train", "train on this machine as one rank", train_program},
+    Program{"distributed_train", "one rank of a job that srun, mpirun or a launcher started",
+            distributed_train_program},
+    Program{"multiprocessing_train", "train on this machine with several ranks",
+            multiprocessing_train_program},
+    Program{"eval", "loss, perplexity, token accuracy, F1 and BLEU of a model", eval_program},
+    Program{"distributed_eval", "eval as one rank of a job", distributed_eval_program},
+    Program{"multiprocessing_eval", "eval with several ranks on this machine",
+            multiprocessing_eval_program},
+    Program{"distributed_launch", "start any program as ranks, as torchrun does",
+            distributed_launch_program},
+    Program{"submit", "write and submit a Slurm job", submit_program},
+    Program{"generate", "replies to prompts from a file or standard input", generate_program},
+    Program{"interactive", "talk to a model", interactive_program},
+    Program{"help", "this list", help_program},
+};
+
+}  // namespace
+
+const Program* find_program(std::string_view name) {
+    for (const Program& program : programs) {
+        if (program.name == name) return &program;
+    }
+    return nullptr;
+}
+
+std::string program_names() {
+    std::string names;
+    for (const Program& program : programs) {
+        if (!names.empty()) names += ", ";
+        names += program.name;
+    }
+    return names;
+}
+
+int help_program(const std::vector<std::string>&) {
+    std::cout << "Lockstep trains transformers, the same numbers on 1 or N ranks.\n\n"
+                 "  lockstep PROGRAM [options]      lockstep PROGRAM --help lists its options\n\n";
+    for (const Program& program : programs) {
+        std::cout << "  " << std::left << std::setw(24) << program.name << program.summary << '\n';
+    }
+    return 0;
+}
+
+}  // namespace lockstep::launcher

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lockstep::launcher {
+
+// One thing that `lockstep` does. run() gets the words behind the program's name and returns the
+// exit code; what goes wrong is thrown.
+struct Program {
+    std::string_view name;
+    std::string_view summary;
+    int (*run)(const std::vector<std::string>& args);
+};
+
+// nullptr where there is none of that name.
+const Program* find_program(std::string_view name);
+std::string program_names();
+
+int help_program(const std::vector<std::string>& args);
+int prepare_program(const std::vector<std::string>& args);
+int build_dict_program(const std::vector<std::string>& args);
+int inspect_program(const std::vector<std::string>& args);
+int train_program(const std::vector<std::string>& args);
+int distributed_train_program(const std::vector<std::string>& args);
+int multiprocessing_train_program(const std::vector<std::string>& args);
+int eval_program(const std::vector<std::string>& args);
+int distributed_eval_program(const std::vector<std::string>& args);
+int multiprocessing_eval_program(const std::vector<std::string>& args);
+int distributed_launch_program(const std::vector<std::string>& args);
+int submit_program(const std::vector<std::string>& args);
+int generate_program(const std::vector<std::string>& args);
+int interactive_program(const std::vector<std::string>& args);
+
+}  // namespace lockstep::launcher

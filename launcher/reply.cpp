@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/reply.hpp"
+
+namespace lockstep::launcher {
+
+namespace {
+
+// Of a decoder-only sequence the context is what stands before the first label, but for the
+// __start__ that the first label answers to.
+std::vector<std::int32_t> context_of(const train::Batch& batch, std::int64_t sequence) {
+    const auto& target = batch.target;
+    const std::int32_t begin = target.offsets[sequence], end = target.offsets[sequence + 1];
+    std::int32_t first = begin;
+    while (first < end && batch.labels[first] < 0) ++first;
+    return {target.tokens.begin() + begin, target.tokens.begin() + first};
+}
+
+}  // namespace
+
+std::vector<std::vector<std::int32_t>> contexts_of(const train::Batch& batch, data::Layout layout) {
+    std::vector<std::vector<std::int32_t>> contexts;
+    for (std::size_t s = 0; s < batch.rows.size(); ++s) {
+        if (layout == data::Layout::decoder_only) {
+            contexts.push_back(context_of(batch, static_cast<std::int64_t>(s)));
+            continue;
+        }
+        const auto& source = batch.source;
+        contexts.emplace_back(source.tokens.begin() + source.offsets[s],
+                              source.tokens.begin() + source.offsets[s + 1]);
+    }
+    return contexts;
+}
+
+std::vector<std::string> Replier::reply(const std::vector<std::vector<std::int32_t>>& contexts,
+                                        const std::vector<std::uint32_t>& rows) {
+    const data::SpecialTokens ids = tokenizer_.special();
+    std::vector<std::string> replies;
+    for (const auto& hypothesis :
+         model::generate(decoder_, contexts, rows, options_, {ids.start, ids.end})) {
+        replies.push_back(tokenizer_.decode(hypothesis.tokens));
+    }
+    return replies;
+}
+
+}  // namespace lockstep::launcher

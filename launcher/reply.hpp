@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "data/batching_options.hpp"
+#include "data/tokenizer.hpp"
+#include "model/decoder.hpp"
+#include "model/generation.hpp"
+#include "runtime/train/batch.hpp"
+
+namespace lockstep::launcher {
+
+// The token ids that a reply is generated from, row by row of a batch.
+std::vector<std::vector<std::int32_t>> contexts_of(const train::Batch& batch, data::Layout layout);
+
+// What turns a prompt's tokens into a reply's text.
+class Replier {
+public:
+    // All outlive the replier.
+    Replier(model::IncrementalDecoder& decoder, const data::Tokenizer& tokenizer,
+            const model::GenerationOptions& options)
+        : decoder_(decoder), tokenizer_(tokenizer), options_(options) {}
+
+    // One reply per context; rows are their global rows, which seed what is sampled.
+    std::vector<std::string> reply(const std::vector<std::vector<std::int32_t>>& contexts,
+                                   const std::vector<std::uint32_t>& rows);
+
+private:
+    model::IncrementalDecoder& decoder_;
+    const data::Tokenizer& tokenizer_;
+    model::GenerationOptions options_;
+};
+
+}  // namespace lockstep::launcher

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "runtime/core/log.hpp"
+
+namespace lockstep::launcher {
+
+// What standard output is, and how wide.
+Screen output_screen();
+int output_columns();
+
+}  // namespace lockstep::launcher

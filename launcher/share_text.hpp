@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "runtime/comm/communicator.hpp"
+
+namespace lockstep::launcher {
+
+// Rank 0's text on every rank. Collective.
+std::string share_text(comm::Communicator& communicator, std::string text);
+
+}  // namespace lockstep::launcher

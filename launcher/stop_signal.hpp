@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <thread>
+
+namespace lockstep::launcher {
+
+// Turns INT, TERM and USR1 into a flag that the training loop reads. Made before any other thread
+// starts, since threads inherit which signals are blocked. A second INT ends the process at once.
+class StopSignal {
+public:
+    StopSignal();
+    ~StopSignal();
+    StopSignal(const StopSignal&) = delete;
+    StopSignal& operator=(const StopSignal&) = delete;
+
+    const std::atomic<bool>& requested() const noexcept { return requested_; }
+
+private:
+    void watch();
+
+    std::atomic<bool> requested_{false};
+    int signals_ = -1;  // signalfd
+    int wake_ = -1;     // eventfd that ends the thread
+    std::thread thread_;
+};
+
+}  // namespace lockstep::launcher

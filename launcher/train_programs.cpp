@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/evaluation.hpp"
+#include "launcher/options/run_command.hpp"
+#include "launcher/programs.hpp"
+#include "launcher/training.hpp"
+
+namespace lockstep::launcher {
+
+namespace {
+
+int train_as(Standing standing, const char* usage, const std::vector<std::string>& args) {
+    const auto config = parse_run(Task::train, usage, args);
+    return config ? run_training(*config, standing) : 0;
+}
+
+int evaluate_as(Standing standing, const char* usage, const std::vector<std::string>& args) {
+    const auto config = parse_run(Task::evaluate, usage, args);
+    return config ? run_evaluation(*config, standing) : 0;
+}
+
+}  // namespace
+
+int train_program(const std::vector<std::string>& args) {
+    return train_as(Standing::alone,
+                    "train --data DIR -mf DIR [options]\n"
+                    "Trains as one rank; on an existing -mf it continues.\n",
+                    args);
+}
+
+int distributed_train_program(const std::vector<std::string>& args) {
+    return train_as(Standing::in_job,
+                    "srun|mpirun|torchrun ... distributed_train --data DIR -mf DIR [options]\n"
+                    "Trains as one rank of the job that started it.\n",
+                    args);
+}
+
+int eval_program(const std::vector<std::string>& args) {
+    return evaluate_as(Standing::alone,
+                       "eval --data DIR -mf DIR [options]\n"
+                       "Loss, perplexity, token accuracy, F1 and BLEU-4.\n",
+                       args);
+}
+
+int distributed_eval_program(const std::vector<std::string>& args) {
+    return evaluate_as(Standing::in_job,
+                       "srun|mpirun|torchrun ... distributed_eval --data DIR -mf DIR [options]\n"
+                       "eval as one rank of the job that started it.\n",
+                       args);
+}
+
+}  // namespace lockstep::launcher

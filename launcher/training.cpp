@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/training.hpp"
+
+#include <filesystem>
+#include <iostream>
+
+#include "data/check_shards.hpp"
+#include "launcher/model_folder.hpp"
+#include "launcher/screen.hpp"
+#include "launcher/stop_signal.hpp"
+#include "launcher/training_session.hpp"
+#include "launcher/watched_run.hpp"
+#include "runtime/core/error.hpp"
+
+namespace lockstep::launcher {
+
+TrainingPlan check_training(const RunConfig& config, Standing standing) {
+    data::Dataset dataset = data::Dataset::open(config.data);
+    const auto missing =
+        standing == Standing::alone ? data::MissingShards::refuse : data::MissingShards::allow;
+    data::check_shards(dataset, dataset.split("train"), missing);
+    const model::ModelConfig model =
+        agree_on_model(config.model_file, config.model, config.given, dataset);
+    const train::ValidationOptions& v = config.train.validation;
+    const bool validates = v.every_n_epochs > 0 || v.every_n_steps > 0 || v.every_n_secs > 0;
+    if (validates || dataset.has_split("valid"))
+        data::check_shards(dataset, dataset.split("valid"), missing);
+    if (!config.init_model.empty() && !std::filesystem::exists(config.init_model)) {
+        throw Error(ErrorKind::config, "--init-model " + config.init_model + ": does not exist");
+    }
+    require_writable(config.model_file);
+    return {std::move(dataset), model, train::newest_good_checkpoint(config.model_file)};
+}
+
+int run_training(const RunConfig& config, Standing standing) {
+    const StopSignal stop;  // before any other thread exists
+    const comm::Place place = place_of(config, standing);
+    Log log(std::cout, verbosity_of(config), place.rank, rank_name(place), output_screen());
+    const TrainingPlan plan = check_training(config, standing);
+    Job job = join_job(config, place);
+    return run_watched(config, config.model_file, job, log, [&](comm::Whereabouts* whereabouts) {
+        TrainingSession session(config, plan, job, log, whereabouts);
+        session.run(stop.requested());
+    });
+}
+
+}  // namespace lockstep::launcher

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "data/dataset.hpp"
+#include "launcher/job.hpp"
+#include "launcher/options/run_config.hpp"
+
+namespace lockstep::launcher {
+
+// What a training run works on, found out by reading only.
+struct TrainingPlan {
+    data::Dataset dataset;
+    model::ModelConfig model;
+    std::optional<std::string> checkpoint;  // to continue from
+};
+
+// Throws a config error for every wrong request that can be told without the other ranks.
+// In a job, shards may lie on other hosts.
+TrainingPlan check_training(const RunConfig& config, Standing standing);
+
+// Trains as one rank, to the end or to a requested stop. Returns the exit code.
+int run_training(const RunConfig& config, Standing standing);
+
+}  // namespace lockstep::launcher

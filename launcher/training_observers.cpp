@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/training_observers.hpp"
+
+#include "launcher/screen.hpp"
+#include "runtime/train/metrics_writer.hpp"
+#include "runtime/train/progress.hpp"
+#include "runtime/train/tensorboard.hpp"
+
+namespace lockstep::launcher {
+
+TrainingObservers::TrainingObservers(const RunConfig& config, int rank, Log& log,
+                                     const train::TrainerState& start)
+    : summary_(summarised_, config.train.log_every_n_steps, config.train.log_every_n_secs) {
+    if (rank != 0) return;
+    own(std::make_unique<train::MetricsWriter>(config.model_file, start.step), summarised_);
+    own(std::make_unique<train::TensorboardWriter>(config.model_file, start.step), summarised_);
+    // A bar moves with every step; lines come with the summaries.
+    const bool terminal = output_screen() == Screen::terminal;
+    own(std::make_unique<train::ProgressDisplay>(
+            log, terminal ? train::Display::terminal : train::Display::plain, config.train.limits,
+            start.seconds, output_columns),
+        terminal ? all_ : summarised_);
+    all_.add(summary_);
+}
+
+void TrainingObservers::own(std::unique_ptr<train::TrainingObserver> observer,
+                            train::ObserverList& list) {
+    list.add(*observer);
+    owned_.push_back(std::move(observer));
+}
+
+void TrainingObservers::flush() { summary_.flush(); }
+
+}  // namespace lockstep::launcher

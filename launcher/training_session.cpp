@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/training_session.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "data/eval_loader.hpp"
+#include "launcher/batching.hpp"
+#include "launcher/model_folder.hpp"
+#include "launcher/share_text.hpp"
+#include "launcher/version.hpp"
+#include "model/decoder.hpp"
+#include "model/transformer.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/kernels/product_library.hpp"
+#include "runtime/train/checkpoint_folder.hpp"
+#include "runtime/train/checkpoint_tensors.hpp"
+#include "runtime/train/parameter_sync.hpp"
+#include "runtime/train/progress.hpp"
+
+namespace lockstep::launcher {
+
+namespace {
+
+constexpr int kept_checkpoints = 2;
+
+// Every checkpoint that stands at a time, one of them still being written, and the best weights.
+std::uintmax_t bytes_of_checkpoints(const train::RunTensors& tensors) {
+    const std::uintmax_t weights = tensors.master.size() * sizeof(float);
+    std::uintmax_t checkpoint = weights;
+    for (const auto& tensor : tensors.optimizer) checkpoint += tensor.values.size() * sizeof(float);
+    return (kept_checkpoints + 1) * checkpoint + 2 * weights;
+}
+
+// What must not change for a bitwise resume.
+train::Metadata versions_of(const Job& job) {
+    return {{"lockstep", version},
+            {"products", kernels::product_library()},
+            {"precision", job.precision == train::Precision::bf16 ? "bf16" : "fp32"},
+            {"ranks", std::to_string(job.place.size)},
+            {"threads", std::to_string(job.threads)}};
+}
+
+std::string differences(const train::Metadata& then, const train::Metadata& now) {
+    std::string text;
+    for (const auto& [name, value] : now) {
+        const auto found = then.find(name);
+        const std::string before = found == then.end() ? "none" : found->second;
+        if (before == value) continue;
+        text += (text.empty() ? "" : ", ") + name + " " + before + " -> " + value;
+    }
+    return text;
+}
+
+void require_unchanged(const RunConfig& config, const train::TrainerState& state) {
+    const auto refuse = [&](const char* option, std::uint64_t then) {
+        throw Error(ErrorKind::config, std::string("--") + option + ": the run in " +
+                                           config.model_file + " was started with " +
+                                           std::to_string(then) +
+                                           "; leave the option out, or give another -mf");
+    };
+    if (config.given.contains("seed") && config.train.seed != state.seed)
+        refuse("seed", state.seed);
+    if (config.given.contains("logical-shards") && config.batch.logical_shards != state.lanes)
+        refuse("logical-shards", static_cast<std::uint64_t>(state.lanes));
+}
+
+}  // namespace
+
+TrainingSession::TrainingSession(const RunConfig& config, const TrainingPlan& plan, Job& job,
+                                 Log& log, comm::Whereabouts* whereabouts)
+    : config_(config),
+      plan_(plan),
+      job_(job),
+      log_(log),
+      whereabouts_(whereabouts),
+      options_(config.train),
+      trace_(config.trace_file.empty() ? Trace::Recording::off : Trace::Recording::on,
+             job.place.rank),
+      context_(job.threads),
+      table_(model::parameter_table(plan.model)),
+      store_(table_, job.precision),
+      model_(model::make_model(plan.model, store_, context_)),
+      optimizer_(train::make_optimizer(options_.optimizer, table_, store_, context_)) {
+    options_.lanes = config.batch.logical_shards > 0 ? config.batch.logical_shards
+                                                     : job.place.size * config.batch.update_freq;
+    start_weights();
+    open_data();
+    open_validation();
+    if (job_.place.rank != 0) return;
+    require_room(config.model_file, bytes_of_checkpoints(tensors()));
+    if (!holds_model(config.model_file))
+        create_model_folder(config.model_file, plan.model, plan.dataset);
+}
+
+train::RunTensors TrainingSession::tensors() const {
+    return {table_, store_.master(), optimizer_->state()};
+}
+
+// Weights and optimizer state need to be right on rank 0 only: the trainer hands them out.
+void TrainingSession::start_weights() {
+    std::string record_json;
+    if (job_.place.rank == 0) {
+        if (plan_.checkpoint) {
+            const train::RunRecord record = train::load_checkpoint(*plan_.checkpoint, tensors());
+            record_json = nlohmann::json(record.trainer).dump();
+            const std::string changed = differences(record.versions, versions_of(job_));
+            if (!changed.empty())
+                log_.info("continuing, but not bit for bit: changed since: " + changed);
+        } else if (!config_.init_model.empty()) {
+            train::load_weights(config_.init_model, table_, store_.master());
+            log_.info("starting from the weights of " + config_.init_model);
+        } else {
+            model_->initialize(options_.seed);
+        }
+    }
+    record_json = share_text(*job_.communicator, record_json);
+    if (!record_json.empty()) continue_from(record_json);
+}
+
+void TrainingSession::continue_from(const std::string& record_json) {
+    resume_ = nlohmann::json::parse(record_json).get<train::TrainerState>();
+    require_unchanged(config_, *resume_);
+    options_.seed = resume_->seed;
+    options_.lanes = resume_->lanes;
+    if (job_.place.size > options_.lanes) {
+        throw Error(ErrorKind::config, config_.model_file + ": this run was started with " +
+                                           std::to_string(options_.lanes) +
+                                           " lanes; it continues on at most as many "
+                                           "ranks, not " +
+                                           std::to_string(job_.place.size));
+    }
+    log_.info("continuing after step " + std::to_string(resume_->step) + " from " +
+              plan_.checkpoint.value_or(config_.model_file));
+}
+
+void TrainingSession::open_data() {
+    data::StepLoaderOptions options;
+    options.batching = train_batching(config_, plan_.model, plan_.dataset);
+    options.seed = options_.seed;
+    options.lanes = options_.lanes;
+    options.rank = job_.place.rank;
+    options.world = job_.place.size;
+    options.num_workers = static_cast<int>(config_.batch.num_workers);
+    loader_ = data::open_step_source(plan_.dataset, options);
+    source_ = std::make_unique<CheckedSource>(*loader_, *job_.communicator, log_);
+}
+
+void TrainingSession::open_validation() {
+    if (!plan_.dataset.has_split("valid")) return;
+    data::EvalLoaderOptions options;
+    options.batching = eval_batching(config_, plan_.model, plan_.dataset);
+    options.rank = job_.place.rank;
+    options.world = job_.place.size;
+    options.max_examples = options_.validation.max_examples;
+    if (!config_.skip_generation) {
+        options.references = data::ReferenceText::read;
+        tokenizer_ = data::open_tokenizer(plan_.dataset.directory());
+        decoder_ = model::make_decoder(plan_.model, store_, context_);
+        replier_ = std::make_unique<Replier>(*decoder_, *tokenizer_, config_.generation);
+    }
+    evaluator_ =
+        std::make_unique<Evaluator>(*model_, data::open_eval_source(plan_.dataset, options),
+                                    options.batching.layout, *job_.communicator, replier_.get());
+}
+
+void TrainingSession::announce() const {
+    const auto& place = job_.place;
+    const auto bf16 = job_.precision == train::Precision::bf16;
+    log_.info("training " + std::to_string(table_.count()) + " parameters in " +
+              (bf16 ? "bf16" : "fp32") + " on " + std::to_string(place.size) +
+              (place.size == 1 ? " rank x " : " ranks x ") + std::to_string(job_.threads) +
+              (job_.threads == 1 ? " core, " : " cores, ") +
+              std::to_string(source_->rows_per_epoch()) + " rows an epoch in " +
+              std::to_string(options_.lanes) + (options_.lanes == 1 ? " lane" : " lanes"));
+    log_.detail("placed by " + std::string(comm::name(place.source)) + ", products by " +
+                kernels::product_library());
+}
+
+train::ExitReason TrainingSession::train(const train::StopFlag& stop) {
+    const auto description = describe(plan_.model, plan_.dataset);
+    train::RunRecord record;
+    record.options_json = nlohmann::json{{"config", config_.lines}}.dump();
+    record.versions = versions_of(job_);
+    train::FolderSink checkpoints(job_.place.rank, config_.model_file, kept_checkpoints, log_,
+                                  tensors(), description, record);
+    TrainingObservers observers(config_, job_.place.rank, log_,
+                                resume_.value_or(train::TrainerState{}));
+    train::Trainer trainer(
+        options_,
+        {{context_, *job_.communicator, trace_, *model_, store_, *optimizer_, whereabouts_},
+         *source_,
+         observers.entry(),
+         checkpoints,
+         evaluator_.get(),
+         stop},
+        resume_);
+    const train::ExitReason reason = trainer.run();
+    observers.flush();
+    // Without validations the last weights are the model.
+    if (!trainer.state().validation.best)
+        checkpoints.save(train::CheckpointKind::best, trainer.state());
+    return reason;
+}
+
+void TrainingSession::report_best() {
+    if (evaluator_ == nullptr) return;
+    if (job_.place.rank == 0) train::load_weights(config_.model_file, table_, store_.master());
+    train::broadcast_weights(*job_.communicator, store_);
+    train::write_compute_copy(context_, store_);
+    log_.info("the model with the best weights: " + train::metrics_text(evaluator_->evaluate()));
+}
+
+void TrainingSession::write_trace() const {
+    if (!trace_.on()) return;
+    const int rank = job_.place.rank;
+    trace_.write(config_.trace_file + (rank == 0 ? "" : ".rank" + std::to_string(rank)));
+}
+
+void TrainingSession::run(const train::StopFlag& stop) {
+    announce();
+    const train::ExitReason reason = train(stop);
+    write_trace();
+    log_.info("training ended: " + std::string(train::describe(reason)));
+    if (reason == train::ExitReason::stop_requested) {
+        log_.info("a checkpoint is saved; the same command continues from it");
+    } else {
+        report_best();
+    }
+    job_.communicator->barrier("end");
+    job_.communicator->finish();
+}
+
+}  // namespace lockstep::launcher

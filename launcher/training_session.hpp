@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "data/step_loader.hpp"
+#include "launcher/checked_source.hpp"
+#include "launcher/evaluator.hpp"
+#include "launcher/training.hpp"
+#include "launcher/training_observers.hpp"
+#include "runtime/core/log.hpp"
+#include "runtime/core/trace.hpp"
+#include "runtime/device/cpu_context.hpp"
+#include "runtime/train/checkpoint.hpp"
+#include "runtime/train/optimizer.hpp"
+#include "runtime/train/trainer.hpp"
+
+namespace lockstep::launcher {
+
+// Everything that one rank of a training run owns, built in the order in which it is needed.
+class TrainingSession {
+public:
+    // References outlive the session, as do the whereabouts, where there is somebody to watch them.
+    // Collective.
+    TrainingSession(const RunConfig& config, const TrainingPlan& plan, Job& job, Log& log,
+                    comm::Whereabouts* whereabouts = nullptr);
+
+    // Trains until a limit or a stop; at the end the model folder holds the best weights, and
+    // their validation is logged.
+    void run(const train::StopFlag& stop);
+
+private:
+    void start_weights();
+    void continue_from(const std::string& record_json);
+    void open_data();
+    void open_validation();
+    void announce() const;
+    void write_trace() const;
+    train::RunTensors tensors() const;
+    train::ExitReason train(const train::StopFlag& stop);
+    void report_best();
+
+    const RunConfig& config_;
+    const TrainingPlan& plan_;
+    Job& job_;
+    Log& log_;
+    comm::Whereabouts* whereabouts_;
+    train::TrainOptions options_;
+    Trace trace_;
+    device::CpuContext context_;
+    train::ParameterTable table_;
+    train::ParameterStore<HostSpace> store_;
+    std::unique_ptr<train::Model> model_;
+    std::unique_ptr<train::Optimizer> optimizer_;
+    std::optional<train::TrainerState> resume_;
+    std::unique_ptr<data::StepLoader> loader_;
+    std::unique_ptr<CheckedSource> source_;
+    std::unique_ptr<data::Tokenizer> tokenizer_;
+    std::unique_ptr<model::IncrementalDecoder> decoder_;
+    std::unique_ptr<Replier> replier_;
+    std::unique_ptr<Evaluator> evaluator_;
+};
+
+}  // namespace lockstep::launcher

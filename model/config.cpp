@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/config.hpp"
+
+#include "model/dropout_sites.hpp"
+#include "runtime/core/error.hpp"
+
+namespace lockstep::model {
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& what) { throw Error(ErrorKind::config, what); }
+
+void at_least_one(const char* option, std::int64_t value) {
+    if (value < 1) {
+        refuse(std::string(option) + " " + std::to_string(value) + ": give at least 1");
+    }
+}
+
+void at_most(const char* option, std::int64_t value, std::int64_t most) {
+    if (value > most) {
+        refuse(std::string(option) + " " + std::to_string(value) + ": give at most " +
+               std::to_string(most));
+    }
+}
+
+void share(const char* option, float value) {
+    if (!(value >= 0 && value < 1)) {
+        refuse(std::string(option) + " " + std::to_string(value) +
+               ": give a share from 0 to below 1");
+    }
+}
+
+void validate_sizes(const ModelConfig& c) {
+    at_least_one("--embedding-size", c.embedding_size);
+    at_least_one("--ffn-size", c.ffn_size);
+    at_least_one("--n-heads", c.heads);
+    at_least_one("--n-positions", c.n_positions);
+    at_least_one("--n-decoder-layers", c.decoder_layers);
+    at_most("--n-decoder-layers", c.decoder_layers, most_layers);
+    at_most("--n-heads", c.heads, most_heads);
+    if (c.kind == Kind::generator) {
+        at_least_one("--n-encoder-layers", c.encoder_layers);
+        at_most("--n-encoder-layers", c.encoder_layers, most_layers);
+    }
+    if (c.vocabulary < 1) refuse("the model has no vocabulary: prepare a dictionary first");
+    if (c.embedding_size % c.heads != 0) {
+        refuse("--embedding-size " + std::to_string(c.embedding_size) +
+               " is not a multiple of --n-heads " + std::to_string(c.heads) +
+               ": give sizes that divide");
+    }
+}
+
+void validate_gpt2(const ModelConfig& c) {
+    if (c.variant != Variant::prelayernorm) {
+        refuse("--model gpt2 is always pre-norm: leave --variant out");
+    }
+    if (c.positions != Positions::learned) {
+        refuse("--model gpt2 always learns its positions: leave --learn-positional-embeddings out");
+    }
+    if (c.embedding_scale != EmbeddingScale::none) {
+        refuse("--model gpt2 never scales its embeddings: leave --embeddings-scale out");
+    }
+}
+
+}  // namespace
+
+ModelConfig gpt2_config() {
+    ModelConfig config;
+    config.kind = Kind::gpt2;
+    config.variant = Variant::prelayernorm;
+    config.activation = kernels::Activation::gelu_tanh;
+    config.positions = Positions::learned;
+    config.embedding_scale = EmbeddingScale::none;
+    config.encoder_layers = 0;
+    return config;
+}
+
+void validate(const ModelConfig& config) {
+    validate_sizes(config);
+    if (config.kind == Kind::gpt2) validate_gpt2(config);
+    share("--dropout", config.dropout);
+    share("--attention-dropout", config.attention_dropout);
+    share("--relu-dropout", config.relu_dropout);
+    share("--label-smoothing", config.label_smoothing);
+}
+
+NormPlace norm_place(const ModelConfig& config) noexcept {
+    return config.variant == Variant::prelayernorm ? NormPlace::before_branch
+                                                   : NormPlace::after_sum;
+}
+
+}  // namespace lockstep::model

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "runtime/kernels/activation.hpp"
+
+namespace lockstep::model {
+
+enum class Kind { generator, gpt2 };              // transformer/generator, gpt2
+enum class Variant { aiayn, prelayernorm, xlm };  // ParlAI's names; gpt2 is always pre-norm
+enum class Positions { sinusoidal, learned };
+enum class EmbeddingScale { none, sqrt_dim };
+
+// Everything that fixes a model's parameters and arithmetic; stored in the model's config.json.
+struct ModelConfig {
+    Kind kind = Kind::generator;
+    Variant variant = Variant::aiayn;
+    kernels::Activation activation = kernels::Activation::relu;
+    Positions positions = Positions::sinusoidal;
+    EmbeddingScale embedding_scale = EmbeddingScale::sqrt_dim;
+    std::int64_t vocabulary = 0;
+    std::int64_t embedding_size = 300;
+    std::int64_t ffn_size = 300;
+    std::int64_t heads = 2;
+    std::int64_t encoder_layers = 2;  // generator only
+    std::int64_t decoder_layers = 2;
+    std::int64_t n_positions = 1024;
+    float dropout = 0, attention_dropout = 0, relu_dropout = 0;
+    float label_smoothing = 0;
+
+    bool operator==(const ModelConfig&) const = default;
+};
+
+// What Kind::gpt2 always is: learned positions, pre-norm, gelu_tanh, embeddings not scaled.
+ModelConfig gpt2_config();
+
+// Throws a config error of one line that names the option and the remedy.
+void validate(const ModelConfig& config);
+
+// Where the layer norms stand: before each branch, or after each residual sum.
+enum class NormPlace { before_branch, after_sum };
+NormPlace norm_place(const ModelConfig& config) noexcept;
+
+}  // namespace lockstep::model

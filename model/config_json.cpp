@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/config_json.hpp"
+
+#include <array>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "runtime/core/error.hpp"
+
+namespace lockstep::model {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <class Enum, std::size_t N>
+using Names = std::array<std::pair<Enum, const char*>, N>;
+
+constexpr Names<Kind, 2> kinds{{{Kind::generator, "transformer/generator"}, {Kind::gpt2, "gpt2"}}};
+constexpr Names<Variant, 3> variants{
+    {{Variant::aiayn, "aiayn"}, {Variant::prelayernorm, "prelayernorm"}, {Variant::xlm, "xlm"}}};
+constexpr Names<kernels::Activation, 3> activations{
+    {{kernels::Activation::relu, "relu"},
+     {kernels::Activation::gelu_erf, "gelu"},
+     {kernels::Activation::gelu_tanh, "gelu_tanh"}}};
+constexpr Names<Positions, 2> positions{
+    {{Positions::sinusoidal, "sinusoidal"}, {Positions::learned, "learned"}}};
+constexpr Names<EmbeddingScale, 2> scales{
+    {{EmbeddingScale::none, "none"}, {EmbeddingScale::sqrt_dim, "sqrt_dim"}}};
+
+// One member of the object and of the config, in the direction that the visitor goes.
+template <class Config, class Visitor>
+void visit(Config& c, Visitor&& v) {
+    v.choice("model", c.kind, kinds);
+    v.choice("variant", c.variant, variants);
+    v.choice("activation", c.activation, activations);
+    v.choice("positions", c.positions, positions);
+    v.choice("embeddings_scale", c.embedding_scale, scales);
+    v.number("vocabulary_size", c.vocabulary);
+    v.number("embedding_size", c.embedding_size);
+    v.number("ffn_size", c.ffn_size);
+    v.number("n_heads", c.heads);
+    v.number("n_encoder_layers", c.encoder_layers);
+    v.number("n_decoder_layers", c.decoder_layers);
+    v.number("n_positions", c.n_positions);
+    v.number("dropout", c.dropout);
+    v.number("attention_dropout", c.attention_dropout);
+    v.number("relu_dropout", c.relu_dropout);
+    v.number("label_smoothing", c.label_smoothing);
+}
+
+struct Writer {
+    Json json;
+
+    template <class Enum, std::size_t N>
+    void choice(const char* member, Enum value, const Names<Enum, N>& names) {
+        for (const auto& [known, name] : names) {
+            if (known == value) json[member] = name;
+        }
+    }
+    void number(const char* member, std::int64_t value) { json[member] = value; }
+    // The shortest digits that give the same float back, not those of its double.
+    void number(const char* member, float value) {
+        std::array<char, 32> digits;
+        const auto end = std::to_chars(digits.begin(), digits.end(), value).ptr;
+        json[member] = Json::parse(digits.begin(), end);
+    }
+};
+
+class Reader {
+public:
+    Reader(const Json& json, const std::string& origin) : json_(json), origin_(origin) {}
+
+    template <class Enum, std::size_t N>
+    void choice(const char* member, Enum& value, const Names<Enum, N>& names) const {
+        const Json& found = at(member);
+        std::string choices;
+        for (const auto& [known, name] : names) {
+            if (found == name) {
+                value = known;
+                return;
+            }
+            choices += (choices.empty() ? "" : ", ") + std::string(name);
+        }
+        refuse(member, "is not one of " + choices);
+    }
+    void number(const char* member, std::int64_t& value) const {
+        const Json& found = at(member);
+        if (!found.is_number_integer()) refuse(member, "is not a whole number");
+        value = found.get<std::int64_t>();
+    }
+    void number(const char* member, float& value) const {
+        const Json& found = at(member);
+        if (!found.is_number()) refuse(member, "is not a number");
+        value = found.get<float>();
+    }
+
+private:
+    const Json& at(const char* member) const {
+        if (!json_.contains(member)) refuse(member, "is missing");
+        return json_[member];
+    }
+    [[noreturn]] void refuse(const char* member, const std::string& what) const {
+        throw Error(ErrorKind::config, origin_ + ": \"" + member + "\" " + what +
+                                           ": this is not the config.json of a Lockstep model");
+    }
+
+    const Json& json_;
+    const std::string& origin_;
+};
+
+}  // namespace
+
+std::string to_json(const ModelConfig& config) {
+    Writer writer;
+    visit(config, writer);
+    return writer.json.dump(2) + "\n";
+}
+
+ModelConfig config_from_json(const std::string& text, const std::string& origin) {
+    const Json json = Json::parse(text, nullptr, false);
+    if (!json.is_object()) {
+        throw Error(
+            ErrorKind::config,
+            origin + ": not a JSON object: this is not the config.json of a Lockstep model");
+    }
+    ModelConfig config;
+    visit(config, Reader(json, origin));
+    try {
+        validate(config);
+    } catch (const Error& error) {
+        throw Error(error.kind(), origin + ": " + error.what());
+    }
+    return config;
+}
+
+}  // namespace lockstep::model

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/decoding_batch.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+namespace lockstep::model {
+
+namespace {
+
+void add_filler(train::RaggedTokens& side) {
+    const std::size_t real = side.tokens.size();
+    const std::size_t granule = std::max<std::size_t>(1, std::bit_ceil(real) / 8);
+    const std::size_t total = (real + granule - 1) / granule * granule;
+    side.tokens.resize(total);
+    side.positions.resize(total);
+    side.token_rows.resize(total);
+}
+
+}  // namespace
+
+train::RaggedTokens ragged_ends(const std::vector<std::vector<std::int32_t>>& sequences,
+                                std::int64_t most) {
+    train::RaggedTokens side;
+    side.offsets = {0};
+    for (const auto& sequence : sequences) {
+        const auto length =
+            static_cast<std::int32_t>(std::min(most, static_cast<std::int64_t>(sequence.size())));
+        side.tokens.insert(side.tokens.end(), sequence.end() - length, sequence.end());
+        for (std::int32_t i = 0; i < length; ++i) side.positions.push_back(i);
+        side.offsets.push_back(static_cast<std::int32_t>(side.tokens.size()));
+        side.longest = std::max(side.longest, length);
+    }
+    add_filler(side);
+    return side;
+}
+
+train::RaggedTokens single_tokens(const std::vector<std::int32_t>& tokens,
+                                  const std::vector<std::int32_t>& positions) {
+    train::RaggedTokens side;
+    side.tokens = tokens;
+    side.positions = positions;
+    side.offsets.resize(tokens.size() + 1);
+    std::iota(side.offsets.begin(), side.offsets.end(), 0);
+    side.longest = tokens.empty() ? 0 : 1;
+    add_filler(side);
+    return side;
+}
+
+}  // namespace lockstep::model

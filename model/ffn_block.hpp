@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "model/linear.hpp"
+#include "model/run.hpp"
+#include "model/weights.hpp"
+
+namespace lockstep::model {
+
+// y = dropout(f(x W1^T + b)) W2^T + b
+template <class Ctx, class T>
+struct FeedForwardBlock {
+    using Space = typename Ctx::Space;
+    using Weights = FeedForward<T, Space>;
+    using Constant = MatrixView<const T, Space>;
+    using Matrix = MatrixView<T, Space>;
+
+    struct Saved {
+        Constant x;
+        Matrix hidden, activated;  // before and after the activation; the same memory for relu
+    };
+
+    static Matrix forward(const Run<Ctx, T>& run, const Weights& weights, Constant x, Saved& saved);
+    static void backward(const Run<Ctx, T>& run, const Weights& weights, const Saved& saved,
+                         Constant dy, Matrix dx, Into into);
+};
+
+}  // namespace lockstep::model

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/initialize.hpp"
+
+#include <cmath>
+#include <numbers>
+
+#include "runtime/core/hash.hpp"
+#include "runtime/core/philox.hpp"
+
+namespace lockstep::model {
+
+namespace {
+
+using train::Parameter;
+
+// Box and Muller's transform, which gives two values at a time; uniform() may give 0, whose
+// logarithm is avoided.
+void fill_normal(HostView<float> values, double deviation, PhiloxStream& random) {
+    for (std::size_t i = 0; i < values.size(); i += 2) {
+        const double radius = deviation * std::sqrt(-2 * std::log(1 - random.uniform()));
+        const double angle = 2 * std::numbers::pi * random.uniform();
+        values[i] = static_cast<float>(radius * std::cos(angle));
+        if (i + 1 < values.size()) values[i + 1] = static_cast<float>(radius * std::sin(angle));
+    }
+}
+
+void fill_uniform(HostView<float> values, double bound, PhiloxStream& random) {
+    for (float& value : values) value = static_cast<float>(bound * (2 * random.uniform() - 1));
+}
+
+// Variance 2 / (fan in + fan out).
+double xavier_deviation(std::int64_t in, std::int64_t out) {
+    return std::sqrt(2.0 / static_cast<double>(in + out));
+}
+
+bool has(const Parameter& p, std::string_view part) {
+    return p.name.find(part) != std::string::npos;
+}
+
+void generator_matrix(const ModelConfig& config, const Parameter& p, HostView<float> values,
+                      PhiloxStream& random) {
+    const std::int64_t d = config.embedding_size;
+    if (has(p, "embeddings.weight")) {  // position_embeddings too
+        fill_normal(values, 1 / std::sqrt(static_cast<double>(d)), random);
+        if (p.name == "embeddings.weight") {
+            for (float& value : values.subview(0, static_cast<std::size_t>(d))) value = 0;
+        }
+    } else if (has(p, ".ffn.")) {
+        // A uniform distribution's bound is sqrt(3) deviations.
+        fill_uniform(values, std::sqrt(3.0) * xavier_deviation(p.shape[1], p.shape[0]), random);
+    } else {
+        fill_normal(values, xavier_deviation(d, d), random);  // qkv and kv: [d, d] each
+    }
+}
+
+void gpt2_matrix(const ModelConfig& config, const Parameter& p, HostView<float> values,
+                 PhiloxStream& random) {
+    const bool residual = has(p, ".out.weight") || has(p, ".ffn.lin2.weight");
+    const double branches = 2 * static_cast<double>(config.decoder_layers);
+    fill_normal(values, residual ? 0.02 / std::sqrt(branches) : 0.02, random);
+}
+
+}  // namespace
+
+void initial_weights(const ModelConfig& config, const train::ParameterTable& table,
+                     std::uint64_t seed, HostView<float> master) {
+    for (const Parameter& p : table.all()) {
+        const auto values = master.subview(p.offset, p.count);
+        PhiloxStream random(mix(seed, hash64(p.name.data(), p.name.size(), 0)));
+        if (p.shape.size() == 1) {
+            const float value = has(p, "norm") && has(p, ".weight") ? 1.0f : 0.0f;
+            for (float& v : values) v = value;
+        } else if (config.kind == Kind::gpt2) {
+            gpt2_matrix(config, p, values, random);
+        } else {
+            generator_matrix(config, p, values, random);
+        }
+    }
+}
+
+}  // namespace lockstep::model

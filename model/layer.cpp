@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/layer.hpp"
+
+#include "runtime/device/cpu_context.hpp"
+
+namespace lockstep::model {
+
+template <class Ctx, class T>
+auto LayerBlock<Ctx, T>::forward(const Run<Ctx, T>& run, const Weights& weights, Stream<T, Space> x,
+                                 Constant memory, Saved& saved) -> Stream<T, Space> {
+    using Sum = ResidualNorm<Ctx, T>;
+    const Matrix attended = SelfAttentionBlock<Ctx, T>::forward(run, weights.self_attention,
+                                                                x.input, saved.self_attention);
+    x = Sum::forward(run, DropoutPlace::self_output, weights.after_self, x.residual, attended,
+                     saved.after_self);
+    if (weights.cross_attention) {
+        const Matrix read = CrossAttentionBlock<Ctx, T>::forward(
+            run, *weights.cross_attention, x.input, memory, saved.cross_attention);
+        x = Sum::forward(run, DropoutPlace::cross_output, weights.after_cross, x.residual, read,
+                         saved.after_cross);
+    }
+    const Matrix fed = FeedForwardBlock<Ctx, T>::forward(run, weights.ffn, x.input, saved.ffn);
+    return Sum::forward(run, DropoutPlace::ffn_output, weights.after_ffn, x.residual, fed,
+                        saved.after_ffn);
+}
+
+template <class Ctx, class T>
+void LayerBlock<Ctx, T>::backward(const Run<Ctx, T>& run, const Weights& weights,
+                                  const Saved& saved, StreamGradient<T, Space>& d,
+                                  MemoryGradient<T, Space>& d_memory) {
+    using Sum = ResidualNorm<Ctx, T>;
+    const Into into = Sum::branch_into(run);
+    const Constant d_fed =
+        Sum::backward(run, DropoutPlace::ffn_output, weights.after_ffn, saved.after_ffn, d);
+    FeedForwardBlock<Ctx, T>::backward(run, weights.ffn, saved.ffn, d_fed, d.input, into);
+    if (weights.cross_attention) {
+        const Constant d_read = Sum::backward(run, DropoutPlace::cross_output, weights.after_cross,
+                                              saved.after_cross, d);
+        CrossAttentionBlock<Ctx, T>::backward(run, *weights.cross_attention, saved.cross_attention,
+                                              d_read, d.input, into, d_memory.d, d_memory.into);
+        d_memory.into = Into::add;
+    }
+    const Constant d_attended =
+        Sum::backward(run, DropoutPlace::self_output, weights.after_self, saved.after_self, d);
+    SelfAttentionBlock<Ctx, T>::backward(run, weights.self_attention, saved.self_attention,
+                                         d_attended, d.input, into);
+}
+
+template struct LayerBlock<device::CpuContext, float>;
+template struct LayerBlock<device::CpuContext, bf16>;
+
+}  // namespace lockstep::model

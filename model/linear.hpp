@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "model/run.hpp"
+#include "model/weights.hpp"
+#include "runtime/kernels/linear.hpp"
+
+namespace lockstep::model {
+
+enum class Into { overwrite, add };
+
+template <class Ctx, class T>
+struct LinearBlock {
+    using Space = typename Ctx::Space;
+    using Weights = Linear<T, Space>;
+    using Constant = MatrixView<const T, Space>;
+    using Matrix = MatrixView<T, Space>;
+
+    // y = x w^T + b
+    static Matrix forward(const Run<Ctx, T>& run, const Weights& weights, Constant x) {
+        const Matrix y = run.take(x.rows, weights.w.rows);
+        kernels::linear_forward<T>(run.ctx, x, weights.w, weights.b, y);
+        return y;
+    }
+
+    // dw += dy^T x;  db += sum of dy;  dx = dy w, or dx += dy w. dx is written last, so it may be x
+    // or what dy was computed from.
+    static void backward(const Run<Ctx, T>& run, const Weights& weights, Constant x, Constant dy,
+                         Matrix dx, Into into) {
+        kernels::add_linear_backward_weight<T>(run.ctx, x, dy, weights.dw);
+        kernels::add_bias_backward<T>(run.ctx, dy, weights.db);
+        if (into == Into::add) kernels::add_linear_backward_input<T>(run.ctx, dy, weights.w, dx);
+        if (into == Into::overwrite) kernels::linear_backward_input<T>(run.ctx, dy, weights.w, dx);
+    }
+};
+
+}  // namespace lockstep::model

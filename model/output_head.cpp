@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/output_head.hpp"
+
+#include <algorithm>
+
+#include "model/stopwatch.hpp"
+#include "runtime/device/cpu_context.hpp"
+#include "runtime/kernels/linear.hpp"
+
+namespace lockstep::model {
+
+namespace {
+
+// Rows of a chunk: as few chunks of one size as keep the logits below 128 MiB (fp32) where the
+// vocabulary allows. Small chunks stream the table and its gradient again and again, and products
+// of few rows are slow.
+std::int64_t chunk_rows(std::int64_t total, std::int64_t vocabulary) {
+    constexpr std::int64_t elements = std::int64_t{32} << 20, smallest = 256, multiple = 32;
+    const std::int64_t most = std::max(elements / vocabulary, smallest);
+    const std::int64_t chunks = (total + most - 1) / most;
+    const std::int64_t rows = (total + chunks - 1) / chunks;
+    return std::min(total, (rows + multiple - 1) / multiple * multiple);
+}
+
+// Calls work(first, rows, logits) chunk by chunk.
+template <class T, class Space, class Work>
+void by_chunks(device::Arena<Space>& arena, std::int64_t total, std::int64_t vocabulary,
+               const Work& work) {
+    if (total == 0) return;
+    const std::int64_t most = chunk_rows(total, vocabulary);
+    const auto mark = arena.mark();
+    const auto logits = arena.template take_matrix<T>(most, vocabulary);
+    for (std::int64_t first = 0; first < total; first += most) {
+        const std::int64_t rows = std::min(most, total - first);
+        work(first, rows, logits.rows_from(0, rows));
+    }
+    arena.rewind(mark);
+}
+
+}  // namespace
+
+template <class Ctx, class T>
+kernels::LossSums OutputHead<Ctx, T>::train(Ctx& ctx, device::Arena<Space>& arena,
+                                            const kernels::StepState* state, Constant embeddings,
+                                            Constant x, Labels labels, float label_smoothing,
+                                            Matrix dx, MatrixView<float, Space> d_embeddings,
+                                            train::ModelSeconds& seconds) {
+    kernels::LossSums sums;
+    Stopwatch watch;
+    by_chunks<T>(
+        arena, x.rows, embeddings.rows, [&](std::int64_t first, std::int64_t rows, Matrix logits) {
+            const Constant x_chunk = x.rows_from(first, rows);
+            kernels::linear_forward<T>(ctx, x_chunk, embeddings, {}, logits);
+            const Matrix d_logits = logits;
+            sums += kernels::softmax_xent_forward_backward<T>(
+                ctx, state, d_logits, labels.subview(first, rows), label_smoothing);
+            seconds.forward += watch.lap();
+            kernels::linear_backward_input<T>(ctx, d_logits, embeddings, dx.rows_from(first, rows));
+            kernels::add_linear_backward_weight<T>(ctx, x_chunk, d_logits, d_embeddings);
+            seconds.backward += watch.lap();
+        });
+    return sums;
+}
+
+template <class Ctx, class T>
+kernels::LossSums OutputHead<Ctx, T>::evaluate(Ctx& ctx, device::Arena<Space>& arena,
+                                               Constant embeddings, Constant x, Labels labels) {
+    kernels::LossSums sums;
+    by_chunks<T>(
+        arena, x.rows, embeddings.rows, [&](std::int64_t first, std::int64_t rows, Matrix logits) {
+            kernels::linear_forward<T>(ctx, x.rows_from(first, rows), embeddings, {}, logits);
+            sums += kernels::softmax_xent_forward<T>(ctx, logits, labels.subview(first, rows), 0);
+        });
+    return sums;
+}
+
+template struct OutputHead<device::CpuContext, float>;
+template struct OutputHead<device::CpuContext, bf16>;
+
+}  // namespace lockstep::model

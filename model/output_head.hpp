@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "model/run.hpp"
+#include "runtime/kernels/softmax_xent.hpp"
+#include "runtime/train/model.hpp"
+
+namespace lockstep::model {
+
+// logits = x E^T with the embedding table E, and the loss. Works through chunks of tokens, so that
+// the logits [tokens, vocabulary] never exist whole.
+template <class Ctx, class T>
+struct OutputHead {
+    using Space = typename Ctx::Space;
+    using Constant = MatrixView<const T, Space>;
+    using Matrix = MatrixView<T, Space>;
+    using Labels = View<const std::int32_t, Space>;
+
+    // Overwrites dx, adds to d_embeddings; times state->loss_seed.
+    static kernels::LossSums train(Ctx& ctx, device::Arena<Space>& arena,
+                                   const kernels::StepState* state, Constant embeddings, Constant x,
+                                   Labels labels, float label_smoothing, Matrix dx,
+                                   MatrixView<float, Space> d_embeddings,
+                                   train::ModelSeconds& seconds);
+    static kernels::LossSums evaluate(Ctx& ctx, device::Arena<Space>& arena, Constant embeddings,
+                                      Constant x, Labels labels);
+};
+
+}  // namespace lockstep::model

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/residual_norm.hpp"
+
+#include "runtime/device/cpu_context.hpp"
+#include "runtime/kernels/norm.hpp"
+
+namespace lockstep::model {
+
+template <class Ctx, class T>
+auto ResidualNorm<Ctx, T>::forward(const Run<Ctx, T>& run, DropoutPlace place,
+                                   const Weights& weights, Constant residual, Matrix branch,
+                                   Saved& saved) -> Stream<T, Space> {
+    const Matrix y = run.take(branch.rows, branch.cols);
+    saved = {branch, run.take_floats(branch.rows), run.take_floats(branch.rows)};
+    kernels::norm_forward<T>(run.ctx, run.dropout(place), run.batch.places, residual, branch,
+                             weights.gamma, weights.beta, branch, y, saved.mean, saved.rstd);
+    if (run.settings.norms == NormPlace::after_sum) return {y, y};
+    return {branch, y};
+}
+
+template <class Ctx, class T>
+auto ResidualNorm<Ctx, T>::backward(const Run<Ctx, T>& run, DropoutPlace place,
+                                    const Weights& weights, const Saved& saved,
+                                    StreamGradient<T, Space>& d) -> Constant {
+    const kernels::Dropout dropout = run.dropout(place);
+    const bool after_sum = run.settings.norms == NormPlace::after_sum;
+    const Matrix d_sum = after_sum ? d.input : d.residual_space;
+    // Where nothing is dropped the branch's gradient is that of the sum itself.
+    const Matrix d_branch = dropout.active() ? run.take(d_sum.rows, d_sum.cols) : Matrix();
+    kernels::norm_backward<T>(
+        run.ctx, dropout, run.batch.places, d.input, after_sum ? Constant() : d.residual, saved.sum,
+        saved.mean, saved.rstd, weights.gamma, d_sum, d_branch, weights.dgamma, weights.dbeta);
+    if (!after_sum) d.residual = d_sum;
+    return dropout.active() ? d_branch : d_sum;
+}
+
+template <class Ctx, class T>
+auto PlainNorm<Ctx, T>::forward(const Run<Ctx, T>& run, const Weights& weights, Constant x,
+                                Saved& saved) -> Matrix {
+    const Matrix y = run.take(x.rows, x.cols);
+    saved = {x, run.take_floats(x.rows), run.take_floats(x.rows)};
+    kernels::norm_forward<T>(run.ctx, {}, run.batch.places, x, {}, weights.gamma, weights.beta, {},
+                             y, saved.mean, saved.rstd);
+    return y;
+}
+
+template <class Ctx, class T>
+void PlainNorm<Ctx, T>::backward(const Run<Ctx, T>& run, const Weights& weights, const Saved& saved,
+                                 Constant dy, Constant d_past, Matrix dx) {
+    kernels::norm_backward<T>(run.ctx, {}, run.batch.places, dy, d_past, saved.sum, saved.mean,
+                              saved.rstd, weights.gamma, dx, {}, weights.dgamma, weights.dbeta);
+}
+
+template struct ResidualNorm<device::CpuContext, float>;
+template struct ResidualNorm<device::CpuContext, bf16>;
+template struct PlainNorm<device::CpuContext, float>;
+template struct PlainNorm<device::CpuContext, bf16>;
+
+}  // namespace lockstep::model

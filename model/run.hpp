@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "model/config.hpp"
+#include "model/dropout_sites.hpp"
+#include "runtime/core/view.hpp"
+#include "runtime/device/arena.hpp"
+#include "runtime/kernels/attention.hpp"
+#include "runtime/kernels/step_state.hpp"
+#include "runtime/train/batch.hpp"
+
+namespace lockstep::model {
+
+// One side of a micro-batch where the kernels read it.
+template <class Space>
+struct Ragged {
+    View<const std::int32_t, Space> tokens, positions, offsets;
+    kernels::TokenPlaces<Space> places;
+    View<const std::uint32_t, Space> rows;
+    std::int64_t total = 0, real = 0;
+};
+
+// Views of the batch's own vectors: on the CPU nothing is copied.
+inline Ragged<HostSpace> in_place(const train::RaggedTokens& side,
+                                  const std::vector<std::uint32_t>& rows) {
+    return {view_of(side.tokens),
+            view_of(side.positions),
+            view_of(side.offsets),
+            {view_of(side.token_rows), view_of(side.positions)},
+            view_of(rows),
+            side.total(),
+            side.real()};
+}
+
+// What all layers of a stack have in common.
+struct StackSettings {
+    StackKind kind;
+    NormPlace norms;
+    kernels::AttentionShape self_attention, cross_attention;
+    kernels::Activation activation;
+    float embedding_scale;
+    float dropout, attention_dropout, relu_dropout;
+};
+
+StackSettings stack_settings(const ModelConfig& config, StackKind kind);
+
+// One stack at work on one micro-batch, at one of its layers. Activations come from the arena.
+template <class Ctx, class T>
+struct Run {
+    using Space = typename Ctx::Space;
+
+    Ctx& ctx;
+    device::Arena<Space>& arena;
+    const StackSettings& settings;
+    const Ragged<Space>& batch;
+    const Ragged<Space>* memory;      // the encoder's side, for cross-attention
+    const kernels::StepState* state;  // null: nothing is dropped
+    std::size_t layer = 0;
+
+    MatrixView<T, Space> take(std::int64_t rows, std::int64_t cols) const {
+        return arena.template take_matrix<T>(rows, cols);
+    }
+    View<float, Space> take_floats(std::int64_t count) const {
+        return arena.template take<float>(static_cast<std::size_t>(count));
+    }
+
+    kernels::Dropout dropout(DropoutPlace place) const {
+        if (!state) return {};
+        const bool probabilities =
+            place == DropoutPlace::self_probabilities || place == DropoutPlace::cross_probabilities;
+        const float rate = probabilities                       ? settings.attention_dropout
+                           : place == DropoutPlace::ffn_hidden ? settings.relu_dropout
+                                                               : settings.dropout;
+        return {rate, dropout_site(settings.kind, layer, place), state};
+    }
+
+    kernels::Sequences<Space> self_sequences() const {
+        return {batch.offsets, batch.offsets, batch.rows};
+    }
+    kernels::Sequences<Space> cross_sequences() const {
+        return {batch.offsets, memory->offsets, batch.rows};
+    }
+};
+
+}  // namespace lockstep::model

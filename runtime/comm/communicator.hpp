@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/core/bf16.hpp"
+#include "runtime/core/trace.hpp"
+#include "runtime/core/view.hpp"
+
+namespace lockstep::comm {
+
+enum class Reduction { sum, min, max };
+enum class Element { f32, f64, bf16, u64, byte };  // byte: broadcast, gather, send and recv only
+
+std::size_t bytes_of(Element element) noexcept;
+
+const char* name(Element element) noexcept;
+const char* name(Reduction reduction) noexcept;
+
+// A range of one of the element types; counts are elements, always.
+struct HostRange {
+    void* data = nullptr;
+    std::size_t count = 0;
+    Element element = Element::byte;
+
+    HostRange(HostView<float> v) : HostRange(v.data(), v.size(), Element::f32) {}
+    HostRange(HostView<double> v) : HostRange(v.data(), v.size(), Element::f64) {}
+    HostRange(HostView<lockstep::bf16> v) : HostRange(v.data(), v.size(), Element::bf16) {}
+    HostRange(HostView<std::uint64_t> v) : HostRange(v.data(), v.size(), Element::u64) {}
+    HostRange(HostView<std::byte> v) : HostRange(v.data(), v.size(), Element::byte) {}
+    std::size_t bytes() const noexcept { return count * bytes_of(element); }
+
+private:
+    HostRange(void* d, std::size_t n, Element e) : data(d), count(n), element(e) {}
+};
+
+// When one collective ran on the communicator's thread.
+struct Timing {
+    std::string label;
+    Clock::time_point begin, end;
+};
+
+// What a communicator is at, for those who watch it.
+struct Activity {
+    std::uint64_t completed = 0;  // operations
+    std::string operation;        // that runs now, say `all_reduce "bucket 3"`; empty: none
+    bool waited_for = false;      // the caller is held up in finish()
+};
+
+// Ranks 0..size-1 that act together. Every operation is asynchronous: it is queued and returns at
+// once; ranges stay alive and untouched until finish(), which waits for all queued operations and
+// throws what went wrong in any (kind peer where another rank failed or timed out). Every rank
+// queues the same operations in the same order. Nothing averages. Used from one thread.
+class Communicator {
+public:
+    virtual ~Communicator() = default;
+
+    virtual int rank() const noexcept = 0;
+    virtual int size() const noexcept = 0;
+
+    // In place. `label` names the operation in traces and failure reports ("bucket 3").
+    virtual void all_reduce(HostRange range, Reduction reduction, std::string label) = 0;
+    // In place: of `range`, cut into size() equal parts, this rank's part holds the reduction
+    // after; the other parts are undefined. range.count is a multiple of size().
+    virtual void reduce_scatter(HostRange range, Reduction reduction, std::string label) = 0;
+    // to.count == size() * from.count; rank r's part comes r-th.
+    virtual void all_gather(HostRange from, HostRange to, std::string label) = 0;
+    virtual void broadcast(HostRange range, int root, std::string label) = 0;
+    virtual void send(HostRange range, int to, std::string label) = 0;
+    virtual void recv(HostRange range, int from, std::string label) = 0;
+    virtual void barrier(std::string label) = 0;
+    virtual void finish() = 0;
+
+    // A new communicator of the ranks that gave the same colour, ordered by rank. Collective;
+    // waits.
+    virtual std::unique_ptr<Communicator> split(int colour) = 0;
+
+    // Operations finished since the last call, in order.
+    virtual std::vector<Timing> take_timings() = 0;
+
+    // Callable from any thread.
+    virtual Activity activity() const;
+
+    // Gives up all operations and ends every rank's process where the library can (MPI_Abort),
+    // else returns. Callable while operations are stuck; the launcher alone decides to call it.
+    virtual void abort(int exit_code);
+};
+
+}  // namespace lockstep::comm

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/comm/communicator.hpp"
+
+namespace lockstep::comm {
+
+// The only rank of one: every operation is done when it returns.
+class LocalCommunicator : public Communicator {
+public:
+    int rank() const noexcept override { return 0; }
+    int size() const noexcept override { return 1; }
+    void all_reduce(HostRange range, Reduction reduction, std::string label) override;
+    void reduce_scatter(HostRange range, Reduction reduction, std::string label) override;
+    void all_gather(HostRange from, HostRange to, std::string label) override;
+    void broadcast(HostRange range, int root, std::string label) override;
+    void send(HostRange range, int to, std::string label) override;
+    void recv(HostRange range, int from, std::string label) override;
+    void barrier(std::string label) override;
+    void finish() override;
+    std::unique_ptr<Communicator> split(int colour) override;
+    std::vector<Timing> take_timings() override;
+
+private:
+    void record(std::string label, Clock::time_point begin);
+
+    std::vector<Timing> timings_;
+};
+
+}  // namespace lockstep::comm

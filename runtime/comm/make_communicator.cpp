@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/comm/make_communicator.hpp"
+
+#include <utility>
+
+#include "runtime/comm/gloo_transport.hpp"
+#include "runtime/comm/local_communicator.hpp"
+#include "runtime/comm/mpi_loader.hpp"
+#include "runtime/comm/queued_communicator.hpp"
+#include "runtime/comm/store.hpp"
+#include "runtime/comm/store_join.hpp"
+#include "runtime/core/error.hpp"
+
+namespace lockstep::comm {
+
+namespace {
+
+std::string position(int rank, int size) {
+    return "rank " + std::to_string(rank) + " of " + std::to_string(size);
+}
+
+std::unique_ptr<Communicator> join_by_gloo(const Place& place, const CommOptions& options) {
+    check_gloo(place, options.interface);
+    return std::make_unique<QueuedCommunicator>([&] {
+        std::shared_ptr<Store> store = open_store(place, options.secret, options.timeout_ms);
+        join_store(*store, place, options.timeout_ms);
+        GlooOptions gloo;
+        gloo.interface = options.interface;
+        gloo.address = store->local_address();
+        gloo.timeout_ms = options.timeout_ms;
+        return connect_gloo(place.rank, place.size, std::move(store), gloo);
+    });
+}
+
+// The local rank chooses cores and devices, so it must not be a guess.
+void check_locality(const Place& place, const MpiLocality& locality) {
+    if (place.local_rank == locality.local_rank && place.local_size == locality.local_size) return;
+    throw Error(ErrorKind::config,
+                "MPI says " + position(locality.local_rank, locality.local_size) + " on " +
+                    place.host + ", the environment says " +
+                    position(place.local_rank, place.local_size) +
+                    ": unset the variables that are left over from an outer job");
+}
+
+std::unique_ptr<Communicator> join_by_mpi(const Place& place, const CommOptions& options) {
+    MpiOptions mpi;
+    mpi.timeout_ms = options.timeout_ms;
+    // MPI_Init waits for every rank, for ever. Who gives up leaves it behind with what it uses.
+    const auto locality = std::make_shared<MpiLocality>();
+    auto joined = std::make_unique<QueuedCommunicator>(
+        [module = options.mpi_module, mpi, locality] {
+            return connect_mpi(module, mpi, *locality);
+        },
+        options.timeout_ms);
+    if (joined->rank() == place.rank && joined->size() == place.size) {
+        check_locality(place, *locality);
+        return joined;
+    }
+    // An MPI that does not understand the launcher's PMI believes to be alone, on every rank.
+    const bool alone = joined->size() == 1;
+    if (alone && !place.master_addr.empty() && options.backend == Backend::automatic) {
+        return join_by_gloo(place, options);
+    }
+    throw Error(ErrorKind::config,
+                "MPI says " + position(joined->rank(), joined->size()) + ", " + name(place.source) +
+                    "'s environment says " + position(place.rank, place.size) +
+                    (alone ? ": this MPI was not started by the mpirun it belongs to"
+                           : ": unset the variables that are left over from an outer job"));
+}
+
+}  // namespace
+
+Backend parse_backend(const std::string& text) {
+    if (text == "auto") return Backend::automatic;
+    if (text == "mpi") return Backend::mpi;
+    if (text == "gloo") return Backend::gloo;
+    throw Error(ErrorKind::config, "--distributed-backend " + text + ": give auto, mpi or gloo");
+}
+
+std::unique_ptr<Communicator> make_communicator(const Place& place, const CommOptions& options) {
+    if (options.timeout_ms <= 0) {
+        throw Error(ErrorKind::config, "--timeout must be positive");
+    }
+    const bool by_mpi = place.source == PlaceSource::mpi;
+    if (options.backend == Backend::mpi && !by_mpi) {
+        throw Error(
+            ErrorKind::config,
+            "MPI did not start this run: use mpirun or srun --mpi=pmix, or another backend");
+    }
+    if (place.size == 1) return std::make_unique<LocalCommunicator>();
+    if (by_mpi && options.backend != Backend::gloo) return join_by_mpi(place, options);
+    return join_by_gloo(place, options);
+}
+
+}  // namespace lockstep::comm

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <limits>
+
+#include "runtime/comm/transport.hpp"
+
+// The border between the program and the module that links MPI: one function with a C name. The
+// module holds its own copy of what it needs of the libraries below, so that the program need not
+// export anything; classes and exceptions look alike on both sides as both come from one build.
+namespace lockstep::comm {
+
+constexpr const char* mpi_module_function = "lockstep_connect_mpi_1";
+
+struct MpiOptions {
+    int timeout_ms = 300'000;
+    // Elements that one MPI call can count. Tests make it small.
+    std::size_t max_count = std::numeric_limits<int>::max();
+};
+
+// Where MPI says that this rank is on its host: ranks that can share memory.
+struct MpiLocality {
+    int local_rank = 0;
+    int local_size = 1;
+};
+
+// Initialises MPI on the calling thread, which must make all later calls, and joins its world.
+using ConnectMpi = Transport* (*)(const MpiOptions*, MpiLocality*);
+
+}  // namespace lockstep::comm

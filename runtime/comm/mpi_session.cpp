@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/comm/mpi_session.hpp"
+
+#include "runtime/comm/reduction.hpp"
+#include "runtime/core/error.hpp"
+
+namespace lockstep::comm {
+
+namespace {
+
+template <Element element, Reduction reduction>
+void apply(void* from, void* into, int* count, MPI_Datatype* /*type*/) {
+    reduce_into(into, from, static_cast<std::size_t>(*count), element, reduction);
+}
+
+template <Element element, Reduction reduction>
+MPI_Op own_operation() {
+    constexpr int commutes = 1;
+    MPI_Op operation = MPI_OP_NULL;
+    check(::MPI_Op_create(apply<element, reduction>, commutes, &operation), "MPI_Op_create");
+    return operation;
+}
+
+// MPI leaves open what its minimum does with a NaN; ours keeps it.
+template <Element element>
+std::array<MPI_Op, 3> operations_of(MPI_Op sum) {
+    return {sum, own_operation<element, Reduction::min>(),
+            own_operation<element, Reduction::max>()};
+}
+
+}  // namespace
+
+void check(int code, const char* what) {
+    if (code == MPI_SUCCESS) return;
+    std::array<char, MPI_MAX_ERROR_STRING> text{};
+    int length = 0;
+    ::MPI_Error_string(code, text.data(), &length);
+    throw Error(ErrorKind::mpi,
+                std::string(what) + ": " + text.data() + " (code " + std::to_string(code) + ")");
+}
+
+MpiSession::MpiSession() {
+    int provided = MPI_THREAD_SINGLE;
+    check(::MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
+    if (provided < MPI_THREAD_FUNNELED) {
+        throw Error(ErrorKind::mpi, "this MPI was built without support for threads");
+    }
+    operations_ = {operations_of<Element::f32>(MPI_SUM), operations_of<Element::f64>(MPI_SUM),
+                   operations_of<Element::bf16>(own_operation<Element::bf16, Reduction::sum>()),
+                   operations_of<Element::u64>(MPI_SUM)};
+}
+
+MpiSession::~MpiSession() {
+    if (disturbed_) return;
+    for (auto& by_reduction : operations_) {
+        for (auto& operation : by_reduction) {
+            if (operation != MPI_SUM) ::MPI_Op_free(&operation);  // the others are ours
+        }
+    }
+    ::MPI_Finalize();
+}
+
+MPI_Op MpiSession::operation(Element element, Reduction reduction) const {
+    return operations_.at(static_cast<std::size_t>(element))
+        .at(static_cast<std::size_t>(reduction));
+}
+
+MPI_Datatype MpiSession::type(Element element) noexcept {
+    switch (element) {
+        case Element::f32:
+            return MPI_FLOAT;
+        case Element::f64:
+            return MPI_DOUBLE;
+        case Element::bf16:
+            return MPI_UINT16_T;
+        case Element::u64:
+            return MPI_UINT64_T;
+        case Element::byte:
+            return MPI_BYTE;
+    }
+    return MPI_BYTE;
+}
+
+}  // namespace lockstep::comm

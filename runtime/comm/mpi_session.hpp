@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <string>
+
+#include "runtime/comm/communicator.hpp"
+
+namespace lockstep::comm {
+
+// Throws kind mpi with the library's own text when `code` is not MPI_SUCCESS.
+void check(int code, const char* what);
+
+// MPI of this process, from Init to Finalize; and the operations that MPI does not have itself.
+// Made, used and destroyed on one thread.
+class MpiSession {
+public:
+    MpiSession();
+    // Finalizes, unless disturbed: Finalize waits for ranks that may never come.
+    ~MpiSession();
+    MpiSession(const MpiSession&) = delete;
+    MpiSession& operator=(const MpiSession&) = delete;
+
+    void disturb() noexcept { disturbed_ = true; }
+    MPI_Op operation(Element element, Reduction reduction) const;
+    static MPI_Datatype type(Element element) noexcept;
+
+private:
+    std::array<std::array<MPI_Op, 3>, 4> operations_{};  // by element, then reduction
+    bool disturbed_ = false;
+};
+
+}  // namespace lockstep::comm

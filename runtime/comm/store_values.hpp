@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+
+namespace lockstep::comm {
+
+// What a store keeps: values and counters by name, up to a number of bytes. One thread writes, any
+// may read by prefix.
+class StoreValues {
+public:
+    explicit StoreValues(std::size_t most_bytes) : most_bytes_(most_bytes) {}
+
+    // False where there is no room.
+    bool set(const std::string& key, std::string value);
+    // Null: not set. Valid until the next set().
+    const std::string* find(const std::string& key) const;
+    // Adds to a counter that starts at 0 and returns the sum; empty where there is no room.
+    std::optional<std::int64_t> add(const std::string& key, std::int64_t amount);
+    // From any thread.
+    std::map<std::string, std::string> with_prefix(const std::string& prefix) const;
+
+private:
+    std::size_t most_bytes_;
+    std::size_t bytes_ = 0;
+    mutable std::mutex mutex_;  // for readers of other threads
+    std::map<std::string, std::string> values_;
+    std::map<std::string, std::int64_t> counters_;
+};
+
+}  // namespace lockstep::comm

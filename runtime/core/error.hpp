@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "runtime/core/source_location.hpp"
+
+namespace lockstep {
+
+// config: the request was wrong (exit 2). peer: another rank failed or timed out (exit 3).
+// Everything else: this rank failed (exit 1). contract: a programming error in Lockstep itself.
+enum class ErrorKind {
+    config,
+    contract,
+    io,
+    data,
+    numeric,
+    dnnl,
+    hdf5,
+    mpi,
+    gloo,
+    store,
+    launch,
+    peer
+};
+
+std::string_view name(ErrorKind kind) noexcept;
+
+// The one exception type. what() is one line for the user: what is wrong, where, and what to do.
+class Error : public std::runtime_error {
+public:
+    Error(ErrorKind kind, const std::string& message,
+          SourceLocation where = SourceLocation::current());
+
+    ErrorKind kind() const noexcept { return kind_; }
+    SourceLocation where() const noexcept { return where_; }
+
+private:
+    ErrorKind kind_;
+    SourceLocation where_;
+};
+
+// Throws a contract error when `condition` does not hold.
+void require(bool condition, const char* what, SourceLocation where = SourceLocation::current());
+
+// Throws an io error that names `path` and errno's text, read on entry.
+[[noreturn]] void throw_errno(const std::string& what, const std::string& path,
+                              SourceLocation where = SourceLocation::current());
+
+}  // namespace lockstep

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lockstep {
+
+using Clock = std::chrono::steady_clock;
+
+inline double seconds_between(Clock::time_point begin, Clock::time_point end) noexcept {
+    return std::chrono::duration<double>(end - begin).count();
+}
+
+// What a rank did when, written as Chrome/Perfetto trace JSON: one process per rank, one track per
+// name.
+class Trace {
+public:
+    enum class Recording { off, on };
+
+    Trace(Recording recording, int rank) : recording_(recording), rank_(rank) {}
+
+    bool on() const noexcept { return recording_ == Recording::on; }
+    // Thread-safe; does nothing when recording is off.
+    void add(std::string_view track, std::string name, Clock::time_point begin,
+             Clock::time_point end);
+    // Writes `path`; throws an io error naming it.
+    void write(const std::string& path) const;
+
+private:
+    struct Span {
+        std::string track, name;
+        Clock::time_point begin, end;
+    };
+
+    Recording recording_;
+    int rank_;
+    mutable std::mutex mutex_;
+    std::vector<Span> spans_;
+};
+
+}  // namespace lockstep

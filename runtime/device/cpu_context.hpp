@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "runtime/core/view.hpp"
+
+namespace lockstep::device {
+
+// The CPU as a device: so many threads, and the products' primitives cached per shape.
+// Used from the one thread that built it; every rank (also a rank that is a thread) has its own.
+class CpuContext {
+public:
+    using Space = HostSpace;
+    static constexpr std::string_view name = "cpu";
+
+    // State that kernels keep between calls (say a cache of primitives); defined by the kernels.
+    class KernelCache {
+    public:
+        virtual ~KernelCache() = default;
+    };
+
+    explicit CpuContext(int threads);
+    ~CpuContext();
+    CpuContext(const CpuContext&) = delete;
+    CpuContext& operator=(const CpuContext&) = delete;
+
+    int threads() const noexcept { return threads_; }
+    void synchronize() noexcept {}
+
+    // The cache of that type, made at its first use.
+    template <class Cache>
+    Cache& cache() {
+        if (!cache_) cache_ = std::make_unique<Cache>();
+        return static_cast<Cache&>(*cache_);
+    }
+
+private:
+    int threads_;
+    std::unique_ptr<KernelCache> cache_;
+};
+
+}  // namespace lockstep::device

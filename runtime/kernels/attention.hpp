@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "runtime/core/bf16.hpp"
+#include "runtime/device/cpu_context.hpp"
+#include "runtime/kernels/step_state.hpp"
+
+namespace lockstep::kernels {
+
+using device::CpuContext;
+
+enum class Mask { none, causal };
+
+// Scores are scaled by 1 / sqrt(head_dim); head h owns columns [h * head_dim, (h + 1) * head_dim).
+struct AttentionShape {
+    int heads;
+    int head_dim;
+    Mask mask;  // causal: query i of a sequence sees its keys 0..i
+};
+
+// The sequences of a ragged batch: sequence s has queries [q_offsets[s], q_offsets[s + 1]) and keys
+// [k_offsets[s], k_offsets[s + 1]); rows[s] is its global row. A sequence may have no keys: its
+// output is zero. Rows past the last offset are filler.
+template <class Space>
+struct Sequences {
+    View<const std::int32_t, Space> q_offsets, k_offsets;
+    View<const std::uint32_t, Space> rows;
+};
+
+// out [q_total, heads * head_dim]; log_sum_exp [heads * q_total], head-major, for backward.
+// Attention dropout: word (key position % 4) of Philox {site + head, global row, query position,
+// key position / 4}. Writes zeros to filler rows of out. No [T, T] matrix is kept.
+template <class T>
+void attention_forward(CpuContext& ctx, const AttentionShape& shape, const Dropout& site,
+                       const Sequences<HostSpace>& sequences, HostMatrix<const T> q,
+                       HostMatrix<const T> k, HostMatrix<const T> v, HostMatrix<T> out,
+                       HostView<float> log_sum_exp);
+
+// Overwrites dq, dk, dv, with zeros in filler rows. Recomputes the probabilities from log_sum_exp.
+template <class T>
+void attention_backward(CpuContext& ctx, const AttentionShape& shape, const Dropout& site,
+                        const Sequences<HostSpace>& sequences, HostMatrix<const T> q,
+                        HostMatrix<const T> k, HostMatrix<const T> v, HostMatrix<const T> out,
+                        HostView<const float> log_sum_exp, HostMatrix<const T> d_out,
+                        HostMatrix<T> dq, HostMatrix<T> dk, HostMatrix<T> dv);
+
+// Decoding: one query per sequence, keys and values in a cache. Sequence s attends to cache rows
+// [begin[s], begin[s] + length[s]). q, out [sequences, heads * head_dim].
+template <class T>
+void attention_decode(CpuContext& ctx, const AttentionShape& shape,
+                      HostView<const std::int64_t> begin, HostView<const std::int32_t> length,
+                      HostMatrix<const T> q, HostMatrix<const T> k_cache,
+                      HostMatrix<const T> v_cache, HostMatrix<T> out);
+
+}  // namespace lockstep::kernels

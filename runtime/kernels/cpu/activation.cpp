@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/kernels/activation.hpp"
+
+#include "runtime/kernels/cpu/dropout_mask.hpp"
+#include "runtime/kernels/cpu/parallel.hpp"
+#include "runtime/kernels/cpu/vector_math.hpp"
+
+namespace lockstep::kernels {
+
+namespace {
+
+using cpu::Masking;
+
+// sqrt(2 / pi) and the cubic's coefficient in GPT-2's gelu.
+constexpr float tanh_scale = 0.7978845608f, cubic = 0.044715f;
+constexpr float sqrt_half = 0.7071067812f, inverse_sqrt_2pi = 0.3989422804f;
+
+// 0.5 (1 + tanh u) = sigmoid(2 u): one exponential, and no cancellation for negative u.
+template <Activation f>
+[[gnu::always_inline]] inline float value(float x) {
+    if constexpr (f == Activation::relu) return x < 0.0f ? 0.0f : x;  // NaN stays
+    if constexpr (f == Activation::gelu_tanh)
+        return x * cpu::sigmoid(2.0f * tanh_scale * (x + cubic * x * x * x));
+    return x * (0.5f + 0.5f * cpu::error_function(x * sqrt_half));
+}
+
+template <Activation f>
+[[gnu::always_inline]] inline float derivative(float x) {
+    if constexpr (f == Activation::relu) return x > 0.0f ? 1.0f : 0.0f;
+    if constexpr (f == Activation::gelu_tanh) {
+        const float s = cpu::sigmoid(2.0f * tanh_scale * (x + cubic * x * x * x));
+        return s + x * s * (1.0f - s) * 2.0f * tanh_scale * (1.0f + 3.0f * cubic * x * x);
+    }
+    return 0.5f + 0.5f * cpu::error_function(x * sqrt_half) +
+           x * inverse_sqrt_2pi * cpu::exponential(-0.5f * x * x);
+}
+
+template <Activation f, Masking masking, class T>
+[[gnu::always_inline]] inline void forward_columns(const cpu::RowMask& mask, const T* x, T* y,
+                                                   std::int64_t d) {
+    alignas(64) float factors[cpu::mask_step];
+    for (std::int64_t first = 0; first < d; first += std::min(cpu::column_step<masking>, d)) {
+        const std::int64_t n = std::min(cpu::column_step<masking>, d - first);
+        if constexpr (masking == Masking::on) cpu::mask_factors(mask, first, n, factors);
+#pragma omp simd
+        for (std::int64_t j = 0; j < n; ++j) {
+            float v = value<f>(cpu::load(x[first + j]));
+            if constexpr (masking == Masking::on) v *= factors[j];
+            cpu::store(y[first + j], v);
+        }
+    }
+}
+
+template <Activation f, Masking masking, class T>
+[[gnu::always_inline]] inline void backward_columns(const cpu::RowMask& mask, const T* x,
+                                                    const T* dy, T* dx, std::int64_t d) {
+    alignas(64) float factors[cpu::mask_step];
+    for (std::int64_t first = 0; first < d; first += std::min(cpu::column_step<masking>, d)) {
+        const std::int64_t n = std::min(cpu::column_step<masking>, d - first);
+        if constexpr (masking == Masking::on) cpu::mask_factors(mask, first, n, factors);
+#pragma omp simd
+        for (std::int64_t j = 0; j < n; ++j) {
+            float v = derivative<f>(cpu::load(x[first + j])) * cpu::load(dy[first + j]);
+            if constexpr (masking == Masking::on) v *= factors[j];
+            cpu::store(dx[first + j], v);
+        }
+    }
+}
+
+// Calls body with the activation and the masking as constants.
+template <class Body>
+[[gnu::always_inline]] inline void specialised(Activation f, const cpu::RowMask& mask,
+                                               const Body& body) {
+    using enum Activation;
+    const bool masked = mask.threshold != 0;
+    if (f == relu && masked) return body.template operator()<relu, Masking::on>();
+    if (f == relu) return body.template operator()<relu, Masking::off>();
+    if (f == gelu_tanh && masked) return body.template operator()<gelu_tanh, Masking::on>();
+    if (f == gelu_tanh) return body.template operator()<gelu_tanh, Masking::off>();
+    if (masked) return body.template operator()<gelu_erf, Masking::on>();
+    body.template operator()<gelu_erf, Masking::off>();
+}
+
+template <class T>
+[[gnu::always_inline]] inline void forward_any(Activation f, const cpu::RowMask& mask, const T* x,
+                                               T* y, std::int64_t d) {
+    specialised(
+        f, mask, [&]<Activation g, Masking masking>() __attribute__((always_inline)) {
+            forward_columns<g, masking>(mask, x, y, d);
+        });
+}
+
+template <class T>
+[[gnu::always_inline]] inline void backward_any(Activation f, const cpu::RowMask& mask, const T* x,
+                                                const T* dy, T* dx, std::int64_t d) {
+    specialised(
+        f, mask, [&]<Activation g, Masking masking>() __attribute__((always_inline)) {
+            backward_columns<g, masking>(mask, x, dy, dx, d);
+        });
+}
+
+[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void forward_row(
+    Activation f, const cpu::RowMask& mask, const float* x, float* y, std::int64_t d) {
+    forward_any(f, mask, x, y, d);
+}
+[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void forward_row(
+    Activation f, const cpu::RowMask& mask, const bf16* x, bf16* y, std::int64_t d) {
+    forward_any(f, mask, x, y, d);
+}
+[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void backward_row(
+    Activation f, const cpu::RowMask& mask, const float* x, const float* dy, float* dx,
+    std::int64_t d) {
+    backward_any(f, mask, x, dy, dx, d);
+}
+[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void backward_row(
+    Activation f, const cpu::RowMask& mask, const bf16* x, const bf16* dy, bf16* dx,
+    std::int64_t d) {
+    backward_any(f, mask, x, dy, dx, d);
+}
+
+template <class T>
+[[gnu::always_inline]] inline void where_positive(const T* y, const T* dy, float scale, T* dx,
+                                                  std::int64_t d) {
+#pragma omp simd
+    for (std::int64_t j = 0; j < d; ++j)
+        cpu::store(dx[j], cpu::load(y[j]) > 0.0f ? cpu::load(dy[j]) * scale : 0.0f);
+}
+
+[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void relu_row(
+    const float* y, const float* dy, float scale, float* dx, std::int64_t d) {
+    where_positive(y, dy, scale, dx, d);
+}
+[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void relu_row(
+    const bf16* y, const bf16* dy, float scale, bf16* dx, std::int64_t d) {
+    where_positive(y, dy, scale, dx, d);
+}
+
+}  // namespace
+
+template <class T>
+void activation_forward(CpuContext& ctx, Activation f, const Dropout& site,
+                        TokenPlaces<HostSpace> places, HostMatrix<const T> x, HostMatrix<T> y) {
+    require(x.rows == y.rows && x.cols == y.cols, "activation: shapes differ");
+    const cpu::RowMask mask = cpu::row_mask(site);
+    cpu::parallel_for(ctx, x.rows, x.rows * x.cols, [&](std::int64_t i) {
+        forward_row(f, cpu::at(mask, places, i), x.data + i * x.stride, y.data + i * y.stride,
+                    x.cols);
+    });
+}
+
+template <class T>
+void activation_backward(CpuContext& ctx, Activation f, const Dropout& site,
+                         TokenPlaces<HostSpace> places, HostMatrix<const T> x,
+                         HostMatrix<const T> dy, HostMatrix<T> dx) {
+    require(x.rows == dy.rows && x.cols == dy.cols && x.rows == dx.rows && x.cols == dx.cols,
+            "activation backward: shapes differ");
+    const cpu::RowMask mask = cpu::row_mask(site);
+    cpu::parallel_for(ctx, x.rows, x.rows * x.cols, [&](std::int64_t i) {
+        backward_row(f, cpu::at(mask, places, i), x.data + i * x.stride, dy.data + i * dy.stride,
+                     dx.data + i * dx.stride, x.cols);
+    });
+}
+
+template <class T>
+void relu_backward(CpuContext& ctx, const Dropout& site, HostMatrix<const T> y,
+                   HostMatrix<const T> dy, HostMatrix<T> dx) {
+    require(y.rows == dy.rows && y.cols == dy.cols && y.rows == dx.rows && y.cols == dx.cols,
+            "relu backward: shapes differ");
+    const float scale = cpu::row_mask(site).scale;
+    cpu::parallel_for(ctx, y.rows, y.rows * y.cols, [&](std::int64_t i) {
+        relu_row(y.data + i * y.stride, dy.data + i * dy.stride, scale, dx.data + i * dx.stride,
+                 y.cols);
+    });
+}
+
+template void activation_forward(CpuContext&, Activation, const Dropout&, TokenPlaces<HostSpace>,
+                                 HostMatrix<const float>, HostMatrix<float>);
+template void activation_forward(CpuContext&, Activation, const Dropout&, TokenPlaces<HostSpace>,
+                                 HostMatrix<const bf16>, HostMatrix<bf16>);
+template void activation_backward(CpuContext&, Activation, const Dropout&, TokenPlaces<HostSpace>,
+                                  HostMatrix<const float>, HostMatrix<const float>,
+                                  HostMatrix<float>);
+template void activation_backward(CpuContext&, Activation, const Dropout&, TokenPlaces<HostSpace>,
+                                  HostMatrix<const bf16>, HostMatrix<const bf16>, HostMatrix<bf16>);
+
+template void relu_backward(CpuContext&, const Dropout&, HostMatrix<const float>,
+                            HostMatrix<const float>, HostMatrix<float>);
+template void relu_backward(CpuContext&, const Dropout&, HostMatrix<const bf16>,
+                            HostMatrix<const bf16>, HostMatrix<bf16>);
+
+}  // namespace lockstep::kernels

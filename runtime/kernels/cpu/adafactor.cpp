@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "runtime/kernels/cpu/adafactor_rows.hpp"
+#include "runtime/kernels/cpu/column_sums.hpp"
+#include "runtime/kernels/cpu/parallel.hpp"
+#include "runtime/kernels/optimizers.hpp"
+#include "runtime/kernels/reduce.hpp"
+
+namespace lockstep::kernels {
+
+namespace {
+
+namespace rows = cpu::adafactor_rows;
+using Slot = cpu::ScratchMemory::Slot;
+
+constexpr std::int64_t block = 4096;
+
+// This update's numbers, as fairseq computes them.
+struct Update {
+    float gradient_scale, epsilon, beta2;
+};
+
+double sum_in_order(HostView<const double> parts) {
+    return std::accumulate(parts.begin(), parts.end(), 0.0);
+}
+
+// The row and column means of g^2 + epsilon, averaged over the updates.
+void average_squares(CpuContext& ctx, const Update& u, HostMatrix<const float> gradient,
+                     HostView<float> row, HostView<float> column) {
+    const auto sums = cpu::scratch<float>(ctx, Slot::totals, gradient.cols);
+    std::fill(sums.begin(), sums.end(), 0.0f);
+    const float rest = 1.0f - u.beta2;
+    const auto cols = static_cast<float>(gradient.cols), count = static_cast<float>(gradient.rows);
+    cpu::add_column_sums(
+        ctx, gradient.rows, gradient.cols, sums, [&](std::int64_t i, float* column_sums) {
+            const float sum =
+                rows::add_squares(gradient.data + i * gradient.stride, u.gradient_scale, u.epsilon,
+                                  column_sums, gradient.cols);
+            float& average = row[static_cast<std::size_t>(i)];
+            average = u.beta2 * average + rest * sum / cols;
+        });
+    for (std::size_t j = 0; j < column.size(); ++j)
+        column[j] = u.beta2 * column[j] + rest * sums[j] / count;
+}
+
+// Writes the update to `scratch` and returns the sum of its squares.
+double factored(CpuContext& ctx, const Update& u, HostMatrix<const float> gradient,
+                HostView<float> row, HostView<float> column, HostView<float> scratch) {
+    average_squares(ctx, u, gradient, row, column);
+    const double row_mean =
+        std::accumulate(row.begin(), row.end(), 0.0) / static_cast<double>(row.size());
+    const auto factors = cpu::scratch<float>(ctx, Slot::totals, gradient.cols);
+    for (std::size_t j = 0; j < column.size(); ++j) factors[j] = 1.0f / std::sqrt(column[j]);
+    const auto squares = cpu::scratch<double>(ctx, Slot::losses, gradient.rows);
+    cpu::parallel_for(ctx, gradient.rows, gradient.rows * gradient.cols, [&](std::int64_t i) {
+        const auto at = static_cast<std::size_t>(i);
+        const float factor = 1.0f / std::sqrt(row[at] / static_cast<float>(row_mean));
+        squares[at] = double{rows::factored_update(
+            gradient.data + i * gradient.stride, u.gradient_scale, factor, factors.data(),
+            scratch.data() + i * gradient.cols, gradient.cols)};
+    });
+    return sum_in_order(squares);
+}
+
+double unfactored(CpuContext& ctx, const Update& u, HostMatrix<const float> gradient,
+                  HostView<float> full, HostView<float> scratch) {
+    const std::int64_t n = gradient.rows * gradient.cols;
+    const auto squares = cpu::scratch<double>(ctx, Slot::losses, (n + block - 1) / block);
+    cpu::parallel_blocks(
+        ctx, n, block, n, [&](std::int64_t index, std::int64_t first, std::int64_t count) {
+            squares[static_cast<std::size_t>(index)] = double{
+                rows::full_update(gradient.data + first, u.gradient_scale, u.epsilon, u.beta2,
+                                  full.data() + first, scratch.data() + first, count)};
+        });
+    return sum_in_order(squares);
+}
+
+// Before the update: the scale is that of the weights it is applied to.
+double learning_rate(CpuContext& ctx, const AdafactorOptions& options, const StepState& state,
+                     HostView<const float> master) {
+    const auto t = static_cast<double>(state.updates + 1);
+    const double step = options.step == AdafactorOptions::Step::relative
+                            ? std::min(1e-2, 1.0 / std::sqrt(t))
+                            : double{state.lr};
+    if (options.scale == AdafactorOptions::Scale::none) return step;
+    const double rms = std::sqrt(sum_of_squares(ctx, master) / static_cast<double>(master.size()));
+    return step * std::max(double{options.epsilon2}, rms);
+}
+
+}  // namespace
+
+template <class T>
+void adafactor(CpuContext& ctx, const AdafactorOptions& options, const StepState* state,
+               HostMatrix<const float> gradient, HostMatrix<float> master, HostView<float> row,
+               HostView<float> column, HostView<float> full, HostView<float> first_moment,
+               HostView<float> scratch, HostView<T> compute) {
+    const std::int64_t n = master.rows * master.cols;
+    const auto size = static_cast<std::size_t>(n);
+    if (n == 0) return;
+    const bool factorises = master.rows > 1 && master.cols > 1 && full.empty();
+    require(gradient.rows == master.rows && gradient.cols == master.cols &&
+                gradient.stride == gradient.cols && master.stride == master.cols &&
+                scratch.size() >= size && (compute.empty() || compute.size() == size) &&
+                (first_moment.empty() || first_moment.size() == size),
+            "adafactor: sizes differ");
+    require(factorises ? row.size() == static_cast<std::size_t>(master.rows) &&
+                             column.size() == static_cast<std::size_t>(master.cols)
+                       : full.size() == size,
+            "adafactor: the second moment has another size");
+    const HostView<float> weights(master.data, size);
+    const double lr = learning_rate(ctx, options, *state, weights);
+    const double beta2 =
+        1.0 - std::pow(static_cast<double>(state->updates + 1), double{options.decay_rate});
+    const Update u{state->gradient_scale, options.epsilon1, static_cast<float>(beta2)};
+    const double squares = factorises ? factored(ctx, u, gradient, row, column, scratch)
+                                      : unfactored(ctx, u, gradient, full, scratch);
+    const double rms = std::sqrt(squares / static_cast<double>(n));
+    const double divisor = std::max(1.0, rms / double{options.clip_threshold});
+    const rows::Apply how{static_cast<float>(lr / divisor),
+                          static_cast<float>(1.0 - double{options.weight_decay} * lr),
+                          options.beta1};
+    cpu::parallel_blocks(
+        ctx, n, block, n, [&](std::int64_t, std::int64_t first, std::int64_t count) {
+            rows::apply(how,
+                        rows::Range<T>{scratch.data() + first,
+                                       first_moment.empty() ? nullptr : first_moment.data() + first,
+                                       weights.data() + first,
+                                       compute.empty() ? nullptr : compute.data() + first, count});
+        });
+}
+
+template void adafactor(CpuContext&, const AdafactorOptions&, const StepState*,
+                        HostMatrix<const float>, HostMatrix<float>, HostView<float>,
+                        HostView<float>, HostView<float>, HostView<float>, HostView<float>,
+                        HostView<float>);
+template void adafactor(CpuContext&, const AdafactorOptions&, const StepState*,
+                        HostMatrix<const float>, HostMatrix<float>, HostView<float>,
+                        HostView<float>, HostView<float>, HostView<float>, HostView<float>,
+                        HostView<bf16>);
+
+}  // namespace lockstep::kernels

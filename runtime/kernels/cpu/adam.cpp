@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
+#include "runtime/kernels/cpu/parallel.hpp"
+#include "runtime/kernels/cpu/vector_math.hpp"
+#include "runtime/kernels/optimizers.hpp"
+
+namespace lockstep::kernels {
+
+namespace {
+
+// This update's numbers; those that torch computes in double are rounded once.
+struct Update {
+    float gradient_scale, l2, shrink;  // w *= shrink: decoupled decay
+    float rest1, beta2, rest2;         // rest = 1 - beta
+    float step_size, root_correction2, epsilon;
+};
+
+Update update_of(const AdamOptions& options, const StepState& state) {
+    const auto t = static_cast<double>(state.updates + 1);
+    const double lr = double{state.lr}, decay = options.weight_decay;
+    const double correction1 = 1.0 - std::pow(options.beta1, t);
+    const double correction2 = 1.0 - std::pow(options.beta2, t);
+    const bool decoupled = options.decay == AdamOptions::Decay::decoupled;
+    Update u{};
+    u.gradient_scale = state.gradient_scale;
+    u.l2 = decoupled ? 0.0f : static_cast<float>(decay);
+    u.shrink = decoupled ? static_cast<float>(1.0 - lr * decay) : 1.0f;
+    u.rest1 = static_cast<float>(1.0 - options.beta1);
+    u.beta2 = static_cast<float>(options.beta2);
+    u.rest2 = static_cast<float>(1.0 - options.beta2);
+    u.step_size = static_cast<float>(lr / correction1);
+    u.root_correction2 = static_cast<float>(std::sqrt(correction2));
+    u.epsilon = static_cast<float>(options.epsilon);
+    return u;
+}
+
+// A range of the flat buffers. `largest` and `compute` may be null.
+template <class T>
+struct Range {
+    const float* gradient;
+    float *master, *first_moment, *second_moment, *largest;
+    T* compute;
+    std::int64_t size;
+};
+
+enum class Bound { none, largest };
+enum class Copy { none, write };
+
+template <Bound bound, Copy copy, class T>
+[[gnu::always_inline]] inline void run(const Update& update, const Range<T>& range) {
+    const Update u = update;
+    const float* gradient = range.gradient;
+    float *master = range.master, *m = range.first_moment, *v = range.second_moment;
+    float* largest = range.largest;
+    T* compute = range.compute;
+#pragma omp simd
+    for (std::int64_t i = 0; i < range.size; ++i) {
+        float w = master[i] * u.shrink;
+        const float g = gradient[i] * u.gradient_scale + u.l2 * w;
+        m[i] += u.rest1 * (g - m[i]);
+        v[i] = u.beta2 * v[i] + u.rest2 * g * g;
+        float second = v[i];
+        if constexpr (bound == Bound::largest) {
+            second = largest[i] > second ? largest[i] : second;
+            largest[i] = second;
+        }
+        w -= u.step_size * m[i] / (__builtin_sqrtf(second) / u.root_correction2 + u.epsilon);
+        master[i] = w;
+        if constexpr (copy == Copy::write) cpu::store(compute[i], w);
+    }
+}
+
+template <class T>
+[[gnu::always_inline]] inline void run_any(const Update& update, const Range<T>& range) {
+    const bool bounded = range.largest != nullptr;
+    if (range.compute == nullptr)
+        return bounded ? run<Bound::largest, Copy::none>(update, range)
+                       : run<Bound::none, Copy::none>(update, range);
+    return bounded ? run<Bound::largest, Copy::write>(update, range)
+                   : run<Bound::none, Copy::write>(update, range);
+}
+
+[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void update_range(
+    const Update& update, const Range<float>& range) {
+    run_any(update, range);
+}
+[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void update_range(
+    const Update& update, const Range<bf16>& range) {
+    run_any(update, range);
+}
+
+template <class T>
+T* from(HostView<T> view, std::int64_t first) {
+    return view.empty() ? nullptr : view.data() + first;
+}
+
+}  // namespace
+
+template <class T>
+void adam(CpuContext& ctx, const AdamOptions& options, const StepState* state,
+          HostView<const float> gradient, HostView<float> master, HostView<float> first_moment,
+          HostView<float> second_moment, HostView<float> largest, HostView<T> compute) {
+    const std::size_t n = master.size();
+    require(gradient.size() == n && first_moment.size() == n && second_moment.size() == n &&
+                (largest.empty() || largest.size() == n) &&
+                (compute.empty() || compute.size() == n),
+            "adam: sizes differ");
+    const Update update = update_of(options, *state);
+    constexpr std::int64_t block = 4096;
+    const auto size = static_cast<std::int64_t>(n);
+    cpu::parallel_blocks(
+        ctx, size, block, size, [&](std::int64_t, std::int64_t first, std::int64_t count) {
+            update_range(update, Range<T>{gradient.data() + first, master.data() + first,
+                                          first_moment.data() + first, second_moment.data() + first,
+                                          from(largest, first), from(compute, first), count});
+        });
+}
+
+template void adam(CpuContext&, const AdamOptions&, const StepState*, HostView<const float>,
+                   HostView<float>, HostView<float>, HostView<float>, HostView<float>,
+                   HostView<float>);
+template void adam(CpuContext&, const AdamOptions&, const StepState*, HostView<const float>,
+                   HostView<float>, HostView<float>, HostView<float>, HostView<float>,
+                   HostView<bf16>);
+
+}  // namespace lockstep::kernels

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
+#include "runtime/kernels/cpu/attention_blocks.hpp"
+#include "runtime/kernels/cpu/kernel_cache.hpp"
+#include "runtime/kernels/cpu/parallel.hpp"
+
+namespace lockstep::kernels {
+namespace {
+
+using namespace cpu;
+
+// One head of one query; memory-bound, so plain rows and no blocks. k and v: the head's columns of
+// the sequence's rows.
+template <class T>
+void decode_head(const T* q, HostMatrix<const T> k, HostMatrix<const T> v, T* out, float* memory) {
+    const int d = static_cast<int>(k.cols);
+    const int keys = static_cast<int>(k.rows);
+    Carver carver(memory);
+    float* query = carver.take(d);
+    float* sum = carver.take(d);
+    float* p = carver.take(keys);
+    rows::convert(q, query, d);
+    rows::scale(query, d, 1.0f / std::sqrt(static_cast<float>(d)));
+    for (int j = 0; j < keys; ++j) p[j] = rows::dot(k.data + j * k.stride, query, d);
+    const float total = rows::exponentials(p, keys, keys, 1.0f, rows::maximum(p, keys));
+    std::fill_n(sum, d, 0.0f);
+    for (int j = 0; j < keys; ++j) rows::add_scaled(v.data + j * v.stride, p[j], sum, d);
+    rows::scale(sum, d, 1.0f / total);
+    rows::convert(sum, out, d);
+}
+
+}  // namespace
+
+template <class T>
+void attention_decode(CpuContext& ctx, const AttentionShape& shape,
+                      HostView<const std::int64_t> begin, HostView<const std::int32_t> length,
+                      HostMatrix<const T> q, HostMatrix<const T> k_cache,
+                      HostMatrix<const T> v_cache, HostMatrix<T> out) {
+    const int d = shape.head_dim;
+    const auto sequences = static_cast<std::int64_t>(begin.size());
+    require(q.cols == shape.heads * d && k_cache.cols == q.cols && v_cache.cols == q.cols &&
+                out.cols == q.cols && v_cache.rows == k_cache.rows,
+            "attention_decode: shapes do not fit");
+    require(length.size() == begin.size() && q.rows == sequences && out.rows == sequences,
+            "attention_decode: one query per sequence");
+    int longest = 0;
+    std::int64_t elements = 0;  // of keys and values that are read
+    for (std::int64_t s = 0; s < sequences; ++s) {
+        require(begin[s] >= 0 && length[s] >= 0 && begin[s] + length[s] <= k_cache.rows,
+                "attention_decode: a sequence outside the cache");
+        longest = std::max(longest, length[s]);
+        elements += 2 * length[s] * q.cols;
+    }
+    auto& scratch = cached<AttentionScratch>(ctx);
+    scratch.reserve(ctx.threads(), 2 * Carver::rounded(d) + Carver::rounded(longest));
+    const int threads = elements < smallest_parallel_elements ? 1 : ctx.threads();
+#pragma omp parallel for schedule(dynamic) num_threads(threads) if (threads > 1)
+    for (std::int64_t i = 0; i < sequences * shape.heads; ++i) {
+        const std::int64_t s = i / shape.heads;
+        const std::int64_t c = i % shape.heads * d;
+        T* to = out.data + s * out.stride + c;
+        if (length[s] == 0) {
+            std::fill_n(to, d, T{});
+            continue;
+        }
+        decode_head(q.data + s * q.stride + c, k_cache.columns(c, d).rows_from(begin[s], length[s]),
+                    v_cache.columns(c, d).rows_from(begin[s], length[s]), to,
+                    scratch.of_this_thread());
+    }
+}
+
+template void attention_decode(CpuContext&, const AttentionShape&, HostView<const std::int64_t>,
+                               HostView<const std::int32_t>, HostMatrix<const float>,
+                               HostMatrix<const float>, HostMatrix<const float>, HostMatrix<float>);
+template void attention_decode(CpuContext&, const AttentionShape&, HostView<const std::int64_t>,
+                               HostView<const std::int32_t>, HostMatrix<const bf16>,
+                               HostMatrix<const bf16>, HostMatrix<const bf16>, HostMatrix<bf16>);
+
+}  // namespace lockstep::kernels

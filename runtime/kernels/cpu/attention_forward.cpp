@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "runtime/kernels/cpu/attention_blocks.hpp"
+#include "runtime/kernels/cpu/kernel_cache.hpp"
+
+// Milakov and Gimelshein, "Online normalizer calculation for softmax" (2018), by blocks of keys as
+// in Dao et al., "FlashAttention" (2022).
+namespace lockstep::kernels {
+namespace {
+
+using namespace cpu;
+// Arrays of one thread. p is where the scores are when products are of floats.
+template <class C>
+struct Forward {
+    Forward(float* memory, int width) : carver(memory) {
+        q = carver.template take_factor<C>(std::size_t{query_block} * width);
+        k = carver.template take_factor<C>(std::size_t{key_block} * width);
+        v = carver.template take_factor<C>(std::size_t{key_block} * width);
+        out = carver.take(std::size_t{query_block} * width);
+        scores = carver.take(std::size_t{query_block} * key_block);
+        if constexpr (std::is_same_v<C, float>)
+            p = scores;
+        else
+            p = carver.template take_factor<C>(std::size_t{query_block} * key_block);
+        factors = carver.take(key_block);
+        maximum = carver.take(query_block);
+        sum = carver.take(query_block);
+    }
+    static std::size_t floats(int width) {
+        return std::size_t{query_block} * width * 2 + std::size_t{key_block} * width * 2 +
+               std::size_t{query_block} * key_block * 2 + key_block + 2 * query_block;
+    }
+    Carver carver;
+    C *q, *k, *v, *p;
+    float *out, *scores, *factors, *maximum, *sum;
+};
+
+// A block of scores becomes a block of unnormalised probabilities; what was summed before is
+// brought to the new maximum.
+template <class C>
+void online_softmax(const AttentionTask& task, Mask mask, HeadDropout& dropout, int head_dim,
+                    int key_first, int keys, Forward<C>& f) {
+    const float scale = 1.0f / std::sqrt(static_cast<float>(head_dim));
+    const int width = extent<C>(head_dim);
+    for (int i = 0; i < task.q_count; ++i) {
+        float* p = f.scores + i * key_block;
+        const int query = task.q_first + i;
+        const int visible = mask == Mask::causal ? std::min(keys, query - key_first + 1) : keys;
+        const float before = f.maximum[i];
+        const float now = std::max(before, rows::maximum(p, visible) * scale);
+        const float sum = rows::exponentials(p, visible, keys, scale, now);
+        if (key_first > 0) {
+            const float correction = std::exp(before - now);
+            f.sum[i] = f.sum[i] * correction + sum;
+            rows::scale(f.out + i * width, width, correction);
+        } else {
+            f.sum[i] = sum;
+        }
+        f.maximum[i] = now;
+        if (dropout.active()) {
+            dropout.factors(task.row, query, key_first, visible, f.factors);
+            rows::multiply(p, f.factors, visible);
+        }
+        to_factor(p, f.p + i * key_block, rows::round_up(keys));
+    }
+}
+
+// q, k, v: the columns of one head.
+template <class C, class T>
+void forward_task(const AttentionTask& task, Mask mask, HeadDropout dropout, HostMatrix<const T> q,
+                  HostMatrix<const T> k, HostMatrix<const T> v, MatmulCache& products,
+                  Forward<C>& f) {
+    const int d = static_cast<int>(q.cols), width = extent<C>(d);
+    const int height = extent<C>(task.q_count);
+    const Block<C> queries = load(q, task.q_row + task.q_first, task.q_count, f.q);
+    std::fill_n(f.maximum, task.q_count, -std::numeric_limits<float>::infinity());
+    for (int first = 0; first < task.k_count; first += key_block) {
+        const int keys = std::min(key_block, task.k_count - first), columns = extent<C>(keys);
+        multiply_blocks(products, height, columns, width, Operand<C>{queries},
+                        Operand<C>{load(k, task.k_row + first, keys, f.k), Side::transposed},
+                        Accumulate::overwrite, f.scores, key_block);
+        online_softmax(task, mask, dropout, d, first, keys, f);
+        multiply_blocks(products, height, width, columns, Operand<C>{{f.p, key_block}},
+                        Operand<C>{load(v, task.k_row + first, keys, f.v)},
+                        first > 0 ? Accumulate::add : Accumulate::overwrite, f.out, width);
+    }
+}
+
+// Operands of one call.
+template <class T>
+struct Operands {
+    const AttentionShape& shape;
+    const Dropout& site;
+    HostMatrix<const T> q, k, v;
+    HostMatrix<T> out;
+    HostView<float> log_sum_exp;
+};
+
+template <class C, class T>
+void forward_head(const Operands<T>& o, const AttentionTask& task, int head,
+                  AttentionScratch& scratch) {
+    const int d = o.shape.head_dim, width = extent<C>(d);
+    const std::int64_t column = std::int64_t{head} * d;
+    const std::int64_t first = task.q_row + task.q_first;
+    float* lse = o.log_sum_exp.data() + head * o.q.rows + first;
+    if (task.k_count == 0) {
+        fill_zero_rows(o.out.columns(column, d), first, task.q_count);
+        std::fill_n(lse, task.q_count, 0.0f);
+        return;
+    }
+    Forward<C> f(scratch.of_this_thread(), width);
+    forward_task<C, T>(task, o.shape.mask, HeadDropout(o.site, head), o.q.columns(column, d),
+                       o.k.columns(column, d), o.v.columns(column, d),
+                       scratch.products_of_this_thread(), f);
+    for (int j = 0; j < task.q_count; ++j) {
+        rows::scale(f.out + j * width, d, 1.0f / f.sum[j]);
+        lse[j] = f.maximum[j] + std::log(f.sum[j]);
+    }
+    store(f.out, width, o.out.columns(column, d), first, task.q_count);
+}
+
+template <class C, class T>
+void forward_all(CpuContext& ctx, const Operands<T>& operands, AttentionScratch& scratch) {
+    scratch.reserve(ctx.threads(), Forward<C>::floats(rows::round_up(operands.shape.head_dim)));
+    RegionFailure failure;
+    const int heads = operands.shape.heads;
+    const auto count = static_cast<std::int64_t>(scratch.tasks.size()) * heads;
+#pragma omp parallel for schedule(dynamic) num_threads(ctx.threads())
+    for (std::int64_t i = 0; i < count; ++i) {
+        failure.guard([&] {
+            forward_head<C>(operands, scratch.tasks[i / heads], static_cast<int>(i % heads),
+                            scratch);
+        });
+    }
+    failure.rethrow();
+}
+
+}  // namespace
+
+template <class T>
+void attention_forward(CpuContext& ctx, const AttentionShape& shape, const Dropout& site,
+                       const Sequences<HostSpace>& sequences, HostMatrix<const T> q,
+                       HostMatrix<const T> k, HostMatrix<const T> v, HostMatrix<T> out,
+                       HostView<float> log_sum_exp) {
+    require(q.cols == shape.heads * shape.head_dim && k.cols == q.cols && v.cols == q.cols &&
+                out.cols == q.cols && out.rows == q.rows && v.rows == k.rows,
+            "attention_forward: shapes do not fit");
+    require(log_sum_exp.size() == static_cast<std::size_t>(shape.heads * q.rows),
+            "attention_forward: log_sum_exp is [heads * q_total]");
+    auto& scratch = cached<AttentionScratch>(ctx);
+    plan_tasks(shape, sequences, q.rows, k.rows, query_block, scratch.tasks);
+    const Operands<T> operands{shape, site, q, k, v, out, log_sum_exp};
+    if (multiplies<T>())
+        forward_all<T>(ctx, operands, scratch);
+    else
+        forward_all<float>(ctx, operands, scratch);
+    const std::int64_t real = sequences.q_offsets[sequences.q_offsets.size() - 1];
+    fill_zero_rows(out, real, out.rows - real);
+}
+
+template void attention_forward(CpuContext&, const AttentionShape&, const Dropout&,
+                                const Sequences<HostSpace>&, HostMatrix<const float>,
+                                HostMatrix<const float>, HostMatrix<const float>, HostMatrix<float>,
+                                HostView<float>);
+template void attention_forward(CpuContext&, const AttentionShape&, const Dropout&,
+                                const Sequences<HostSpace>&, HostMatrix<const bf16>,
+                                HostMatrix<const bf16>, HostMatrix<const bf16>, HostMatrix<bf16>,
+                                HostView<float>);
+
+}  // namespace lockstep::kernels

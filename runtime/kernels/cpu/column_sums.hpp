@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "runtime/core/view.hpp"
+#include "runtime/kernels/cpu/parallel.hpp"
+#include "runtime/kernels/cpu/scratch.hpp"
+
+namespace lockstep::kernels::cpu {
+
+// totals [cols] += the sum over rows of what add(row, sums) adds to sums [cols]. Rows are summed in
+// blocks whose borders depend on the shape alone, and the blocks in order, so the result is the
+// same for any number of threads. add is called once a row, in order inside a block.
+template <class Add>
+void add_column_sums(device::CpuContext& ctx, std::int64_t rows, std::int64_t cols,
+                     HostView<float> totals, const Add& add) {
+    constexpr std::int64_t most_blocks = 64, smallest_block = 16;
+    if (rows == 0) return;
+    const std::int64_t block_rows =
+        std::max(smallest_block, (rows + most_blocks - 1) / most_blocks);
+    const std::int64_t blocks = (rows + block_rows - 1) / block_rows;
+    const auto partial = scratch<float>(ctx, ScratchMemory::Slot::sums, blocks * cols);
+    parallel_blocks(ctx, rows, block_rows, rows * cols,
+                    [&](std::int64_t block, std::int64_t first, std::int64_t count) {
+                        float* sums = partial.data() + block * cols;
+                        std::fill_n(sums, cols, 0.0f);
+                        for (std::int64_t i = 0; i < count; ++i) add(first + i, sums);
+                    });
+    constexpr std::int64_t strip = 256;
+    parallel_blocks(ctx, cols, strip, blocks * cols,
+                    [&](std::int64_t, std::int64_t first, std::int64_t count) {
+                        for (std::int64_t block = 0; block < blocks; ++block) {
+                            const float* sums = partial.data() + block * cols + first;
+                            for (std::int64_t j = 0; j < count; ++j)
+                                totals[static_cast<std::size_t>(first + j)] += sums[j];
+                        }
+                    });
+}
+
+}  // namespace lockstep::kernels::cpu

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "runtime/core/philox.hpp"
+#include "runtime/kernels/step_state.hpp"
+
+namespace lockstep::kernels::cpu {
+
+enum class Masking { off, on };
+
+// Masks are made for whole blocks: 16 Philox counters side by side, four words each.
+constexpr std::int64_t mask_columns = 64;
+// So many columns of a row are masked at a time.
+constexpr std::int64_t mask_step = 512;
+static_assert(mask_step % mask_columns == 0);
+
+// How many columns a row function takes at a time; without a mask all of them.
+template <Masking masking>
+constexpr std::int64_t column_step = masking == Masking::on
+                                         ? mask_step
+                                         : std::numeric_limits<std::int64_t>::max();
+
+// Everything that fixes a row's dropout.
+struct RowMask {
+    std::uint64_t key = 0;
+    std::uint32_t site = 0, row = 0, position = 0;
+    std::uint32_t threshold = 0;  // a word below it drops its element
+    float scale = 1;
+};
+
+inline RowMask row_mask(const Dropout& dropout) {
+    if (!dropout.active()) return {};
+    require(dropout.rate < 1 && dropout.state != nullptr,
+            "dropout needs a rate below 1 and the step's state");
+    RowMask mask;
+    mask.key = mix(dropout.state->seed, dropout.state->step);
+    mask.site = dropout.site;
+    mask.threshold = static_cast<std::uint32_t>(std::ceil(double{dropout.rate} * 0x1p32));
+    mask.scale = static_cast<float>(1.0 / (1.0 - double{dropout.rate}));
+    return mask;
+}
+
+[[gnu::always_inline]] inline RowMask at(RowMask mask, const TokenPlaces<HostSpace>& places,
+                                         std::int64_t token) {
+    if (mask.threshold == 0) return mask;
+    mask.row = places.rows[static_cast<std::size_t>(token)];
+    mask.position = static_cast<std::uint32_t>(places.positions[static_cast<std::size_t>(token)]);
+    return mask;
+}
+
+// factors[j], j < columns: what column first + j is multiplied with, scale or 0. `first` is a
+// multiple of mask_columns; up to the next one past `columns` may be written.
+void mask_factors(const RowMask& mask, std::int64_t first, std::int64_t columns,
+                  float* factors) noexcept;
+
+}  // namespace lockstep::kernels::cpu

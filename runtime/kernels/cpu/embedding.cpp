@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/kernels/embedding.hpp"
+
+#include "runtime/kernels/cpu/parallel.hpp"
+#include "runtime/kernels/cpu/vector_math.hpp"
+
+namespace lockstep::kernels {
+
+namespace {
+
+template <class T>
+[[gnu::always_inline]] inline void sum_row(const T* token, float scale, const T* position, T* y,
+                                           std::int64_t d) {
+#pragma omp simd
+    for (std::int64_t j = 0; j < d; ++j)
+        cpu::store(y[j], scale * cpu::load(token[j]) + cpu::load(position[j]));
+}
+
+[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void forward_row(
+    const float* token, float scale, const float* position, float* y, std::int64_t d) {
+    sum_row(token, scale, position, y, d);
+}
+[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void forward_row(
+    const bf16* token, float scale, const bf16* position, bf16* y, std::int64_t d) {
+    sum_row(token, scale, position, y, d);
+}
+
+template <class T>
+[[gnu::always_inline]] inline void add_scaled(const T* dy, float scale, float* sum,
+                                              std::int64_t d) {
+#pragma omp simd
+    for (std::int64_t j = 0; j < d; ++j) sum[j] += scale * cpu::load(dy[j]);
+}
+
+[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void backward_row(
+    const float* dy, float scale, float* sum, std::int64_t d) {
+    add_scaled(dy, scale, sum, d);
+}
+[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void backward_row(
+    const bf16* dy, float scale, float* sum, std::int64_t d) {
+    add_scaled(dy, scale, sum, d);
+}
+
+bool all_below(HostView<const std::int32_t> ids, std::int64_t real, std::int64_t limit) {
+    bool below = true;
+    for (std::int64_t i = 0; i < real; ++i) {
+        const std::int32_t id = ids[static_cast<std::size_t>(i)];
+        below = below && id >= 0 && id < limit;
+    }
+    return below;
+}
+
+}  // namespace
+
+template <class T>
+void embedding_forward(CpuContext& ctx, HostView<const std::int32_t> tokens,
+                       HostView<const std::int32_t> positions, std::int64_t real, float scale,
+                       HostMatrix<const T> table, HostMatrix<const T> position_table,
+                       HostMatrix<T> y) {
+    require(real >= 0 && real <= y.rows && static_cast<std::int64_t>(tokens.size()) >= real &&
+                static_cast<std::int64_t>(positions.size()) >= real,
+            "embedding: more real tokens than rows");
+    require(table.cols == y.cols && position_table.cols == y.cols, "embedding: widths differ");
+    require(all_below(tokens, real, table.rows), "embedding: a token is not in the table");
+    require(all_below(positions, real, position_table.rows),
+            "embedding: a position is not in the table");
+    cpu::parallel_for(ctx, y.rows, y.rows * y.cols, [&](std::int64_t i) {
+        T* to = y.data + i * y.stride;
+        if (i >= real) {
+            std::fill_n(to, y.cols, T{});
+            return;
+        }
+        const auto at = static_cast<std::size_t>(i);
+        forward_row(table.data + tokens[at] * table.stride, scale,
+                    position_table.data + positions[at] * position_table.stride, to, y.cols);
+    });
+}
+
+// Each thread owns strips of columns and goes through the tokens in order: no two threads meet in a
+// row of the table, and the sums do not depend on their number.
+template <class T>
+void add_embedding_backward(CpuContext& ctx, HostView<const std::int32_t> tokens, std::int64_t real,
+                            float scale, HostMatrix<const T> dy, HostMatrix<float> d_table) {
+    require(real >= 0 && real <= dy.rows && static_cast<std::int64_t>(tokens.size()) >= real &&
+                d_table.cols == dy.cols,
+            "embedding gradient: shapes differ");
+    require(all_below(tokens, real, d_table.rows),
+            "embedding gradient: a token is not in the table");
+    constexpr std::int64_t strip = 64;
+    cpu::parallel_blocks(ctx, dy.cols, strip, real * dy.cols,
+                         [&](std::int64_t, std::int64_t first, std::int64_t count) {
+                             for (std::int64_t i = 0; i < real; ++i) {
+                                 const std::int64_t token = tokens[static_cast<std::size_t>(i)];
+                                 backward_row(dy.data + i * dy.stride + first, scale,
+                                              d_table.data + token * d_table.stride + first, count);
+                             }
+                         });
+}
+
+template void embedding_forward(CpuContext&, HostView<const std::int32_t>,
+                                HostView<const std::int32_t>, std::int64_t, float,
+                                HostMatrix<const float>, HostMatrix<const float>,
+                                HostMatrix<float>);
+template void embedding_forward(CpuContext&, HostView<const std::int32_t>,
+                                HostView<const std::int32_t>, std::int64_t, float,
+                                HostMatrix<const bf16>, HostMatrix<const bf16>, HostMatrix<bf16>);
+template void add_embedding_backward(CpuContext&, HostView<const std::int32_t>, std::int64_t, float,
+                                     HostMatrix<const float>, HostMatrix<float>);
+template void add_embedding_backward(CpuContext&, HostView<const std::int32_t>, std::int64_t, float,
+                                     HostMatrix<const bf16>, HostMatrix<float>);
+
+}  // namespace lockstep::kernels

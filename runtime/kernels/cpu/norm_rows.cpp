@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/kernels/cpu/norm_rows.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/kernels/cpu/vector_math.hpp"
+
+namespace lockstep::kernels::cpu {
+
+namespace {
+
+// All loops work element by element, so operands that are the same memory do no harm.
+template <Masking masking, class T>
+[[gnu::always_inline]] inline void residual_columns(const RowMask& mask, const T* x,
+                                                    const T* branch, T* sum, std::int64_t d) {
+    alignas(64) float factors[mask_step];
+    for (std::int64_t first = 0; first < d; first += std::min(column_step<masking>, d)) {
+        const std::int64_t n = std::min(column_step<masking>, d - first);
+        if constexpr (masking == Masking::on) mask_factors(mask, first, n, factors);
+#pragma omp simd
+        for (std::int64_t j = 0; j < n; ++j) {
+            float b = load(branch[first + j]);
+            if constexpr (masking == Masking::on) b *= factors[j];
+            store(sum[first + j], load(x[first + j]) + b);
+        }
+    }
+}
+
+template <class T>
+[[gnu::always_inline]] inline void residual(const RowMask& mask, const T* x, const T* branch,
+                                            T* sum, std::int64_t d) {
+    if (mask.threshold != 0) return residual_columns<Masking::on>(mask, x, branch, sum, d);
+    residual_columns<Masking::off>(mask, x, branch, sum, d);
+}
+
+// Mean first, then the variance around it: E[x^2] - E[x]^2 loses everything where |mean| >> std.
+// The row stays in the first-level cache between the loops.
+template <class T>
+[[gnu::always_inline]] inline Moments normalise(const T* x, const T* gamma, const T* beta,
+                                                float epsilon, T* y, std::int64_t d) {
+    float sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (std::int64_t j = 0; j < d; ++j) sum += load(x[j]);
+    const float mean = sum / static_cast<float>(d);
+    float squares = 0;
+#pragma omp simd reduction(+ : squares)
+    for (std::int64_t j = 0; j < d; ++j) {
+        const float centred = load(x[j]) - mean;
+        squares += centred * centred;
+    }
+    const float rstd = 1.0f / std::sqrt(squares / static_cast<float>(d) + epsilon);
+#pragma omp simd
+    for (std::int64_t j = 0; j < d; ++j)
+        store(y[j], (load(x[j]) - mean) * rstd * load(gamma[j]) + load(beta[j]));
+    return {mean, rstd};
+}
+
+// With h = (sum - mean) rstd and g = dy gamma: d(sum) = rstd (g - mean(g) - h mean(g h)).
+template <class T>
+[[gnu::always_inline]] inline void backward(const RowMask& mask, const NormGradients<T>& row,
+                                            Moments moments, std::int64_t d) {
+    const T *dy = row.dy, *sum = row.sum, *gamma = row.gamma, *d_sum = row.d_sum;
+    float *dgamma = row.dgamma, *dbeta = row.dbeta;
+    const float mean = moments.mean, rstd = moments.rstd;
+    float total_g = 0, total_gh = 0;
+#pragma omp simd reduction(+ : total_g, total_gh)
+    for (std::int64_t j = 0; j < d; ++j) {
+        const float h = (load(sum[j]) - mean) * rstd;
+        const float g = load(dy[j]) * load(gamma[j]);
+        total_g += g;
+        total_gh += g * h;
+        dgamma[j] += load(dy[j]) * h;
+        dbeta[j] += load(dy[j]);
+    }
+    const float mean_g = total_g / static_cast<float>(d);
+    const float mean_gh = total_gh / static_cast<float>(d);
+    T* dx = row.dx;
+    const auto gradient = [=](std::int64_t j) __attribute__((always_inline)) {
+        const float h = (load(sum[j]) - mean) * rstd;
+        return rstd * (load(dy[j]) * load(gamma[j]) - mean_g - h * mean_gh);
+    };
+    if (d_sum != nullptr) {
+#pragma omp simd
+        for (std::int64_t j = 0; j < d; ++j) store(dx[j], gradient(j) + load(d_sum[j]));
+    } else {
+#pragma omp simd
+        for (std::int64_t j = 0; j < d; ++j) store(dx[j], gradient(j));
+    }
+    if (row.d_branch == nullptr) return;
+    if (mask.threshold == 0) {
+        std::copy_n(dx, d, row.d_branch);
+        return;
+    }
+    alignas(64) float factors[mask_step];
+    for (std::int64_t first = 0; first < d; first += mask_step) {
+        const std::int64_t n = std::min(mask_step, d - first);
+        mask_factors(mask, first, n, factors);
+#pragma omp simd
+        for (std::int64_t j = 0; j < n; ++j)
+            store(row.d_branch[first + j], load(dx[first + j]) * factors[j]);
+    }
+}
+
+}  // namespace
+
+[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void residual_row(
+    const RowMask& mask, const float* x, const float* branch, float* sum, std::int64_t d) {
+    residual(mask, x, branch, sum, d);
+}
+[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void residual_row(
+    const RowMask& mask, const bf16* x, const bf16* branch, bf16* sum, std::int64_t d) {
+    residual(mask, x, branch, sum, d);
+}
+
+[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] Moments norm_row(
+    const float* x, const float* gamma, const float* beta, float epsilon, float* y,
+    std::int64_t d) {
+    return normalise(x, gamma, beta, epsilon, y, d);
+}
+[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] Moments norm_row(
+    const bf16* x, const bf16* gamma, const bf16* beta, float epsilon, bf16* y, std::int64_t d) {
+    return normalise(x, gamma, beta, epsilon, y, d);
+}
+
+[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void norm_backward_row(
+    const RowMask& mask, const NormGradients<float>& row, Moments moments, std::int64_t d) {
+    backward(mask, row, moments, d);
+}
+[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void norm_backward_row(
+    const RowMask& mask, const NormGradients<bf16>& row, Moments moments, std::int64_t d) {
+    backward(mask, row, moments, d);
+}
+
+}  // namespace lockstep::kernels::cpu

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "runtime/device/cpu_context.hpp"
+
+namespace lockstep::kernels::cpu {
+
+// Below so many elements the start of the threads costs more than they save.
+constexpr std::int64_t smallest_parallel_elements = 16384;
+
+// body(i) for i in [0, count), each i once, on the context's threads. `elements` is the size of the
+// whole work. body must not throw, and no result may depend on which thread ran it.
+template <class Body>
+void parallel_for(device::CpuContext& ctx, std::int64_t count, std::int64_t elements,
+                  const Body& body) {
+    const int threads = elements < smallest_parallel_elements ? 1 : ctx.threads();
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (std::int64_t i = 0; i < count; ++i) body(i);
+}
+
+// body(block, first, size) over [0, count) in blocks of a fixed size, so that sums kept per block
+// do not depend on the number of threads.
+template <class Body>
+void parallel_blocks(device::CpuContext& ctx, std::int64_t count, std::int64_t block_size,
+                     std::int64_t elements, const Body& body) {
+    parallel_for(ctx, (count + block_size - 1) / block_size, elements, [&](std::int64_t block) {
+        const std::int64_t first = block * block_size;
+        body(block, first, std::min(block_size, count - first));
+    });
+}
+
+}  // namespace lockstep::kernels::cpu

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/kernels/reduce.hpp"
+
+#include <bit>
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+#include "runtime/kernels/cpu/parallel.hpp"
+#include "runtime/kernels/cpu/vector_math.hpp"
+
+namespace lockstep::kernels {
+
+namespace {
+
+constexpr std::int64_t block_size = 16384;
+
+[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] double block_sum_of_squares(
+    const float* x, std::int64_t n) {
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (std::int64_t i = 0; i < n; ++i) sum += double{x[i]} * double{x[i]};
+    return sum;
+}
+
+// By the exponent's bits: infinities and NaN have all of them set.
+[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] std::int64_t block_nonfinite(
+    const float* x, std::int64_t n) {
+    std::int32_t count = 0;
+#pragma omp simd reduction(+ : count)
+    for (std::int64_t i = 0; i < n; ++i) {
+        const auto bits = std::bit_cast<std::uint32_t>(x[i]);
+        count += (bits & 0x7F800000u) == 0x7F800000u ? 1 : 0;
+    }
+    return count;
+}
+
+[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void convert(
+    const float* from, bf16* to, std::int64_t n) {
+#pragma omp simd
+    for (std::int64_t i = 0; i < n; ++i) cpu::store(to[i], from[i]);
+}
+
+[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void convert(const bf16* from,
+                                                                                   float* to,
+                                                                                   std::int64_t n) {
+#pragma omp simd
+    for (std::int64_t i = 0; i < n; ++i) to[i] = static_cast<float>(from[i]);
+}
+
+void convert(const float* from, float* to, std::int64_t n) {
+    std::memmove(to, from, static_cast<std::size_t>(n) * sizeof(float));
+}
+
+// The blocks' values are added in their order: the sum is the same for any number of threads.
+template <class Value, class Function>
+Value sum_over_blocks(CpuContext& ctx, HostView<const float> x, Function function) {
+    const auto n = static_cast<std::int64_t>(x.size());
+    std::vector<Value> parts(static_cast<std::size_t>((n + block_size - 1) / block_size));
+    cpu::parallel_blocks(
+        ctx, n, block_size, n, [&](std::int64_t block, std::int64_t first, std::int64_t count) {
+            parts[static_cast<std::size_t>(block)] = function(x.data() + first, count);
+        });
+    return std::accumulate(parts.begin(), parts.end(), Value{0});
+}
+
+}  // namespace
+
+double sum_of_squares(CpuContext& ctx, HostView<const float> x) {
+    return sum_over_blocks<double>(ctx, x, block_sum_of_squares);
+}
+
+std::int64_t count_nonfinite(CpuContext& ctx, HostView<const float> x) {
+    return sum_over_blocks<std::int64_t>(ctx, x, block_nonfinite);
+}
+
+void fill_zero(CpuContext& ctx, HostView<float> x) {
+    const auto n = static_cast<std::int64_t>(x.size());
+    cpu::parallel_blocks(
+        ctx, n, block_size, n, [&](std::int64_t, std::int64_t first, std::int64_t count) {
+            std::memset(x.data() + first, 0, static_cast<std::size_t>(count) * sizeof(float));
+        });
+}
+
+template <class From, class To>
+void cast(CpuContext& ctx, HostView<const From> from, HostView<To> to) {
+    require(from.size() == to.size(), "cast: sizes differ");
+    const auto n = static_cast<std::int64_t>(from.size());
+    cpu::parallel_blocks(ctx, n, block_size, n,
+                         [&](std::int64_t, std::int64_t first, std::int64_t count) {
+                             convert(from.data() + first, to.data() + first, count);
+                         });
+}
+
+template void cast(CpuContext&, HostView<const float>, HostView<bf16>);
+template void cast(CpuContext&, HostView<const bf16>, HostView<float>);
+template void cast(CpuContext&, HostView<const float>, HostView<float>);
+
+}  // namespace lockstep::kernels

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include "runtime/device/buffer.hpp"
+#include "runtime/kernels/cpu/kernel_cache.hpp"
+
+namespace lockstep::kernels::cpu {
+
+// Memory that kernels keep between calls; two uses that are alive at once need a slot each.
+class ScratchMemory {
+public:
+    enum class Slot { factor_a, factor_b, result, sums, totals, losses };
+
+    // `count` elements of undefined content, 64-byte aligned, valid until the slot's next use.
+    template <class T>
+    HostView<T> take(Slot slot, std::int64_t count) {
+        auto& buffer = buffers_[static_cast<std::size_t>(slot)];
+        const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(T);
+        if (buffer.size() < bytes) {
+            buffer = device::Buffer<std::byte, HostSpace>();  // never both in memory at once
+            buffer = device::Buffer<std::byte, HostSpace>(bytes);
+        }
+        return {reinterpret_cast<T*>(buffer.view().data()), static_cast<std::size_t>(count)};
+    }
+
+private:
+    std::array<device::Buffer<std::byte, HostSpace>, 6> buffers_;
+};
+
+template <class T>
+HostView<T> scratch(device::CpuContext& ctx, ScratchMemory::Slot slot, std::int64_t count) {
+    return cached<ScratchMemory>(ctx).take<T>(slot, count);
+}
+
+}  // namespace lockstep::kernels::cpu

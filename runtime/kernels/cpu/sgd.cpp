@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/kernels/cpu/parallel.hpp"
+#include "runtime/kernels/cpu/vector_math.hpp"
+#include "runtime/kernels/optimizers.hpp"
+
+namespace lockstep::kernels {
+
+namespace {
+
+// b = momentum * b + g; w -= lr * (direct * g + carried * b). Both of torch's kinds are this line.
+struct Update {
+    float gradient_scale, weight_decay, lr;
+    float momentum, direct, carried;
+};
+
+Update update_of(const SgdOptions& options, const StepState& state) {
+    Update u{};
+    u.gradient_scale = state.gradient_scale;
+    u.weight_decay = options.weight_decay;
+    u.lr = state.lr;
+    // torch starts the buffer with the first gradient, whatever it held.
+    u.momentum = state.updates == 0 ? 0.0f : options.momentum;
+    const bool nesterov = options.kind == SgdOptions::Kind::nesterov;
+    u.direct = nesterov ? 1.0f : 0.0f;
+    u.carried = nesterov ? options.momentum : 1.0f;
+    return u;
+}
+
+enum class Momentum { none, kept };
+enum class Copy { none, write };
+
+template <Momentum momentum, Copy copy, class T>
+[[gnu::always_inline]] inline void run(const Update& update, const float* gradient, float* master,
+                                       float* buffer, T* compute, std::int64_t n) {
+    const Update u = update;
+#pragma omp simd
+    for (std::int64_t i = 0; i < n; ++i) {
+        float w = master[i];
+        float g = gradient[i] * u.gradient_scale + u.weight_decay * w;
+        if constexpr (momentum == Momentum::kept) {
+            const float kept = u.momentum == 0.0f ? g : u.momentum * buffer[i] + g;
+            buffer[i] = kept;
+            g = u.direct * g + u.carried * kept;
+        }
+        w -= u.lr * g;
+        master[i] = w;
+        if constexpr (copy == Copy::write) cpu::store(compute[i], w);
+    }
+}
+
+// `buffer` and `compute` may be null.
+template <class T>
+[[gnu::always_inline]] inline void run_any(const Update& u, const float* gradient, float* master,
+                                           float* buffer, T* compute, std::int64_t n) {
+    if (compute == nullptr)
+        return buffer == nullptr
+                   ? run<Momentum::none, Copy::none>(u, gradient, master, buffer, compute, n)
+                   : run<Momentum::kept, Copy::none>(u, gradient, master, buffer, compute, n);
+    return buffer == nullptr
+               ? run<Momentum::none, Copy::write>(u, gradient, master, buffer, compute, n)
+               : run<Momentum::kept, Copy::write>(u, gradient, master, buffer, compute, n);
+}
+
+[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void update_range(
+    const Update& u, const float* gradient, float* master, float* buffer, float* compute,
+    std::int64_t n) {
+    run_any(u, gradient, master, buffer, compute, n);
+}
+[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void update_range(
+    const Update& u, const float* gradient, float* master, float* buffer, bf16* compute,
+    std::int64_t n) {
+    run_any(u, gradient, master, buffer, compute, n);
+}
+
+}  // namespace
+
+template <class T>
+void sgd(CpuContext& ctx, const SgdOptions& options, const StepState* state,
+         HostView<const float> gradient, HostView<float> master, HostView<float> momentum_buffer,
+         HostView<T> compute) {
+    const std::size_t n = master.size();
+    require(gradient.size() == n && (compute.empty() || compute.size() == n), "sgd: sizes differ");
+    require(momentum_buffer.size() == (options.momentum == 0 ? 0 : n) || n == 0,
+            "sgd: momentum needs a buffer of the parameters' size, and only momentum does");
+    const Update update = update_of(options, *state);
+    constexpr std::int64_t block = 4096;
+    const auto size = static_cast<std::int64_t>(n);
+    cpu::parallel_blocks(
+        ctx, size, block, size, [&](std::int64_t, std::int64_t first, std::int64_t count) {
+            update_range(update, gradient.data() + first, master.data() + first,
+                         momentum_buffer.empty() ? nullptr : momentum_buffer.data() + first,
+                         compute.empty() ? nullptr : compute.data() + first, count);
+        });
+}
+
+template void sgd(CpuContext&, const SgdOptions&, const StepState*, HostView<const float>,
+                  HostView<float>, HostView<float>, HostView<float>);
+template void sgd(CpuContext&, const SgdOptions&, const StepState*, HostView<const float>,
+                  HostView<float>, HostView<float>, HostView<bf16>);
+
+}  // namespace lockstep::kernels

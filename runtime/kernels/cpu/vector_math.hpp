@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <limits>
+
+#include "runtime/core/bf16.hpp"
+
+// Elementwise functions without calls and branches, so that a loop over them becomes vector code.
+// They are inlined into functions compiled per instruction set, hence always_inline.
+namespace lockstep::kernels::cpu {
+
+[[gnu::always_inline]] inline float load(float x) noexcept { return x; }
+[[gnu::always_inline]] inline float load(bf16 x) noexcept { return static_cast<float>(x); }
+
+[[gnu::always_inline]] inline void store(float& to, float x) noexcept { to = x; }
+// bf16(x), as one select on 32 bits: the compiler does not vectorise the constructor's.
+[[gnu::always_inline]] inline void store(bf16& to, float x) noexcept {
+    const auto u = std::bit_cast<std::uint32_t>(x);
+    const std::uint32_t nearest = u + 0x7FFFu + ((u >> 16) & 1u);
+    const std::uint32_t quiet = u | 0x400000u;
+    to.bits = static_cast<std::uint16_t>(((u & 0x7FFFFFFFu) > 0x7F800000u ? quiet : nearest) >> 16);
+}
+
+// x rounded to T and back: what a later reader of the stored value sees.
+template <class T>
+[[gnu::always_inline]] inline float store_rounded(T& to, float x) noexcept {
+    store(to, x);
+    return load(to);
+}
+
+// e^x, relative error below 2e-7; 0 below -87, infinity above 88.72; NaN stays.
+// 2^n e^r with |r| <= ln(2) / 2; the polynomial is Cephes' expf.
+[[gnu::always_inline]] inline float exponential(float x) noexcept {
+    constexpr float round_to_integer = 12582912.0f;  // 1.5 * 2^23: the sum's low bits are n
+    constexpr float lowest = -87.0f, highest = 88.722839f;
+    const float clamped = x < lowest ? lowest : x > highest ? highest : x;
+    const float shifted = clamped * 1.44269504f + round_to_integer;
+    const float n = shifted - round_to_integer;
+    const float r = (clamped - n * 0.693359375f) + n * 2.12194440e-4f;
+    float p = 1.9875691500e-4f;
+    p = p * r + 1.3981999507e-3f;
+    p = p * r + 8.3334519073e-3f;
+    p = p * r + 4.1665795894e-2f;
+    p = p * r + 1.6666665459e-1f;
+    p = p * r + 5.0000001201e-1f;
+    p = p * r * r + r + 1.0f;
+    // 2^(n - 1) twice, since 2^128 is not a float.
+    const float half = std::bit_cast<float>((std::bit_cast<std::uint32_t>(shifted) + 126u) << 23);
+    const float result = p * half * 2.0f;
+    return x < lowest ? 0.0f : x > highest ? std::numeric_limits<float>::infinity() : result;
+}
+
+// 1 / (1 + e^-x)
+[[gnu::always_inline]] inline float sigmoid(float x) noexcept {
+    return 1.0f / (1.0f + exponential(-x));
+}
+
+// Absolute error below 3e-7: an odd rational function, as Eigen's.
+[[gnu::always_inline]] inline float error_function(float x) noexcept {
+    const float t = x < -4.0f ? -4.0f : x > 4.0f ? 4.0f : x;
+    const float s = t * t;
+    float p = -2.72614225801306e-10f;
+    p = p * s + 2.77068142495902e-08f;
+    p = p * s - 2.10102402082508e-06f;
+    p = p * s - 5.69250639462346e-05f;
+    p = p * s - 7.34990630326855e-04f;
+    p = p * s - 2.95459980854025e-03f;
+    p = p * s - 1.60960333262415e-02f;
+    float q = -1.45660718464996e-05f;
+    q = q * s - 2.13374055278905e-04f;
+    q = q * s - 1.68282697438203e-03f;
+    q = q * s - 7.37332916720468e-03f;
+    q = q * s - 1.42647390514189e-02f;
+    return t * p / q;
+}
+
+}  // namespace lockstep::kernels::cpu

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "runtime/core/bf16.hpp"
+#include "runtime/device/cpu_context.hpp"
+#include "runtime/kernels/step_state.hpp"
+
+namespace lockstep::kernels {
+
+using device::CpuContext;
+
+// One pass over a range of the flat buffer: g = gradient * state.gradient_scale, update of the
+// fp32 master, and the compute copy written where T is not float (empty view where it is).
+// lr and the update count (state.updates + 1 is this update's number, from 1) come from the state.
+// Gradients are left as they are.
+
+struct SgdOptions {
+    float momentum, weight_decay;
+    enum class Kind { plain, nesterov } kind;
+};
+// torch.optim.SGD: g += weight_decay * w; b = momentum * b + g (b = g at the first update);
+// w -= lr * (nesterov ? g + momentum * b : b). momentum_buffer is empty when momentum is 0.
+template <class T>
+void sgd(CpuContext& ctx, const SgdOptions& options, const StepState* state,
+         HostView<const float> gradient, HostView<float> master, HostView<float> momentum_buffer,
+         HostView<T> compute);
+
+struct AdamOptions {
+    double beta1, beta2, epsilon, weight_decay;  // 1 - 0.999f is off by 1e-5 of itself
+    enum class Decay { l2, decoupled } decay;  // adam, adamw
+};
+// torch.optim.Adam / AdamW with bias correction. A non-empty `largest` makes it AMSGrad.
+template <class T>
+void adam(CpuContext& ctx, const AdamOptions& options, const StepState* state,
+          HostView<const float> gradient, HostView<float> master, HostView<float> first_moment,
+          HostView<float> second_moment, HostView<float> largest, HostView<T> compute);
+
+struct AdafactorOptions {
+    float epsilon1, epsilon2, clip_threshold, decay_rate, beta1, weight_decay;
+    enum class Step { given, relative } step;  // relative: min(1e-2, 1/sqrt(t)), lr unused
+    enum class Scale { none, parameter } scale;  // parameter: lr * max(epsilon2, rms(w))
+};
+// fairseq's Adafactor for one parameter [rows, cols]: factored second moment (row [rows], column
+// [cols]) when both are > 1 and `full` is empty, else `full` [rows * cols]. first_moment is empty
+// when beta1 is 0. scratch [rows * cols].
+template <class T>
+void adafactor(CpuContext& ctx, const AdafactorOptions& options, const StepState* state,
+               HostMatrix<const float> gradient, HostMatrix<float> master, HostView<float> row,
+               HostView<float> column, HostView<float> full, HostView<float> first_moment,
+               HostView<float> scratch, HostView<T> compute);
+
+}  // namespace lockstep::kernels

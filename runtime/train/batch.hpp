@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace lockstep::train {
+
+// One side of a micro-batch: sequences laid end to end, no padding between them. The totals may
+// exceed offsets.back(): the rest is filler (token 0, position 0, row 0), so that shapes repeat.
+struct RaggedTokens {
+    std::vector<std::int32_t> tokens;       // [total]
+    std::vector<std::int32_t> positions;    // [total]
+    std::vector<std::uint32_t> token_rows;  // [total] global row of each token's sequence
+    std::vector<std::int32_t> offsets;      // [sequences + 1]
+    std::int32_t longest = 0;
+
+    std::int64_t total() const noexcept { return static_cast<std::int64_t>(tokens.size()); }
+    std::int64_t real() const noexcept { return offsets.empty() ? 0 : offsets.back(); }
+    std::int64_t sequences() const noexcept {
+        return offsets.empty() ? 0 : static_cast<std::int64_t>(offsets.size()) - 1;
+    }
+};
+
+// A micro-batch of one lane. For a decoder-only model `source` is empty and `target` holds context
+// and label together. Target tokens are the labels shifted right behind __start__.
+struct Batch {
+    RaggedTokens source, target;
+    std::vector<std::int32_t> labels;   // [target total]; -1: no label (filler, or context)
+    std::vector<std::uint32_t> rows;    // [sequences] global row ids
+    std::int64_t label_tokens = 0;      // labels >= 0
+    std::int64_t truncated_rows = 0;    // rows cut to the model's positions
+    // Evaluation only: every alternative label of each row, as written in the text.
+    std::vector<std::vector<std::string>> references;
+
+    bool empty() const noexcept { return rows.empty(); }
+};
+
+}  // namespace lockstep::train

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "runtime/train/parameters.hpp"
+
+namespace lockstep::train {
+
+enum class OptimizerKind { sgd, adam, adamw, adafactor };
+enum class ScheduleKind { fixed, linear, cosine, invsqrt, reduceonplateau };
+enum class Overlap { on, off };
+enum class CommType { fp32, bf16 };
+enum class Direction { minimise, maximise };
+
+// ParlAI's names and meanings (defaults that differ are said in docs/options.md).
+struct OptimizerOptions {
+    OptimizerKind kind = OptimizerKind::adam;
+    double learningrate = 1e-3;
+    double beta1 = 0.9, beta2 = 0.999, adam_eps = 1e-8;
+    double momentum = 0;
+    bool nesterov = false;
+    double weight_decay = 0;
+    bool amsgrad = false;
+    double adafactor_eps1 = 1e-30, adafactor_eps2 = 1e-3;
+    bool adafactor_relative_step = false;
+    double gradient_clip = 0.1;  // largest norm; <= 0: off
+};
+
+struct ScheduleOptions {
+    ScheduleKind kind = ScheduleKind::reduceonplateau;
+    std::int64_t warmup_updates = -1;
+    double warmup_rate = 1e-4;
+    std::int64_t invsqrt_lr_decay_gamma = -1;
+    double lr_scheduler_decay = 0.5;
+    int lr_scheduler_patience = 3;
+    std::int64_t max_lr_steps = -1;  // linear, cosine: updates until lr is 0; -1: from the run's length
+};
+
+// <= 0 means no such limit.
+struct RunLimits {
+    double num_epochs = -1;
+    std::int64_t max_train_steps = -1;  // updates
+    double max_train_time_s = -1;
+};
+
+struct ValidationOptions {
+    double every_n_epochs = -1;
+    std::int64_t every_n_steps = -1;
+    double every_n_secs = -1;
+    std::int64_t max_examples = -1;
+    int patience = 10;  // validations without a better one; <= 0: no limit
+    std::string metric = "ppl";
+    std::optional<Direction> mode;  // empty: by the metric's name
+    double cutoff = -1;             // stop once the metric is as good as this; needs has_cutoff
+    bool has_cutoff = false;
+};
+
+struct ReducerOptions {
+    std::size_t first_bucket_bytes = std::size_t{1} << 20;
+    std::size_t bucket_bytes = std::size_t{25} << 20;
+    Overlap overlap = Overlap::on;
+    CommType comm_dtype = CommType::fp32;
+};
+
+struct TrainOptions {
+    OptimizerOptions optimizer;
+    ScheduleOptions schedule;
+    RunLimits limits;
+    ValidationOptions validation;
+    ReducerOptions reducer;
+    std::int64_t log_every_n_steps = 50;
+    double log_every_n_secs = -1;
+    double save_every_n_secs = -1;
+    std::int64_t save_every_n_steps = -1;
+    bool save_after_valid = true;
+    std::int64_t hash_every_n_updates = 100;  // ranks compare their parameters; <= 0: never
+    std::uint64_t seed = 1;
+    std::int64_t lanes = 1;
+};
+
+}  // namespace lockstep::train

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/train/parameters.hpp"
+
+#include <algorithm>
+
+#include "runtime/core/error.hpp"
+
+namespace lockstep::train {
+
+namespace {
+
+// 16 floats are a cache line, so that every parameter starts on one.
+constexpr std::size_t alignment = 16;
+
+std::size_t elements_of(const std::vector<std::int64_t>& shape) {
+    std::size_t count = 1;
+    for (const std::int64_t extent : shape) {
+        require(extent > 0, "a parameter has an empty dimension");
+        count *= static_cast<std::size_t>(extent);
+    }
+    return count;
+}
+
+}  // namespace
+
+std::size_t ParameterTable::add(std::string name, std::vector<std::int64_t> shape, int block,
+                                WeightDecay decay) {
+    require(find(name) == nullptr, "two parameters have the same name");
+    require(
+        all_.empty() ? block == 0 : block == all_.back().block || block == all_.back().block + 1,
+        "blocks are contiguous and numbered from 0");
+    const std::size_t count = elements_of(shape);
+    all_.push_back({std::move(name), std::move(shape), flat_size_, count, block, decay});
+    flat_size_ += (count + alignment - 1) / alignment * alignment;
+    return all_.size() - 1;
+}
+
+const Parameter* ParameterTable::find(std::string_view name) const noexcept {
+    const auto at = std::ranges::find(all_, name, &Parameter::name);
+    return at == all_.end() ? nullptr : &*at;
+}
+
+std::size_t ParameterTable::count() const noexcept {
+    std::size_t sum = 0;
+    for (const Parameter& p : all_) sum += p.count;
+    return sum;
+}
+
+template <class Space>
+ParameterStore<Space>::ParameterStore(const ParameterTable& table, Precision precision)
+    : precision_(precision),
+      master_(table.flat_size()),
+      gradient_(table.flat_size()),
+      compute_(precision == Precision::bf16 ? table.flat_size() : 0) {}
+
+template <>
+template <>
+HostView<float> ParameterStore<HostSpace>::compute<float>() const {
+    require(precision_ == Precision::fp32, "this store computes in bf16");
+    return master_.view();
+}
+
+template <>
+template <>
+HostView<bf16> ParameterStore<HostSpace>::compute<bf16>() const {
+    require(precision_ == Precision::bf16, "this store computes in fp32");
+    return compute_.view();
+}
+
+template class ParameterStore<HostSpace>;
+
+}  // namespace lockstep::train

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/train/options.hpp"
+#include "runtime/train/trainer_state.hpp"
+
+namespace lockstep::train {
+
+// The learning rate of every update, with ParlAI's meanings. With W warm-up updates, update u (from
+// 0) has, for u < W, lr * (r + (1 - r) * u / W) where r is warmup_rate; after it, with s = u - W:
+//   linear           lr * max(0, 1 - s / max_lr_steps)
+//   cosine           lr * (1 + cos(pi * min(1, s / max_lr_steps))) / 2
+//   invsqrt          lr * sqrt(gamma) / sqrt(max(gamma, s)), gamma by default W
+//   fixed            lr, times lr_scheduler_decay after every lr_scheduler_patience validations
+//   reduceonplateau  lr, times lr_scheduler_decay once more than lr_scheduler_patience validations
+//                    in a row were not better than the best loss by a ten thousandth
+// Validations during the warm-up do not count. max_lr_steps counts from the end of the warm-up; by
+// default the rate reaches 0 at the run's last update.
+class Schedule {
+public:
+    // run_updates: the run's limit, <= 0 when it has none. Throws a config error naming the option
+    // that is wrong or missing.
+    Schedule(const ScheduleOptions& options, double learningrate, std::int64_t run_updates);
+
+    // Of the update that comes after `updates` others.
+    double rate(std::int64_t updates) const noexcept;
+    void validated(std::int64_t updates, double loss) noexcept;
+
+    const ScheduleState& state() const noexcept { return state_; }
+    void restore(const ScheduleState& state) noexcept { state_ = state; }
+
+private:
+    double after_warmup(double s) const noexcept;
+
+    ScheduleOptions options_;
+    double learningrate_;
+    std::int64_t warmup_;
+    double length_ = 0;  // linear, cosine
+    double gamma_ = 1;   // invsqrt
+    ScheduleState state_;
+};
+
+}  // namespace lockstep::train

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "runtime/train/atomic_file.hpp"
+#include "runtime/train/training_events.hpp"
+
+namespace lockstep::train {
+
+// CRC-32C (Castagnoli), as TFRecord files use it.
+std::uint32_t crc32c(std::string_view bytes) noexcept;
+
+struct Scalar {
+    std::string tag;
+    float value;
+};
+
+// A TensorBoard event file: TFRecord frames of Event messages, encoded by hand, since protobuf
+// would be a large dependency for three kinds of message.
+class EventFile {
+public:
+    // Creates FOLDER/events.out.tfevents.<time>.<host> (never one that exists).
+    explicit EventFile(const std::string& folder);
+
+    const std::string& path() const noexcept { return file_.path(); }
+    void add_scalars(std::int64_t step, std::span<const Scalar> scalars);
+    // Tells TensorBoard to forget what earlier files say of `step` and later ones.
+    void add_restart(std::int64_t step);
+
+private:
+    void add_event(std::int64_t step, std::string_view what);
+    void add_record(std::string_view bytes);
+
+    OutputFile file_;
+};
+
+// The numbers of metrics.jsonl as scalars train/NAME and valid/NAME.
+class TensorboardWriter final : public TrainingObserver {
+public:
+    // The run continues after `resumed_step`; 0: from the start.
+    TensorboardWriter(const std::string& folder, std::int64_t resumed_step);
+
+    void on_step(const StepReport& report) override;
+    void on_validation(const ValidationReport& report) override;
+
+private:
+    EventFile file_;
+};
+
+}  // namespace lockstep::train

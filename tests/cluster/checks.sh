@@ -1,0 +1,70 @@
+# shellcheck shell=bash
+# Sourced by each of ways/, which runs on the control host of the test cluster: a tiny training, and
+# checks of how it ends. Every check that fails ends the test with what was seen.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+mkdir -p "$work"
+cd "$work"
+model=$work/model.$way
+train=(distributed_train --data "$work/data" -mf "$model" -m transformer/generator --n-layers 1
+    --n-heads 2 --embedding-size 16 --ffn-size 16 -bs 1 --max-train-steps 2 --precision fp32
+    --timeout 30 --verbose)
+two_nodes=(srun -N2 --ntasks-per-node=4)
+output=""
+
+fail() {
+    echo "FAILED: $*"
+    echo "$output" | tail -n 60
+    exit 1
+}
+
+# expect CODE COMMAND...: the command ends with this code; its output is what the other checks read.
+expect() {
+    local wanted=$1 code=0
+    shift
+    echo "+ $*"
+    rm -rf "$model"
+    local limit=(timeout 60)
+    [ "$(type -t "$1")" != function ] || limit=()
+    output=$("${limit[@]}" "$@" 2>&1 < /dev/null) || code=$?
+    [ "$code" -eq "$wanted" ] || fail "exit code $code instead of $wanted"
+}
+
+says() { grep -qF -- "$1" <<< "$output" || fail "it does not say: $1"; }
+keeps_quiet_about() { ! grep -qF -- "$1" <<< "$output" || fail "it says: $1"; }
+
+# count N PATTERN: lines that match.
+count() {
+    local lines
+    lines=$(grep -cE -- "$2" <<< "$output" || true)
+    [ "$lines" -eq "$1" ] || fail "$lines lines instead of $1 match: $2"
+}
+
+# trained SOURCE: eight ranks, four a node, each once, found their places there and trained together.
+trained() {
+    count 1 "^placed by $1,"
+    count 3 "^rank [1-3] on n1: placed by $1,"
+    count 4 "^rank [4-7] on n2: placed by $1,"
+    says "on 8 ranks x"
+    same_loss_as_alone
+}
+
+# The loss on the valid set is that of eight ranks on one machine: the ranks' sums were right.
+same_loss_as_alone() {
+    local loss
+    loss=$(grep -m1 '^the model with the best weights' <<< "$output" | sed 's/.*loss \([0-9.]*\).*/\1/')
+    awk -v a="$loss" -v b="$(cat "$work/loss")" \
+        'BEGIN { d = a - b; exit !(b > 0 && d < 0.002 && d > -0.002) }' \
+        || fail "loss $loss, but $(cat "$work/loss") on one machine"
+}
+
+# only RANK COMMAND: a shell for srun, in which the other ranks end at once.
+only() { printf '[ "$SLURM_PROCID" = %s ] || exit 0; exec %s' "$1" "${*:2}"; }
+
+# on_terminal COMMAND LINE...: types the lines into what the command opens on a terminal of its own.
+on_terminal() {
+    local command=$1
+    shift
+    printf '%s\n' "$@" exit > "typed.$way"
+    timeout 60 script -qec "$command" /dev/null < "typed.$way" | tr -d '\r'
+}

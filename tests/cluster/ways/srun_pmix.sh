@@ -1,0 +1,13 @@
+# shellcheck shell=bash
+# srun --mpi=pmix: MPI, with nothing but the command; without MPI where that is asked for, or where
+# the MPI at hand does not understand the cluster's PMI and takes each rank for a world of its own.
+source "$(dirname "$0")/../checks.sh"
+expect 0 "${two_nodes[@]}" --mpi=pmix "${train[@]}"
+trained mpi
+expect 0 "${two_nodes[@]}" --mpi=pmix "${train[@]}" --backend gloo
+trained mpi
+export LOCKSTEP_MPI_MODULE=$build/lib/lockstep/liblone_mpi.so
+expect 0 "${two_nodes[@]}" --mpi=pmix "${train[@]}"
+trained mpi
+expect 2 "${two_nodes[@]}" --mpi=pmix "${train[@]}" --backend mpi
+says "MPI says rank 0 of 1"

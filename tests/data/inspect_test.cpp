@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/inspect.hpp"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <sstream>
+
+#include "data/prepare.hpp"
+#include "runtime/core/error.hpp"
+#include "tests/data/files.hpp"
+#include "tests/data/temporary_directory.hpp"
+
+using namespace lockstep;
+using namespace lockstep::data;
+
+namespace {
+
+void make(const std::string& out, const std::string& input, TextFormat format,
+          const std::string& valid = "") {
+    PrepareOptions options;
+    options.inputs = {input};
+    if (!valid.empty()) options.valid = {valid};
+    options.read.format = format;
+    options.block_size = 8;
+    options.threads = 1;
+    options.out = out;
+    std::ostringstream lines;
+    Log log(lines, Verbosity::normal, 0, "");
+    prepare(options, log);
+}
+
+std::string inspected(const std::string& directory, int rows = 10) {
+    std::ostringstream out;
+    inspect({.data = directory, .sample_rows = rows}, out);
+    return out.str();
+}
+
+bool has(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("rows of a dialogue: contexts with history, targets, labels as written") {
+    const support::TemporaryDirectory dir;
+    support::write(dir.path("t"),
+                   "text:How are you?\tlabels:Fine.\ntext:Good\tlabels:Yes\tepisode_done:True\n"
+                   "text:\tlabels:Hello you\n");
+    support::write(dir.path("v"), "text:How?\tlabels:Fine you|so  so\n");
+    make(dir.path("d"), dir.path("t"), TextFormat::parlai, dir.path("v"));
+    const std::string text = inspected(dir.path("d"));
+    CAPTURE(text);
+    CHECK(has(text, "dialogue, tokenizer re of 13 tokens"));
+    CHECK(has(text, "train: 3 rows in 1 shards"));
+    CHECK(has(text, "row 0\n    source: How are you ?\n    target: Fine .\n"));
+    // The line feed between turns was never counted, hence unknown, as in ParlAI.
+    CHECK(has(text,
+              "row 1\n    source: How are you ? __unk__ Fine . __unk__ Good\n    target: Yes\n"));
+    CHECK(has(text, "row 2\n    target: Hello you\n") == false);
+    CHECK(has(text, "row 2\n    source: \n    target: Hello you\n"));
+    CHECK(has(text, "label as written: Fine you\n    label as written: so  so\n"));
+    CHECK(has(text, "       8-15         1         0\n"));
+    CHECK_FALSE(has(inspected(dir.path("d"), 0), "row "));
+}
+
+TEST_CASE("documents: every token in one block, the end marked, no block across documents") {
+    const support::TemporaryDirectory dir;
+    support::write(dir.path("t"), "one two three four\nfive\n\nsix seven eight\r\nnine ten\n");
+    make(dir.path("d"), dir.path("t"), TextFormat::text);
+    const std::string text = inspected(dir.path("d"));
+    CAPTURE(text);
+    CHECK(has(text, "language_model"));
+    CHECK(has(text, "train: 2 rows in 1 shards"));
+    CHECK(has(text, "source: 0 tokens"));
+    CHECK(has(text, "target: 16 tokens"));  // ten words, five line feeds, the end
+    CHECK(has(text, "target: one two three four  /  five  /   / "));
+    CHECK(has(text, "target: six seven eight  /  nine ten  / "));
+}
+
+TEST_CASE("damage is named") {
+    const support::TemporaryDirectory dir;
+    make(dir.path("d"), "examples/shakespeare/valid.txt", TextFormat::parlai);
+    make(dir.path("e"), "examples/shakespeare/plain.txt", TextFormat::text);
+    const auto error = [&] {
+        try {
+            inspected(dir.path("d"));
+        } catch (const Error& e) {
+            return std::string(e.what());
+        }
+        return std::string("no error");
+    };
+    const std::string shard = dir.path("d/train-00000-of-00001.h5");
+    CHECK(error() == "no error");
+    std::filesystem::copy_file(dir.path("e/train-00000-of-00001.h5"), shard,
+                               std::filesystem::copy_options::overwrite_existing);
+    CHECK(has(error(), shard));
+    std::filesystem::resize_file(shard, 5000);
+    CHECK(has(error(), shard));
+    support::write(dir.path("d/dataset.json"), "{");
+    CHECK(has(error(), dir.path("d/dataset.json")));
+    CHECK_THROWS_AS(inspected(dir.path("absent")), Error);
+}

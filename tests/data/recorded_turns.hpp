@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sstream>
+#include <string>
+
+#include "data/turns.hpp"
+#include "runtime/core/error.hpp"
+
+namespace lockstep::data {
+
+// Writes turns as "line:text->label|label", an episode in brackets.
+class RecordedTurns final : public TurnSink {
+public:
+    void begin_episode() override { text += text.empty() ? "[" : "]["; }
+    void turn(std::string_view said, std::span<const std::string_view> labels,
+              const Place& place) override {
+        text += " " + std::to_string(place.line) + ":";
+        text.append(said) += "->";
+        for (std::size_t i = 0; i < labels.size(); ++i) (text += i ? "|" : "").append(labels[i]);
+    }
+
+    std::string text;
+};
+
+struct Read {
+    std::string turns, warnings;
+};
+
+// What a reader makes of one chunk; an error's text instead of the turns.
+inline Read read_text(const std::string& text, const ReadOptions& options) {
+    TextChunk chunk;
+    chunk.path = "f";
+    chunk.first_line = 1;
+    chunk.text = text;
+    std::ostringstream lines;
+    Log log(lines, Verbosity::normal, 0, "");
+    Warnings warnings(log);
+    RecordedTurns turns;
+    try {
+        read_turns(chunk, options, warnings, turns);
+    } catch (const Error& e) {
+        return {e.what(), lines.str()};
+    }
+    return {turns.text, lines.str()};
+}
+
+}  // namespace lockstep::data

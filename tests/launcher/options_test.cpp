@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include <fstream>
+
+#include "launcher/options/command_line.hpp"
+#include "launcher/options/run_command.hpp"
+#include "runtime/core/error.hpp"
+#include "tests/support/run_program.hpp"
+
+using namespace lockstep;
+using namespace lockstep::launcher;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+RunConfig train_config(Words more) {
+    Words words{"--data", "d", "-mf", "m", "--num-epochs", "1"};
+    words.insert(words.end(), more.begin(), more.end());
+    return *parse_run(Task::train, "", words);
+}
+
+std::string refusal(const Words& more) {
+    try {
+        train_config(more);
+    } catch (const Error& e) {
+        CHECK(e.kind() == ErrorKind::config);
+        return e.what();
+    }
+    return "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("ParlAI's names, short forms and values are understood") {
+    const RunConfig config = train_config({"-bs", "12", "-dynb", "full", "--text_truncate", "64",
+                                           "-lr", "5e-4", "-opt", "adamw", "-vmt", "ppl", "-vp",
+                                           "3", "--truncate", "-1", "--betas", "0.8,0.95"});
+    CHECK(config.batch.batchsize == 12);
+    CHECK(config.batch.dynamic == data::Dynamic::full);
+    CHECK(config.batch.text_truncate == 64);
+    CHECK(config.batch.truncate == -1);
+    CHECK(config.train.optimizer.learningrate == 5e-4);
+    CHECK(config.train.optimizer.kind == train::OptimizerKind::adamw);
+    CHECK(config.train.optimizer.beta2 == 0.95);
+    CHECK(config.train.validation.patience == 3);
+    CHECK(config.model.n_positions == 64);
+}
+
+TEST_CASE("booleans come alone, with a word or behind an equals sign") {
+    CHECK(train_config({"--learn-positional-embeddings"}).learned_positions);
+    CHECK(train_config({"--learn-positional-embeddings", "True", "-bs", "2"}).learned_positions);
+    CHECK_FALSE(train_config({"--embeddings-scale=False"}).embeddings_scale);
+    CHECK_FALSE(train_config({"--save-after-valid", "no"}).train.save_after_valid);
+}
+
+TEST_CASE("the last of a repeated option counts, and the command line wins over --config") {
+    const tests::ScratchFolder scratch;
+    tests::write_text(scratch / "c.ini", "batchsize = 3\nlabel_truncate = 9\n");
+    const RunConfig config = train_config({"--config", scratch / "c.ini", "-bs", "4", "-bs", "5"});
+    CHECK(config.batch.batchsize == 5);
+    CHECK(config.batch.label_truncate == 9);
+}
+
+TEST_CASE("an unknown option names the nearest one") {
+    CHECK(refusal({"--batchsise", "2"}) ==
+          "--batchsise: no such option; did you mean --batchsize? (--help lists all)");
+    const tests::ScratchFolder scratch;
+    tests::write_text(scratch / "c.ini", "drop_out = 0.1\n");
+    CHECK(refusal({"--config", scratch / "c.ini"}).find("--dropout") != std::string::npos);
+}
+
+TEST_CASE("habits from other tools are told what to type here") {
+    CHECK(refusal({"--fp16", "true"}).find("--precision bf16") != std::string::npos);
+    CHECK(refusal({"-t", "convai2"}).find("lockstep prepare") != std::string::npos);
+    CHECK(refusal({"--gradient_accumulation_steps", "4"}).find("--update-freq") !=
+          std::string::npos);
+}
+
+TEST_CASE("wrong values name the option and what is allowed") {
+    CHECK(refusal({"-bs", "0"}) == "--batchsize: '0' is not allowed: give 1 or more");
+    CHECK(refusal({"-bs", "4x"}) == "--batchsize: '4x' is not a whole number");
+    CHECK(refusal({"-lr", "fast"}) == "--learningrate: 'fast' is not a number");
+    CHECK(refusal({"--dropout", "1"}) == "--dropout: '1' is not in [0, 1)");
+    CHECK(refusal({"-opt", "lion"}) ==
+          "--optimizer: 'lion' is not one of sgd|adam|adamw|adafactor");
+    CHECK(refusal({"--seed"}) == "--seed: needs a value");
+    CHECK(refusal({"stray"}) == "'stray' is not an option; options begin with --");
+    CHECK(refusal({"--batch-tokens", "9", "-dynb", "off"}).find("contradicts") !=
+          std::string::npos);
+    CHECK(refusal({"-vmt", "f1"}).find("--skip-generation false") != std::string::npos);
+}
+
+TEST_CASE("gpt2 brings its own positions, norms and activation") {
+    const RunConfig config = train_config({"-m", "gpt2", "--text-truncate", "8"});
+    CHECK(config.model.kind == model::Kind::gpt2);
+    CHECK(config.model.positions == model::Positions::learned);
+    CHECK(config.model.embedding_scale == model::EmbeddingScale::none);
+    CHECK(config.model.activation == kernels::Activation::gelu_tanh);
+    CHECK(config.model.n_positions == 1024);
+}
+
+TEST_CASE("every option of every task has a default or a placeholder to show") {
+    for (const Task task : {Task::train, Task::evaluate, Task::generate}) {
+        RunConfig config;
+        const auto tables = run_tables(task, config);
+        const std::string help = help_text("usage", tables);
+        for (const OptionTable& table : tables) {
+            for (const Option& option : table.options()) {
+                CAPTURE(option.name);
+                CHECK_FALSE(option.help.empty());
+                CHECK(help.find("--" + option.name) != std::string::npos);
+            }
+        }
+    }
+}

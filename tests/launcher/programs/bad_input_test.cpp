@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a wrong request gets: one line that says what, where and what to do; exit code 2; nothing
+// written.
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "tests/support/run_program.hpp"
+
+using namespace lockstep::tests;
+namespace fs = std::filesystem;
+
+namespace {
+
+void refused(const ProgramResult& run, const std::vector<std::string>& words) {
+    CAPTURE(run.out);
+    CAPTURE(run.err);
+    CHECK(run.code == 2);
+    CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
+    for (const std::string& word : words) {
+        CAPTURE(word);
+        CHECK(run.err.find(word) != std::string::npos);
+    }
+}
+
+// Prepares `text`; it must be refused with `words` in the message and leave nothing.
+void refused_text(const std::string& text, const std::vector<std::string>& words,
+                  const std::string& more = "") {
+    const ScratchFolder scratch;
+    write_text(scratch / "in.txt", text);
+    const auto run = run_line("lockstep prepare --input " + (scratch / "in.txt") + " --out " +
+                              (scratch / "data") + " " + more);
+    refused(run, words);
+    CHECK_FALSE(fs::exists(scratch / "data"));
+    CHECK(std::distance(fs::directory_iterator(scratch / ""), {}) == 1);
+}
+
+struct Prepared {
+    ScratchFolder scratch;
+    std::string data = scratch / "data", model = scratch / "model";
+
+    Prepared() {
+        copy_head("examples/shakespeare/train.txt", scratch / "train.txt", 60);
+        const auto run =
+            run_line("lockstep prepare --input " + (scratch / "train.txt") + " --out " + data);
+        REQUIRE_MESSAGE(run.code == 0, run.out << run.err);
+    }
+    ProgramResult train(const std::string& more) const {
+        return run_line("train --data " + data + " -mf " + model +
+                        " --embedding-size 16 --n-layers 1 --ffn-size 16 --max-train-steps 2 "
+                        "--threads 1 " +
+                        more);
+    }
+};
+
+}  // namespace
+
+TEST_CASE("text that cannot be read") {
+    const ScratchFolder scratch;
+    refused(run_line("lockstep prepare --input " + (scratch / "none.txt") + " --out " +
+                     (scratch / "data")),
+            {"none.txt"});
+    refused(run_line("lockstep prepare --input " + (scratch / "") + " --out " + (scratch / "data")),
+            {"not a regular file"});
+    refused_text("", {"in.txt", "empty"});
+    refused_text("text:hello\tlabels:h\xFFi\n", {"in.txt", "1", "UTF-8"});
+    refused_text("text:a\tlabels:b\ntext:no answer\n", {"in.txt:2", "labels"});
+    refused_text("labels:b\n", {"in.txt:1", "text"});
+}
+
+TEST_CASE("episode_done:False is read as ParlAI does, and said once") {
+    const ScratchFolder scratch;
+    write_text(scratch / "in.txt",
+               "text:a\tlabels:b\tepisode_done:False\ntext:c\tlabels:d\tepisode_done:False\n");
+    const auto run = run_line("lockstep prepare --input " + (scratch / "in.txt") + " --out " +
+                              (scratch / "data"));
+    CHECK(run.code == 0);
+    const std::string said = run.out + run.err;
+    const auto at = said.find("episode_done:False");
+    REQUIRE(at != std::string::npos);
+    CHECK(said.find("episode_done:False", at + 1) == std::string::npos);
+}
+
+TEST_CASE("options that do not exist or contradict each other") {
+    const Prepared prepared;
+    refused(prepared.train("--batchsise 8"), {"--batchsise", "--batchsize"});
+    refused(prepared.train("--batch_size 8"), {"--batch_size", "--batchsize"});
+    refused(prepared.train("-bs 0"), {"--batchsize", "0"});
+    refused(prepared.train("-bs many"), {"--batchsize", "many"});
+    refused(prepared.train("--n-heads 3"), {"--n-heads", "--embedding-size"});
+    refused(prepared.train("--dropout 1.5"), {"--dropout", "[0, 1)"});
+    refused(prepared.train("--batch-tokens 100 -dynb batchsort"),
+            {"--batch-tokens", "--dynamic-batching"});
+    refused(run_line("train --data " + prepared.data + " -mf " + prepared.model), {"--num-epochs"});
+    refused(run_line("train -mf " + prepared.model + " --num-epochs 1"), {"--data"});
+    CHECK_FALSE(fs::exists(prepared.model));
+}
+
+TEST_CASE("data that is not what the model needs") {
+    const Prepared prepared;
+    refused(run_line("train --data /nonexistent -mf " + prepared.model + " --num-epochs 1"),
+            {"/nonexistent", "prepare"});
+
+    write_text(prepared.scratch / "plain.txt", "to be or not to be\n");
+    const std::string plain = prepared.scratch / "plain";
+    REQUIRE(run_line("lockstep prepare --format text --input " + (prepared.scratch / "plain.txt") +
+                     " --out " + plain)
+                .code == 0);
+    refused(run_line("train --data " + plain + " -mf " + prepared.model + " --num-epochs 1"),
+            {"gpt2"});
+}
+
+TEST_CASE("a damaged shard is named") {
+    const Prepared prepared;
+    for (const auto& entry : fs::directory_iterator(prepared.data)) {
+        const std::string name = entry.path().filename();
+        if (name.starts_with("train-")) fs::resize_file(entry.path(), entry.file_size() / 2);
+    }
+    refused(prepared.train(""), {"train-", "prepare"});
+}
+
+TEST_CASE("a shard made with another dictionary is named") {
+    const Prepared prepared, other;
+    write_text(other.scratch / "other.txt", "text:quite other words\tlabels:indeed\n");
+    const std::string data = other.scratch / "other";
+    REQUIRE(run_line("lockstep prepare --input " + (other.scratch / "other.txt") + " --out " + data)
+                .code == 0);
+    const std::string shard = "/train-00000-of-00001.h5";
+    REQUIRE(fs::exists(prepared.data + shard));
+    fs::copy_file(data + shard, prepared.data + shard, fs::copy_options::overwrite_existing);
+    refused(prepared.train(""), {"train-00000-of-00001.h5", "dictionary"});
+}
+
+TEST_CASE("an existing model of other dimensions or of another dictionary") {
+    const Prepared prepared;
+    REQUIRE(prepared.train("").code == 0);
+    const std::string config = read_text(prepared.model + "/config.json");
+    const auto run = run_line("train --data " + prepared.data + " -mf " + prepared.model +
+                              " --embedding-size 32 --max-train-steps 4");
+    refused(run, {"--embedding-size", "32", "16", prepared.model});
+    CHECK(read_text(prepared.model + "/config.json") == config);
+
+    write_text(prepared.scratch / "other.txt", "text:quite other words\tlabels:indeed\n");
+    const std::string other = prepared.scratch / "other";
+    REQUIRE(
+        run_line("lockstep prepare --input " + (prepared.scratch / "other.txt") + " --out " + other)
+            .code == 0);
+    refused(run_line("train --data " + other + " -mf " + prepared.model + " --max-train-steps 4"),
+            {"dictionary"});
+}
+
+TEST_CASE("rows longer than the model's positions are cut and counted") {
+    const Prepared prepared;
+    const auto run = prepared.train("--n-positions 16 --log-every-n-steps 1 -bs 4");
+    REQUIRE_MESSAGE(run.code == 0, run.out << run.err);
+    CHECK(read_text(prepared.model + "/metrics.jsonl").find("\"truncated_rows\"") !=
+          std::string::npos);
+}
+
+TEST_CASE("a folder that takes no files") {
+    const Prepared prepared;
+    const std::string file = prepared.scratch / "file";
+    write_text(file, "x");
+    refused(run_line("train --data " + prepared.data + " -mf " + file + "/model --num-epochs 1"),
+            {file});
+    refused(run_line("train --data " + prepared.data + " -mf /proc/model --num-epochs 1"),
+            {"/proc"});
+    refused(run_line("lockstep prepare --input " + (prepared.scratch / "train.txt") +
+                     " --out /proc/data"),
+            {"/proc"});
+    refused(run_line("lockstep prepare --input " + (prepared.scratch / "train.txt") + " --out " +
+                     prepared.data),
+            {prepared.data, "--overwrite"});
+}
+
+TEST_CASE("a disk that will not hold the checkpoints") {
+    const Prepared prepared;
+    const std::string disk = prepared.scratch / "disk";
+    fs::create_directory(disk);
+    const std::string train = fs::read_symlink("/proc/self/exe").parent_path().string() + "/train";
+    const std::string script = "mount -t tmpfs -o size=256k tmpfs " + disk + " && trap 'umount " +
+                               disk + "' EXIT; " + train + " --data " + prepared.data + " -mf " +
+                               disk + "/model --embedding-size 64 --max-train-steps 2";
+    std::vector<std::string> command{"bash", "-c", script};
+    // A namespace gives anybody the right to mount; root has it, also where there are none.
+    if (geteuid() != 0) command.insert(command.begin(), {"unshare", "--map-root-user", "--mount"});
+    const auto run = run_program(command);
+    refused(run, {disk, "checkpoints", "MiB"});
+}

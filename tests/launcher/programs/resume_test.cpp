@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stopped in mid-epoch and continued: the same run, bit for bit.
+#include <doctest/doctest.h>
+
+#include "tests/launcher/programs/metrics_file.hpp"
+
+using namespace lockstep::tests;
+
+namespace {
+
+std::string prepared(const ScratchFolder& scratch) {
+    copy_head("examples/shakespeare/train.txt", scratch / "train.txt", 200);
+    copy_head("examples/shakespeare/valid.txt", scratch / "valid.txt", 20);
+    const auto run =
+        run_line("lockstep prepare --dict-lower true --input " + (scratch / "train.txt") +
+                 " --valid " + (scratch / "valid.txt") + " --out " + (scratch / "data"));
+    REQUIRE_MESSAGE(run.code == 0, run.out << run.err);
+    return scratch / "data";
+}
+
+const std::string options =
+    " --n-layers 1 --embedding-size 32 --ffn-size 64 --dropout 0.2 --attention-dropout 0.1"
+    " --optimizer adam -lr 1e-3 --lr-scheduler invsqrt --warmup-updates 5 -bs 8 -dynb full"
+    " --text-truncate 48 --label-truncate 24 --threads 1 --log-every-n-steps 1 --num-workers 1"
+    " --validation-every-n-steps 4 ";
+
+void train(const std::string& command) {
+    const auto run = run_line(command);
+    REQUIRE_MESSAGE(run.code == 0, run.out << run.err);
+}
+
+}  // namespace
+
+TEST_CASE("a run that was stopped in mid-epoch continues bit for bit") {
+    for (const std::string precision : {"fp32", "bf16"}) {
+        CAPTURE(precision);
+        const ScratchFolder scratch;
+        const std::string common =
+            " --data " + prepared(scratch) + options + "--precision " + precision + " -mf ";
+        for (const std::string ranks :
+             {"train", "multiprocessing_train --distributed-world-size 2"}) {
+            CAPTURE(ranks);
+            const std::string tag = ranks.substr(0, 5);
+            const std::string whole = scratch / (tag + "-whole"),
+                              parts = scratch / (tag + "-parts");
+            train(ranks + common + whole + " --max-train-steps 14");
+            train(ranks + common + parts + " --max-train-steps 6");
+            train(ranks + common + parts + " --max-train-steps 14");
+            CHECK(losses(parts) == losses(whole));
+            CHECK(losses(whole).size() == 14);
+            CHECK(read_text(parts + "/model.safetensors") ==
+                  read_text(whole + "/model.safetensors"));
+        }
+    }
+}
+
+TEST_CASE("--init-model starts from other weights, with fresh counters") {
+    const ScratchFolder scratch;
+    const std::string common = " --data " + prepared(scratch) + options + "-mf ";
+    train("train" + common + (scratch / "first") + " --max-train-steps 8");
+    train("train" + common + (scratch / "second") + " --max-train-steps 1 --init-model " +
+          (scratch / "first"));
+    const auto first = losses(scratch / "first"), second = losses(scratch / "second");
+    REQUIRE(second.size() == 1);
+    CHECK(second.front() < 0.97 * first.front());
+}
+
+TEST_CASE("a requested stop saves a checkpoint and ends with exit code 0") {
+    const ScratchFolder scratch;
+    const std::string data = prepared(scratch);
+    const auto run =
+        run_program({"bash", "-c",
+                     "bin=$(dirname $(readlink /proc/$PPID/exe)); $bin/multiprocessing_train "
+                     "--distributed-world-size 2 --data " +
+                         data + options + "-mf " + (scratch / "model") +
+                         " --num-epochs 1000 & pid=$!; "
+                         "until [ -s " +
+                         (scratch / "model") +
+                         "/metrics.jsonl ]; do sleep 0.05; done; "
+                         "kill -INT $pid; wait $pid"});
+    CHECK_MESSAGE(run.code == 0, run.out << run.err);
+    CHECK(run.out.find("a stop was requested") != std::string::npos);
+    const auto rest = run_line("train --data " + data + options + "-mf " + (scratch / "model") +
+                               " --max-train-steps 1");
+    CHECK(rest.out.find("continuing after step") != std::string::npos);
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/config.hpp"
+
+#include <doctest/doctest.h>
+
+#include "model/config_json.hpp"
+#include "model/dropout_sites.hpp"
+#include "model/transformer.hpp"
+#include "runtime/core/error.hpp"
+
+using namespace lockstep;
+using model::ModelConfig;
+
+namespace {
+
+ModelConfig small() {
+    ModelConfig config;
+    config.vocabulary = 37;
+    config.embedding_size = 16;
+    config.ffn_size = 32;
+    return config;
+}
+
+std::string refusal(const ModelConfig& config) {
+    try {
+        model::validate(config);
+    } catch (const Error& error) {
+        CHECK(error.kind() == ErrorKind::config);
+        return error.what();
+    }
+    return "";
+}
+
+}  // namespace
+
+TEST_CASE("a config that cannot be a model is refused in one line that names the option") {
+    CHECK(refusal(small()) == "");
+    const auto refused = [](auto change) {
+        auto config = small();
+        change(config);
+        return refusal(config);
+    };
+    CHECK(refused([](auto& c) { c.heads = 3; }) ==
+          "--embedding-size 16 is not a multiple of --n-heads 3: give sizes that divide");
+    CHECK(refused([](auto& c) { c.heads = 0; }) == "--n-heads 0: give at least 1");
+    CHECK(refused([](auto& c) { c.ffn_size = 0; }) == "--ffn-size 0: give at least 1");
+    CHECK(refused([](auto& c) { c.encoder_layers = -1; }) ==
+          "--n-encoder-layers -1: give at least 1");
+    CHECK(refused([](auto& c) { c.n_positions = 0; }) == "--n-positions 0: give at least 1");
+    CHECK(refused([](auto& c) { c.vocabulary = 0; }).find("dictionary") != std::string::npos);
+    CHECK(refused([](auto& c) { c.dropout = 1; }).find("--dropout") == 0);
+    CHECK(refused([](auto& c) { c.label_smoothing = -0.1f; }).find("--label-smoothing") == 0);
+    CHECK(refused([](auto& c) { c.kind = model::Kind::gpt2; }).find("gpt2") != std::string::npos);
+}
+
+TEST_CASE("config.json gives the same config back") {
+    auto config = small();
+    config.variant = model::Variant::xlm;
+    config.activation = kernels::Activation::gelu_erf;
+    config.dropout = 0.1f;
+    const std::string text = model::to_json(config);
+    CHECK(text.find("\"dropout\": 0.1,") != std::string::npos);
+    CHECK(model::config_from_json(text, "config.json") == config);
+    auto gpt2 = model::gpt2_config();
+    gpt2.vocabulary = 100;
+    CHECK(model::config_from_json(model::to_json(gpt2), "config.json") == gpt2);
+}
+
+TEST_CASE("a damaged config.json is refused by its name and the member's") {
+    const auto refused = [](const std::string& from, const std::string& to) -> std::string {
+        std::string text = model::to_json(small());
+        text.replace(text.find(from), from.size(), to);
+        try {
+            model::config_from_json(text, "m/config.json");
+        } catch (const Error& error) {
+            CHECK(error.kind() == ErrorKind::config);
+            return error.what();
+        }
+        return "";
+    };
+    CHECK(refused("aiayn", "postnorm").find("m/config.json: \"variant\" is not one of aiayn, ") ==
+          0);
+    CHECK(refused("\"n_heads\"", "\"heads\"").find("\"n_heads\" is missing") != std::string::npos);
+    CHECK(refused("\"n_heads\": 2", "\"n_heads\": 3").find("m/config.json: --embedding-size") == 0);
+    CHECK(refused("\"n_heads\": 2", "\"n_heads\": \"2\"").find("whole number") !=
+          std::string::npos);
+    CHECK(refused("{", "[").find("not a JSON object") != std::string::npos);
+}
+
+TEST_CASE("the table lists every parameter once, by blocks, the tied one last") {
+    const auto table = model::parameter_table(small());
+    const std::int64_t d = 16, f = 32, v = 37;
+    const std::int64_t attention = 4 * (d * d + d), ffn = 2 * d * f + d + f, norm = 2 * d;
+    CHECK(table.count() ==
+          v * d + 2 * (attention + ffn + 2 * norm) + 2 * (2 * attention + ffn + 3 * norm));
+    CHECK(table.all().front().name == "decoder.layers.1.norm3.bias");
+    CHECK(table.all().back().name == "embeddings.weight");
+    CHECK(table.find("decoder.layers.0.encoder_attention.kv.weight")->shape ==
+          std::vector<std::int64_t>{32, 16});
+    CHECK(table.find("encoder.layers.1.attention.qkv.bias")->decay == train::WeightDecay::skip);
+    CHECK(table.find("encoder.norm_embeddings.weight") == nullptr);
+    CHECK(table.flat_size() % 16 == 0);
+}
+
+TEST_CASE("no two places of dropout share a number") {
+    using enum model::DropoutPlace;
+    using enum model::StackKind;
+    CHECK(model::dropout_site(encoder, 0, embedding) == 0);
+    CHECK(model::dropout_site(encoder, 0, self_output) ==
+          model::dropout_site(encoder, 0, self_probabilities) + model::most_heads);
+    CHECK(model::dropout_site(encoder, 1, embedding) >
+          model::dropout_site(encoder, 0, ffn_output) + model::most_heads - 1);
+    CHECK(model::dropout_site(decoder, 0, embedding) >
+          model::dropout_site(encoder, model::most_layers - 1, ffn_output));
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/config.hpp"
+#include "runtime/train/batch.hpp"
+#include "runtime/train/parameters.hpp"
+#include "runtime/train/safetensors.hpp"
+
+namespace lockstep::tests {
+
+// A file that export_goldens.py wrote.
+class Golden {
+public:
+    explicit Golden(const std::string& name);
+
+    const model::ModelConfig& config() const noexcept { return config_; }
+    // The batch whose tensors begin with `prefix`; its rows have the global ids 100, 101, ...
+    train::Batch batch(const std::string& prefix);
+    std::vector<float> tensor(const std::string& name);
+
+private:
+    std::vector<std::uint64_t> integers(const std::string& name);
+    train::RaggedTokens side(const std::string& name);
+
+    train::SafetensorsFile file_;
+    model::ModelConfig config_;
+};
+
+// The weights that the goldens were computed with: export_goldens.py's pattern().
+void set_pattern(const train::ParameterTable& table, HostView<float> master);
+
+}  // namespace lockstep::tests

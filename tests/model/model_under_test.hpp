@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <memory>
+
+#include "model/transformer.hpp"
+#include "runtime/kernels/reduce.hpp"
+#include "tests/model/golden.hpp"
+
+namespace lockstep::tests {
+
+// A model with the goldens' weights, and all that it needs.
+struct ModelUnderTest {
+    explicit ModelUnderTest(const model::ModelConfig& config,
+                            train::Precision precision = train::Precision::fp32)
+        : table(model::parameter_table(config)),
+          store(table, precision),
+          model(model::make_model(config, store, ctx)) {
+        set_pattern(table, store.master());
+        refresh();
+    }
+
+    // After a change of the master weights.
+    void refresh() {
+        if (store.precision() == train::Precision::fp32) return;
+        kernels::cast<float, bf16>(ctx, store.master(), store.compute<bf16>());
+    }
+
+    void zero_gradients() { std::ranges::fill(store.gradient(), 0.0f); }
+
+    kernels::LossSums train(const train::Batch& batch) {
+        train::NoSink sink;
+        return model->train(batch, &state, sink);
+    }
+
+    device::CpuContext ctx{1};
+    train::ParameterTable table;
+    train::ParameterStore<HostSpace> store;
+    std::unique_ptr<train::Model> model;
+    kernels::StepState state{.seed = 5, .step = 3};
+};
+
+}  // namespace lockstep::tests

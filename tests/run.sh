@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds, and runs every test; the closing lines are ctest's.
+#   tests/run.sh [ctest arguments]      e.g.  tests/run.sh -R kernels
+set -euo pipefail
+cd "$(dirname "$0")/.."
+cmake/install-packages.sh cmake/packages.txt cmake/packages-tests.txt
+cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DLOCKSTEP_TESTS=ON > build-configure.log 2>&1 \
+    || { cat build-configure.log; exit 1; }
+rm -f build-configure.log
+cmake --build build -- --quiet
+exec ctest --test-dir build --output-on-failure --no-tests=error "$@"

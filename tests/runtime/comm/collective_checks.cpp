@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/runtime/comm/collective_checks.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace lockstep::tests {
+
+namespace {
+
+using comm::Communicator;
+using comm::Reduction;
+
+template <class T>
+double number(T value) {
+    return static_cast<double>(value);
+}
+double number(bf16 value) { return static_cast<double>(static_cast<float>(value)); }
+double number(std::byte value) { return static_cast<double>(value); }
+
+template <class T>
+T element(int value) {
+    return static_cast<T>(value);
+}
+template <>
+bf16 element<bf16>(int value) {
+    return bf16(static_cast<float>(value));
+}
+
+// What rank r holds at i; not monotonous in r, so that min and max differ from first and last.
+int input(int rank, std::size_t i) { return (rank * 5 + static_cast<int>(i % 11)) % 7 + 1; }
+
+template <class T>
+std::vector<T> inputs(int rank, std::size_t count, std::size_t first = 0) {
+    std::vector<T> values(count);
+    for (std::size_t i = 0; i < count; ++i) values[i] = element<T>(input(rank, first + i));
+    return values;
+}
+
+int reduced(Reduction reduction, int size, std::size_t i) {
+    int result = input(0, i);
+    for (int r = 1; r < size; ++r) {
+        const int value = input(r, i);
+        result = reduction == Reduction::sum   ? result + value
+                 : reduction == Reduction::min ? std::min(result, value)
+                                               : std::max(result, value);
+    }
+    return result;
+}
+
+template <class T>
+void expect(const std::string& what, std::size_t i, T actual, int expected) {
+    if (number(actual) == expected) return;
+    throw std::runtime_error(what + "[" + std::to_string(i) + "] is " +
+                             std::to_string(number(actual)) + ", not " + std::to_string(expected));
+}
+
+template <class T>
+void check_reductions(Communicator& ranks, std::size_t count, Reduction reduction) {
+    const auto part = count;
+    const auto size = static_cast<std::size_t>(ranks.size());
+    const auto rank = static_cast<std::size_t>(ranks.rank());
+    auto reduce = inputs<T>(ranks.rank(), count);
+    auto scatter = inputs<T>(ranks.rank(), part * size);
+    ranks.all_reduce(view_of(reduce), reduction, "check all_reduce");
+    ranks.reduce_scatter(view_of(scatter), reduction, "check reduce_scatter");
+    ranks.finish();
+    const std::string suffix = std::string(" ") + name(reduction) + " of " +
+                               name(comm::HostRange(view_of(reduce)).element);
+    for (std::size_t i = 0; i < count; ++i) {
+        expect("all_reduce" + suffix, i, reduce[i], reduced(reduction, ranks.size(), i));
+    }
+    for (std::size_t i = rank * part; i < (rank + 1) * part; ++i) {
+        expect("reduce_scatter" + suffix, i, scatter[i], reduced(reduction, ranks.size(), i));
+    }
+}
+
+template <class T>
+void check_movement(Communicator& ranks, std::size_t count) {
+    const int size = ranks.size();
+    const int rank = ranks.rank();
+    auto own = inputs<T>(rank, count);
+    std::vector<T> gathered(count * static_cast<std::size_t>(size));
+    auto spread = inputs<T>(rank, count);
+    std::vector<T> received(count);
+    ranks.all_gather(view_of(own), view_of(gathered), "check all_gather");
+    ranks.broadcast(view_of(spread), size - 1, "check broadcast");
+    // A chain, since send may wait for its recv: rank r hands rank r - 1's data on.
+    if (rank > 0) ranks.recv(view_of(received), rank - 1, "check recv");
+    if (rank + 1 < size) ranks.send(view_of(own), rank + 1, "check send");
+    ranks.barrier("check barrier");
+    ranks.finish();
+    for (int r = 0; r < size; ++r) {
+        for (std::size_t i = 0; i < count; ++i) {
+            const std::size_t at = static_cast<std::size_t>(r) * count + i;
+            expect("all_gather", at, gathered[at], input(r, i));
+        }
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+        expect("broadcast", i, spread[i], input(size - 1, i));
+        if (rank > 0) expect("recv", i, received[i], input(rank - 1, i));
+    }
+}
+
+template <class T>
+void check_type(Communicator& ranks, std::size_t count) {
+    for (const auto reduction : {Reduction::sum, Reduction::min, Reduction::max}) {
+        check_reductions<T>(ranks, count, reduction);
+    }
+    check_movement<T>(ranks, count);
+}
+
+}  // namespace
+
+void check_collectives(Communicator& ranks, std::size_t count) {
+    check_type<float>(ranks, count);
+    check_type<double>(ranks, count);
+    check_type<bf16>(ranks, count);
+    check_type<std::uint64_t>(ranks, count);
+    check_movement<std::byte>(ranks, count);
+}
+
+void check_split(Communicator& ranks, std::size_t count) {
+    const auto part = ranks.split(ranks.rank() % 2);
+    const int expected_size = (ranks.size() + 1 - ranks.rank() % 2) / 2;
+    if (part->size() != expected_size || part->rank() != ranks.rank() / 2) {
+        throw std::runtime_error("split gave rank " + std::to_string(part->rank()) + " of " +
+                                 std::to_string(part->size()));
+    }
+    check_collectives(*part, count);
+    ranks.barrier("after split");
+    ranks.finish();
+}
+
+}  // namespace lockstep::tests

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// One rank in a process of its own, for gloo_test: gloo_peer RANK SIZE PORT TIMEOUT_MS READY_FD
+#include <unistd.h>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "runtime/comm/make_communicator.hpp"
+#include "runtime/core/error.hpp"
+
+int main(int argc, char** argv) {
+    using namespace lockstep;
+    if (argc != 6) return 2;
+    comm::Place place = comm::alone();
+    place.rank = std::stoi(argv[1]);
+    place.size = place.local_size = std::stoi(argv[2]);
+    place.master_addr = "127.0.0.1";
+    place.master_port = std::stoi(argv[3]);
+    comm::CommOptions options;
+    options.timeout_ms = std::stoi(argv[4]);
+    options.secret = comm::Secret("of the test");
+    try {
+        const auto ranks = comm::make_communicator(place, options);
+        std::vector<float> data(300'000);
+        for (bool first = true;; first = false) {
+            ranks->all_reduce(view_of(data), comm::Reduction::sum, "without end");
+            ranks->finish();
+            if (first && ::write(std::stoi(argv[5]), "r", 1) != 1) return 1;
+        }
+    } catch (const Error& error) {
+        return error.kind() == ErrorKind::peer ? 3 : 1;
+    }
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Run by mpirun: mpi_communicator_check collectives | chunks | late. Exit code 0: all is well.
+#include <unistd.h>
+
+#include <chrono>
+#include <iostream>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "runtime/comm/make_communicator.hpp"
+#include "runtime/comm/mpi_loader.hpp"
+#include "runtime/comm/queued_communicator.hpp"
+#include "runtime/core/error.hpp"
+#include "tests/runtime/comm/collective_checks.hpp"
+
+namespace {
+
+using namespace lockstep;
+using namespace lockstep::comm;
+
+Place own_place() { return find_place(process_environment(), {}); }
+
+void expect(bool holds, const char* what) {
+    if (!holds) throw std::runtime_error(what);
+}
+
+void check_collectives() {
+    const Place place = own_place();
+    expect(place.source == PlaceSource::mpi, "not started by mpirun");
+    const auto ranks = make_communicator(place, CommOptions());
+    expect(ranks->rank() == place.rank && ranks->size() == place.size,
+           "another rank than mpirun's");
+    for (const std::size_t count : {0u, 1u, 5u, 100'000u}) {
+        tests::check_collectives(*ranks, count);
+    }
+    tests::check_split(*ranks, 5);
+}
+
+// The same with MPI calls that count to three only.
+void check_chunks() {
+    MpiOptions options;
+    options.max_count = 3;
+    MpiLocality locality;
+    QueuedCommunicator ranks([&] { return connect_mpi("", options, locality); });
+    expect(locality.local_size == ranks.size(), "ranks of one host do not see each other");
+    for (const std::size_t count : {1u, 3u, 4u, 20u}) tests::check_collectives(ranks, count);
+}
+
+// Rank 0 waits for a sum that nobody joins; then decides, as a launcher would, to end the job.
+void check_late() {
+    CommOptions options;
+    options.timeout_ms = 5000;  // of joining as well, on a busy machine
+    const auto ranks = make_communicator(own_place(), options);
+    std::vector<float> data(10);
+    if (ranks->rank() != 0) {
+        std::this_thread::sleep_for(std::chrono::hours(1));
+        return;
+    }
+    try {
+        ranks->all_reduce(view_of(data), Reduction::sum, "bucket 2");
+        ranks->finish();
+    } catch (const Error& error) {
+        // Thrown in the module, so its type has crossed the border.
+        std::cout << name(error.kind()) << " " << error.what() << std::endl;
+        ranks->abort(3);
+    }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const std::string what = argc > 1 ? argv[1] : "";
+    try {
+        if (what == "collectives") return check_collectives(), 0;
+        if (what == "chunks") return check_chunks(), 0;
+        if (what == "late") return check_late(), 0;
+        std::cerr << "collectives, chunks or late?\n";
+    } catch (const std::exception& error) {
+        std::cerr << error.what() << std::endl;
+    }
+    ::_exit(1);  // without MPI_Finalize, so that mpirun ends the others
+}

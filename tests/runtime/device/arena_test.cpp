@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/device/arena.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+
+using namespace lockstep;
+using HostArena = device::Arena<HostSpace>;
+
+namespace {
+
+std::uintptr_t address(HostView<float> view) {
+    return reinterpret_cast<std::uintptr_t>(view.data());
+}
+
+constexpr std::size_t large = std::size_t{3} << 20;  // floats: more than the smallest chunk holds
+
+}  // namespace
+
+TEST_CASE("what an arena gives is aligned and does not overlap") {
+    HostArena arena;
+    const auto a = arena.take<float>(5), b = arena.take<float>(7);
+    CHECK(address(a) % 64 == 0);
+    CHECK(address(b) % 64 == 0);
+    CHECK(address(b) >= address(a) + 5 * sizeof(float));
+}
+
+TEST_CASE("rewinding gives the same memory again") {
+    HostArena arena;
+    (void)arena.take<float>(10);
+    const auto mark = arena.mark();
+    const auto first = arena.take<float>(large), second = arena.take<float>(large);
+    arena.rewind(mark);
+    CHECK(address(arena.take<float>(large)) == address(first));
+    CHECK(address(arena.take<float>(large)) == address(second));
+}
+
+TEST_CASE("a reset joins the chunks, and the next step fits into one") {
+    HostArena arena;
+    for (int i = 0; i < 3; ++i) (void)arena.take<float>(large);
+    const std::size_t peak = arena.peak_bytes();
+    arena.reset();
+    const auto first = arena.take<float>(large), second = arena.take<float>(large);
+    CHECK(address(second) == address(first) + large * sizeof(float));
+    (void)arena.take<float>(large);
+    CHECK(arena.peak_bytes() == peak);
+}
+
+TEST_CASE("buffers are zeroed, and moved without copying") {
+    device::Buffer<float, HostSpace> buffer(100);
+    for (const float value : buffer.view()) CHECK(value == 0);
+    const float* data = buffer.view().data();
+    const auto moved = std::move(buffer);
+    CHECK(moved.view().data() == data);
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/kernels/activation.hpp"
+
+#include <doctest/doctest.h>
+
+#include "tests/support/close.hpp"
+#include "tests/support/numbers.hpp"
+#include "tests/support/reference/dropout_reference.hpp"
+#include "tests/support/reference/rows_reference.hpp"
+
+using namespace lockstep;
+using namespace lockstep::test;
+using kernels::Activation;
+using kernels::CpuContext;
+using kernels::Dropout;
+
+namespace {
+
+constexpr Activation all[] = {Activation::relu, Activation::gelu_tanh, Activation::gelu_erf};
+const kernels::StepState state{.seed = 3, .step = 4};
+// Of x. An error of Phi(x) is multiplied by x.
+constexpr double range = 6;
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("activations match hand-computed values", T, float, bf16) {
+    CpuContext ctx(1);
+    auto x = numbers<T>({-2, -0.5, 0, 1, 3, 30});
+    std::vector<T> y(6);
+    const auto run = [&](Activation f) {
+        kernels::activation_forward<T>(ctx, f, {}, {}, matrix_of(x, 2, 3), matrix_of(y, 2, 3));
+        return to_doubles(y);
+    };
+    CHECK(run(Activation::relu) == Row{0, 0, 0, 1, 3, 30});
+    const Row tanh_values = run(Activation::gelu_tanh), erf_values = run(Activation::gelu_erf);
+    const Row tanh_expected{-0.0454023, -0.1542860, 0, 0.8411920, 2.9963627, 30};
+    const Row erf_expected{-0.0455003, -0.1542688, 0, 0.8413447, 2.9959503, 30};
+    for (std::size_t i = 0; i < 6; ++i) {
+        CHECK(close(tanh_values[i], tanh_expected[i], dtype_of<T>));
+        CHECK(close(erf_values[i], erf_expected[i], dtype_of<T>));
+    }
+}
+
+TEST_CASE_TEMPLATE("activations with dropout match the reference and its derivative", T, float,
+                   bf16) {
+    for (const int threads : {1, 2}) {
+        CpuContext ctx(threads);
+        for (const std::int64_t cols : {1, 31, 32, 33, 1000, 4097}) {
+            for (const Activation f : all) {
+                for (const float rate : {0.0f, 0.25f}) {
+                    constexpr std::int64_t rows = 5;
+                    const Dropout site{rate, 6, &state};
+                    const Places places(rows);
+                    auto x = random_numbers<T>(rows * cols, 1, range);
+                    auto dy = random_numbers<T>(rows * cols, 2);
+                    const Row gradient = to_doubles(dy);
+                    std::vector<T> y(x.size());
+                    kernels::activation_forward<T>(ctx, f, site, places.view(),
+                                                   matrix_of(x, rows, cols),
+                                                   matrix_of(y, rows, cols));
+                    // In place: dx may be dy.
+                    kernels::activation_backward<T>(
+                        ctx, f, site, places.view(), matrix_of(x, rows, cols),
+                        matrix_of(dy, rows, cols), matrix_of(dy, rows, cols));
+                    for (std::size_t i = 0; i < x.size(); ++i) {
+                        const std::size_t row = i / static_cast<std::size_t>(cols);
+                        const double factor = dropout_factor(
+                            site, places.rows[row], places.positions[row],
+                            static_cast<std::int64_t>(i) - static_cast<std::int64_t>(row) * cols);
+                        double at = to_double(x[i]);
+                        if (f == Activation::relu && std::abs(at) < 1e-4) continue;  // the kink
+                        REQUIRE(close(to_double(y[i]), factor * activation_reference(f, at),
+                                      dtype_of<T>, 1, range));
+                        const double slope =
+                            central_difference(at, [&] { return activation_reference(f, at); });
+                        REQUIRE(close(to_double(dy[i]), factor * slope * gradient[i], dtype_of<T>,
+                                      1, range));
+                    }
+                }
+            }
+        }
+    }
+}
+
+TEST_CASE("activations keep NaN") {
+    CpuContext ctx(1);
+    for (const Activation f : all) {
+        std::vector<float> x{std::nanf(""), 1.0f};
+        kernels::activation_forward<float>(ctx, f, {}, {}, matrix_of(x, 1, 2), matrix_of(x, 1, 2));
+        CHECK(std::isnan(x[0]));
+        CHECK(!std::isnan(x[1]));
+    }
+}
+
+TEST_CASE_TEMPLATE("relu's backward from its output equals that from its input", T, float, bf16) {
+    CpuContext ctx(2);
+    constexpr std::int64_t rows = 20, cols = 1000;
+    for (const float rate : {0.0f, 0.25f}) {
+        const Dropout site{rate, 6, &state};
+        const Places places(rows);
+        auto x = random_numbers<T>(rows * cols, 1, range);
+        auto dy = random_numbers<T>(rows * cols, 2);
+        std::vector<T> from_x(x.size());
+        kernels::activation_backward<T>(ctx, Activation::relu, site, places.view(),
+                                        matrix_of(x, rows, cols), matrix_of(dy, rows, cols),
+                                        matrix_of(from_x, rows, cols));
+        kernels::activation_forward<T>(ctx, Activation::relu, site, places.view(),
+                                       matrix_of(x, rows, cols), matrix_of(x, rows, cols));
+        kernels::relu_backward<T>(ctx, site, matrix_of(x, rows, cols), matrix_of(dy, rows, cols),
+                                  matrix_of(dy, rows, cols));
+        CHECK(to_doubles(dy) == to_doubles(from_x));
+    }
+}

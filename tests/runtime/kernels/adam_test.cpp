@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/runtime/kernels/optimizer_case.hpp"
+#include "tests/runtime/kernels/optimizer_goldens.hpp"
+#include "tests/support/reference/optimizer_reference.hpp"
+
+using namespace lockstep;
+using namespace lockstep::test;
+using kernels::AdamOptions;
+using kernels::CpuContext;
+using kernels::StepState;
+using Decay = AdamOptions::Decay;
+
+namespace {
+
+template <class T>
+void check_golden(const AdamOptions& options, Bound bound, const std::array<double, 12>& golden) {
+    CpuContext ctx(1);
+    auto w = golden_weight();
+    std::vector<float> m(w.size()), v(w.size()), largest(bound == Bound::amsgrad ? w.size() : 0);
+    std::vector<T> compute(w.size());
+    run_golden_updates([&](const StepState* state, const std::vector<float>& g) {
+        kernels::adam<T>(ctx, options, state, view_of(g), view_of(w), view_of(m), view_of(v),
+                         view_of(largest), view_of(compute));
+    });
+    check_weights(w, golden, compute);
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("adam follows torch.optim", T, float, bf16) {
+    check_golden<T>({0.9, 0.98, 1e-6, 0.1, Decay::l2}, Bound::none, goldens::adam_l2);
+    check_golden<T>({0.5, 0.6, 1e-8, 0, Decay::l2}, Bound::amsgrad, goldens::adam_amsgrad);
+    check_golden<T>({0.9, 0.999, 1e-8, 0.1, Decay::decoupled}, Bound::none, goldens::adamw);
+}
+
+TEST_CASE_TEMPLATE("adam matches the reference on awkward sizes", T, float, bf16) {
+    const AdamOptions options{0.9, 0.98, 1e-6, 0.01, Decay::decoupled};
+    for (const int threads : {1, 2}) {
+        CpuContext ctx(threads);
+        for (const std::int64_t n : {1, 31, 32, 33, 1000, 4097, 20001}) {
+            for (const Bound bound : {Bound::none, Bound::amsgrad}) {
+                auto w = random_numbers<float>(n, 1);
+                std::vector<float> m(w.size()), v(w.size());
+                std::vector<float> largest(bound == Bound::amsgrad ? w.size() : 0);
+                std::vector<T> compute(w.size());
+                std::vector<Element> expected;
+                for (const float x : w) expected.push_back({double{x}});
+                for (std::uint64_t t = 0; t < 3; ++t) {
+                    const StepState state{.updates = t, .lr = 0.01f, .gradient_scale = 0.5f};
+                    const auto g = random_numbers<float>(n, 10 + t, 3.0 - static_cast<double>(t));
+                    kernels::adam<T>(ctx, options, &state, view_of(g), view_of(w), view_of(m),
+                                     view_of(v), view_of(largest), view_of(compute));
+                    for (std::size_t i = 0; i < g.size(); ++i)
+                        adam_reference(options, bound, state, double{g[i]}, expected[i]);
+                }
+                for (std::size_t i = 0; i < w.size(); ++i) {
+                    REQUIRE(close(double{w[i]}, expected[i].w, Dtype::fp32));
+                    REQUIRE(to_double(compute[i]) == to_double(static_cast<T>(w[i])));
+                }
+            }
+        }
+    }
+}
+
+TEST_CASE("adam refuses moments of another size") {
+    CpuContext ctx(1);
+    std::vector<float> w(4), v(3);
+    const StepState state;
+    CHECK_THROWS_AS(
+        kernels::adam<float>(ctx, {0.9, 0.999, 1e-8, 0, Decay::l2}, &state, const_view_of(w),
+                             view_of(w), view_of(w), view_of(v), {}, {}),
+        Error);
+}

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/kernels/attention.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "runtime/core/philox.hpp"
+#include "tests/support/reference/attention_reference.hpp"
+
+using namespace lockstep;
+using namespace lockstep::kernels;
+using test::AttentionInput;
+
+namespace {
+
+constexpr float unwritten = std::numeric_limits<float>::quiet_NaN();
+constexpr int filler = 3;  // rows past the last sequence
+
+template <class T>
+double tolerance() {
+    return std::is_same_v<T, float> ? 2e-6 : 1.0 / 128;
+}
+
+std::vector<double> random_values(std::int64_t count, std::uint64_t key) {
+    PhiloxStream random(key);
+    std::vector<double> x(count);
+    // Exact in bf16, so that only the arithmetic differs from the reference.
+    for (double& v : x) v = (static_cast<int>(random.below(65)) - 32) / 16.0;
+    return x;
+}
+
+AttentionInput make_input(AttentionShape shape, const std::vector<int>& q_lengths,
+                          const std::vector<int>& k_lengths) {
+    AttentionInput in;
+    in.shape = shape;
+    in.q_offsets = in.k_offsets = {0};
+    for (std::size_t s = 0; s < q_lengths.size(); ++s) {
+        in.q_offsets.push_back(in.q_offsets.back() + q_lengths[s]);
+        in.k_offsets.push_back(in.k_offsets.back() + k_lengths[s]);
+        in.rows.push_back(static_cast<std::uint32_t>(1000 + 7 * s));
+    }
+    in.q = random_values(std::int64_t{in.q_offsets.back()} * in.width(), 1);
+    in.k = random_values(std::int64_t{in.k_offsets.back()} * in.width(), 2);
+    in.v = random_values(std::int64_t{in.k_offsets.back()} * in.width(), 3);
+    return in;
+}
+
+// Column `part` of a packed [rows + filler, 3 * width] matrix, as one product for q, k and v makes.
+template <class T>
+struct Packed {
+    std::vector<T> memory;
+    std::int64_t rows, width;
+
+    Packed(std::int64_t real, std::int64_t w)
+        : memory((real + filler) * 3 * w, T(unwritten)), rows(real + filler), width(w) {}
+    HostMatrix<T> part(int i) { return {memory.data() + i * width, rows, width, 3 * width}; }
+    void set(int i, const std::vector<double>& x) {
+        for (std::size_t e = 0; e < x.size(); ++e) {
+            part(i).data[e / width * 3 * width + e % width] = T(static_cast<float>(x[e]));
+        }
+    }
+    double at(int i, std::int64_t e) {
+        return static_cast<float>(part(i).data[e / width * 3 * width + e % width]);
+    }
+};
+
+template <class T>
+void compare(Packed<T>& actual, int part, const std::vector<double>& expected, double slack = 1) {
+    double largest = 0, worst = 0, tail = 0;
+    for (std::size_t e = 0; e < expected.size(); ++e) {
+        largest = std::max(largest, std::abs(expected[e]));
+        const double difference = std::abs(actual.at(part, e) - expected[e]);
+        worst = difference <= worst ? worst : difference;  // a NaN wins
+    }
+    for (std::int64_t e = expected.size(); e < actual.rows * actual.width; ++e) {
+        tail += actual.at(part, e) == 0 ? 0 : 1;
+    }
+    CHECK(worst <= slack * tolerance<T>() * std::max(largest, 1e-3));
+    CHECK(tail == 0);
+}
+
+template <class T>
+struct Outputs {
+    Packed<T> out, gradients_q, gradients_k;
+};
+
+// Runs both directions; parts of `out`: out and d_out; of gradients: dq; dk and dv.
+template <class T>
+Outputs<T> run(const AttentionInput& in, const std::vector<double>& d_out, int threads) {
+    CpuContext ctx(threads);
+    const std::int64_t width = in.width(), q_rows = in.q_offsets.back(),
+                       k_rows = in.k_offsets.back();
+    Packed<T> queries(q_rows, width), keys(k_rows, width);
+    queries.set(0, in.q);
+    keys.set(1, in.k);
+    keys.set(2, in.v);
+    Outputs<T> o{{q_rows, width}, {q_rows, width}, {k_rows, width}};
+    o.out.set(1, d_out);
+    StepState state;
+    state.seed = in.seed;
+    state.step = in.step;
+    const Dropout site{static_cast<float>(in.dropout_rate), in.site, &state};
+    const Sequences<HostSpace> sequences{view_of(in.q_offsets), view_of(in.k_offsets),
+                                         view_of(in.rows)};
+    std::vector<float> lse(in.shape.heads * queries.rows, unwritten);
+    attention_forward<T>(ctx, in.shape, site, sequences, queries.part(0), keys.part(1),
+                         keys.part(2), o.out.part(0), view_of(lse));
+    attention_backward<T>(ctx, in.shape, site, sequences, queries.part(0), keys.part(1),
+                          keys.part(2), o.out.part(0), view_of(lse), o.out.part(1),
+                          o.gradients_q.part(0), o.gradients_k.part(0), o.gradients_k.part(1));
+    return o;
+}
+
+template <class T>
+void check_against_reference(const AttentionInput& in, double slack = 1) {
+    const auto d_out = random_values(in.q.size(), 4);
+    const auto expected = test::attention_forward(in);
+    const auto gradients = test::attention_backward(in, d_out);
+    for (int threads : {1, 2}) {
+        CAPTURE(threads);
+        auto o = run<T>(in, d_out, threads);
+        compare(o.out, 0, expected, slack);
+        compare(o.gradients_q, 0, gradients.dq, slack);
+        compare(o.gradients_k, 0, gradients.dk, slack);
+        compare(o.gradients_k, 1, gradients.dv, slack);
+    }
+}
+
+const std::vector<int> awkward{1, 2, 31, 33, 64, 65, 130, 257};
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("attention matches hand-computed values", T, float, bf16) {
+    // Scores / sqrt(4): query 0 sees [0, 2 ln 3 / 2], hence probabilities 1/4 and 3/4.
+    AttentionInput in;
+    in.shape = {1, 4, Mask::none};
+    in.q_offsets = {0, 1};
+    in.k_offsets = {0, 2};
+    in.rows = {0};
+    in.q = {2, 0, 0, 0};
+    in.k = {0, 1, 1, 1, std::log(3.0), 0, 0, 0};
+    in.v = {4, 0, 8, 0, 0, 4, 8, 1};
+    auto o = run<T>(in, {1, 0, 0, 0}, 1);
+    compare(o.out, 0, {1, 3, 8, 0.75});
+    // dS = P (dO V^T - delta) = [1/4 * (4 - 1), 3/4 * (0 - 1)], over sqrt(4).
+    compare(o.gradients_k, 1, {0.25, 0, 0, 0, 0.75, 0, 0, 0});
+    compare(o.gradients_k, 0, {0.75, 0, 0, 0, -0.75, 0, 0, 0});
+    compare(o.gradients_q, 0, {-0.375 * std::log(3.0), 0.375, 0.375, 0.375});
+}
+
+TEST_CASE_TEMPLATE("a causal query sees nothing after itself", T, float, bf16) {
+    AttentionInput in = make_input({1, 4, Mask::causal}, {3}, {3});
+    in.q.assign(12, 0);  // equal scores: the mean of the visible values
+    in.v = {3, 0, 0, 0, 0, 3, 0, 0, 0, 0, 3, 0};
+    auto o = run<T>(in, std::vector<double>(12, 0), 1);
+    compare(o.out, 0, {3, 0, 0, 0, 1.5, 1.5, 0, 0, 1, 1, 1, 0});
+}
+
+TEST_CASE_TEMPLATE("attention equals its formula on a ragged batch", T, float, bf16) {
+    for (const Mask mask : {Mask::none, Mask::causal}) {
+        for (const double rate : {0.0, 0.25}) {
+            CAPTURE(rate);
+            AttentionInput in = make_input({2, 20, mask}, awkward, awkward);
+            in.dropout_rate = rate;
+            in.site = 40;
+            in.seed = 5;
+            in.step = 9;
+            check_against_reference<T>(in);
+        }
+    }
+}
+
+TEST_CASE_TEMPLATE("cross attention equals its formula, also where a side is empty", T, float,
+                   bf16) {
+    AttentionInput in =
+        make_input({3, 16, Mask::none}, {1, 65, 31, 0, 5, 0}, {257, 2, 64, 7, 0, 0});
+    in.dropout_rate = 0.1;
+    check_against_reference<T>(in);
+}
+
+TEST_CASE("large scores neither overflow nor lose the maximum") {
+    AttentionInput in = make_input({1, 16, Mask::none}, {70}, {600});
+    for (double& x : in.q) x *= 16;
+    // Scores of some hundreds carry an absolute error of 1e-5 into the exponent.
+    check_against_reference<float>(in, 10);
+}
+
+TEST_CASE("the reference's gradients are those of its values") {
+    AttentionInput in = make_input({2, 3, Mask::causal}, {1, 4, 6}, {1, 4, 6});
+    in.dropout_rate = 0.3;
+    const auto d_out = random_values(in.q.size(), 4);
+    const auto loss = [&] {
+        const auto out = test::attention_forward(in);
+        double sum = 0;
+        for (std::size_t e = 0; e < out.size(); ++e) sum += out[e] * d_out[e];
+        return sum;
+    };
+    const auto analytic = test::attention_backward(in, d_out);
+    const auto check = [&](std::vector<double>& x, const std::vector<double>& gradient) {
+        for (std::size_t e = 0; e < x.size(); ++e) {
+            const double kept = x[e], h = 1e-5;
+            x[e] = kept + h;
+            const double above = loss();
+            x[e] = kept - h;
+            const double below = loss();
+            x[e] = kept;
+            CHECK((above - below) / (2 * h) == doctest::Approx(gradient[e]).epsilon(1e-6));
+        }
+    };
+    check(in.q, analytic.dq);
+    check(in.k, analytic.dk);
+    check(in.v, analytic.dv);
+}
+
+TEST_CASE_TEMPLATE("the result does not depend on the number of threads", T, float, bf16) {
+    const AttentionInput in = make_input({2, 32, Mask::causal}, awkward, awkward);
+    const auto d_out = random_values(in.q.size(), 4);
+    auto one = run<T>(in, d_out, 1), two = run<T>(in, d_out, 2);
+    for (std::size_t e = 0; e < in.q.size(); ++e) {
+        REQUIRE(one.out.at(0, e) == two.out.at(0, e));
+        REQUIRE(one.gradients_q.at(0, e) == two.gradients_q.at(0, e));
+        REQUIRE(one.gradients_k.at(0, e) == two.gradients_k.at(0, e));
+        REQUIRE(one.gradients_k.at(1, e) == two.gradients_k.at(1, e));
+    }
+}
+
+TEST_CASE_TEMPLATE("decoding equals the last row of causal attention", T, float, bf16) {
+    const AttentionInput in = make_input({2, 24, Mask::causal}, awkward, awkward);
+    const auto expected = test::attention_forward(in);
+    const std::int64_t width = in.width(), count = awkward.size() + 1;
+    CpuContext ctx(2);
+    Packed<T> cache(in.k_offsets.back(), width), q(count - filler, width),
+        out(count - filler, width);
+    cache.set(0, in.k);
+    cache.set(2, in.v);
+    std::vector<std::int64_t> begin;
+    std::vector<double> queries, last;
+    for (std::size_t s = 0; s < awkward.size(); ++s) {
+        begin.push_back(in.k_offsets[s]);
+        const auto from = (in.q_offsets[s + 1] - 1) * width;
+        queries.insert(queries.end(), in.q.begin() + from, in.q.begin() + from + width);
+        last.insert(last.end(), expected.begin() + from, expected.begin() + from + width);
+    }
+    std::vector<std::int32_t> length(awkward.begin(), awkward.end());
+    begin.push_back(0);  // and one that has seen nothing
+    length.push_back(0);
+    queries.resize(count * width);
+    last.resize(count * width);
+    q.set(1, queries);
+    attention_decode<T>(ctx, in.shape, view_of(begin), view_of(length), q.part(1), cache.part(0),
+                        cache.part(2), out.part(1));
+    compare(out, 1, last);
+}
+
+TEST_CASE("what does not fit is refused") {
+    CpuContext ctx(1);
+    std::vector<float> x(64), lse(4);
+    const std::vector<std::int32_t> two{0, 2}, three{0, 3};
+    const std::vector<std::uint32_t> rows{0};
+    const HostMatrix<float> m(x.data(), 4, 8);
+    const auto forward = [&](int heads, const std::vector<std::int32_t>& keys) {
+        attention_forward<float>(ctx, {heads, 8, Mask::causal}, {},
+                                 {view_of(two), view_of(keys), view_of(rows)}, m, m, m, m,
+                                 view_of(lse));
+    };
+    CHECK_THROWS_AS(forward(2, two), Error);    // wider than the matrices
+    CHECK_THROWS_AS(forward(1, three), Error);  // causal with more keys than queries
+    CHECK_NOTHROW(forward(1, two));
+}

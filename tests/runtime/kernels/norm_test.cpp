@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/kernels/norm.hpp"
+
+#include <doctest/doctest.h>
+
+#include "tests/support/close.hpp"
+#include "tests/support/numbers.hpp"
+#include "tests/support/reference/dropout_reference.hpp"
+#include "tests/support/reference/rows_reference.hpp"
+
+using namespace lockstep;
+using namespace lockstep::test;
+using kernels::CpuContext;
+using kernels::Dropout;
+
+namespace {
+
+const kernels::StepState state{.seed = 3, .step = 4};
+
+// A residual norm of `rows` random rows: its operands, and what the kernel made of them.
+template <class T>
+struct Case {
+    Case(std::int64_t r, std::int64_t d, float rate)
+        : rows(r),
+          cols(d),
+          site{rate, 6, &state},
+          places(r),
+          x(random_numbers<T>(r * d, 1, 2)),
+          branch(random_numbers<T>(r * d, 2, 2)),
+          gamma(random_numbers<T>(d, 3)),
+          beta(random_numbers<T>(d, 4)),
+          dy(random_numbers<T>(r * d, 5)),
+          d_sum(random_numbers<T>(r * d, 6)),
+          sum(x.size()),
+          y(x.size()),
+          dx(x.size()),
+          d_branch(x.size()),
+          mean(static_cast<std::size_t>(r)),
+          rstd(mean.size()),
+          dgamma(static_cast<std::size_t>(d), 1.0f),
+          dbeta(dgamma) {}
+
+    void forward(CpuContext& ctx) {
+        kernels::norm_forward<T>(ctx, site, places.view(), matrix_of(x, rows, cols),
+                                 matrix_of(branch, rows, cols), const_view_of(gamma),
+                                 const_view_of(beta), matrix_of(sum, rows, cols),
+                                 matrix_of(y, rows, cols), view_of(mean), view_of(rstd));
+    }
+    void backward(CpuContext& ctx) {
+        kernels::norm_backward<T>(ctx, site, places.view(), matrix_of(dy, rows, cols),
+                                  matrix_of(d_sum, rows, cols), matrix_of(sum, rows, cols),
+                                  const_view_of(mean), const_view_of(rstd), const_view_of(gamma),
+                                  matrix_of(dx, rows, cols), matrix_of(d_branch, rows, cols),
+                                  view_of(dgamma), view_of(dbeta));
+    }
+    double factor(std::int64_t row, std::int64_t column) const {
+        const auto at = static_cast<std::size_t>(row);
+        return dropout_factor(site, places.rows[at], places.positions[at], column);
+    }
+    std::size_t at(std::int64_t row, std::int64_t column) const {
+        return static_cast<std::size_t>(row * cols + column);
+    }
+    Row row_of(const std::vector<T>& values, std::int64_t row) const {
+        const auto first = values.begin() + row * cols;
+        return to_doubles(std::vector<T>(first, first + cols));
+    }
+
+    std::int64_t rows, cols;
+    Dropout site;
+    Places places;
+    std::vector<T> x, branch, gamma, beta, dy, d_sum, sum, y, dx, d_branch;
+    std::vector<float> mean, rstd, dgamma, dbeta;
+};
+
+// sum over a row of dy * norm(sum): its derivative in sum is what backward computes.
+double row_loss(const Row& dy, const Row& sum, const Row& gamma, const Row& beta) {
+    const Row y = norm_reference(sum, gamma, beta, 1e-5);
+    double loss = 0;
+    for (std::size_t j = 0; j < y.size(); ++j) loss += dy[j] * y[j];
+    return loss;
+}
+
+template <class T>
+void check_forward(const Case<T>& c) {
+    for (std::int64_t i = 0; i < c.rows; ++i) {
+        const Row expected =
+            norm_reference(c.row_of(c.sum, i), to_doubles(c.gamma), to_doubles(c.beta), 1e-5);
+        for (std::int64_t j = 0; j < c.cols; ++j) {
+            const std::size_t at = c.at(i, j);
+            REQUIRE(close(to_double(c.sum[at]),
+                          to_double(c.x[at]) + c.factor(i, j) * to_double(c.branch[at]),
+                          dtype_of<T>));
+            REQUIRE(close(to_double(c.y[at]), expected[static_cast<std::size_t>(j)], dtype_of<T>,
+                          c.cols));
+        }
+    }
+}
+
+template <class T>
+void check_backward(const Case<T>& c) {
+    const Row gamma = to_doubles(c.gamma), beta = to_doubles(c.beta);
+    const std::int64_t step = std::max<std::int64_t>(1, c.cols / 37);  // some columns of a long row
+    for (std::int64_t i = 0; i < c.rows; ++i) {
+        const Row dy = c.row_of(c.dy, i);
+        Row sum = c.row_of(c.sum, i);
+        for (std::int64_t j = 0; j < c.cols; j += step) {
+            const double slope = central_difference(
+                sum[static_cast<std::size_t>(j)], [&] { return row_loss(dy, sum, gamma, beta); },
+                1e-4);
+            const std::size_t at = c.at(i, j);
+            const double expected = slope + to_double(c.d_sum[at]);
+            const double magnitude = double{c.rstd[static_cast<std::size_t>(i)]} + 1;
+            REQUIRE(close(to_double(c.dx[at]), expected, dtype_of<T>, 16 + c.cols, magnitude));
+            REQUIRE(close(to_double(c.d_branch[at]), c.factor(i, j) * to_double(c.dx[at]),
+                          dtype_of<T>));
+        }
+    }
+}
+
+template <class T>
+void check_parameters(const Case<T>& c) {
+    for (std::int64_t j = 0; j < c.cols; ++j) {
+        double dgamma = 1, dbeta = 1;  // they accumulate on what was there
+        for (std::int64_t i = 0; i < c.rows; ++i) {
+            const auto row = static_cast<std::size_t>(i);
+            const double h =
+                (to_double(c.sum[c.at(i, j)]) - double{c.mean[row]}) * double{c.rstd[row]};
+            dgamma += to_double(c.dy[c.at(i, j)]) * h;
+            dbeta += to_double(c.dy[c.at(i, j)]);
+        }
+        const auto at = static_cast<std::size_t>(j);
+        REQUIRE(close(double{c.dgamma[at]}, dgamma, Dtype::fp32, c.rows, 2));
+        REQUIRE(close(double{c.dbeta[at]}, dbeta, Dtype::fp32, c.rows));
+    }
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("layer norm matches hand-computed values", T, float, bf16) {
+    CpuContext ctx(1);
+    auto x = numbers<T>({1, 3, -2, 2});
+    const auto gamma = numbers<T>({1, 2}), beta = numbers<T>({0, 1});
+    std::vector<T> y(4);
+    std::vector<float> mean(2), rstd(2);
+    kernels::norm_forward<T>(ctx, {}, {}, matrix_of(x, 2, 2), {}, const_view_of(gamma),
+                             const_view_of(beta), {}, matrix_of(y, 2, 2), view_of(mean),
+                             view_of(rstd));
+    const double first = 1 / std::sqrt(1 + 1e-5), second = 2 / std::sqrt(4 + 1e-5);
+    const Row expected{-first, 1 + 2 * first, -second, 1 + 2 * second};
+    for (std::size_t i = 0; i < 4; ++i) CHECK(close(to_double(y[i]), expected[i], dtype_of<T>));
+    CHECK(mean == std::vector<float>{2, 0});
+    CHECK(close(double{rstd[0]}, 1 / std::sqrt(1 + 1e-5), Dtype::fp32));
+    CHECK(close(double{rstd[1]}, 1 / std::sqrt(4 + 1e-5), Dtype::fp32));
+}
+
+TEST_CASE_TEMPLATE("residual norm and its backward match the reference", T, float, bf16) {
+    for (const int threads : {1, 2}) {
+        CpuContext ctx(threads);
+        for (const std::int64_t cols : {1, 31, 32, 33, 1000, 4097}) {
+            for (const float rate : {0.0f, 0.25f}) {
+                Case<T> c(5, cols, rate);
+                c.forward(ctx);
+                check_forward(c);
+                c.backward(ctx);
+                check_backward(c);
+                check_parameters(c);
+            }
+        }
+    }
+}
+
+TEST_CASE_TEMPLATE("norm gradients of many rows have the same bits for any number of threads", T,
+                   float, bf16) {
+    CpuContext one(1), two(2);
+    Case<T> a(777, 65, 0.1f), b(777, 65, 0.1f);
+    a.forward(one);
+    a.backward(one);
+    b.forward(two);
+    b.backward(two);
+    CHECK(a.dgamma == b.dgamma);
+    CHECK(a.dbeta == b.dbeta);
+    check_parameters(a);
+}
+
+TEST_CASE("norm_backward may write over its inputs, and optional operands may be missing") {
+    CpuContext ctx(1);
+    Case<float> a(4, 33, 0), b(4, 33, 0);
+    a.forward(ctx);
+    b.forward(ctx);
+    std::fill(a.d_sum.begin(), a.d_sum.end(), 0.0f);
+    a.backward(ctx);
+    kernels::norm_backward<float>(ctx, {}, {}, matrix_of(b.dy, 4, 33), {}, matrix_of(b.sum, 4, 33),
+                                  const_view_of(b.mean), const_view_of(b.rstd),
+                                  const_view_of(b.gamma), matrix_of(b.dy, 4, 33), {},
+                                  view_of(b.dgamma), view_of(b.dbeta));
+    CHECK(b.dy == a.dx);
+    CHECK(b.dgamma == a.dgamma);
+}
+
+TEST_CASE("layer norm is exact where the mean is large against the spread") {
+    CpuContext ctx(1);
+    std::vector<float> x{4096.0f, 4097.0f, 4098.0f, 4099.0f}, y(4), mean(1), rstd(1);
+    const std::vector<float> gamma(4, 1.0f), beta(4, 0.0f);
+    kernels::norm_forward<float>(ctx, {}, {}, matrix_of(x, 1, 4), {}, const_view_of(gamma),
+                                 const_view_of(beta), {}, matrix_of(y, 1, 4), view_of(mean),
+                                 view_of(rstd));
+    const Row expected = norm_reference(to_doubles(x), Row(4, 1), Row(4, 0), 1e-5);
+    for (std::size_t j = 0; j < 4; ++j) CHECK(close(double{y[j]}, expected[j], Dtype::fp32, 4));
+}
+
+TEST_CASE_TEMPLATE("residual_forward and add sum elementwise", T, float, bf16) {
+    for (const int threads : {1, 2}) {
+        CpuContext ctx(threads);
+        Case<T> c(5, 1000, 0.25f);
+        kernels::residual_forward<T>(ctx, c.site, c.places.view(), matrix_of(c.x, 5, 1000),
+                                     matrix_of(c.branch, 5, 1000), matrix_of(c.sum, 5, 1000));
+        auto y = c.branch;
+        kernels::add<T>(ctx, matrix_of(c.x, 5, 1000), matrix_of(y, 5, 1000));
+        for (std::size_t i = 0; i < c.x.size(); ++i) {
+            const double x = to_double(c.x[i]), b = to_double(c.branch[i]);
+            const auto row = static_cast<std::int64_t>(i / 1000);
+            const auto column = static_cast<std::int64_t>(i % 1000);
+            REQUIRE(close(to_double(c.sum[i]), x + c.factor(row, column) * b, dtype_of<T>));
+            REQUIRE(close(to_double(y[i]), x + b, dtype_of<T>));
+        }
+    }
+}

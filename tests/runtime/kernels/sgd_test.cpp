@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/runtime/kernels/optimizer_case.hpp"
+#include "tests/runtime/kernels/optimizer_goldens.hpp"
+#include "tests/support/reference/optimizer_reference.hpp"
+
+using namespace lockstep;
+using namespace lockstep::test;
+using kernels::CpuContext;
+using kernels::SgdOptions;
+using kernels::StepState;
+using Kind = SgdOptions::Kind;
+
+namespace {
+
+template <class T>
+void check_golden(const SgdOptions& options, const std::array<double, 12>& golden) {
+    CpuContext ctx(1);
+    auto w = golden_weight();
+    // The first update must not read the buffer.
+    std::vector<float> buffer(options.momentum == 0 ? 0 : w.size(), std::nanf(""));
+    std::vector<T> compute(w.size());
+    run_golden_updates([&](const StepState* state, const std::vector<float>& g) {
+        kernels::sgd<T>(ctx, options, state, view_of(g), view_of(w), view_of(buffer),
+                        view_of(compute));
+    });
+    check_weights(w, golden, compute);
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("sgd follows torch.optim", T, float, bf16) {
+    check_golden<T>({0, 0.1f, Kind::plain}, goldens::sgd_plain);
+    check_golden<T>({0.9f, 0.1f, Kind::plain}, goldens::sgd_momentum);
+    check_golden<T>({0.9f, 0, Kind::nesterov}, goldens::sgd_nesterov);
+}
+
+TEST_CASE_TEMPLATE("sgd matches the reference on awkward sizes", T, float, bf16) {
+    for (const int threads : {1, 2}) {
+        CpuContext ctx(threads);
+        for (const std::int64_t n : {1, 31, 32, 33, 1000, 4097, 20001}) {
+            for (const Kind kind : {Kind::plain, Kind::nesterov}) {
+                const SgdOptions options{0.8f, 0.01f, kind};
+                auto w = random_numbers<float>(n, 1);
+                std::vector<float> buffer(w.size());
+                std::vector<T> compute(w.size());
+                std::vector<Element> expected;
+                for (const float x : w) expected.push_back({double{x}});
+                for (std::uint64_t t = 0; t < 3; ++t) {
+                    const StepState state{.updates = t, .lr = 0.1f, .gradient_scale = 0.5f};
+                    const auto g = random_numbers<float>(n, 10 + t);
+                    kernels::sgd<T>(ctx, options, &state, view_of(g), view_of(w), view_of(buffer),
+                                    view_of(compute));
+                    for (std::size_t i = 0; i < g.size(); ++i)
+                        sgd_reference(options, state, double{g[i]}, expected[i]);
+                }
+                for (std::size_t i = 0; i < w.size(); ++i) {
+                    REQUIRE(close(double{w[i]}, expected[i].w, Dtype::fp32));
+                    REQUIRE(to_double(compute[i]) == to_double(static_cast<T>(w[i])));
+                }
+            }
+        }
+    }
+}
+
+TEST_CASE("sgd with momentum refuses to go without its buffer") {
+    CpuContext ctx(1);
+    std::vector<float> w(4);
+    const StepState state;
+    CHECK_THROWS_AS(kernels::sgd<float>(ctx, {0.9f, 0, Kind::plain}, &state, const_view_of(w),
+                                        view_of(w), {}, {}),
+                    Error);
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/kernels/softmax_xent.hpp"
+
+#include <doctest/doctest.h>
+
+#include <limits>
+
+#include "tests/support/close.hpp"
+#include "tests/support/numbers.hpp"
+#include "tests/support/reference/rows_reference.hpp"
+
+using namespace lockstep;
+using namespace lockstep::test;
+using kernels::CpuContext;
+using kernels::LossSums;
+using kernels::StepState;
+
+namespace {
+
+using Labels = std::vector<std::int32_t>;
+
+template <class T>
+LossSums forward(CpuContext& ctx, std::vector<T>& logits, const Labels& labels, float smoothing) {
+    const auto rows = static_cast<std::int64_t>(labels.size());
+    const auto cols = static_cast<std::int64_t>(logits.size()) / rows;
+    return kernels::softmax_xent_forward<T>(ctx, matrix_of(logits, rows, cols), view_of(labels),
+                                            smoothing);
+}
+
+template <class T>
+LossSums backward(CpuContext& ctx, const StepState& state, std::vector<T>& logits,
+                  const Labels& labels, float smoothing) {
+    const auto rows = static_cast<std::int64_t>(labels.size());
+    const auto cols = static_cast<std::int64_t>(logits.size()) / rows;
+    return kernels::softmax_xent_forward_backward<T>(ctx, &state, matrix_of(logits, rows, cols),
+                                                     view_of(labels), smoothing);
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("cross entropy matches hand-computed values", T, float, bf16) {
+    CpuContext ctx(1);
+    auto logits = numbers<T>({0, 0, 0, 0, 2, 0, 0, 0, 5, 5, 5, 5});
+    const Labels labels{2, 0, -1};
+    const LossSums sums = forward(ctx, logits, labels, 0);
+    CHECK(close(sums.nll, std::log(4.0) + std::log(1 + 3 * std::exp(-2.0)), Dtype::fp32));
+    CHECK(sums.loss == sums.nll);
+    CHECK(sums.tokens == 2);
+    CHECK(sums.correct == 1);  // in the first row, index 0 wins the tie
+    backward(ctx, StepState{.loss_seed = 8}, logits, labels, 0);
+    const Row expected{2, 2, -6, 2};
+    for (std::size_t j = 0; j < 4; ++j)
+        CHECK(close(to_double(logits[j]), expected[j], dtype_of<T>));
+    for (std::size_t j = 8; j < 12; ++j) CHECK(to_double(logits[j]) == 0.0);
+}
+
+TEST_CASE_TEMPLATE("cross entropy and its gradient match the reference", T, float, bf16) {
+    for (const int threads : {1, 2}) {
+        CpuContext ctx(threads);
+        for (const std::int64_t vocabulary : {1, 31, 32, 33, 1000, 4097, 11016}) {
+            for (const float smoothing : {0.0f, 0.1f}) {
+                auto logits = random_numbers<T>(3 * vocabulary, 1, 8);
+                const auto last = static_cast<std::int32_t>(vocabulary - 1);
+                const Labels labels{last / 2, -1, last};
+                const Row x = to_doubles(logits);
+                const StepState state{.loss_seed = 4};
+                const LossSums alone = forward(ctx, logits, labels, smoothing);
+                const LossSums sums = backward(ctx, state, logits, labels, smoothing);
+                CHECK(alone.loss == sums.loss);
+                double loss = 0, nll = 0;
+                for (const std::int64_t i : {0, 2}) {
+                    Row row(x.begin() + i * vocabulary, x.begin() + (i + 1) * vocabulary);
+                    const auto label =
+                        static_cast<std::size_t>(labels[static_cast<std::size_t>(i)]);
+                    const double smooth = double{smoothing};
+                    const LossReference expected = cross_entropy_reference(row, label, smooth);
+                    loss += expected.loss;
+                    nll += expected.nll;
+                    const std::int64_t step = std::max<std::int64_t>(1, vocabulary / 29);
+                    for (std::int64_t j = 0; j < vocabulary; j += step) {
+                        const double slope = central_difference(
+                            row[static_cast<std::size_t>(j)],
+                            [&] { return cross_entropy_reference(row, label, smooth).loss; });
+                        const T actual = logits[static_cast<std::size_t>(i * vocabulary + j)];
+                        REQUIRE(close(to_double(actual), 4 * slope, dtype_of<T>));
+                    }
+                }
+                CHECK(close(sums.loss, loss, Dtype::fp32, 4, 8));
+                CHECK(close(sums.nll, nll, Dtype::fp32, 4, 8));
+            }
+        }
+    }
+}
+
+TEST_CASE("cross entropy of large logits is finite, of infinite ones as softmax says") {
+    CpuContext ctx(1);
+    const float infinity = std::numeric_limits<float>::infinity();
+    std::vector<float> logits{1e30f, 0, -1e30f, -infinity, 1, 1};
+    const LossSums sums = forward(ctx, logits, {0, 1}, 0);
+    CHECK(close(sums.nll, std::log(2.0), Dtype::fp32));
+    CHECK(sums.correct == 2);
+    backward(ctx, StepState{}, logits, {0, 1}, 0);
+    CHECK(logits == std::vector<float>{0, 0, 0, 0, -0.5f, 0.5f});
+    std::vector<float> broken{0, std::nanf(""), 0};
+    CHECK(std::isnan(forward(ctx, broken, {0}, 0).nll));
+}
+
+TEST_CASE("the loss of many rows has the same bits for any number of threads") {
+    CpuContext one(1), two(2);
+    auto logits = random_numbers<float>(500 * 101, 3, 5);
+    Labels labels(500);
+    for (std::size_t i = 0; i < 500; ++i) labels[i] = static_cast<std::int32_t>(i % 102) - 1;
+    const LossSums a = forward(one, logits, labels, 0.1f), b = forward(two, logits, labels, 0.1f);
+    CHECK(a.loss == b.loss);
+    CHECK(a.nll == b.nll);
+    CHECK(a.correct == b.correct);
+    CHECK_THROWS_AS(forward(one, logits, Labels(500, 101), 0.1f), Error);
+}

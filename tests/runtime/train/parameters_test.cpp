@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/train/parameters.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "runtime/core/error.hpp"
+
+using namespace lockstep;
+using train::ParameterTable;
+using train::Precision;
+using train::WeightDecay;
+
+namespace {
+
+ParameterTable two_parameters() {
+    ParameterTable table;
+    table.add("w", {3, 7}, 0, WeightDecay::apply);
+    table.add("b", {5}, 1, WeightDecay::skip);
+    return table;
+}
+
+}  // namespace
+
+TEST_CASE("parameters lie one after another, each on a cache line") {
+    const auto table = two_parameters();
+    CHECK(table[0].offset == 0);
+    CHECK(table[0].count == 21);
+    CHECK(table[1].offset == 32);
+    CHECK(table.flat_size() == 48);
+    CHECK(table.count() == 26);
+    CHECK(table.find("b")->shape == std::vector<std::int64_t>{5});
+    CHECK(table.find("c") == nullptr);
+}
+
+TEST_CASE("a table refuses double names, empty shapes and blocks out of order") {
+    auto table = two_parameters();
+    CHECK_THROWS_AS(table.add("w", {1}, 1, WeightDecay::apply), Error);
+    CHECK_THROWS_AS(table.add("c", {2, 0}, 1, WeightDecay::apply), Error);
+    CHECK_THROWS_AS(table.add("c", {2}, 0, WeightDecay::apply), Error);
+    CHECK_THROWS_AS(table.add("c", {2}, 3, WeightDecay::apply), Error);
+    CHECK(table.all().size() == 2);
+    CHECK_NOTHROW(table.add("c", {2}, 2, WeightDecay::apply));
+}
+
+TEST_CASE("a store computes in its own precision and begins at zero") {
+    const auto table = two_parameters();
+    const train::ParameterStore<HostSpace> fp32(table, Precision::fp32);
+    CHECK(fp32.compute<float>().data() == fp32.master().data());
+    CHECK_THROWS_AS(fp32.compute<bf16>(), Error);
+    CHECK(std::ranges::all_of(fp32.gradient(), [](float g) { return g == 0; }));
+
+    const train::ParameterStore<HostSpace> half(table, Precision::bf16);
+    CHECK(half.compute<bf16>().size() == table.flat_size());
+    CHECK(half.master().size() == table.flat_size());
+    CHECK_THROWS_AS(half.compute<float>(), Error);
+}

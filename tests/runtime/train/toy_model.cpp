@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/runtime/train/toy_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace lockstep::tests {
+namespace {
+
+constexpr auto vocabulary = ToyModel::vocabulary;
+constexpr auto columns = static_cast<std::size_t>(vocabulary);
+
+std::size_t at(std::int64_t row, std::int64_t column) {
+    return static_cast<std::size_t>(row * vocabulary + column);
+}
+
+}  // namespace
+
+struct ToyModel::Token {
+    std::int32_t token, position, label;
+    std::uint32_t row;
+};
+
+train::ParameterTable ToyModel::make_table() {
+    train::ParameterTable table;
+    for (int block = 0; block < bias_blocks; ++block)
+        table.add("bias." + std::to_string(block), {vocabulary}, block, train::WeightDecay::skip);
+    table.add("table", {vocabulary, vocabulary}, bias_blocks, train::WeightDecay::apply);
+    return table;
+}
+
+void ToyModel::initialize(std::uint64_t seed) {
+    PhiloxStream random(seed);
+    for (const train::Parameter& parameter : table_.all())
+        for (float& weight : store_.master().subview(parameter.offset, parameter.count))
+            weight = static_cast<float>(random.uniform() - 0.5);
+}
+
+bool ToyModel::dropped(const Token& token, std::int64_t column,
+                       const kernels::StepState* state) const {
+    if (options_.dropout <= 0 || state == nullptr) return false;
+    const auto words = philox({0, token.row, static_cast<std::uint32_t>(token.position),
+                               static_cast<std::uint32_t>(column / 4)},
+                              mix(state->seed, state->step));
+    return static_cast<double>(words[static_cast<std::size_t>(column % 4)]) <
+           static_cast<double>(options_.dropout) * 0x1p32;
+}
+
+// slopes: d(loss)/d(logits), a row for each token.
+kernels::LossSums ToyModel::forward(const train::Batch& batch, const kernels::StepState* state,
+                                    std::vector<double>& slopes) const {
+    kernels::LossSums sums;
+    const float* table = store_.master().data() + table_[bias_blocks].offset;
+    slopes.assign(static_cast<std::size_t>(batch.target.total()) * columns, 0);
+    for (std::size_t t = 0; t < batch.labels.size(); ++t) {
+        const Token token{batch.target.tokens[t], batch.target.positions[t], batch.labels[t],
+                          batch.target.token_rows[t]};
+        if (token.label < 0) continue;
+        double* logits = slopes.data() + t * columns;
+        double sum = 0, largest = -1e30;
+        for (std::int64_t c = 0; c < vocabulary; ++c) {
+            if (!dropped(token, c, state)) logits[c] = table[at(token.token, c)];
+            for (int block = 0; block < bias_blocks; ++block)
+                logits[c] += (block + 1) *
+                             static_cast<double>(
+                                 store_.master()[table_[static_cast<std::size_t>(block)].offset +
+                                                 static_cast<std::size_t>(c)]);
+            largest = std::max(largest, logits[c]);
+        }
+        const auto guess = std::max_element(logits, logits + vocabulary) - logits;
+        const double label_logit = logits[token.label];
+        for (std::int64_t c = 0; c < vocabulary; ++c) sum += std::exp(logits[c] - largest);
+        for (std::int64_t c = 0; c < vocabulary; ++c)
+            logits[c] = std::exp(logits[c] - largest) / sum - (c == token.label ? 1 : 0);
+        const double loss = largest + std::log(sum) - label_logit;
+        sums += {loss, loss, 1, guess == token.label ? 1.0 : 0.0};
+    }
+    return sums;
+}
+
+kernels::LossSums ToyModel::train(const train::Batch& batch, const kernels::StepState* state,
+                                  train::GradientSink& sink) {
+    std::vector<double> slopes;
+    const auto sums = forward(batch, state, slopes);
+    const double seed = static_cast<double>(state->loss_seed);
+    const auto gradient = store_.gradient();
+    const auto& parameters = table_.all();
+    for (std::size_t p = 0; p < parameters.size(); ++p) {
+        float* to = gradient.data() + parameters[p].offset;
+        const bool bias = p < static_cast<std::size_t>(bias_blocks);
+        for (std::size_t t = 0; t < batch.labels.size(); ++t)
+            for (std::int64_t c = 0; c < vocabulary; ++c) {
+                const double slope = seed * slopes[t * columns + static_cast<std::size_t>(c)];
+                const Token token{batch.target.tokens[t], batch.target.positions[t],
+                                  batch.labels[t], batch.target.token_rows[t]};
+                if (bias)
+                    to[c] += static_cast<float>(slope * static_cast<double>(p + 1));
+                else if (!dropped(token, c, state))
+                    to[at(token.token, c)] += static_cast<float>(slope);
+            }
+        const std::size_t end =
+            p + 1 < parameters.size() ? parameters[p + 1].offset : gradient.size();
+        sink.ready(parameters[p].offset, end - parameters[p].offset);
+    }
+    return sums;
+}
+
+kernels::LossSums ToyModel::evaluate(const train::Batch& batch) {
+    std::vector<double> slopes;
+    return forward(batch, nullptr, slopes);
+}
+
+}  // namespace lockstep::tests

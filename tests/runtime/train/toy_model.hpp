@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+
+#include "runtime/core/philox.hpp"
+#include "runtime/train/model.hpp"
+#include "runtime/train/parameters.hpp"
+
+namespace lockstep::tests {
+
+// The next token from the present one: logits = dropout(table[token]) + sum of a bias per block,
+// block k's times k + 1. The table is the last block, as a tied one would be.
+class ToyModel : public train::Model {
+public:
+    static constexpr std::int64_t vocabulary = 11;
+    static constexpr int bias_blocks = 4;
+
+    struct Options {
+        float dropout = 0;
+    };
+
+    static train::ParameterTable make_table();
+    ToyModel(const train::ParameterTable& table, const train::ParameterStore<HostSpace>& store,
+             Options options)
+        : table_(table), store_(store), options_(options) {}
+
+    const train::ParameterTable& parameters() const noexcept override { return table_; }
+    void initialize(std::uint64_t seed) override;
+    kernels::LossSums train(const train::Batch& batch, const kernels::StepState* state,
+                            train::GradientSink& sink) override;
+    kernels::LossSums evaluate(const train::Batch& batch) override;
+    train::ModelSeconds take_seconds() noexcept override { return {0.25, 0.5}; }
+    std::size_t peak_activation_bytes() const noexcept override { return 0; }
+
+private:
+    struct Token;
+    kernels::LossSums forward(const train::Batch& batch, const kernels::StepState* state,
+                              std::vector<double>& slopes) const;
+    bool dropped(const Token& token, std::int64_t column, const kernels::StepState* state) const;
+
+    const train::ParameterTable& table_;
+    const train::ParameterStore<HostSpace>& store_;
+    Options options_;
+};
+
+}  // namespace lockstep::tests

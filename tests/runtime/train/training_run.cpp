@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/runtime/train/training_run.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+
+#include "runtime/comm/thread_world.hpp"
+#include "tests/runtime/train/toy_model.hpp"
+#include "tests/runtime/train/toy_source.hpp"
+
+namespace lockstep::tests {
+namespace {
+
+std::vector<float> copy(HostView<const float> values) { return {values.begin(), values.end()}; }
+
+void restore(const Snapshot& snapshot, const train::ParameterStore<HostSpace>& store,
+             const train::Optimizer& optimizer) {
+    std::copy(snapshot.weights.begin(), snapshot.weights.end(), store.master().begin());
+    for (std::size_t i = 0; i < snapshot.optimizer.size(); ++i)
+        std::copy(snapshot.optimizer[i].begin(), snapshot.optimizer[i].end(),
+                  optimizer.state()[i].values.begin());
+}
+
+// Hears, keeps and validates for one rank.
+class Witness final : public train::TrainingObserver,
+                      public train::CheckpointSink,
+                      public train::Validator {
+public:
+    Witness(const RunSetup& setup, RankHandle handle, train::Model& model,
+            const train::Optimizer& optimizer, RankRun& run)
+        : setup_(setup), handle_(handle), model_(model), optimizer_(optimizer), run_(run) {}
+
+    void on_step(const train::StepReport& report) override {
+        run_.steps.push_back(report);
+        if (setup_.on_step) setup_.on_step(report, handle_);
+    }
+    void on_validation(const train::ValidationReport& report) override {
+        run_.validations.push_back(report);
+    }
+    void on_epoch(std::int64_t epoch) override { run_.epochs.push_back(epoch); }
+
+    void save(train::CheckpointKind kind, const train::TrainerState& state) override {
+        Snapshot snapshot{kind, state, copy(handle_.store.master()), {}};
+        for (const auto& tensor : optimizer_.state())
+            snapshot.optimizer.push_back(copy(tensor.values));
+        run_.saves.push_back(std::move(snapshot));
+    }
+
+    train::ValidationReport evaluate() override {
+        const auto sums = model_.evaluate(ToySource::batch_of({100, 101, 102}));
+        double loss = sums.nll / sums.tokens;
+        if (setup_.validation_loss) loss = setup_.validation_loss(run_.validations.size());
+        train::ValidationReport report;
+        report.metrics = {
+            {"loss", loss}, {"ppl", std::exp(loss)}, {"token_acc", sums.correct / sums.tokens}};
+        return report;
+    }
+
+private:
+    const RunSetup& setup_;
+    RankHandle handle_;
+    train::Model& model_;
+    const train::Optimizer& optimizer_;
+    RankRun& run_;
+};
+
+void run_rank(const RunSetup& setup, comm::Communicator& communicator, RankRun& run) {
+    const int rank = communicator.rank();
+    device::CpuContext context(1);
+    Trace trace(Trace::Recording::off, rank);
+    const auto table = ToyModel::make_table();
+    const train::ParameterStore<HostSpace> store(table, setup.precision);
+    ToyModel toy(table, store, {setup.dropout});
+    // Other weights on every rank: rank 0's have to win.
+    toy.initialize(setup.options.seed + static_cast<std::uint64_t>(rank));
+    const auto optimizer = train::make_optimizer(setup.options.optimizer, table, store, context);
+    if (setup.resume) restore(*setup.resume, store, *optimizer);
+    train::StopFlag stop{false};
+    const RankHandle handle{rank, stop, store};
+    const auto wrapper = setup.wrap ? setup.wrap(toy, handle) : nullptr;
+    train::Model& model = wrapper ? *wrapper : static_cast<train::Model&>(toy);
+    ToySource source({setup.world, rank, setup.options.lanes, setup.rows, setup.batchsize});
+    Witness witness(setup, handle, model, *optimizer, run);
+
+    const train::StepParts step{context, communicator, trace, model, store, *optimizer};
+    std::optional<train::TrainerState> resume;
+    if (setup.resume) resume = setup.resume->state;
+    train::Trainer trainer(setup.options, {step, source, witness, witness, &witness, stop}, resume);
+    run.reason = trainer.run();
+    run.state = trainer.state();
+    run.weights = copy(store.master());
+    run.rows = source.given();
+}
+
+}  // namespace
+
+std::vector<RankRun> run_training(const RunSetup& setup) {
+    std::vector<RankRun> runs(static_cast<std::size_t>(setup.world));
+    comm::run_as_threads(setup.world, [&](comm::Communicator& communicator) {
+        run_rank(setup, communicator, runs[static_cast<std::size_t>(communicator.rank())]);
+    });
+    return runs;
+}
+
+}  // namespace lockstep::tests

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "runtime/train/trainer.hpp"
+
+namespace lockstep::tests {
+
+// A checkpoint in memory.
+struct Snapshot {
+    train::CheckpointKind kind = train::CheckpointKind::latest;
+    train::TrainerState state;
+    std::vector<float> weights;
+    std::vector<std::vector<float>> optimizer;
+};
+
+// What one rank saw of a run.
+struct RankRun {
+    std::vector<train::StepReport> steps;
+    std::vector<train::ValidationReport> validations;
+    std::vector<std::int64_t> epochs;
+    std::vector<Snapshot> saves;
+    std::vector<std::uint32_t> rows;
+    std::optional<train::ExitReason> reason;
+    train::TrainerState state;
+    std::vector<float> weights;
+};
+
+// What a test may do to a rank in its run.
+struct RankHandle {
+    int rank;
+    train::StopFlag& stop;
+    const train::ParameterStore<HostSpace>& store;
+};
+
+// A run of the toy model over the toy rows, with every rank a thread.
+struct RunSetup {
+    int world = 1;
+    train::TrainOptions options;
+    std::int64_t rows = 60, batchsize = 3;
+    float dropout = 0.2F;
+    train::Precision precision = train::Precision::fp32;
+    std::optional<Snapshot> resume;
+    // Puts something between trainer and toy model.
+    using Wrap = std::function<std::unique_ptr<train::Model>(train::Model& toy, RankHandle)>;
+    Wrap wrap;
+    std::function<void(const train::StepReport&, RankHandle)> on_step;
+    // The loss of the n-th validation; without it, the model's own.
+    std::function<double(std::size_t)> validation_loss;
+};
+
+// Throws what a rank threw.
+std::vector<RankRun> run_training(const RunSetup& setup);
+
+// Passes everything on to the model below.
+class ModelWrapper : public train::Model {
+public:
+    explicit ModelWrapper(train::Model& below) : below_(below) {}
+
+    const train::ParameterTable& parameters() const noexcept override {
+        return below_.parameters();
+    }
+    void initialize(std::uint64_t seed) override { below_.initialize(seed); }
+    kernels::LossSums train(const train::Batch& batch, const kernels::StepState* state,
+                            train::GradientSink& sink) override {
+        return below_.train(batch, state, sink);
+    }
+    kernels::LossSums evaluate(const train::Batch& batch) override {
+        return below_.evaluate(batch);
+    }
+    train::ModelSeconds take_seconds() noexcept override { return below_.take_seconds(); }
+    std::size_t peak_activation_bytes() const noexcept override {
+        return below_.peak_activation_bytes();
+    }
+
+private:
+    train::Model& below_;
+};
+
+}  // namespace lockstep::tests
