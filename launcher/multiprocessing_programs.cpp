@@ -29,7 +29,10 @@ int run_ranks(const char* program, const RunConfig& config, const std::vector<st
         ranks.master_port = static_cast<int>(std::max<std::int64_t>(config.master_port, 0));
         ranks.threads_per_rank = std::max(1, usable_cores() / ranks.size);
         ranks.secret = comm::Secret::make();
-        return run_process_group(local_ranks(ranks, base), GroupOptions{});
+        // The ranks watch each other: one that hangs ends them all, and only then.
+        GroupOptions options;
+        options.stop_grace_ms.reset();
+        return run_process_group(local_ranks(ranks, base), options);
     };
     const RestartPolicy policy{config.max_restarts, 0};
     const auto failed = [&](const GroupResult& result, int restart) {

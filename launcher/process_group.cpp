@@ -135,7 +135,7 @@ public:
         result_.signal = signal;
         if (second) return kill();
         children_.ask_all(signal);
-        kill_in(options_.stop_grace_ms);
+        if (options_.stop_grace_ms) kill_in(*options_.stop_grace_ms);
     }
 
     void ended(const Children::Ended& child) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,8 +33,10 @@ std::vector<ProcessSpec> local_ranks(const LocalRanks& ranks, const comm::Enviro
 int free_port();
 
 struct GroupOptions {
-    int grace_ms = 5'000;        // between TERM and KILL when a rank has failed
-    int stop_grace_ms = 60'000;  // the same after INT or TERM from outside: time for a checkpoint
+    int grace_ms = 5'000;  // between TERM and KILL when a rank has failed
+    // The same after INT or TERM from outside: time for a checkpoint. None: as much as the ranks
+    // take.
+    std::optional<int> stop_grace_ms = 60'000;
 };
 
 struct GroupResult {

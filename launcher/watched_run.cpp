@@ -117,7 +117,6 @@ int run_watched(const RunConfig& config, const std::string& folder, Job& job, Lo
     Ending ending(folder, job, log);
     comm::WatchPostOptions options;
     options.interface = config.comm.interface;
-    options.secret = comm::Secret::from(comm::process_environment());
     const comm::WatchLimits limits = limits_of(config);
     options.timeout_ms = limits.timeout_ms;
     comm::Watchdog watchdog(job.place, *job.communicator, whereabouts, options, limits, ending);

@@ -3,8 +3,6 @@
 
 #include <gloo/common/error.h>
 #include <gloo/transport/tcp/device.h>
-#include <net/if.h>
-#include <sys/ioctl.h>
 
 #include <utility>
 
@@ -32,22 +30,6 @@ void GlooRendezvous::wait(const std::vector<std::string>& keys) {
 void GlooRendezvous::wait(const std::vector<std::string>& keys,
                           const std::chrono::milliseconds& /*timeout*/) {
     wait(keys);
-}
-
-void check_interface(const std::string& interface, const Place& place) {
-    if (interface.empty()) return;
-    const auto refuse = [&](const std::string& what) {
-        throw Error(ErrorKind::config, "--interface " + interface + ": " + place.host + what +
-                                           " (ip link lists its network interfaces)");
-    };
-    if (::if_nametoindex(interface.c_str()) == 0) refuse(" has no such network interface");
-    ifreq request{};
-    interface.copy(request.ifr_name, IFNAMSIZ - 1);
-    const Descriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-    if (!socket || ::ioctl(socket.raw(), SIOCGIFFLAGS, &request) != 0) return;
-    const bool loopback = (request.ifr_flags & IFF_LOOPBACK) != 0;
-    if (loopback && !place.one_host()) refuse(" reaches no other host by it");
-    if ((request.ifr_flags & IFF_UP) == 0) refuse(" has it switched off");
 }
 
 std::shared_ptr<gloo::transport::Device> gloo_device(const std::string& interface,

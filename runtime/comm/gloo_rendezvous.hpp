@@ -30,10 +30,6 @@ private:
     int timeout_ms_;
 };
 
-// Throws kind config for an interface that this host does not have, or by which it reaches only
-// itself where the ranks are on several.
-void check_interface(const std::string& interface, const Place& place);
-
 // A TCP device bound to an interface, or where that is empty to an address.
 std::shared_ptr<gloo::transport::Device> gloo_device(const std::string& interface,
                                                      const std::string& address);

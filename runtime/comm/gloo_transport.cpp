@@ -13,6 +13,7 @@
 #include "runtime/comm/gloo_collectives.hpp"
 #include "runtime/comm/gloo_links.hpp"
 #include "runtime/comm/gloo_rendezvous.hpp"
+#include "runtime/comm/network_interface.hpp"
 #include "runtime/comm/reduction.hpp"
 #include "runtime/core/error.hpp"
 

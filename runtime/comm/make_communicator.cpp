@@ -6,6 +6,7 @@
 #include "runtime/comm/gloo_transport.hpp"
 #include "runtime/comm/local_communicator.hpp"
 #include "runtime/comm/mpi_loader.hpp"
+#include "runtime/comm/network_interface.hpp"
 #include "runtime/comm/queued_communicator.hpp"
 #include "runtime/comm/store.hpp"
 #include "runtime/comm/store_join.hpp"
@@ -19,16 +20,20 @@ std::string position(int rank, int size) {
     return "rank " + std::to_string(rank) + " of " + std::to_string(size);
 }
 
+std::unique_ptr<Transport> connect_over(std::shared_ptr<Store> store, const Place& place,
+                                        const CommOptions& options) {
+    join_store(*store, place, options.timeout_ms);
+    GlooOptions gloo;
+    gloo.interface = options.interface;
+    gloo.address = store->local_address();
+    gloo.timeout_ms = options.timeout_ms;
+    return connect_gloo(place.rank, place.size, std::move(store), gloo);
+}
+
 std::unique_ptr<Communicator> join_by_gloo(const Place& place, const CommOptions& options) {
     check_gloo(place, options.interface);
     return std::make_unique<QueuedCommunicator>([&] {
-        std::shared_ptr<Store> store = open_store(place, options.secret, options.timeout_ms);
-        join_store(*store, place, options.timeout_ms);
-        GlooOptions gloo;
-        gloo.interface = options.interface;
-        gloo.address = store->local_address();
-        gloo.timeout_ms = options.timeout_ms;
-        return connect_gloo(place.rank, place.size, std::move(store), gloo);
+        return connect_over(open_store(place, options.secret, options.timeout_ms), place, options);
     });
 }
 
@@ -43,7 +48,12 @@ void check_locality(const Place& place, const MpiLocality& locality) {
 }
 
 std::unique_ptr<Communicator> join_by_mpi(const Place& place, const CommOptions& options) {
+    // srun tells where rank 0 is, mpirun does not.
+    const bool goes_without = options.backend == Backend::automatic && !place.master_addr.empty();
+    if (goes_without && !mpi_is_here(options.mpi_module)) return join_by_gloo(place, options);
+    check_interface(options.interface, place);
     MpiOptions mpi;
+    mpi.interface = options.interface;
     mpi.timeout_ms = options.timeout_ms;
     // MPI_Init waits for every rank, for ever. Who gives up leaves it behind with what it uses.
     const auto locality = std::make_shared<MpiLocality>();
@@ -58,9 +68,7 @@ std::unique_ptr<Communicator> join_by_mpi(const Place& place, const CommOptions&
     }
     // An MPI that does not understand the launcher's PMI believes to be alone, on every rank.
     const bool alone = joined->size() == 1;
-    if (alone && !place.master_addr.empty() && options.backend == Backend::automatic) {
-        return join_by_gloo(place, options);
-    }
+    if (alone && goes_without) return join_by_gloo(place, options);
     throw Error(ErrorKind::config,
                 "MPI says " + position(joined->rank(), joined->size()) + ", " + name(place.source) +
                     "'s environment says " + position(place.rank, place.size) +
@@ -75,6 +83,13 @@ Backend parse_backend(const std::string& text) {
     if (text == "mpi") return Backend::mpi;
     if (text == "gloo") return Backend::gloo;
     throw Error(ErrorKind::config, "--distributed-backend " + text + ": give auto, mpi or gloo");
+}
+
+std::unique_ptr<Communicator> make_gloo_communicator(const Place& place, const CommOptions& options,
+                                                     std::shared_ptr<Store> store) {
+    check_gloo(place, options.interface);
+    return std::make_unique<QueuedCommunicator>(
+        [&] { return connect_over(std::move(store), place, options); });
 }
 
 std::unique_ptr<Communicator> make_communicator(const Place& place, const CommOptions& options) {

@@ -15,4 +15,7 @@ namespace lockstep::comm {
 std::unique_ptr<Transport> connect_mpi(const std::string& path, const MpiOptions& options,
                                        MpiLocality& locality);
 
+// Whether that would load a module. One that somebody named counts, so that a wrong name is told.
+bool mpi_is_here(const std::string& path);
+
 }  // namespace lockstep::comm

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <limits>
+#include <string>
 
 #include "runtime/comm/transport.hpp"
 
@@ -11,10 +12,11 @@
 // export anything; classes and exceptions look alike on both sides as both come from one build.
 namespace lockstep::comm {
 
-constexpr const char* mpi_module_function = "lockstep_connect_mpi_1";
+constexpr const char* mpi_module_function = "lockstep_connect_mpi_2";
 
 struct MpiOptions {
     int timeout_ms = 300'000;
+    std::string interface;  // network interface of MPI's TCP connections; empty: MPI chooses
     // Elements that one MPI call can count. Tests make it small.
     std::size_t max_count = std::numeric_limits<int>::max();
 };

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/comm/mpi_session.hpp"
 
+#include <cstdlib>
+#include <string>
+
 #include "runtime/comm/reduction.hpp"
 #include "runtime/core/error.hpp"
 
@@ -28,6 +31,25 @@ std::array<MPI_Op, 3> operations_of(MPI_Op sum) {
             own_operation<element, Reduction::max>()};
 }
 
+// Open MPI reads these in MPI_Init, and takes only one of them.
+void choose_interface(const std::string& interface) {
+    constexpr const char* include = "OMPI_MCA_btl_tcp_if_include";
+    constexpr const char* exclude = "OMPI_MCA_btl_tcp_if_exclude";
+    const bool chosen = std::getenv(include) != nullptr || std::getenv(exclude) != nullptr;
+    if (interface.empty() || chosen) return;
+    std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+    int length = 0;
+    ::MPI_Get_library_version(text.data(), &length);
+    const std::string library(text.data(), static_cast<std::size_t>(length));
+    if (!library.starts_with("Open MPI")) {
+        throw Error(ErrorKind::config,
+                    "--interface " + interface + " is known to Open MPI only, and this MPI is " +
+                        library.substr(0, library.find('\n')) +
+                        ": leave it out, and choose the network by that MPI's own variables");
+    }
+    ::setenv(include, interface.c_str(), 1);
+}
+
 }  // namespace
 
 void check(int code, const char* what) {
@@ -39,7 +61,8 @@ void check(int code, const char* what) {
                 std::string(what) + ": " + text.data() + " (code " + std::to_string(code) + ")");
 }
 
-MpiSession::MpiSession() {
+MpiSession::MpiSession(const std::string& interface) {
+    choose_interface(interface);
     int provided = MPI_THREAD_SINGLE;
     check(::MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
     if (provided < MPI_THREAD_FUNNELED) {

@@ -17,7 +17,9 @@ void check(int code, const char* what);
 // Made, used and destroyed on one thread.
 class MpiSession {
 public:
-    MpiSession();
+    // `interface` is the network of its TCP connections, unless the environment already chooses
+    // one; empty: MPI chooses. Throws kind config where this MPI cannot be told.
+    explicit MpiSession(const std::string& interface);
     // Finalizes, unless disturbed: Finalize waits for ranks that may never come.
     ~MpiSession();
     MpiSession(const MpiSession&) = delete;

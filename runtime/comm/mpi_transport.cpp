@@ -27,7 +27,7 @@ int count_of(const HostRange& range) noexcept { return static_cast<int>(range.co
 }  // namespace
 
 MpiTransport::MpiTransport(const MpiOptions& options)
-    : session_(std::make_shared<MpiSession>()), options_(options) {
+    : session_(std::make_shared<MpiSession>(options.interface)), options_(options) {
     // Sleeps of this thread last 50 us longer than asked for unless it says that it means them.
     ::prctl(PR_SET_TIMERSLACK, 1000);
     check(::MPI_Comm_dup(MPI_COMM_WORLD, &communicator_), "MPI_Comm_dup");

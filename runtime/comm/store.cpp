@@ -55,8 +55,8 @@ std::vector<SocketAddress> master_addresses(const Place& place, Reach reach) {
     std::erase_if(addresses, [](const auto& address) { return !address.loopback(); });
     if (addresses.empty()) {
         throw Error(ErrorKind::config,
-                    "ranks on several hosts need a secret that they share, and munged does not "
-                    "answer on " +
+                    "ranks on several hosts need a secret that they share, and neither munged nor "
+                    "PMIx answers on " +
                         place.host + ": set " + Secret::variable +
                         " to the same random text for all of them, or give --secret-file");
     }
@@ -134,7 +134,10 @@ void allow_connections(int count) {
 }
 
 std::unique_ptr<Store> open_store(const Place& place, const Secret& secret, int timeout_ms) {
-    return open_store(place, secret, secret.empty() ? munge_seal() : nullptr, timeout_ms);
+    if (!secret.empty()) return open_store(place, secret, nullptr, timeout_ms);
+    std::shared_ptr<Seal> seal = munge_seal();
+    if (seal == nullptr && place.source == PlaceSource::mpi) seal = pmix_seal();
+    return open_store(place, secret, std::move(seal), timeout_ms);
 }
 
 std::unique_ptr<Store> open_store(const Place& place, const Secret& secret,

@@ -31,7 +31,8 @@ constexpr int store_ports = 16;  // P..P+15, the first free one
 
 // Opens the job's store: rank 0 serves it as long as the object lives, all connect, itself
 // included. Both sides prove that they know the secret. Where none is given rank 0 makes one, and
-// the hosts' Munge hands it to the same user's ranks; without Munge only loopback is served.
+// the hosts' Munge hands it to the same user's ranks, else PMIx to the same job's; without either
+// only loopback is served.
 std::unique_ptr<Store> open_store(const Place& place, const Secret& secret, int timeout_ms);
 
 // The same with a seal instead of Munge's; null: none.

@@ -74,7 +74,8 @@ std::string StoreClient::try_to_join(const SocketAddress& address, Clock::time_p
     if (unseal_) {
         const auto secret = unseal_(credential);
         if (!secret)
-            return "the store there belongs to another user, or to a cluster without Munge";
+            return "the store there belongs to another user or job, or to hosts without Munge and "
+                   "PMIx";
         secret_ = *secret;
     }
     const std::string client_nonce = random_nonce();
@@ -87,7 +88,7 @@ std::string StoreClient::try_to_join(const SocketAddress& address, Clock::time_p
     }
     return unseal_ || credential.empty()
                ? "the store there belongs to a job with another secret"
-               : "the store there needs Munge, which " + host_name() +
+               : "the store there needs Munge or PMIx, which " + host_name() +
                      " does not have: set LOCKSTEP_SECRET or --secret-file for all ranks";
 }
 

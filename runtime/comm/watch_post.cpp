@@ -98,7 +98,7 @@ std::pair<std::unique_ptr<StoreServer>, Invitation> serve(const Place& place,
     const auto addresses =
         place.one_host() ? resolve("127.0.0.1", 0) : addresses_for_others(place, options.interface);
     Invitation invitation;
-    invitation.secret = (options.secret.empty() ? Secret::make() : options.secret).text();
+    invitation.secret = Secret::make().text();
     std::vector<Descriptor> listeners;
     for (const auto& address : addresses) {
         auto [socket, failure] = listen_on(address.with_port(invitation.port));

@@ -7,14 +7,13 @@
 
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/place.hpp"
-#include "runtime/comm/secret.hpp"
 #include "runtime/comm/store_client.hpp"
 #include "runtime/comm/store_server.hpp"
 
 namespace lockstep::comm {
 
-// A store of the watchdogs' own, beside the communicator, under every launcher: its address
-// travels over the communicator.
+// A store of the watchdogs' own, beside the communicator, under every launcher: its address and its
+// secret, made for this run alone, travel over the communicator.
 struct WatchPost {
     std::unique_ptr<StoreServer> server;  // on rank 0
     std::unique_ptr<StoreClient> client;
@@ -22,7 +21,6 @@ struct WatchPost {
 
 struct WatchPostOptions {
     std::string interface;     // of this host, to serve on; empty: that of rank 0's address
-    Secret secret;             // empty: rank 0 makes one
     int timeout_ms = 300'000;  // of joining, and after which a silent rank 0 counts as gone
 };
 

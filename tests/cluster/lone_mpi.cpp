@@ -24,7 +24,7 @@ public:
 
 }  // namespace
 
-extern "C" Transport* lockstep_connect_mpi_1(const MpiOptions*, MpiLocality* locality) {
+extern "C" Transport* lockstep_connect_mpi_2(const MpiOptions*, MpiLocality* locality) {
     *locality = {};
     return new LoneTransport();
 }

@@ -179,6 +179,20 @@ TEST_CASE("a rank that does not end after TERM from outside is killed") {
     CHECK_FALSE(alive(rank));
 }
 
+TEST_CASE("ranks that are given the time for it finish what they do after TERM") {
+    const Folder folder;
+    const std::string slow = "trap 'sleep 1; echo saved > " + folder.file("checkpoint") +
+                             "; exit 0' TERM; echo $$ > " + folder.file("pid") +
+                             "; while :; do sleep 0.01; done";
+    GroupOptions patient = quick();
+    patient.stop_grace_ms.reset();
+    const pid_t group = launch({shell(slow)}, patient);
+    pid_in(folder.file("pid"));
+    ::kill(group, SIGTERM);
+    CHECK(exit_code(group) == SIGTERM);
+    CHECK(contents(folder.file("checkpoint")) == "saved\n");
+}
+
 TEST_CASE("a second INT does not wait for the grace period") {
     const Folder folder;
     const std::string deaf = "trap 'echo told > " + folder.file("int") + "' INT; echo $$ > " +

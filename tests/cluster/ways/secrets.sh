@@ -11,9 +11,9 @@ without_munge='exec unshare --mount bash -c "mount -t tmpfs none /run/munge; exe
 hidden=(srun -N2 --ntasks-per-node=4 --mpi=none bash -c "${without_munge//COMMAND/${train[*]}}")
 expect 2 "${hidden[@]}"
 says "ranks on several hosts need a secret that they share"
-LOCKSTEP_SECRET=between-us-and-nobody-else expect 0 "${hidden[@]}"
+LOCKSTEP_SECRET='between us and nobody else' expect 0 "${hidden[@]}"
 trained slurm
-keeps_quiet_about between-us-and-nobody-else
+keeps_quiet_about 'between us and nobody else'
 echo from-a-file-nobody-else-may-read > secret
 chmod 600 secret
 expect 0 srun -N2 --ntasks-per-node=4 --mpi=none \
@@ -23,6 +23,15 @@ keeps_quiet_about from-a-file-nobody-else-may-read
 chmod 644 secret
 expect 2 srun -N2 --ntasks-per-node=4 --mpi=none "${train[@]}" --secret-file "$work/secret"
 says "chmod 600"
+
+# Under PMIx its daemons hand the secret over, where Gloo is chosen and where there is no MPI.
+expect 0 "${two_nodes[@]}" --mpi=pmix bash -c "${without_munge//COMMAND/${train[*]} --backend gloo}"
+trained mpi
+mkdir -p without_mpi
+cp "$build/bin/lockstep" without_mpi/
+expect 0 "${two_nodes[@]}" --mpi=pmix \
+    bash -c "${without_munge//COMMAND/$work/without_mpi/lockstep ${train[*]}}"
+trained mpi
 
 differing='export LOCKSTEP_SECRET=number-$SLURM_PROCID; exec COMMAND'
 expect 3 srun -N2 -n2 --mpi=none bash -c "${differing//COMMAND/${train[*]} --timeout 2}"
