@@ -45,13 +45,6 @@ const std::string* given_option(const Key& key, const std::set<std::string>& giv
     return nullptr;
 }
 
-// The folder itself or the nearest one above it.
-fs::path nearest_existing(const std::string& folder) {
-    fs::path path = fs::absolute(folder);
-    while (!fs::exists(path)) path = path.parent_path();
-    return path;
-}
-
 std::string text_of(const nlohmann::json& value) {
     return value.is_string() ? value.get<std::string>() : value.dump();
 }
@@ -71,6 +64,12 @@ void require_same(const std::string& folder, const model::ModelConfig& stored,
 }
 
 }  // namespace
+
+fs::path nearest_existing(const std::string& folder) {
+    fs::path path = fs::absolute(folder);
+    while (!fs::exists(path)) path = path.parent_path();
+    return path;
+}
 
 void require_writable(const std::string& folder) {
     const fs::path path = nearest_existing(folder);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <set>
 #include <string>
@@ -16,6 +17,9 @@ namespace lockstep::launcher {
 // A model's folder: config.json, the tokenizer's files, model.safetensors, checkpoints/, metrics.
 
 bool holds_model(const std::string& folder);
+
+// The folder itself, or the nearest one above it that is there.
+std::filesystem::path nearest_existing(const std::string& folder);
 
 // Throws a config error where the folder cannot be made or written to.
 void require_writable(const std::string& folder);

@@ -24,6 +24,7 @@ constexpr std::array programs{
             multiprocessing_eval_program},
     Program{"distributed_launch", "start any program as ranks, as torchrun does",
             distributed_launch_program},
+    Program{"doctor", "checks hosts, network, folders and data before a run", doctor_program},
     Program{"submit", "write and submit a Slurm job", submit_program},
     Program{"generate", "replies to prompts from a file or standard input", generate_program},
     Program{"interactive", "talk to a model", interactive_program},

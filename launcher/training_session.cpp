@@ -5,6 +5,7 @@
 
 #include "data/eval_loader.hpp"
 #include "launcher/batching.hpp"
+#include "launcher/checkpoint_size.hpp"
 #include "launcher/model_folder.hpp"
 #include "launcher/share_text.hpp"
 #include "launcher/version.hpp"
@@ -21,14 +22,10 @@ namespace lockstep::launcher {
 
 namespace {
 
-constexpr int kept_checkpoints = 2;
-
-// Every checkpoint that stands at a time, one of them still being written, and the best weights.
 std::uintmax_t bytes_of_checkpoints(const train::RunTensors& tensors) {
-    const std::uintmax_t weights = tensors.master.size() * sizeof(float);
-    std::uintmax_t checkpoint = weights;
-    for (const auto& tensor : tensors.optimizer) checkpoint += tensor.values.size() * sizeof(float);
-    return (kept_checkpoints + 1) * checkpoint + 2 * weights;
+    std::uintmax_t optimizer = 0;
+    for (const auto& tensor : tensors.optimizer) optimizer += tensor.values.size();
+    return launcher::bytes_of_checkpoints(tensors.master.size(), optimizer);
 }
 
 // What must not change for a bitwise resume.

@@ -45,7 +45,8 @@ void check_batches(const BatchConfig& batch, const std::set<std::string>& given)
 }
 
 void check(Task task, const RunConfig& config) {
-    if (config.model_file.empty()) config_error("--model-file: name the model's folder");
+    if (config.model_file.empty() && task != Task::doctor)
+        config_error("--model-file: name the model's folder");
     check_batches(config.batch, config.given);
     if (task == Task::train) check_train(config);
     if (task == Task::evaluate && config.data.empty()) {
@@ -54,6 +55,7 @@ void check(Task task, const RunConfig& config) {
     if (config.verbose && config.quiet)
         config_error("--verbose contradicts --quiet; leave one out");
     if (config.timeout_s <= 0) config_error("--timeout: give more than 0 seconds");
+    if (config.data_seconds < 0) config_error("--data-seconds: give 0 or more");
     if (config.world_size == 0) config_error("--distributed-world-size: give 1 or more");
     if (config.generation.temperature <= 0) config_error("--temperature: give more than 0");
     if (config.generation.topp <= 0 || config.generation.topp > 1) {
@@ -93,7 +95,8 @@ std::vector<OptionTable> run_tables(Task task, RunConfig& config) {
         tables.push_back(batch_table(config));
         tables.push_back(place_table(config));
     }
-    if (task == Task::train) {
+    if (task == Task::doctor) tables.push_back(doctor_table(config));
+    if (task == Task::train || task == Task::doctor) {
         tables.push_back(model_table(config));
         tables.push_back(optimizer_table(config));
         tables.push_back(schedule_table(config));
@@ -123,6 +126,8 @@ std::optional<RunConfig> parse_run(Task task, const std::string& usage,
                                    const std::vector<std::string>& args) {
     RunConfig config;
     if (task == Task::evaluate) config.skip_generation = false;
+    constexpr double doctor_timeout_s = 30;
+    if (task == Task::doctor) config.timeout_s = doctor_timeout_s;
     const std::vector<OptionTable> tables = run_tables(task, config);
     const auto line = parse_or_answer(usage, args, tables);
     if (!line) return std::nullopt;

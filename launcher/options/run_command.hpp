@@ -10,7 +10,8 @@
 
 namespace lockstep::launcher {
 
-enum class Task { train, evaluate, generate };
+// doctor: a training run that is only checked, so that nothing of it need be given.
+enum class Task { train, evaluate, generate, doctor };
 
 // The tables of a task's options, bound to `config`.
 std::vector<OptionTable> run_tables(Task task, RunConfig& config);

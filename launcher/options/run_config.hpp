@@ -52,6 +52,8 @@ struct RunConfig {
     std::string master_addr, secret_file;
     comm::CommOptions comm;
     double timeout_s = 300;
+    double data_seconds = 3;  // doctor
+    bool json = false;        // doctor
     std::set<std::string> given;  // long names of the options that the user gave
     std::string lines;            // the same with their values, as a --config file
 };

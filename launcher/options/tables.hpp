@@ -18,5 +18,6 @@ OptionTable run_table(RunConfig& config);
 OptionTable eval_table(RunConfig& config);
 OptionTable generation_table(RunConfig& config);
 OptionTable place_table(RunConfig& config);
+OptionTable doctor_table(RunConfig& config);
 
 }  // namespace lockstep::launcher

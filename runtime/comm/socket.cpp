@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include "runtime/core/error.hpp"
 
@@ -111,17 +112,22 @@ Listening listen_on(const SocketAddress& address) {
     return {std::move(socket), 0};
 }
 
-Descriptor connect_to(const SocketAddress& address, int timeout_ms) {
+Connecting try_to_connect(const SocketAddress& address, int timeout_ms) {
     Descriptor socket = open_socket(address.family());
-    if (!socket) return {};
+    if (!socket) return {{}, errno};
     if (::connect(socket.raw(), generic(address), address.length) != 0) {
-        if (errno != EINPROGRESS || !wait_for(socket, POLLOUT, timeout_ms)) return {};
+        if (errno != EINPROGRESS) return {{}, errno};
+        if (!wait_for(socket, POLLOUT, timeout_ms)) return {{}, ETIMEDOUT};
         int failure = 0;
         socklen_t length = sizeof failure;
         ::getsockopt(socket.raw(), SOL_SOCKET, SO_ERROR, &failure, &length);
-        if (failure != 0) return {};
+        if (failure != 0) return {{}, failure};
     }
-    return socket;
+    return {std::move(socket), 0};
+}
+
+Descriptor connect_to(const SocketAddress& address, int timeout_ms) {
+    return try_to_connect(address, timeout_ms).socket;
 }
 
 SocketAddress any_address(int family, int port) {

@@ -38,7 +38,13 @@ struct Listening {
 };
 Listening listen_on(const SocketAddress& address);
 
-// A connected, non-blocking socket; empty when nobody listens, or `timeout_ms` passed.
+struct Connecting {
+    Descriptor socket;  // connected, non-blocking; empty: see failure
+    int failure = 0;    // errno: ECONNREFUSED, EHOSTUNREACH, ETIMEDOUT after `timeout_ms` ...
+};
+Connecting try_to_connect(const SocketAddress& address, int timeout_ms);
+
+// The socket alone: empty when nobody listens, or `timeout_ms` passed.
 Descriptor connect_to(const SocketAddress& address, int timeout_ms);
 
 // Every address of this machine, of one family.

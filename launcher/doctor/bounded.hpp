@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <future>
+#include <optional>
+#include <thread>
+#include <utility>
+
+namespace lockstep::launcher::doctor {
+
+// What `work` returns, or throws, on a thread of its own; empty where it has not ended in time: it
+// is left behind, as a dead file server never answers, so it owns what it uses.
+template <class Work>
+auto within(std::chrono::milliseconds longest, Work work) -> std::optional<decltype(work())> {
+    std::packaged_task<decltype(work())()> task(std::move(work));
+    auto result = task.get_future();
+    std::thread(std::move(task)).detach();
+    if (result.wait_for(longest) != std::future_status::ready) return std::nullopt;
+    return result.get();
+}
+
+}  // namespace lockstep::launcher::doctor

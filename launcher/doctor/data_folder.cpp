@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
+
+#include "data/dataset.hpp"
+#include "data/read_shard.hpp"
+#include "launcher/doctor/bounded.hpp"
+#include "launcher/doctor/storage.hpp"
+#include "launcher/doctor/units.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/hash.hpp"
+
+namespace lockstep::launcher::doctor {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+std::string hash_of(const std::string& folder) {
+    namespace format = data::format;
+    return hex(hash_file(folder + "/" + format::index_file) ^
+               hash_file(folder + "/" + format::dataset_file));
+}
+
+ShardFacts look_at(const data::Dataset& dataset, const data::SplitInfo& split, std::size_t number,
+                   Clock::time_point deadline) {
+    ShardFacts facts;
+    facts.file = split.shards[number].file;
+    facts.rows = static_cast<std::int64_t>(split.shards[number].rows);
+    if (!std::filesystem::exists(dataset.shard_path(split.shards[number]))) {
+        facts.missing = true;
+        return facts;
+    }
+    try {
+        const data::ShardReading reading = data::read_shard(dataset, split, number, deadline);
+        facts.rows_read = reading.rows_read;
+        facts.hash = hex(reading.hash);
+    } catch (const Error& error) {
+        facts.problem = error.what();
+    }
+    return facts;
+}
+
+struct Looked {
+    std::string problem, hash;
+    std::vector<ShardFacts> shards;
+};
+
+Looked look(const std::string& folder, int part, int parts, milliseconds read_for) {
+    Looked looked;
+    try {
+        const data::Dataset dataset = data::Dataset::open(folder);
+        looked.hash = hash_of(folder);
+        std::size_t left = 0;
+        for (const auto& split : dataset.info().splits) left += split.shards.size();
+        const auto end = Clock::now() + read_for;
+        int number = 0;
+        for (const data::SplitInfo& split : dataset.info().splits) {
+            for (std::size_t i = 0; i < split.shards.size(); ++i, --left) {
+                if (number++ % parts != part) continue;
+                // The same time for each that is still to come, so that none is left out.
+                const auto turns = static_cast<std::int64_t>(left) / parts + 1;
+                const auto share = std::max(end - Clock::now(), Clock::duration(0)) / turns;
+                looked.shards.push_back(look_at(dataset, split, i, Clock::now() + share));
+            }
+        }
+    } catch (const std::exception& error) {
+        looked.problem = error.what();
+    }
+    return looked;
+}
+
+}  // namespace
+
+void look_at_data(const std::string& folder, int part, int parts, milliseconds read_for,
+                  int timeout_ms, Sight& sight) {
+    auto looked = within(read_for + milliseconds(timeout_ms), [folder, part, parts, read_for] {
+        return look(folder, part, parts, read_for);
+    });
+    if (!looked) {
+        sight.data_problem =
+            folder + ": reading did not end within " +
+            seconds_text(static_cast<double>(read_for.count() + timeout_ms) / 1e3) +
+            "; is its file server up?";
+        return;
+    }
+    sight.data_problem = std::move(looked->problem);
+    sight.data_hash = std::move(looked->hash);
+    sight.shards = std::move(looked->shards);
+}
+
+}  // namespace lockstep::launcher::doctor

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/doctor/examination.hpp"
+
+#include <memory>
+#include <thread>
+
+#include "launcher/doctor/facts_json.hpp"
+#include "launcher/doctor/lookup.hpp"
+#include "launcher/doctor/meeting.hpp"
+#include "launcher/doctor/plan.hpp"
+#include "launcher/doctor/probe.hpp"
+#include "launcher/doctor/rank_facts.hpp"
+#include "launcher/doctor/rates.hpp"
+#include "launcher/doctor/storage.hpp"
+#include "runtime/comm/secret.hpp"
+#include "runtime/core/error.hpp"
+
+namespace lockstep::launcher::doctor {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+// One rank's way through the examination.
+class Examination {
+public:
+    Examination(const comm::Place& place, const Request& request)
+        : request_(request), own_(rank_facts(place, request)), meeting_(place, request.comm) {
+        facts_.size = place.size;
+        facts_.problem = request.problem;
+        facts_.data = request.data;
+        facts_.training_bytes = request.training_bytes;
+        facts_.computes = request.computes;
+        facts_.folder.path = request.model_folder;
+    }
+
+    std::optional<Facts> run() {
+        introduce();
+        if (leads()) {
+            hear_ranks();
+            if (!request_.model_folder.empty())
+                facts_.folder = look_at_folder(request_.model_folder, request_.checkpoints_bytes,
+                                               check_ms(), trial_);
+            tell_plan();
+        }
+        const std::string plan = meeting_.await("plan", 2 * longest_stage());
+        if (plan.empty()) return result();  // somebody is missing: rank 0 says so
+        plan_ = decode_plan(plan);
+        meeting_.tell("sight", encode(look_around()));
+        if (leads()) hear_sights();
+        if (meeting_.await("rates", 2 * longest_stage()).empty()) measure();
+        return result();
+    }
+
+private:
+    bool leads() const { return meeting_.rank() == 0; }
+    int check_ms() const { return static_cast<int>(request_.check_time().count()); }
+    // No rank is at one stage for longer, whatever it meets there; rank 0 waits for all of them.
+    milliseconds longest_stage() const {
+        return request_.timeout + request_.read_for + 4 * request_.check_time();
+    }
+    std::optional<Facts> result() { return leads() ? std::optional(facts_) : std::nullopt; }
+
+    // Tells where this rank is, and answers probes from then on.
+    void introduce() {
+        if (leads()) meeting_.announce("token", comm::Secret::make().text());
+        token_ = meeting_.await("token", longest_stage());
+        own_.address = address();
+        if (own_.local_size < meeting_.size()) {
+            probe_server_ = std::make_unique<ProbeServer>(token_);
+            own_.probe_port = probe_server_->port();
+        }
+        meeting_.tell("rank", encode(own_));
+    }
+
+    // By which the run itself would be reached.
+    std::string address() const {
+        for (const Interface& one : own_.interfaces) {
+            if (one.name == request_.comm.interface && !one.addresses.empty())
+                return one.addresses.front();
+        }
+        return meeting_.local_address();
+    }
+
+    void hear_ranks() {
+        for (const auto& text : meeting_.hear("rank", request_.timeout)) {
+            if (text) facts_.ranks.push_back(decode_rank(*text));
+        }
+    }
+
+    void tell_plan() {
+        const bool all_here = static_cast<int>(facts_.ranks.size()) == facts_.size;
+        if (!all_here) return meeting_.announce("plan", "");
+        Plan plan{stands_of(facts_.ranks), token_, "", ""};
+        if (trial_) {
+            plan.trial_path = trial_->path();
+            plan.trial_text = trial_->text();
+        }
+        meeting_.announce("plan", encode(plan));
+    }
+
+    Sight look_around() {
+        Sight sight;
+        sight.rank = meeting_.rank();
+        const auto hosts = hosts_of(plan_.stands);
+        for (const HostGroup& host : hosts) {
+            if (host.name != own_.host) continue;
+            const auto me = std::find(host.ranks.begin(), host.ranks.end(), sight.rank);
+            if (!request_.data.empty())
+                look_at_data(request_.data, static_cast<int>(me - host.ranks.begin()),
+                             static_cast<int>(host.ranks.size()), request_.read_for, check_ms(),
+                             sight);
+            if (host.leader() != sight.rank) continue;
+            look_at_hosts(hosts, sight);
+            if (!plan_.trial_path.empty())
+                sight.folder_problem = look_for(plan_.trial_path, plan_.trial_text, check_ms() / 2);
+        }
+        return sight;
+    }
+
+    // All at once: those that do not answer would add up.
+    void look_at_hosts(const std::vector<HostGroup>& hosts, Sight& sight) {
+        constexpr std::size_t at_once = 64;
+        sight.lookups.resize(hosts.size());
+        sight.probes.resize(hosts.size());
+        for (std::size_t begin = 0; begin < hosts.size(); begin += at_once) {
+            std::vector<std::jthread> threads;
+            for (std::size_t i = begin; i < std::min(begin + at_once, hosts.size()); ++i) {
+                const Stand& stand = plan_.stands[static_cast<std::size_t>(hosts[i].leader())];
+                threads.emplace_back(
+                    [this, &stand, &lookup = sight.lookups[i], &probed = sight.probes[i]] {
+                        lookup = look_up(stand.host, stand.address, check_ms());
+                        if (stand.host != own_.host)
+                            probed = probe({stand.host, stand.address, stand.probe_port, token_},
+                                           check_ms());
+                    });
+            }
+        }
+        std::erase_if(sight.probes, [](const Probe& one) { return one.host.empty(); });
+    }
+
+    void hear_sights() {
+        bool all_reached = true;
+        for (const auto& text : meeting_.hear("sight", longest_stage())) {
+            if (!text) {
+                all_reached = false;
+                continue;
+            }
+            facts_.sights.push_back(decode_sight(*text));
+            for (const Probe& one : facts_.sights.back().probes)
+                all_reached = all_reached && one.problem.empty();
+        }
+        if (facts_.size == 1) facts_.not_measured = "one rank alone";
+        if (!all_reached) facts_.not_measured = "not every host reaches every other";
+        meeting_.announce("rates", facts_.not_measured);
+    }
+
+    void measure() {
+        try {
+            const Rates rates = measure_rates(meeting_, plan_, request_.check_time());
+            meeting_.tell("pairs", encode(rates.pairs));
+            if (!leads()) return;
+            facts_.ring = rates.ring;
+            for (const auto& text : meeting_.hear("pairs", request_.timeout)) {
+                if (!text) continue;
+                for (const PairRate& one : decode_rates(*text)) facts_.pairs.push_back(one);
+            }
+        } catch (const Error& error) {
+            facts_.not_measured = error.what();
+            facts_.cannot_compute_together = true;
+        }
+    }
+
+    Request request_;
+    RankFacts own_;
+    Meeting meeting_;
+    Facts facts_;  // on rank 0
+    std::string token_;
+    std::unique_ptr<ProbeServer> probe_server_;
+    std::shared_ptr<TrialFile> trial_;  // rank 0's
+    Plan plan_;
+};
+
+}  // namespace
+
+std::optional<Facts> examine(const comm::Place& place, const Request& request) {
+    return Examination(place, request).run();
+}
+
+}  // namespace lockstep::launcher::doctor

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+// What the doctor sees, as plain values: gathered by one part, judged by another, printed by a
+// third.
+namespace lockstep::launcher::doctor {
+
+constexpr std::int64_t unlimited = -1;
+
+struct Limits {  // of this process; `unlimited` where there is none
+    std::int64_t open_files = unlimited, locked_bytes = unlimited, processes = unlimited,
+                 core_bytes = unlimited;
+};
+
+struct Memory {
+    std::int64_t bytes = 0, available_bytes = 0;           // of the host
+    std::int64_t limit_bytes = unlimited;                  // of the control group
+    std::int64_t shared_bytes = 0, shared_free_bytes = 0;  // /dev/shm; 0: there is none
+};
+
+struct Processor {
+    std::string name;
+    std::vector<std::string> instructions;  // of avx2, avx512f, avx512_bf16, amx_bf16
+    std::vector<int> cores;                 // to which this process is bound
+    double quota = 0;  // cores' worth of time of the control group; 0: no quota
+};
+
+struct Interface {
+    std::string name;
+    std::vector<std::string> addresses;
+    std::int64_t mbit_per_s = 0;  // 0: it does not say
+};
+
+struct Gpu {
+    int index = 0;
+    std::string name, uuid, pci;
+    std::int64_t bytes = 0;
+};
+
+struct GpuLink {
+    int first = 0, second = 0;  // indices
+    std::string kind;           // as `nvidia-smi topo -m` names it: NV4, PIX, PXB, PHB, NODE, SYS
+};
+
+// The GPUs of a host, whoever may use them.
+struct GpuHost {
+    std::string absent;  // why nothing is known of any; empty: known
+    std::string driver, cuda;
+    std::vector<Gpu> gpus;
+    std::vector<GpuLink> links;
+};
+
+struct Libraries {
+    std::string lockstep, products, mpi, nccl;  // versions; "none"
+};
+
+// What a rank knows without the others.
+struct RankFacts {
+    int rank = 0, local_rank = 0, local_size = 1;
+    std::string host, source;  // source: who told it its place
+    std::string address;       // by which the other ranks reach it; empty: alone
+    int probe_port = 0;        // where it answers the other hosts' probes
+    std::int64_t threads = 0;  // that the run asks for; 0: its share of the cores
+    Processor processor;
+    Memory memory;
+    Limits limits;
+    std::vector<Interface> interfaces;
+    std::int64_t infiniband_devices = 0;
+    GpuHost gpu_host;
+    std::string cuda_visible_devices;  // "all" where the variable is not set
+    std::vector<int> visible_gpus;     // indices, in the rank's own order
+    Libraries libraries;
+};
+
+// How a rank sees another host.
+struct Lookup {
+    std::string host;
+    std::vector<std::string> addresses;       // of the name
+    std::string name;                         // of the address by which it is reached; empty: none
+    std::vector<std::string> name_addresses;  // of that name in turn
+    std::string problem;                      // empty: it resolved
+};
+
+struct Probe {
+    std::string host, address;  // of the other end
+    std::string problem;        // empty: reached
+    double round_trip_s = 0;
+    double clock_ahead_s = 0;  // of the other host's clock
+};
+
+struct ShardFacts {
+    std::string file;
+    std::string problem;  // empty: as good as `rows_read` rows tell
+    bool missing = false;
+    std::int64_t rows = 0, rows_read = 0;
+    std::string hash;  // of what was read
+};
+
+// What a rank saw of the network, the data and the output folder.
+struct Sight {
+    int rank = 0;
+    std::vector<Lookup> lookups;
+    std::vector<Probe> probes;
+    std::string data_problem, data_hash;  // of the folder as a whole
+    std::vector<ShardFacts> shards;       // this rank's part of them
+    std::string folder_problem;           // why it does not see what rank 0 wrote; empty: it does
+};
+
+// The output folder as rank 0 sees it.
+struct FolderFacts {
+    std::string path, existing;  // as asked for; the nearest one that is there
+    std::string problem;
+    std::int64_t free_bytes = 0, checkpoints_bytes = 0;  // 0: not asked for, or not known
+    double write_bytes_per_s = 0;
+};
+
+// Bytes per second between two ranks: of a plain TCP stream (of a copy in memory on one host), and
+// of an all-reduce, each as bytes that cross the link in one direction.
+struct PairRate {
+    int first = 0, second = 0;
+    double link = 0, all_reduce = 0;
+};
+
+enum class Computes { on_cpu, on_gpu };
+
+struct Facts {
+    int size = 1;
+    std::string problem;  // with what was asked for, before anything was looked at
+    std::string data;     // folders asked for; empty: none
+    FolderFacts folder;
+    std::int64_t training_bytes = 0;  // that each rank needs at least; 0: not known
+    Computes computes = Computes::on_cpu;
+    std::vector<RankFacts> ranks;  // those that have come, ascending
+    std::vector<Sight> sights;     // by the same ranks
+    std::vector<PairRate> pairs;
+    double ring = 0;           // bytes per second over each link of the ring of all ranks
+    std::string not_measured;  // why there are no rates
+    bool cannot_compute_together = false;  // and that is why: their communicator fails
+};
+
+}  // namespace lockstep::launcher::doctor

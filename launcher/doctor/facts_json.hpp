@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "launcher/doctor/facts.hpp"
+#include "launcher/doctor/findings.hpp"
+#include "launcher/doctor/plan.hpp"
+
+namespace lockstep::launcher::doctor {
+
+// How ranks send each other what they see.
+std::string encode(const RankFacts& facts);
+std::string encode(const Sight& sight);
+std::string encode(const std::vector<PairRate>& rates);
+std::string encode(const Plan& plan);
+RankFacts decode_rank(const std::string& text);
+Plan decode_plan(const std::string& text);
+Sight decode_sight(const std::string& text);
+std::vector<PairRate> decode_rates(const std::string& text);
+
+// The whole report as one JSON document.
+std::string report_json(const Facts& facts, const std::vector<Finding>& findings);
+
+}  // namespace lockstep::launcher::doctor

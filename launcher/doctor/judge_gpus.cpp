@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "launcher/doctor/findings.hpp"
+#include "launcher/doctor/gpu_of_rank.hpp"
+#include "launcher/doctor/nvml.hpp"
+#include "launcher/doctor/units.hpp"
+#include "launcher/doctor/where.hpp"
+
+namespace lockstep::launcher::doctor {
+
+namespace {
+
+// Two ranks on one GPU have half of it each, and NCCL refuses them.
+void judge_shared(const Facts& facts, Severity severity, std::vector<Finding>& found) {
+    std::map<std::string, std::vector<int>> users;  // by UUID, which is one in the world
+    std::map<std::string, std::string> names;
+    for (const RankFacts& one : facts.ranks) {
+        const Gpu* gpu = gpu_of_rank(one);
+        if (gpu == nullptr) continue;
+        users[gpu->uuid].push_back(one.rank);
+        names[gpu->uuid] = "GPU " + std::to_string(gpu->index) + " (" + gpu->name + ", " +
+                           gpu->uuid + ", " + gpu->pci + ")";
+    }
+    for (const auto& [uuid, ranks] : users) {
+        if (ranks.size() < 2) continue;
+        found.push_back({severity, "gpu", where(facts, ranks), "share " + names[uuid],
+                         "one rank for each GPU: fewer ranks a host, or "
+                         "--gpus-per-task 1 under srun"});
+    }
+}
+
+// CUDA stops at the first entry that does not exist, and says nothing.
+void judge_visible(const Facts& facts, Severity severity, std::vector<Finding>& found) {
+    Grouped wrong(facts, severity, "gpu");
+    for (const RankFacts& one : facts.ranks) {
+        const std::string& text = one.cuda_visible_devices;
+        const bool lists = text != all_devices && !text.empty() && text != "-1";
+        const auto listed = static_cast<std::size_t>(std::count(text.begin(), text.end(), ',') + 1);
+        if (!lists || !one.gpu_host.absent.empty() || one.visible_gpus.size() == listed) continue;
+        wrong.add(one.rank,
+                  "CUDA_VISIBLE_DEVICES=" + text + " names a GPU that is not there, so that " +
+                      std::to_string(one.visible_gpus.size()) + " of " + std::to_string(listed) +
+                      " are seen; the host has " + std::to_string(one.gpu_host.gpus.size()),
+                  "correct or unset it");
+    }
+    append(found, wrong.findings());
+}
+
+void judge_missing(const Facts& facts, std::vector<Finding>& found) {
+    Grouped none(facts, Severity::breaks, "gpu");
+    for (const RankFacts& one : facts.ranks) {
+        if (gpu_of_rank(one) != nullptr) continue;
+        const bool absent = !one.gpu_host.absent.empty();
+        none.add(one.rank,
+                 absent ? "has no GPU: " + one.gpu_host.absent
+                        : "has no GPU of its own: " + std::to_string(one.visible_gpus.size()) +
+                              " are visible to it, for " + std::to_string(one.local_size) +
+                              " ranks on the host",
+                 absent ? "install the NVIDIA driver, or choose hosts with GPUs"
+                        : "one rank for each GPU: fewer ranks a host, or ask for more GPUs");
+    }
+    append(found, none.findings());
+}
+
+void note_unused(const Facts& facts, std::vector<Finding>& found) {
+    std::set<std::string> told;
+    for (const RankFacts& one : facts.ranks) {
+        const auto count = one.gpu_host.gpus.size();
+        if (count == 0 || !told.insert(one.host).second) continue;
+        found.push_back({Severity::notes, "gpu", one.host,
+                         "has " + std::to_string(count) + (count == 1 ? " GPU" : " GPUs") +
+                             ", which this run does not use: it computes on the CPU",
+                         ""});
+    }
+}
+
+}  // namespace
+
+const Gpu* gpu_of_rank(const RankFacts& rank) {
+    const auto& visible = rank.visible_gpus;
+    if (visible.empty()) return nullptr;
+    // One alone was chosen by the launcher for this rank.
+    const auto seat = visible.size() == 1 ? 0 : static_cast<std::size_t>(rank.local_rank);
+    if (seat >= visible.size()) return nullptr;
+    const auto& gpus = rank.gpu_host.gpus;
+    const auto found = std::find_if(gpus.begin(), gpus.end(),
+                                    [&](const Gpu& gpu) { return gpu.index == visible[seat]; });
+    return found == gpus.end() ? nullptr : &*found;
+}
+
+std::vector<Finding> judge_gpus(const Facts& facts) {
+    std::vector<Finding> found;
+    const bool on_gpu = facts.computes == Computes::on_gpu;
+    const Severity severity = on_gpu ? Severity::breaks : Severity::notes;
+    judge_shared(facts, severity, found);
+    judge_visible(facts, severity, found);
+    if (on_gpu) {
+        judge_missing(facts, found);
+    } else {
+        note_unused(facts, found);
+    }
+    return found;
+}
+
+}  // namespace lockstep::launcher::doctor

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+
+#include "launcher/doctor/findings.hpp"
+#include "launcher/doctor/plan.hpp"
+#include "launcher/doctor/units.hpp"
+#include "launcher/doctor/where.hpp"
+
+namespace lockstep::launcher::doctor {
+
+namespace {
+
+constexpr double largest_skew_s = 1;
+
+bool contains(const std::vector<std::string>& list, const std::string& one) {
+    return std::find(list.begin(), list.end(), one) != list.end();
+}
+
+const RankFacts* speaker(const Facts& facts, const std::string& host) {
+    const auto found = std::find_if(facts.ranks.begin(), facts.ranks.end(),
+                                    [&](const RankFacts& one) { return one.host == host; });
+    return found == facts.ranks.end() ? nullptr : &*found;
+}
+
+bool loopback(const std::string& address) {
+    return address.starts_with("127.") || address == "::1";
+}
+
+bool has_address(const RankFacts& host, const std::string& address) {
+    return std::any_of(host.interfaces.begin(), host.interfaces.end(),
+                       [&](const Interface& one) { return contains(one.addresses, address); });
+}
+
+// Its own name may mean loopback to the host itself (Debian's does), to no other.
+bool leads_to(const RankFacts& host, const std::string& from, const std::string& address) {
+    return loopback(address) ? from == host.host : has_address(host, address);
+}
+
+void judge_name(const Facts& facts, const std::string& from, const Lookup& lookup,
+                std::vector<Finding>& found) {
+    constexpr const char* advice =
+        "correct DNS, or /etc/hosts there: mpirun, ssh and --master-addr go by names";
+    const auto finding = [&](const std::string& what) {
+        found.push_back({Severity::warns, "names", "on " + from, what, advice});
+    };
+    const RankFacts* host = speaker(facts, lookup.host);
+    if (!lookup.problem.empty())
+        return finding("the name " + lookup.host + " does not resolve: " + lookup.problem);
+    if (host == nullptr || host->interfaces.empty()) return;
+    const bool right =
+        std::any_of(lookup.addresses.begin(), lookup.addresses.end(),
+                    [&](const std::string& address) { return leads_to(*host, from, address); });
+    if (!right) {
+        std::vector<std::string> own;
+        for (const Interface& one : host->interfaces) {
+            for (const auto& address : one.addresses) {
+                if (!loopback(address)) own.push_back(address);
+            }
+        }
+        finding("the name " + lookup.host + " means " + joined(lookup.addresses) +
+                ", which is not that host's (it has " + joined(own) + ")");
+    }
+}
+
+std::string short_name(const std::string& name) { return name.substr(0, name.find('.')); }
+
+// No name at all is common and harms nobody; another host's does.
+void judge_address(const Facts& facts, const std::string& from, const Lookup& lookup,
+                   std::vector<Finding>& found) {
+    const RankFacts* host = speaker(facts, lookup.host);
+    if (host == nullptr || lookup.name.empty() || loopback(host->address)) return;
+    if (short_name(lookup.name) == short_name(lookup.host)) return;
+    const bool of_other =
+        std::any_of(facts.ranks.begin(), facts.ranks.end(), [&](const RankFacts& one) {
+            return one.host != host->host && short_name(one.host) == short_name(lookup.name);
+        });
+    if (!of_other && contains(lookup.name_addresses, host->address)) return;  // an alias
+    found.push_back(
+        {Severity::warns, "names", "on " + from,
+         "the address " + host->address + " of " + lookup.host + " has the name " + lookup.name +
+             (of_other ? ", which is another host's" : ", which does not lead back to it"),
+         "correct DNS, or /etc/hosts there"});
+}
+
+void judge_probe(const std::string& from, const Probe& probe, std::vector<Finding>& found) {
+    if (probe.problem.empty()) return;
+    found.push_back({Severity::breaks, "ports", "from " + from,
+                     probe.host + " cannot be reached: " + probe.problem,
+                     "let these hosts talk on all ports above 1023 (firewall, routes), or give "
+                     "another network by --interface"});
+}
+
+// Towards rank 0's host: what all others are compared with.
+void judge_clock(const Facts& facts, const std::string& from, const Probe& probe,
+                 std::vector<Finding>& found) {
+    if (!probe.problem.empty() || probe.host != host_of(facts, 0)) return;
+    if (std::abs(probe.clock_ahead_s) <= largest_skew_s) return;
+    found.push_back({Severity::warns, "clock", "on " + from,
+                     "the clock is " + seconds_text(std::abs(probe.clock_ahead_s)) +
+                         (probe.clock_ahead_s > 0 ? " behind " : " ahead of ") + probe.host + "'s",
+                     "run chrony or ntpd there: Munge refuses 5 minutes, and logs of the hosts "
+                     "cannot be compared"});
+}
+
+}  // namespace
+
+std::vector<Finding> judge_network(const Facts& facts) {
+    std::vector<Finding> found;
+    for (const Sight& sight : facts.sights) {
+        const std::string from = host_of(facts, sight.rank);
+        for (const Lookup& lookup : sight.lookups) {
+            judge_name(facts, from, lookup, found);
+            judge_address(facts, from, lookup, found);
+        }
+        for (const Probe& probe : sight.probes) {
+            judge_probe(from, probe, found);
+            judge_clock(facts, from, probe, found);
+        }
+    }
+    return found;
+}
+
+}  // namespace lockstep::launcher::doctor

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/doctor/findings.hpp"
+#include "launcher/doctor/units.hpp"
+#include "launcher/doctor/where.hpp"
+
+namespace lockstep::launcher::doctor {
+
+namespace {
+
+// What should be the same everywhere: those that differ from rank 0 are found.
+template <class Value>
+void compare(const Facts& facts, Grouped& found, const std::string& what, Value value,
+             const std::string& advice) {
+    for (const RankFacts& one : facts.ranks) {
+        const std::string here = value(one), first = value(facts.ranks.front());
+        if (here != first)
+            found.add(one.rank,
+                      what + " " + here + ", but rank " + std::to_string(facts.ranks.front().rank) +
+                          " has " + first,
+                      advice);
+    }
+}
+
+std::string words(const std::vector<std::string>& instructions) {
+    return instructions.empty() ? "none of AVX2 to AMX" : joined(instructions);
+}
+
+}  // namespace
+
+std::vector<Finding> judge_versions(const Facts& facts) {
+    Grouped breaks(facts, Severity::breaks, "versions"), warns(facts, Severity::warns, "versions");
+    const bool on_gpu = facts.computes == Computes::on_gpu;
+    compare(
+        facts, breaks, "runs Lockstep", [](const auto& one) { return one.libraries.lockstep; },
+        "install the same version on every host");
+    compare(
+        facts, warns, "has the instructions",
+        [](const auto& one) { return words(one.processor.instructions); },
+        "use hosts that are alike: all compute in what the weakest can, and resuming is not bit "
+        "for bit");
+    compare(
+        facts, warns, "multiplies by",
+        // "oneDNN 2.6.3 avx2": the instructions have been compared
+        [](const auto& one) {
+            return one.libraries.products.substr(0, one.libraries.products.rfind(' '));
+        },
+        "install the same version on every host, else numbers differ in the last bits");
+    if (!facts.ranks.empty() && facts.ranks.front().source == "mpi") {
+        compare(
+            facts, warns, "has the MPI", [](const auto& one) { return one.libraries.mpi; },
+            "install the same MPI on every host, or load the same module");
+    }
+    compare(
+        facts, warns, "has the GPU driver", [](const auto& one) { return one.gpu_host.driver; },
+        "use hosts with the same driver");
+    compare(
+        facts, on_gpu ? breaks : warns, "has NCCL",
+        [](const auto& one) { return one.libraries.nccl; },
+        "install the same NCCL on every host: it refuses to work with another version");
+    std::vector<Finding> found = breaks.findings();
+    append(found, warns.findings());
+    return found;
+}
+
+}  // namespace lockstep::launcher::doctor

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "launcher/doctor/facts.hpp"
+
+namespace lockstep::launcher::doctor {
+
+// The host's name to addresses, and `address` (by which it is reached; may be empty) back to names.
+Lookup look_up(const std::string& host, const std::string& address, int timeout_ms);
+
+}  // namespace lockstep::launcher::doctor

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+// What both ends of a probe agree on: the caller sends the token and one of these letters.
+namespace lockstep::launcher::doctor {
+
+constexpr char ask_time = 't';    // each byte that follows is answered by the time, int64 ns
+constexpr char ask_stream = 's';  // what follows is counted for a while, then the count comes back
+
+struct StreamCount {
+    std::int64_t bytes = 0, nanoseconds = 0;
+};
+
+constexpr std::chrono::milliseconds stream_time(120);
+constexpr std::chrono::milliseconds longest_probe(5'000);
+constexpr std::size_t stream_block_bytes = std::size_t{256} << 10;
+constexpr std::size_t most_connections = 4'096;
+
+}  // namespace lockstep::launcher::doctor

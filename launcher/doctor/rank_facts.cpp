@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/doctor/rank_facts.hpp"
+
+#include "launcher/doctor/bounded.hpp"
+#include "launcher/doctor/machine.hpp"
+#include "launcher/doctor/nvml.hpp"
+#include "launcher/doctor/shared_library.hpp"
+#include "launcher/version.hpp"
+#include "runtime/comm/environment.hpp"
+#include "runtime/kernels/product_library.hpp"
+
+namespace lockstep::launcher::doctor {
+
+namespace {
+
+GpuHost answering_gpu_host(std::chrono::milliseconds longest) {
+    // A driver in trouble keeps its callers waiting.
+    const auto found = within(longest, [] { return gpu_host(); });
+    if (found) return *found;
+    GpuHost host;
+    host.absent = "the GPU driver does not answer: nvidia-smi hangs as well?";
+    return host;
+}
+
+}  // namespace
+
+RankFacts rank_facts(const comm::Place& place, const Request& request) {
+    RankFacts facts;
+    facts.rank = place.rank;
+    facts.local_rank = place.local_rank;
+    facts.local_size = place.local_size;
+    facts.host = place.host;
+    facts.source = comm::name(place.source);
+    facts.threads = request.threads;
+    facts.processor = processor();
+    facts.memory = memory();
+    facts.limits = limits();
+    facts.interfaces = interfaces();
+    facts.infiniband_devices = infiniband_devices();
+    facts.gpu_host = answering_gpu_host(request.check_time());
+    const comm::Environment environment = comm::process_environment();
+    const auto visible = environment.find("CUDA_VISIBLE_DEVICES");
+    facts.cuda_visible_devices = visible == environment.end() ? all_devices : visible->second;
+    facts.visible_gpus = visible_gpus(facts.gpu_host, facts.cuda_visible_devices);
+    facts.libraries = {version, kernels::product_library(), mpi_version(), nccl_version()};
+    return facts;
+}
+
+}  // namespace lockstep::launcher::doctor

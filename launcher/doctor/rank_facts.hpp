@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "launcher/doctor/examination.hpp"
+#include "launcher/doctor/facts.hpp"
+
+namespace lockstep::launcher::doctor {
+
+// What this rank knows before it has met the others.
+RankFacts rank_facts(const comm::Place& place, const Request& request);
+
+}  // namespace lockstep::launcher::doctor

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/doctor/rates.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "launcher/doctor/probe.hpp"
+
+namespace lockstep::launcher::doctor {
+
+namespace {
+
+constexpr std::size_t smallest_count = 16'384;  // floats
+constexpr std::size_t largest_count = std::size_t{2} << 20;
+constexpr double wanted_s = 0.02;  // of one all-reduce: enough to measure, short on slow links
+
+// Of the slowest rank, so that all go on alike.
+double slowest(comm::Communicator& communicator, double seconds) {
+    std::vector<double> value{seconds};
+    communicator.all_reduce(view_of(value), comm::Reduction::max, "doctor");
+    communicator.finish();
+    return value.front();
+}
+
+double seconds_of_all_reduce(comm::Communicator& communicator, std::vector<float>& values) {
+    const auto begin = Clock::now();
+    communicator.all_reduce(view_of(values), comm::Reduction::sum, "doctor");
+    communicator.finish();
+    return slowest(communicator, seconds_between(begin, Clock::now()));
+}
+
+// Rank `me`'s partner in the round; -1: it has none.
+int place_in(const std::vector<Pair>& round, int me) {
+    for (std::size_t i = 0; i < round.size(); ++i) {
+        if (round[i].first == me || round[i].second == me) return static_cast<int>(i);
+    }
+    return -1;
+}
+
+double link_rate(const Plan& plan, const Pair& pair, int timeout_ms) {
+    const Stand& here = plan.stands[static_cast<std::size_t>(pair.first)];
+    const Stand& there = plan.stands[static_cast<std::size_t>(pair.second)];
+    if (here.host == there.host) return copy_rate();
+    return stream_rate({there.host, there.address, there.probe_port, plan.token}, timeout_ms);
+}
+
+// The second waits at the next collective, so that the first has the link and the cores to itself.
+PairRate measure(comm::Communicator& two, const Plan& plan, const Pair& pair, int timeout_ms) {
+    PairRate rate{pair.first, pair.second, 0, 0};
+    if (two.rank() == 0) rate.link = link_rate(plan, pair, timeout_ms);
+    rate.all_reduce = all_reduce_rate(two);
+    return rate;
+}
+
+}  // namespace
+
+double all_reduce_rate(comm::Communicator& communicator) {
+    std::vector<float> values(smallest_count);
+    seconds_of_all_reduce(communicator, values);  // the first connects
+    const double first = std::max(seconds_of_all_reduce(communicator, values), 1e-6);
+    const double wanted = static_cast<double>(smallest_count) * wanted_s / first;
+    values.resize(std::clamp(static_cast<std::size_t>(wanted), smallest_count, largest_count));
+    double best = first;
+    if (values.size() > smallest_count) best = seconds_of_all_reduce(communicator, values);
+    for (int i = 0; i < 2; ++i) best = std::min(best, seconds_of_all_reduce(communicator, values));
+    const double size = communicator.size();
+    const double bytes = static_cast<double>(values.size() * sizeof(float));
+    return 2 * (size - 1) / size * bytes / best;
+}
+
+Rates measure_rates(Meeting& meeting, const Plan& plan, std::chrono::milliseconds longest) {
+    const auto rounds = measuring_rounds(hosts_of(plan.stands));
+    const int timeout_ms = static_cast<int>(longest.count());
+    comm::Communicator& all = meeting.communicator();
+    Rates rates;
+    for (const auto& round : rounds) {
+        const int mine = place_in(round, meeting.rank());
+        // Who has no partner is a group of its own.
+        const int none = static_cast<int>(round.size()) + meeting.rank();
+        const auto part = all.split(mine >= 0 ? mine : none);
+        if (mine < 0) continue;
+        const Pair& pair = round[static_cast<std::size_t>(mine)];
+        const PairRate rate = measure(*part, plan, pair, timeout_ms);
+        if (meeting.rank() == pair.first) rates.pairs.push_back(rate);
+    }
+    rates.ring = all_reduce_rate(all);
+    return rates;
+}
+
+}  // namespace lockstep::launcher::doctor

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/doctor/report.hpp"
+
+#include "launcher/doctor/gpu_of_rank.hpp"
+#include "launcher/doctor/nvml.hpp"
+#include "launcher/doctor/plan.hpp"
+#include "launcher/doctor/text_table.hpp"
+#include "launcher/doctor/units.hpp"
+#include "launcher/doctor/where.hpp"
+#include "runtime/comm/store_join.hpp"
+
+namespace lockstep::launcher::doctor {
+
+namespace {
+
+std::string counted(std::size_t count, const std::string& noun) {
+    return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+std::string memory_text(const Memory& memory) {
+    const std::string limit =
+        memory.limit_bytes == unlimited ? "" : ", limit " + bytes_text(memory.limit_bytes);
+    return bytes_text(memory.available_bytes) + " of " + bytes_text(memory.bytes) + limit;
+}
+
+std::string gpu_text(const RankFacts& rank) {
+    const Gpu* gpu = gpu_of_rank(rank);
+    if (gpu == nullptr) return "none";
+    return std::to_string(gpu->index) + " " + gpu->name + " " + gpu->uuid + " " + gpu->pci;
+}
+
+// Of each host the lowest rank; limits that differ between its ranks are found, not shown.
+std::vector<const RankFacts*> speakers(const Facts& facts) {
+    std::vector<const RankFacts*> found;
+    for (const HostGroup& host : hosts_of(stands_of(facts.ranks)))
+        found.push_back(find_rank(facts, host.leader()));
+    return found;
+}
+
+std::string title(const Facts& facts) {
+    const std::size_t hosts = hosts_of(stands_of(facts.ranks)).size();
+    const std::string source = facts.ranks.empty() ? "nobody" : facts.ranks.front().source;
+    return "lockstep doctor: " + counted(static_cast<std::size_t>(facts.size), "rank") + " on " +
+           counted(hosts, "host") + ", placed by " + source + "\n";
+}
+
+const char* shown(Severity severity) {
+    switch (severity) {
+        case Severity::breaks:
+            return "PROBLEM";
+        case Severity::warns:
+            return "warning";
+        case Severity::notes:
+            return "note";
+    }
+    return "";
+}
+
+}  // namespace
+
+std::string rank_table(const Facts& facts) {
+    constexpr int most_runs = 4;
+    const auto threads = threads_of(facts);
+    TextTable table;
+    table.add({"rank", "host", "local", "placed by", "bound to cores", "threads", "memory free",
+               "visible GPUs", "GPU"});
+    for (std::size_t i = 0; i < facts.ranks.size(); ++i) {
+        const RankFacts& one = facts.ranks[i];
+        const auto& cores = one.processor.cores;
+        table.add(
+            {std::to_string(one.rank), one.host,
+             std::to_string(one.local_rank) + "/" + std::to_string(one.local_size), one.source,
+             comm::short_list(cores, most_runs) + " (" + std::to_string(cores.size()) + ")",
+             std::to_string(threads[i]), memory_text(one.memory),
+             one.cuda_visible_devices.empty() ? "\"\"" : one.cuda_visible_devices, gpu_text(one)});
+    }
+    return table.text();
+}
+
+std::string host_lines(const Facts& facts) {
+    std::string text;
+    for (const RankFacts* one : speakers(facts)) {
+        const Processor& p = one->processor;
+        const std::string instructions = p.instructions.empty() ? "none of avx2, avx512f, "
+                                                                  "avx512_bf16, amx_bf16"
+                                                                : joined(p.instructions);
+        text += "host " + one->host + "\n  processor  " + p.name + "; " + instructions +
+                (p.quota > 0 ? "; time of " + digits(p.quota) + " cores" : "") + "\n  memory     " +
+                memory_text(one->memory) + "; /dev/shm " +
+                bytes_text(one->memory.shared_free_bytes) + " of " +
+                bytes_text(one->memory.shared_bytes) + " free\n  limits     open files " +
+                count_text(one->limits.open_files) + ", locked memory " +
+                bytes_text(one->limits.locked_bytes) + ", processes " +
+                count_text(one->limits.processes) + ", core file " +
+                bytes_text(one->limits.core_bytes) + "\n  versions   Lockstep " +
+                one->libraries.lockstep + ", " + one->libraries.products + ", MPI " +
+                one->libraries.mpi + ", NCCL " + one->libraries.nccl + ", GPU driver " +
+                (one->gpu_host.driver.empty()
+                     ? "none"
+                     : one->gpu_host.driver + " (CUDA " + one->gpu_host.cuda + ")") +
+                "\n";
+    }
+    return text;
+}
+
+std::string storage_lines(const Facts& facts) {
+    std::string text;
+    const FolderFacts& folder = facts.folder;
+    if (!folder.path.empty() && folder.problem.empty()) {
+        text += "output folder " + folder.existing + ": " + bytes_text(folder.free_bytes) +
+                " free, written at " + rate_text(folder.write_bytes_per_s) +
+                (folder.checkpoints_bytes > 0
+                     ? "; the checkpoints take " + bytes_text(folder.checkpoints_bytes)
+                     : "") +
+                "\n";
+    }
+    if (facts.data.empty()) return text;
+    std::int64_t rows = 0, read = 0;
+    std::size_t shards = 0;
+    for (const Sight& sight : facts.sights) {
+        for (const ShardFacts& shard : sight.shards) {
+            ++shards;
+            rows += shard.rows;
+            read += shard.rows_read;
+        }
+    }
+    return text + "data " + facts.data + ": " + counted(shards, "shard") +
+           " opened over all hosts, " + std::to_string(read) + " of " + std::to_string(rows) +
+           " rows read" + (read < rows ? " (--data-seconds reads more)" : "") + "\n";
+}
+
+std::string finding_lines(const std::vector<Finding>& findings) {
+    std::string text;
+    for (const Finding& one : findings) {
+        text += std::string(shown(one.severity)) + " [" + one.check + "] " + one.where + ": " +
+                one.what + (one.advice.empty() ? "" : "; " + one.advice) + "\n";
+    }
+    return text;
+}
+
+std::string report_text(const Facts& facts, const std::vector<Finding>& findings) {
+    return title(facts) + "\n" + rank_table(facts) + "\n" + host_lines(facts) + gpu_lines(facts) +
+           network_lines(facts) + rate_lines(facts) + storage_lines(facts) + "\n" +
+           finding_lines(findings) + "verdict: " + verdict(findings) + "\n";
+}
+
+}  // namespace lockstep::launcher::doctor

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "launcher/doctor/facts.hpp"
+#include "launcher/doctor/findings.hpp"
+
+namespace lockstep::launcher::doctor {
+
+// The whole report for people: what was seen, what is wrong with it, the verdict.
+std::string report_text(const Facts& facts, const std::vector<Finding>& findings);
+
+// The parts of what was seen.
+std::string rank_table(const Facts& facts);
+std::string host_lines(const Facts& facts);
+std::string gpu_lines(const Facts& facts);
+std::string network_lines(const Facts& facts);
+std::string storage_lines(const Facts& facts);
+std::string rate_lines(const Facts& facts);
+std::string finding_lines(const std::vector<Finding>& findings);
+
+}  // namespace lockstep::launcher::doctor

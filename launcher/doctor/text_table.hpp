@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace lockstep::launcher::doctor {
+
+// Rows of cells, as wide as the widest of each column; the first row is the heading.
+class TextTable {
+public:
+    void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+    std::string text() const;
+
+private:
+    std::vector<std::vector<std::string>> rows_;
+};
+
+}  // namespace lockstep::launcher::doctor

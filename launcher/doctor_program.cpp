@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <iostream>
+#include <optional>
+
+#include "launcher/checkpoint_size.hpp"
+#include "launcher/doctor/bounded.hpp"
+#include "launcher/doctor/examination.hpp"
+#include "launcher/doctor/facts_json.hpp"
+#include "launcher/doctor/findings.hpp"
+#include "launcher/doctor/probe.hpp"
+#include "launcher/doctor/report.hpp"
+#include "launcher/job.hpp"
+#include "launcher/model_folder.hpp"
+#include "launcher/options/run_command.hpp"
+#include "launcher/programs.hpp"
+#include "model/transformer.hpp"
+#include "runtime/comm/environment.hpp"
+#include "runtime/core/error.hpp"
+
+namespace lockstep::launcher {
+
+namespace {
+
+constexpr const char* usage =
+    "[srun|mpirun|distributed_launch ...] lockstep doctor [--data DIR] [-mf DIR] [options]\n"
+    "Checks ranks, hosts, network, GPUs, data and output folder, alone or as every rank of a job,\n"
+    "in seconds. Takes the options of the training run that is meant. Exit code 1: it would "
+    "fail.\n";
+
+constexpr int would_fail = 1;
+
+std::chrono::milliseconds milliseconds_of(double seconds) {
+    return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1e3));
+}
+
+// What the run would need, as far as its options tell.
+void add_needs(const RunConfig& config, doctor::Request& request) {
+    if (config.data.empty() || config.model_file.empty()) return;
+    const auto weights = doctor::within(request.check_time(), [config] {
+        const data::Dataset dataset = data::Dataset::open(config.data);
+        const auto model = agree_on_model(config.model_file, config.model, config.given, dataset);
+        return model::parameter_table(model).flat_size();
+    });
+    if (!weights) return;
+    const auto optimizer = optimizer_values(config.train.optimizer, *weights);
+    request.checkpoints_bytes =
+        static_cast<std::int64_t>(bytes_of_checkpoints(*weights, optimizer));
+    // beside the weights their gradients
+    request.training_bytes = static_cast<std::int64_t>((2 * *weights + optimizer) * sizeof(float));
+}
+
+doctor::Request request_of(const RunConfig& config, const comm::Place& place) {
+    doctor::Request request;
+    request.data = config.data;
+    request.model_folder = config.model_file;
+    request.threads = config.threads;
+    request.timeout = milliseconds_of(config.timeout_s);
+    request.read_for = milliseconds_of(config.data_seconds);
+    request.comm = config.comm;
+    request.comm.secret = config.secret_file.empty()
+                              ? comm::Secret::from(comm::process_environment())
+                              : comm::Secret::from_file(config.secret_file);
+    if (place.rank != 0) return request;
+    try {
+        add_needs(config, request);
+    } catch (const Error& error) {
+        request.problem = error.what();
+    }
+    return request;
+}
+
+// Why this rank cannot meet the others, with what its host sees of rank 0.
+int cannot_meet(const comm::Place& place, const doctor::Request& request, const Error& error) {
+    std::string text = "lockstep doctor: PROBLEM [meeting] " + rank_name(place) +
+                       ": cannot meet the other ranks: " + error.what();
+    if (place.rank != 0 && !place.master_addr.empty()) {
+        const int check_ms = static_cast<int>(request.check_time().count());
+        const std::string why = doctor::unreachable(place.master_addr, place.master_port, check_ms);
+        if (!why.empty()) text += "; seen from " + place.host + ": " + why;
+    }
+    std::cerr << text + "\n" << std::flush;
+    return would_fail;
+}
+
+}  // namespace
+
+int doctor_program(const std::vector<std::string>& args) {
+    const auto config = parse_run(Task::doctor, usage, args);
+    if (!config) return 0;
+    const comm::Place place = place_of(*config, Standing::in_job);
+    const doctor::Request request = request_of(*config, place);
+    try {
+        const auto facts = doctor::examine(place, request);
+        if (!facts) return 0;
+        const auto findings = doctor::judge(*facts);
+        std::cout << (config->json ? doctor::report_json(*facts, findings)
+                                   : doctor::report_text(*facts, findings))
+                  << std::flush;
+        return doctor::would_break(findings) ? would_fail : 0;
+    } catch (const Error& error) {
+        return cannot_meet(place, request, error);
+    }
+}
+
+}  // namespace lockstep::launcher

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/options/tables.hpp"
+
+namespace lockstep::launcher {
+
+OptionTable doctor_table(RunConfig& config) {
+    OptionTable table("Doctor");
+    table.flag("json", config.json, "print one JSON document instead of tables");
+    table.number("data-seconds", config.data_seconds,
+                 "that each rank reads its part of the data for");
+    return table;
+}
+
+}  // namespace lockstep::launcher
