@@ -20,6 +20,8 @@ std::string_view name(ErrorKind kind) noexcept {
             return "numeric";
         case ErrorKind::dnnl:
             return "dnnl";
+        case ErrorKind::cuda:
+            return "cuda";
         case ErrorKind::hdf5:
             return "hdf5";
         case ErrorKind::mpi:

@@ -18,6 +18,7 @@ enum class ErrorKind {
     data,
     numeric,
     dnnl,
+    cuda,
     hdf5,
     mpi,
     gloo,

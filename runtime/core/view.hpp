@@ -11,6 +11,7 @@
 namespace lockstep {
 
 struct HostSpace {};
+struct CudaSpace {};  // the memory of one GPU
 
 // A non-owning range tagged with the memory it lives in, so that mixing memories does not compile.
 template <class T, class Space>
@@ -77,6 +78,11 @@ template <class T>
 using HostView = View<T, HostSpace>;
 template <class T>
 using HostMatrix = MatrixView<T, HostSpace>;
+
+template <class T>
+using CudaView = View<T, CudaSpace>;
+template <class T>
+using CudaMatrix = MatrixView<T, CudaSpace>;
 
 template <class Vector>
 auto view_of(Vector& v) noexcept {

@@ -2,17 +2,22 @@
 #pragma once
 
 #include "runtime/core/bf16.hpp"
-#include "runtime/device/cpu_context.hpp"
+#include "runtime/core/fp16.hpp"
+#include "runtime/device/contexts.hpp"
 #include "runtime/kernels/step_state.hpp"
 
 namespace lockstep::kernels {
 
 using device::CpuContext;
+using device::CudaContext;
 
 // y = x * mask / (1 - rate), or a copy when the site is inactive. x may be y. Backward is the same
-// call on the gradient. Instantiated for float and bf16.
+// call on the gradient. Instantiated for float and bf16; on GPUs also for fp16.
 template <class T>
 void dropout(CpuContext& ctx, const Dropout& site, TokenPlaces<HostSpace> places,
              HostMatrix<const T> x, HostMatrix<T> y);
+template <class T>
+void dropout(CudaContext& ctx, const Dropout& site, TokenPlaces<CudaSpace> places,
+             CudaMatrix<const T> x, CudaMatrix<T> y);
 
 }  // namespace lockstep::kernels

@@ -2,20 +2,30 @@
 #pragma once
 
 #include "runtime/core/bf16.hpp"
-#include "runtime/device/cpu_context.hpp"
+#include "runtime/core/fp16.hpp"
+#include "runtime/device/contexts.hpp"
 
 namespace lockstep::kernels {
 
 using device::CpuContext;
+using device::CudaContext;
 
 // In fp64, summed in fixed blocks so that the value does not depend on the number of threads.
 double sum_of_squares(CpuContext& ctx, HostView<const float> x);
 std::int64_t count_nonfinite(CpuContext& ctx, HostView<const float> x);
 
-void fill_zero(CpuContext& ctx, HostView<float> x);
+// GPUs add to the one element of `total`, which the host reads when it likes.
+void add_sum_of_squares(CudaContext& ctx, CudaView<const float> x, CudaView<double> total);
+void add_count_nonfinite(CudaContext& ctx, CudaView<const float> x, CudaView<std::int64_t> total);
 
-// to = from, rounded to nearest even. Instantiated for <float, bf16>, <bf16, float>, <float, float>.
+void fill_zero(CpuContext& ctx, HostView<float> x);
+void fill_zero(CudaContext& ctx, CudaView<float> x);
+
+// to = from, rounded to nearest even. Instantiated for <float, bf16>, <bf16, float>, <float,
+// float>; on GPUs also for fp16.
 template <class From, class To>
 void cast(CpuContext& ctx, HostView<const From> from, HostView<To> to);
+template <class From, class To>
+void cast(CudaContext& ctx, CudaView<const From> from, CudaView<To> to);
 
 }  // namespace lockstep::kernels

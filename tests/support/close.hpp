@@ -5,20 +5,23 @@
 #include <cstdint>
 
 #include "runtime/core/bf16.hpp"
+#include "runtime/core/fp16.hpp"
 
 namespace lockstep::test {
 
-enum class Dtype { fp32, bf16 };
+enum class Dtype { fp32, bf16, fp16 };
 template <class T>
 constexpr Dtype dtype_of = Dtype::fp32;
 template <>
 inline constexpr Dtype dtype_of<bf16> = Dtype::bf16;
+template <>
+inline constexpr Dtype dtype_of<fp16> = Dtype::fp16;
 
 // Whether `actual`, computed in fp32 by adding `terms` values of about `magnitude` and then stored
 // as dtype, may stand for `expected`. Rounding errors of a sum grow like the root of its length.
 inline bool close(double actual, double expected, Dtype dtype, std::int64_t terms = 1,
                   double magnitude = 1) {
-    const double stored = dtype == Dtype::fp32 ? 0x1p-22 : 0x1p-8;
+    const double stored = dtype == Dtype::fp32 ? 0x1p-22 : dtype == Dtype::bf16 ? 0x1p-8 : 0x1p-11;
     const double summed = 0x1p-21 * std::sqrt(static_cast<double>(terms)) * magnitude;
     return std::abs(actual - expected) <= stored * std::abs(expected) + summed;
 }

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+# The CUDA backend is built where nvcc is found and left out whole where it is not (docs/cuda.md).
+# LOCKSTEP_CUDA_FOUND says which; the lists of sources are also compiled for the tests' emulated device.
+set(LOCKSTEP_CUDA AUTO CACHE STRING "The CUDA backend: ON, OFF, or AUTO (where nvcc is found)")
+set_property(CACHE LOCKSTEP_CUDA PROPERTY STRINGS AUTO ON OFF)
+set(LOCKSTEP_CUDA_FOUND OFF)
+
+if(NOT LOCKSTEP_CUDA STREQUAL OFF)
+    include(CheckLanguage)
+    check_language(CUDA)
+    if(CMAKE_CUDA_COMPILER)
+        # Ampere, Hopper, Blackwell; what lies between and after is compiled from PTX at its first start.
+        if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+            set(CMAKE_CUDA_ARCHITECTURES 80 90a-real 100-real CACHE STRING "CUDA targets")
+        endif()
+        enable_language(CUDA)
+        # CMake 3.25 does not know that nvcc has C++20. constexpr functions run on the device as they are.
+        set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+        string(APPEND CMAKE_CUDA_FLAGS " --expt-relaxed-constexpr")
+        find_package(CUDAToolkit 12.8 REQUIRED)  # the first that knows sm_100
+        set(LOCKSTEP_CUDA_FOUND ON)
+    elseif(LOCKSTEP_CUDA STREQUAL ON)
+        message(FATAL_ERROR "LOCKSTEP_CUDA=ON, but there is no nvcc: install the CUDA toolkit, or name it by CUDACXX")
+    endif()
+endif()
+
+set(LOCKSTEP_CUDA_DEVICE_SOURCES cuda_check.cpp cuda_context.cpp cuda_library.cpp cuda_memory.cpp)
+list(TRANSFORM LOCKSTEP_CUDA_DEVICE_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/runtime/device/)
+set(LOCKSTEP_CUDA_KERNEL_SOURCES
+    dropout.cu
+    reduce.cu)
+list(TRANSFORM LOCKSTEP_CUDA_KERNEL_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/runtime/kernels/cuda/)

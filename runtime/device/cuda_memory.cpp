@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/device/cuda_memory.hpp"
+
+#include <cuda_runtime_api.h>
+
+#include <cstring>
+
+#include "runtime/device/cuda_check.hpp"
+#include "runtime/device/cuda_context.hpp"
+
+namespace lockstep::device {
+
+void* allocate_cuda(std::size_t bytes) {
+    if (bytes == 0) return nullptr;
+    void* memory = nullptr;
+    check(cudaMalloc(&memory, bytes), "cudaMalloc");
+    // The contexts' streams do not wait for the default stream that this runs on.
+    check(cudaMemset(memory, 0, bytes), "cudaMemset");
+    check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    return memory;
+}
+
+void free_cuda(void* memory) noexcept { cudaFree(memory); }
+
+void* allocate_pinned(std::size_t bytes) {
+    if (bytes == 0) return nullptr;
+    void* memory = nullptr;
+    check(cudaMallocHost(&memory, bytes), "cudaMallocHost");
+    return std::memset(memory, 0, bytes);
+}
+
+void free_pinned(void* memory) noexcept { cudaFreeHost(memory); }
+
+void copy_bytes(CudaContext& ctx, const void* from, void* to, std::size_t bytes) {
+    if (bytes == 0) return;
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, ctx.stream()), "cudaMemcpyAsync");
+}
+
+}  // namespace lockstep::device

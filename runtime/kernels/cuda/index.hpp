@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+// Index arithmetic of kernels, apart from them so that the host can try every thread of a grid.
+namespace lockstep::kernels::cuda {
+
+// Where an element of a row-major matrix stands.
+struct Cell {
+    std::int64_t row, col;
+};
+
+// Matrices are walked by vectors of `width` columns, in order of rows: the i-th of them.
+constexpr Cell vector_cell(std::int64_t i, std::int64_t cols, std::int64_t width) noexcept {
+    const std::int64_t vectors = (cols + width - 1) / width;
+    // Most sizes fit into 32 bits, where a division costs a quarter.
+    if (i <= 0xFFFFFFFF && vectors <= 0xFFFFFFFF) {
+        const auto n = static_cast<std::uint32_t>(i), by = static_cast<std::uint32_t>(vectors);
+        return {n / by, static_cast<std::int64_t>(n % by) * width};
+    }
+    return {i / vectors, i % vectors * width};
+}
+constexpr std::int64_t vector_cells(std::int64_t rows, std::int64_t cols,
+                                    std::int64_t width) noexcept {
+    return rows * ((cols + width - 1) / width);
+}
+
+}  // namespace lockstep::kernels::cuda

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+namespace lockstep::kernels::cuda {
+
+// 16 bytes at an address that is a multiple of 16.
+__device__ __forceinline__ uint4 load16(const void* from) {
+    return *static_cast<const uint4*>(from);
+}
+__device__ __forceinline__ void store16(void* to, uint4 words) { *static_cast<uint4*>(to) = words; }
+
+// The block's object of that type: one for each T in a kernel, undefined at the block's start.
+template <class T>
+__device__ __forceinline__ T& shared_memory() {
+    __shared__ T memory;
+    return memory;
+}
+
+// The shared memory whose size the launch gave, 128-byte aligned.
+template <class T>
+__device__ __forceinline__ T* dynamic_shared_memory() {
+    extern __shared__ __align__(128) unsigned char dynamic_memory[];
+    return reinterpret_cast<T*>(dynamic_memory);
+}
+
+// Copies 16 bytes from device to shared memory, both addresses multiples of 16, while the thread
+// goes on. The bytes are there for this thread after wait_copies; for others after a barrier too.
+__device__ __forceinline__ void copy16_async(void* shared, const void* from) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
+                     static_cast<std::uint32_t>(__cvta_generic_to_shared(shared))),
+                 "l"(from)
+                 : "memory");
+}
+// Writes 16 zero bytes instead when `inside` is false; `from` is not read then.
+__device__ __forceinline__ void copy16_async_if(bool inside, void* shared, const void* from) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
+                     static_cast<std::uint32_t>(__cvta_generic_to_shared(shared))),
+                 "l"(from), "r"(inside ? 16 : 0)
+                 : "memory");
+}
+// Ends a group of the copies begun since the last one.
+__device__ __forceinline__ void end_copy_group() {
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
+// Until at most the `pending` newest groups are under way.
+template <int pending>
+__device__ __forceinline__ void wait_copies() {
+    asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
+}
+
+}  // namespace lockstep::kernels::cuda

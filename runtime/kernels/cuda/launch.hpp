@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "runtime/device/cuda_check.hpp"
+#include "runtime/device/cuda_context.hpp"
+
+namespace lockstep::kernels::cuda {
+
+// The shape of a launch, and where it was written for the message of a failure.
+struct Grid {
+    Grid(dim3 grid, dim3 block, std::size_t shared = 0,
+         SourceLocation place = SourceLocation::current())
+        : blocks(grid), threads(block), shared_bytes(shared), where(place) {}
+
+    dim3 blocks, threads;
+    std::size_t shared_bytes;
+    SourceLocation where;
+};
+
+// So many blocks of `each` cover `count`.
+inline unsigned blocks_for(std::int64_t count, std::int64_t each) {
+    const std::int64_t blocks = (count + each - 1) / each;
+    require(blocks <= std::numeric_limits<std::int32_t>::max(), "a launch of too many blocks");
+    return static_cast<unsigned>(blocks);
+}
+
+// The same, but at most what the GPU holds at once with `resident` blocks on a multiprocessor: for
+// kernels whose blocks go on until the work is done.
+inline unsigned resident_blocks(const device::CudaContext& ctx, std::int64_t count,
+                                std::int64_t each, int resident) {
+    const std::int64_t most = std::int64_t{ctx.properties().multiprocessors} * resident;
+    return static_cast<unsigned>(std::min((count + each - 1) / each, most));
+}
+
+// Queues the kernel on the context's stream. A grid without blocks does nothing.
+template <class... Parameters, class... Arguments>
+void launch(device::CudaContext& ctx, void (*kernel)(Parameters...), const Grid& grid,
+            Arguments... arguments) {
+    if (grid.blocks.x == 0 || grid.blocks.y == 0 || grid.blocks.z == 0) return;
+    constexpr std::size_t granted_shared_bytes = 48
+                                                 << 10;  // more needs the kernel's own limit raised
+    if (grid.shared_bytes > granted_shared_bytes)
+        device::check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
+                                           cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                           static_cast<int>(grid.shared_bytes)),
+                      "cudaFuncSetAttribute", grid.where);
+    cudaLaunchConfig_t config{};
+    config.gridDim = grid.blocks;
+    config.blockDim = grid.threads;
+    config.dynamicSmemBytes = grid.shared_bytes;
+    config.stream = ctx.stream();
+    device::check(cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...),
+                  "cudaLaunchKernelEx", grid.where);
+}
+
+}  // namespace lockstep::kernels::cuda

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "instructions/convert.hpp"
+#include "instructions/memory.hpp"
+#include "runtime/core/view.hpp"
+
+namespace lockstep::kernels::cuda {
+
+// The number of elements in one 16-byte access.
+template <class T>
+constexpr int vector_width = static_cast<int>(16 / sizeof(T));
+
+// Whether rows that start at `data`, `stride` elements apart and `cols` long, can be read by
+// vectors.
+template <class T>
+bool by_vectors(const T* data, std::int64_t cols, std::int64_t stride) noexcept {
+    constexpr std::int64_t width = vector_width<T>;
+    return reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && cols % width == 0 &&
+           stride % width == 0;
+}
+template <class T>
+bool by_vectors(const CudaMatrix<T>& m) noexcept {
+    return m.data == nullptr || by_vectors(m.data, m.cols, m.stride);
+}
+
+// `width` values widened to float; width is vector_width<T>, and `from` aligned to 16 bytes, or 1.
+template <int width, class T>
+__device__ __forceinline__ void load(const T* from, float (&values)[width]) {
+    if constexpr (width == 1) {
+        values[0] = widen(*from);
+    } else {
+        static_assert(width % vector_width<T> == 0);
+#pragma unroll
+        for (int part = 0; part < width / vector_width<T>; ++part)
+            widen_words(load16(from + part * vector_width<T>), values + part * vector_width<T>,
+                        T{});
+    }
+}
+
+// The counterpart: values narrowed to T.
+template <int width, class T>
+__device__ __forceinline__ void store(T* to, const float (&values)[width]) {
+    if constexpr (width == 1) {
+        *to = narrow<T>(values[0]);
+    } else {
+        static_assert(width % vector_width<T> == 0);
+#pragma unroll
+        for (int part = 0; part < width / vector_width<T>; ++part)
+            store16(to + part * vector_width<T>,
+                    narrow_words(values + part * vector_width<T>, T{}));
+    }
+}
+
+}  // namespace lockstep::kernels::cuda

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/kernels/cuda/index.hpp"
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+using namespace lockstep::kernels::cuda;
+
+TEST_CASE("the vectors of a matrix cover each element once, in order of rows") {
+    for (const std::int64_t rows : {0, 1, 7, 33})
+        for (const std::int64_t cols : {1, 4, 31, 32, 33, 1000})
+            for (const std::int64_t width : {1, 4, 8}) {
+                std::vector<int> covered(static_cast<std::size_t>(rows * cols));
+                Cell before{0, -1};
+                for (std::int64_t i = 0; i < vector_cells(rows, cols, width); ++i) {
+                    const Cell at = vector_cell(i, cols, width);
+                    REQUIRE(at.row < rows);
+                    REQUIRE(at.col % width == 0);
+                    REQUIRE((at.row > before.row || at.col > before.col));
+                    before = at;
+                    for (std::int64_t j = at.col; j < std::min(at.col + width, cols); ++j)
+                        ++covered[static_cast<std::size_t>(at.row * cols + j)];
+                }
+                REQUIRE(covered == std::vector<int>(covered.size(), 1));
+            }
+}
+
+TEST_CASE("the vectors of a matrix of more than 2^32 elements") {
+    const std::int64_t cols = 50257, width = 1, last = 200'000 * cols - 1;
+    const Cell at = vector_cell(last, cols, width);
+    CHECK(at.row == 199'999);
+    CHECK(at.col == cols - 1);
+    CHECK(vector_cells(200'000, cols, width) == last + 1);
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "runtime/core/bf16.hpp"
+#include "runtime/core/fp16.hpp"
+#include "runtime/device/cuda_context.hpp"
+
+namespace lockstep::test {
+
+// c [16, 8] = a [16, 16] b [16, 8] by one warp: asynchronous copies, load_matrices and
+// multiply_16_8_16. b is given as it is, or transposed as [8, 16].
+enum class Stored { as_is, transposed };
+template <class T>
+void multiply_by_warp(device::CudaContext& ctx, CudaView<const T> a, CudaView<const T> b,
+                      Stored b_stored, CudaView<float> c);
+
+}  // namespace lockstep::test

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/support/cuda_emulation/block.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/core/error.hpp"
+#include "runtime/core/philox.hpp"
+#include "tests/support/cuda_emulation/fiber.hpp"
+
+namespace lockstep::test::cuda_emulation {
+
+namespace {
+
+constexpr unsigned warp_size = 32;
+constexpr std::size_t most_threads = 1024;
+
+struct Copy {
+    void* to;
+    const void* from;
+    std::size_t bytes;
+};
+
+struct Thread {
+    enum class State { ready, at_block, at_lanes, done };
+
+    Fiber fiber;
+    State state = State::done;
+    uint3 index{};
+    std::uint32_t mask = 0;
+    void* operand = nullptr;
+    Exchange exchange = nullptr;
+    std::deque<std::vector<Copy>> copies;  // groups, the newest one open
+};
+
+// One for each operating-system thread; its fibers and stacks are kept from launch to launch.
+class Engine {
+public:
+    void run(dim3 grid, dim3 block, std::size_t shared_bytes, const std::function<void()>& kernel);
+
+    Thread& current() {
+        require(current_ != nullptr, "a kernel's function was called outside of a kernel");
+        return *current_;
+    }
+    unsigned number_of(const Thread& thread) const {
+        return thread.index.x + block_.x * (thread.index.y + block_.y * thread.index.z);
+    }
+    Thread& lane_of(const Thread& thread, unsigned lane) {
+        return *threads_[number_of(thread) / warp_size * warp_size + lane];
+    }
+    unsigned lanes_of(const Thread& thread) const {
+        return std::min(warp_size, count_ - number_of(thread) / warp_size * warp_size);
+    }
+    void* dynamic() {
+        return shared_.data() + (128 - reinterpret_cast<std::uintptr_t>(shared_.data()) % 128);
+    }
+    std::uint64_t block_number() const { return block_number_; }
+
+private:
+    static void enter(void* engine);
+    void start_block();
+    void run_block();
+    bool run_ready_threads();
+    void end_wait();
+    void resume(Thread& thread);
+
+    std::vector<std::unique_ptr<Thread>> threads_;
+    std::vector<std::byte> shared_;
+    const std::function<void()>* kernel_ = nullptr;
+    Thread* current_ = nullptr;
+    std::exception_ptr failure_;
+    dim3 block_;
+    unsigned count_ = 0;
+    std::uint64_t block_number_ = 0, waits_ = 0;
+};
+
+Engine& engine() {
+    static thread_local Engine engine;
+    return engine;
+}
+
+void Engine::run(dim3 grid, dim3 block, std::size_t shared_bytes,
+                 const std::function<void()>& kernel) {
+    const std::size_t count = std::size_t{block.x} * block.y * block.z;
+    require(count > 0 && count <= most_threads, "a block has 1 to 1024 threads");
+    require(current_ == nullptr, "a kernel launched a kernel");
+    while (threads_.size() < count) threads_.push_back(std::make_unique<Thread>());
+    count_ = static_cast<unsigned>(count);
+    block_ = block;
+    kernel_ = &kernel;
+    shared_.resize(shared_bytes + 128);
+    blockDim = block;
+    gridDim = grid;
+    for (unsigned z = 0; z < grid.z; ++z)
+        for (unsigned y = 0; y < grid.y; ++y)
+            for (unsigned x = 0; x < grid.x; ++x) {
+                blockIdx = {x, y, z};
+                run_block();
+            }
+}
+
+void Engine::start_block() {
+    ++block_number_;
+    std::memset(shared_.data(), 0xFF, shared_.size());
+    for (unsigned i = 0; i < count_; ++i) {
+        Thread& thread = *threads_[i];
+        thread.index = {i % block_.x, i / block_.x % block_.y, i / block_.x / block_.y};
+        thread.state = Thread::State::ready;
+        thread.copies.assign(1, {});
+        thread.fiber.start(&Engine::enter, this);
+    }
+}
+
+void Engine::enter(void* self) {
+    auto& engine = *static_cast<Engine*>(self);
+    try {
+        (*engine.kernel_)();
+    } catch (...) {
+        engine.failure_ = std::current_exception();
+    }
+    Thread& thread = *engine.current_;
+    thread.state = Thread::State::done;
+    thread.fiber.suspend();
+}
+
+void Engine::resume(Thread& thread) {
+    threadIdx = thread.index;
+    current_ = &thread;
+    thread.fiber.resume();
+    current_ = nullptr;
+    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+}
+
+// From a thread that changes, forwards or backwards.
+bool Engine::run_ready_threads() {
+    const std::uint64_t random = mix(block_number_, ++waits_);
+    const unsigned first = static_cast<unsigned>(random >> 1) % count_;
+    bool any = false;
+    for (unsigned i = 0; i < count_; ++i) {
+        Thread& thread = *threads_[(first + (random % 2 == 0 ? i : count_ - i)) % count_];
+        if (thread.state != Thread::State::ready) continue;
+        any = true;
+        resume(thread);
+    }
+    return any;
+}
+
+void Engine::end_wait() {
+    unsigned at_block = 0;
+    for (unsigned i = 0; i < count_; ++i)
+        at_block += threads_[i]->state == Thread::State::at_block ? 1 : 0;
+    if (at_block != count_)
+        throw Error(ErrorKind::contract,
+                    std::to_string(at_block) + " of a block's " + std::to_string(count_) +
+                        " threads wait at a barrier, and the others returned or wait elsewhere");
+    for (unsigned i = 0; i < count_; ++i) threads_[i]->state = Thread::State::ready;
+}
+
+void Engine::run_block() {
+    start_block();
+    for (;;) {
+        while (run_ready_threads()) {
+        }
+        bool done = true;
+        for (unsigned i = 0; i < count_; ++i)
+            done = done && threads_[i]->state == Thread::State::done;
+        if (done) return;
+        end_wait();
+    }
+}
+
+}  // namespace
+
+void run_grid(dim3 grid, dim3 block, std::size_t shared_bytes,
+              const std::function<void()>& kernel) {
+    engine().run(grid, block, shared_bytes, kernel);
+}
+
+void wait_for_block() {
+    Thread& thread = engine().current();
+    thread.state = Thread::State::at_block;
+    thread.fiber.suspend();
+}
+
+void wait_for_lanes(std::uint32_t mask, void* operand, Exchange exchange) {
+    Engine& here = engine();
+    Thread& thread = here.current();
+    const unsigned lanes = here.lanes_of(thread);
+    require((mask >> lane() & 1) != 0, "a lane must name itself in its mask");
+    require(lanes == warp_size || mask >> lanes == 0, "a mask names lanes that do not exist");
+    thread.state = Thread::State::at_lanes;
+    thread.mask = mask;
+    thread.operand = operand;
+    thread.exchange = exchange;
+    Operands operands{};
+    for (unsigned i = 0; i < lanes; ++i) {
+        if ((mask >> i & 1) == 0) continue;
+        const Thread& other = here.lane_of(thread, i);
+        if (other.state != Thread::State::at_lanes || other.mask != mask ||
+            other.exchange != exchange)
+            return thread.fiber.suspend();
+        operands[i] = other.operand;
+    }
+    exchange(operands);
+    for (unsigned i = 0; i < lanes; ++i)
+        if ((mask >> i & 1) != 0) here.lane_of(thread, i).state = Thread::State::ready;
+}
+
+unsigned lane() {
+    Engine& here = engine();
+    return here.number_of(here.current()) % warp_size;
+}
+
+void* dynamic_memory() { return engine().dynamic(); }
+std::uint64_t block_number() { return engine().block_number(); }
+
+void begin_copy(void* to, const void* from, std::size_t bytes) {
+    std::memset(to, 0xFF, bytes);  // whoever does not wait reads NaN
+    engine().current().copies.back().push_back({to, from, bytes});
+}
+
+void end_copy_group() { engine().current().copies.emplace_back(); }
+
+void wait_copies(std::size_t pending_groups) {
+    auto& copies = engine().current().copies;
+    while (copies.size() - 1 > pending_groups) {
+        for (const Copy& copy : copies.front()) {
+            if (copy.from == nullptr)
+                std::memset(copy.to, 0, copy.bytes);
+            else
+                std::memcpy(copy.to, copy.from, copy.bytes);
+        }
+        copies.pop_front();
+    }
+}
+
+}  // namespace lockstep::test::cuda_emulation

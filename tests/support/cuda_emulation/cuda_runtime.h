@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <type_traits>
+
+#include "tests/support/cuda_emulation/block.hpp"
+#include "tests/support/cuda_emulation/vector_types.hpp"
+
+// The words of CUDA C++ for a compiler of plain C++. There is no __shared__: shared memory comes
+// from instructions/memory.hpp, which fills it with NaN at the start of each block.
+#define __global__
+#define __device__
+#define __host__
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+#define __grid_constant__
+
+struct cudaLaunchConfig_t {
+    dim3 gridDim, blockDim;
+    std::size_t dynamicSmemBytes = 0;
+    cudaStream_t stream = nullptr;
+};
+enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize };
+inline cudaError_t cudaFuncSetAttribute(const void*, cudaFuncAttribute, int value) {
+    return value <= 163 << 10 ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+template <class... Parameters>
+cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
+                               std::type_identity_t<Parameters>... arguments) {
+    lockstep::test::cuda_emulation::run_grid(
+        config->gridDim, config->blockDim, config->dynamicSmemBytes, [&] { kernel(arguments...); });
+    return cudaSuccess;
+}
+
+inline void __syncthreads() { lockstep::test::cuda_emulation::wait_for_block(); }
+inline void __threadfence() {}
+inline void __threadfence_block() {}
+
+#include "tests/support/cuda_emulation/arithmetic.hpp"
+#include "tests/support/cuda_emulation/atomics.hpp"
+#include "tests/support/cuda_emulation/warp.hpp"

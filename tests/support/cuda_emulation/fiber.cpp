@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/support/cuda_emulation/fiber.hpp"
+
+#include <sys/mman.h>
+
+#include <cstdint>
+#include <new>
+
+// Saves the caller's registers and stack pointer to *from and goes on where `to` was saved. By
+// hand, since swapcontext makes a system call.
+extern "C" void lockstep_emulation_switch(void** from, void* to);
+// The first return address of a fiber: calls r12(r13).
+extern "C" void lockstep_emulation_entry();
+
+asm(R"(
+.text
+.globl lockstep_emulation_switch
+.type lockstep_emulation_switch, @function
+lockstep_emulation_switch:
+    pushq %rbp
+    pushq %rbx
+    pushq %r12
+    pushq %r13
+    pushq %r14
+    pushq %r15
+    movq %rsp, (%rdi)
+    movq %rsi, %rsp
+    popq %r15
+    popq %r14
+    popq %r13
+    popq %r12
+    popq %rbx
+    popq %rbp
+    ret
+.size lockstep_emulation_switch, .-lockstep_emulation_switch
+.globl lockstep_emulation_entry
+.type lockstep_emulation_entry, @function
+lockstep_emulation_entry:
+    movq %r13, %rdi
+    callq *%r12
+    ud2
+.size lockstep_emulation_entry, .-lockstep_emulation_entry
+)");
+
+namespace lockstep::test::cuda_emulation {
+
+namespace {
+constexpr std::size_t stack_bytes = 256 << 10;  // touched pages only are real
+}
+
+Fiber::Fiber() {
+    void* memory = ::mmap(nullptr, stack_bytes, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    if (memory == MAP_FAILED) throw std::bad_alloc();
+    stack_ = static_cast<std::byte*>(memory);
+}
+
+Fiber::~Fiber() { ::munmap(stack_, stack_bytes); }
+
+void Fiber::start(void (*entry)(void*), void* argument) {
+    // What the switch pops: r15, r14, r13, r12, rbx, rbp, return address; the entry is called with
+    // the stack aligned to 16 bytes.
+    auto* top = reinterpret_cast<std::uintptr_t*>(stack_ + stack_bytes) - 9;
+    top[2] = reinterpret_cast<std::uintptr_t>(argument);
+    top[3] = reinterpret_cast<std::uintptr_t>(entry);
+    top[5] = 0;  // where debuggers stop
+    top[6] = reinterpret_cast<std::uintptr_t>(&lockstep_emulation_entry);
+    inside_ = top;
+}
+
+void Fiber::resume() { lockstep_emulation_switch(&outside_, inside_); }
+void Fiber::suspend() { lockstep_emulation_switch(&inside_, outside_); }
+
+}  // namespace lockstep::test::cuda_emulation

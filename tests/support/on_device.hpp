@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstring>
+#include <vector>
+
+#include "runtime/device/cuda_context.hpp"
+#include "runtime/kernels/step_state.hpp"
+#include "tests/support/numbers.hpp"
+
+namespace lockstep::test {
+
+// A copy of host values in the device's memory.
+template <class T>
+class OnDevice {
+public:
+    OnDevice(device::CudaContext& ctx, const std::vector<T>& values)
+        : ctx_(&ctx), buffer_(values.size()) {
+        device::copy(ctx, const_view_of(values), buffer_.view());
+    }
+
+    CudaView<T> view() const { return buffer_.view(); }
+    CudaView<const T> const_view() const { return buffer_.view(); }
+    CudaMatrix<T> matrix(std::int64_t rows, std::int64_t cols) const {
+        return {buffer_.view().data(), rows, cols};
+    }
+    CudaMatrix<T> matrix(std::int64_t rows, std::int64_t cols, std::int64_t stride) const {
+        return {buffer_.view().data(), rows, cols, stride};
+    }
+    T* data() const { return buffer_.view().data(); }
+
+    // What is there when everything queued so far has run.
+    std::vector<T> values() const {
+        std::vector<T> result(buffer_.size());
+        device::copy(*ctx_, const_view(), view_of(result));
+        ctx_->synchronize();
+        return result;
+    }
+
+private:
+    device::CudaContext* ctx_;
+    device::Buffer<T, CudaSpace> buffer_;
+};
+
+template <class T>
+OnDevice(device::CudaContext&, const std::vector<T>&) -> OnDevice<T>;
+
+// Values for memory that a kernel must write: NaN, and not zero by chance.
+template <class T>
+std::vector<T> unwritten(std::int64_t count) {
+    return std::vector<T>(static_cast<std::size_t>(count), static_cast<T>(__builtin_nanf("")));
+}
+
+struct PlacesOnDevice {
+    PlacesOnDevice(device::CudaContext& ctx, const Places& places)
+        : rows(ctx, places.rows), positions(ctx, places.positions) {}
+    kernels::TokenPlaces<CudaSpace> view() const {
+        return {rows.const_view(), positions.const_view()};
+    }
+
+    OnDevice<std::uint32_t> rows;
+    OnDevice<std::int32_t> positions;
+};
+
+// The bits of two results, for kernels that promise the CPU's.
+template <class T>
+bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
+    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
+}
+
+}  // namespace lockstep::test
