@@ -75,9 +75,17 @@ std::string ranges(const std::vector<int>& ranks) {
     return text;
 }
 
-std::string place_of(const comm::Sighting& rank) {
+const comm::Sighting& culprit_of(const comm::WatchNews& news) {
+    return news.ranks.at(static_cast<std::size_t>(news.verdict.rank));
+}
+
+std::string place_of(const comm::Sighting& rank, const comm::WatchNews& news) {
     if (!rank.record) return rank.lost ? "gone" : "not heard of";
     std::string text = rank.record->position();
+    // A whole host that is cut off: the verdict can name one rank of it only.
+    const bool silent = news.verdict.cause == comm::Cause::silent &&
+                        rank.silent_ms > culprit_of(news).silent_ms / 2;
+    if (silent) text += "; no sign of it either";
     if (rank.record->condition == comm::Condition::failed)
         text += "; failed: " + rank.record->error;
     return rank.lost ? text + "; gone since" : text;
@@ -116,10 +124,6 @@ nlohmann::json describe(const comm::Sighting& rank, std::chrono::system_clock::t
     return json;
 }
 
-const comm::Sighting& culprit_of(const comm::WatchNews& news) {
-    return news.ranks.at(static_cast<std::size_t>(news.verdict.rank));
-}
-
 }  // namespace
 
 std::string failure_lines(const comm::WatchNews& news) {
@@ -128,7 +132,7 @@ std::string failure_lines(const comm::WatchNews& news) {
     std::map<std::string, std::vector<int>> by_place;
     for (int rank = 0; rank < static_cast<int>(news.ranks.size()); ++rank) {
         if (rank == news.verdict.rank) continue;
-        by_place[place_of(news.ranks[static_cast<std::size_t>(rank)])].push_back(rank);
+        by_place[place_of(news.ranks[static_cast<std::size_t>(rank)], news)].push_back(rank);
     }
     for (const auto& [place, ranks] : by_place) {
         text += (ranks.size() == 1 ? "  rank " : "  ranks ") + ranges(ranks) + ": " + place + "\n";

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "launcher/failure_report.hpp"
+#include "launcher/slurm_step.hpp"
 #include "launcher/thread_stack.hpp"
 #include "runtime/comm/watchdog.hpp"
 #include "runtime/core/error.hpp"
@@ -27,8 +28,11 @@ constexpr int peer_failed = 3;
 // Ends the process when the run cannot go on.
 class Ending : public comm::WatchListener {
 public:
-    Ending(std::string folder, Job& job, Log& log)
-        : folder_(std::move(folder)), job_(job), log_(log) {}
+    Ending(std::string folder, Job& job, Log& log, const comm::WatchLimits& limits)
+        : folder_(std::move(folder)),
+          job_(job),
+          log_(log),
+          abort_wait_(std::min(1'000, limits.timeout_ms / 20)) {}
 
     void report(const comm::WatchNews& news) override {
         using namespace std::chrono_literals;
@@ -36,7 +40,8 @@ public:
         // Without rank 0 the lowest that lives is to report, and does not know that it is.
         if (news.reporter == comm::Reporter::nobody_yet)
             std::this_thread::sleep_for(std::min(100ms * (rank - 1), 1000ms));
-        if (!first_to_report(news)) return;
+        reported_ = first_to_report(news);
+        if (!reported_) return;
         std::string lines = failure_lines(news);
         while (lines.ends_with('\n')) lines.pop_back();
         log_.error(lines);
@@ -47,6 +52,10 @@ public:
             news.own == comm::Condition::failed || news.verdict.rank == job_.place.rank;
         if (news.reporter != comm::Reporter::rank_0) abort_job();
         std::cout << std::flush;
+        // What cannot end itself would keep srun, where no MPI ends it.
+        const bool hangs =
+            news.verdict.cause != comm::Cause::failed && news.verdict.cause != comm::Cause::lost;
+        if (reported_ && hangs && !own && !job_.place.job.empty()) kill_slurm_step(job_.place.job);
         ::_exit(own ? this_rank_failed : peer_failed);
     }
 
@@ -74,19 +83,20 @@ private:
 
     // Under MPI this ends the ranks that cannot end themselves, as those that are stopped.
     void abort_job() {
-        constexpr milliseconds longest(1'000);
         std::promise<void> done;
         auto waiting = done.get_future();
         std::thread([this, done = std::move(done)]() mutable {
             job_.communicator->abort(peer_failed);
             done.set_value();
         }).detach();
-        waiting.wait_for(longest);
+        waiting.wait_for(abort_wait_);
     }
 
     std::string folder_;
     Job& job_;
     Log& log_;
+    milliseconds abort_wait_;
+    bool reported_ = false;
     ThreadStack stack_;
 };
 
@@ -114,10 +124,10 @@ int run_watched(const RunConfig& config, const std::string& folder, Job& job, Lo
     if (job.place.size == 1) return run_started(job.place, [&] { work(nullptr); });
     if (job.place.rank == 0 && !folder.empty()) forget_failure(folder);
     comm::Whereabouts whereabouts;
-    Ending ending(folder, job, log);
+    const comm::WatchLimits limits = limits_of(config);
+    Ending ending(folder, job, log, limits);
     comm::WatchPostOptions options;
     options.interface = config.comm.interface;
-    const comm::WatchLimits limits = limits_of(config);
     options.timeout_ms = limits.timeout_ms;
     comm::Watchdog watchdog(job.place, *job.communicator, whereabouts, options, limits, ending);
     try {

@@ -58,6 +58,19 @@ TEST_CASE("a report says who, where and since when, and groups the others by the
           "    Trainer::step()\n");
 }
 
+TEST_CASE("ranks that are as silent as the one that is named are told of") {
+    comm::WatchNews news = stuck();
+    news.verdict = {3, comm::Cause::silent};
+    news.ranks[3].silent_ms = 4'800;
+    news.ranks[4].silent_ms = 4'500;
+    const std::string lines = failure_lines(news);
+    CHECK(
+        lines.find("rank 4: waiting in all_reduce \"bucket 3\", step 11; no sign of it either\n") !=
+        std::string::npos);
+    CHECK(lines.find("ranks 0-2: waiting in all_reduce \"bucket 3\", step 12\n") !=
+          std::string::npos);
+}
+
 TEST_CASE("an error is told in the rank's own words; a rank never heard of is no problem") {
     comm::WatchNews news = stuck();
     news.verdict.cause = comm::Cause::failed;

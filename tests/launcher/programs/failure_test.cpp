@@ -1,133 +1,77 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults from outside, one rank each: the others end soon, nothing stays behind, and the report
-// names the victim.
+// Faults from outside, under each launcher, rank 0 as well as another: the others end soon, nothing
+// stays behind, and one report names the victim.
 #include <doctest/doctest.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <chrono>
+#include <algorithm>
+#include <atomic>
 #include <csignal>
-#include <cstdlib>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <functional>
-#include <nlohmann/json.hpp>
 #include <thread>
+#include <vector>
 
-#include "tests/support/running_job.hpp"
+#include "tests/launcher/programs/faulty_run.hpp"
 
 using namespace lockstep::tests;
 
 namespace {
 
-const std::string gloo = "multiprocessing_train --distributed-world-size 3";
-const std::string mpi = "mpirun --oversubscribe -np 3 distributed_train";
+enum class Fault { killed, stopped, damaged_shard, no_memory };
 
-const std::string tiny_model =
-    " --embedding-size 8 --n-layers 1 --ffn-size 8 --threads 1 --num-epochs 100000 -bs 32"
-    " --text-truncate 16 --label-truncate 8 --log-every-n-steps 1 --timeout 5";
-
-// With --timeout 5 each rank tells four times a second where it is.
-constexpr std::chrono::milliseconds several_tellings(900);
-
-int count(const std::string& text, const std::string& part) {
-    int found = 0;
-    for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
-    return found;
+const char* name(Fault fault) {
+    switch (fault) {
+        case Fault::killed:
+            return "killed";
+        case Fault::stopped:
+            return "stopped";
+        case Fault::damaged_shard:
+            return "damaged shard";
+        case Fault::no_memory:
+            return "no memory";
+    }
+    return "";
 }
 
-std::filesystem::path build_bin() {
-    return std::filesystem::read_symlink("/proc/self/exe").parent_path();
-}
-
-struct End {
-    ProgramResult result;
-    nlohmann::json failure;
+struct Launcher {
+    const char* name;
+    std::string command;
 };
 
-nlohmann::json reported(const std::string& model) {
-    const std::string text = read_text(model + "/failure.json");
-    return text.empty() ? nlohmann::json{} : nlohmann::json::parse(text);
+const std::string bare = "bare ranks";
+
+std::vector<Launcher> launchers() {
+    return {{"multiprocessing_train", "multiprocessing_train --distributed-world-size 3"},
+            {"distributed_launch", "distributed_launch --nproc-per-node 3 distributed_train"},
+            {"mpirun", "mpirun --oversubscribe -np 3 distributed_train"},
+            {bare.c_str(), "bash tests/launcher/programs/bare_ranks.sh 3 "}};
 }
 
-void check_report(const End& end) {
-    CHECK(count(end.result.out, "the run has failed") == 1);
-    REQUIRE(end.failure.is_object());
-    CHECK(end.failure["ranks"].size() == 3);
-    CHECK(end.failure["host"] != "");
-    CHECK(end.failure["step"] > 0);
-}
-
-// Trains on a small data set with a file for each rank, more than its readers keep in memory,
-// until `disturb` has been called in the midst of it; what must hold after every failure is checked
-// here.
-class Fault {
-public:
-    using Disturb = std::function<void(const RunningJob& job)>;
-
-    explicit Fault(std::string ranks) : ranks_(std::move(ranks)) {}
-
-    std::string data() const { return scratch_ / "data"; }
-    std::string model() const { return scratch_ / "model"; }
-    std::string flag() const { return scratch_ / "flag"; }
-    void environment(const std::string& name, const std::string& value) {
-        environment_[name] = value;
-    }
-
-    End run(int copies, const Disturb& disturb) {
-        prepare(copies);
-        RunningJob job(ranks_ + " --data " + data() + " -mf " + model() + tiny_model, model(),
-                       environment_);
-        const bool started = job.wait_for_first_step();
-        std::this_thread::sleep_for(several_tellings);
-        if (started) disturb(job);
-        const End end{job.wait(), reported(model())};
-        INFO(end.result.out);
-        INFO(end.result.err);
-        REQUIRE(started);
-        CHECK(job.processes() == 0);
-        check_report(end);
-        return end;
-    }
-
-    // The same where a script disturbs the ranks that it runs.
-    End run_by(const std::string& script) {
-        prepare(1);
-        const std::string path = build_bin().string() + ":" + getenv("PATH");
-        const auto result = run_line(script + " " + ranks_ + " --data " + data() + tiny_model,
-                                     {"", {{"MODEL", model()}, {"PATH", path}}, ""});
-        const End end{result, reported(model())};
-        INFO(end.result.out);
-        INFO(end.result.err);
-        check_report(end);
-        return end;
-    }
-
-private:
-    void prepare(int copies) const {
-        const std::string text = read_text("examples/shakespeare/train.txt");
-        std::ofstream out(scratch_ / "train.txt");
-        for (int copy = 0; copy < copies; ++copy) out << text;
-        out.close();
-        const auto prepared = run_line("lockstep prepare --input " + (scratch_ / "train.txt") +
-                                       " --out " + data() + " --shards 3 --dict-maxtokens 300");
-        REQUIRE_MESSAGE(prepared.code == 0, prepared.out << prepared.err);
-    }
-
-    std::string ranks_;
-    ScratchFolder scratch_;
-    std::map<std::string, std::string> environment_;
+struct Case {
+    Launcher launcher;
+    Fault fault;
+    int victim;
+    FaultyEnd end;
 };
 
-End signalled(const std::string& ranks, int victim, int signal) {
-    return Fault(ranks).run(1, [&](const RunningJob& job) {
-        const pid_t process = job.process_of(victim);
-        REQUIRE(process > 0);
-        kill(process, signal);
-    });
+std::vector<Case> all_cases() {
+    std::vector<Case> cases;
+    int port = 29100;
+    for (Launcher launcher : launchers()) {
+        for (const Fault fault :
+             {Fault::stopped, Fault::damaged_shard, Fault::no_memory, Fault::killed}) {
+            for (const int victim : {0, 1}) {
+                cases.push_back({launcher, fault, victim, {}});
+                if (launcher.name != bare) continue;
+                cases.back().launcher.command += std::to_string(port += 20) + " distributed_train";
+            }
+        }
+    }
+    return cases;
 }
-
-constexpr int larger_than_readers_keep = 16;
 
 // Everything behind the file's first part, in place.
 void damage(const std::string& path) {
@@ -137,96 +81,196 @@ void damage(const std::string& path) {
     file << std::string(size / 10 * 9, '\xAA');
 }
 
+void disturb(Fault fault, pid_t victim, const std::string& shard) {
+    constexpr rlimit nothing_more{1 << 20, 1 << 20};
+    switch (fault) {
+        case Fault::killed:
+            kill(victim, SIGKILL);
+            break;
+        case Fault::stopped:
+            kill(victim, SIGSTOP);
+            break;
+        case Fault::damaged_shard:
+            damage(shard);
+            break;
+        case Fault::no_memory:
+            prlimit(victim, RLIMIT_DATA, &nothing_more, nullptr);
+            break;
+    }
+}
+
+void run(Case& one, const FaultyData& data) {
+    FaultyRun faulty(data, one.launcher.command);
+    std::string shard;
+    if (one.fault == Fault::damaged_shard) {
+        shard =
+            faulty.damageable_data() + "/train-0000" + std::to_string(one.victim) + "-of-00003.h5";
+    }
+    one.end = faulty.run([&](const RunningJob& job) {
+        const pid_t victim = job.process_of(one.victim);
+        disturb(one.fault, victim, shard);
+        // Nobody ends a stopped rank here: it must end itself when it wakes.
+        if (one.fault != Fault::stopped || one.launcher.name != bare) return;
+        while (job.processes() > 1) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        kill(victim, SIGCONT);
+    });
+}
+
+// Some at a time: most of a run is waiting.
+void run_all(std::vector<Case>& cases, const FaultyData& data) {
+    constexpr std::size_t at_a_time = 4;
+    std::atomic<std::size_t> next = 0;
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < at_a_time; ++i) {
+        threads.emplace_back([&] {
+            for (std::size_t one = next++; one < cases.size(); one = next++) run(cases[one], data);
+        });
+    }
+}
+
+std::string tail(const std::string& text) {
+    constexpr std::size_t most = 2000;
+    return text.size() <= most ? text : "..." + text.substr(text.size() - most);
+}
+
+int count(const std::string& text, const std::string& part) {
+    int found = 0;
+    for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+    return found;
+}
+
+void check_report(const FaultyEnd& end, int victim) {
+    CHECK(count(end.result.out, "the run has failed") == 1);
+    REQUIRE(end.failure.is_object());
+    CHECK(end.failure["rank"] == victim);
+    CHECK(end.failure["ranks"].size() == 3);
+    CHECK(end.failure["host"] != "");
+    CHECK(end.failure["step"] > 0);
+    CHECK(end.failure["phase"] != "");
+    CHECK(end.failure["since"] != "");
+}
+
+void check_cause(const FaultyEnd& end, Fault fault, int victim) {
+    const std::string cause = end.failure["cause"], error = end.failure["error"];
+    CAPTURE(error);
+    switch (fault) {
+        case Fault::killed:
+            CHECK(cause == "lost");
+            break;
+        case Fault::stopped:
+            CHECK(cause == "silent");
+            break;
+        case Fault::damaged_shard:
+            CHECK(cause == "failed");
+            CHECK(end.failure["phase"] == "reading data");
+            CHECK(error.find("train-0000" + std::to_string(victim)) != std::string::npos);
+            break;
+        case Fault::no_memory:
+            // By its own words, unless a library did not survive it.
+            CHECK((cause == "failed" || cause == "lost"));
+            if (cause == "failed") CHECK(error.find("memory") != std::string::npos);
+            break;
+    }
+}
+
+void check_codes(const Case& one) {
+    const ProgramResult& result = one.end.result;
+    if (one.launcher.name == std::string("mpirun")) {
+        CHECK(result.code != 0);  // which of them it passes on is its own choice
+    } else if (one.launcher.name != bare) {
+        CHECK(result.code == (one.fault == Fault::stopped ? 3 : 1));
+    } else {
+        CHECK(count(result.out, " code 3\n") == (one.fault == Fault::stopped ? 3 : 2));
+        CHECK(count(result.out, " code 0\n") == 0);
+        CHECK(count(result.out + result.err, "of the ranks at") == 0);  // the secret
+    }
+}
+
 }  // namespace
 
-TEST_CASE("multiprocessing_train: a killed rank is named, rank 0 as well as another") {
-    for (const int victim : {1, 0}) {
-        const End end = signalled(gloo, victim, SIGKILL);
-        CHECK(end.result.code == 1);
-        CHECK(end.failure["rank"] == victim);
-        CHECK(end.failure["cause"] == "lost");
-        CHECK(end.result.err.find("failed first, killed by signal 9") != std::string::npos);
-    }
-}
-
-TEST_CASE("multiprocessing_train: a stopped rank is named, be it rank 0") {
-    const int victim = 0;
-    const End end = signalled(gloo, victim, SIGSTOP);
-    CHECK(end.result.code == 3);
-    CHECK(end.failure["rank"] == victim);
-    CHECK(end.failure["cause"] == "silent");
-}
-
-TEST_CASE("mpirun: a killed rank is named, rank 0 as well as another") {
-    for (const int victim : {1, 0}) {
-        const End end = signalled(mpi, victim, SIGKILL);
-        CHECK(end.result.code != 0);
-        CHECK(end.failure["rank"] == victim);
-        CHECK(end.failure["cause"] == "lost");
-    }
-}
-
-TEST_CASE("mpirun: a stopped rank is named") {
-    const int victim = 1;
-    const End end = signalled(mpi, victim, SIGSTOP);
-    CHECK(end.result.code == 3);
-    CHECK(end.failure["rank"] == victim);
-    CHECK(end.failure["cause"] == "silent");
-}
-
-TEST_CASE(
-    "a shard damaged in the midst of a run ends it with the rank that read it, and its file") {
-    Fault fault(gloo);
-    const End end = fault.run(larger_than_readers_keep, [&](const RunningJob&) {
-        damage(fault.data() + "/train-00001-of-00003.h5");
-    });
-    CHECK(end.result.code == 1);
-    CHECK(end.failure["rank"] == 1);
-    CHECK(end.failure["cause"] == "failed");
-    CHECK(end.failure["phase"] == "reading data");
-    const std::string error = end.failure["error"];
-    CHECK(error.find("train-00001-of-00003.h5") != std::string::npos);
-}
-
-TEST_CASE("a rank without memory is named, by its own words unless a library did not survive it") {
-    Fault fault(gloo);
-    const End end = fault.run(larger_than_readers_keep, [](const RunningJob& job) {
-        constexpr rlimit nothing_more{1 << 20, 1 << 20};
-        REQUIRE(prlimit(job.process_of(2), RLIMIT_DATA, &nothing_more, nullptr) == 0);
-    });
-    CHECK(end.result.code == 1);
-    CHECK(end.failure["rank"] == 2);
-    if (end.failure["cause"] == "failed") {
-        CHECK(std::string(end.failure["error"]).find("memory") != std::string::npos);
-    } else {
-        CHECK(end.failure["cause"] == "lost");
+TEST_CASE("whatever happens to one of three ranks, the others end, and the report names it") {
+    const FaultyData data;
+    std::vector<Case> cases = all_cases();
+    run_all(cases, data);
+    for (const Case& one : cases) {
+        const FaultyEnd& end = one.end;
+        CAPTURE(one.launcher.name);
+        CAPTURE(name(one.fault));
+        CAPTURE(one.victim);
+        const std::string out = tail(end.result.out);
+        CAPTURE(out);
+        CAPTURE(end.result.err);
+        std::printf("%-21s  %-13s  rank %d: code %3d after %4.1f s, %s\n", one.launcher.name,
+                    name(one.fault), one.victim, end.result.code, end.seconds,
+                    end.failure.value("report", "no report").c_str());
+        REQUIRE(end.started);
+        CHECK(end.left_behind == 0);
+        check_report(end, one.victim);
+        check_cause(end, one.fault, one.victim);
+        check_codes(one);
     }
 }
 
 TEST_CASE("a rank whose data never comes is named, with the stack of its main thread") {
-    Fault fault(gloo);
-    fault.environment("LD_PRELOAD", build_bin() / "libstalled_reads.so");
-    fault.environment("STALLED_READS", fault.flag());
-    fault.environment("STALLED_RANK", "1");
-    const End end = fault.run(larger_than_readers_keep,
-                              [&](const RunningJob&) { write_text(fault.flag(), "now"); });
-    CHECK(end.failure["rank"] == 1);
+    const FaultyData data;
+    FaultyRun faulty(data, launchers().front().command);
+    faulty.environment("LD_PRELOAD", build_bin() + "/libstalled_reads.so");
+    faulty.environment("STALLED_READS", faulty.flag());
+    faulty.environment("STALLED_RANK", "1");
+    const FaultyEnd end = faulty.run([&](const RunningJob&) { write_text(faulty.flag(), "now"); });
+    const std::string out = tail(end.result.out);
+    CAPTURE(out);
+    CAPTURE(end.result.err);
+    REQUIRE(end.started);
+    CHECK(end.left_behind == 0);
+    check_report(end, 1);
     CHECK(end.failure["cause"] == "stuck");
     CHECK(end.failure["phase"] == "reading data");
     CHECK(end.failure["stack"].dump().find("lockstep::train::Trainer::run") != std::string::npos);
 }
 
-TEST_CASE("a rank whose network is cut is named, be it rank 0") {
+TEST_CASE("a rank whose network is cut is named, rank 0 as well as another") {
     if (geteuid() != 0) {
         MESSAGE("skipped: only root can make networks");
         return;
     }
-    const int victim = 0;
-    const End end =
-        Fault("distributed_train")
-            .run_by("bash tests/launcher/programs/cut_network.sh " + std::to_string(victim));
-    CHECK(count(end.result.out, " code 3") >= 2);
-    CHECK(count(end.result.out, " code 0") == 0);
-    CHECK(end.failure["rank"] == victim);
+    const FaultyData data;
+    std::vector<FaultyEnd> ends(2);
+    {
+        std::vector<std::jthread> threads;
+        for (std::size_t victim = 0; victim < ends.size(); ++victim) {
+            threads.emplace_back([&, victim] {
+                ends[victim] = FaultyRun(data, "distributed_train")
+                                   .run_by("bash tests/launcher/programs/cut_network.sh " +
+                                           std::to_string(victim));
+            });
+        }
+    }
+    for (int victim = 0; victim < static_cast<int>(ends.size()); ++victim) {
+        const FaultyEnd& end = ends[static_cast<std::size_t>(victim)];
+        CAPTURE(victim);
+        const std::string out = tail(end.result.out);
+        CAPTURE(out);
+        CAPTURE(end.result.err);
+        check_report(end, victim);
+        CHECK(end.failure["cause"] == "silent");
+        CHECK(count(end.result.out, " code 3\n") >= 2);
+        CHECK(count(end.result.out, " code 0\n") == 0);
+    }
+}
+
+TEST_CASE("multiprocessing_train ends by itself where the loopback network is gone") {
+    if (geteuid() != 0) {
+        MESSAGE("skipped: only root can make networks");
+        return;
+    }
+    const FaultyData data;
+    const FaultyEnd end = FaultyRun(data, launchers().front().command)
+                              .run_by("bash tests/launcher/programs/cut_loopback.sh");
+    const std::string out = tail(end.result.out);
+    CAPTURE(out);
+    CAPTURE(end.result.err);
+    CHECK(end.result.code == 1);  // rank 0's: it is the one that nobody hears
+    check_report(end, 0);
     CHECK(end.failure["cause"] == "silent");
 }

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/launcher/programs/faulty_run.hpp"
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+namespace lockstep::tests {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string tiny_model =
+    " --embedding-size 8 --n-layers 1 --ffn-size 8 --threads 1 --num-epochs 100000 -bs 32"
+    " --text-truncate 16 --label-truncate 8 --log-every-n-steps 1 --timeout 6";
+
+// With --timeout 6 each rank tells four times a second where it is.
+constexpr std::chrono::milliseconds several_tellings(900);
+
+nlohmann::json reported(const std::string& model) {
+    const std::string text = read_text(model + "/failure.json");
+    return text.empty() ? nlohmann::json{} : nlohmann::json::parse(text);
+}
+
+double seconds_since(std::chrono::steady_clock::time_point then) {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - then).count();
+}
+
+}  // namespace
+
+std::string build_bin() { return fs::read_symlink("/proc/self/exe").parent_path(); }
+
+FaultyData::FaultyData() {
+    constexpr int larger_than_readers_keep = 16;
+    const std::string text = read_text("examples/shakespeare/train.txt");
+    std::ofstream out(folder_ / "train.txt");
+    for (int copy = 0; copy < larger_than_readers_keep; ++copy) out << text;
+    out.close();
+    const auto prepared = run_line("lockstep prepare --input " + (folder_ / "train.txt") +
+                                   " --out " + path() + " --shards 3 --dict-maxtokens 300");
+    if (prepared.code != 0) throw std::runtime_error(prepared.out + prepared.err);
+}
+
+std::string FaultyData::copy(const std::string& to) const {
+    fs::copy(path(), to, fs::copy_options::recursive);
+    return to;
+}
+
+FaultyRun::FaultyRun(const FaultyData& data, std::string ranks)
+    : all_data_(data), data_(data.path()), ranks_(std::move(ranks)) {}
+
+const std::string& FaultyRun::damageable_data() {
+    if (data_ == all_data_.path()) data_ = all_data_.copy(scratch_ / "data");
+    return data_;
+}
+
+FaultyEnd FaultyRun::run(const Disturb& disturb) const {
+    FaultyEnd end;
+    RunningJob job(ranks_ + " --data " + data_ + " -mf " + model() + tiny_model, model(),
+                   environment_);
+    end.started = job.wait_for_first_step();
+    std::this_thread::sleep_for(several_tellings);
+    if (end.started) disturb(job);
+    const auto begin = std::chrono::steady_clock::now();
+    end.result = job.wait();
+    end.seconds = seconds_since(begin);
+    end.left_behind = job.processes();
+    end.failure = reported(model());
+    return end;
+}
+
+FaultyEnd FaultyRun::run_by(const std::string& script) const {
+    FaultyEnd end;
+    const std::string path = build_bin() + ":" + getenv("PATH");
+    end.result = run_line(script + " " + ranks_ + " --data " + data_ + tiny_model,
+                          {"", {{"MODEL", model()}, {"PATH", path}}, ""});
+    end.started = true;
+    end.failure = reported(model());
+    return end;
+}
+
+}  // namespace lockstep::tests

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/support/running_job.hpp"
+
+namespace lockstep::tests {
+
+// What was left of a run that something happened to.
+struct FaultyEnd {
+    ProgramResult result;
+    nlohmann::json failure;  // failure.json; null where there is none
+    bool started = false;
+    int left_behind = 0;  // processes
+    double seconds = 0;   // from the fault to the launcher's end
+};
+
+// The same small data set, with a file for each of three ranks, for all runs of a test program. It
+// holds more than the readers keep in memory.
+class FaultyData {
+public:
+    FaultyData();
+
+    std::string path() const { return folder_ / "data"; }
+    // A copy in the folder `to`, to be damaged.
+    std::string copy(const std::string& to) const;
+
+private:
+    ScratchFolder folder_;
+};
+
+// Trains three ranks until `disturb` has been called in the midst of it.
+class FaultyRun {
+public:
+    // `data`: by default that of the program.
+    FaultyRun(const FaultyData& data, std::string ranks);
+
+    using Disturb = std::function<void(const RunningJob& job)>;
+    FaultyEnd run(const Disturb& disturb) const;
+    // The same where a script disturbs the ranks that it runs.
+    FaultyEnd run_by(const std::string& script) const;
+
+    // Of this run alone.
+    const std::string& damageable_data();
+    void environment(const std::string& name, const std::string& value) {
+        environment_[name] = value;
+    }
+    std::string flag() const { return scratch_ / "flag"; }
+
+private:
+    std::string model() const { return scratch_ / "model"; }
+
+    const FaultyData& all_data_;
+    std::string data_, ranks_;
+    ScratchFolder scratch_;
+    std::map<std::string, std::string> environment_;
+};
+
+std::string build_bin();
+
+}  // namespace lockstep::tests
