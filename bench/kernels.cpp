@@ -127,10 +127,12 @@ void losses(CpuContext& ctx, const char* dtype, std::int64_t vocabulary) {
     auto logits = numbers<T>(rows * vocabulary, 1);
     std::vector<std::int32_t> labels(rows, 5);
     const StepState state;
+    LossSums sums;
     const double bytes = static_cast<double>(rows * vocabulary) * sizeof(T);
     report("softmax_xent backward", dtype, 3 * bytes, "GB/s", [&] {
         softmax_xent_forward_backward<T>(ctx, &state, matrix(logits, rows, vocabulary),
-                                         HostView<const std::int32_t>(view_of(labels)), 0.1f);
+                                         HostView<const std::int32_t>(view_of(labels)), 0.1f,
+                                         &sums);
     });
 }
 

@@ -25,7 +25,9 @@ train::ValidationReport Evaluator::evaluate() {
     double rows = 0;
     source_->rewind();
     for (train::Batch batch; source_->next(batch);) {
-        sums += model_.evaluate(batch);
+        kernels::LossSums of_batch;
+        model_.evaluate(batch, &of_batch);
+        sums += of_batch;
         rows += static_cast<double>(batch.rows.size());
         if (replier_ == nullptr) continue;
         const auto replies = replier_->reply(contexts_of(batch, layout_), batch.rows);

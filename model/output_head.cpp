@@ -40,38 +40,34 @@ void by_chunks(device::Arena<Space>& arena, std::int64_t total, std::int64_t voc
 }  // namespace
 
 template <class Ctx, class T>
-kernels::LossSums OutputHead<Ctx, T>::train(Ctx& ctx, device::Arena<Space>& arena,
-                                            const kernels::StepState* state, Constant embeddings,
-                                            Constant x, Labels labels, float label_smoothing,
-                                            Matrix dx, MatrixView<float, Space> d_embeddings,
-                                            train::ModelSeconds& seconds) {
-    kernels::LossSums sums;
+void OutputHead<Ctx, T>::train(Ctx& ctx, device::Arena<Space>& arena,
+                               const kernels::StepState* state, Constant embeddings, Constant x,
+                               Labels labels, float label_smoothing, Matrix dx,
+                               MatrixView<float, Space> d_embeddings, kernels::LossSums* sums,
+                               train::ModelSeconds& seconds) {
     Stopwatch watch;
     by_chunks<T>(
         arena, x.rows, embeddings.rows, [&](std::int64_t first, std::int64_t rows, Matrix logits) {
             const Constant x_chunk = x.rows_from(first, rows);
             kernels::linear_forward<T>(ctx, x_chunk, embeddings, {}, logits);
             const Matrix d_logits = logits;
-            sums += kernels::softmax_xent_forward_backward<T>(
-                ctx, state, d_logits, labels.subview(first, rows), label_smoothing);
+            kernels::softmax_xent_forward_backward<T>(
+                ctx, state, d_logits, labels.subview(first, rows), label_smoothing, sums);
             seconds.forward += watch.lap();
             kernels::linear_backward_input<T>(ctx, d_logits, embeddings, dx.rows_from(first, rows));
             kernels::add_linear_backward_weight<T>(ctx, x_chunk, d_logits, d_embeddings);
             seconds.backward += watch.lap();
         });
-    return sums;
 }
 
 template <class Ctx, class T>
-kernels::LossSums OutputHead<Ctx, T>::evaluate(Ctx& ctx, device::Arena<Space>& arena,
-                                               Constant embeddings, Constant x, Labels labels) {
-    kernels::LossSums sums;
+void OutputHead<Ctx, T>::evaluate(Ctx& ctx, device::Arena<Space>& arena, Constant embeddings,
+                                  Constant x, Labels labels, kernels::LossSums* sums) {
     by_chunks<T>(
         arena, x.rows, embeddings.rows, [&](std::int64_t first, std::int64_t rows, Matrix logits) {
             kernels::linear_forward<T>(ctx, x.rows_from(first, rows), embeddings, {}, logits);
-            sums += kernels::softmax_xent_forward<T>(ctx, logits, labels.subview(first, rows), 0);
+            kernels::softmax_xent_forward<T>(ctx, logits, labels.subview(first, rows), 0, sums);
         });
-    return sums;
 }
 
 template struct OutputHead<device::CpuContext, float>;

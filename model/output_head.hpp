@@ -16,14 +16,13 @@ struct OutputHead {
     using Matrix = MatrixView<T, Space>;
     using Labels = View<const std::int32_t, Space>;
 
-    // Overwrites dx, adds to d_embeddings; times state->loss_seed.
-    static kernels::LossSums train(Ctx& ctx, device::Arena<Space>& arena,
-                                   const kernels::StepState* state, Constant embeddings, Constant x,
-                                   Labels labels, float label_smoothing, Matrix dx,
-                                   MatrixView<float, Space> d_embeddings,
-                                   train::ModelSeconds& seconds);
-    static kernels::LossSums evaluate(Ctx& ctx, device::Arena<Space>& arena, Constant embeddings,
-                                      Constant x, Labels labels);
+    // Overwrites dx, adds to d_embeddings; times state->loss_seed. Both add the loss to *sums.
+    static void train(Ctx& ctx, device::Arena<Space>& arena, const kernels::StepState* state,
+                      Constant embeddings, Constant x, Labels labels, float label_smoothing,
+                      Matrix dx, MatrixView<float, Space> d_embeddings, kernels::LossSums* sums,
+                      train::ModelSeconds& seconds);
+    static void evaluate(Ctx& ctx, device::Arena<Space>& arena, Constant embeddings, Constant x,
+                         Labels labels, kernels::LossSums* sums);
 };
 
 }  // namespace lockstep::model

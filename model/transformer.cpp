@@ -74,8 +74,8 @@ public:
         }
     }
 
-    kernels::LossSums train(const Batch& batch, const kernels::StepState* state,
-                            GradientSink& sink) override {
+    void train(const Batch& batch, const kernels::StepState* state, kernels::LossSums* sums,
+               GradientSink& sink) override {
         begin(batch);
         const Sides sides = place(batch);
         Stopwatch watch;
@@ -85,17 +85,16 @@ public:
 
         const Matrix d_output =
             arena_.template take_matrix<T>(saved.output.rows, saved.output.cols);
-        const auto sums = OutputHead<Ctx, T>::train(
-            ctx_, arena_, state, weights_.embeddings, saved.output, view_of(batch.labels),
-            config_.label_smoothing, d_output, weights_.d_embeddings, seconds_);
+        OutputHead<Ctx, T>::train(ctx_, arena_, state, weights_.embeddings, saved.output,
+                                  view_of(batch.labels), config_.label_smoothing, d_output,
+                                  weights_.d_embeddings, sums, seconds_);
         watch.lap();
 
         backward(sides, state, saved, d_output, sink);
         seconds_.backward += watch.lap();
-        return sums;
     }
 
-    kernels::LossSums evaluate(const Batch& batch) override {
+    void evaluate(const Batch& batch, kernels::LossSums* sums) override {
         begin(batch);
         const Sides sides = place(batch);
         Stopwatch watch;
@@ -106,10 +105,9 @@ public:
         }
         const Constant output = Stacks::evaluate(decoder_run(sides, nullptr), weights_.decoder,
                                                  weights_.embeddings, memory);
-        const auto sums = OutputHead<Ctx, T>::evaluate(ctx_, arena_, weights_.embeddings, output,
-                                                       view_of(batch.labels));
+        OutputHead<Ctx, T>::evaluate(ctx_, arena_, weights_.embeddings, output,
+                                     view_of(batch.labels), sums);
         seconds_.forward += watch.lap();
-        return sums;
     }
 
 private:

@@ -2,39 +2,38 @@
 #pragma once
 
 #include "runtime/core/bf16.hpp"
-#include "runtime/device/cpu_context.hpp"
+#include "runtime/core/fp16.hpp"
+#include "runtime/device/contexts.hpp"
+#include "runtime/kernels/loss_sums.hpp"
 #include "runtime/kernels/step_state.hpp"
 
 namespace lockstep::kernels {
 
 using device::CpuContext;
+using device::CudaContext;
 
-// Sums over the labelled tokens of a batch.
-struct LossSums {
-    double loss = 0;      // what is minimised; with label smoothing
-    double nll = 0;       // negative log-likelihood: perplexity = exp(nll / tokens)
-    double tokens = 0;
-    double correct = 0;   // tokens whose most likely entry (lowest index on ties) is the label
-
-    LossSums& operator+=(const LossSums& other) noexcept {
-        loss += other.loss;
-        nll += other.nll;
-        tokens += other.tokens;
-        correct += other.correct;
-        return *this;
-    }
-};
+// Both add to *sums, which is in the device's memory.
 
 // logits [rows, V]; labels [rows], < 0 means no label. Label smoothing e: target distribution
 // (1 - e) on the label plus e / V everywhere.
 template <class T>
-LossSums softmax_xent_forward(CpuContext& ctx, HostMatrix<const T> logits,
-                              HostView<const std::int32_t> labels, float label_smoothing);
-
-// The same, and logits become d(loss)/d(logits) * state.loss_seed; rows without a label become zero.
+void softmax_xent_forward(CpuContext& ctx, HostMatrix<const T> logits,
+                          HostView<const std::int32_t> labels, float label_smoothing,
+                          LossSums* sums);
 template <class T>
-LossSums softmax_xent_forward_backward(CpuContext& ctx, const StepState* state,
-                                       HostMatrix<T> logits, HostView<const std::int32_t> labels,
-                                       float label_smoothing);
+void softmax_xent_forward(CudaContext& ctx, CudaMatrix<const T> logits,
+                          CudaView<const std::int32_t> labels, float label_smoothing,
+                          LossSums* sums);
+
+// The same, and logits become d(loss)/d(logits) * state.loss_seed; rows without a label become
+// zero.
+template <class T>
+void softmax_xent_forward_backward(CpuContext& ctx, const StepState* state, HostMatrix<T> logits,
+                                   HostView<const std::int32_t> labels, float label_smoothing,
+                                   LossSums* sums);
+template <class T>
+void softmax_xent_forward_backward(CudaContext& ctx, const StepState* state, CudaMatrix<T> logits,
+                                   CudaView<const std::int32_t> labels, float label_smoothing,
+                                   LossSums* sums);
 
 }  // namespace lockstep::kernels

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "runtime/kernels/softmax_xent.hpp"
+#include "runtime/kernels/loss_sums.hpp"
 #include "runtime/kernels/step_state.hpp"
 #include "runtime/train/batch.hpp"
 #include "runtime/train/parameters.hpp"
@@ -29,7 +29,8 @@ struct ModelSeconds {
     double forward = 0, backward = 0;
 };
 
-// A model as the trainer sees it. Weights and gradients live in the store it was built with.
+// A model as the trainer sees it. Weights and gradients live in the store it was built with, and
+// `state` and `sums` in the memory of the same device.
 class Model {
 public:
     virtual ~Model() = default;
@@ -37,11 +38,12 @@ public:
     virtual const ParameterTable& parameters() const noexcept = 0;
     // Writes the usual initial weights to the master; a pure function of the seed.
     virtual void initialize(std::uint64_t seed) = 0;
-    // Adds the gradients of the loss *sum*, times state->loss_seed. The batch is not empty.
-    virtual kernels::LossSums train(const Batch& batch, const kernels::StepState* state,
-                                    GradientSink& sink) = 0;
-    // Teacher-forced; no dropout, no label smoothing in `loss`.
-    virtual kernels::LossSums evaluate(const Batch& batch) = 0;
+    // Adds the gradients of the loss *sum*, times state->loss_seed, and the loss to *sums. The
+    // batch is not empty.
+    virtual void train(const Batch& batch, const kernels::StepState* state, kernels::LossSums* sums,
+                       GradientSink& sink) = 0;
+    // Teacher-forced; no dropout, no label smoothing in `loss`. Adds to *sums.
+    virtual void evaluate(const Batch& batch, kernels::LossSums* sums) = 0;
     virtual ModelSeconds take_seconds() noexcept = 0;
     virtual std::size_t peak_activation_bytes() const noexcept = 0;
 };

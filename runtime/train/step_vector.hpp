@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include "runtime/core/view.hpp"
-#include "runtime/kernels/softmax_xent.hpp"
+#include "runtime/kernels/loss_sums.hpp"
 
 namespace lockstep::train {
 

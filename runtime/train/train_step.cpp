@@ -101,7 +101,9 @@ void TrainStep::accumulate(const std::vector<Batch>& lanes, StepVector& local) {
         GradientSink& sink = &batch == last_batch ? static_cast<GradientSink&>(reducer_)
                                                   : static_cast<GradientSink&>(more_follow);
         const auto begin = Clock::now();
-        local.add(parts_.model.train(batch, &step_state_, sink));
+        kernels::LossSums sums;
+        parts_.model.train(batch, &step_state_, &sums, sink);
+        local.add(sums);
         parts_.trace.add("step", "forward and backward", begin, Clock::now());
         local[StepSum::lanes_with_rows] += 1;
         local[StepSum::rows] += static_cast<double>(batch.rows.size());

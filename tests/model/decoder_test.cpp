@@ -65,7 +65,9 @@ struct Trained {
         batch.labels.assign(target.size(), -1);
         batch.labels.back() = reply.back();
         batch.label_tokens = 1;
-        return -model->evaluate(batch).nll;
+        kernels::LossSums sums;
+        model->evaluate(batch, &sums);
+        return -sums.nll;
     }
     static train::RaggedTokens side(const Tokens& tokens) {
         train::RaggedTokens s;

@@ -64,7 +64,7 @@ TEST_CASE("loss and every gradient are PyTorch's in fp32") {
             auto expected = golden.tensor("gradient." + p.name);
             CHECK(worst_difference(gradient, expected) < 1e-4);
         }
-        const auto evaluated = test.model->evaluate(batch);
+        const auto evaluated = test.evaluate(batch);
         CHECK(evaluated.loss == doctest::Approx(golden.tensor("nll")[0]).epsilon(1e-5));
         CHECK(evaluated.nll == doctest::Approx(evaluated.loss));
     }

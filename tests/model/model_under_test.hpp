@@ -31,7 +31,14 @@ struct ModelUnderTest {
 
     kernels::LossSums train(const train::Batch& batch) {
         train::NoSink sink;
-        return model->train(batch, &state, sink);
+        kernels::LossSums sums;
+        model->train(batch, &state, &sums, sink);
+        return sums;
+    }
+    kernels::LossSums evaluate(const train::Batch& batch) {
+        kernels::LossSums sums;
+        model->evaluate(batch, &sums);
+        return sums;
     }
 
     device::CpuContext ctx{1};

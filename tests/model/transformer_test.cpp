@@ -49,7 +49,7 @@ TEST_CASE("gradients with every dropout active are the loss's slope") {
         Golden golden(name);
         ModelUnderTest test(with_dropout(golden.config()));
         const auto batch = golden.batch("");
-        const double undropped = test.model->evaluate(batch).nll;
+        const double undropped = test.evaluate(batch).nll;
         const auto sums = test.train(batch);
         CHECK(std::abs(sums.nll - undropped) > 0.1);  // something was dropped
 
@@ -100,8 +100,8 @@ TEST_CASE("a batch is the sum of its rows, dropout and filler included") {
         CHECK(filled.loss == doctest::Approx(whole.loss).epsilon(1e-6));
         CHECK(filled.tokens == whole.tokens);
         CHECK(difference(gradient, test.store.gradient()) < 1e-5);
-        CHECK(test.model->evaluate(tests::with_filler(batch, 5)).nll ==
-              doctest::Approx(test.model->evaluate(batch).nll).epsilon(1e-6));
+        CHECK(test.evaluate(tests::with_filler(batch, 5)).nll ==
+              doctest::Approx(test.evaluate(batch).nll).epsilon(1e-6));
     }
 }
 
@@ -166,7 +166,8 @@ TEST_CASE("gradients are reported block by block, front to back, and are final t
         Golden golden(name);
         ModelUnderTest test(with_dropout(golden.config()));
         Recorder recorder(test.store.gradient());
-        test.model->train(golden.batch(""), &test.state, recorder);
+        kernels::LossSums sums;
+        test.model->train(golden.batch(""), &test.state, &sums, recorder);
         CHECK(recorder.held().size() == test.table.flat_size());
         CHECK(recorder.held() == copy(test.store.gradient()));
         CHECK(recorder.ranges() == test.table.all().back().block + 1);
@@ -194,10 +195,10 @@ TEST_CASE("batches that do not fit the model are refused") {
     config.n_positions = 6;  // the longest source has 7 tokens
     ModelUnderTest test(config);
     auto batch = golden.batch("");
-    CHECK_THROWS_WITH_AS(test.model->evaluate(batch), doctest::Contains("n_positions"), Error);
+    CHECK_THROWS_WITH_AS(test.evaluate(batch), doctest::Contains("n_positions"), Error);
     batch = tests::one_row(golden.batch(""), 0);
-    CHECK_NOTHROW(test.model->evaluate(batch));
+    CHECK_NOTHROW(test.evaluate(batch));
     batch.target.tokens[1] = 37;  // one past the vocabulary
-    CHECK_THROWS_AS(test.model->evaluate(batch), Error);
-    CHECK_THROWS_AS(test.model->evaluate(train::Batch{}), Error);
+    CHECK_THROWS_AS(test.evaluate(batch), Error);
+    CHECK_THROWS_AS(test.evaluate(train::Batch{}), Error);
 }

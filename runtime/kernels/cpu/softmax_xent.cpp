@@ -133,8 +133,8 @@ void backward_row(T* x, std::int64_t n, std::int32_t label, float smoothing, flo
 
 // Rows' losses are kept and added in order: the same sum for any number of threads.
 template <class Row>
-LossSums sum_over_rows(CpuContext& ctx, std::int64_t rows, std::int64_t vocabulary,
-                       HostView<const std::int32_t> labels, const Row& body) {
+void add_rows(CpuContext& ctx, std::int64_t rows, std::int64_t vocabulary,
+              HostView<const std::int32_t> labels, LossSums* sums, const Row& body) {
     require(static_cast<std::int64_t>(labels.size()) == rows, "cross entropy: one label a row");
     for (const std::int32_t label : labels)
         require(label < vocabulary, "cross entropy: a label is not in the vocabulary");
@@ -144,48 +144,47 @@ LossSums sum_over_rows(CpuContext& ctx, std::int64_t rows, std::int64_t vocabula
     });
     LossSums total;
     for (const LossSums& loss : losses) total += loss;
-    return total;
+    *sums += total;
 }
 
 }  // namespace
 
 template <class T>
-LossSums softmax_xent_forward(CpuContext& ctx, HostMatrix<const T> logits,
-                              HostView<const std::int32_t> labels, float label_smoothing) {
-    return sum_over_rows(
-        ctx, logits.rows, logits.cols, labels, [&](std::int64_t i, std::int32_t label) {
-            if (label < 0) return LossSums{};
-            const T* x = logits.data + i * logits.stride;
-            return losses_of(x, logits.cols, label, label_smoothing, statistics(x, logits.cols));
-        });
+void softmax_xent_forward(CpuContext& ctx, HostMatrix<const T> logits,
+                          HostView<const std::int32_t> labels, float label_smoothing,
+                          LossSums* sums) {
+    add_rows(ctx, logits.rows, logits.cols, labels, sums, [&](std::int64_t i, std::int32_t label) {
+        if (label < 0) return LossSums{};
+        const T* x = logits.data + i * logits.stride;
+        return losses_of(x, logits.cols, label, label_smoothing, statistics(x, logits.cols));
+    });
 }
 
 template <class T>
-LossSums softmax_xent_forward_backward(CpuContext& ctx, const StepState* state,
-                                       HostMatrix<T> logits, HostView<const std::int32_t> labels,
-                                       float label_smoothing) {
-    return sum_over_rows(
-        ctx, logits.rows, logits.cols, labels, [&](std::int64_t i, std::int32_t label) {
-            T* x = logits.data + i * logits.stride;
-            if (label < 0) {
-                std::fill_n(x, logits.cols, T{});
-                return LossSums{};
-            }
-            const T* logit = x;
-            const RowStatistics row = statistics(logit, logits.cols);
-            const LossSums losses = losses_of(logit, logits.cols, label, label_smoothing, row);
-            backward_row(x, logits.cols, label, label_smoothing, state->loss_seed, row);
-            return losses;
-        });
+void softmax_xent_forward_backward(CpuContext& ctx, const StepState* state, HostMatrix<T> logits,
+                                   HostView<const std::int32_t> labels, float label_smoothing,
+                                   LossSums* sums) {
+    add_rows(ctx, logits.rows, logits.cols, labels, sums, [&](std::int64_t i, std::int32_t label) {
+        T* x = logits.data + i * logits.stride;
+        if (label < 0) {
+            std::fill_n(x, logits.cols, T{});
+            return LossSums{};
+        }
+        const T* logit = x;
+        const RowStatistics row = statistics(logit, logits.cols);
+        const LossSums losses = losses_of(logit, logits.cols, label, label_smoothing, row);
+        backward_row(x, logits.cols, label, label_smoothing, state->loss_seed, row);
+        return losses;
+    });
 }
 
-template LossSums softmax_xent_forward(CpuContext&, HostMatrix<const float>,
-                                       HostView<const std::int32_t>, float);
-template LossSums softmax_xent_forward(CpuContext&, HostMatrix<const bf16>,
-                                       HostView<const std::int32_t>, float);
-template LossSums softmax_xent_forward_backward(CpuContext&, const StepState*, HostMatrix<float>,
-                                                HostView<const std::int32_t>, float);
-template LossSums softmax_xent_forward_backward(CpuContext&, const StepState*, HostMatrix<bf16>,
-                                                HostView<const std::int32_t>, float);
+template void softmax_xent_forward(CpuContext&, HostMatrix<const float>,
+                                   HostView<const std::int32_t>, float, LossSums*);
+template void softmax_xent_forward(CpuContext&, HostMatrix<const bf16>,
+                                   HostView<const std::int32_t>, float, LossSums*);
+template void softmax_xent_forward_backward(CpuContext&, const StepState*, HostMatrix<float>,
+                                            HostView<const std::int32_t>, float, LossSums*);
+template void softmax_xent_forward_backward(CpuContext&, const StepState*, HostMatrix<bf16>,
+                                            HostView<const std::int32_t>, float, LossSums*);
 
 }  // namespace lockstep::kernels

@@ -23,8 +23,10 @@ template <class T>
 LossSums forward(CpuContext& ctx, std::vector<T>& logits, const Labels& labels, float smoothing) {
     const auto rows = static_cast<std::int64_t>(labels.size());
     const auto cols = static_cast<std::int64_t>(logits.size()) / rows;
-    return kernels::softmax_xent_forward<T>(ctx, matrix_of(logits, rows, cols), view_of(labels),
-                                            smoothing);
+    LossSums sums;
+    kernels::softmax_xent_forward<T>(ctx, matrix_of(logits, rows, cols), view_of(labels), smoothing,
+                                     &sums);
+    return sums;
 }
 
 template <class T>
@@ -32,8 +34,10 @@ LossSums backward(CpuContext& ctx, const StepState& state, std::vector<T>& logit
                   const Labels& labels, float smoothing) {
     const auto rows = static_cast<std::int64_t>(labels.size());
     const auto cols = static_cast<std::int64_t>(logits.size()) / rows;
-    return kernels::softmax_xent_forward_backward<T>(ctx, &state, matrix_of(logits, rows, cols),
-                                                     view_of(labels), smoothing);
+    LossSums sums;
+    kernels::softmax_xent_forward_backward<T>(ctx, &state, matrix_of(logits, rows, cols),
+                                              view_of(labels), smoothing, &sums);
+    return sums;
 }
 
 }  // namespace

@@ -59,18 +59,19 @@ public:
     MeanOfMeans(train::Model& toy, tests::RankHandle handle, int world)
         : ModelWrapper(toy), handle_(handle), world_(world) {}
 
-    kernels::LossSums train(const train::Batch& batch, const kernels::StepState* state,
-                            train::GradientSink& sink) override {
+    void train(const train::Batch& batch, const kernels::StepState* state, kernels::LossSums* sums,
+               train::GradientSink& sink) override {
         train::NoSink more_follow;
-        const auto sums = ModelWrapper::train(batch, state, more_follow);
-        tokens_ += sums.tokens;
-        if (dynamic_cast<train::NoSink*>(&sink) != nullptr) return sums;
+        kernels::LossSums of_batch;
+        ModelWrapper::train(batch, state, &of_batch, more_follow);
+        *sums += of_batch;
+        tokens_ += of_batch.tokens;
+        if (dynamic_cast<train::NoSink*>(&sink) != nullptr) return;
         constexpr double about_all_tokens = 90;
         for (float& g : handle_.store.gradient())
             g = static_cast<float>(static_cast<double>(g) * about_all_tokens / (world_ * tokens_));
         tokens_ = 0;
         sink.ready(0, handle_.store.gradient().size());
-        return sums;
     }
 
 private:

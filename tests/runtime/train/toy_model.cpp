@@ -78,10 +78,10 @@ kernels::LossSums ToyModel::forward(const train::Batch& batch, const kernels::St
     return sums;
 }
 
-kernels::LossSums ToyModel::train(const train::Batch& batch, const kernels::StepState* state,
-                                  train::GradientSink& sink) {
+void ToyModel::train(const train::Batch& batch, const kernels::StepState* state,
+                     kernels::LossSums* sums, train::GradientSink& sink) {
     std::vector<double> slopes;
-    const auto sums = forward(batch, state, slopes);
+    *sums += forward(batch, state, slopes);
     const double seed = static_cast<double>(state->loss_seed);
     const auto gradient = store_.gradient();
     const auto& parameters = table_.all();
@@ -102,12 +102,11 @@ kernels::LossSums ToyModel::train(const train::Batch& batch, const kernels::Step
             p + 1 < parameters.size() ? parameters[p + 1].offset : gradient.size();
         sink.ready(parameters[p].offset, end - parameters[p].offset);
     }
-    return sums;
 }
 
-kernels::LossSums ToyModel::evaluate(const train::Batch& batch) {
+void ToyModel::evaluate(const train::Batch& batch, kernels::LossSums* sums) {
     std::vector<double> slopes;
-    return forward(batch, nullptr, slopes);
+    *sums += forward(batch, nullptr, slopes);
 }
 
 }  // namespace lockstep::tests

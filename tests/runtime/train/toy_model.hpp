@@ -27,9 +27,9 @@ public:
 
     const train::ParameterTable& parameters() const noexcept override { return table_; }
     void initialize(std::uint64_t seed) override;
-    kernels::LossSums train(const train::Batch& batch, const kernels::StepState* state,
-                            train::GradientSink& sink) override;
-    kernels::LossSums evaluate(const train::Batch& batch) override;
+    void train(const train::Batch& batch, const kernels::StepState* state, kernels::LossSums* sums,
+               train::GradientSink& sink) override;
+    void evaluate(const train::Batch& batch, kernels::LossSums* sums) override;
     train::ModelSeconds take_seconds() noexcept override { return {0.25, 0.5}; }
     std::size_t peak_activation_bytes() const noexcept override { return 0; }
 

@@ -48,7 +48,8 @@ public:
     }
 
     train::ValidationReport evaluate() override {
-        const auto sums = model_.evaluate(ToySource::batch_of({100, 101, 102}));
+        kernels::LossSums sums;
+        model_.evaluate(ToySource::batch_of({100, 101, 102}), &sums);
         double loss = sums.nll / sums.tokens;
         if (setup_.validation_loss) loss = setup_.validation_loss(run_.validations.size());
         train::ValidationReport report;

@@ -66,12 +66,12 @@ public:
         return below_.parameters();
     }
     void initialize(std::uint64_t seed) override { below_.initialize(seed); }
-    kernels::LossSums train(const train::Batch& batch, const kernels::StepState* state,
-                            train::GradientSink& sink) override {
-        return below_.train(batch, state, sink);
+    void train(const train::Batch& batch, const kernels::StepState* state, kernels::LossSums* sums,
+               train::GradientSink& sink) override {
+        below_.train(batch, state, sums, sink);
     }
-    kernels::LossSums evaluate(const train::Batch& batch) override {
-        return below_.evaluate(batch);
+    void evaluate(const train::Batch& batch, kernels::LossSums* sums) override {
+        below_.evaluate(batch, sums);
     }
     train::ModelSeconds take_seconds() noexcept override { return below_.take_seconds(); }
     std::size_t peak_activation_bytes() const noexcept override {
