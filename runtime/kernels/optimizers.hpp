@@ -2,17 +2,20 @@
 #pragma once
 
 #include "runtime/core/bf16.hpp"
-#include "runtime/device/cpu_context.hpp"
+#include "runtime/core/fp16.hpp"
+#include "runtime/device/contexts.hpp"
 #include "runtime/kernels/step_state.hpp"
 
 namespace lockstep::kernels {
 
 using device::CpuContext;
+using device::CudaContext;
 
 // One pass over a range of the flat buffer: g = gradient * state.gradient_scale, update of the
 // fp32 master, and the compute copy written where T is not float (empty view where it is).
 // lr and the update count (state.updates + 1 is this update's number, from 1) come from the state.
-// Gradients are left as they are.
+// Gradients are left as they are. With state.skip everything is.
+// On GPUs T may also be fp16, and the master may be empty: then `compute` holds the weights.
 
 struct SgdOptions {
     float momentum, weight_decay;
@@ -24,6 +27,10 @@ template <class T>
 void sgd(CpuContext& ctx, const SgdOptions& options, const StepState* state,
          HostView<const float> gradient, HostView<float> master, HostView<float> momentum_buffer,
          HostView<T> compute);
+template <class T>
+void sgd(CudaContext& ctx, const SgdOptions& options, const StepState* state,
+         CudaView<const float> gradient, CudaView<float> master, CudaView<float> momentum_buffer,
+         CudaView<T> compute);
 
 struct AdamOptions {
     double beta1, beta2, epsilon, weight_decay;  // 1 - 0.999f is off by 1e-5 of itself
@@ -34,6 +41,10 @@ template <class T>
 void adam(CpuContext& ctx, const AdamOptions& options, const StepState* state,
           HostView<const float> gradient, HostView<float> master, HostView<float> first_moment,
           HostView<float> second_moment, HostView<float> largest, HostView<T> compute);
+template <class T>
+void adam(CudaContext& ctx, const AdamOptions& options, const StepState* state,
+          CudaView<const float> gradient, CudaView<float> master, CudaView<float> first_moment,
+          CudaView<float> second_moment, CudaView<float> largest, CudaView<T> compute);
 
 struct AdafactorOptions {
     float epsilon1, epsilon2, clip_threshold, decay_rate, beta1, weight_decay;
@@ -48,5 +59,10 @@ void adafactor(CpuContext& ctx, const AdafactorOptions& options, const StepState
                HostMatrix<const float> gradient, HostMatrix<float> master, HostView<float> row,
                HostView<float> column, HostView<float> full, HostView<float> first_moment,
                HostView<float> scratch, HostView<T> compute);
+template <class T>
+void adafactor(CudaContext& ctx, const AdafactorOptions& options, const StepState* state,
+               CudaMatrix<const float> gradient, CudaMatrix<float> master, CudaView<float> row,
+               CudaView<float> column, CudaView<float> full, CudaView<float> first_moment,
+               CudaView<float> scratch, CudaView<T> compute);
 
 }  // namespace lockstep::kernels

@@ -14,7 +14,9 @@ using device::CudaContext;
 double sum_of_squares(CpuContext& ctx, HostView<const float> x);
 std::int64_t count_nonfinite(CpuContext& ctx, HostView<const float> x);
 
-// GPUs add to the one element of `total`, which the host reads when it likes.
+// These add to the one element of `total`, which the host reads when it likes.
+void add_sum_of_squares(CpuContext& ctx, HostView<const float> x, HostView<double> total);
+void add_count_nonfinite(CpuContext& ctx, HostView<const float> x, HostView<std::int64_t> total);
 void add_sum_of_squares(CudaContext& ctx, CudaView<const float> x, CudaView<double> total);
 void add_count_nonfinite(CudaContext& ctx, CudaView<const float> x, CudaView<std::int64_t> total);
 

@@ -16,6 +16,7 @@ struct StepState {
     float lr = 0;
     float loss_seed = 1;         // d(loss)/d(loss sum) that backward starts from: loss scale / N0
     float gradient_scale = 1;    // undoes loss_seed, divides by the update's tokens, and clips
+    std::uint32_t skip = 0;      // 1: there is no gradient to use, and optimizers change nothing
 };
 
 // Dropout at one place of the model. Bits: Philox with key mix(seed, step) and counter

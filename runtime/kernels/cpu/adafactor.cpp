@@ -110,6 +110,7 @@ void adafactor(CpuContext& ctx, const AdafactorOptions& options, const StepState
                              column.size() == static_cast<std::size_t>(master.cols)
                        : full.size() == size,
             "adafactor: the second moment has another size");
+    if (state->skip != 0) return;
     const HostView<float> weights(master.data, size);
     const double lr = learning_rate(ctx, options, *state, weights);
     const double beta2 =

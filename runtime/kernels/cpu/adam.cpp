@@ -106,6 +106,7 @@ void adam(CpuContext& ctx, const AdamOptions& options, const StepState* state,
                 (largest.empty() || largest.size() == n) &&
                 (compute.empty() || compute.size() == n),
             "adam: sizes differ");
+    if (state->skip != 0) return;
     const Update update = update_of(options, *state);
     constexpr std::int64_t block = 4096;
     const auto size = static_cast<std::int64_t>(n);

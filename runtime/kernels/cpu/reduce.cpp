@@ -74,6 +74,16 @@ std::int64_t count_nonfinite(CpuContext& ctx, HostView<const float> x) {
     return sum_over_blocks<std::int64_t>(ctx, x, block_nonfinite);
 }
 
+void add_sum_of_squares(CpuContext& ctx, HostView<const float> x, HostView<double> total) {
+    require(total.size() == 1, "a sum goes into one element");
+    total[0] += sum_of_squares(ctx, x);
+}
+
+void add_count_nonfinite(CpuContext& ctx, HostView<const float> x, HostView<std::int64_t> total) {
+    require(total.size() == 1, "a sum goes into one element");
+    total[0] += count_nonfinite(ctx, x);
+}
+
 void fill_zero(CpuContext& ctx, HostView<float> x) {
     const auto n = static_cast<std::int64_t>(x.size());
     cpu::parallel_blocks(

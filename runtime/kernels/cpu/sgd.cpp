@@ -82,6 +82,7 @@ void sgd(CpuContext& ctx, const SgdOptions& options, const StepState* state,
     require(gradient.size() == n && (compute.empty() || compute.size() == n), "sgd: sizes differ");
     require(momentum_buffer.size() == (options.momentum == 0 ? 0 : n) || n == 0,
             "sgd: momentum needs a buffer of the parameters' size, and only momentum does");
+    if (state->skip != 0) return;
     const Update update = update_of(options, *state);
     constexpr std::int64_t block = 4096;
     const auto size = static_cast<std::int64_t>(n);

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/kernels/cuda/launch.hpp"
+#include "runtime/kernels/step.hpp"
+#include "runtime/kernels/step_logic.hpp"
+
+namespace lockstep::kernels {
+
+namespace {
+
+using namespace cuda;
+
+__global__ void begin_kernel(StepOrder order, Step* step) { step_logic::begin(order, *step); }
+
+__global__ void end_micro_batch_kernel(Step* step) { step_logic::end_micro_batch(*step); }
+
+__global__ void finish_kernel(StepRules rules, Step* step) {
+    step_logic::finish(rules, sqrt(step->sum_of_squares), *step);
+}
+
+}  // namespace
+
+void begin_step(CudaContext& ctx, const StepOrder& order, Step* step) {
+    launch(ctx, begin_kernel, {1, 1}, order, step);
+}
+
+void end_micro_batch(CudaContext& ctx, Step* step) {
+    launch(ctx, end_micro_batch_kernel, {1, 1}, step);
+}
+
+void finish_step(CudaContext& ctx, const StepRules& rules, Step* step) {
+    launch(ctx, finish_kernel, {1, 1}, rules, step);
+}
+
+}  // namespace lockstep::kernels

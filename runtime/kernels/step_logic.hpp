@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "runtime/kernels/step.hpp"
+
+// What the kernels of step.hpp compute, for both devices.
+namespace lockstep::kernels::step_logic {
+
+constexpr bool finite(double x) noexcept { return x - x == 0; }
+
+// Where both are equally near it is no matter which; by logarithm, so 2^(n + 1/2) is the border.
+constexpr double nearest_power_of_two(std::int64_t tokens) noexcept {
+    const auto t = static_cast<std::uint64_t>(tokens);
+    int n = 0;
+    while (n < 62 && t >> (n + 1) != 0) ++n;
+    double power = 1;
+    for (int i = 0; i < n; ++i) power *= 2;
+    const double share = static_cast<double>(tokens) / power;  // exact: in [1, 2)
+    return share * share > 2 ? 2 * power : power;
+}
+
+constexpr void begin(const StepOrder& order, Step& step) noexcept {
+    constexpr std::uint64_t rates = sizeof order.rates / sizeof order.rates[0];
+    StepState& state = step.state;
+    if (step.outcome == StepOutcome::updated) ++state.updates;
+    step.outcome = StepOutcome::no_tokens;
+    state.seed = order.seed;
+    state.step = order.step;
+    const std::uint64_t ahead = state.updates - order.first_update;
+    state.lr = order.rates[ahead < rates ? ahead : rates - 1];
+    state.loss_seed = static_cast<float>(static_cast<double>(step.scale.value) /
+                                         nearest_power_of_two(step.tokens));
+    state.skip = 0;
+    step.batch = {};
+    step.sums = {};
+    step.sum_of_squares = 0;
+}
+
+constexpr void end_micro_batch(Step& step) noexcept {
+    step.sums.losses += step.batch;
+    if (!finite(step.batch.loss)) step.sums.nonfinite_losses += 1;
+    step.batch = {};
+}
+
+// `root` is that of step.sum_of_squares.
+constexpr void finish(const StepRules& rules, double root, Step& step) noexcept {
+    StepState& state = step.state;
+    const double tokens = step.sums.losses.tokens, seed = static_cast<double>(state.loss_seed);
+    const bool overflow = step.sums.nonfinite_losses > 0 || !finite(step.sum_of_squares);
+    step.gradient_norm = root / (seed * (tokens > 1 ? tokens : 1));
+    step.outcome = overflow     ? StepOutcome::not_finite
+                   : tokens > 0 ? StepOutcome::updated
+                                : StepOutcome::no_tokens;
+    state.skip = step.outcome == StepOutcome::updated ? 0 : 1;
+    step.tokens = tokens > 1 ? static_cast<std::int64_t>(tokens + 0.5) : 1;
+    if (step.outcome != StepOutcome::no_tokens)
+        step.scale = next(step.scale, rules.scaling, overflow ? Overflow::yes : Overflow::no);
+    step.clip = 1;
+    if (state.skip != 0) return;
+    // As torch's clip_grad_norm_.
+    const double clip = rules.gradient_clip / (step.gradient_norm + 1e-6);
+    if (rules.gradient_clip > 0 && clip < 1) step.clip = clip;
+    state.gradient_scale = static_cast<float>(step.clip / (seed * tokens));
+}
+
+}  // namespace lockstep::kernels::step_logic

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/kernels/step.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+#include <string_view>
+#include <vector>
+
+#include "runtime/kernels/step_logic.hpp"
+
+using namespace lockstep;
+using kernels::LossScale;
+using kernels::LossScaling;
+using kernels::Overflow;
+using kernels::Step;
+using kernels::StepOutcome;
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+constexpr LossScaling parlai{LossScaling::Kind::dynamic, 0x1p15f, 0x1p-5f};
+
+// A step of two micro-batches with 8 tokens and a gradient of norm 6 * loss_seed * tokens.
+Step taken(kernels::CpuContext& ctx, Step step, const kernels::StepRules& rules, double loss = 4) {
+    begin_step(ctx, {7, 3, step.state.updates, {0.5f, 0.25f, 0.125f}}, &step);
+    for (int i = 0; i < 2; ++i) {
+        step.batch += {loss, 3, 4, 1};
+        end_micro_batch(ctx, &step);
+    }
+    step.sum_of_squares = std::pow(6 * 8 * static_cast<double>(step.state.loss_seed), 2);
+    finish_step(ctx, rules, &step);
+    return step;
+}
+
+}  // namespace
+
+TEST_CASE("a step sums its micro-batches, and its gradient is divided by tokens and seed") {
+    kernels::CpuContext ctx(1);
+    Step before;
+    before.tokens = 11;  // 8 is nearer than 16
+    const Step step = taken(ctx, before, {});
+    CHECK(step.sums.losses.loss == 8);
+    CHECK(step.sums.losses.nll == 6);
+    CHECK(step.sums.losses.tokens == 8);
+    CHECK(step.sums.losses.correct == 2);
+    CHECK(step.outcome == StepOutcome::updated);
+    CHECK(step.tokens == 8);
+    CHECK(step.gradient_norm == 6);
+    CHECK(step.clip == 1);
+    CHECK(step.state.seed == 7);
+    CHECK(step.state.step == 3);
+    CHECK(step.state.loss_seed == 0.125f);
+    CHECK(step.state.gradient_scale == 1.0f);
+    CHECK(step.state.skip == 0);
+    CHECK(taken(ctx, before, {1.5, {}}).clip == doctest::Approx(0.25));
+    CHECK(taken(ctx, before, {1.5, {}}).state.gradient_scale == doctest::Approx(0.25));
+}
+
+TEST_CASE("only an update moves the update count, and with it the learning rate") {
+    kernels::CpuContext ctx(1);
+    Step first = taken(ctx, {}, {});
+    CHECK(first.state.updates == 0);  // this is update 1, which counts when the next step begins
+    CHECK(first.state.lr == 0.5f);
+    const kernels::StepOrder order{7, 4, 0, {0.5f, 0.25f, 0.125f}};
+    begin_step(ctx, order, &first);
+    CHECK(first.state.updates == 1);
+    CHECK(first.state.lr == 0.25f);
+    first.sum_of_squares = std::nan("");
+    first.sums.losses.tokens = 8;
+    finish_step(ctx, {}, &first);
+    CHECK(first.outcome == StepOutcome::not_finite);
+    CHECK(first.state.skip == 1);
+    begin_step(ctx, order, &first);
+    CHECK(first.state.updates == 1);
+    finish_step(ctx, {}, &first);
+    CHECK(first.outcome == StepOutcome::no_tokens);
+    CHECK(first.state.skip == 1);
+    begin_step(ctx, order, &first);
+    CHECK(first.state.updates == 1);
+}
+
+TEST_CASE("the power of two nearest to the tokens seeds backward") {
+    using kernels::step_logic::nearest_power_of_two;
+    for (std::int64_t tokens = 1; tokens < 200'000; ++tokens)
+        REQUIRE(nearest_power_of_two(tokens) ==
+                std::exp2(std::round(std::log2(static_cast<double>(tokens)))));
+    CHECK(nearest_power_of_two(std::int64_t{1} << 40) == 0x1p40);
+}
+
+TEST_CASE("an overflow of the loss or the gradient halves the scale and skips the step") {
+    kernels::CpuContext ctx(1);
+    const kernels::StepRules rules{0, parlai};
+    Step step;
+    step.scale.value = parlai.first;
+    step = taken(ctx, step, rules);
+    CHECK(step.state.loss_seed == 0x1p15f);  // N0 is 1
+    CHECK(step.gradient_norm == 6);
+    step = taken(ctx, step, rules, infinity);
+    CHECK(step.outcome == StepOutcome::not_finite);
+    CHECK(step.sums.nonfinite_losses == 2);
+    CHECK(step.scale.value == 0x1p14f);
+    begin_step(ctx, {}, &step);
+    CHECK(step.state.loss_seed == 0x1p11f);  // 8 tokens
+    step.sums.losses.tokens = 8;
+    step.sum_of_squares = infinity;
+    finish_step(ctx, rules, &step);
+    CHECK(step.scale.value == 0x1p13f);
+    step = taken(ctx, step, {0, {}}, infinity);
+    CHECK(step.scale.value == 0x1p13f);  // a fixed scale stays
+}
+
+// What ParlAI's DynamicLossScaler gives for the same overflows (x).
+TEST_CASE("the loss scale follows ParlAI's") {
+    constexpr std::string_view overflows =
+        ".............xx.....xx......x..x..x.x....x....................x.";
+    constexpr int exponents[] = {15, 15, 15, 15, 15, 15, 16, 16, 16, 16, 16, 16, 16, 15, 14, 14,
+                                 14, 14, 14, 14, 13, 12, 12, 12, 12, 12, 12, 12, 11, 11, 11, 10,
+                                 10, 10, 9,  9,  8,  8,  8,  8,  8,  7,  7,  7,  7,  7,  7,  7,
+                                 8,  8,  8,  8,  8,  8,  8,  9,  9,  9,  9,  9,  9,  9,  8,  8};
+    LossScaling rule = parlai;
+    rule.window = 7;
+    LossScale scale{0x1p15f};
+    for (std::size_t i = 0; i < overflows.size(); ++i) {
+        scale = next(scale, rule, overflows[i] == 'x' ? Overflow::yes : Overflow::no);
+        CAPTURE(i);
+        CHECK(scale.value == std::exp2(static_cast<float>(exponents[i])));
+    }
+    rule.window = 200;
+    scale = LossScale{0x1p15f};
+    std::vector<std::pair<int, double>> changes;
+    for (int i = 0; i < 1000; ++i) {
+        const bool overflow = i == 0 || i == 10 || i == 50 || (i >= 300 && i <= 304) || i == 700;
+        const float before = scale.value;
+        scale = next(scale, rule, overflow ? Overflow::yes : Overflow::no);
+        if (scale.value != before) changes.emplace_back(i, std::log2(scale.value));
+    }
+    CHECK(changes == std::vector<std::pair<int, double>>{{0, 14},
+                                                         {10, 13},
+                                                         {250, 14},
+                                                         {301, 13},
+                                                         {302, 12},
+                                                         {303, 11},
+                                                         {304, 10},
+                                                         {504, 11},
+                                                         {900, 12}});
+}
