@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/comm/make_communicator.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "runtime/comm/gloo_transport.hpp"
 #include "runtime/comm/local_communicator.hpp"
 #include "runtime/comm/mpi_loader.hpp"
 #include "runtime/comm/network_interface.hpp"
+#include "runtime/comm/pmix_daemon.hpp"
 #include "runtime/comm/queued_communicator.hpp"
+#include "runtime/comm/roll_call.hpp"
 #include "runtime/comm/store.hpp"
 #include "runtime/comm/store_join.hpp"
 #include "runtime/core/error.hpp"
@@ -47,6 +50,31 @@ void check_locality(const Place& place, const MpiLocality& locality) {
                     ": unset the variables that are left over from an outer job");
 }
 
+// MPI_Init waits for every rank, for ever. Who gives up leaves it behind with what it uses.
+std::unique_ptr<Communicator> init_mpi(const Place& place, const CommOptions& options,
+                                       const MpiOptions& mpi,
+                                       const std::shared_ptr<MpiLocality>& locality) {
+    require_pmix_daemon(process_environment());
+    const int roll_call_ms = std::min(options.timeout_ms / 3, 10'000);
+    try {
+        return std::make_unique<QueuedCommunicator>(
+            [module = options.mpi_module, mpi, locality] {
+                return connect_mpi(module, mpi, *locality);
+            },
+            options.timeout_ms - roll_call_ms);
+    } catch (const Error& error) {
+        if (error.kind() != ErrorKind::peer) throw;
+        const std::string missing = roll_call(place, roll_call_ms);
+        throw Error(
+            ErrorKind::peer,
+            position(place.rank, place.size) + " on " + place.host + " waited in vain: " +
+                (missing.empty()
+                     ? error.what()
+                     : missing + " (within " + std::to_string(options.timeout_ms / 1000) +
+                           " s). Start one process for each rank, or give a longer --timeout"));
+    }
+}
+
 std::unique_ptr<Communicator> join_by_mpi(const Place& place, const CommOptions& options) {
     // srun tells where rank 0 is, mpirun does not.
     const bool goes_without = options.backend == Backend::automatic && !place.master_addr.empty();
@@ -55,13 +83,8 @@ std::unique_ptr<Communicator> join_by_mpi(const Place& place, const CommOptions&
     MpiOptions mpi;
     mpi.interface = options.interface;
     mpi.timeout_ms = options.timeout_ms;
-    // MPI_Init waits for every rank, for ever. Who gives up leaves it behind with what it uses.
     const auto locality = std::make_shared<MpiLocality>();
-    auto joined = std::make_unique<QueuedCommunicator>(
-        [module = options.mpi_module, mpi, locality] {
-            return connect_mpi(module, mpi, *locality);
-        },
-        options.timeout_ms);
+    auto joined = init_mpi(place, options, mpi, locality);
     if (joined->rank() == place.rank && joined->size() == place.size) {
         check_locality(place, *locality);
         return joined;

@@ -18,7 +18,8 @@ fail() {
     exit 1
 }
 
-# expect CODE COMMAND...: the command ends with this code; its output is what the other checks read.
+# expect CODE COMMAND...: the command ends with this code, or with one that is not 0 where CODE is
+# "failure"; its output is what the other checks read.
 expect() {
     local wanted=$1 code=0
     shift
@@ -27,6 +28,10 @@ expect() {
     local limit=(timeout 60)
     [ "$(type -t "$1")" != function ] || limit=()
     output=$("${limit[@]}" "$@" 2>&1 < /dev/null) || code=$?
+    if [ "$wanted" = failure ]; then
+        [ "$code" -ne 0 ] || fail "exit code 0"
+        return 0
+    fi
     [ "$code" -eq "$wanted" ] || fail "exit code $code instead of $wanted"
 }
 

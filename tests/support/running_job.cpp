@@ -111,6 +111,8 @@ pid_t RunningJob::process_of(int rank) const {
 
 int RunningJob::processes() const { return static_cast<int>(ranks_of(model_).size()); }
 
+std::string RunningJob::output() const { return read_text(streams_ / "out"); }
+
 ProgramResult RunningJob::wait() {
     if (status_ < 0) waitpid(launcher_, &status_, 0);
     return {WIFEXITED(status_) ? WEXITSTATUS(status_) : 128 + WTERMSIG(status_),

@@ -27,6 +27,9 @@ public:
     // The process of a rank, 0 where there is none.
     pid_t process_of(int rank) const;
     int processes() const;
+    pid_t launcher() const { return launcher_; }
+    // What it has written so far.
+    std::string output() const;
     ProgramResult wait();
 
 private:

@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "tests/launcher/programs/faulty_run.hpp"
+#include "tests/launcher/programs/disturbed_run.hpp"
 
 using namespace lockstep::tests;
 
@@ -54,7 +54,7 @@ struct Case {
     Launcher launcher;
     Fault fault;
     int victim;
-    FaultyEnd end;
+    DisturbedEnd end;
 };
 
 std::vector<Case> all_cases() {
@@ -99,8 +99,8 @@ void disturb(Fault fault, pid_t victim, const std::string& shard) {
     }
 }
 
-void run(Case& one, const FaultyData& data) {
-    FaultyRun faulty(data, one.launcher.command);
+void run(Case& one, const DisturbedData& data) {
+    DisturbedRun faulty(data, one.launcher.command);
     std::string shard;
     if (one.fault == Fault::damaged_shard) {
         shard =
@@ -108,6 +108,7 @@ void run(Case& one, const FaultyData& data) {
     }
     one.end = faulty.run([&](const RunningJob& job) {
         const pid_t victim = job.process_of(one.victim);
+        if (victim <= 0) return void(kill(job.launcher(), SIGKILL));  // told of as another end
         disturb(one.fault, victim, shard);
         // Nobody ends a stopped rank here: it must end itself when it wakes.
         if (one.fault != Fault::stopped || one.launcher.name != bare) return;
@@ -117,7 +118,7 @@ void run(Case& one, const FaultyData& data) {
 }
 
 // Some at a time: most of a run is waiting.
-void run_all(std::vector<Case>& cases, const FaultyData& data) {
+void run_all(std::vector<Case>& cases, const DisturbedData& data) {
     constexpr std::size_t at_a_time = 4;
     std::atomic<std::size_t> next = 0;
     std::vector<std::jthread> threads;
@@ -139,7 +140,7 @@ int count(const std::string& text, const std::string& part) {
     return found;
 }
 
-void check_report(const FaultyEnd& end, int victim) {
+void check_report(const DisturbedEnd& end, int victim) {
     CHECK(count(end.result.out, "the run has failed") == 1);
     REQUIRE(end.failure.is_object());
     CHECK(end.failure["rank"] == victim);
@@ -150,7 +151,7 @@ void check_report(const FaultyEnd& end, int victim) {
     CHECK(end.failure["since"] != "");
 }
 
-void check_cause(const FaultyEnd& end, Fault fault, int victim) {
+void check_cause(const DisturbedEnd& end, Fault fault, int victim) {
     const std::string cause = end.failure["cause"], error = end.failure["error"];
     CAPTURE(error);
     switch (fault) {
@@ -189,11 +190,11 @@ void check_codes(const Case& one) {
 }  // namespace
 
 TEST_CASE("whatever happens to one of three ranks, the others end, and the report names it") {
-    const FaultyData data;
+    const DisturbedData data;
     std::vector<Case> cases = all_cases();
     run_all(cases, data);
     for (const Case& one : cases) {
-        const FaultyEnd& end = one.end;
+        const DisturbedEnd& end = one.end;
         CAPTURE(one.launcher.name);
         CAPTURE(name(one.fault));
         CAPTURE(one.victim);
@@ -212,12 +213,13 @@ TEST_CASE("whatever happens to one of three ranks, the others end, and the repor
 }
 
 TEST_CASE("a rank whose data never comes is named, with the stack of its main thread") {
-    const FaultyData data;
-    FaultyRun faulty(data, launchers().front().command);
+    const DisturbedData data;
+    DisturbedRun faulty(data, launchers().front().command);
     faulty.environment("LD_PRELOAD", build_bin() + "/libstalled_reads.so");
     faulty.environment("STALLED_READS", faulty.flag());
     faulty.environment("STALLED_RANK", "1");
-    const FaultyEnd end = faulty.run([&](const RunningJob&) { write_text(faulty.flag(), "now"); });
+    const DisturbedEnd end =
+        faulty.run([&](const RunningJob&) { write_text(faulty.flag(), "now"); });
     const std::string out = tail(end.result.out);
     CAPTURE(out);
     CAPTURE(end.result.err);
@@ -234,20 +236,20 @@ TEST_CASE("a rank whose network is cut is named, rank 0 as well as another") {
         MESSAGE("skipped: only root can make networks");
         return;
     }
-    const FaultyData data;
-    std::vector<FaultyEnd> ends(2);
+    const DisturbedData data;
+    std::vector<DisturbedEnd> ends(2);
     {
         std::vector<std::jthread> threads;
         for (std::size_t victim = 0; victim < ends.size(); ++victim) {
             threads.emplace_back([&, victim] {
-                ends[victim] = FaultyRun(data, "distributed_train")
+                ends[victim] = DisturbedRun(data, "distributed_train")
                                    .run_by("bash tests/launcher/programs/cut_network.sh " +
                                            std::to_string(victim));
             });
         }
     }
     for (int victim = 0; victim < static_cast<int>(ends.size()); ++victim) {
-        const FaultyEnd& end = ends[static_cast<std::size_t>(victim)];
+        const DisturbedEnd& end = ends[static_cast<std::size_t>(victim)];
         CAPTURE(victim);
         const std::string out = tail(end.result.out);
         CAPTURE(out);
@@ -264,9 +266,9 @@ TEST_CASE("multiprocessing_train ends by itself where the loopback network is go
         MESSAGE("skipped: only root can make networks");
         return;
     }
-    const FaultyData data;
-    const FaultyEnd end = FaultyRun(data, launchers().front().command)
-                              .run_by("bash tests/launcher/programs/cut_loopback.sh");
+    const DisturbedData data;
+    const DisturbedEnd end = DisturbedRun(data, launchers().front().command)
+                                 .run_by("bash tests/launcher/programs/cut_loopback.sh");
     const std::string out = tail(end.result.out);
     CAPTURE(out);
     CAPTURE(end.result.err);

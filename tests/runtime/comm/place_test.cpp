@@ -7,8 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "runtime/comm/pmix_daemon.hpp"
 #include "runtime/comm/slurm_nodes.hpp"
+#include "runtime/comm/socket.hpp"
 #include "runtime/core/error.hpp"
+#include "tests/runtime/comm/free_port.hpp"
 
 using namespace lockstep;
 using namespace lockstep::comm;
@@ -239,6 +242,20 @@ TEST_CASE("the store's port stays clear of torchrun's and follows the Slurm job"
     CHECK(port != find_place(slurm_step + Environment{{"SLURM_JOB_ID", "1235"}}, {}).master_port);
     const auto large = slurm_step + Environment{{"SLURM_JOB_ID", "2147483647"}};
     CHECK(find_place(large, {}).master_port < 32768);
+}
+
+TEST_CASE("a PMIx daemon that does not answer is told before MPI aborts") {
+    const auto listening = listen_on(resolve("127.0.0.1", 0).front());
+    const std::string port = std::to_string(local_address_of(listening.socket).port());
+    const std::string closed = std::to_string(tests::free_port());
+    const Environment job = {{"PMIX_NAMESPACE", "job"}, {"PMIX_RANK", "0"}};
+    CHECK_NOTHROW(require_pmix_daemon({}));
+    CHECK_THROWS_WITH_AS(require_pmix_daemon(job), doctest::Contains("is not named"), Error);
+    const Environment dead = {{"PMIX_SERVER_URI2", "a.0;tcp4://127.0.0.1:" + closed}};
+    CHECK_THROWS_WITH_AS(require_pmix_daemon(job + dead), doctest::Contains(closed.c_str()), Error);
+    CHECK_NOTHROW(require_pmix_daemon(
+        job + dead + Environment{{"PMIX_SERVER_URI41", "a.0;tcp4://127.0.0.1:" + port}}));
+    CHECK_NOTHROW(require_pmix_daemon(job + Environment{{"PMIX_SERVER_URI", "usock:1:/tmp/x"}}));
 }
 
 TEST_CASE("Slurm's lists") {

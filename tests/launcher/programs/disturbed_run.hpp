@@ -11,7 +11,7 @@
 namespace lockstep::tests {
 
 // What was left of a run that something happened to.
-struct FaultyEnd {
+struct DisturbedEnd {
     ProgramResult result;
     nlohmann::json failure;  // failure.json; null where there is none
     bool started = false;
@@ -21,9 +21,9 @@ struct FaultyEnd {
 
 // The same small data set, with a file for each of three ranks, for all runs of a test program. It
 // holds more than the readers keep in memory.
-class FaultyData {
+class DisturbedData {
 public:
-    FaultyData();
+    DisturbedData();
 
     std::string path() const { return folder_ / "data"; }
     // A copy in the folder `to`, to be damaged.
@@ -33,16 +33,16 @@ private:
     ScratchFolder folder_;
 };
 
-// Trains three ranks until `disturb` has been called in the midst of it.
-class FaultyRun {
+// Trains some ranks until `disturb` has been called in the midst of it.
+class DisturbedRun {
 public:
-    // `data`: by default that of the program.
-    FaultyRun(const FaultyData& data, std::string ranks);
+    // `ranks` starts them; `options` come after those of a tiny model.
+    DisturbedRun(const DisturbedData& data, std::string ranks, std::string options = "");
 
     using Disturb = std::function<void(const RunningJob& job)>;
-    FaultyEnd run(const Disturb& disturb) const;
+    DisturbedEnd run(const Disturb& disturb) const;
     // The same where a script disturbs the ranks that it runs.
-    FaultyEnd run_by(const std::string& script) const;
+    DisturbedEnd run_by(const std::string& script) const;
 
     // Of this run alone.
     const std::string& damageable_data();
@@ -50,12 +50,11 @@ public:
         environment_[name] = value;
     }
     std::string flag() const { return scratch_ / "flag"; }
-
-private:
     std::string model() const { return scratch_ / "model"; }
 
-    const FaultyData& all_data_;
-    std::string data_, ranks_;
+private:
+    const DisturbedData& all_data_;
+    std::string data_, ranks_, options_;
     ScratchFolder scratch_;
     std::map<std::string, std::string> environment_;
 };

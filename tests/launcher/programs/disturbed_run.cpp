@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/launcher/programs/faulty_run.hpp"
+#include "tests/launcher/programs/disturbed_run.hpp"
 
 #include <chrono>
 #include <cstdlib>
@@ -35,7 +35,7 @@ double seconds_since(std::chrono::steady_clock::time_point then) {
 
 std::string build_bin() { return fs::read_symlink("/proc/self/exe").parent_path(); }
 
-FaultyData::FaultyData() {
+DisturbedData::DisturbedData() {
     constexpr int larger_than_readers_keep = 16;
     const std::string text = read_text("examples/shakespeare/train.txt");
     std::ofstream out(folder_ / "train.txt");
@@ -46,22 +46,25 @@ FaultyData::FaultyData() {
     if (prepared.code != 0) throw std::runtime_error(prepared.out + prepared.err);
 }
 
-std::string FaultyData::copy(const std::string& to) const {
+std::string DisturbedData::copy(const std::string& to) const {
     fs::copy(path(), to, fs::copy_options::recursive);
     return to;
 }
 
-FaultyRun::FaultyRun(const FaultyData& data, std::string ranks)
-    : all_data_(data), data_(data.path()), ranks_(std::move(ranks)) {}
+DisturbedRun::DisturbedRun(const DisturbedData& data, std::string ranks, std::string options)
+    : all_data_(data),
+      data_(data.path()),
+      ranks_(std::move(ranks)),
+      options_(tiny_model + options) {}
 
-const std::string& FaultyRun::damageable_data() {
+const std::string& DisturbedRun::damageable_data() {
     if (data_ == all_data_.path()) data_ = all_data_.copy(scratch_ / "data");
     return data_;
 }
 
-FaultyEnd FaultyRun::run(const Disturb& disturb) const {
-    FaultyEnd end;
-    RunningJob job(ranks_ + " --data " + data_ + " -mf " + model() + tiny_model, model(),
+DisturbedEnd DisturbedRun::run(const Disturb& disturb) const {
+    DisturbedEnd end;
+    RunningJob job(ranks_ + " --data " + data_ + " -mf " + model() + options_, model(),
                    environment_);
     end.started = job.wait_for_first_step();
     std::this_thread::sleep_for(several_tellings);
@@ -74,10 +77,10 @@ FaultyEnd FaultyRun::run(const Disturb& disturb) const {
     return end;
 }
 
-FaultyEnd FaultyRun::run_by(const std::string& script) const {
-    FaultyEnd end;
+DisturbedEnd DisturbedRun::run_by(const std::string& script) const {
+    DisturbedEnd end;
     const std::string path = build_bin() + ":" + getenv("PATH");
-    end.result = run_line(script + " " + ranks_ + " --data " + data_ + tiny_model,
+    end.result = run_line(script + " " + ranks_ + " --data " + data_ + options_,
                           {"", {{"MODEL", model()}, {"PATH", path}}, ""});
     end.started = true;
     end.failure = reported(model());
