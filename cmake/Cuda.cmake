@@ -27,7 +27,13 @@ endif()
 set(LOCKSTEP_CUDA_DEVICE_SOURCES cuda_check.cpp cuda_context.cpp cuda_library.cpp cuda_memory.cpp)
 list(TRANSFORM LOCKSTEP_CUDA_DEVICE_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/runtime/device/)
 set(LOCKSTEP_CUDA_KERNEL_SOURCES
+    cublas_lt.cpp
     dropout.cu
+    linear.cpp
+    product.cpp
+    product_plan.cpp
+    product_search.cpp
+    product_shape.cpp
     reduce.cu
     step.cu)
 list(TRANSFORM LOCKSTEP_CUDA_KERNEL_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/runtime/kernels/cuda/)

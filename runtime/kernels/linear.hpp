@@ -2,37 +2,54 @@
 #pragma once
 
 #include "runtime/core/bf16.hpp"
-#include "runtime/device/cpu_context.hpp"
+#include "runtime/core/fp16.hpp"
+#include "runtime/device/contexts.hpp"
 
 namespace lockstep::kernels {
 
 using device::CpuContext;
+using device::CudaContext;
 
-// Products go through oneDNN; rows may be strided (a slice of columns of a wider matrix).
-// Instantiated for float and bf16; weight gradients are always fp32.
+// Products go through oneDNN and cuBLASLt; rows may be strided (a slice of columns of a wider
+// matrix). Instantiated for float and bf16, on GPUs also for fp16; weight gradients are always
+// fp32.
 
 // y [rows, out] = x [rows, in] * w [out, in]^T + bias [out]; an empty bias adds nothing.
 template <class T>
 void linear_forward(CpuContext& ctx, HostMatrix<const T> x, HostMatrix<const T> w,
                     HostView<const T> bias, HostMatrix<T> y);
+template <class T>
+void linear_forward(CudaContext& ctx, CudaMatrix<const T> x, CudaMatrix<const T> w,
+                    CudaView<const T> bias, CudaMatrix<T> y);
 
 // dx [rows, in] = dy [rows, out] * w [out, in]
 template <class T>
 void linear_backward_input(CpuContext& ctx, HostMatrix<const T> dy, HostMatrix<const T> w,
                            HostMatrix<T> dx);
+template <class T>
+void linear_backward_input(CudaContext& ctx, CudaMatrix<const T> dy, CudaMatrix<const T> w,
+                           CudaMatrix<T> dx);
 
 // dx += dy * w
 template <class T>
 void add_linear_backward_input(CpuContext& ctx, HostMatrix<const T> dy, HostMatrix<const T> w,
                                HostMatrix<T> dx);
+template <class T>
+void add_linear_backward_input(CudaContext& ctx, CudaMatrix<const T> dy, CudaMatrix<const T> w,
+                               CudaMatrix<T> dx);
 
 // dw [out, in] += dy^T * x
 template <class T>
 void add_linear_backward_weight(CpuContext& ctx, HostMatrix<const T> x, HostMatrix<const T> dy,
                                 HostMatrix<float> dw);
+template <class T>
+void add_linear_backward_weight(CudaContext& ctx, CudaMatrix<const T> x, CudaMatrix<const T> dy,
+                                CudaMatrix<float> dw);
 
 // db [out] += sum over rows of dy
 template <class T>
 void add_bias_backward(CpuContext& ctx, HostMatrix<const T> dy, HostView<float> db);
+template <class T>
+void add_bias_backward(CudaContext& ctx, CudaMatrix<const T> dy, CudaView<float> db);
 
 }  // namespace lockstep::kernels

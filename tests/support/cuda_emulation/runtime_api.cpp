@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cuda_runtime_api.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 struct EmulatedStream {};
-struct EmulatedEvent {};
+struct EmulatedEvent {
+    double milliseconds = 0;  // of the device's work when it was recorded
+};
 
 namespace {
 
 constexpr std::size_t guard_bytes = 256;  // also the alignment
 constexpr unsigned char guard = 0xA5, undefined = 0xFF;
+
+std::atomic<double> device_milliseconds{0};
 
 // Stands in front of the memory, inside its first guard.
 struct Header {
@@ -141,6 +146,18 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
     delete event;
     return cudaSuccess;
 }
-cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
+    event->milliseconds = device_milliseconds;
+    return cudaSuccess;
+}
 cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
 cudaError_t cudaEventQuery(cudaEvent_t) { return cudaSuccess; }
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
+    *milliseconds = static_cast<float>(end->milliseconds - begin->milliseconds);
+    return cudaSuccess;
+}
+void emulated_device_work(float milliseconds) { device_milliseconds += milliseconds; }
+cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus* status) {
+    *status = cudaStreamCaptureStatusNone;
+    return cudaSuccess;
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "runtime/kernels/cuda/cublas_lt.hpp"
+#include "runtime/kernels/cuda/product_shape.hpp"
+
+namespace lockstep::kernels::cuda {
+
+// What cuBLASLt may use beside the matrices: its own advice for Hopper, enough for all others.
+constexpr std::size_t product_workspace_bytes = std::size_t{32} << 20;
+
+// A shape in cuBLASLt's words, and the algorithm that runs it. cuBLASLt is column-major, which
+// makes of row-major matrices their transposes: C = A B is computed as C^T = B^T A^T, so A and B
+// change places and strides are leading dimensions.
+struct ProductPlan {
+    cublasLtMatmulDescOpaque_t operation;
+    cublasLtMatrixLayoutOpaque_t first, second, result;
+    cublasLtMatmulAlgo_t algorithm;
+    cublasStatus_t found;  // anything but success: there is no algorithm
+};
+
+// Descriptions only; no algorithm.
+ProductPlan describe(const CublasLt& library, const ProductShape& shape);
+
+// The `most` algorithms that cuBLASLt expects to be fastest, best first. Empty where it has none,
+// with the reason in plan.found.
+std::vector<cublasLtMatmulAlgo_t> candidates(const CublasLt& library, const ProductShape& shape,
+                                             const ProductOperands& at, ProductPlan& plan,
+                                             int most);
+
+// Queues the product with plan.algorithm; the result goes to `to`, which may be at.c.
+void run(device::CudaContext& ctx, const CublasLt& library, ProductPlan& plan,
+         const ProductOperands& at, void* to);
+
+}  // namespace lockstep::kernels::cuda

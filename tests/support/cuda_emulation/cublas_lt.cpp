@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cublasLt.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstring>
+
+#include "runtime/core/bf16.hpp"
+#include "runtime/core/fp16.hpp"
+
+// Algorithm 0 is expected to be the fastest, 1 is the fastest, 2 does not run, 3 is slow.
+struct EmulatedCublasLt {};
+
+namespace {
+
+using lockstep::bf16;
+using lockstep::fp16;
+
+constexpr int algorithms = 4, broken_algorithm = 2;
+constexpr float milliseconds_of[algorithms] = {2.0f, 1.0f, 0.5f, 3.0f};
+constexpr std::size_t workspace_needed = 4096;
+
+std::atomic<int> searches{0}, last_algorithm{-1};
+
+// A column-major matrix of any of the three types.
+struct Matrix {
+    cudaDataType type;
+    void* data;
+    std::int64_t stride;
+
+    float at(std::uint64_t row, std::uint64_t col) const {
+        const auto i = place(row, col);
+        if (type == CUDA_R_16BF) return static_cast<float>(static_cast<const bf16*>(data)[i]);
+        if (type == CUDA_R_16F) return static_cast<float>(static_cast<const fp16*>(data)[i]);
+        return static_cast<const float*>(data)[i];
+    }
+    void put(std::uint64_t row, std::uint64_t col, float value) const {
+        const auto i = place(row, col);
+        if (type == CUDA_R_16BF)
+            static_cast<bf16*>(data)[i] = static_cast<bf16>(value);
+        else if (type == CUDA_R_16F)
+            static_cast<fp16*>(data)[i] = static_cast<fp16>(value);
+        else
+            static_cast<float*>(data)[i] = value;
+    }
+    std::size_t place(std::uint64_t row, std::uint64_t col) const {
+        return static_cast<std::size_t>(row + col * static_cast<std::uint64_t>(stride));
+    }
+};
+
+Matrix matrix(const void* data, const cublasLtMatrixLayoutOpaque_t& layout) {
+    return {layout.type, const_cast<void*>(data), layout.stride};
+}
+
+bool has_aux(cublasLtEpilogue_t epilogue) { return (epilogue & 128) != 0; }
+bool is_relu(cublasLtEpilogue_t epilogue) { return (epilogue & (2 | 8)) != 0; }
+bool has_bias(cublasLtEpilogue_t epilogue) { return (epilogue & 4) != 0; }
+
+bool aligned(const void* address, std::uintptr_t bytes) {
+    return reinterpret_cast<std::uintptr_t>(address) % bytes == 0;
+}
+
+bool shapes_fit(const cublasLtMatmulDescOpaque_t& op, const cublasLtMatrixLayoutOpaque_t& a,
+                const cublasLtMatrixLayoutOpaque_t& b, const cublasLtMatrixLayoutOpaque_t& d) {
+    const bool a_as_is = op.transpose_a == CUBLAS_OP_N, b_as_is = op.transpose_b == CUBLAS_OP_N;
+    return (a_as_is ? a.rows : a.cols) == d.rows && (b_as_is ? b.cols : b.rows) == d.cols &&
+           (a_as_is ? a.cols : a.rows) == (b_as_is ? b.rows : b.cols) && a.type == b.type &&
+           (d.type == a.type || d.type == CUDA_R_32F);
+}
+
+// The rules of the documentation for what an epilogue reads and writes beside the matrices.
+bool epilogue_fits(const cublasLtMatmulDescOpaque_t& op, const cublasLtMatrixLayoutOpaque_t& a,
+                   const cublasLtMatrixLayoutOpaque_t& d) {
+    if (has_bias(op.epilogue) && (op.bias == nullptr || a.type != d.type)) return false;
+    if (op.epilogue == CUBLASLT_EPILOGUE_BGRADB && op.bias == nullptr) return false;
+    if (!has_aux(op.epilogue)) return true;
+    const std::int64_t multiple = is_relu(op.epilogue) ? 128 : 8;
+    return op.aux != nullptr && aligned(op.aux, 16) && op.aux_stride % multiple == 0 &&
+           op.aux_stride >= static_cast<std::int64_t>(d.rows);
+}
+
+float gelu(float x) {
+    return 0.5f * x * (1.0f + std::tanh(0.7978845608f * (x + 0.044715f * x * x * x)));
+}
+float gelu_slope(float x) {
+    const float t = std::tanh(0.7978845608f * (x + 0.044715f * x * x * x));
+    return 0.5f * (1.0f + t) +
+           0.5f * x * (1.0f - t * t) * 0.7978845608f * (1.0f + 3.0f * 0.044715f * x * x);
+}
+
+// relu's bits, one column of D after the other.
+struct Mask {
+    unsigned char* bits;
+    std::int64_t stride;
+
+    bool get(std::uint64_t row, std::uint64_t col) const {
+        const auto i = row + col * static_cast<std::uint64_t>(stride);
+        return (bits[i / 8] >> (i % 8) & 1) != 0;
+    }
+    void put(std::uint64_t row, std::uint64_t col, bool value) const {
+        const auto i = row + col * static_cast<std::uint64_t>(stride);
+        const auto bit = static_cast<unsigned char>(1u << (i % 8));
+        bits[i / 8] = static_cast<unsigned char>(value ? bits[i / 8] | bit : bits[i / 8] & ~bit);
+    }
+};
+
+float finished(const cublasLtMatmulDescOpaque_t& op, cudaDataType type, std::uint64_t row,
+               std::uint64_t col, float value) {
+    const Matrix before{type, op.aux, op.aux_stride};
+    const Mask mask{static_cast<unsigned char*>(op.aux), op.aux_stride};
+    if (has_bias(op.epilogue)) value += Matrix{type, op.bias, 1}.at(row, 0);
+    switch (op.epilogue & ~4) {
+        case CUBLASLT_EPILOGUE_RELU_AUX:
+            mask.put(row, col, value > 0);
+            [[fallthrough]];
+        case CUBLASLT_EPILOGUE_RELU:
+            return value < 0 ? 0.0f : value;
+        case CUBLASLT_EPILOGUE_GELU_AUX:
+            before.put(row, col, value);
+            [[fallthrough]];
+        case CUBLASLT_EPILOGUE_GELU:
+            return gelu(value);
+        case CUBLASLT_EPILOGUE_DRELU:
+            return mask.get(row, col) ? value : 0.0f;
+        case CUBLASLT_EPILOGUE_DGELU:
+            return value * gelu_slope(before.at(row, col));
+        default:
+            return value;
+    }
+}
+
+template <class Value>
+cublasStatus_t take(Value& to, const void* value, std::size_t size) {
+    if (size != sizeof to) return CUBLAS_STATUS_INVALID_VALUE;
+    std::memcpy(&to, value, size);
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+}  // namespace
+
+cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) {
+    *handle = new EmulatedCublasLt;
+    return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
+    delete handle;
+    return CUBLAS_STATUS_SUCCESS;
+}
+const char* cublasLtGetStatusName(cublasStatus_t status) {
+    if (status == CUBLAS_STATUS_SUCCESS) return "CUBLAS_STATUS_SUCCESS";
+    return status == CUBLAS_STATUS_NOT_SUPPORTED ? "CUBLAS_STATUS_NOT_SUPPORTED"
+                                                 : "CUBLAS_STATUS_INVALID_VALUE";
+}
+
+cublasStatus_t cublasLtMatmulDescInit_internal(cublasLtMatmulDesc_t operation, std::size_t size,
+                                               cublasComputeType_t compute, cudaDataType scale) {
+    if (size != sizeof *operation || scale != CUDA_R_32F) return CUBLAS_STATUS_INVALID_VALUE;
+    *operation = {};
+    operation->compute = compute;
+    operation->epilogue = CUBLASLT_EPILOGUE_DEFAULT;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t operation,
+                                              cublasLtMatmulDescAttributes_t which,
+                                              const void* value, std::size_t size) {
+    switch (which) {
+        case CUBLASLT_MATMUL_DESC_TRANSA:
+            return take(operation->transpose_a, value, size);
+        case CUBLASLT_MATMUL_DESC_TRANSB:
+            return take(operation->transpose_b, value, size);
+        case CUBLASLT_MATMUL_DESC_EPILOGUE:
+            return take(operation->epilogue, value, size);
+        case CUBLASLT_MATMUL_DESC_BIAS_POINTER:
+            return take(operation->bias, value, size);
+        case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER:
+            return take(operation->aux, value, size);
+        case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD:
+            return take(operation->aux_stride, value, size);
+    }
+    return CUBLAS_STATUS_INVALID_VALUE;
+}
+
+cublasStatus_t cublasLtMatrixLayoutInit_internal(cublasLtMatrixLayout_t layout, std::size_t size,
+                                                 cudaDataType type, std::uint64_t rows,
+                                                 std::uint64_t cols, std::int64_t stride) {
+    if (size != sizeof *layout) return CUBLAS_STATUS_INVALID_VALUE;
+    *layout = {type, rows, cols, stride};
+    return stride >= static_cast<std::int64_t>(rows) ? CUBLAS_STATUS_SUCCESS
+                                                     : CUBLAS_STATUS_INVALID_VALUE;
+}
+
+cublasStatus_t cublasLtMatmulPreferenceInit_internal(cublasLtMatmulPreference_t preference,
+                                                     std::size_t size) {
+    if (size != sizeof *preference) return CUBLAS_STATUS_INVALID_VALUE;
+    *preference = {0, {256, 256, 256, 256}};
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t preference,
+                                                    cublasLtMatmulPreferenceAttributes_t which,
+                                                    const void* value, std::size_t size) {
+    if (which == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES)
+        return take(preference->workspace_bytes, value, size);
+    return take(preference->alignment[which - CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES], value,
+                size);
+}
+
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t operation,
+                                              cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
+                                              cublasLtMatrixLayout_t, cublasLtMatrixLayout_t d,
+                                              cublasLtMatmulPreference_t preference, int most,
+                                              cublasLtMatmulHeuristicResult_t results[],
+                                              int* count) {
+    ++searches;
+    *count = 0;
+    if (!shapes_fit(*operation, *a, *b, *d)) return CUBLAS_STATUS_INVALID_VALUE;
+    if (!epilogue_fits(*operation, *a, *d) || preference->workspace_bytes < workspace_needed)
+        return CUBLAS_STATUS_NOT_SUPPORTED;
+    const std::uint32_t alignment =
+        *std::min_element(preference->alignment, preference->alignment + 4);
+    for (int number = 0; number < std::min(most, algorithms); ++number)
+        results[(*count)++] = {
+            {number, alignment, workspace_needed},
+            workspace_needed,
+            number == broken_algorithm ? CUBLAS_STATUS_NOT_SUPPORTED : CUBLAS_STATUS_SUCCESS};
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, const void* alpha,
+                              const void* a_data, cublasLtMatrixLayout_t a, const void* b_data,
+                              cublasLtMatrixLayout_t b, const void* beta, const void* c_data,
+                              cublasLtMatrixLayout_t c, void* d_data, cublasLtMatrixLayout_t d,
+                              const cublasLtMatmulAlgo_t* algorithm, void* workspace,
+                              std::size_t workspace_bytes, cudaStream_t) {
+    const auto& op = *operation;
+    if (!shapes_fit(op, *a, *b, *d) || !epilogue_fits(op, *a, *d) ||
+        algorithm->number == broken_algorithm || workspace_bytes < algorithm->workspace_bytes)
+        return CUBLAS_STATUS_INVALID_VALUE;
+    for (const void* address : {a_data, b_data, c_data, static_cast<const void*>(d_data)})
+        if (!aligned(address, algorithm->alignment)) return CUBLAS_STATUS_INVALID_VALUE;
+    std::memset(workspace, 0xFF, algorithm->workspace_bytes);
+
+    const Matrix A = matrix(a_data, *a), B = matrix(b_data, *b), C = matrix(c_data, *c),
+                 D = matrix(d_data, *d);
+    const float scale = *static_cast<const float*>(alpha), keep = *static_cast<const float*>(beta);
+    const std::uint64_t depth = op.transpose_a == CUBLAS_OP_N ? a->cols : a->rows;
+    const auto left = [&](auto row, auto k) {
+        return op.transpose_a == CUBLAS_OP_N ? A.at(row, k) : A.at(k, row);
+    };
+    const auto right = [&](auto k, auto col) {
+        return op.transpose_b == CUBLAS_OP_N ? B.at(k, col) : B.at(col, k);
+    };
+    for (std::uint64_t col = 0; col < d->cols; ++col) {
+        for (std::uint64_t row = 0; row < d->rows; ++row) {
+            float sum = 0;
+            for (std::uint64_t k = 0; k < depth; ++k) sum += left(row, k) * right(k, col);
+            float value = scale * sum;
+            if (keep != 0) value += keep * C.at(row, col);
+            D.put(row, col, finished(op, d->type, row, col, value));
+        }
+        if (op.epilogue != CUBLASLT_EPILOGUE_BGRADB) continue;
+        float sum = 0;
+        for (std::uint64_t k = 0; k < depth; ++k) sum += right(k, col);
+        Matrix{d->type, op.bias, 1}.put(col, 0, sum);
+    }
+    last_algorithm = algorithm->number;
+    emulated_device_work(milliseconds_of[algorithm->number]);
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+int emulated_searches() { return searches; }
+int emulated_algorithm() { return last_algorithm; }
