@@ -5,8 +5,10 @@
 
 #include "launcher/distributed_launch_options.hpp"
 #include "launcher/distributed_launch_output.hpp"
+#include "launcher/own_program.hpp"
 #include "launcher/programs.hpp"
 #include "launcher/restarts.hpp"
+#include "launcher/spinning.hpp"
 #include "runtime/comm/place.hpp"
 
 namespace lockstep::launcher {
@@ -32,6 +34,7 @@ comm::Environment shared_variables(const LaunchPlan& plan, int attempt,
     // torch's rank 0 shall serve its own store: no agent holds one at MASTER_PORT.
     variables["TORCHELASTIC_USE_AGENT_STORE"] = "False";
     variables.try_emplace("OMP_NUM_THREADS", std::to_string(plan.threads_per_rank));
+    if (!own_program(plan.command).empty()) limit_spinning(variables);
     const bool own = plan.secret.empty() && plan.nodes == 1;
     const comm::Secret secret = own ? comm::Secret::make() : plan.secret;
     if (!secret.empty()) variables[comm::Secret::variable] = secret.text();
@@ -68,7 +71,7 @@ int distributed_launch_program(const std::vector<std::string>& args) {
         const RankOutputs outputs(*plan, attempt);
         auto processes = launched_ranks(*plan, attempt, environment);
         outputs.connect(processes);
-        return run_process_group(processes, GroupOptions());
+        return run_process_group(processes, plan->ending);
     };
     // The launchers do not talk to each other: the ranks of the others end when they lose their
     // peer, and a rank that starts again before that would find the old job's store.

@@ -11,7 +11,8 @@
 namespace lockstep::launcher {
 
 // Where a stream of a rank goes besides, or instead of, where the launcher's own goes.
-enum class Sink { inherited, file, both };
+// nowhere: not even here.
+enum class Sink { inherited, file, both, nowhere };
 
 struct StreamSinks {
     Sink output = Sink::inherited, error = Sink::inherited;
@@ -34,8 +35,10 @@ struct LaunchPlan {
     int threads_per_rank = 1;
     std::vector<std::string> command;
     LocalRankBy local_rank_by = LocalRankBy::environment;
-    std::string log_folder;          // empty: no files
-    std::vector<StreamSinks> sinks;  // by local rank
+    std::string log_folder;                       // empty: no files
+    std::vector<StreamSinks> sinks;               // by local rank
+    std::string line_prefix = "[rank ${rank}] ";  // before each line that is shown and kept
+    GroupOptions ending;
 };
 
 // The processes of one attempt: `base` with torchrun's whole environment added. A user's own

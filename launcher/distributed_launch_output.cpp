@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "runtime/comm/place.hpp"
 #include "runtime/core/error.hpp"
 
 namespace lockstep::launcher {
@@ -27,6 +28,23 @@ void write_all(int descriptor, std::string_view bytes) noexcept {
     }
 }
 
+// torchrun's macros, which name what the rank's environment holds too.
+std::string prefix_of(const LaunchPlan& plan, int local) {
+    const std::array<std::pair<std::string, std::string>, 4> macros{{
+        {"${rank}", std::to_string(plan.node_rank * plan.ranks_per_node + local)},
+        {"${local_rank}", std::to_string(local)},
+        {"${role_name}", plan.role},
+        {"${hostname}", comm::host_name()},
+    }};
+    std::string text = plan.line_prefix;
+    for (const auto& [macro, value] : macros) {
+        for (auto at = text.find(macro); at != std::string::npos; at = text.find(macro)) {
+            text.replace(at, macro.size(), value);
+        }
+    }
+    return text;
+}
+
 }  // namespace
 
 RankOutputs::RankOutputs(const LaunchPlan& plan, int attempt)
@@ -38,7 +56,7 @@ RankOutputs::RankOutputs(const LaunchPlan& plan, int attempt)
             plan.log_folder.empty()
                 ? ""
                 : plan.log_folder + "/attempt_" + std::to_string(attempt) + "/rank_" + rank;
-        const std::string prefix = "[rank " + rank + "] ";
+        const std::string prefix = prefix_of(plan, local);
         const StreamSinks sinks = plan.sinks[static_cast<std::size_t>(local)];
         outputs_.push_back(open_sink(sinks.output, STDOUT_FILENO, prefix, folder, "stdout.log"));
         errors_.push_back(open_sink(sinks.error, STDERR_FILENO, prefix, folder, "stderr.log"));
@@ -63,6 +81,11 @@ void RankOutputs::connect(std::vector<ProcessSpec>& processes) const {
 int RankOutputs::open_sink(Sink sink, int console, const std::string& prefix,
                            const std::string& folder, const char* name) {
     if (sink == Sink::inherited) return -1;
+    if (sink == Sink::nowhere) {
+        kept_.emplace_back(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+        if (!kept_.back()) throw_errno("cannot open", "/dev/null");
+        return kept_.back().raw();
+    }
     int file = -1;
     if (!folder.empty()) {
         kept_.push_back(open_file(folder, name));

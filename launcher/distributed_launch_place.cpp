@@ -2,6 +2,7 @@
 #include "launcher/distributed_launch_place.hpp"
 
 #include <algorithm>
+#include <sstream>
 #include <utility>
 
 #include "launcher/options/option_table.hpp"
@@ -37,6 +38,27 @@ void split_endpoint(LaunchPlace& typed) {
     if (has_port) {
         typed.master_port = static_cast<int>(
             parse_integer("rdzv-endpoint", typed.endpoint.substr(colon + 1), 1, 65535));
+    }
+}
+
+// torchrun's rank=K is the node's rank; the rest of its keys are about how long its agents wait for
+// each other.
+void read_rendezvous(LaunchPlace& typed) {
+    std::istringstream in(typed.rendezvous);
+    for (std::string pair; std::getline(in, pair, ',');) {
+        const auto equals = std::min(pair.find('='), pair.size());
+        const std::string key = pair.substr(0, equals);
+        if (key != "rank" || equals == pair.size()) {
+            refuse("--rdzv-conf " + pair +
+                   ": launchers do not wait for each other, only rank=K is known; how long ranks "
+                   "wait is PROGRAM's to say (Lockstep's: --timeout)");
+        }
+        const auto rank = parse_integer("rdzv-conf", pair.substr(equals + 1), 0, 65535);
+        if (typed.node_rank >= 0 && typed.node_rank != rank) {
+            refuse("--rdzv-conf " + pair + " contradicts --node-rank " +
+                   std::to_string(typed.node_rank) + ": leave one out");
+        }
+        typed.node_rank = static_cast<int>(rank);
     }
 }
 
@@ -94,6 +116,7 @@ void place_on_one_host(LaunchPlan& plan, const LaunchPlace& typed) {
 void place_launcher(LaunchPlan& plan, LaunchPlace typed, const comm::Environment& environment) {
     plan.nodes = nodes_of(typed.nodes);
     split_endpoint(typed);
+    read_rendezvous(typed);
     if (typed.master_port > 65535) refuse("--master-port: ports go from 1 to 65535");
     if (plan.nodes > 1) {
         place_on_several_hosts(plan, std::move(typed), environment);

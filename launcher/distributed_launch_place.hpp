@@ -9,7 +9,7 @@ namespace lockstep::launcher {
 
 // The options about hosts as they were typed; -1 and empty: not given.
 struct LaunchPlace {
-    std::string nodes = "1", endpoint, master_addr;
+    std::string nodes = "1", endpoint, rendezvous, master_addr;
     int node_rank = -1, master_port = -1;
     bool standalone = false;
 };

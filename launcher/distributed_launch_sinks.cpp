@@ -51,4 +51,25 @@ std::vector<StreamSinks> sinks_of(const std::string& redirects, const std::strin
     return sinks;
 }
 
+void show_only(const std::string& filter, std::vector<StreamSinks>& sinks) {
+    if (filter.empty()) return;
+    const std::string option = "local-ranks-filter";
+    std::vector<bool> shown(sinks.size(), false);
+    std::istringstream in(filter);
+    for (std::string part; std::getline(in, part, ',');) {
+        const auto rank = static_cast<std::size_t>(parse_integer(option, part, 0, 4095));
+        if (rank >= shown.size()) OptionTable::reject(option, filter, "ranks of this host");
+        shown[rank] = true;
+    }
+    const auto hide = [](Sink& sink) {
+        if (sink == Sink::inherited) sink = Sink::nowhere;
+        if (sink == Sink::both) sink = Sink::file;
+    };
+    for (std::size_t rank = 0; rank < sinks.size(); ++rank) {
+        if (shown[rank]) continue;
+        hide(sinks[rank].output);
+        hide(sinks[rank].error);
+    }
+}
+
 }  // namespace lockstep::launcher

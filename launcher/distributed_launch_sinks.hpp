@@ -12,4 +12,8 @@ namespace lockstep::launcher {
 // (stdout) and 2 (stderr). What is in both is teed.
 std::vector<StreamSinks> sinks_of(const std::string& redirects, const std::string& tee, int ranks);
 
+// torchrun's --local-ranks-filter, "0,2": what the other ranks write does not come here. Empty: all
+// ranks are shown.
+void show_only(const std::string& filter, std::vector<StreamSinks>& sinks);
+
 }  // namespace lockstep::launcher

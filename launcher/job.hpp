@@ -6,6 +6,7 @@
 #include <string>
 
 #include "launcher/options/run_config.hpp"
+#include "launcher/start_up.hpp"
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/place.hpp"
 #include "runtime/core/log.hpp"
@@ -22,6 +23,7 @@ struct Job {
     std::unique_ptr<comm::Communicator> communicator;
     int threads = 1;
     train::Precision precision = train::Precision::fp32;  // the same on every rank
+    StartUp start_up;
 };
 
 comm::Place place_of(const RunConfig& config, Standing standing);

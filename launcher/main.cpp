@@ -48,7 +48,6 @@ void complain(const std::string& name, const std::string& what) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    launcher::limit_spinning(argv);
     std::vector<std::string> words(argv, argv + argc);
     const std::string name = program_name(words);
     try {
@@ -57,6 +56,7 @@ int main(int argc, char** argv) {
             throw Error(ErrorKind::config,
                         "no such program; lockstep has " + launcher::program_names());
         }
+        if (program->load == launcher::Load::computes) launcher::limit_spinning(argv);
         return program->run(words);
     } catch (const Error& e) {
         complain(name, e.what());

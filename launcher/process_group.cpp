@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "launcher/process_start.hpp"
+#include "launcher/spinning.hpp"
 #include "runtime/comm/socket.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/trace.hpp"
@@ -218,6 +219,7 @@ std::vector<ProcessSpec> local_ranks(const LocalRanks& ranks, const comm::Enviro
         variables["MASTER_ADDR"] = "127.0.0.1";
         variables["MASTER_PORT"] = port;
         variables["OMP_NUM_THREADS"] = variables["LOCKSTEP_THREADS"] = threads;
+        limit_spinning(variables);
         if (!ranks.secret.empty()) variables[comm::Secret::variable] = ranks.secret.text();
         processes.push_back(std::move(process));
     }

@@ -26,7 +26,7 @@ struct LocalRanks {
 };
 
 // The processes of a job on this machine: `base` with torchrun's variables, the store's secret and
-// the cores of each rank (OMP_NUM_THREADS, LOCKSTEP_THREADS) added.
+// the cores of each rank (OMP_NUM_THREADS, LOCKSTEP_THREADS) added, and how their threads wait.
 std::vector<ProcessSpec> local_ranks(const LocalRanks& ranks, const comm::Environment& base);
 
 // A port of 127.0.0.1 that nobody uses now.

@@ -7,12 +7,16 @@
 
 namespace lockstep::launcher {
 
+// computes: on several threads, by OpenMP.
+enum class Load { light, computes };
+
 // One thing that `lockstep` does. run() gets the words behind the program's name and returns the
 // exit code; what goes wrong is thrown.
 struct Program {
     std::string_view name;
     std::string_view summary;
     int (*run)(const std::vector<std::string>& args);
+    Load load = Load::light;
 };
 
 // nullptr where there is none of that name.

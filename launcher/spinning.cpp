@@ -7,10 +7,21 @@
 
 namespace lockstep::launcher {
 
+namespace {
+
+constexpr const char* variable = "GOMP_SPINCOUNT";
+constexpr const char* count = "20000";
+constexpr const char* policy = "OMP_WAIT_POLICY";
+
+}  // namespace
+
+void limit_spinning(comm::Environment& environment) {
+    if (!environment.contains(policy)) environment.try_emplace(variable, count);
+}
+
 void limit_spinning(char** argv) {
-    if (std::getenv("GOMP_SPINCOUNT") != nullptr || std::getenv("OMP_WAIT_POLICY") != nullptr)
-        return;
-    setenv("GOMP_SPINCOUNT", "20000", 1);
+    if (std::getenv(variable) != nullptr || std::getenv(policy) != nullptr) return;
+    setenv(variable, count, 1);
     // By its path: a process started as /proc/self/exe would be called "exe" by ps and pkill.
     char path[4096];
     const ssize_t size = readlink("/proc/self/exe", path, sizeof path - 1);

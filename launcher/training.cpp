@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <iostream>
+#include <utility>
 
 #include "data/check_shards.hpp"
 #include "launcher/model_folder.hpp"
@@ -33,12 +34,18 @@ TrainingPlan check_training(const RunConfig& config, Standing standing) {
 }
 
 int run_training(const RunConfig& config, Standing standing) {
+    StartUp start_up;
     const StopSignal stop;  // before any other thread exists
     const comm::Place place = place_of(config, standing);
+    start_up.ended("place");
     Log log(std::cout, verbosity_of(config), place.rank, rank_name(place), output_screen());
     const TrainingPlan plan = check_training(config, standing);
+    start_up.ended("data");
     Job job = join_job(config, place);
+    job.start_up = std::move(start_up);
+    job.start_up.ended("join");
     return run_watched(config, config.model_file, job, log, [&](comm::Whereabouts* whereabouts) {
+        job.start_up.ended("watch");
         TrainingSession session(config, plan, job, log, whereabouts);
         session.run(stop.requested());
     });

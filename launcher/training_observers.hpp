@@ -19,6 +19,8 @@ public:
     TrainingObservers(const RunConfig& config, int rank, Log& log,
                       const train::TrainerState& start);
 
+    // Also tells `observer`, which outlives this.
+    void add(train::TrainingObserver& observer) { all_.add(observer); }
     train::TrainingObserver& entry() noexcept { return all_; }
     // Steps that no line has told yet.
     void flush();

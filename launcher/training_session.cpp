@@ -83,10 +83,14 @@ TrainingSession::TrainingSession(const RunConfig& config, const TrainingPlan& pl
     start_weights();
     open_data();
     open_validation();
-    if (job_.place.rank != 0) return;
-    require_room(config.model_file, bytes_of_checkpoints(tensors()));
-    if (!holds_model(config.model_file))
-        create_model_folder(config.model_file, plan.model, plan.dataset);
+    if (job_.place.rank == 0) prepare_folder();
+    job_.start_up.ended("model");
+}
+
+void TrainingSession::prepare_folder() const {
+    require_room(config_.model_file, bytes_of_checkpoints(tensors()));
+    if (!holds_model(config_.model_file))
+        create_model_folder(config_.model_file, plan_.model, plan_.dataset);
 }
 
 train::RunTensors TrainingSession::tensors() const {
@@ -182,6 +186,8 @@ train::ExitReason TrainingSession::train(const train::StopFlag& stop) {
                                   tensors(), description, record);
     TrainingObservers observers(config_, job_.place.rank, log_,
                                 resume_.value_or(train::TrainerState{}));
+    StartUpReport start_up(job_.start_up, *job_.communicator, log_);
+    observers.add(start_up);
     train::Trainer trainer(
         options_,
         {{context_, *job_.communicator, trace_, *model_, store_, *optimizer_, whereabouts_},

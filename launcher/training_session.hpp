@@ -36,6 +36,7 @@ private:
     void continue_from(const std::string& record_json);
     void open_data();
     void open_validation();
+    void prepare_folder() const;
     void announce() const;
     void write_trace() const;
     train::RunTensors tensors() const;

@@ -51,6 +51,7 @@ trained() {
     count 3 "^rank [1-3] on n1: placed by $1,"
     count 4 "^rank [4-7] on n2: placed by $1,"
     says "on 8 ranks x"
+    count 1 "^start-up took"
     same_loss_as_alone
 }
 

@@ -132,6 +132,67 @@ TEST_CASE("a wrong request is refused in one line that names the option") {
                    "start distributed_eval"));
 }
 
+TEST_CASE("what torchrun has and this has not is refused with what to do instead") {
+    for (const std::string name : {"--local-addr", "--local_addr", "--event-log-handler",
+                                   "--logs-specs", "--duplicate-stdout-filters", "--numa-binding",
+                                   "--signals-to-handle", "--virtual-local-rank"}) {
+        CAPTURE(name);
+        CHECK(contains(refusal({name, "x", "prog"}), ": leave it out: "));
+        CHECK(contains(refusal({name + "=x", "prog"}), ": leave it out: "));
+    }
+    CHECK(refusal({"prog", "--local-addr", "x"}).empty());
+    CHECK(contains(refusal({"--start-method", "fork", "prog"}), "--start-method"));
+    CHECK(contains(refusal({"--monitor-interval", "0", "prog"}), "--monitor-interval"));
+    CHECK(contains(refusal({"--shutdown-timeout=-1", "prog"}), "--shutdown-timeout"));
+    CHECK(contains(refusal({"--local-ranks-filter", "1", "prog"}), "--local-ranks-filter"));
+    CHECK(contains(refusal({"--rdzv-conf", "timeout=900", "prog"}), "--rdzv-conf timeout=900"));
+    CHECK(contains(refusal({"--run-path", "--no-python", "prog"}), "--run-path contradicts"));
+    CHECK(contains(
+        refusal({"--nnodes=2", "--master-addr=a", "--node-rank=0", "--rdzv_conf=rank=1", "prog"}),
+        "contradicts --node-rank 0"));
+}
+
+TEST_CASE("torchrun's further options mean here what they mean there") {
+    const LaunchPlan plan =
+        plan_of({"--nnodes=2", "--rdzv_backend", "static", "--rdzv_endpoint=a:1234", "--rdzv_conf",
+                 "rank=1", "--rdzv_id", "7", "--monitor_interval", "5", "--start_method", "spawn",
+                 "--role", "trainer", "--shutdown_timeout", "0.25", "prog"});
+    CHECK(plan.node_rank == 1);
+    CHECK(plan.master_port == 1234);
+    CHECK(plan.ending.grace_ms == 250);
+    const auto rank = launched_ranks(plan, 0, {}).front().environment;
+    CHECK(rank.at("TORCHELASTIC_RUN_ID") == "7");
+    CHECK(rank.at("ROLE_NAME") == "trainer");
+    CHECK(plan_of({"--run-path", "a/tool", "x"}).command == Words{"python3", "-u", "a/tool", "x"});
+}
+
+TEST_CASE("only the ranks that are asked for are shown, and files keep all") {
+    const ScratchFolder scratch;
+    const auto result = launch({"--nproc-per-node=3", "--local-ranks-filter", "0,2"},
+                               "echo rank $RANK; echo error $RANK >&2");
+    CHECK(result.code == 0);
+    CHECK(lines_of(result.out) == 2);
+    CHECK(lines_of(result.err) == 2);
+    CHECK_FALSE(contains(result.out + result.err, "1"));
+    const auto kept =
+        launch({"--nproc-per-node=2", "--local-ranks-filter=1", "--log-dir", scratch / "logs",
+                "--role=r", "--log-line-prefix-template", "${role_name}${local_rank}/${rank}: "},
+               "echo hello");
+    CHECK(kept.out == "r1/1: hello\n");
+    CHECK(contains(read_text(scratch / "logs/attempt_0/rank_0/stdout.log"), "hello"));
+}
+
+TEST_CASE("the threads of Lockstep's ranks are told how to wait, foreign programs are not") {
+    const auto spins = [](const Words& words, const comm::Environment& environment) {
+        return launched_ranks(plan_of(words), 0, environment)
+            .front()
+            .environment.contains("GOMP_SPINCOUNT");
+    };
+    CHECK(spins({"some/distributed_train"}, {}));
+    CHECK_FALSE(spins({"some/distributed_train"}, {{"OMP_WAIT_POLICY", "active"}}));
+    CHECK_FALSE(spins({"prog"}, {}));
+}
+
 TEST_CASE("srun with one launcher on each host says which host this is") {
     comm::Environment slurm = {{"SLURM_JOB_ID", "5"},
                                {"SLURM_STEP_ID", "0"},
