@@ -27,6 +27,10 @@ endif()
 set(LOCKSTEP_CUDA_DEVICE_SOURCES cuda_check.cpp cuda_context.cpp cuda_library.cpp cuda_memory.cpp)
 list(TRANSFORM LOCKSTEP_CUDA_DEVICE_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/runtime/device/)
 set(LOCKSTEP_CUDA_KERNEL_SOURCES
+    attention.cu
+    attention_delta.cu
+    attention_plain_backward.cu
+    attention_plain_forward.cu
     cublas_lt.cpp
     dropout.cu
     linear.cpp

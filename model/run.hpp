@@ -18,18 +18,16 @@ struct Ragged {
     kernels::TokenPlaces<Space> places;
     View<const std::uint32_t, Space> rows;
     std::int64_t total = 0, real = 0;
+    std::int32_t longest = 0;
 };
 
 // Views of the batch's own vectors: on the CPU nothing is copied.
 inline Ragged<HostSpace> in_place(const train::RaggedTokens& side,
                                   const std::vector<std::uint32_t>& rows) {
-    return {view_of(side.tokens),
-            view_of(side.positions),
-            view_of(side.offsets),
-            {view_of(side.token_rows), view_of(side.positions)},
-            view_of(rows),
-            side.total(),
-            side.real()};
+    return {view_of(side.tokens),  view_of(side.positions),
+            view_of(side.offsets), {view_of(side.token_rows), view_of(side.positions)},
+            view_of(rows),         side.total(),
+            side.real(),           side.longest};
 }
 
 // What all layers of a stack have in common.
@@ -75,10 +73,10 @@ struct Run {
     }
 
     kernels::Sequences<Space> self_sequences() const {
-        return {batch.offsets, batch.offsets, batch.rows};
+        return {batch.offsets, batch.offsets, batch.rows, batch.longest, batch.longest};
     }
     kernels::Sequences<Space> cross_sequences() const {
-        return {batch.offsets, memory->offsets, batch.rows};
+        return {batch.offsets, memory->offsets, batch.rows, batch.longest, memory->longest};
     }
 };
 

@@ -2,12 +2,14 @@
 #pragma once
 
 #include "runtime/core/bf16.hpp"
-#include "runtime/device/cpu_context.hpp"
+#include "runtime/core/fp16.hpp"
+#include "runtime/device/contexts.hpp"
 #include "runtime/kernels/step_state.hpp"
 
 namespace lockstep::kernels {
 
 using device::CpuContext;
+using device::CudaContext;
 
 enum class Mask { none, causal };
 
@@ -25,16 +27,25 @@ template <class Space>
 struct Sequences {
     View<const std::int32_t, Space> q_offsets, k_offsets;
     View<const std::uint32_t, Space> rows;
+    // No sequence has more queries or keys; 0 says nothing. A GPU's launch is sized by them, since
+    // the offsets are in its memory, so they should be close and repeat from batch to batch.
+    std::int32_t longest_q = 0, longest_k = 0;
 };
 
 // out [q_total, heads * head_dim]; log_sum_exp [heads * q_total], head-major, for backward.
 // Attention dropout: word (key position % 4) of Philox {site + head, global row, query position,
-// key position / 4}. Writes zeros to filler rows of out. No [T, T] matrix is kept.
+// key position / 4}. Writes zeros to filler rows of out. No [T, T] matrix is kept. On GPUs also for
+// fp16, head_dim is at most 256, and a causal sequence with unequal offsets is not noticed.
 template <class T>
 void attention_forward(CpuContext& ctx, const AttentionShape& shape, const Dropout& site,
                        const Sequences<HostSpace>& sequences, HostMatrix<const T> q,
                        HostMatrix<const T> k, HostMatrix<const T> v, HostMatrix<T> out,
                        HostView<float> log_sum_exp);
+template <class T>
+void attention_forward(CudaContext& ctx, const AttentionShape& shape, const Dropout& site,
+                       const Sequences<CudaSpace>& sequences, CudaMatrix<const T> q,
+                       CudaMatrix<const T> k, CudaMatrix<const T> v, CudaMatrix<T> out,
+                       CudaView<float> log_sum_exp);
 
 // Overwrites dq, dk, dv, with zeros in filler rows. Recomputes the probabilities from log_sum_exp.
 template <class T>
@@ -43,6 +54,12 @@ void attention_backward(CpuContext& ctx, const AttentionShape& shape, const Drop
                         HostMatrix<const T> k, HostMatrix<const T> v, HostMatrix<const T> out,
                         HostView<const float> log_sum_exp, HostMatrix<const T> d_out,
                         HostMatrix<T> dq, HostMatrix<T> dk, HostMatrix<T> dv);
+template <class T>
+void attention_backward(CudaContext& ctx, const AttentionShape& shape, const Dropout& site,
+                        const Sequences<CudaSpace>& sequences, CudaMatrix<const T> q,
+                        CudaMatrix<const T> k, CudaMatrix<const T> v, CudaMatrix<const T> out,
+                        CudaView<const float> log_sum_exp, CudaMatrix<const T> d_out,
+                        CudaMatrix<T> dq, CudaMatrix<T> dk, CudaMatrix<T> dv);
 
 // Decoding: one query per sequence, keys and values in a cache. Sequence s attends to cache rows
 // [begin[s], begin[s] + length[s]). q, out [sequences, heads * head_dim].

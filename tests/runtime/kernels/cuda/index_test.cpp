@@ -33,3 +33,14 @@ TEST_CASE("the vectors of a matrix of more than 2^32 elements") {
     CHECK(at.col == cols - 1);
     CHECK(vector_cells(200'000, cols, width) == last + 1);
 }
+
+TEST_CASE("every tile of every sequence is a block's, in the order asked for") {
+    for (const int tiles : {1, 2, 7})
+        for (const TileOrder order : {TileOrder::first_to_last, TileOrder::last_to_first})
+            for (unsigned block = 0; block < 5u * static_cast<unsigned>(tiles); ++block) {
+                const TilePlace at = tile_place(block, tiles, order);
+                const int within = static_cast<int>(block) % tiles;
+                CHECK(at.sequence == static_cast<int>(block) / tiles);
+                CHECK(at.tile == (order == TileOrder::first_to_last ? within : tiles - 1 - within));
+            }
+}
