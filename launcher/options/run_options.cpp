@@ -104,10 +104,11 @@ OptionTable place_table(RunConfig& config) {
                                  {"mpi", comm::Backend::mpi},
                                  {"gloo", comm::Backend::gloo}},
                                 "auto: MPI where MPI started the run, else Gloo");
-    table.text("interface", config.comm.interface, "NAME", "network interface for Gloo");
+    table.text("interface", config.comm.interface, "NAME",
+               "network between hosts: of Gloo, of the watchdogs, of Open MPI's TCP");
     table.text("secret-file", config.secret_file, "FILE",
                "its first line is the ranks' common secret; nobody else may read it (default: "
-               "LOCKSTEP_SECRET, else Munge, else only this host's ranks)");
+               "LOCKSTEP_SECRET, else Munge or PMIx, else only this host's ranks)");
     table.number("timeout", config.timeout_s, "seconds that a rank waits for another");
     return table;
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/comm/store_join.hpp"
 
+#include <optional>
+#include <set>
+
 #include "runtime/core/error.hpp"
 
 namespace lockstep::comm {
@@ -11,27 +14,43 @@ constexpr const char* everybody = "join/all";
 
 std::string key_of(int rank) { return "join/" + std::to_string(rank); }
 
-bool has_come(Store& store, int rank) {
+// The host of a rank that has come.
+std::optional<std::string> host_of(Store& store, int rank) {
     try {
-        store.get(key_of(rank), 0);
-        return true;
+        return store.get(key_of(rank), 0);
     } catch (const Error&) {
-        return false;
+        return std::nullopt;
     }
+}
+
+std::string list(const std::set<std::string>& hosts) {
+    std::string text;
+    std::size_t most = 16;
+    for (const auto& host : hosts) {
+        text += (text.empty() ? "" : ", ") + (most == 0 ? "..." : host);
+        if (most-- == 0) break;
+    }
+    return text;
 }
 
 [[noreturn]] void name_missing(Store& store, const Place& place, int timeout_ms) {
     const auto come = store.add("join/count", 0);  // throws where the store itself is lost
     std::vector<int> missing;
+    std::set<std::string> hosts;
     for (int rank = 0; rank < place.size; ++rank) {
-        if (!has_come(store, rank)) missing.push_back(rank);
+        const auto host = host_of(store, rank);
+        if (host) {
+            hosts.insert(*host);
+        } else {
+            missing.push_back(rank);
+        }
     }
     constexpr int most_runs = 8;
     throw Error(ErrorKind::peer,
                 "only " + std::to_string(come) + " of " + std::to_string(place.size) +
                     " ranks have come within " + std::to_string(timeout_ms / 1000) +
-                    " s; missing: rank " + short_list(missing, most_runs) +
-                    ". Start one process for each rank, or give a longer --timeout");
+                    " s; missing: rank " + short_list(missing, most_runs) + "; those here are on " +
+                    list(hosts) + ". Start one process for each rank, or give a longer --timeout");
 }
 
 }  // namespace

@@ -304,7 +304,8 @@ TEST_CASE("joining names the ranks that have not come") {
     });
     const auto what = kind_of([&] { join_store(*zero, place_of(0, 8, port), 300); });
     CHECK(what.find("peer: only 2 of 8 ranks") == 0);
-    CHECK(what.find("missing: rank 1-4, 6, 7.") != std::string::npos);
+    CHECK(what.find("missing: rank 1-4, 6, 7; those here are on " + host_name() + ".") !=
+          std::string::npos);
     CHECK(other.get() == what);
     CHECK(short_list({0, 2, 3, 5, 6, 7, 9}, 3) == "0, 2, 3, 5-7, ...");
 }
