@@ -21,7 +21,7 @@ struct MpiOptions {
     std::size_t max_count = std::numeric_limits<int>::max();
 };
 
-// Where MPI says that this rank is on its host: ranks that can share memory.
+// Where this rank is among those of its host: of one kernel, called by one name.
 struct MpiLocality {
     int local_rank = 0;
     int local_size = 1;

@@ -5,14 +5,19 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstring>
 #include <deque>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "runtime/comm/chunks.hpp"
+#include "runtime/comm/place.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/hash.hpp"
 
 namespace lockstep::comm {
 
@@ -24,13 +29,21 @@ constexpr std::size_t pieces_under_way = 4;
 
 int count_of(const HostRange& range) noexcept { return static_cast<int>(range.count); }
 
+std::uint64_t this_host() {
+    std::ifstream file("/proc/sys/kernel/random/boot_id");
+    std::string boot;
+    std::getline(file, boot);
+    return hash64(boot + " " + host_name());
+}
+
 }  // namespace
 
 MpiTransport::MpiTransport(const MpiOptions& options)
-    : session_(std::make_shared<MpiSession>(options.interface)), options_(options) {
+    : session_(std::make_shared<MpiSession>(options.interface)),
+      communicator_(MPI_COMM_WORLD),  // a duplicate would take as long as MPI_Init
+      options_(options) {
     // Sleeps of this thread last 50 us longer than asked for unless it says that it means them.
     ::prctl(PR_SET_TIMERSLACK, 1000);
-    check(::MPI_Comm_dup(MPI_COMM_WORLD, &communicator_), "MPI_Comm_dup");
     find_rank();
 }
 
@@ -43,7 +56,7 @@ MpiTransport::MpiTransport(std::shared_ptr<MpiSession> session, MPI_Comm communi
 MpiTransport::~MpiTransport() {
     if (interrupted_) {
         session_->disturb();
-    } else {
+    } else if (communicator_ != MPI_COMM_WORLD) {
         ::MPI_Comm_free(&communicator_);
     }
 }
@@ -54,15 +67,16 @@ void MpiTransport::find_rank() {
     check(::MPI_Comm_size(communicator_, &size_), "MPI_Comm_size");
 }
 
-MpiLocality MpiTransport::locality() const {
-    MPI_Comm host = MPI_COMM_NULL;
-    check(::MPI_Comm_split_type(communicator_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &host),
-          "MPI_Comm_split_type");
-    MpiLocality locality;
-    check(::MPI_Comm_rank(host, &locality.local_rank), "MPI_Comm_rank");
-    check(::MPI_Comm_size(host, &locality.local_size), "MPI_Comm_size");
-    ::MPI_Comm_free(&host);
-    return locality;
+// As MPI_Comm_split_type tells it, but that one spins while it waits: where ranks share cores, a
+// third of a second.
+MpiLocality MpiTransport::locality() {
+    std::vector<std::uint64_t> own{this_host()};
+    std::vector<std::uint64_t> all(static_cast<std::size_t>(size_));
+    all_gather(view_of(own), view_of(all));
+    const auto count = [&](auto end) {
+        return static_cast<int>(std::count(all.begin(), end, own.front()));
+    };
+    return {count(all.begin() + rank_), count(all.end())};
 }
 
 template <class Start>

@@ -16,13 +16,14 @@ namespace lockstep::comm {
 // MPI's own waits spin, and would take a core from the computation that they overlap with.
 class MpiTransport : public Transport {
 public:
-    // Initialises MPI; of a duplicate of its world.
+    // Initialises MPI; of its world, which nobody else in this process uses.
     explicit MpiTransport(const MpiOptions& options);
     ~MpiTransport() override;
 
     int rank() const noexcept override { return rank_; }
     int size() const noexcept override { return size_; }
-    MpiLocality locality() const;
+    // Collective.
+    MpiLocality locality();
 
     void all_reduce(HostRange range, Reduction reduction) override;
     void reduce_scatter(HostRange range, Reduction reduction) override;

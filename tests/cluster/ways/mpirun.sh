@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# mpirun over two hosts without Slurm; MPI's own split by shared memory confirms the local ranks.
+# mpirun over two hosts without Slurm; the ranks tell one another their hosts, which confirms the local ranks.
 source "$(dirname "$0")/../checks.sh"
 across=(mpirun --mca plm rsh --mca plm_rsh_agent "$here/remote_shell.sh"
     --mca oob_tcp_if_include 10.77.0.0/24 --mca btl_tcp_if_include 10.77.0.0/24)
