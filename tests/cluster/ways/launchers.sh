@@ -8,6 +8,36 @@ trained torchrun
 expect 0 srun -n1 --mpi=none multiprocessing_train --distributed-world-size 2 "${train[@]:1}"
 says "on 2 ranks x"
 
+# Nothing but a shell on each host: the ranks are told by flags.
+by_flags() {
+    local rank processes=() code=0
+    for rank in 0 1; do
+        "$here/remote_shell.sh" "n$((rank + 1))" "cd $work && exec ${train[*]} --rank $rank \
+            --world-size 2 --master-addr n1 --master-port 29600" &
+        processes+=($!)
+    done
+    for rank in 0 1; do wait "${processes[rank]}" || code=$?; done
+    return $code
+}
+expect 0 by_flags
+count 1 "^placed by flags,"
+count 1 "^rank 1 on n2: placed by flags,"
+says "on 2 ranks x"
+
+# The store and the watchdogs listen on the addresses that the ranks need, and on no other.
+rm -rf "$model"
+srun -N2 --ntasks-per-node=1 --mpi=none "${train[@]}" --max-train-steps -1 --num-epochs 100000 \
+    --interface eth1 --master-addr n1-second > listening.out 2>&1 < /dev/null &
+job=$!
+for _ in $(seq 300); do [ -s "$model/metrics.jsonl" ] && break || sleep 0.1; done
+output=$(nsenter --net=/run/netns/n1 ss -Hltnp | grep lockstep || true)
+kill -TERM "$job"
+wait "$job" || true
+says "10.78.0.1:"
+keeps_quiet_about "10.77.0.1:"
+keeps_quiet_about "0.0.0.0:2"
+keeps_quiet_about "*:2"
+
 # submitted MPI: a job script is written, queued, and runs to its end.
 submitted() {
     rm -f submitted.sbatch submitted-*.out

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 #include <poll.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
@@ -207,6 +208,26 @@ TEST_CASE("silent, half-open and hostile connections hold up nobody and are clos
     CHECK(closed_by_peer(huge));
     for (const auto& socket : silent) CHECK(closed_by_peer(socket));
     CHECK(client.get("k", 0) == "v");  // longer open than a greeting may take
+}
+
+TEST_CASE("a port scanner that comes and goes leaves nothing behind") {
+    const Served served(Secret("s"));
+    StoreClient client = served.client(Secret("s"));
+    const linger reset_at_once{1, 0};
+    for (int i = 0; i < 300; ++i) {
+        const Descriptor scanner = connect_to(served.address, 1000);
+        REQUIRE(scanner);
+        ::setsockopt(scanner.raw(), SOL_SOCKET, SO_LINGER, &reset_at_once, sizeof reset_at_once);
+    }
+    client.set("k", "v");
+    CHECK(served.client(Secret("s")).get("k", 0) == "v");
+}
+
+TEST_CASE("the store of one host listens on the loopback address that is needed, and no other") {
+    const int port = tests::free_port();
+    const auto zero = open_store(place_of(0, 2, port), Secret("s"), 5000);
+    CHECK(connect_to(resolve("127.0.0.1", port).front(), 1000));
+    CHECK_FALSE(connect_to(resolve("127.0.0.2", port).front(), 1000));
 }
 
 TEST_CASE("a greeting may arrive byte by byte, and who does not read its answers waits alone") {
