@@ -27,17 +27,29 @@ endif()
 set(LOCKSTEP_CUDA_DEVICE_SOURCES cuda_check.cpp cuda_context.cpp cuda_library.cpp cuda_memory.cpp)
 list(TRANSFORM LOCKSTEP_CUDA_DEVICE_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/runtime/device/)
 set(LOCKSTEP_CUDA_KERNEL_SOURCES
+    activation.cu
+    adam.cu
     attention.cu
     attention_delta.cu
     attention_plain_backward.cu
     attention_plain_forward.cu
+    bias.cu
+    column_sums.cu
     cublas_lt.cpp
     dropout.cu
+    embedding_backward.cu
+    embedding_forward.cu
+    id_order.cu
     linear.cpp
+    norm_backward.cu
+    norm_forward.cu
     product.cpp
     product_plan.cpp
     product_search.cpp
     product_shape.cpp
     reduce.cu
+    residual.cu
+    sgd.cu
+    softmax_xent.cu
     step.cu)
 list(TRANSFORM LOCKSTEP_CUDA_KERNEL_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/runtime/kernels/cuda/)

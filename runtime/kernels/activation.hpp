@@ -2,12 +2,14 @@
 #pragma once
 
 #include "runtime/core/bf16.hpp"
-#include "runtime/device/cpu_context.hpp"
+#include "runtime/core/fp16.hpp"
+#include "runtime/device/contexts.hpp"
 #include "runtime/kernels/step_state.hpp"
 
 namespace lockstep::kernels {
 
 using device::CpuContext;
+using device::CudaContext;
 
 // gelu_tanh is GPT-2's 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))); gelu_erf is the exact one,
 // x * Phi(x), which ParlAI's `gelu` means.
@@ -18,17 +20,27 @@ enum class Activation { relu, gelu_tanh, gelu_erf };
 template <class T>
 void activation_forward(CpuContext& ctx, Activation f, const Dropout& site,
                         TokenPlaces<HostSpace> places, HostMatrix<const T> x, HostMatrix<T> y);
+template <class T>
+void activation_forward(CudaContext& ctx, Activation f, const Dropout& site,
+                        TokenPlaces<CudaSpace> places, CudaMatrix<const T> x, CudaMatrix<T> y);
 
 // dx = f'(x) * mask(dy). dx may be dy.
 template <class T>
 void activation_backward(CpuContext& ctx, Activation f, const Dropout& site,
                          TokenPlaces<HostSpace> places, HostMatrix<const T> x,
                          HostMatrix<const T> dy, HostMatrix<T> dx);
+template <class T>
+void activation_backward(CudaContext& ctx, Activation f, const Dropout& site,
+                         TokenPlaces<CudaSpace> places, CudaMatrix<const T> x,
+                         CudaMatrix<const T> dy, CudaMatrix<T> dx);
 
 // The same for relu, from forward's y: what was dropped is zero there, so neither x nor the mask is
 // needed. dx may be dy.
 template <class T>
 void relu_backward(CpuContext& ctx, const Dropout& site, HostMatrix<const T> y,
                    HostMatrix<const T> dy, HostMatrix<T> dx);
+template <class T>
+void relu_backward(CudaContext& ctx, const Dropout& site, CudaMatrix<const T> y,
+                   CudaMatrix<const T> dy, CudaMatrix<T> dx);
 
 }  // namespace lockstep::kernels

@@ -2,25 +2,38 @@
 #pragma once
 
 #include "runtime/core/bf16.hpp"
-#include "runtime/device/cpu_context.hpp"
+#include "runtime/core/fp16.hpp"
+#include "runtime/device/contexts.hpp"
 #include "runtime/kernels/step_state.hpp"
 
 namespace lockstep::kernels {
 
 using device::CpuContext;
+using device::CudaContext;
 
 // y[i] = scale * table[tokens[i]] + position_table[positions[i]] for i < real; rows of filler
-// (i >= real) become zero. table [V, d], position_table [P, d], y [total, d].
+// (i >= real) become zero, and on GPUs those of ids outside of the tables NaN, which the CPU
+// refuses. table [V, d], position_table [P, d], y [total, d].
 template <class T>
 void embedding_forward(CpuContext& ctx, HostView<const std::int32_t> tokens,
                        HostView<const std::int32_t> positions, std::int64_t real, float scale,
                        HostMatrix<const T> table, HostMatrix<const T> position_table,
                        HostMatrix<T> y);
+template <class T>
+void embedding_forward(CudaContext& ctx, CudaView<const std::int32_t> tokens,
+                       CudaView<const std::int32_t> positions, std::int64_t real, float scale,
+                       CudaMatrix<const T> table, CudaMatrix<const T> position_table,
+                       CudaMatrix<T> y);
 
-// d_table[tokens[i]] += scale * dy[i] for i < real. Deterministic: the sum runs in order of i.
+// d_table[tokens[i]] += scale * dy[i] for i < real. Deterministic: the sum runs in an order that
+// tokens alone decide. GPUs leave out ids outside of the table, which the CPU refuses.
 template <class T>
 void add_embedding_backward(CpuContext& ctx, HostView<const std::int32_t> tokens,
                             std::int64_t real, float scale, HostMatrix<const T> dy,
                             HostMatrix<float> d_table);
+template <class T>
+void add_embedding_backward(CudaContext& ctx, CudaView<const std::int32_t> tokens,
+                            std::int64_t real, float scale, CudaMatrix<const T> dy,
+                            CudaMatrix<float> d_table);
 
 }  // namespace lockstep::kernels

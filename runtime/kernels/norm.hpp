@@ -2,12 +2,14 @@
 #pragma once
 
 #include "runtime/core/bf16.hpp"
-#include "runtime/device/cpu_context.hpp"
+#include "runtime/core/fp16.hpp"
+#include "runtime/device/contexts.hpp"
 #include "runtime/kernels/step_state.hpp"
 
 namespace lockstep::kernels {
 
 using device::CpuContext;
+using device::CudaContext;
 
 constexpr float layer_norm_epsilon = 1e-5f;
 
@@ -19,6 +21,11 @@ void norm_forward(CpuContext& ctx, const Dropout& site, TokenPlaces<HostSpace> p
                   HostMatrix<const T> x, HostMatrix<const T> branch, HostView<const T> gamma,
                   HostView<const T> beta, HostMatrix<T> sum, HostMatrix<T> y,
                   HostView<float> mean, HostView<float> rstd);
+template <class T>
+void norm_forward(CudaContext& ctx, const Dropout& site, TokenPlaces<CudaSpace> places,
+                  CudaMatrix<const T> x, CudaMatrix<const T> branch, CudaView<const T> gamma,
+                  CudaView<const T> beta, CudaMatrix<T> sum, CudaMatrix<T> y,
+                  CudaView<float> mean, CudaView<float> rstd);
 
 // Backward of the above. dx = d(y -> sum) + d_sum, where d_sum is the gradient that reached the sum
 // past the norm (empty: none); d_branch = dropout mask applied to dx (empty: not wanted).
@@ -29,14 +36,25 @@ void norm_backward(CpuContext& ctx, const Dropout& site, TokenPlaces<HostSpace> 
                    HostView<const float> mean, HostView<const float> rstd,
                    HostView<const T> gamma, HostMatrix<T> dx, HostMatrix<T> d_branch,
                    HostView<float> dgamma, HostView<float> dbeta);
+template <class T>
+void norm_backward(CudaContext& ctx, const Dropout& site, TokenPlaces<CudaSpace> places,
+                   CudaMatrix<const T> dy, CudaMatrix<const T> d_sum, CudaMatrix<const T> sum,
+                   CudaView<const float> mean, CudaView<const float> rstd,
+                   CudaView<const T> gamma, CudaMatrix<T> dx, CudaMatrix<T> d_branch,
+                   CudaView<float> dgamma, CudaView<float> dbeta);
 
 // sum = x + dropout(branch): the residual where no norm follows. sum may be x.
 template <class T>
 void residual_forward(CpuContext& ctx, const Dropout& site, TokenPlaces<HostSpace> places,
                       HostMatrix<const T> x, HostMatrix<const T> branch, HostMatrix<T> sum);
+template <class T>
+void residual_forward(CudaContext& ctx, const Dropout& site, TokenPlaces<CudaSpace> places,
+                      CudaMatrix<const T> x, CudaMatrix<const T> branch, CudaMatrix<T> sum);
 
 // y += x, elementwise.
 template <class T>
 void add(CpuContext& ctx, HostMatrix<const T> x, HostMatrix<T> y);
+template <class T>
+void add(CudaContext& ctx, CudaMatrix<const T> x, CudaMatrix<T> y);
 
 }  // namespace lockstep::kernels

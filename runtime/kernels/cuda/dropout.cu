@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/kernels/cuda/dropout_mask.hpp"
-#include "runtime/kernels/cuda/index.hpp"
-#include "runtime/kernels/cuda/launch.hpp"
-#include "runtime/kernels/cuda/vector.hpp"
+#include "runtime/kernels/cuda/elementwise.hpp"
 #include "runtime/kernels/dropout.hpp"
 
 namespace lockstep::kernels {
@@ -11,33 +9,20 @@ namespace {
 
 using namespace cuda;
 
-constexpr int threads = 256;
+template <Masking masking, class T>
+struct Drop {
+    Mask mask;
+    CudaMatrix<const T> x;
+    CudaMatrix<T> y;
 
-template <int width, Masking masking, class T>
-__global__ void __launch_bounds__(threads)
-    dropout_kernel(Mask mask, CudaMatrix<const T> x, CudaMatrix<T> y) {
-    const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-    if (i >= vector_cells(x.rows, x.cols, width)) return;
-    const Cell at = vector_cell(i, x.cols, width);
-    float values[width];
-    load(x.data + at.row * x.stride + at.col, values);
-    if constexpr (masking == Masking::on) {
-        float factors[width];
-        mask_factors(mask, mask_key(mask), at.row, at.col, factors);
-#pragma unroll
-        for (int j = 0; j < width; ++j) values[j] *= factors[j];
+    template <int width>
+    __device__ __forceinline__ void run(Cell cell) const {
+        float values[width];
+        load(at(x, cell), values);
+        apply_mask<masking>(mask, cell.row, cell.col, values);
+        store(at(y, cell), values);
     }
-    store(y.data + at.row * y.stride + at.col, values);
-}
-
-template <int width, class T>
-void run(CudaContext& ctx, const Mask& mask, CudaMatrix<const T> x, CudaMatrix<T> y) {
-    const Grid grid(blocks_for(vector_cells(x.rows, x.cols, width), threads), threads);
-    launch(ctx,
-           mask.state == nullptr ? dropout_kernel<width, Masking::off, T>
-                                 : dropout_kernel<width, Masking::on, T>,
-           grid, mask, x, y);
-}
+};
 
 }  // namespace
 
@@ -47,10 +32,10 @@ void dropout(CudaContext& ctx, const Dropout& site, TokenPlaces<CudaSpace> place
     require(x.rows == y.rows && x.cols == y.cols, "dropout: shapes differ");
     if (!site.active() && x.data == y.data) return;
     const Mask mask = mask_of(site, places, x.rows);
-    if (by_vectors(x) && by_vectors(y))
-        run<vector_width<T>>(ctx, mask, x, y);
+    if (site.active())
+        elementwise(ctx, Drop<Masking::on, T>{mask, x, y}, y, x);
     else
-        run<1>(ctx, mask, x, y);
+        elementwise(ctx, Drop<Masking::off, T>{mask, x, y}, y, x);
 }
 
 template void dropout(CudaContext&, const Dropout&, TokenPlaces<CudaSpace>, CudaMatrix<const float>,

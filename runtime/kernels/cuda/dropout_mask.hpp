@@ -23,6 +23,12 @@ struct Mask {
     float scale = 1;
 };
 
+// What kept elements are multiplied with.
+inline float kept_scale(const Dropout& site) {
+    require(site.rate < 1, "dropout needs a rate below 1");
+    return static_cast<float>(1.0 / (1.0 - double{site.rate}));
+}
+
 inline Mask mask_of(const Dropout& site, const TokenPlaces<CudaSpace>& places,
                     std::int64_t tokens) {
     if (!site.active()) return {};
@@ -36,7 +42,7 @@ inline Mask mask_of(const Dropout& site, const TokenPlaces<CudaSpace>& places,
             places.positions.data(),
             site.site,
             static_cast<std::uint32_t>(std::ceil(double{site.rate} * 0x1p32)),
-            static_cast<float>(1.0 / (1.0 - double{site.rate}))};
+            kept_scale(site)};
 }
 
 __device__ __forceinline__ std::uint64_t mask_key(const Mask& mask) {
@@ -66,6 +72,18 @@ __device__ __forceinline__ void mask_factors(const Mask& mask, std::uint64_t key
                 factors[j + w] =
                     words[static_cast<unsigned>(w)] < mask.threshold ? 0.0f : mask.scale;
         }
+    }
+}
+
+// values *= the mask of a token's columns from `first` on.
+template <Masking masking, int width>
+__device__ __forceinline__ void apply_mask(const Mask& mask, std::int64_t token, std::int64_t first,
+                                           float (&values)[width]) {
+    if constexpr (masking == Masking::on) {
+        float factors[width];
+        mask_factors(mask, mask_key(mask), token, first, factors);
+#pragma unroll
+        for (int j = 0; j < width; ++j) values[j] *= factors[j];
     }
 }
 

@@ -23,6 +23,11 @@ struct Grid {
     SourceLocation where;
 };
 
+template <class A, class B>
+bool same_shape(const CudaMatrix<A>& a, const CudaMatrix<B>& b) noexcept {
+    return a.rows == b.rows && a.cols == b.cols;
+}
+
 // So many blocks of `each` cover `count`.
 inline unsigned blocks_for(std::int64_t count, std::int64_t each) {
     const std::int64_t blocks = (count + each - 1) / each;

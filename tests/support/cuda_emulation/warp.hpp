@@ -145,3 +145,20 @@ inline unsigned __reduce_or_sync(unsigned mask, unsigned value) {
     return lockstep::test::cuda_emulation::reduce(mask, value,
                                                   lockstep::test::cuda_emulation::Or{});
 }
+// The lanes whose value is this lane's.
+template <class T>
+unsigned __match_any_sync(unsigned mask, T value) {
+    namespace emulation = lockstep::test::cuda_emulation;
+    struct Given {
+        T value;
+        unsigned lanes;
+    } given{value, 0};
+    emulation::wait_for_lanes(mask, &given, [](const emulation::Operands& operands) {
+        for (void* one : operands)
+            for (std::size_t i = 0; one != nullptr && i < operands.size(); ++i)
+                if (operands[i] != nullptr && static_cast<const Given*>(operands[i])->value ==
+                                                  static_cast<Given*>(one)->value)
+                    static_cast<Given*>(one)->lanes |= 1u << i;
+    });
+    return given.lanes;
+}

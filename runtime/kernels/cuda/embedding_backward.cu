@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/kernels/cuda/elementwise.hpp"
+#include "runtime/kernels/cuda/id_order.hpp"
+#include "runtime/kernels/cuda/reduction.hpp"
+#include "runtime/kernels/embedding.hpp"
+
+// Tokens are sorted by id, so that the rows of one id follow each other; they are summed in chunks
+// of 32, by one warp for each 32 vectors of columns. What a chunk has of an id that goes on in the
+// next one, or came from the one before, waits in `parts` for the second kernel.
+namespace lockstep::kernels {
+
+namespace {
+
+using namespace cuda;
+
+constexpr int chunk_rows = 32, threads = 128, warps = threads / warp_size, ahead = 4;
+
+template <class T>
+struct Backward {
+    IdOrder sorted;
+    std::int64_t count;
+    float scale;
+    CudaMatrix<const T> dy;
+    CudaMatrix<float> d_table;
+    float* parts;  // [chunks, 2, cols]: what came from before, and what goes on
+
+    __device__ __forceinline__ bool continues(std::int64_t p) const {  // the id of p - 1 at p
+        return p > 0 && p < count && sorted.ids[p] == sorted.ids[p - 1];
+    }
+    __device__ __forceinline__ float* came(std::int64_t chunk) const {
+        return parts + chunk * 2 * dy.cols;
+    }
+    __device__ __forceinline__ float* goes_on(std::int64_t chunk) const {
+        return came(chunk) + dy.cols;
+    }
+    __device__ __forceinline__ bool in_table(std::int64_t p) const {
+        return sorted.ids[p] < d_table.rows;
+    }
+};
+
+template <int width>
+__device__ __forceinline__ void add_to(float* total, const float (&sum)[width]) {
+    float values[width];
+    load(total, values);
+#pragma unroll
+    for (int j = 0; j < width; ++j) values[j] += sum[j];
+    store(total, values);
+}
+
+// The sum of an id's rows from `begin` to p goes where it belongs.
+template <int width, class T>
+__device__ __forceinline__ void flush(const Backward<T>& b, std::int64_t chunk, std::int64_t begin,
+                                      std::int64_t end, std::int64_t column,
+                                      const float (&sum)[width]) {
+    if (b.continues(begin))
+        store(b.came(chunk) + column, sum);
+    else if (b.continues(end))
+        store(b.goes_on(chunk) + column, sum);
+    else if (b.in_table(begin))
+        add_to(b.d_table.data + b.sorted.ids[begin] * b.d_table.stride + column, sum);
+}
+
+template <int width, class T>
+__global__ void __launch_bounds__(threads) sum_chunks_kernel(Backward<T> b) {
+    const std::int64_t chunk = std::int64_t{blockIdx.x} * warps + threadIdx.x / warp_size;
+    const std::int64_t column =
+        (std::int64_t{blockIdx.y} * warp_size + threadIdx.x % warp_size) * width;
+    const std::int64_t first = chunk * chunk_rows;
+    const std::int64_t end = first + chunk_rows < b.count ? first + chunk_rows : b.count;
+    if (first >= b.count || column >= b.dy.cols) return;
+    float sum[width] = {};
+    std::int64_t begin = first;
+    for (std::int64_t p = first; p < end; p += ahead) {
+        float rows[ahead][width];  // several loads in flight
+#pragma unroll
+        for (int i = 0; i < ahead; ++i)
+            if (p + i < end) load(at(b.dy, {b.sorted.order[p + i], column}), rows[i]);
+#pragma unroll
+        for (int i = 0; i < ahead; ++i) {
+            if (p + i >= end) break;
+            if (p + i > begin && !b.continues(p + i)) {
+                flush(b, chunk, begin, p + i, column, sum);
+                begin = p + i;
+#pragma unroll
+                for (int j = 0; j < width; ++j) sum[j] = 0;
+            }
+#pragma unroll
+            for (int j = 0; j < width; ++j) sum[j] += b.scale * rows[i][j];
+        }
+    }
+    flush(b, chunk, begin, end, column, sum);
+}
+
+// For each id that begins in a chunk and goes on: its parts, in order.
+template <int width, class T>
+__global__ void __launch_bounds__(threads) join_chunks_kernel(Backward<T> b) {
+    std::int64_t chunk = std::int64_t{blockIdx.x} * warps + threadIdx.x / warp_size;
+    const std::int64_t column =
+        (std::int64_t{blockIdx.y} * warp_size + threadIdx.x % warp_size) * width;
+    const std::int64_t next = (chunk + 1) * chunk_rows;
+    if (next >= b.count || column >= b.dy.cols || !b.continues(next)) return;
+    const std::uint32_t id = b.sorted.ids[next];
+    const std::int64_t first = chunk * chunk_rows;
+    if (b.continues(first) && b.sorted.ids[first] == id) return;  // it began before
+    float sum[width], part[width];
+    load(b.goes_on(chunk) + column, sum);
+    for (std::int64_t p = next; b.continues(p) && b.sorted.ids[p] == id; p += chunk_rows) {
+        ++chunk;
+        load(b.came(chunk) + column, part);
+#pragma unroll
+        for (int j = 0; j < width; ++j) sum[j] += part[j];
+    }
+    if (b.in_table(next)) add_to(b.d_table.data + id * b.d_table.stride + column, sum);
+}
+
+template <int width, class T>
+void run(CudaContext& ctx, const Backward<T>& b) {
+    const std::int64_t chunks = (b.count + chunk_rows - 1) / chunk_rows;
+    const Grid grid({blocks_for(chunks, warps), blocks_for(b.dy.cols, warp_size * width)}, threads);
+    launch(ctx, sum_chunks_kernel<width, T>, grid, b);
+    launch(ctx, join_chunks_kernel<width, T>, grid, b);
+}
+
+}  // namespace
+
+template <class T>
+void add_embedding_backward(CudaContext& ctx, CudaView<const std::int32_t> tokens,
+                            std::int64_t real, float scale, CudaMatrix<const T> dy,
+                            CudaMatrix<float> d_table) {
+    require(real >= 0 && real <= dy.rows && static_cast<std::int64_t>(tokens.size()) >= real &&
+                d_table.cols == dy.cols,
+            "embedding gradient: shapes differ");
+    if (real == 0 || dy.cols == 0) return;
+    const std::size_t order_words =
+        (id_order_words(real) + 3) / 4 * 4;  // parts are read by vectors
+    const auto chunks = static_cast<std::size_t>((real + chunk_rows - 1) / chunk_rows);
+    const auto scratch =
+        ctx.scratch<std::uint32_t>(order_words + chunks * 2 * static_cast<std::size_t>(dy.cols));
+    const IdOrder sorted =
+        order_by_id(ctx, tokens.data(), real, d_table.rows, scratch.subview(0, order_words));
+    const Backward<T> b{sorted, real,    scale,
+                        dy,     d_table, reinterpret_cast<float*>(scratch.data() + order_words)};
+    if (by_vectors(dy) && by_vectors(d_table))
+        run<vector_width<T>>(ctx, b);
+    else
+        run<1>(ctx, b);
+}
+
+template void add_embedding_backward(CudaContext&, CudaView<const std::int32_t>, std::int64_t,
+                                     float, CudaMatrix<const float>, CudaMatrix<float>);
+template void add_embedding_backward(CudaContext&, CudaView<const std::int32_t>, std::int64_t,
+                                     float, CudaMatrix<const bf16>, CudaMatrix<float>);
+template void add_embedding_backward(CudaContext&, CudaView<const std::int32_t>, std::int64_t,
+                                     float, CudaMatrix<const fp16>, CudaMatrix<float>);
+
+}  // namespace lockstep::kernels

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/kernels/cuda/dropout_mask.hpp"
+#include "runtime/kernels/cuda/elementwise.hpp"
+#include "runtime/kernels/cuda/row_warps.hpp"
+#include "runtime/kernels/norm.hpp"
+
+namespace lockstep::kernels {
+
+namespace {
+
+using namespace cuda;
+
+template <class T>
+struct Forward {
+    Mask mask;
+    CudaMatrix<const T> x, branch;  // branch and sum may be empty
+    const T *gamma, *beta;
+    CudaMatrix<T> sum, y;
+    float *mean, *rstd;
+};
+
+// A warp's row, rounded to T: backward sees no other value.
+template <int width, Masking masking, class T>
+__device__ __forceinline__ float keep_row(const Forward<T>& f, std::int64_t row, T* kept) {
+    float total = 0;
+    for_lane_columns<width>(f.x.cols, [&](std::int64_t j) {
+        float values[width];
+        load(at(f.x, {row, j}), values);
+        if (f.branch.data != nullptr) {
+            float added[width];
+            load(at(f.branch, {row, j}), added);
+            apply_mask<masking>(f.mask, row, j, added);
+#pragma unroll
+            for (int k = 0; k < width; ++k) values[k] = widen(narrow<T>(values[k] + added[k]));
+        }
+        store(kept + j, values);
+        if (f.sum.data != nullptr) store(at(f.sum, {row, j}), values);
+#pragma unroll
+        for (int k = 0; k < width; ++k) total += values[k];
+    });
+    return warp_reduce<Sum>(total);
+}
+
+// Mean first, then the variance around it: E[x^2] - E[x]^2 loses everything where |mean| >> std.
+template <int width, Masking masking, class T>
+__global__ void __launch_bounds__(most_row_warps* warp_size)
+    norm_forward_kernel(Forward<T> f, std::int64_t kept_elements) {
+    const unsigned warp = threadIdx.x / warp_size;
+    const std::int64_t row = std::int64_t{blockIdx.x} * (blockDim.x / warp_size) + warp;
+    if (row >= f.x.rows) return;
+    T* kept = dynamic_shared_memory<T>() + warp * kept_elements;
+    const auto cols = static_cast<float>(f.x.cols);
+    const float mean = keep_row<width, masking>(f, row, kept) / cols;
+    float squares = 0;
+    for_lane_columns<width>(f.x.cols, [&](std::int64_t j) {
+        float values[width];
+        load(kept + j, values);
+#pragma unroll
+        for (int k = 0; k < width; ++k) squares += (values[k] - mean) * (values[k] - mean);
+    });
+    const float rstd = 1.0f / sqrtf(warp_reduce<Sum>(squares) / cols + layer_norm_epsilon);
+    for_lane_columns<width>(f.x.cols, [&](std::int64_t j) {
+        float values[width], gamma[width], beta[width];
+        load(kept + j, values);
+        load(f.gamma + j, gamma);
+        load(f.beta + j, beta);
+#pragma unroll
+        for (int k = 0; k < width; ++k) values[k] = (values[k] - mean) * rstd * gamma[k] + beta[k];
+        store(at(f.y, {row, j}), values);
+    });
+    if (threadIdx.x % warp_size != 0) return;
+    f.mean[row] = mean;
+    f.rstd[row] = rstd;
+}
+
+template <int width, class T>
+void run(CudaContext& ctx, const Forward<T>& f) {
+    const std::size_t bytes = row_bytes<T>(f.x.cols);
+    const int warps = row_warps(ctx, bytes);
+    launch(ctx,
+           f.mask.state == nullptr ? norm_forward_kernel<width, Masking::off, T>
+                                   : norm_forward_kernel<width, Masking::on, T>,
+           {blocks_for(f.x.rows, warps), static_cast<unsigned>(warps * warp_size),
+            static_cast<std::size_t>(warps) * bytes},
+           f, static_cast<std::int64_t>(bytes / sizeof(T)));
+}
+
+}  // namespace
+
+template <class T>
+void norm_forward(CudaContext& ctx, const Dropout& site, TokenPlaces<CudaSpace> places,
+                  CudaMatrix<const T> x, CudaMatrix<const T> branch, CudaView<const T> gamma,
+                  CudaView<const T> beta, CudaMatrix<T> sum, CudaMatrix<T> y, CudaView<float> mean,
+                  CudaView<float> rstd) {
+    const auto d = static_cast<std::size_t>(x.cols);
+    require(same_shape(x, y) && gamma.size() == d && beta.size() == d &&
+                mean.size() >= static_cast<std::size_t>(x.rows) && rstd.size() >= mean.size(),
+            "norm: shapes differ");
+    require(branch.empty() || (same_shape(x, branch) && same_shape(x, sum)),
+            "norm: the residual's shapes differ");
+    const Mask mask = branch.empty() ? Mask{} : mask_of(site, places, x.rows);
+    const Forward<T> f{mask,
+                       x,
+                       branch.empty() ? CudaMatrix<const T>{} : branch,
+                       gamma.data(),
+                       beta.data(),
+                       sum.empty() ? CudaMatrix<T>{} : sum,
+                       y,
+                       mean.data(),
+                       rstd.data()};
+    if (by_vectors(x) && by_vectors(f.branch) && by_vectors(f.sum) && by_vectors(y) &&
+        by_vectors(f.gamma, x.cols, x.cols) && by_vectors(f.beta, x.cols, x.cols))
+        run<vector_width<T>>(ctx, f);
+    else
+        run<1>(ctx, f);
+}
+
+template void norm_forward(CudaContext&, const Dropout&, TokenPlaces<CudaSpace>,
+                           CudaMatrix<const float>, CudaMatrix<const float>, CudaView<const float>,
+                           CudaView<const float>, CudaMatrix<float>, CudaMatrix<float>,
+                           CudaView<float>, CudaView<float>);
+template void norm_forward(CudaContext&, const Dropout&, TokenPlaces<CudaSpace>,
+                           CudaMatrix<const bf16>, CudaMatrix<const bf16>, CudaView<const bf16>,
+                           CudaView<const bf16>, CudaMatrix<bf16>, CudaMatrix<bf16>,
+                           CudaView<float>, CudaView<float>);
+template void norm_forward(CudaContext&, const Dropout&, TokenPlaces<CudaSpace>,
+                           CudaMatrix<const fp16>, CudaMatrix<const fp16>, CudaView<const fp16>,
+                           CudaView<const fp16>, CudaMatrix<fp16>, CudaMatrix<fp16>,
+                           CudaView<float>, CudaView<float>);
+
+}  // namespace lockstep::kernels

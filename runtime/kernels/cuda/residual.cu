@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/kernels/cuda/dropout_mask.hpp"
+#include "runtime/kernels/cuda/elementwise.hpp"
+#include "runtime/kernels/norm.hpp"
+
+namespace lockstep::kernels {
+
+namespace {
+
+using namespace cuda;
+
+template <Masking masking, class T>
+struct Residual {
+    Mask mask;
+    CudaMatrix<const T> x, branch;
+    CudaMatrix<T> sum;
+
+    template <int width>
+    __device__ __forceinline__ void run(Cell cell) const {
+        float values[width], added[width];
+        load(at(x, cell), values);
+        load(at(branch, cell), added);
+        apply_mask<masking>(mask, cell.row, cell.col, added);
+#pragma unroll
+        for (int j = 0; j < width; ++j) values[j] += added[j];
+        store(at(sum, cell), values);
+    }
+};
+
+}  // namespace
+
+template <class T>
+void residual_forward(CudaContext& ctx, const Dropout& site, TokenPlaces<CudaSpace> places,
+                      CudaMatrix<const T> x, CudaMatrix<const T> branch, CudaMatrix<T> sum) {
+    require(same_shape(x, branch) && same_shape(x, sum), "residual: shapes differ");
+    const Mask mask = mask_of(site, places, x.rows);
+    if (site.active())
+        elementwise(ctx, Residual<Masking::on, T>{mask, x, branch, sum}, sum, x, branch);
+    else
+        elementwise(ctx, Residual<Masking::off, T>{mask, x, branch, sum}, sum, x, branch);
+}
+
+template <class T>
+void add(CudaContext& ctx, CudaMatrix<const T> x, CudaMatrix<T> y) {
+    require(same_shape(x, y), "add: shapes differ");
+    elementwise(ctx, Residual<Masking::off, T>{{}, y, x, y}, y, x);
+}
+
+template void residual_forward(CudaContext&, const Dropout&, TokenPlaces<CudaSpace>,
+                               CudaMatrix<const float>, CudaMatrix<const float>, CudaMatrix<float>);
+template void residual_forward(CudaContext&, const Dropout&, TokenPlaces<CudaSpace>,
+                               CudaMatrix<const bf16>, CudaMatrix<const bf16>, CudaMatrix<bf16>);
+template void residual_forward(CudaContext&, const Dropout&, TokenPlaces<CudaSpace>,
+                               CudaMatrix<const fp16>, CudaMatrix<const fp16>, CudaMatrix<fp16>);
+template void add(CudaContext&, CudaMatrix<const float>, CudaMatrix<float>);
+template void add(CudaContext&, CudaMatrix<const bf16>, CudaMatrix<bf16>);
+template void add(CudaContext&, CudaMatrix<const fp16>, CudaMatrix<fp16>);
+
+}  // namespace lockstep::kernels

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/kernels/cuda/weights.hpp"
+#include "runtime/kernels/optimizers.hpp"
+
+namespace lockstep::kernels {
+
+namespace {
+
+using namespace cuda;
+
+// b = momentum * b + g; w -= lr * (direct * g + carried * b). Both of torch's kinds are this line.
+template <class T>
+struct Sgd {
+    struct Update {
+        float gradient_scale, lr, momentum;
+        bool skip;
+    };
+
+    const StepState* state;
+    const float* gradient;
+    Weights<T> weights;
+    float* buffer;  // may be null
+    float weight_decay, momentum, direct, carried;
+
+    // torch starts the buffer with the first gradient, whatever it held.
+    __device__ Update prepare() const {
+        return {state->gradient_scale, state->lr, state->updates == 0 ? 0.0f : momentum,
+                state->skip != 0};
+    }
+
+    template <int width>
+    __device__ __forceinline__ void run(std::int64_t i, const Update& u) const {
+        if (u.skip) return;
+        float g[width], w[width], b[width];
+        load(gradient + i, g);
+        weights.read(i, w);
+        if (buffer != nullptr) load(buffer + i, b);
+#pragma unroll
+        for (int k = 0; k < width; ++k) {
+            g[k] = g[k] * u.gradient_scale + weight_decay * w[k];
+            b[k] = buffer == nullptr || u.momentum == 0.0f ? g[k] : u.momentum * b[k] + g[k];
+            w[k] -= u.lr * (direct * g[k] + carried * b[k]);
+        }
+        if (buffer != nullptr) store(buffer + i, b);
+        weights.write(i, w);
+    }
+};
+
+}  // namespace
+
+template <class T>
+void sgd(CudaContext& ctx, const SgdOptions& options, const StepState* state,
+         CudaView<const float> gradient, CudaView<float> master, CudaView<float> momentum_buffer,
+         CudaView<T> compute) {
+    const std::size_t n = gradient.size();
+    require(momentum_buffer.size() == (options.momentum == 0 ? 0 : n) || n == 0,
+            "sgd: momentum needs a buffer of the parameters' size, and only momentum does");
+    const bool nesterov = options.kind == SgdOptions::Kind::nesterov && options.momentum != 0;
+    const Sgd<T> body{state,
+                      gradient.data(),
+                      weights_of(n, master, compute),
+                      momentum_buffer.data(),
+                      options.weight_decay,
+                      options.momentum,
+                      nesterov ? 1.0f : 0.0f,
+                      nesterov ? options.momentum : 1.0f};
+    for_each_element<T>(ctx, body, n, gradient.data(), master.data(), momentum_buffer.data(),
+                        compute.data());
+}
+
+template void sgd(CudaContext&, const SgdOptions&, const StepState*, CudaView<const float>,
+                  CudaView<float>, CudaView<float>, CudaView<float>);
+template void sgd(CudaContext&, const SgdOptions&, const StepState*, CudaView<const float>,
+                  CudaView<float>, CudaView<float>, CudaView<bf16>);
+template void sgd(CudaContext&, const SgdOptions&, const StepState*, CudaView<const float>,
+                  CudaView<float>, CudaView<float>, CudaView<fp16>);
+
+}  // namespace lockstep::kernels

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "runtime/kernels/cuda/flat.hpp"
+
+namespace lockstep::kernels::cuda {
+
+// The weights that an optimizer updates: the fp32 master and its copy that computes, or only that
+// copy. Either may be null, but not both.
+template <class T>
+struct Weights {
+    float* master;
+    T* compute;
+
+    template <int width>
+    __device__ __forceinline__ void read(std::int64_t i, float (&values)[width]) const {
+        if (master != nullptr)
+            load(master + i, values);
+        else
+            load(compute + i, values);
+    }
+    template <int width>
+    __device__ __forceinline__ void write(std::int64_t i, const float (&values)[width]) const {
+        if (master != nullptr) store(master + i, values);
+        if (compute != nullptr) store(compute + i, values);
+    }
+};
+
+template <class T>
+Weights<T> weights_of(std::size_t size, CudaView<float> master, CudaView<T> compute) {
+    require((master.size() == size || master.empty()) &&
+                (compute.size() == size || compute.empty()) &&
+                (size == 0 || !master.empty() || !compute.empty()),
+            "an optimizer's sizes differ");
+    return {master.data(), compute.data()};
+}
+
+}  // namespace lockstep::kernels::cuda

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/kernels/activation.hpp"
+
+#include "tests/runtime/kernels/cuda/against_cpu.hpp"
+
+using namespace lockstep;
+using namespace lockstep::test;
+using kernels::Activation;
+using kernels::CpuContext;
+using kernels::CudaContext;
+using kernels::Dropout;
+using kernels::StepState;
+
+namespace {
+
+constexpr std::int64_t rows = 5;
+constexpr Activation all[] = {Activation::relu, Activation::gelu_tanh, Activation::gelu_erf};
+
+template <class T>
+struct Case {
+    explicit Case(std::int64_t columns)
+        : cols(columns),
+          x(random_numbers<T>(rows * columns, 1, 4)),
+          dy(random_numbers<T>(rows * columns, 2)) {}
+
+    std::int64_t cols;
+    std::vector<T> x, dy;
+    Places places{rows};
+    StepState state{.seed = 3, .step = 4};
+};
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("CUDA's activations and their gradients are the CPU's, with and without dropout",
+                   T, float, bf16, fp16) {
+    CudaContext ctx(0);
+    CpuContext cpu(1);
+    for (const std::int64_t cols : awkward_columns) {
+        const Case<T> c(cols);
+        const OnDevice x(ctx, c.x), dy(ctx, c.dy);
+        const OnDevice<StepState> state(ctx, {c.state});
+        const PlacesOnDevice places(ctx, c.places);
+        auto wide_x = widened(c.x), wide_dy = widened(c.dy);
+        for (const Activation f : all)
+            for (const float rate : {0.0f, 0.25f}) {
+                const OnDevice y(ctx, unwritten<T>(rows * cols)),
+                    dx(ctx, unwritten<T>(rows * cols));
+                const Dropout on_gpu{rate, 7, state.data()}, on_cpu{rate, 7, &c.state};
+                kernels::activation_forward<T>(ctx, f, on_gpu, places.view(), x.matrix(rows, cols),
+                                               y.matrix(rows, cols));
+                kernels::activation_backward<T>(ctx, f, on_gpu, places.view(), x.matrix(rows, cols),
+                                                dy.matrix(rows, cols), dx.matrix(rows, cols));
+                std::vector<float> expected(wide_x.size());
+                kernels::activation_forward<float>(cpu, f, on_cpu, c.places.view(),
+                                                   matrix_of(wide_x, rows, cols),
+                                                   matrix_of(expected, rows, cols));
+                require_close(y.values(), expected, 4, 4);
+                kernels::activation_backward<float>(
+                    cpu, f, on_cpu, c.places.view(), matrix_of(wide_x, rows, cols),
+                    matrix_of(wide_dy, rows, cols), matrix_of(expected, rows, cols));
+                require_close(dx.values(), expected, 4, 4);
+            }
+    }
+}
+
+TEST_CASE_TEMPLATE("CUDA's relu backward needs no more than the output, in place", T, float, bf16,
+                   fp16) {
+    CudaContext ctx(0);
+    const Dropout site{0.5f, 0, nullptr};
+    const OnDevice y(ctx, numbers<T>({1, 0, 2, -0.0, 3, 0})),
+        dy(ctx, numbers<T>({1, 2, 3, 4, 5, 6}));
+    kernels::relu_backward<T>(ctx, site, y.matrix(2, 3), dy.matrix(2, 3), dy.matrix(2, 3));
+    CHECK(to_doubles(dy.values()) == std::vector<double>{2, 0, 6, 0, 10, 0});
+}
+
+TEST_CASE("CUDA's relu keeps NaN") {
+    CudaContext ctx(0);
+    const OnDevice x(ctx, unwritten<float>(4));
+    kernels::activation_forward<float>(ctx, Activation::relu, {}, {}, x.matrix(1, 4),
+                                       x.matrix(1, 4));
+    CHECK(std::isnan(x.values()[0]));
+}

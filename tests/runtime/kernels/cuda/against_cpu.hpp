@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include "tests/support/close.hpp"
+#include "tests/support/on_device.hpp"
+
+// CUDA's results against those of the CPU's fp32 kernels on the same values.
+namespace lockstep::test {
+
+template <class T>
+std::vector<float> widened(const std::vector<T>& values) {
+    std::vector<float> result;
+    for (const T& value : values) result.push_back(static_cast<float>(value));
+    return result;
+}
+
+// See close() for terms and magnitude.
+template <class T>
+void require_close(const std::vector<T>& actual, const std::vector<float>& expected,
+                   std::int64_t terms = 1, double magnitude = 1) {
+    REQUIRE(actual.size() == expected.size());
+    for (std::size_t i = 0; i < actual.size(); ++i) {
+        CAPTURE(i);
+        REQUIRE(close(to_double(actual[i]), double{expected[i]}, dtype_of<T>, terms, magnitude));
+    }
+}
+
+// Columns that fill vectors, that do not, and more than a block's or warp's threads take at once.
+constexpr std::int64_t awkward_columns[] = {1, 8, 31, 33, 64, 1000, 2056};
+
+}  // namespace lockstep::test

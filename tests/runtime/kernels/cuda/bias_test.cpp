@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/kernels/linear.hpp"
+#include "tests/runtime/kernels/cuda/against_cpu.hpp"
+
+using namespace lockstep;
+using namespace lockstep::test;
+using kernels::CpuContext;
+using kernels::CudaContext;
+
+TEST_CASE_TEMPLATE("CUDA's bias gradient is the CPU's, and the same at each call", T, float, bf16,
+                   fp16) {
+    CudaContext ctx(0);
+    CpuContext cpu(1);
+    for (const std::int64_t rows : {1, 31, 700})
+        for (const std::int64_t cols : awkward_columns) {
+            const auto dy = random_numbers<T>(rows * cols, 1);
+            auto wide = widened(dy);
+            std::vector<float> expected(static_cast<std::size_t>(cols), 2.0f);
+            const OnDevice on_dy(ctx, dy), db(ctx, expected), again(ctx, expected);
+            kernels::add_bias_backward<float>(cpu, matrix_of(wide, rows, cols), view_of(expected));
+            kernels::add_bias_backward<T>(ctx, on_dy.matrix(rows, cols), db.view());
+            kernels::add_bias_backward<T>(ctx, on_dy.matrix(rows, cols), again.view());
+            require_close(db.values(), expected, rows, 2);
+            CHECK(same_bits(db.values(), again.values()));
+        }
+}
+
+TEST_CASE("CUDA's bias gradient of no rows adds nothing, and of a slice its columns") {
+    CudaContext ctx(0);
+    const OnDevice<float> dy(ctx, {1, 2, 3, 4, 5, 6}), db(ctx, {1, 1});
+    kernels::add_bias_backward<float>(ctx, dy.matrix(0, 2), db.view());
+    CHECK(db.values() == std::vector<float>{1, 1});
+    kernels::add_bias_backward<float>(ctx, dy.matrix(2, 2, 3), db.view());
+    CHECK(db.values() == std::vector<float>{6, 8});
+}

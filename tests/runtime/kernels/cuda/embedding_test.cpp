@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/kernels/embedding.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "runtime/core/philox.hpp"
+#include "runtime/kernels/cuda/id_order.hpp"
+#include "tests/runtime/kernels/cuda/against_cpu.hpp"
+
+using namespace lockstep;
+using namespace lockstep::test;
+using kernels::CpuContext;
+using kernels::CudaContext;
+using Ids = std::vector<std::int32_t>;
+
+namespace {
+
+// Few ids often, many seldom, as words are.
+Ids ids_of(std::int64_t count, std::int32_t limit, std::uint64_t key) {
+    PhiloxStream random(key);
+    Ids ids(static_cast<std::size_t>(count));
+    for (auto& id : ids) id = static_cast<std::int32_t>(limit * std::pow(random.uniform(), 4.0));
+    return ids;
+}
+
+}  // namespace
+
+TEST_CASE("CUDA sorts ids, keeping the order of equal ones") {
+    CudaContext ctx(0);
+    for (const std::int64_t count : {1, 31, 256, 2048, 2049, 9000})
+        for (const std::int32_t limit : {1, 7, 256, 50257, 100'000}) {
+            Ids ids = ids_of(count, limit, 3);
+            if (count > 30) ids[30] = -1;
+            const OnDevice on_device(ctx, ids);
+            const OnDevice words(ctx,
+                                 std::vector<std::uint32_t>(kernels::cuda::id_order_words(count)));
+            const auto sorted =
+                kernels::cuda::order_by_id(ctx, on_device.data(), count, limit, words.view());
+            std::vector<std::uint32_t> expected(ids.size()), order(ids.size());
+            std::iota(expected.begin(), expected.end(), 0u);
+            const auto key = [&](std::uint32_t i) { return ids[i] < 0 ? limit : ids[i]; };
+            std::stable_sort(expected.begin(), expected.end(),
+                             [&](auto a, auto b) { return key(a) < key(b); });
+            device::copy(ctx, CudaView<const std::uint32_t>(sorted.order, order.size()),
+                         view_of(order));
+            ctx.synchronize();
+            CHECK(order == expected);
+        }
+}
+
+TEST_CASE_TEMPLATE("CUDA's embedding is the CPU's, with zeros in filler rows", T, float, bf16,
+                   fp16) {
+    constexpr std::int64_t vocabulary = 50, count = 90, real = 80;
+    CudaContext ctx(0);
+    CpuContext cpu(1);
+    const Ids tokens = ids_of(count, vocabulary, 1), positions = ids_of(count, 7, 2);
+    const OnDevice on_tokens(ctx, tokens), on_positions(ctx, positions);
+    for (const std::int64_t cols : awkward_columns) {
+        const auto table = random_numbers<T>(vocabulary * cols, 3),
+                   places = random_numbers<T>(7 * cols, 4);
+        const OnDevice on_table(ctx, table), on_places(ctx, places),
+            y(ctx, unwritten<T>(count * cols));
+        kernels::embedding_forward<T>(ctx, on_tokens.view(), on_positions.view(), real, 3.0f,
+                                      on_table.matrix(vocabulary, cols), on_places.matrix(7, cols),
+                                      y.matrix(count, cols));
+        auto wide_table = widened(table), wide_places = widened(places);
+        std::vector<float> expected(static_cast<std::size_t>(count * cols));
+        kernels::embedding_forward<float>(cpu, view_of(tokens), view_of(positions), real, 3.0f,
+                                          matrix_of(wide_table, vocabulary, cols),
+                                          matrix_of(wide_places, 7, cols),
+                                          matrix_of(expected, count, cols));
+        require_close(y.values(), expected);
+    }
+}
+
+TEST_CASE_TEMPLATE("CUDA's embedding gradient is the CPU's, and the same at each call", T, float,
+                   bf16, fp16) {
+    CudaContext ctx(0);
+    CpuContext cpu(1);
+    for (const std::int64_t real : {1, 33, 300})
+        for (const std::int32_t vocabulary : {1, 3, 400})
+            for (const std::int64_t cols : awkward_columns) {
+                const Ids tokens = ids_of(real + 5, vocabulary, 1);
+                const auto dy = random_numbers<T>((real + 5) * cols, 2);
+                auto wide = widened(dy);
+                std::vector<float> expected(static_cast<std::size_t>(vocabulary * cols), 1.0f);
+                const OnDevice on_tokens(ctx, tokens), on_dy(ctx, dy);
+                const OnDevice d_table(ctx, expected), again(ctx, expected);
+                for (const auto* to : {&d_table, &again})
+                    kernels::add_embedding_backward<T>(ctx, on_tokens.view(), real, 3.0f,
+                                                       on_dy.matrix(real + 5, cols),
+                                                       to->matrix(vocabulary, cols));
+                kernels::add_embedding_backward<float>(cpu, view_of(tokens), real, 3.0f,
+                                                       matrix_of(wide, real + 5, cols),
+                                                       matrix_of(expected, vocabulary, cols));
+                require_close(d_table.values(), expected, real, 12);
+                CHECK(same_bits(d_table.values(), again.values()));
+            }
+}
+
+TEST_CASE("CUDA's embedding makes NaN of ids outside of its tables, and has no gradient for them") {
+    CudaContext ctx(0);
+    const OnDevice<std::int32_t> tokens(ctx, {0, 3, -1}), positions(ctx, {0, 0, 0});
+    const OnDevice<float> table(ctx, {1, 2, 3}), place(ctx, {10}), y(ctx, {0, 0, 0});
+    kernels::embedding_forward<float>(ctx, tokens.view(), positions.view(), 3, 1.0f,
+                                      table.matrix(3, 1), place.matrix(1, 1), y.matrix(3, 1));
+    CHECK(y.values()[0] == 11);
+    CHECK(std::isnan(y.values()[1]));
+    CHECK(std::isnan(y.values()[2]));
+    const OnDevice<float> dy(ctx, {1, 1, 1}), d_table(ctx, {0, 0, 0});
+    kernels::add_embedding_backward<float>(ctx, tokens.view(), 3, 2.0f, dy.matrix(3, 1),
+                                           d_table.matrix(3, 1));
+    CHECK(d_table.values() == std::vector<float>{2, 0, 0});
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/runtime/kernels/cuda/against_cpu.hpp"
+#include "tests/runtime/kernels/optimizer_case.hpp"
+#include "tests/runtime/kernels/optimizer_goldens.hpp"
+
+using namespace lockstep;
+using namespace lockstep::test;
+using kernels::AdamOptions;
+using kernels::CpuContext;
+using kernels::CudaContext;
+using kernels::SgdOptions;
+using kernels::StepState;
+using Decay = AdamOptions::Decay;
+using Kind = SgdOptions::Kind;
+
+namespace {
+
+constexpr std::int64_t sizes[] = {1, 8, 33, 4097, 20001};
+
+enum class Bound { none, amsgrad };
+
+std::vector<float> zeros(std::size_t count) { return std::vector<float>(count); }
+
+StepState state_of(std::uint64_t update) {
+    return {.updates = update, .lr = 0.01f, .gradient_scale = 0.5f};
+}
+
+template <class T>
+void check_adam_golden(const AdamOptions& options, Bound bound,
+                       const std::array<double, 12>& golden) {
+    CudaContext ctx(0);
+    const OnDevice w(ctx, golden_weight()), m(ctx, zeros(12)), v(ctx, zeros(12));
+    const OnDevice largest(ctx, zeros(bound == Bound::amsgrad ? 12 : 0));
+    const OnDevice compute(ctx, unwritten<T>(12));
+    run_golden_updates([&](const StepState* host, const std::vector<float>& g) {
+        const OnDevice<StepState> state(ctx, {*host});
+        const OnDevice gradient(ctx, g);
+        kernels::adam<T>(ctx, options, state.data(), gradient.view(), w.view(), m.view(), v.view(),
+                         largest.view(), compute.view());
+        ctx.synchronize();
+    });
+    check_weights(w.values(), golden, compute.values());
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("CUDA's adam follows torch.optim", T, float, bf16, fp16) {
+    check_adam_golden<T>({0.9, 0.98, 1e-6, 0.1, Decay::l2}, Bound::none, goldens::adam_l2);
+    check_adam_golden<T>({0.5, 0.6, 1e-8, 0, Decay::l2}, Bound::amsgrad, goldens::adam_amsgrad);
+    check_adam_golden<T>({0.9, 0.999, 1e-8, 0.1, Decay::decoupled}, Bound::none, goldens::adamw);
+}
+
+TEST_CASE_TEMPLATE("CUDA's adam is the CPU's on awkward sizes", T, float, bf16, fp16) {
+    CudaContext ctx(0);
+    CpuContext cpu(1);
+    const AdamOptions options{0.9, 0.98, 1e-6, 0.01, Decay::decoupled};
+    for (const std::int64_t n : sizes) {
+        auto w = random_numbers<float>(n, 1), m = zeros(w.size()), v = m, largest = m;
+        const OnDevice on_w(ctx, w), on_m(ctx, m), on_v(ctx, v), on_largest(ctx, largest);
+        const OnDevice compute(ctx, unwritten<T>(n));
+        for (std::uint64_t t = 0; t < 3; ++t) {
+            const auto g = random_numbers<float>(n, 10 + t, 3.0 - static_cast<double>(t));
+            const StepState host = state_of(t);
+            const OnDevice<StepState> state(ctx, {host});
+            const OnDevice gradient(ctx, g);
+            kernels::adam<T>(ctx, options, state.data(), gradient.view(), on_w.view(), on_m.view(),
+                             on_v.view(), on_largest.view(), compute.view());
+            kernels::adam<float>(cpu, options, &host, view_of(g), view_of(w), view_of(m),
+                                 view_of(v), view_of(largest), {});
+            ctx.synchronize();
+        }
+        require_close(on_w.values(), w);
+        require_close(on_v.values(), v);
+        require_close(compute.values(), widened(on_w.values()));
+    }
+}
+
+TEST_CASE_TEMPLATE("CUDA's sgd is the CPU's on awkward sizes", T, float, bf16, fp16) {
+    CudaContext ctx(0);
+    CpuContext cpu(1);
+    for (const SgdOptions& options :
+         {SgdOptions{0, 0.01f, Kind::plain}, {0.9f, 0, Kind::plain}, {0.9f, 0.01f, Kind::nesterov}})
+        for (const std::int64_t n : sizes) {
+            auto w = random_numbers<float>(n, 1);
+            // What the buffer held before the first update does not matter.
+            std::vector<float> b(options.momentum == 0 ? 0 : w.size(), 7.0f);
+            const OnDevice on_w(ctx, w), on_b(ctx, b), compute(ctx, unwritten<T>(n));
+            for (std::uint64_t t = 0; t < 3; ++t) {
+                const auto g = random_numbers<float>(n, 10 + t);
+                const StepState host = state_of(t);
+                const OnDevice<StepState> state(ctx, {host});
+                const OnDevice gradient(ctx, g);
+                kernels::sgd<T>(ctx, options, state.data(), gradient.view(), on_w.view(),
+                                on_b.view(), compute.view());
+                kernels::sgd<float>(cpu, options, &host, view_of(g), view_of(w), view_of(b), {});
+                ctx.synchronize();
+            }
+            require_close(on_w.values(), w);
+            require_close(compute.values(), widened(on_w.values()));
+        }
+}
+
+TEST_CASE_TEMPLATE("CUDA's optimizers update a copy without a master, and change nothing when told",
+                   T, float, bf16, fp16) {
+    CudaContext ctx(0);
+    StepState host{.lr = 0.5f};
+    const OnDevice<float> gradient(ctx, {1, 2}), m(ctx, {0, 0}), v(ctx, {0, 0});
+    const OnDevice weights(ctx, numbers<T>({4, 8}));
+    const OnDevice<StepState> state(ctx, {host});
+    kernels::sgd<T>(ctx, {0, 0, Kind::plain}, state.data(), gradient.view(), {}, {},
+                    weights.view());
+    CHECK(to_doubles(weights.values()) == std::vector<double>{3.5, 7});
+    kernels::adam<T>(ctx, {0.5, 0.5, 1e-8, 0, Decay::l2}, state.data(), gradient.view(), {},
+                     m.view(), v.view(), {}, weights.view());
+    CHECK(to_doubles(weights.values()) == std::vector<double>{3, 6.5});
+
+    host.skip = 1;
+    const OnDevice<StepState> skipping(ctx, {host});
+    kernels::sgd<T>(ctx, {0, 0, Kind::plain}, skipping.data(), gradient.view(), {}, {},
+                    weights.view());
+    kernels::adam<T>(ctx, {0.5, 0.5, 1e-8, 0, Decay::l2}, skipping.data(), gradient.view(), {},
+                     m.view(), v.view(), {}, weights.view());
+    CHECK(to_doubles(weights.values()) == std::vector<double>{3, 6.5});
+    CHECK(m.values() == std::vector<float>{0.5f, 1});
+}
