@@ -41,6 +41,7 @@ set(LOCKSTEP_CUDA_KERNEL_SOURCES
     embedding_forward.cu
     id_order.cu
     linear.cpp
+    linear_activation.cpp
     norm_backward.cu
     norm_forward.cu
     product.cpp

@@ -40,6 +40,10 @@ struct Product {
 // cuBLASLt wants rows of 128 bits.
 constexpr std::int64_t relu_mask_stride(std::int64_t cols) { return (cols + 127) / 128 * 16; }
 
+// Which of the functions that can compute more in the product's own kernel do so. Expected: where
+// it is expected to be faster.
+enum class Fusion : std::uint8_t { expected, always, never };
+
 // How a context multiplies: ctx.cached<ProductSettings>(), to be set before the first product.
 struct ProductSettings {
     // fp32 factors are rounded to TF32's 10 bits for the tensor cores; sums stay fp32.
@@ -48,6 +52,7 @@ struct ProductSettings {
     // that cuBLASLt expects to be it. Measured choices may differ from run to run, and with them
     // the last bits.
     bool autotune = false;
+    Fusion fusion = Fusion::expected;
 };
 
 template <class In, class Out>

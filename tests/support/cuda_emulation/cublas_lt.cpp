@@ -53,6 +53,15 @@ Matrix matrix(const void* data, const cublasLtMatrixLayoutOpaque_t& layout) {
     return {layout.type, const_cast<void*>(data), layout.stride};
 }
 
+// TF32 has ten bits of mantissa.
+float rounded_to_tf32(float x) {
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, &x, sizeof bits);
+    bits = (bits + 0xFFFu + (bits >> 13 & 1u)) & ~0x1FFFu;
+    std::memcpy(&x, &bits, sizeof bits);
+    return x;
+}
+
 bool has_aux(cublasLtEpilogue_t epilogue) { return (epilogue & 128) != 0; }
 bool is_relu(cublasLtEpilogue_t epilogue) { return (epilogue & (2 | 8)) != 0; }
 bool has_bias(cublasLtEpilogue_t epilogue) { return (epilogue & 4) != 0; }
@@ -247,10 +256,12 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, 
     const float scale = *static_cast<const float*>(alpha), keep = *static_cast<const float*>(beta);
     const std::uint64_t depth = op.transpose_a == CUBLAS_OP_N ? a->cols : a->rows;
     const auto left = [&](auto row, auto k) {
-        return op.transpose_a == CUBLAS_OP_N ? A.at(row, k) : A.at(k, row);
+        const float x = op.transpose_a == CUBLAS_OP_N ? A.at(row, k) : A.at(k, row);
+        return op.compute == CUBLAS_COMPUTE_32F_FAST_TF32 ? rounded_to_tf32(x) : x;
     };
     const auto right = [&](auto k, auto col) {
-        return op.transpose_b == CUBLAS_OP_N ? B.at(k, col) : B.at(col, k);
+        const float x = op.transpose_b == CUBLAS_OP_N ? B.at(k, col) : B.at(col, k);
+        return op.compute == CUBLAS_COMPUTE_32F_FAST_TF32 ? rounded_to_tf32(x) : x;
     };
     for (std::uint64_t col = 0; col < d->cols; ++col) {
         for (std::uint64_t row = 0; row < d->rows; ++row) {
