@@ -18,7 +18,7 @@ import time
 
 REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
 MODEL = ('-m transformer/generator --n-layers 1 --n-heads 2 --embedding-size 16 --ffn-size 16 -bs 1 '
-         '--max-train-steps 1 --precision fp32 --skip-generation --verbose').split()
+         '--max-train-steps 1 --skip-generation --verbose').split()
 
 
 class Contestant:

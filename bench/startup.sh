@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# What a run costs before its first step: two ranks beside torchrun's, and, as root, eight ranks on the two
+# Slurm nodes of tests/cluster beside the smallest MPI program. Prints the tables of docs/performance.md.
+#   bench/startup.sh [--rounds 5]
+# TORCHRUN: PyTorch's torchrun; without it a virtual environment is made once, under build/.
+# BENCH_BUILD: the build folder to use, else build/bench.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+build=$(realpath -m "${BENCH_BUILD:-build/bench}")
+[ -f "$build/CMakeCache.txt" ] || cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DLOCKSTEP_TESTS=OFF > /dev/null
+cmake --build "$build" --target lockstep lockstep_mpi bench_smallest_mpi > /dev/null
+
+torchrun=${TORCHRUN:-$PWD/build/torch/bin/torchrun}
+if [ ! -x "$torchrun" ]; then
+    echo "making a Python environment with PyTorch in build/torch" >&2
+    python3 -m venv build/torch
+    build/torch/bin/pip install --quiet torch numpy
+fi
+python3 bench/startup.py local --bin "$build/bin" --torchrun "$torchrun" "$@"
+
+if [ "$(id -u)" != 0 ]; then
+    echo "the two nodes need root: not measured"
+    exit 0
+fi
+state=$(mktemp -d)
+trap 'tests/cluster/cluster.sh stop "$state"; rm -rf "$state"' EXIT
+tests/cluster/cluster.sh start "$state" "$build"
+mkdir -p "$state/work"
+tests/cluster/in_cluster.sh "$state" "$build" python3 "$PWD/bench/startup.py" cluster --bin "$build/bin" \
+    --mpi "$build/bin/bench_smallest_mpi" --work "$state/work" "$@"
