@@ -28,6 +28,7 @@ set(LOCKSTEP_CUDA_DEVICE_SOURCES cuda_check.cpp cuda_context.cpp cuda_library.cp
 list(TRANSFORM LOCKSTEP_CUDA_DEVICE_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/runtime/device/)
 set(LOCKSTEP_CUDA_KERNEL_SOURCES
     activation.cu
+    adafactor.cu
     adam.cu
     attention.cu
     attention_delta.cu
