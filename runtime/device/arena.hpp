@@ -12,7 +12,8 @@
 namespace lockstep::device {
 
 // Memory that a step takes in order and gives back at once. The first step of a new largest size
-// grows it by chunks; the next reset() replaces them by one, so later steps allocate nothing.
+// grows it by chunks; the next reset() replaces them by one that holds just that step, so later
+// steps allocate nothing.
 template <class Space>
 class Arena {
 public:
@@ -30,54 +31,69 @@ public:
         return {take<T>(static_cast<std::size_t>(rows * cols)).data(), rows, cols};
     }
 
-    Mark mark() const noexcept { return {chunk_, used_}; }
-    void rewind(Mark mark) noexcept {
-        chunk_ = mark.chunk;
-        used_ = mark.used;
-    }
+    Mark mark() const noexcept;
+    void rewind(Mark mark) noexcept;
     void reset();
     std::size_t peak_bytes() const noexcept { return peak_; }
 
 private:
     static constexpr std::size_t smallest_chunk = std::size_t{4} << 20;
 
+    using Memory = Buffer<std::byte, Space>;
+    struct Chunk {
+        Memory memory;
+        std::size_t used = 0;
+    };
+
     std::byte* take_bytes(std::size_t bytes);
     std::size_t in_use() const noexcept;
 
-    std::vector<Buffer<std::byte, Space>> chunks_;
-    std::size_t chunk_ = 0, used_ = 0, peak_ = 0;
+    std::vector<Chunk> chunks_;
+    std::size_t chunk_ = 0, peak_ = 0;  // chunks before chunk_ are in use, those behind it are not
 };
 
 template <class Space>
 std::byte* Arena<Space>::take_bytes(std::size_t bytes) {
     bytes = (bytes + 63) / 64 * 64;
-    while (chunk_ < chunks_.size() && used_ + bytes > chunks_[chunk_].size()) {
+    while (chunk_ < chunks_.size() &&
+           chunks_[chunk_].used + bytes > chunks_[chunk_].memory.size()) {
         ++chunk_;
-        used_ = 0;
+        if (chunk_ < chunks_.size()) chunks_[chunk_].used = 0;
     }
-    if (chunk_ == chunks_.size()) chunks_.emplace_back(std::max(bytes, smallest_chunk));
-    std::byte* taken = chunks_[chunk_].view().data() + used_;
-    used_ += bytes;
+    if (chunk_ == chunks_.size())
+        chunks_.push_back({Memory(std::max(bytes, smallest_chunk), Content::undefined)});
+    Chunk& chunk = chunks_[chunk_];
+    std::byte* taken = chunk.memory.view().data() + chunk.used;
+    chunk.used += bytes;
     peak_ = std::max(peak_, in_use());
     return taken;
 }
 
 template <class Space>
 std::size_t Arena<Space>::in_use() const noexcept {
-    std::size_t bytes = used_;
-    for (std::size_t i = 0; i < chunk_; ++i) bytes += chunks_[i].size();
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i <= chunk_ && i < chunks_.size(); ++i) bytes += chunks_[i].used;
     return bytes;
+}
+
+template <class Space>
+auto Arena<Space>::mark() const noexcept -> Mark {
+    return {chunk_, chunk_ < chunks_.size() ? chunks_[chunk_].used : 0};
+}
+
+template <class Space>
+void Arena<Space>::rewind(Mark mark) noexcept {
+    chunk_ = mark.chunk;
+    if (chunk_ < chunks_.size()) chunks_[chunk_].used = mark.used;
 }
 
 template <class Space>
 void Arena<Space>::reset() {
     if (chunks_.size() > 1) {
-        std::size_t total = 0;
-        for (const auto& chunk : chunks_) total += chunk.size();
         chunks_.clear();
-        chunks_.emplace_back(total);
+        chunks_.push_back({Memory(peak_, Content::undefined)});
     }
-    chunk_ = used_ = 0;
+    rewind({});
 }
 
 }  // namespace lockstep::device

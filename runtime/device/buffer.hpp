@@ -9,7 +9,9 @@
 
 namespace lockstep::device {
 
-// Owned memory of `Space`, 64-byte aligned, zeroed. Move-only.
+enum class Content { zeroed, undefined };  // undefined: no page is touched before it is used
+
+// Owned memory of `Space`, 64-byte aligned. Move-only.
 template <class T, class Space>
 class Buffer;
 
@@ -17,8 +19,9 @@ template <class T>
 class Buffer<T, HostSpace> {
 public:
     Buffer() noexcept = default;
-    explicit Buffer(std::size_t size)
+    explicit Buffer(std::size_t size, Content content = Content::zeroed)
         : data_(static_cast<T*>(::operator new(size * sizeof(T), alignment))), size_(size) {
+        if (content == Content::undefined) return;
         for (std::size_t i = 0; i < size; ++i) new (data_ + i) T{};
     }
     Buffer(Buffer&& other) noexcept

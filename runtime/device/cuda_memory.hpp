@@ -25,7 +25,7 @@ class Buffer<T, CudaSpace> {
 
 public:
     Buffer() noexcept = default;
-    explicit Buffer(std::size_t size)
+    explicit Buffer(std::size_t size, Content = Content::zeroed)
         : data_(static_cast<T*>(allocate_cuda(size * sizeof(T)))), size_(size) {}
     Buffer(Buffer&& other) noexcept
         : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}

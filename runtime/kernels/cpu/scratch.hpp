@@ -21,7 +21,7 @@ public:
         const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(T);
         if (buffer.size() < bytes) {
             buffer = device::Buffer<std::byte, HostSpace>();  // never both in memory at once
-            buffer = device::Buffer<std::byte, HostSpace>(bytes);
+            buffer = device::Buffer<std::byte, HostSpace>(bytes, device::Content::undefined);
         }
         return {reinterpret_cast<T*>(buffer.view().data()), static_cast<std::size_t>(count)};
     }
