@@ -8,6 +8,7 @@
 #include "launcher/doctor/nvml.hpp"
 #include "launcher/doctor/units.hpp"
 #include "launcher/doctor/where.hpp"
+#include "launcher/gpu_seat.hpp"
 
 namespace lockstep::launcher::doctor {
 
@@ -81,13 +82,11 @@ void note_unused(const Facts& facts, std::vector<Finding>& found) {
 
 const Gpu* gpu_of_rank(const RankFacts& rank) {
     const auto& visible = rank.visible_gpus;
-    if (visible.empty()) return nullptr;
-    // One alone was chosen by the launcher for this rank.
-    const auto seat = visible.size() == 1 ? 0 : static_cast<std::size_t>(rank.local_rank);
-    if (seat >= visible.size()) return nullptr;
+    const auto seat = gpu_seat(visible.size(), rank.local_rank);
+    if (!seat) return nullptr;
     const auto& gpus = rank.gpu_host.gpus;
     const auto found = std::find_if(gpus.begin(), gpus.end(),
-                                    [&](const Gpu& gpu) { return gpu.index == visible[seat]; });
+                                    [&](const Gpu& gpu) { return gpu.index == visible[*seat]; });
     return found == gpus.end() ? nullptr : &*found;
 }
 

@@ -5,7 +5,6 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netdb.h>
-#include <sched.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 
@@ -17,6 +16,7 @@
 #include <memory>
 #include <sstream>
 
+#include "launcher/core_binding.hpp"
 #include "launcher/doctor/control_group.hpp"
 
 namespace lockstep::launcher::doctor {
@@ -24,17 +24,6 @@ namespace lockstep::launcher::doctor {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::vector<int> bound_cores() {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    ::sched_getaffinity(0, sizeof set, &set);
-    std::vector<int> cores;
-    for (int core = 0; core < CPU_SETSIZE; ++core) {
-        if (CPU_ISSET(core, &set)) cores.push_back(core);
-    }
-    return cores;
-}
 
 // The value of "key   : value", the first of its kind.
 std::string value_of(const std::string& path, const std::string& key) {

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/comm/communicator.hpp"
+#include "runtime/comm/place.hpp"
+
+namespace lockstep::launcher {
+
+enum class SharedGpu { refused, allowed };
+
+// Which of the GPUs that a rank sees is its own: the only one, since its launcher chose it for this
+// rank, else that of its local rank; none where there are fewer.
+std::optional<std::size_t> gpu_seat(std::size_t visible, int local_rank) noexcept;
+
+// The same for a run: with SharedGpu::allowed ranks that find none take turns. Throws a config
+// error where there is none to take.
+std::size_t take_gpu_seat(const comm::Place& place, std::size_t visible, SharedGpu shared);
+
+// Who computes on what, by rank.
+struct GpuUser {
+    std::string host, uuid;
+};
+
+// "rank 0 and rank 4 on node1 share GPU-…"; empty where every rank has its own.
+std::string shared_gpus(const std::vector<GpuUser>& users);
+
+// Collective. Throws a config error on every rank where two have the same GPU.
+void require_own_gpus(comm::Communicator& communicator, const GpuUser& own);
+
+}  // namespace lockstep::launcher

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/gpu_seat.hpp"
+
+#include <doctest/doctest.h>
+
+#include "runtime/comm/thread_world.hpp"
+#include "runtime/core/error.hpp"
+
+using namespace lockstep;
+using namespace lockstep::launcher;
+
+namespace {
+
+comm::Place local(int rank, int size) {
+    comm::Place place;
+    place.rank = place.local_rank = rank;
+    place.size = place.local_size = size;
+    place.host = "node1";
+    return place;
+}
+
+std::string refusal(const comm::Place& place, std::size_t visible, SharedGpu shared) {
+    try {
+        take_gpu_seat(place, visible, shared);
+    } catch (const Error& error) {
+        CHECK(error.kind() == ErrorKind::config);
+        return error.what();
+    }
+    return "taken";
+}
+
+}  // namespace
+
+TEST_CASE("a rank takes the GPU of its local rank, or the only one that it sees") {
+    CHECK(gpu_seat(4, 0) == 0);
+    CHECK(gpu_seat(4, 3) == 3);
+    CHECK(gpu_seat(1, 3) == 0);  // --gpus-per-task 1
+    CHECK_FALSE(gpu_seat(2, 2).has_value());
+    CHECK_FALSE(gpu_seat(0, 0).has_value());
+}
+
+TEST_CASE("too few GPUs are refused unless they may be shared") {
+    CHECK(take_gpu_seat(local(1, 2), 2, SharedGpu::refused) == 1);
+    const std::string few = refusal(local(2, 3), 2, SharedGpu::refused);
+    CHECK(few.find("2 GPUs are visible on node1 for 3 ranks") != std::string::npos);
+    CHECK(few.find("--allow-shared-gpu") != std::string::npos);
+    CHECK(take_gpu_seat(local(2, 3), 2, SharedGpu::allowed) == 0);
+    CHECK(refusal(local(0, 1), 0, SharedGpu::allowed).find("no GPU is visible on node1") !=
+          std::string::npos);
+}
+
+TEST_CASE("who shares a GPU is named; equal numbers on other hosts are other GPUs") {
+    CHECK(shared_gpus({{"a", "GPU-1"}, {"a", "GPU-2"}, {"b", "GPU-1"}}).empty());
+    CHECK(shared_gpus({{"a", "GPU-1"}, {"b", "GPU-9"}, {"a", "GPU-1"}}) ==
+          "rank 0 and rank 2 on a share GPU-1");
+    CHECK(shared_gpus({{"a", "G"}, {"a", "G"}, {"b", "H"}, {"b", "H"}, {"b", "H"}}) ==
+          "rank 0 and rank 1 on a share G; rank 2 and rank 3 and rank 4 on b share H");
+}
+
+TEST_CASE("every rank hears of two that share a GPU") {
+    for (const bool share : {false, true})
+        comm::run_as_threads(3, [share](comm::Communicator& ranks) {
+            const std::string uuid =
+                "GPU-" + std::to_string(share ? ranks.rank() % 2 : ranks.rank());
+            std::string text;
+            try {
+                require_own_gpus(ranks, {"node1", uuid});
+            } catch (const Error& error) {
+                CHECK(error.kind() == ErrorKind::config);
+                text = error.what();
+            }
+            const bool named =
+                text.find("rank 0 and rank 2 on node1 share GPU-0") != std::string::npos;
+            CHECK(named == share);
+        });
+}
