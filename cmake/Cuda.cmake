@@ -24,7 +24,8 @@ if(NOT LOCKSTEP_CUDA STREQUAL OFF)
     endif()
 endif()
 
-set(LOCKSTEP_CUDA_DEVICE_SOURCES cuda_check.cpp cuda_context.cpp cuda_library.cpp cuda_memory.cpp)
+set(LOCKSTEP_CUDA_DEVICE_SOURCES
+    cuda_check.cpp cuda_clock.cpp cuda_context.cpp cuda_devices.cpp cuda_library.cpp cuda_memory.cpp)
 list(TRANSFORM LOCKSTEP_CUDA_DEVICE_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/runtime/device/)
 set(LOCKSTEP_CUDA_KERNEL_SOURCES
     activation.cu

@@ -28,6 +28,8 @@ std::string_view name(ErrorKind kind) noexcept {
             return "mpi";
         case ErrorKind::gloo:
             return "gloo";
+        case ErrorKind::nccl:
+            return "nccl";
         case ErrorKind::store:
             return "store";
         case ErrorKind::launch:

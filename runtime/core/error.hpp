@@ -22,6 +22,7 @@ enum class ErrorKind {
     hdf5,
     mpi,
     gloo,
+    nccl,
     store,
     launch,
     peer

@@ -35,6 +35,7 @@ inline cudaError_t cudaFuncSetAttribute(const void*, cudaFuncAttribute, int valu
 template <class... Parameters>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
                                std::type_identity_t<Parameters>... arguments) {
+    emulated_wait(config->stream);
     lockstep::test::cuda_emulation::run_grid(
         config->gridDim, config->blockDim, config->dynamicSmemBytes, [&] { kernel(arguments...); });
     return cudaSuccess;

@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <vector>
 
-// CUDA's names for a GPU that is the calling processor: work is done at the call, so streams and
-// events order nothing and are never waited for. Only what the backend uses is here.
+// CUDA's names for a GPU that is the calling processor: kernels and copies run at the call, after
+// waiting for what was queued on their stream before. Nothing else is ever waited for but what an
+// emulated library queues. Only what the backend uses is here.
 
 enum cudaError_t {
     cudaSuccess = 0,
     cudaErrorInvalidValue = 1,
     cudaErrorMemoryAllocation = 2,
-    cudaErrorInvalidDevice = 101
+    cudaErrorInvalidDevice = 101,
+    cudaErrorNotReady = 600
 };
 const char* cudaGetErrorName(cudaError_t error);
 const char* cudaGetErrorString(cudaError_t error);
@@ -36,6 +41,14 @@ cudaError_t cudaGetDevice(int* device);
 cudaError_t cudaSetDevice(int device);
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr which, int device);
 cudaError_t cudaDeviceSynchronize();
+struct cudaUUID_t {
+    char bytes[16];
+};
+struct cudaDeviceProp {
+    cudaUUID_t uuid;
+};
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
+cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device);
 
 // Device memory lies between guards, which are looked at when it is freed, and begins as NaN.
 cudaError_t cudaMalloc(void** memory, std::size_t bytes);
@@ -60,6 +73,13 @@ cudaError_t cudaEventQuery(cudaEvent_t event);
 // The sum of what emulated_device_work() was told between the two.
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end);
 void emulated_device_work(float milliseconds);
+
+// True once the work is done.
+using EmulatedWork = std::shared_ptr<std::atomic<bool>>;
+// Queues work that is done elsewhere, after what is returned.
+std::vector<EmulatedWork> emulated_queue(cudaStream_t stream, EmulatedWork work);
+// Waits for what is queued on the stream.
+void emulated_wait(cudaStream_t stream);
 
 enum cudaStreamCaptureStatus { cudaStreamCaptureStatusNone = 0 };
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status);

@@ -2,13 +2,49 @@
 #include <cuda_runtime_api.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <thread>
+#include <utility>
 
-struct EmulatedStream {};
+namespace {
+
+// Not done yet, as far as known.
+class Pending {
+public:
+    std::vector<EmulatedWork> unfinished() {
+        const std::lock_guard lock(mutex_);
+        std::erase_if(works_, [](const EmulatedWork& work) { return work->load(); });
+        return works_;
+    }
+    void replace(std::vector<EmulatedWork> works) {
+        const std::lock_guard lock(mutex_);
+        works_ = std::move(works);
+    }
+    void add(const std::vector<EmulatedWork>& works) {
+        const std::lock_guard lock(mutex_);
+        works_.insert(works_.end(), works.begin(), works.end());
+    }
+    void wait() {
+        while (!unfinished().empty()) std::this_thread::sleep_for(std::chrono::microseconds(20));
+    }
+
+private:
+    std::mutex mutex_;
+    std::vector<EmulatedWork> works_;
+};
+
+}  // namespace
+
+struct EmulatedStream {
+    Pending pending;
+};
 struct EmulatedEvent {
     double milliseconds = 0;  // of the device's work when it was recorded
+    Pending pending;
 };
 
 namespace {
@@ -41,6 +77,8 @@ const char* cudaGetErrorName(cudaError_t error) {
             return "cudaErrorMemoryAllocation";
         case cudaErrorInvalidDevice:
             return "cudaErrorInvalidDevice";
+        case cudaErrorNotReady:
+            return "cudaErrorNotReady";
     }
     return "unknown";
 }
@@ -77,6 +115,14 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr which, int) {
     return cudaSuccess;
 }
 cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
+    for (int i = 0; i < 16; ++i) properties->uuid.bytes[i] = static_cast<char>(0x11 * i);
+    return cudaSuccess;
+}
+cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int) {
+    std::snprintf(text, static_cast<std::size_t>(length), "0000:1A:00.0");
+    return cudaSuccess;
+}
 
 cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
     const std::size_t rounded = (bytes + guard_bytes - 1) / guard_bytes * guard_bytes;
@@ -114,11 +160,13 @@ cudaError_t cudaMemset(void* memory, int value, std::size_t bytes) {
     std::memset(memory, value, bytes);
     return cudaSuccess;
 }
-cudaError_t cudaMemsetAsync(void* memory, int value, std::size_t bytes, cudaStream_t) {
+cudaError_t cudaMemsetAsync(void* memory, int value, std::size_t bytes, cudaStream_t stream) {
+    emulated_wait(stream);
     return cudaMemset(memory, value, bytes);
 }
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind,
-                            cudaStream_t) {
+                            cudaStream_t stream) {
+    emulated_wait(stream);
     std::memmove(to, from, bytes);
     return cudaSuccess;
 }
@@ -136,8 +184,14 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
     delete stream;
     return cudaSuccess;
 }
-cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
-cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cudaSuccess; }
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+    emulated_wait(stream);
+    return cudaSuccess;
+}
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+    stream->pending.add(event->pending.unfinished());
+    return cudaSuccess;
+}
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
     *event = new EmulatedEvent;
     return cudaSuccess;
@@ -146,12 +200,19 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
     delete event;
     return cudaSuccess;
 }
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+    event->pending.replace(stream == nullptr ? std::vector<EmulatedWork>{}
+                                             : stream->pending.unfinished());
     event->milliseconds = device_milliseconds;
     return cudaSuccess;
 }
-cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
-cudaError_t cudaEventQuery(cudaEvent_t) { return cudaSuccess; }
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+    event->pending.wait();
+    return cudaSuccess;
+}
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+    return event->pending.unfinished().empty() ? cudaSuccess : cudaErrorNotReady;
+}
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
     *milliseconds = static_cast<float>(end->milliseconds - begin->milliseconds);
     return cudaSuccess;
@@ -160,4 +221,13 @@ void emulated_device_work(float milliseconds) { device_milliseconds += milliseco
 cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus* status) {
     *status = cudaStreamCaptureStatusNone;
     return cudaSuccess;
+}
+
+std::vector<EmulatedWork> emulated_queue(cudaStream_t stream, EmulatedWork work) {
+    std::vector<EmulatedWork> before = stream->pending.unfinished();
+    stream->pending.add({std::move(work)});
+    return before;
+}
+void emulated_wait(cudaStream_t stream) {
+    if (stream != nullptr) stream->pending.wait();
 }

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "runtime/core/trace.hpp"
+#include "runtime/device/cuda_handles.hpp"
+
+namespace lockstep::device {
+
+// Tells at what time of the host's clock a GPU came to a place in one of its streams. A context has
+// one: ctx.cached<CudaClock>(). Used from the context's thread.
+class CudaClock {
+public:
+    CudaClock();
+
+    // The place behind what is queued on the stream by now.
+    std::int64_t mark(cudaStream_t stream);
+    // Waits until the GPU is there. Of the last most_marks marks alone.
+    Clock::time_point time_of(std::int64_t mark);
+    // For waiting without this clock; recorded anew after most_marks more marks.
+    cudaEvent_t event(std::int64_t mark) const { return slot(mark).raw(); }
+
+    static constexpr std::int64_t most_marks = 4096;
+
+private:
+    const Event& slot(std::int64_t mark) const;
+
+    std::vector<Event> events_;
+    std::int64_t next_ = 0;
+    // Times are told by their distance to this one.
+    Event anchor_;
+    Clock::time_point anchor_time_;
+};
+
+}  // namespace lockstep::device

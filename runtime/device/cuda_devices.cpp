@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/device/cuda_devices.hpp"
+
+#include <cuda_runtime_api.h>
+
+#include <array>
+#include <cstdio>
+
+#include "runtime/device/cuda_check.hpp"
+#include "runtime/device/cuda_context.hpp"
+
+namespace lockstep::device {
+
+namespace {
+
+// As nvidia-smi writes it. CUDA does not tell whether it is the UUID of a GPU or of a part of one,
+// but no two are alike.
+std::string text_of(const cudaUUID_t& uuid) {
+    std::string text = "GPU";
+    for (std::size_t i = 0; i < sizeof uuid.bytes; ++i) {
+        std::array<char, 4> digits{};
+        const bool dash = i == 0 || i == 4 || i == 6 || i == 8 || i == 10;
+        std::snprintf(digits.data(), digits.size(), "%s%02x", dash ? "-" : "",
+                      static_cast<unsigned>(static_cast<unsigned char>(uuid.bytes[i])));
+        text += digits.data();
+    }
+    return text;
+}
+
+}  // namespace
+
+std::vector<GpuIdentity> visible_gpu_identities() {
+    std::vector<GpuIdentity> gpus;
+    for (int device = 0; device < visible_gpus(); ++device) {
+        cudaDeviceProp properties{};
+        check(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
+        std::array<char, 32> pci{};
+        check(cudaDeviceGetPCIBusId(pci.data(), static_cast<int>(pci.size()), device),
+              "cudaDeviceGetPCIBusId");
+        gpus.push_back({text_of(properties.uuid), pci.data()});
+    }
+    return gpus;
+}
+
+}  // namespace lockstep::device

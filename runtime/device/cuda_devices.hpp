@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace lockstep::device {
+
+// A GPU as the rest of the machine knows it; its number is its place in a process's own list.
+struct GpuIdentity {
+    std::string uuid;  // "GPU-8a56…", also of a part of one (MIG): one in the world
+    std::string pci;   // "0000:17:00.0"
+};
+
+// Those that this process sees, in CUDA's order; empty also where there is no driver.
+std::vector<GpuIdentity> visible_gpu_identities();
+
+}  // namespace lockstep::device
