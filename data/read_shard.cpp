@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "data/check_shards.hpp"
 #include "data/shard_store.hpp"
 #include "runtime/core/hash.hpp"
 
@@ -48,6 +49,7 @@ std::uint64_t read_references(ShardStore& store, const std::vector<RowPlace>& pl
 
 ShardReading read_shard(const Dataset& dataset, const SplitInfo& split, std::size_t shard,
                         Clock::time_point deadline) {
+    check_shard(dataset, split, shard);  // it may be without rows
     ShardStore store(dataset, split);
     const int number = static_cast<int>(shard);
     ShardReading reading;

@@ -30,8 +30,13 @@ void check_shards(const Dataset& dataset, const SplitInfo& split, MissingShards 
     for (std::size_t i = 0; i < split.shards.size(); ++i) {
         const std::string path = dataset.shard_path(split.shards[i]);
         if (missing == MissingShards::allow && !std::filesystem::exists(path)) continue;
-        const ShardReader opened(path, identity_of(dataset, split, i));
+        check_shard(dataset, split, i);
     }
+}
+
+void check_shard(const Dataset& dataset, const SplitInfo& split, std::size_t number) {
+    const ShardReader opened(dataset.shard_path(split.shards[number]),
+                             identity_of(dataset, split, number));
 }
 
 ShardReader& ShardStore::reader(int number) {

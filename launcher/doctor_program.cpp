@@ -33,15 +33,25 @@ std::chrono::milliseconds milliseconds_of(double seconds) {
     return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1e3));
 }
 
+// Why it cannot be opened is found where the data is looked at, on every host.
+std::optional<data::Dataset> opened(const std::string& folder) {
+    try {
+        return data::Dataset::open(folder);
+    } catch (const Error&) {
+        return std::nullopt;
+    }
+}
+
 // What the run would need, as far as its options tell.
 void add_needs(const RunConfig& config, doctor::Request& request) {
     if (config.data.empty() || config.model_file.empty()) return;
     const auto weights = doctor::within(request.check_time(), [config] {
-        const data::Dataset dataset = data::Dataset::open(config.data);
-        const auto model = agree_on_model(config.model_file, config.model, config.given, dataset);
+        const auto dataset = opened(config.data);
+        if (!dataset) return std::size_t{0};
+        const auto model = agree_on_model(config.model_file, config.model, config.given, *dataset);
         return model::parameter_table(model).flat_size();
     });
-    if (!weights) return;
+    if (!weights || *weights == 0) return;
     const auto optimizer = optimizer_values(config.train.optimizer, *weights);
     request.checkpoints_bytes =
         static_cast<std::int64_t>(bytes_of_checkpoints(*weights, optimizer));

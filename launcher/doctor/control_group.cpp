@@ -29,7 +29,7 @@ std::vector<fs::path> groups(const std::string& root, const std::string& control
             ("," + controllers + ",").find("," + controller + ",") != std::string::npos;
         if (!controllers.empty() && !of_version_1) continue;
         fs::path top = root + "/sys/fs/cgroup";
-        if (of_version_1) top /= controllers;
+        if (of_version_1) top /= controller;
         for (fs::path group = fs::path(path).relative_path(); !group.empty();
              group = group.parent_path()) {
             found.push_back(top / group);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
 
@@ -75,7 +74,7 @@ void judge_quota(const Facts& facts, std::vector<Finding>& found) {
     const auto threads = threads_of(facts);
     for (std::size_t i = 0; i < facts.ranks.size(); ++i) {
         const double quota = facts.ranks[i].processor.quota;
-        if (quota <= 0 || static_cast<double>(threads[i]) <= std::ceil(quota)) continue;
+        if (quota <= 0 || static_cast<double>(threads[i]) <= quota) continue;
         over.add(facts.ranks[i].rank,
                  "the control group allows the time of " + digits(quota) + " cores, for " +
                      std::to_string(threads[i]) + " threads",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "launcher/doctor/findings.hpp"
 #include "launcher/doctor/plan.hpp"
@@ -37,37 +38,65 @@ bool leads_to(const RankFacts& host, const std::string& from, const std::string&
     return loopback(address) ? from == host.host : has_address(host, address);
 }
 
-void judge_name(const Facts& facts, const std::string& from, const Lookup& lookup,
-                std::vector<Finding>& found) {
-    constexpr const char* advice =
-        "correct DNS, or /etc/hosts there: mpirun, ssh and --master-addr go by names";
-    const auto finding = [&](const std::string& what) {
-        found.push_back({Severity::warns, "names", "on " + from, what, advice});
-    };
+// The same text from several hosts is one finding.
+class OnHosts {
+public:
+    OnHosts(const Facts& facts, std::string check, std::string advice)
+        : hosts_(hosts_of(stands_of(facts.ranks)).size()),
+          check_(std::move(check)),
+          advice_(std::move(advice)) {}
+
+    void add(const std::string& host, const std::string& what) { hosts_by_[what].push_back(host); }
+    std::vector<Finding> findings() const {
+        std::vector<Finding> found;
+        for (const auto& [what, hosts] : hosts_by_) {
+            const bool every = hosts.size() == hosts_ && hosts_ > 1;
+            found.push_back({Severity::warns, check_,
+                             every ? "on every host" : "on " + joined(hosts), what, advice_});
+        }
+        return found;
+    }
+
+private:
+    std::size_t hosts_;
+    std::string check_, advice_;
+    std::map<std::string, std::vector<std::string>> hosts_by_;
+};
+
+void judge_unknown(const std::string& from, const Sight& sight, OnHosts& found) {
+    std::map<std::string, std::vector<std::string>> names;  // by problem
+    for (const Lookup& lookup : sight.lookups) {
+        if (!lookup.problem.empty()) names[lookup.problem].push_back(lookup.host);
+    }
+    for (const auto& [problem, hosts] : names) {
+        found.add(from, (hosts.size() == 1 ? "the name " + hosts.front() + " does not resolve: "
+                                           : "the names " + joined(hosts) + " do not resolve: ") +
+                            problem);
+    }
+}
+
+void judge_name(const Facts& facts, const std::string& from, const Lookup& lookup, OnHosts& found) {
     const RankFacts* host = speaker(facts, lookup.host);
-    if (!lookup.problem.empty())
-        return finding("the name " + lookup.host + " does not resolve: " + lookup.problem);
-    if (host == nullptr || host->interfaces.empty()) return;
+    if (!lookup.problem.empty() || host == nullptr || host->interfaces.empty()) return;
     const bool right =
         std::any_of(lookup.addresses.begin(), lookup.addresses.end(),
                     [&](const std::string& address) { return leads_to(*host, from, address); });
-    if (!right) {
-        std::vector<std::string> own;
-        for (const Interface& one : host->interfaces) {
-            for (const auto& address : one.addresses) {
-                if (!loopback(address)) own.push_back(address);
-            }
+    if (right) return;
+    std::vector<std::string> own;
+    for (const Interface& one : host->interfaces) {
+        for (const auto& address : one.addresses) {
+            if (!loopback(address)) own.push_back(address);
         }
-        finding("the name " + lookup.host + " means " + joined(lookup.addresses) +
-                ", which is not that host's (it has " + joined(own) + ")");
     }
+    found.add(from, "the name " + lookup.host + " means " + joined(lookup.addresses) +
+                        ", which is not that host's (it has " + joined(own) + ")");
 }
 
 std::string short_name(const std::string& name) { return name.substr(0, name.find('.')); }
 
 // No name at all is common and harms nobody; another host's does.
 void judge_address(const Facts& facts, const std::string& from, const Lookup& lookup,
-                   std::vector<Finding>& found) {
+                   OnHosts& found) {
     const RankFacts* host = speaker(facts, lookup.host);
     if (host == nullptr || lookup.name.empty() || loopback(host->address)) return;
     if (short_name(lookup.name) == short_name(lookup.host)) return;
@@ -76,11 +105,10 @@ void judge_address(const Facts& facts, const std::string& from, const Lookup& lo
             return one.host != host->host && short_name(one.host) == short_name(lookup.name);
         });
     if (!of_other && contains(lookup.name_addresses, host->address)) return;  // an alias
-    found.push_back(
-        {Severity::warns, "names", "on " + from,
-         "the address " + host->address + " of " + lookup.host + " has the name " + lookup.name +
-             (of_other ? ", which is another host's" : ", which does not lead back to it"),
-         "correct DNS, or /etc/hosts there"});
+    found.add(from,
+              "the address " + host->address + " of " + lookup.host + " has the name " +
+                  lookup.name +
+                  (of_other ? ", which is another host's" : ", which does not lead back to it"));
 }
 
 void judge_probe(const std::string& from, const Probe& probe, std::vector<Finding>& found) {
@@ -107,17 +135,21 @@ void judge_clock(const Facts& facts, const std::string& from, const Probe& probe
 
 std::vector<Finding> judge_network(const Facts& facts) {
     std::vector<Finding> found;
+    OnHosts names(facts, "names",
+                  "correct DNS, or /etc/hosts there: mpirun, ssh and --master-addr go by names");
     for (const Sight& sight : facts.sights) {
         const std::string from = host_of(facts, sight.rank);
+        judge_unknown(from, sight, names);
         for (const Lookup& lookup : sight.lookups) {
-            judge_name(facts, from, lookup, found);
-            judge_address(facts, from, lookup, found);
+            judge_name(facts, from, lookup, names);
+            judge_address(facts, from, lookup, names);
         }
         for (const Probe& probe : sight.probes) {
             judge_probe(from, probe, found);
             judge_clock(facts, from, probe, found);
         }
     }
+    append(found, names.findings());
     return found;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <utility>
 
 #include "launcher/doctor/findings.hpp"
 #include "launcher/doctor/units.hpp"
@@ -47,14 +49,12 @@ double interface_rate(const Facts& facts, int rank) {
     return 0;
 }
 
-// Ranks that must take turns on the cores of the most crowded host; at least 1.
-double ranks_per_core(const Facts& facts) {
-    double most = 1;
-    for (const RankFacts& one : facts.ranks) {
-        const auto cores = std::max<std::size_t>(one.processor.cores.size(), 1);
-        most = std::max(most, one.local_size / static_cast<double>(cores));
-    }
-    return most;
+// Ranks that take turns on cores wait for one another; that they must has been told.
+bool crowded(const Facts& facts) {
+    std::map<std::pair<std::string, std::vector<int>>, std::size_t> ranks;
+    for (const RankFacts& one : facts.ranks) ++ranks[{one.host, one.processor.cores}];
+    return std::any_of(ranks.begin(), ranks.end(),
+                       [](const auto& group) { return group.second > group.first.second.size(); });
 }
 
 struct Judged {
@@ -75,7 +75,9 @@ void judge_links(const Judged& judged, const std::vector<PairRate>& pairs) {
         const double first = interface_rate(judged.facts, pair.first);
         const double second = interface_rate(judged.facts, pair.second);
         const double promised = first > 0 && second > 0 ? std::min(first, second) : 0;
-        if (pair.link < usual / host_pair_factor) {
+        if (pair.link <= 0) {
+            judged.add(pair, "plain TCP could not be measured", advice);
+        } else if (pair.link < usual / host_pair_factor) {
             judged.add(pair,
                        "TCP carries " + rate_text(pair.link) +
                            ", where the median pair of hosts has " + rate_text(usual),
@@ -119,7 +121,7 @@ void judge_ring(const Facts& facts, const std::vector<PairRate>& host_pairs,
                 std::vector<Finding>& found) {
     double slowest = std::numeric_limits<double>::max();
     for (const PairRate& pair : host_pairs) slowest = std::min(slowest, pair.all_reduce);
-    if (host_pairs.empty() || facts.ring >= slowest / ring_factor / ranks_per_core(facts)) return;
+    if (host_pairs.empty() || facts.ring >= slowest / ring_factor) return;
     found.push_back(
         {Severity::warns, "rates", "the ring of all ranks",
          "carries " + rate_text(facts.ring) + ", its slowest pair alone " + rate_text(slowest),
@@ -143,8 +145,9 @@ std::vector<Finding> judge_rates(const Facts& facts) {
     const Judged judged{facts, found};
     judge_links(judged, hosts);
     judge_all_reduce(judged, hosts, host_pair_factor);
-    judge_all_reduce(judged, ranks, rank_pair_factor * ranks_per_core(facts));
     judge_against_link(judged, hosts);
+    if (crowded(facts)) return found;
+    judge_all_reduce(judged, ranks, rank_pair_factor);
     judge_ring(facts, hosts, found);
     return found;
 }

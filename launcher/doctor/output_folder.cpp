@@ -78,7 +78,10 @@ Looked look(const std::string& folder, std::int64_t checkpoints_bytes) {
         looked.trial = std::make_shared<TrialFile>((existing / name).string(), text);
         facts.write_bytes_per_s = write_rate(looked.trial->path() + ".data", facts.free_bytes);
     } catch (const std::exception& error) {
-        facts.problem = error.what();
+        const std::string what = error.what();  // of -mf, or of the file that could not be written
+        facts.problem = what.starts_with("-mf") ? what
+                                                : "-mf " + folder + ": takes no file (" + what +
+                                                      "); choose another folder";
     }
     if (looked.trial) {
         std::error_code none;
@@ -118,7 +121,8 @@ FolderFacts look_at_folder(const std::string& folder, std::int64_t checkpoints_b
 }
 
 std::string look_for(const std::string& path, const std::string& text, int timeout_ms) {
-    const auto seen = within(milliseconds(2 * timeout_ms), [path, text, timeout_ms] {
+    constexpr int to_open_ms = 2'000;
+    const auto seen = within(milliseconds(timeout_ms + to_open_ms), [path, text, timeout_ms] {
         const auto deadline = Clock::now() + milliseconds(timeout_ms);
         while (true) {
             std::ifstream file(path);
@@ -127,7 +131,7 @@ std::string look_for(const std::string& path, const std::string& text, int timeo
             std::this_thread::sleep_for(milliseconds(50));
         }
     });
-    if (!seen) return "did not answer within " + seconds_text(2 * timeout_ms / 1e3);
+    if (!seen) return "did not answer within " + seconds_text((timeout_ms + to_open_ms) / 1e3);
     return *seen ? "" : "a file that rank 0 wrote there is not seen here";
 }
 

@@ -52,6 +52,7 @@ std::vector<HostGroup> hosts_of(const std::vector<Stand>& stands) {
 // The circle method of tournaments: one stays, the others move on by a seat each round.
 std::vector<std::vector<Pair>> rounds_of_pairs(int count, int most_rounds) {
     std::vector<std::vector<Pair>> rounds;
+    if (count < 2) return rounds;
     const int seats = count + count % 2;
     for (int round = 0; round < std::min(seats - 1, most_rounds); ++round) {
         std::vector<Pair> pairs;

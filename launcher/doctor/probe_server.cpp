@@ -2,6 +2,7 @@
 #include <poll.h>
 
 #include <array>
+#include <cerrno>
 #include <list>
 
 #include "launcher/doctor/probe.hpp"
@@ -38,7 +39,12 @@ void count_stream(const comm::Descriptor& socket, Clock::time_point deadline) {
         if (received > 0) count.bytes += received;
     }
     count.nanoseconds = std::chrono::nanoseconds(Clock::now() - begin).count();
-    send_all(socket, &count, sizeof count, deadline);
+    if (!send_all(socket, &count, sizeof count, deadline)) return;
+    // Closed with data unread, the connection would be reset, and the count be lost.
+    while (comm::wait_for(socket, POLLIN, milliseconds_to(deadline))) {
+        const auto received = ::recv(socket.raw(), buffer.data(), buffer.size(), 0);
+        if (received == 0 || (received < 0 && errno != EAGAIN && errno != EINTR)) return;
+    }
 }
 
 void attend(comm::Descriptor accepted, const std::string& token, const WallClock& clock) {

@@ -14,9 +14,9 @@ constexpr std::size_t smallest_count = 16'384;  // floats
 constexpr std::size_t largest_count = std::size_t{2} << 20;
 constexpr double wanted_s = 0.02;  // of one all-reduce: enough to measure, short on slow links
 
-// Of the slowest rank, so that all go on alike.
-double slowest(comm::Communicator& communicator, double seconds) {
-    std::vector<double> value{seconds};
+// The same on every rank, so that all go on alike.
+double largest(comm::Communicator& communicator, double mine) {
+    std::vector<double> value{mine};
     communicator.all_reduce(view_of(value), comm::Reduction::max, "doctor");
     communicator.finish();
     return value.front();
@@ -26,7 +26,7 @@ double seconds_of_all_reduce(comm::Communicator& communicator, std::vector<float
     const auto begin = Clock::now();
     communicator.all_reduce(view_of(values), comm::Reduction::sum, "doctor");
     communicator.finish();
-    return slowest(communicator, seconds_between(begin, Clock::now()));
+    return largest(communicator, seconds_between(begin, Clock::now()));
 }
 
 // Rank `me`'s partner in the round; -1: it has none.
@@ -37,19 +37,25 @@ int place_in(const std::vector<Pair>& round, int me) {
     return -1;
 }
 
-double link_rate(const Plan& plan, const Pair& pair, int timeout_ms) {
-    const Stand& here = plan.stands[static_cast<std::size_t>(pair.first)];
-    const Stand& there = plan.stands[static_cast<std::size_t>(pair.second)];
-    if (here.host == there.host) return copy_rate();
-    return stream_rate({there.host, there.address, there.probe_port, plan.token}, timeout_ms);
+// Of the slower direction; a copy in memory has only one. Who does not send waits at the next
+// collective, so that the other has the link and the cores to itself.
+double link_rate(comm::Communicator& two, const Plan& plan, const Pair& pair, int timeout_ms) {
+    const Stand& first = plan.stands[static_cast<std::size_t>(pair.first)];
+    const Stand& second = plan.stands[static_cast<std::size_t>(pair.second)];
+    if (first.host == second.host) return two.rank() == 0 ? copy_rate() : 0;
+    const Stand& there = two.rank() == 0 ? second : first;
+    const ProbeTarget target{there.host, there.address, there.probe_port, plan.token};
+    std::vector<double> rates(2);
+    for (std::size_t sender = 0; sender < 2; ++sender) {
+        if (two.rank() == static_cast<int>(sender)) rates[sender] = stream_rate(target, timeout_ms);
+        rates[sender] = largest(two, rates[sender]);
+    }
+    return std::min(rates[0], rates[1]);
 }
 
-// The second waits at the next collective, so that the first has the link and the cores to itself.
 PairRate measure(comm::Communicator& two, const Plan& plan, const Pair& pair, int timeout_ms) {
-    PairRate rate{pair.first, pair.second, 0, 0};
-    if (two.rank() == 0) rate.link = link_rate(plan, pair, timeout_ms);
-    rate.all_reduce = all_reduce_rate(two);
-    return rate;
+    const double link = link_rate(two, plan, pair, timeout_ms);
+    return {pair.first, pair.second, link, all_reduce_rate(two)};
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/doctor/report.hpp"
 
+#include <algorithm>
+
 #include "launcher/doctor/gpu_of_rank.hpp"
 #include "launcher/doctor/nvml.hpp"
 #include "launcher/doctor/plan.hpp"
@@ -29,12 +31,24 @@ std::string gpu_text(const RankFacts& rank) {
     return std::to_string(gpu->index) + " " + gpu->name + " " + gpu->uuid + " " + gpu->pci;
 }
 
-// Of each host the lowest rank; limits that differ between its ranks are found, not shown.
-std::vector<const RankFacts*> speakers(const Facts& facts) {
-    std::vector<const RankFacts*> found;
-    for (const HostGroup& host : hosts_of(stands_of(facts.ranks)))
-        found.push_back(find_rank(facts, host.leader()));
-    return found;
+// What a host is, in the words of its lowest rank; limits that differ between its ranks are found,
+// not shown.
+std::string host_text(const RankFacts& one) {
+    const Processor& p = one.processor;
+    const std::string instructions =
+        p.instructions.empty() ? "none of AVX2 to AMX" : joined(p.instructions);
+    const std::string driver = one.gpu_host.driver.empty()
+                                   ? "none"
+                                   : one.gpu_host.driver + " (CUDA " + one.gpu_host.cuda + ")";
+    return "  processor  " + p.name + "; " + instructions +
+           (p.quota > 0 ? "; time of " + digits(p.quota) + " cores" : "") + "\n  /dev/shm   " +
+           bytes_text(one.memory.shared_free_bytes) + " of " + bytes_text(one.memory.shared_bytes) +
+           " free\n  limits     open files " + count_text(one.limits.open_files) +
+           ", locked memory " + bytes_text(one.limits.locked_bytes) + ", processes " +
+           count_text(one.limits.processes) + ", core file " + bytes_text(one.limits.core_bytes) +
+           "\n  versions   Lockstep " + one.libraries.lockstep + ", " + one.libraries.products +
+           ", MPI " + one.libraries.mpi + ", NCCL " + one.libraries.nccl + ", GPU driver " +
+           driver + "\n";
 }
 
 std::string title(const Facts& facts) {
@@ -78,29 +92,22 @@ std::string rank_table(const Facts& facts) {
 }
 
 std::string host_lines(const Facts& facts) {
-    std::string text;
-    for (const RankFacts* one : speakers(facts)) {
-        const Processor& p = one->processor;
-        const std::string instructions = p.instructions.empty() ? "none of avx2, avx512f, "
-                                                                  "avx512_bf16, amx_bf16"
-                                                                : joined(p.instructions);
-        text += "host " + one->host + "\n  processor  " + p.name + "; " + instructions +
-                (p.quota > 0 ? "; time of " + digits(p.quota) + " cores" : "") + "\n  memory     " +
-                memory_text(one->memory) + "; /dev/shm " +
-                bytes_text(one->memory.shared_free_bytes) + " of " +
-                bytes_text(one->memory.shared_bytes) + " free\n  limits     open files " +
-                count_text(one->limits.open_files) + ", locked memory " +
-                bytes_text(one->limits.locked_bytes) + ", processes " +
-                count_text(one->limits.processes) + ", core file " +
-                bytes_text(one->limits.core_bytes) + "\n  versions   Lockstep " +
-                one->libraries.lockstep + ", " + one->libraries.products + ", MPI " +
-                one->libraries.mpi + ", NCCL " + one->libraries.nccl + ", GPU driver " +
-                (one->gpu_host.driver.empty()
-                     ? "none"
-                     : one->gpu_host.driver + " (CUDA " + one->gpu_host.cuda + ")") +
-                "\n";
+    // Hosts that are alike share their lines.
+    std::vector<std::pair<std::string, std::vector<std::string>>> groups;
+    for (const HostGroup& host : hosts_of(stands_of(facts.ranks))) {
+        const std::string text = host_text(*find_rank(facts, host.leader()));
+        const auto found = std::find_if(groups.begin(), groups.end(),
+                                        [&](const auto& group) { return group.first == text; });
+        if (found == groups.end()) {
+            groups.push_back({text, {host.name}});
+        } else {
+            found->second.push_back(host.name);
+        }
     }
-    return text;
+    std::string lines;
+    for (const auto& [text, hosts] : groups)
+        lines += (hosts.size() == 1 ? "host " : "hosts ") + joined(hosts) + "\n" + text;
+    return lines;
 }
 
 std::string storage_lines(const Facts& facts) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
+#include <map>
 
 #include "launcher/doctor/plan.hpp"
 #include "launcher/doctor/report.hpp"
@@ -34,8 +36,11 @@ std::string link_matrix(const GpuHost& host) {
     return table.text();
 }
 
-std::string clock_text(double ahead_s) {
-    return "clock " + std::string(ahead_s < 0 ? "" : "+") + seconds_text(ahead_s);
+// No difference is told finer than the way there and back takes.
+std::string clock_text(const Probe& probe) {
+    const double ahead_s = probe.clock_ahead_s;
+    if (std::abs(ahead_s) <= probe.round_trip_s) return "the same";
+    return (ahead_s < 0 ? "" : "+") + seconds_text(ahead_s);
 }
 
 std::string pair_text(const Facts& facts, const PairRate& pair) {
@@ -53,19 +58,23 @@ std::string pair_text(const Facts& facts, const PairRate& pair) {
 }  // namespace
 
 std::string gpu_lines(const Facts& facts) {
+    std::map<std::string, std::vector<std::string>> without;  // hosts, by why
     std::string text;
     for (const HostGroup& host : hosts_of(stands_of(facts.ranks))) {
-        const RankFacts* one = find_rank(facts, host.leader());
-        const GpuHost& gpus = one->gpu_host;
-        text += "GPUs of " + host.name + ": ";
-        text += gpus.absent.empty() ? std::to_string(gpus.gpus.size()) + "\n"
-                                    : "none (" + gpus.absent + ")\n";
+        const GpuHost& gpus = find_rank(facts, host.leader())->gpu_host;
+        if (!gpus.absent.empty()) {
+            without[gpus.absent].push_back(host.name);
+            continue;
+        }
+        text += "GPUs of " + host.name + ": " + std::to_string(gpus.gpus.size()) + "\n";
         for (const Gpu& gpu : gpus.gpus) {
             text += "  " + std::to_string(gpu.index) + " " + gpu.name + ", " +
                     bytes_text(gpu.bytes) + ", " + gpu.uuid + ", " + gpu.pci + "\n";
         }
         if (gpus.gpus.size() > 1) text += link_matrix(gpus);
     }
+    for (const auto& [why, hosts] : without)
+        text += "GPUs of " + joined(hosts) + ": none (" + why + ")\n";
     return text;
 }
 
@@ -83,7 +92,7 @@ std::string network_lines(const Facts& facts) {
             table.add({host_of(facts, sight.rank), probe.host, probe.address,
                        has_name ? lookup->name : "none",
                        reached ? seconds_text(probe.round_trip_s) : "not reached",
-                       reached ? clock_text(probe.clock_ahead_s) : ""});
+                       reached ? clock_text(probe) : ""});
             any = true;
         }
     }

@@ -45,7 +45,7 @@ inline void write_dataset(const std::string& directory, const MemoryRows::Shard&
     data::SplitDescription description;
     description.split = "train";
     description.shards = shards;
-    description.tokenizer = "re";
+    description.tokenizer = info.tokenizer;
     description.dictionary_hash = dictionary_hash;
     info.splits.push_back(write_split(directory, index, description, train));
     description.split = "valid";
