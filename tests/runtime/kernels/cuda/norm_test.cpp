@@ -68,10 +68,10 @@ TEST_CASE_TEMPLATE("CUDA's layer norm of a residual is the CPU's", T, float, bf1
                                          const_view_of(wide_gamma), const_view_of(wide_beta), {},
                                          matrix_of(expected, rows, cols), view_of(means),
                                          view_of(rstds));
-            require_close(mean.values(), means, 1);
+            require_close(mean.values(), means, 16);
             // One column: the variance is that of a rounding error.
-            if (cols > 1) require_close(rstd.values(), rstds, cols);
-            require_close(y.values(), expected, 64);
+            if (cols > 1) require_close(rstd.values(), rstds, cols, 8);
+            require_close(y.values(), expected, 64, 4);
         }
 }
 
