@@ -33,7 +33,8 @@ struct KeyHash {
 
 Key key_of(const Product& p) {
     const auto kinds = static_cast<std::int64_t>(p.a.element) * 8 +
-                       static_cast<std::int64_t>(p.c_element) * 4 + (p.bias != nullptr ? 2 : 0) +
+                       static_cast<std::int64_t>(p.c_element) * 4 +
+                       static_cast<std::int64_t>(p.method) * 16 + (p.bias != nullptr ? 2 : 0) +
                        static_cast<std::int64_t>(p.accumulate);
     return {p.m,        p.n,  p.k, p.a.row_stride, p.a.col_stride, p.b.row_stride, p.b.col_stride,
             p.c_stride, kinds};
@@ -41,6 +42,25 @@ Key key_of(const Product& p) {
 
 dnnl::memory::data_type type_of(Element element) {
     return element == Element::f32 ? dnnl::memory::data_type::f32 : dnnl::memory::data_type::bf16;
+}
+
+// oneDNN's first choice on AMX is made for it.
+bool wants_general(const Product& p) {
+    return p.method == Method::general &&
+           (p.a.element == Element::f32 ||
+            dnnl::get_effective_cpu_isa() != dnnl::cpu_isa::avx512_core_amx);
+}
+
+// The general product where it is wanted and there is one, else the first choice.
+dnnl::matmul::primitive_desc described(const Product& p, const dnnl::matmul::desc& operation,
+                                       const dnnl::primitive_attr& attributes,
+                                       const dnnl::engine& engine) {
+    dnnl::matmul::primitive_desc choice(operation, attributes, engine, true);
+    if (!choice || !wants_general(p)) return choice;
+    do {
+        if (std::string_view(choice.impl_info_str()).starts_with("gemm:jit")) return choice;
+    } while (choice.next_impl());
+    return dnnl::matmul::primitive_desc(operation, attributes, engine, true);
 }
 
 // The reference implementation is a hundred times slower than converting to fp32 and back.
@@ -75,7 +95,7 @@ Primitive::Primitive(const Product& p, const dnnl::engine& engine) {
     }
     const auto operation = p.bias != nullptr ? dnnl::matmul::desc(a_md, b_md, bias_md, c_md)
                                              : dnnl::matmul::desc(a_md, b_md, c_md);
-    const dnnl::matmul::primitive_desc descriptor(operation, attributes, engine, true);
+    const auto descriptor = described(p, operation, attributes, engine);
     native =
         static_cast<bool>(descriptor) && !(p.a.element == Element::bf16 && is_slow(descriptor));
     if (!native) return;
@@ -143,7 +163,8 @@ bool MatmulCache::run(const Product& p) {
         if (!primitive.native) return false;
         auto& memory = state_->scratchpad;
         if (memory.size() < primitive.scratchpad_bytes)
-            memory = device::Buffer<std::byte, HostSpace>(primitive.scratchpad_bytes);
+            memory = device::Buffer<std::byte, HostSpace>(primitive.scratchpad_bytes,
+                                                          device::Content::undefined);
         primitive.run(p, state_->stream, memory.view().data());
         return true;
     } catch (const dnnl::error& error) {

@@ -24,6 +24,9 @@ struct Factor {
 };
 
 enum class Accumulate : std::uint8_t { overwrite, add };
+// oneDNN's implementation: its first choice, or its general product, where it has one. Neither is
+// the faster one for all shapes.
+enum class Method : std::uint8_t { first, general };
 
 // c [m, n] = or += a [m, k] * b [k, n] (+ bias [n], of c's type, where not null). Rows of c are
 // c_stride apart. a and b have the same element type.
@@ -35,6 +38,7 @@ struct Product {
     Element c_element;
     std::int64_t c_stride;
     Accumulate accumulate;
+    Method method = Method::first;
 };
 
 template <class T>
