@@ -26,7 +26,7 @@ constexpr std::array refusals{
     Refusal{
         "numa-binding",
         "put `numactl --cpunodebind=N --membind=N` before PROGRAM, or let srun --cpu-bind do it"},
-    Refusal{"signals-to-handle", "INT, TERM and USR1 are always handed on, and no others"},
+    Refusal{"signals-to-handle", "INT, TERM, USR1 and USR2 are always handed on, and no others"},
     Refusal{"virtual-local-rank", "LOCAL_RANK is the true one; PROGRAM chooses its GPU by it"},
     Refusal{"print-completion", "there is no completion for shells; --help lists the options"},
 };

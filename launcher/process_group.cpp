@@ -22,7 +22,7 @@ namespace lockstep::launcher {
 
 namespace {
 
-constexpr std::array<int, 3> forwarded_signals = {SIGINT, SIGTERM, SIGUSR1};
+constexpr std::array<int, 4> forwarded_signals = {SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
 
 // Turns the signals that matter into reads of a descriptor, for the time of its life. They are
 // blocked meanwhile; children must take `before()` as theirs.
@@ -130,7 +130,7 @@ public:
         : children_(children), options_(options) {}
 
     void received(int signal) {
-        if (signal == SIGUSR1) return children_.ask_all(SIGUSR1);
+        if (signal == SIGUSR1 || signal == SIGUSR2) return children_.ask_all(signal);
         // Schedulers may repeat TERM; only a person who types Ctrl-C again wants no checkpoint.
         const bool second = result_.signal != 0 && signal == SIGINT;
         result_.signal = signal;

@@ -46,9 +46,9 @@ struct GroupResult {
 };
 
 // Starts all processes and waits until all have ended. One that fails ends the others: TERM, then
-// KILL. INT, TERM and USR1 to this process are handed on; a second INT kills. However this process
-// ends, no process it started stays. Forks: call it before any thread, MPI or OpenMP exists.
-// Throws kind launch when a program cannot be started (nothing is left running then).
+// KILL. INT, TERM, USR1 and USR2 to this process are handed on; a second INT kills. However this
+// process ends, no process it started stays. Forks: call it before any thread, MPI or OpenMP
+// exists. Throws kind launch when a program cannot be started (nothing is left running then).
 GroupResult run_process_group(const std::vector<ProcessSpec>& processes,
                               const GroupOptions& options);
 

@@ -21,6 +21,7 @@ sigset_t stop_signals() {
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGUSR1);
+    sigaddset(&set, SIGUSR2);  // what submitit makes of Slurm's warning
     return set;
 }
 

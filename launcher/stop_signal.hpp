@@ -6,7 +6,7 @@
 
 namespace lockstep::launcher {
 
-// Turns INT, TERM and USR1 into a flag that the training loop reads. Made before any other thread
+// Turns INT, TERM, USR1 and USR2 into a flag that the training loop reads. Made before any other thread
 // starts, since threads inherit which signals are blocked. A second INT ends the process at once.
 class StopSignal {
 public:

@@ -23,6 +23,9 @@ namespace {
 
 constexpr int most_frames = 64;
 
+// The usual ones are taken: Slurm and submitit warn by USR1 and USR2.
+int asking_signal() { return SIGRTMIN + 1; }
+
 // The signal brings the pipe to answer by; only this process may ask.
 void answer(int /*signal*/, siginfo_t* info, void* /*context*/) {
     if (info->si_code != SI_QUEUE || info->si_pid != ::getpid()) return;
@@ -67,7 +70,7 @@ ThreadStack::ThreadStack() : thread_(::pthread_self()) {
     struct sigaction action {};
     action.sa_sigaction = answer;
     action.sa_flags = SA_SIGINFO | SA_RESTART;
-    ::sigaction(SIGUSR2, &action, nullptr);
+    ::sigaction(asking_signal(), &action, nullptr);
 }
 
 std::string ThreadStack::take(int timeout_ms) const {
@@ -77,7 +80,7 @@ std::string ThreadStack::take(int timeout_ms) const {
     const comm::Descriptor reads(ends[0]);
     sigval value{};
     value.sival_int = ends[1];
-    if (::pthread_sigqueue(thread_, SIGUSR2, value) != 0) return {};
+    if (::pthread_sigqueue(thread_, asking_signal(), value) != 0) return {};
     std::istringstream lines(read_answer(reads.raw(), timeout_ms));
     std::string text;
     constexpr int own_frames = 2;  // the handler, and the kernel's call of it

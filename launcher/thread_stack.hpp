@@ -10,7 +10,7 @@ namespace lockstep::launcher {
 // Asks one thread where it is, from another.
 class ThreadStack {
 public:
-    // Of the calling thread. Takes USR2.
+    // Of the calling thread. Takes the second real-time signal.
     ThreadStack();
 
     // One function a line, innermost first; empty when the thread does not answer in time. A call

@@ -153,16 +153,19 @@ TEST_CASE("processes that a rank leaves behind end with it") {
     });
 }
 
-TEST_CASE("INT, TERM and USR1 reach the ranks") {
+TEST_CASE("INT, TERM, USR1 and USR2 reach the ranks") {
     for (const int signal : {SIGINT, SIGTERM}) {
         const Folder folder;
         const std::string rank = "trap 'echo told > " + folder.file("usr1") +
-                                 "' USR1; trap 'exit 0' INT TERM; echo $$ > " + folder.file("pid") +
+                                 "' USR1; trap 'echo told > " + folder.file("usr2") +
+                                 "' USR2; trap 'exit 0' INT TERM; echo $$ > " + folder.file("pid") +
                                  "; while :; do sleep 0.01; done";
         const pid_t group = launch({shell(rank)}, GroupOptions());
         pid_in(folder.file("pid"));
         ::kill(group, SIGUSR1);
         until([&] { return !contents(folder.file("usr1")).empty(); });
+        ::kill(group, SIGUSR2);
+        until([&] { return !contents(folder.file("usr2")).empty(); });
         ::kill(group, signal);
         CHECK(exit_code(group) == signal);  // no rank failed: each ended with 0
     }

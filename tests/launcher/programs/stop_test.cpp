@@ -74,7 +74,7 @@ TEST_CASE("a request to stop that one rank sees is obeyed by all, at the same st
         {group, SIGTERM, 2, {}, {}},          {group, SIGTERM, the_launcher, {}, {}},
         {group, SIGUSR1, 1, {}, {}},          {mpi, SIGTERM, 1, {}, {}},
         {mpi, SIGUSR1, the_launcher, {}, {}}, {mpi, SIGUSR1, 2, {}, {}},
-        {bare, SIGTERM, 2, {}, {}},
+        {bare, SIGTERM, 2, {}, {}},           {group, SIGUSR2, the_launcher, {}, {}},
     };
     const DisturbedData data;
     {
