@@ -3,7 +3,7 @@
 """Runs bench_train_step and torch_peer.py in turns and prints how they compare; see compare.sh.
 
 Every round runs every case once, so that a machine which is slower for a while is slower for all; the figures
-are medians over the rounds.
+are medians over the rounds. With --out a long comparison can be made in parts; --rounds 0 prints what it holds.
 """
 import argparse
 import json
@@ -53,15 +53,17 @@ def run(command, threads, steps, warmup):
     return json.loads(lines[-1])
 
 
-def measure(commands, options, cores):
-    results = {name: [] for name in commands}
+def measure(commands, options, cores, results):
+    """Adds every round's results; written after each, so that what was measured survives a stop."""
     for number in range(options.rounds):
         for name, command in commands.items():
             threads = max(1, cores // 2) if name.endswith("-2-ranks") else cores
             result = run(command, threads, options.steps, options.warmup)
-            results[name].append(result)
+            results.setdefault(name, []).append(result)
+            if options.out:
+                with open(options.out, "w") as file:
+                    json.dump(results, file, indent=1)
             print(f"round {number + 1}: {name}: {result['tokens_per_s']} tokens/s", file=sys.stderr)
-    return results
 
 
 class Table:
@@ -73,12 +75,15 @@ class Table:
         return statistics.median(row[key] for row in rows) if rows else None
 
     def ratio(self, name, others):
-        """The median over rounds of this case's rate against the best of the others in the same round."""
-        rows, peers = self.results.get(name), [self.results[o] for o in others if self.results.get(o)]
-        if not rows or not peers:
-            return None
-        return statistics.median(row["tokens_per_s"] / max(p[i]["tokens_per_s"] for p in peers)
-                                 for i, row in enumerate(rows))
+        """The median rate of this case against that of the fastest of the others."""
+        rate = self.median(name, "tokens_per_s")
+        peers = [self.median(other, "tokens_per_s") for other in others if self.results.get(other)]
+        return rate / max(peers) if rate and peers else None
+
+    def peer_peak(self, name):
+        peers = [peer for peer in ("torch " + name, "torch-compiled " + name) if self.results.get(peer)]
+        fastest = max(peers, key=lambda peer: self.median(peer, "tokens_per_s"), default=None)
+        return self.median(fastest, "step_peak_bytes") if fastest else None
 
     def share(self, name):
         rows = self.results.get(name)
@@ -102,8 +107,8 @@ class Table:
         self.line("seq2seq-bf16: uneven rows x PyTorch padding", self.ratio(base + "-uneven", ["torch seq2seq-bf16-uneven"]), 3)
         self.line("seq2seq-bf16: dropout 0.1 / none", self.ratio(base + "-dropout", [base]), 0.95)
         for name in SHAPES:
-            ours, peer = (self.median(who + " " + name, "step_peak_bytes") for who in ("lockstep", "torch"))
-            self.line(f"{name}: peak memory / PyTorch's", ours / peer if ours and peer else None, 0.6)
+            ours, peer = self.median("lockstep " + name, "step_peak_bytes"), self.peer_peak(name)
+            self.line(f"{name}: peak memory / the best PyTorch's", ours / peer if ours and peer else None, 0.6)
         self.show_rates()
 
     def show_rates(self):
@@ -125,7 +130,7 @@ def main():
     parser.add_argument("--warmup", type=int, default=2)
     parser.add_argument("--only", help="comma-separated parts of names, as seq2seq-bf16 or 'torch gpt2'")
     parser.add_argument("--skip-compiled", action="store_true")
-    parser.add_argument("--out", help="all results as JSON")
+    parser.add_argument("--out", help="all results as JSON; what the file holds already counts as well")
     options = parser.parse_args()
     cores = len(os.sched_getaffinity(0))
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2"]
@@ -134,10 +139,11 @@ def main():
         commands = {n: c for n, c in commands.items() if "compiled" not in n}
     if options.only:
         commands = {n: c for n, c in commands.items() if any(o in n for o in options.only.split(","))}
-    results = measure(commands, options, cores)
-    if options.out:
-        with open(options.out, "w") as file:
-            json.dump(results, file, indent=1)
+    results = {}
+    if options.out and os.path.exists(options.out):
+        with open(options.out) as file:
+            results = json.load(file)
+    measure(commands, options, cores, results)
     Table(results).show()
 
 
