@@ -32,7 +32,11 @@ set(LOCKSTEP_CUDA_KERNEL_SOURCES
     adafactor.cu
     adam.cu
     attention.cu
+    attention_decode.cu
     attention_delta.cu
+    attention_mma_forward.cu
+    attention_mma_keys.cu
+    attention_mma_queries.cu
     attention_plain_backward.cu
     attention_plain_forward.cu
     bias.cu
@@ -52,7 +56,9 @@ set(LOCKSTEP_CUDA_KERNEL_SOURCES
     product_shape.cpp
     reduce.cu
     residual.cu
+    sequence_tables.cu
     sgd.cu
     softmax_xent.cu
     step.cu)
 list(TRANSFORM LOCKSTEP_CUDA_KERNEL_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/runtime/kernels/cuda/)
+include(Cudnn)

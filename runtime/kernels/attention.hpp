@@ -68,5 +68,10 @@ void attention_decode(CpuContext& ctx, const AttentionShape& shape,
                       HostView<const std::int64_t> begin, HostView<const std::int32_t> length,
                       HostMatrix<const T> q, HostMatrix<const T> k_cache,
                       HostMatrix<const T> v_cache, HostMatrix<T> out);
+template <class T>
+void attention_decode(CudaContext& ctx, const AttentionShape& shape,
+                      CudaView<const std::int64_t> begin, CudaView<const std::int32_t> length,
+                      CudaMatrix<const T> q, CudaMatrix<const T> k_cache,
+                      CudaMatrix<const T> v_cache, CudaMatrix<T> out);
 
 }  // namespace lockstep::kernels

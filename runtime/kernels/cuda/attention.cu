@@ -3,8 +3,11 @@
 #include <cmath>
 #include <limits>
 
+#include "runtime/device/cuda_context.hpp"
 #include "runtime/kernels/attention.hpp"
 #include "runtime/kernels/cuda/attention_kernels.hpp"
+#include "runtime/kernels/cuda/attention_library.hpp"
+#include "runtime/kernels/cuda/vector.hpp"
 
 // Contracts of attention, and which kernels do it.
 namespace lockstep::kernels {
@@ -40,6 +43,52 @@ AttentionBatch batch_of(const AttentionShape& shape, const Dropout& site,
             1.0f / std::sqrt(static_cast<float>(shape.head_dim))};
 }
 
+// Whether tensor cores can take the matrices: their heads are read 16 bytes at a time.
+template <class... Matrices>
+bool suits_tensor_cores(const AttentionBatch& batch, const Matrices&... m) {
+    return batch.head_dim <= most_mma_head_dim &&
+           (by_vectors(m.data, batch.head_dim, m.stride) && ...);
+}
+
+template <class T>
+void forward(CudaContext& ctx, const AttentionBatch& batch, const ForwardMatrices<T>& m) {
+    if constexpr (sizeof(T) == 2)
+        if (suits_tensor_cores(batch, m.q, m.k, m.v, m.out)) {
+            if (!library_forward(ctx, batch, m)) mma_forward(ctx, batch, m);
+            return;
+        }
+    plain_forward(ctx, batch, m);
+}
+
+// How attention_forward has left log-sum-exp.
+template <class T>
+Statistics statistics_of(CudaContext& ctx, const AttentionBatch& batch,
+                         const ForwardMatrices<T>& m) {
+    if constexpr (sizeof(T) == 2)
+        if (suits_tensor_cores(batch, m.q, m.k, m.v, m.out) && library_takes_forward(ctx, batch, m))
+            return {m.log_sum_exp, 1, batch.heads};
+    return {m.log_sum_exp, batch.queries.total, 1};
+}
+
+template <class T>
+void backward(CudaContext& ctx, const AttentionBatch& batch, BackwardMatrices<T> m) {
+    [[maybe_unused]] bool tensor_cores = false;
+    if constexpr (sizeof(T) == 2) {
+        tensor_cores = suits_tensor_cores(batch, m.q, m.k, m.v, m.out, m.d_out, m.dq, m.dk, m.dv);
+        if (tensor_cores && m.log_sum_exp.head_stride == 1 && library_backward(ctx, batch, m))
+            return;
+    }
+    float* delta = ctx.scratch<float>(static_cast<std::size_t>(batch.heads * m.q.rows)).data();
+    attention_delta(ctx, batch, m.out, m.d_out, delta);
+    m.delta = {delta, batch.queries.total, 1};
+    if constexpr (sizeof(T) == 2)
+        if (tensor_cores) {
+            mma_backward_queries(ctx, batch, m);
+            return mma_backward_keys(ctx, batch, m);
+        }
+    plain_backward(ctx, batch, m);
+}
+
 }  // namespace
 
 template <class T>
@@ -53,7 +102,7 @@ void attention_forward(CudaContext& ctx, const AttentionShape& shape, const Drop
     require(log_sum_exp.size() == static_cast<std::size_t>(shape.heads * q.rows),
             "attention_forward: log_sum_exp is [heads * q_total]");
     const AttentionBatch batch = batch_of(shape, site, sequences, q.rows, k.rows);
-    plain_forward<T>(ctx, batch, {q, k, v, out, log_sum_exp.data()});
+    forward<T>(ctx, batch, {q, k, v, out, log_sum_exp.data()});
 }
 
 template <class T>
@@ -71,9 +120,15 @@ void attention_backward(CudaContext& ctx, const AttentionShape& shape, const Dro
                 log_sum_exp.size() == static_cast<std::size_t>(shape.heads * q.rows),
             "attention_backward: heights do not fit");
     const AttentionBatch batch = batch_of(shape, site, sequences, q.rows, k.rows);
-    float* delta = ctx.scratch<float>(log_sum_exp.size()).data();
-    attention_delta<T>(ctx, batch, out, d_out, delta);
-    plain_backward<T>(ctx, batch, {q, k, v, out, d_out, log_sum_exp.data(), delta, dq, dk, dv});
+    // The same question gets the same answer as in forward; nothing writes to it.
+    const Statistics statistics =
+        statistics_of<T>(ctx, batch,
+                         {q,
+                          k,
+                          v,
+                          {const_cast<T*>(out.data), out.rows, out.cols, out.stride},
+                          const_cast<float*>(log_sum_exp.data())});
+    backward<T>(ctx, batch, {q, k, v, out, d_out, statistics, {}, dq, dk, dv});
 }
 
 template void attention_forward(CudaContext&, const AttentionShape&, const Dropout&,

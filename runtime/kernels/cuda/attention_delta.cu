@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/kernels/cuda/attention_kernels.hpp"
+#include "runtime/kernels/cuda/index.hpp"
+#include "runtime/kernels/cuda/launch.hpp"
 #include "runtime/kernels/cuda/vector.hpp"
 
 namespace lockstep::kernels::cuda {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "runtime/kernels/cuda/attention_tile.hpp"
+#include "runtime/kernels/cuda/attention_batch.hpp"
 
 // The kernels that attention_forward and attention_backward choose from.
 namespace lockstep::kernels::cuda {
@@ -13,10 +13,20 @@ struct ForwardMatrices {
     float* log_sum_exp;  // [heads, q_total]
 };
 
+// One number for each query and head: own kernels write [heads, q_total], cuDNN [q_total, heads].
+struct Statistics {
+    const float* data;
+    std::int64_t head_stride, row_stride;
+
+    __device__ __forceinline__ float at(int head, std::int64_t row) const {
+        return data[head * head_stride + row * row_stride];
+    }
+};
+
 template <class T>
 struct BackwardMatrices {
     CudaMatrix<const T> q, k, v, out, d_out;
-    const float *log_sum_exp, *delta;  // [heads, q_total]; delta = rowsum(d_out out)
+    Statistics log_sum_exp, delta;  // delta = rowsum(d_out out)
     CudaMatrix<T> dq, dk, dv;
 };
 
@@ -26,6 +36,17 @@ template <class T>
 void plain_forward(CudaContext& ctx, const AttentionBatch& batch, const ForwardMatrices<T>& m);
 template <class T>
 void plain_backward(CudaContext& ctx, const AttentionBatch& batch, const BackwardMatrices<T>& m);
+
+// By tensor cores: for 16-bit types, head_dim a multiple of 8 up to 128, and matrices whose rows
+// can be read by vectors.
+constexpr int most_mma_head_dim = 128;
+template <class T>
+void mma_forward(CudaContext& ctx, const AttentionBatch& batch, const ForwardMatrices<T>& m);
+template <class T>
+void mma_backward_queries(CudaContext& ctx, const AttentionBatch& batch,
+                          const BackwardMatrices<T>& m);
+template <class T>
+void mma_backward_keys(CudaContext& ctx, const AttentionBatch& batch, const BackwardMatrices<T>& m);
 
 // delta of every query.
 template <class T>

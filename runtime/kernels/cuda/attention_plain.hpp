@@ -3,6 +3,7 @@
 
 #include "instructions/memory.hpp"
 #include "runtime/kernels/cuda/attention_tile.hpp"
+#include "runtime/kernels/cuda/dropout_mask.hpp"
 #include "runtime/kernels/cuda/vector.hpp"
 
 // Products of tiles by 16 x 16 threads in fp32. Thread (down, across) owns `side` rows from down *

@@ -31,9 +31,8 @@ __device__ __forceinline__ void load_queries(const AttentionBatch& batch,
                                              shared.d_out);
     const auto i = static_cast<int>(threadIdx.x);
     if (i >= tile) return;
-    const std::int64_t at = head * batch.queries.total + first + i;
-    shared.log_sum_exp[i] = i < queries ? m.log_sum_exp[at] : 0.0f;
-    shared.delta[i] = i < queries ? m.delta[at] : 0.0f;
+    shared.log_sum_exp[i] = i < queries ? m.log_sum_exp.at(head, first + i) : 0.0f;
+    shared.delta[i] = i < queries ? m.delta.at(head, first + i) : 0.0f;
 }
 
 template <int width, int tile, class T>
@@ -76,7 +75,7 @@ __device__ __forceinline__ void gradients_of_scores(const AttentionBatch& batch,
 }
 
 template <int width, int tile, class T>
-__global__ void __launch_bounds__(plain_threads)
+__global__ void __launch_bounds__(plain_threads, 1)
     queries_kernel(AttentionBatch batch, BackwardMatrices<T> m) {
     constexpr int side = tile / 16;
     AttentionTile at;
@@ -103,7 +102,7 @@ __global__ void __launch_bounds__(plain_threads)
 }
 
 template <int width, int tile, class T>
-__global__ void __launch_bounds__(plain_threads)
+__global__ void __launch_bounds__(plain_threads, 1)
     keys_kernel(AttentionBatch batch, BackwardMatrices<T> m) {
     constexpr int side = tile / 16;
     AttentionTile at;

@@ -72,7 +72,7 @@ __device__ __forceinline__ void finish(const AttentionBatch& batch, const Forwar
 }
 
 template <int width, int tile, class T>
-__global__ void __launch_bounds__(plain_threads)
+__global__ void __launch_bounds__(plain_threads, 1)
     forward_kernel(AttentionBatch batch, ForwardMatrices<T> m) {
     constexpr int side = tile / 16;
     AttentionTile at;

@@ -5,39 +5,13 @@
 
 #include <cstdint>
 
-#include "runtime/core/view.hpp"
-#include "runtime/kernels/attention.hpp"
-#include "runtime/kernels/cuda/dropout_mask.hpp"
+#include "runtime/kernels/cuda/attention_batch.hpp"
 #include "runtime/kernels/cuda/index.hpp"
 #include "runtime/kernels/cuda/launch.hpp"
 
 // How a ragged batch is cut into tiles: a block of threads takes one head of `tile` queries (or
 // keys) of a sequence, and goes over the keys (or queries) of that sequence.
 namespace lockstep::kernels::cuda {
-
-// The queries or the keys of all sequences: `total` rows, filler included; `longest` is at least
-// the longest sequence.
-struct RaggedSide {
-    const std::int32_t* offsets;
-    std::int64_t total;
-    int longest;
-};
-constexpr int tiles_of(const RaggedSide& side, int tile) noexcept {
-    return (side.longest + tile - 1) / tile;
-}
-
-// What kernels know of a batch. Scores are in powers of 2: exp(x) = exp2(x log2(e)).
-struct AttentionBatch {
-    RaggedSide queries, keys;
-    const std::uint32_t* rows;
-    int sequences, heads, head_dim;
-    kernels::Mask mask;
-    Mask dropout;
-    float scale;
-
-    __device__ __forceinline__ float scale_of_2() const { return scale * log2_e; }
-    static constexpr float log2_e = 1.44269504088896f, ln_2 = 0.693147180559945f;
-};
 
 // Positions [first, first + count) of one side of a sequence whose position 0 is row `row`; the
 // other side has `others` positions from `other_row` on.
@@ -59,8 +33,6 @@ __device__ __forceinline__ void clear_rows(CudaMatrix<T> m, std::int64_t first, 
         if (row < end) m.data[row * m.stride + head * head_dim + i % head_dim] = T{};
     }
 }
-
-enum class Side { queries, keys };
 
 // The block's tile of that side. False where it has none: past the last sequence it has then filled
 // its share of the filler with zeros. Tiles with the most to do under a causal mask come first.

@@ -36,4 +36,13 @@ constexpr TilePlace tile_place(unsigned block, int tiles, TileOrder order) noexc
     return {at / tiles, order == TileOrder::first_to_last ? tile : tiles - 1 - tile};
 }
 
+// Where a 16-byte chunk of a row of `chunks` (4, 8 or 16) stands in shared memory, so that the same
+// chunk of 8 rows, from a multiple of 8 on, lies in different banks: one wide read by a warp. Chunk
+// c ^ x of the row stands at swizzled(row, c) ^ x, and the same chunk 8 rows later 8 * chunks later.
+constexpr unsigned swizzled(unsigned row, unsigned chunk, unsigned chunks) noexcept {
+    constexpr unsigned line = 8;  // chunks in all banks
+    const unsigned turn = chunks < line ? row / (line / chunks) % chunks : row % line;
+    return row * chunks + (chunk ^ turn);
+}
+
 }  // namespace lockstep::kernels::cuda

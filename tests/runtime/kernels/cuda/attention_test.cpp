@@ -168,6 +168,29 @@ void check_against_reference(const AttentionInput& in, double slack = 1,
     compare<T>(r.dv, gradients.dv, slack);
 }
 
+// Each sequence's newest query against its rows of a cache, which begin anywhere; the last sequence
+// has seen nothing.
+template <class T>
+void check_decode(AttentionShape shape, const std::vector<int>& lengths,
+                  std::int64_t misaligned = 0) {
+    CAPTURE(shape.head_dim);
+    shape.mask = Mask::none;
+    const std::vector<int> ones(lengths.size(), 1);
+    const AttentionInput in = make_input(shape, ones, lengths);
+    CudaContext ctx(0);
+    const auto rows = static_cast<std::int64_t>(lengths.size());
+    const Packed<T> queries(ctx, rows - filler, in.width(), {&in.q}, misaligned);
+    const Packed<T> cache(ctx, in.k_offsets.back(), in.width(), {&in.k, nullptr, &in.v},
+                          misaligned);
+    const Packed<T> out(ctx, rows - filler, in.width(), {}, misaligned);
+    const OnDevice begin(ctx,
+                         std::vector<std::int64_t>(in.k_offsets.begin(), in.k_offsets.end() - 1));
+    const OnDevice length(ctx, std::vector<std::int32_t>(lengths.begin(), lengths.end()));
+    kernels::attention_decode<T>(ctx, shape, begin.const_view(), length.const_view(),
+                                 queries.part(0), cache.part(0), cache.part(2), out.part(1));
+    compare<T>(out.read(1), test::attention_forward(in));
+}
+
 const std::vector<int> awkward{1, 63, 0, 64, 65, 200, 0};
 
 }  // namespace
@@ -213,9 +236,14 @@ TEST_CASE_TEMPLATE("CUDA's attention equals its formula on a ragged batch", T, f
 
 TEST_CASE_TEMPLATE("CUDA's attention equals its formula for every width of a head", T, float, bf16,
                    fp16) {
-    for (const int head_dim : {8, 20, 32, 40, 96, 128, 136, 256})
+    for (const int head_dim : {8, 20, 32, 40, 96, 128, 136, 256}) {
+        const std::vector<int> lengths{70, 1, 33}, short_lengths{40, 1};
+        for (const double rate : {0.0, 0.25})
+            check_against_reference<T>(
+                make_input({2, head_dim, Mask::causal}, lengths, lengths, rate));
         check_against_reference<T>(
-            make_input({2, head_dim, Mask::causal}, {70, 1, 33}, {70, 1, 33}, 0.25));
+            make_input({1, head_dim, Mask::none}, short_lengths, short_lengths));
+    }
 }
 
 TEST_CASE_TEMPLATE("CUDA's cross attention equals its formula, also where a side is empty", T,
@@ -248,6 +276,29 @@ TEST_CASE_TEMPLATE("CUDA's attention gives the same bits again, whatever is know
     CHECK(one.dq == two.dq);
     CHECK(one.dk == two.dk);
     CHECK(one.dv == two.dv);
+}
+
+TEST_CASE_TEMPLATE("CUDA's decoding matches hand-computed values", T, float, bf16, fp16) {
+    // Scores / sqrt(4) = [0, ln 3]: probabilities 1/4 and 3/4.
+    CudaContext ctx(0);
+    const float ln_3 = std::log(3.0f);
+    const OnDevice q(ctx, numbers<T>({2, 0, 0, 0})), out(ctx, unwritten<T>(4));
+    const OnDevice k(ctx, numbers<T>({9, 9, 9, 9, 0, 1, 1, 1, ln_3, 0, 0, 0}));
+    const OnDevice v(ctx, numbers<T>({9, 9, 9, 9, 4, 0, 8, 0, 0, 4, 8, 1}));
+    const OnDevice<std::int64_t> begin(ctx, {1});
+    const OnDevice<std::int32_t> length(ctx, {2});
+    kernels::attention_decode<T>(ctx, {1, 4, Mask::causal}, begin.const_view(), length.const_view(),
+                                 q.matrix(1, 4), k.matrix(3, 4), v.matrix(3, 4), out.matrix(1, 4));
+    compare<T>(to_doubles(out.values()), {1, 3, 8, 0.75});
+}
+
+TEST_CASE_TEMPLATE("CUDA's decoding equals its formula, by few sequences and by many", T, float,
+                   bf16, fp16) {
+    for (const int head_dim : {8, 20, 24, 64, 128, 136, 256})
+        check_decode<T>({2, head_dim, Mask::none}, {1, 63, 64, 65, 200, 300, 0});
+    check_decode<T>({1, 64, Mask::none}, {600, 2});
+    check_decode<T>({8, 16, Mask::none}, std::vector<int>(60, 33));
+    check_decode<T>({2, 16, Mask::none}, {20, 3}, 1);
 }
 
 TEST_CASE("CUDA's attention refuses what does not fit") {

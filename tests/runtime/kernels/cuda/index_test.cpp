@@ -44,3 +44,26 @@ TEST_CASE("every tile of every sequence is a block's, in the order asked for") {
                 CHECK(at.tile == (order == TileOrder::first_to_last ? within : tiles - 1 - within));
             }
 }
+
+TEST_CASE("swizzled chunks stand apart, and 8 rows' chunks in different banks") {
+    for (const unsigned chunks : {4u, 8u, 16u}) {
+        std::vector<int> taken(64 * chunks);
+        for (unsigned row = 0; row < 64; ++row)
+            for (unsigned chunk = 0; chunk < chunks; ++chunk) {
+                const unsigned at = swizzled(row, chunk, chunks);
+                ++taken[at];
+                // What addresses in kernels count on.
+                for (unsigned turn = 0; turn < chunks; ++turn)
+                    REQUIRE(swizzled(row, chunk ^ turn, chunks) == (at ^ turn));
+                REQUIRE(swizzled(row + 8, chunk, chunks) == at + 8 * chunks);
+            }
+        REQUIRE(taken == std::vector<int>(taken.size(), 1));
+        for (unsigned first = 0; first < 64; first += 8)
+            for (unsigned chunk = 0; chunk < chunks; ++chunk) {
+                unsigned banks = 0;
+                for (unsigned row = first; row < first + 8; ++row)
+                    banks |= 1u << swizzled(row, chunk, chunks) % 8;
+                REQUIRE(banks == 0xFF);
+            }
+    }
+}

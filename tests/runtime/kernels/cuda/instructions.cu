@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "instructions/arithmetic.hpp"
 #include "instructions/matrix.hpp"
 #include "instructions/memory.hpp"
 #include "runtime/kernels/cuda/launch.hpp"
@@ -40,7 +41,15 @@ __global__ void multiply_kernel(const T* a, const T* b, float* c) {
     for (unsigned i = 0; i < 4; ++i) c[(lane / 4 + i / 2 * 8) * 8 + lane % 4 * 2 + i % 2] = d[i];
 }
 
+__global__ void powers_kernel(const float* x, float* y, std::size_t size) {
+    if (threadIdx.x < size) store4(y + threadIdx.x, __float_as_uint(power_of_2(x[threadIdx.x])));
+}
+
 }  // namespace
+
+void powers_of_2(device::CudaContext& ctx, CudaView<const float> x, CudaView<float> y) {
+    launch(ctx, powers_kernel, {1, 32}, x.data(), y.data(), x.size());
+}
 
 template <class T>
 void multiply_by_warp(device::CudaContext& ctx, CudaView<const T> a, CudaView<const T> b,

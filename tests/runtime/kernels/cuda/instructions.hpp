@@ -14,4 +14,7 @@ template <class T>
 void multiply_by_warp(device::CudaContext& ctx, CudaView<const T> a, CudaView<const T> b,
                       Stored b_stored, CudaView<float> c);
 
+// y = 2^x, by power_of_2 and store4.
+void powers_of_2(device::CudaContext& ctx, CudaView<const float> x, CudaView<float> y);
+
 }  // namespace lockstep::test

@@ -3,6 +3,10 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <limits>
+
+#include "tests/support/close.hpp"
 #include "tests/support/on_device.hpp"
 
 using namespace lockstep;
@@ -28,4 +32,17 @@ TEST_CASE_TEMPLATE("a warp's matrix product", T, bf16, fp16) {
     multiply_by_warp<T>(ctx, on_a.view(), on_transposed.view(), Stored::transposed, d.view());
     CHECK(c.values() == expected);
     CHECK(d.values() == expected);
+}
+
+TEST_CASE("power_of_2 is 2^x, and zero where that is subnormal") {
+    device::CudaContext ctx(0);
+    const float infinity = std::numeric_limits<float>::infinity();
+    const OnDevice<float> x(ctx, {0, 1, -1, 10, 0.5f, -0.25f, -126, -130, -infinity, infinity});
+    const OnDevice y(ctx, unwritten<float>(10));
+    powers_of_2(ctx, x.const_view(), y.view());
+    const std::vector<double> expected{
+        1, 2, 0.5, 1024, std::sqrt(2.0), std::pow(2.0, -0.25), 0x1p-126, 0, 0, infinity};
+    const auto values = y.values();
+    for (std::size_t i = 0; i < expected.size(); ++i)
+        CHECK((values[i] == expected[i] || close(values[i], expected[i], Dtype::fp32)));
 }

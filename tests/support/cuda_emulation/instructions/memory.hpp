@@ -29,6 +29,11 @@ inline void store16(void* to, uint4 words) {
     require_aligned(to);
     std::memcpy(to, &words, 16);
 }
+inline void store4(void* to, std::uint32_t word) {
+    require(reinterpret_cast<std::uintptr_t>(to) % 4 == 0,
+            "a 4-byte access at an address that is no multiple of 4");
+    std::memcpy(to, &word, 4);
+}
 
 template <class T>
 T& shared_memory() {

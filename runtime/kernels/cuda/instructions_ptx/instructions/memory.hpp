@@ -12,6 +12,10 @@ __device__ __forceinline__ uint4 load16(const void* from) {
     return *static_cast<const uint4*>(from);
 }
 __device__ __forceinline__ void store16(void* to, uint4 words) { *static_cast<uint4*>(to) = words; }
+// 4 bytes at an address that is a multiple of 4.
+__device__ __forceinline__ void store4(void* to, std::uint32_t word) {
+    *static_cast<std::uint32_t*>(to) = word;
+}
 
 // The block's object of that type: one for each T in a kernel, undefined at the block's start.
 template <class T>

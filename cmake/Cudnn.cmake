@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+# cuDNN's attention needs the headers of cuDNN 9 and of its frontend, from 1.14 on; the frontend is a wheel of headers
+# (docs/cuda.md). Where they are not found, LOCKSTEP_ATTENTION_LIBRARY is the file without it.
+set(LOCKSTEP_ATTENTION_LIBRARY attention_library_none.cpp)
+set(LOCKSTEP_CUDNN_INCLUDE_DIRS)
+if(LOCKSTEP_CUDA_FOUND)
+    find_path(CUDNN_INCLUDE_DIR cudnn_graph.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+    find_path(CUDNN_FRONTEND_INCLUDE_DIR cudnn_frontend.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+    set(LOCKSTEP_CUDNN_FRONTEND_MINOR 0)
+    if(CUDNN_INCLUDE_DIR AND CUDNN_FRONTEND_INCLUDE_DIR)
+        file(STRINGS ${CUDNN_FRONTEND_INCLUDE_DIR}/cudnn_frontend_version.h version REGEX "define CUDNN_FRONTEND_MINOR_VERSION")
+        string(REGEX MATCH "[0-9]+$" LOCKSTEP_CUDNN_FRONTEND_MINOR "${version}")
+    endif()
+    if(LOCKSTEP_CUDNN_FRONTEND_MINOR GREATER_EQUAL 14)
+        set(LOCKSTEP_ATTENTION_LIBRARY attention_library_cudnn.cpp cudnn_graphs.cpp)
+        set(LOCKSTEP_CUDNN_INCLUDE_DIRS ${CUDNN_FRONTEND_INCLUDE_DIR} ${CUDNN_INCLUDE_DIR})
+    else()
+        message(STATUS "No cuDNN frontend 1.14: attention on GPUs by own kernels alone (CUDNN_FRONTEND_INCLUDE_DIR)")
+    endif()
+endif()
+list(TRANSFORM LOCKSTEP_ATTENTION_LIBRARY PREPEND ${PROJECT_SOURCE_DIR}/runtime/kernels/cuda/)

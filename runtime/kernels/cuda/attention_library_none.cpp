@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/kernels/cuda/attention_library.hpp"
+
+namespace lockstep::kernels::cuda {
+
+template <class T>
+bool library_forward(CudaContext&, const AttentionBatch&, const ForwardMatrices<T>&) {
+    return false;
+}
+template <class T>
+bool library_takes_forward(CudaContext&, const AttentionBatch&, const ForwardMatrices<T>&) {
+    return false;
+}
+template <class T>
+bool library_backward(CudaContext&, const AttentionBatch&, const BackwardMatrices<T>&) {
+    return false;
+}
+
+template bool library_forward(CudaContext&, const AttentionBatch&, const ForwardMatrices<bf16>&);
+template bool library_forward(CudaContext&, const AttentionBatch&, const ForwardMatrices<fp16>&);
+template bool library_takes_forward(CudaContext&, const AttentionBatch&,
+                                    const ForwardMatrices<bf16>&);
+template bool library_takes_forward(CudaContext&, const AttentionBatch&,
+                                    const ForwardMatrices<fp16>&);
+template bool library_backward(CudaContext&, const AttentionBatch&, const BackwardMatrices<bf16>&);
+template bool library_backward(CudaContext&, const AttentionBatch&, const BackwardMatrices<fp16>&);
+
+}  // namespace lockstep::kernels::cuda

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/kernels/cuda/cudnn_graphs.hpp"
+
+#include <cudnn_frontend.h>
+
+#include <cmath>
+#include <string>
+
+namespace cudnn_frontend {
+// The frontend finds cuDNN's functions by this variable, which whoever loads cuDNN must define.
+void* cudnn_dlhandle = nullptr;
+}  // namespace cudnn_frontend
+
+namespace lockstep::kernels::cuda {
+
+namespace {
+
+namespace fe = cudnn_frontend;
+using Tensor = fe::graph::Tensor_attributes;
+
+// One graph under construction.
+class Builder {
+public:
+    Builder(const device::CudaContext& ctx, const LibraryShape& shape)
+        : shape_(shape), graph_(std::make_shared<fe::graph::Graph>()) {
+        graph_->set_io_data_type(shape.element == LibraryElement::bf16 ? fe::DataType_t::BFLOAT16
+                                                                       : fe::DataType_t::HALF);
+        graph_->set_intermediate_data_type(fe::DataType_t::FLOAT);
+        graph_->set_compute_data_type(fe::DataType_t::FLOAT);
+        graph_->set_sm_version(ctx.properties().compute_capability);
+    }
+
+    void forward() {
+        auto attributes = fe::graph::SDPA_attributes();
+        attributes.set_name("attention").set_generate_stats(true);
+        set_common(attributes);
+        auto [out, statistics] =
+            graph_->sdpa(input(tensor::q), input(tensor::k), input(tensor::v), attributes);
+        describe(*out, tensor::out).set_output(true);
+        describe(*statistics, tensor::statistics).set_output(true);
+    }
+
+    void backward() {
+        auto attributes = fe::graph::SDPA_backward_attributes();
+        attributes.set_name("attention_backward").set_deterministic_algorithm(true);
+        attributes.set_max_total_seq_len_q(shape_.q_total);
+        attributes.set_max_total_seq_len_kv(shape_.k_total);
+        set_common(attributes);
+        auto [dq, dk, dv] = graph_->sdpa_backward(
+            input(tensor::q), input(tensor::k), input(tensor::v), input(tensor::out),
+            input(tensor::d_out), input(tensor::statistics), attributes);
+        describe(*dq, tensor::dq).set_output(true);
+        describe(*dk, tensor::dk).set_output(true);
+        describe(*dv, tensor::dv).set_output(true);
+    }
+
+    std::shared_ptr<fe::graph::Graph> graph() const { return graph_; }
+
+private:
+    std::shared_ptr<Tensor> indices(std::int64_t number, std::int64_t count, fe::DataType_t type) {
+        return graph_->tensor(Tensor()
+                                  .set_uid(number)
+                                  .set_dim({count, 1, 1, 1})
+                                  .set_stride({1, 1, 1, 1})
+                                  .set_data_type(type));
+    }
+
+    // [sequences, heads, longest, columns], of which sequence s has its length and begins at its
+    // offset.
+    Tensor& describe(Tensor& attributes, std::int64_t number) {
+        const std::int64_t longest =
+            tensor::of_queries(number) ? shape_.longest_q : shape_.longest_k;
+        const std::int64_t columns = number == tensor::statistics ? 1 : shape_.head_dim;
+        const std::int64_t stride = shape_.strides[static_cast<std::size_t>(number)];
+        if (number == tensor::statistics) attributes.set_data_type(fe::DataType_t::FLOAT);
+        return attributes.set_uid(number)
+            .set_dim({shape_.sequences, shape_.heads, longest, columns})
+            .set_stride({longest * stride, columns, stride, 1})
+            .set_ragged_offset(indices(tensor::first_offsets + number, shape_.sequences + 1,
+                                       fe::DataType_t::INT64));
+    }
+    std::shared_ptr<Tensor> input(std::int64_t number) {
+        Tensor attributes;
+        return graph_->tensor(describe(attributes, number));
+    }
+
+    template <class Attributes>
+    void set_common(Attributes& attributes) {
+        attributes.set_attn_scale(1.0f / std::sqrt(static_cast<float>(shape_.head_dim)));
+        attributes.set_padding_mask(true)
+            .set_seq_len_q(indices(tensor::q_lengths, shape_.sequences, fe::DataType_t::INT32))
+            .set_seq_len_kv(indices(tensor::k_lengths, shape_.sequences, fe::DataType_t::INT32));
+        if (shape_.mask == kernels::Mask::causal)
+            attributes.set_diagonal_alignment(fe::DiagonalAlignment_t::TOP_LEFT)
+                .set_diagonal_band_right_bound(0);
+    }
+
+    const LibraryShape& shape_;
+    std::shared_ptr<fe::graph::Graph> graph_;
+};
+
+// Some of cuDNN's ways to the same bits at every run keep all scores in memory. Sums of dQ in fp32
+// take twice the bytes of q.
+std::int64_t most_workspace_bytes(const LibraryShape& s) {
+    constexpr std::int64_t small = std::int64_t{1} << 20;
+    return 4 * s.sequences * (s.longest_q + s.longest_k) * s.heads * s.head_dim * 2 + small;
+}
+
+}  // namespace
+
+CudnnHandle::CudnnHandle(const device::CudaContext& ctx) : library_("libcudnn.so.9") {
+    fe::cudnn_dlhandle = library_.handle();
+    if (fe::detail::create_handle(&handle_) != CUDNN_STATUS_SUCCESS)
+        throw Error(ErrorKind::cuda, "cudnnCreate failed");
+    if (fe::detail::set_stream(handle_, ctx.stream()) != CUDNN_STATUS_SUCCESS)
+        throw Error(ErrorKind::cuda, "cudnnSetStream failed");
+}
+
+CudnnHandle::~CudnnHandle() {
+    if (handle_ != nullptr) fe::detail::destroy_handle(handle_);
+}
+
+CudnnPlan make_plan(const CudnnHandle& handle, const device::CudaContext& ctx,
+                    const LibraryShape& shape) {
+    Builder builder(ctx, shape);
+    if (shape.pass == LibraryPass::forward)
+        builder.forward();
+    else
+        builder.backward();
+    CudnnPlan plan{builder.graph()};
+    if (plan.graph->build(handle.raw(), {fe::HeurMode_t::A}).is_bad() ||
+        plan.graph->get_workspace_size(plan.workspace_bytes).is_bad() ||
+        plan.workspace_bytes > most_workspace_bytes(shape))
+        return {};
+    return plan;
+}
+
+void run_plan(const CudnnHandle& handle, const CudnnPlan& plan, LibraryArguments& arguments,
+              void* workspace) {
+    auto status = plan.graph->execute(handle.raw(), arguments, workspace);
+    if (status.is_bad())
+        throw Error(ErrorKind::cuda, "cuDNN's attention failed: " + status.get_message());
+}
+
+}  // namespace lockstep::kernels::cuda

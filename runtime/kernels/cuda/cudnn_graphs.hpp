@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+
+#include "runtime/device/cuda_context.hpp"
+#include "runtime/device/cuda_library.hpp"
+#include "runtime/kernels/attention.hpp"
+
+struct cudnnContext;
+namespace cudnn_frontend::graph {
+class Graph;
+}
+
+// cuDNN's plans for attention over ragged batches, and running them.
+namespace lockstep::kernels::cuda {
+
+// The numbers by which plans and their arguments name tensors. The offsets of tensor t's rows are
+// first_offsets + t.
+namespace tensor {
+enum : std::int64_t { q = 1, k, v, out, statistics, d_out, dq, dk, dv, count };
+constexpr std::int64_t q_lengths = 50, k_lengths = 51, first_offsets = 100;
+constexpr bool of_queries(std::int64_t t) noexcept {
+    return t != k && t != v && t != dk && t != dv;
+}
+}  // namespace tensor
+
+enum class LibraryPass { forward, backward };
+enum class LibraryElement { bf16, fp16 };
+
+// What a plan is made for. Counts are upper bounds, rounded up so that few plans serve all batches.
+struct LibraryShape {
+    LibraryPass pass;
+    LibraryElement element;
+    kernels::Mask mask;
+    std::int64_t sequences, heads, head_dim, longest_q, longest_k, q_total, k_total;
+    std::array<std::int64_t, tensor::count>
+        strides;  // of rows; 0 where the pass has no such tensor
+
+    auto operator<=>(const LibraryShape&) const = default;
+};
+
+// Throws where libcudnn, or what it needs, is not there.
+class CudnnHandle {
+public:
+    explicit CudnnHandle(const device::CudaContext& ctx);
+    ~CudnnHandle();
+    CudnnHandle(const CudnnHandle&) = delete;
+    CudnnHandle& operator=(const CudnnHandle&) = delete;
+    cudnnContext* raw() const noexcept { return handle_; }
+
+private:
+    device::CudaLibrary library_;
+    cudnnContext* handle_ = nullptr;
+};
+
+// Without a graph: cuDNN does not take the shape.
+struct CudnnPlan {
+    std::shared_ptr<cudnn_frontend::graph::Graph> graph;
+    std::int64_t workspace_bytes = 0;
+};
+CudnnPlan make_plan(const CudnnHandle& handle, const device::CudaContext& ctx,
+                    const LibraryShape& shape);
+
+using LibraryArguments = std::unordered_map<std::int64_t, void*>;
+void run_plan(const CudnnHandle& handle, const CudnnPlan& plan, LibraryArguments& arguments,
+              void* workspace);
+
+}  // namespace lockstep::kernels::cuda

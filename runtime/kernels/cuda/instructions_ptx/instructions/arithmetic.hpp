@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cuda_runtime.h>
+
+namespace lockstep::kernels::cuda {
+
+// 2^x in one instruction, to 2 units in the last place; subnormal results are zero.
+__device__ __forceinline__ float power_of_2(float x) {
+    float power;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x));
+    return power;
+}
+
+}  // namespace lockstep::kernels::cuda
