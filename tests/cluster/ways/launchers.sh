@@ -5,6 +5,16 @@ source "$(dirname "$0")/../checks.sh"
 expect 0 srun -N2 --ntasks-per-node=1 --cpus-per-task=4 --mpi=none \
     distributed_launch --nnodes 2 --nproc-per-node 4 "${train[@]}"
 trained torchrun
+# Typed on each host by itself, in torchrun's own spelling; any program can be the ranks.
+by_hand='distributed_launch --nnodes=2 --nproc_per_node=4 --node_rank=$SLURM_PROCID --master_addr=n1 --master_port=29611'
+expect 0 srun -N2 --ntasks-per-node=1 --mpi=none bash -c "$by_hand --log_dir $work/logs -- ${train[*]}"
+output=$(sed -E 's/^\[rank [0-9]+\] //' <<< "$output")
+trained torchrun
+[ "$(find "$work/logs/attempt_0" -name stdout.log | wc -l)" -eq 8 ] || fail "not a log of each rank"
+expect 0 srun -N2 --ntasks-per-node=1 --mpi=none \
+    bash -c "$by_hand"' sh -c "echo rank \$RANK of \$WORLD_SIZE at \$MASTER_ADDR, \$LOCAL_RANK in \$GROUP_RANK"'
+count 4 "^rank ([0-3]) of 8 at n1, \\1 in 0$"
+count 4 "^rank [4-7] of 8 at n1, [0-3] in 1$"
 expect 0 srun -n1 --mpi=none multiprocessing_train --distributed-world-size 2 "${train[@]:1}"
 says "on 2 ranks x"
 
