@@ -1,0 +1,34 @@
+# Sourced: where CUDA's libraries are on this machine, and what it is. Needs $root, the unpacked bundle.
+
+# Folders of the toolkit and of Python's nvidia-* packages, separated by colons.
+cuda_folders() {
+    local folder
+    for folder in "${CUDA_HOME:-/usr/local/cuda}"/lib64 /usr/local/nvidia/lib64; do
+        [ ! -d "$folder" ] || printf '%s:' "$folder"
+    done
+    python3 -c '
+import glob, nvidia
+print(":".join(folder for path in nvidia.__path__ for folder in glob.glob(path + "/*/lib")))' 2> /dev/null || true
+}
+
+# with_libraries COMMAND...: the bundle's libraries, then CUDA's. Not exported: Python's torch has its own.
+with_libraries() { LD_LIBRARY_PATH=$root/lib:$(cuda_folders):${LD_LIBRARY_PATH:-} "$@"; }
+
+with_emulated_libraries() { LD_LIBRARY_PATH=$root/lib/emulated:$root/lib "$@"; }
+
+gpu_names() {
+    nvidia-smi --query-gpu=name,memory.total,power.limit,driver_version --format=csv,noheader 2> /dev/null ||
+        sed -n 's/^NVRM version: //p' /proc/driver/nvidia/version 2> /dev/null || true
+}
+
+# Rows of a table.
+describe_machine() {
+    local line
+    printf '| | |\n| --- | --- |\n'
+    gpu_names | while read -r line; do printf '| GPU, memory, power limit, driver | %s |\n' "$line"; done
+    [ ! -x "$root/bin/gpu_libraries" ] || with_libraries "$root/bin/gpu_libraries"
+    printf '| processor | %s, %s cores |\n' \
+        "$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)" "$(nproc)"
+    printf '| kernel, glibc | %s, %s |\n' "$(uname -r)" "$(getconf GNU_LIBC_VERSION)"
+    printf '| commit | %s |\n| date | %s |\n' "$(cat "$root/COMMIT")" "$(date -u '+%Y-%m-%d %H:%M UTC')"
+}

@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# Everything that only a machine with a GPU can show, on one Markdown page: DIR/page.md.
+#   tests/gpu/run.sh [--bundle FILE | --build DIR] [--out DIR] [--only STEP,...] [--dry-run]
+# --bundle   a file made by tests/gpu/bundle.sh; without it one is built here (in an unpacked bundle: it is used)
+# --build    a folder where the target gpu_bundle is built already
+# --dry-run  without a GPU: all that can be tried without one
+# CUDA's libraries: of the toolkit (CUDA_HOME, /usr/local/cuda), else of python3's nvidia-* packages.
+# Exit codes: 0 no step failed, 1 one did, 2 wrong request.
+set -euo pipefail
+here=$(dirname "$(realpath "$0")")
+source "$here/machine.sh"
+source "$here/page.sh"
+
+# In this order, since the time may run out: name and seconds.
+steps=(
+    programs:30
+    doctor:20
+    kernels:120
+    memcheck:180
+    racecheck:180
+)
+seconds_in_all=530
+
+wrong() { echo "run.sh: $*" >&2; exit 2; }
+
+mode=gpu bundle='' build='' out=gpu-results only=''
+while [ $# -gt 0 ]; do
+    case $1 in
+        --dry-run) mode=dry; shift; continue ;;
+        --bundle) bundle=${2:?--bundle needs a file} ;;
+        --build) build=${2:?--build needs a folder} ;;
+        --out) out=${2:?--out needs a folder} ;;
+        --only) only=${2:?--only needs names of steps} ;;
+        *) wrong "$1 is unknown: see the first lines of $0" ;;
+    esac
+    shift 2
+done
+for name in ${only//,/ }; do
+    [ -f "$here/steps/$name.sh" ] || wrong "--only $name: the steps are ${steps[*]%:*}"
+done
+[ "$mode" = dry ] || [ -n "$(gpu_names)" ] || wrong "no GPU is visible (nvidia-smi); --dry-run needs none"
+[ -z "$bundle" ] || [ -f "$bundle" ] || wrong "--bundle $bundle: there is no such file; tests/gpu/bundle.sh makes it"
+
+mkdir -p "$out"
+out=$(realpath "$out")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+root=$work/bundle
+if [ -z "$bundle" ] && [ -z "$build" ] && [ -f "$here/../../COMMIT" ]; then
+    root=$(realpath "$here/../..")
+else
+    if [ -z "$bundle" ]; then
+        bundle=$work/bundle.tar.gz
+        "$here/bundle.sh" ${build:+--build "$build"} --out "$bundle"
+    fi
+    mkdir "$root"
+    tar -C "$root" -xzf "$bundle"
+fi
+export root mode
+
+# run_step NAME SECONDS: leaves its log, verdict and seconds in $work.
+run_step() {
+    local name=$1 seconds=$2 begin=$SECONDS code=0
+    mkdir "$work/$name"
+    # The bundle's own steps: those that its programs know.
+    (cd "$work/$name" && exec timeout --kill-after=5 "$seconds" "$root/tests/gpu/steps/$name.sh") \
+        > "$work/$name.log" 2>&1 < /dev/null || code=$?
+    case $code in
+        0) echo passed ;;
+        77) echo "not run: $(tail -n 1 "$work/$name.log")" ;;
+        124 | 137) echo "FAILED: not done in $seconds s" ;;
+        *) echo "FAILED: exit code $code" ;;
+    esac > "$work/$name.verdict"
+    echo $((SECONDS - begin)) > "$work/$name.seconds"
+}
+
+describe_machine > "$work/machine.md"
+done_steps=()
+begin=$SECONDS
+for step in "${steps[@]}"; do
+    name=${step%:*}
+    [ -z "$only" ] || [[ ",$only," == *",$name,"* ]] || continue
+    left=$((begin + seconds_in_all - SECONDS))
+    if [ "$left" -lt 5 ]; then
+        echo "not run: the time is over" > "$work/$name.verdict"
+        echo 0 > "$work/$name.seconds"
+        : > "$work/$name.log"
+    else
+        run_step "$name" $((left < ${step#*:} ? left : ${step#*:}))
+    fi
+    done_steps+=("$name")
+    printf '%-12s %s (%s s)\n' "$name" "$(cat "$work/$name.verdict")" "$(cat "$work/$name.seconds")"
+    write_page
+done
+tar -C "$work" -czf "$out/logs.tar.gz" "${done_steps[@]/%/.log}"
+echo "$out/page.md"
+! grep -q '^FAILED' "$work"/*.verdict

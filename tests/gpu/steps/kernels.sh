@@ -1,0 +1,8 @@
+#!/usr/bin/env bash
+# The kernels against the CPU's
+source "$(dirname "$0")/../step.sh"
+
+some=()
+[ "$mode" = gpu ] || some=("--source-file=*reduce_test.cpp,*index_test.cpp")
+run_tests kernels "${some[@]}" | tee output
+grep '^\[doctest\] \(test cases\|assertions\)' output | sed 's/.doctest. /- /' > "$step_folder/table.md"

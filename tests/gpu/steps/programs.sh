@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Every program starts here, with the bundle's libraries and this system's glibc
+source "$(dirname "$0")/../step.sh"
+
+# What the loader finds nowhere, or elsewhere than in the bundle.
+strange_libraries() {
+    "$1" ldd "$2" 2>&1 | grep -v "=> $root/" | grep 'not found\|=>' |
+        grep -v '^\s*lib\(c\|m\|dl\|rt\|pthread\|resolv\)\.so\.[0-9]* =>' || true
+}
+
+failed=0
+for program in "$root"/bin/*; do
+    name=$(basename "$program") libraries=with_libraries option=--help
+    [[ $name != *_tests ]] || option=--list-test-cases
+    [[ $name != *_emulated_tests ]] || libraries=with_emulated_libraries
+    strange=$(strange_libraries $libraries "$program")
+    code=0
+    $libraries "$program" $option > start.log 2>&1 || code=$?
+    # Tests for GPUs end with 77 where there is none.
+    if [ $code = 77 ] && [ "$mode" = dry ]; then code=0; fi
+    if [ -n "$strange" ] || [ $code != 0 ]; then
+        printf '%s %s: exit code %s\n%s\n' "$name" $option $code "$strange"
+        tail -n 5 start.log
+        failed=1
+    fi
+done
+exit $failed
