@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Everything that only a machine with a GPU can show, on one Markdown page: DIR/page.md.
+# Everything that only a machine with a GPU can show, on one Markdown page: DIR/page.md (build/gpu-results).
 #   tests/gpu/run.sh [--bundle FILE | --build DIR] [--out DIR] [--only STEP,...] [--dry-run]
 # --bundle   a file made by tests/gpu/bundle.sh; without it one is built here (in an unpacked bundle: it is used)
 # --build    a folder where the target gpu_bundle is built already
@@ -23,7 +23,7 @@ seconds_in_all=530
 
 wrong() { echo "run.sh: $*" >&2; exit 2; }
 
-mode=gpu bundle='' build='' out=gpu-results only=''
+mode=gpu bundle='' build='' out=build/gpu-results only=''
 while [ $# -gt 0 ]; do
     case $1 in
         --dry-run) mode=dry; shift; continue ;;
