@@ -39,11 +39,13 @@ struct Gpu {
     int index = 0;
     std::string name, uuid, pci;
     std::int64_t bytes = 0;
+    std::vector<std::string> parts = {};  // UUIDs of what MIG has cut it into
 };
 
 struct GpuLink {
     int first = 0, second = 0;  // indices
     std::string kind;           // as `nvidia-smi topo -m` names it: NV4, PIX, PXB, PHB, NODE, SYS
+    bool peer_access = true;    // each reads and writes the other's memory
 };
 
 // The GPUs of a host, whoever may use them.

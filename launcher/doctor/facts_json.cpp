@@ -10,8 +10,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Memory, bytes, available_bytes, limit_bytes, 
                                    shared_free_bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Processor, name, instructions, cores, quota)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Interface, name, addresses, mbit_per_s)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Gpu, index, name, uuid, pci, bytes)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GpuLink, first, second, kind)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Gpu, index, name, uuid, pci, bytes, parts)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GpuLink, first, second, kind, peer_access)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GpuHost, absent, driver, cuda, gpus, links)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Libraries, lockstep, products, mpi, nccl)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankFacts, rank, local_rank, local_size, host, source, address,

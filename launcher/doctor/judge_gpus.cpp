@@ -14,6 +14,11 @@ namespace lockstep::launcher::doctor {
 
 namespace {
 
+// Ranks may have a part each of a GPU that MIG has cut.
+const std::string& own_uuid(const RankFacts& rank, const Gpu& gpu) {
+    return rank.cuda_visible_devices.starts_with("MIG-") ? rank.cuda_visible_devices : gpu.uuid;
+}
+
 // Two ranks on one GPU have half of it each, and NCCL refuses them.
 void judge_shared(const Facts& facts, Severity severity, std::vector<Finding>& found) {
     std::map<std::string, std::vector<int>> users;  // by UUID, which is one in the world
@@ -21,9 +26,10 @@ void judge_shared(const Facts& facts, Severity severity, std::vector<Finding>& f
     for (const RankFacts& one : facts.ranks) {
         const Gpu* gpu = gpu_of_rank(one);
         if (gpu == nullptr) continue;
-        users[gpu->uuid].push_back(one.rank);
-        names[gpu->uuid] = "GPU " + std::to_string(gpu->index) + " (" + gpu->name + ", " +
-                           gpu->uuid + ", " + gpu->pci + ")";
+        const std::string& uuid = own_uuid(one, *gpu);
+        users[uuid].push_back(one.rank);
+        names[uuid] = "GPU " + std::to_string(gpu->index) + " (" + gpu->name + ", " + gpu->uuid +
+                      ", " + gpu->pci + ")";
     }
     for (const auto& [uuid, ranks] : users) {
         if (ranks.size() < 2) continue;
@@ -66,6 +72,28 @@ void judge_missing(const Facts& facts, std::vector<Finding>& found) {
     append(found, none.findings());
 }
 
+// NCCL then goes through the host's memory, several times slower.
+void judge_peer_access(const Facts& facts, std::vector<Finding>& found) {
+    std::set<std::pair<std::string, std::string>> told;
+    for (const RankFacts& one : facts.ranks)
+        for (const RankFacts& other : facts.ranks) {
+            const Gpu *first = gpu_of_rank(one), *second = gpu_of_rank(other);
+            if (one.host != other.host || first == nullptr || second == nullptr) continue;
+            for (const GpuLink& link : one.gpu_host.links) {
+                const std::string pair =
+                    std::to_string(link.first) + " and " + std::to_string(link.second);
+                if (link.peer_access || link.first != first->index ||
+                    link.second != second->index || !told.insert({one.host, pair}).second)
+                    continue;
+                found.push_back(
+                    {Severity::warns, "gpu", where(facts, {one.rank, other.rank}),
+                     "GPUs " + pair + " (" + link.kind + ") cannot reach each other's memory",
+                     "look at `nvidia-smi topo -p2p r`; ACS of the PCIe bridges or a "
+                     "virtual machine forbids it"});
+            }
+        }
+}
+
 void note_unused(const Facts& facts, std::vector<Finding>& found) {
     std::set<std::string> told;
     for (const RankFacts& one : facts.ranks) {
@@ -98,6 +126,7 @@ std::vector<Finding> judge_gpus(const Facts& facts) {
     judge_visible(facts, severity, found);
     if (on_gpu) {
         judge_missing(facts, found);
+        judge_peer_access(facts, found);
     } else {
         note_unused(facts, found);
     }

@@ -28,6 +28,7 @@ struct MemoryInfo {  // nvmlMemory_t
 constexpr int success = 0;
 constexpr unsigned most_links = 18;  // NVML_NVLINK_MAX_LINKS
 constexpr int to_switch = 2;         // NVML_NVLINK_DEVICE_TYPE_SWITCH
+constexpr int reading = 0;           // NVML_P2P_CAPS_INDEX_READ
 
 // By nvmlGpuTopologyLevel_t, in the words of `nvidia-smi topo -m`.
 std::string path_kind(int level) {
@@ -91,8 +92,12 @@ public:
         ask<Device, char*, unsigned>("nvmlDeviceGetUUID", device, uuid.data(),
                                      static_cast<unsigned>(uuid.size()));
         ask<Device, MemoryInfo*>("nvmlDeviceGetMemoryInfo", device, &memory);
-        return {index, name.data(), uuid.data(), bus_id("nvmlDeviceGetPciInfo_v3", device),
-                static_cast<std::int64_t>(memory.total)};
+        return {index,
+                name.data(),
+                uuid.data(),
+                bus_id("nvmlDeviceGetPciInfo_v3", device),
+                static_cast<std::int64_t>(memory.total),
+                parts_of(device)};
     }
 
     GpuLink link(const std::vector<Device>& devices, const std::vector<Gpu>& gpus, std::size_t a,
@@ -102,7 +107,8 @@ public:
         ask<Device, Device, int*>("nvmlDeviceGetTopologyCommonAncestor", devices[a], devices[b],
                                   &level);
         return {gpus[a].index, gpus[b].index,
-                nvlinks > 0 ? "NV" + std::to_string(nvlinks) : path_kind(level)};
+                nvlinks > 0 ? "NV" + std::to_string(nvlinks) : path_kind(level),
+                peer_access(devices[a], devices[b])};
     }
 
     void stop() const { ask<>("nvmlShutdown"); }
@@ -122,6 +128,30 @@ private:
     std::string bus_id(const char* function, Device device) const {
         PciInfo pci{};
         return ask<Device, PciInfo*>(function, device, &pci) ? pci.bus_id : "";
+    }
+
+    std::vector<std::string> parts_of(Device device) const {
+        unsigned most = 0;
+        ask<Device, unsigned*>("nvmlDeviceGetMaxMigDeviceCount", device, &most);
+        std::vector<std::string> parts;
+        for (unsigned i = 0; i < most; ++i) {
+            Device part = nullptr;
+            std::array<char, 96> uuid{};
+            const bool there = ask<Device, unsigned, Device*>("nvmlDeviceGetMigDeviceHandleByIndex",
+                                                              device, i, &part);
+            if (there && ask<Device, char*, unsigned>("nvmlDeviceGetUUID", part, uuid.data(),
+                                                      static_cast<unsigned>(uuid.size())))
+                parts.push_back(uuid.data());
+        }
+        return parts;
+    }
+
+    // A driver that does not tell is believed to allow it.
+    bool peer_access(Device a, Device b) const {
+        int status = 0;
+        const bool known =
+            ask<Device, Device, int, int*>("nvmlDeviceGetP2PStatus", a, b, reading, &status);
+        return !known || status == 0;
     }
 
     // Through a switch every link leads to every GPU.
@@ -166,11 +196,22 @@ bool whole_number(const std::string& word) {
                        [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
+// A part is named by its own UUID, by old drivers by its GPU's: "MIG-GPU-8a56.../1/0".
+bool is_part(const Gpu& gpu, const std::string& word) {
+    if (word.starts_with("MIG-GPU-")) return word.substr(4, word.find('/') - 4) == gpu.uuid;
+    return std::any_of(gpu.parts.begin(), gpu.parts.end(),
+                       [&](const std::string& part) { return part.starts_with(word); });
+}
+
+bool is_named(const Gpu& gpu, const std::string& word) {
+    if (whole_number(word)) return gpu.index == std::stoi(word);
+    if (word.starts_with("MIG-")) return is_part(gpu, word);
+    return !word.empty() && gpu.uuid.starts_with(word);
+}
+
 const Gpu* named(const GpuHost& host, const std::string& word) {
-    const auto found = std::find_if(host.gpus.begin(), host.gpus.end(), [&](const Gpu& gpu) {
-        return whole_number(word) ? gpu.index == std::stoi(word)
-                                  : !word.empty() && gpu.uuid.starts_with(word);
-    });
+    const auto found = std::find_if(host.gpus.begin(), host.gpus.end(),
+                                    [&](const Gpu& gpu) { return is_named(gpu, word); });
     return found == host.gpus.end() ? nullptr : &*found;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // NVIDIA's management library of a host with four GPUs: 0-1 joined by two NVLinks, 2 behind the
 // same PCIe switch as 0, 3 on the other socket. FAKE_NVML=switched: all joined by a switch, 18
-// links each. FAKE_NVML=broken: a driver that does not answer.
+// links each. FAKE_NVML=broken: a driver that does not answer. GPU 3 is out of the others' reach,
+// and MIG has cut GPU 2 in two.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -10,7 +11,7 @@
 namespace {
 
 constexpr unsigned count = 4;
-int numbers[count] = {0, 1, 2, 3};
+int numbers[count + 2] = {0, 1, 2, 3, 4, 5};  // the last two are parts of GPU 2
 
 int index_of(void* device) { return *static_cast<int*>(device); }
 bool behaves(const char* how) {
@@ -51,6 +52,8 @@ int nvmlDeviceGetName(void*, char* text, unsigned length) {
     return copy(text, length, "NVIDIA H100 80GB HBM3");
 }
 int nvmlDeviceGetUUID(void* device, char* text, unsigned length) {
+    if (index_of(device) >= static_cast<int>(count))
+        return copy(text, length, "MIG-" + std::to_string(index_of(device)) + "f00");
     return copy(text, length, "GPU-" + std::to_string(index_of(device)) + "a1b2c3d");
 }
 int nvmlDeviceGetPciInfo_v3(void* device, Pci* pci) {
@@ -63,6 +66,16 @@ int nvmlDeviceGetTopologyCommonAncestor(void* a, void* b, int* level) {
     const int first = index_of(a), second = index_of(b);
     *level = first == 3 || second == 3 ? 50 : first == 0 && second == 2 ? 10 : 30;
     return 0;
+}
+int nvmlDeviceGetP2PStatus(void* a, void* b, int, int* status) {
+    return *status = index_of(a) == 3 || index_of(b) == 3 ? 1 : 0, 0;
+}
+int nvmlDeviceGetMaxMigDeviceCount(void* device, unsigned* most) {
+    return *most = index_of(device) == 2 ? 7 : 0, 0;
+}
+int nvmlDeviceGetMigDeviceHandleByIndex(void*, unsigned index, void** part) {
+    if (index > 1) return 6;  // not found
+    return *part = &numbers[count + index], 0;
 }
 int nvmlDeviceGetNvLinkState(void* device, unsigned link, int* state) {
     if (behaves("switched")) return *state = 1, 0;

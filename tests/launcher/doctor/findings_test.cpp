@@ -159,6 +159,17 @@ TEST_CASE("GPUs: two ranks on one, none, too few, a list that names what is not 
               facts.ranks[0].cuda_visible_devices = "0,9";
               facts.ranks[0].visible_gpus = {0};
           });
+    found(Severity::warns, "rank 2, 3 on n2", "GPUs 0 and 1 (SYS) cannot reach each other's memory",
+          [](Facts& facts) {
+              for (RankFacts& one : facts.ranks)
+                  one.gpu_host.links = {{0, 1, "SYS", one.host == "n1"}};
+          });
+    Facts parts = sound_facts(1, 2);  // of one GPU that MIG has cut
+    for (RankFacts& one : parts.ranks) {
+        one.cuda_visible_devices = "MIG-" + std::to_string(one.rank);
+        one.visible_gpus = {0};
+    }
+    CHECK(text_of(judge(parts)).empty());
     Facts unused = sound_facts(1, 1);
     unused.computes = Computes::on_cpu;
     CHECK(text_of(judge(unused)) ==

@@ -45,6 +45,10 @@ TEST_CASE("GPUs with their links, as nvidia-smi topo -m names them") {
           "  GPU3  SYS   SYS   SYS   X\n");
 }
 
+TEST_CASE("GPUs that reach each other's memory, and those that do not") {
+    for (const GpuLink& link : fake("linked").links) CHECK(link.peer_access == (link.second != 3));
+}
+
 TEST_CASE("GPUs behind an NVLink switch") {
     const GpuHost host = fake("switched");
     REQUIRE(host.links.size() == 6);
@@ -65,6 +69,9 @@ TEST_CASE("CUDA_VISIBLE_DEVICES as CUDA reads it") {
     CHECK(visible_gpus(host, "2,0") == List{2, 0});
     CHECK(visible_gpus(host, "GPU-3a,GPU-1a1b2c3d") == List{3, 1});
     CHECK(visible_gpus(host, "1,7,2") == List{1});
+    CHECK(visible_gpus(host, "MIG-5f00") == List{2});
+    CHECK(visible_gpus(host, "MIG-GPU-1a1b2c3d/1/0") == List{1});
+    CHECK(visible_gpus(host, "MIG-6f00").empty());
     CHECK(visible_gpus(host, "").empty());
     CHECK(visible_gpus(host, "-1").empty());
     CHECK(visible_gpus(host, "NoDevFiles").empty());
