@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Times the training step: the options and the JSON line of bench/torch_peer.py, our training path.
-#include "runtime/train/train_step.hpp"
-
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -14,15 +12,21 @@
 #include "bench/synthetic_batches.hpp"
 #include "launcher/cpu_share.hpp"
 #include "launcher/spinning.hpp"
-#include "model/transformer.hpp"
+#include "model/device_model.hpp"
 #include "runtime/comm/make_communicator.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/philox.hpp"
+#include "runtime/device/cpu_context.hpp"
+#include "runtime/train/schedule.hpp"
+#include "runtime/train/step_report.hpp"
 
 namespace {
 
 using namespace lockstep;
 using bench::RowLengths;
 using bench::StepOptions;
+
+constexpr float learning_rate = 1e-4F;
 
 std::int64_t peak_rss_bytes() {
     rusage usage{};
@@ -69,25 +73,20 @@ public:
           config_(bench::model_config(options, plan.longest)),
           trace_(options.trace.empty() ? Trace::Recording::off : Trace::Recording::on,
                  communicator.rank()),
-          context_(options.threads > 0 ? options.threads : launcher::share_of_cores(communicator)),
-          table_(model::parameter_table(config_)),
-          store_(table_, options.precision),
-          model_(model::make_model(config_, store_, context_)),
-          train_options_(train_options()),
-          optimizer_(train::make_optimizer(train_options_.optimizer, table_, store_, context_)),
-          step_(train_options_, {context_, communicator, trace_, *model_, store_, *optimizer_}) {
+          threads_(options.threads > 0 ? options.threads : launcher::share_of_cores(communicator)),
+          model_(model::make_cpu_model(config_, options.precision, threads_)),
+          engine_(model_->make_engine(train_options(), communicator, trace_, nullptr)) {
         model_->initialize(1);
+        engine_->restore({});
     }
 
     Measured run() {
         Measured measured;
-        const train::Schedule schedule({train::ScheduleKind::fixed}, 1e-4, -1);
-        train::TrainerState state;
         PhiloxStream random(mix(1, static_cast<std::uint64_t>(communicator_.rank())));
         for (std::int64_t i = 0; i < plan_.warmup + plan_.steps; ++i) {
             const auto batches = batches_of_step(i, random);
             const auto begin = Clock::now();
-            const auto report = step_.take(batches, schedule, {}, state).report;
+            const auto report = take(i, batches);
             if (i >= plan_.warmup)
                 add(measured, report, batches, seconds_between(begin, Clock::now()));
         }
@@ -98,10 +97,18 @@ public:
     nlohmann::ordered_json describe(const Measured& m, std::int64_t step_peak_bytes);
 
 private:
+    train::StepReport take(std::int64_t step, const std::vector<train::Batch>& batches) {
+        kernels::StepOrder order;
+        order.seed = 1;
+        order.step = order.first_update = static_cast<std::uint64_t>(step);
+        for (float& rate : order.rates) rate = learning_rate;
+        engine_->queue(order, batches);
+        return train::describe(engine_->take_result(), {}, {});
+    }
+
     train::TrainOptions train_options() const {
         train::TrainOptions options;
         options.optimizer.kind = train::OptimizerKind::adamw;
-        options.optimizer.learningrate = 1e-4;
         options.optimizer.weight_decay = 0.01;  // torch's default
         options.optimizer.gradient_clip = 1.0;
         return options;
@@ -134,13 +141,9 @@ private:
     comm::Communicator& communicator_;
     model::ModelConfig config_;
     Trace trace_;
-    device::CpuContext context_;
-    train::ParameterTable table_;
-    train::ParameterStore<HostSpace> store_;
-    std::unique_ptr<train::Model> model_;
-    train::TrainOptions train_options_;
-    std::unique_ptr<train::Optimizer> optimizer_;
-    train::TrainStep step_;
+    int threads_;
+    std::unique_ptr<model::DeviceModel> model_;
+    std::unique_ptr<train::Engine> engine_;
 };
 
 // Rates are means over rows of a file, where steps differ, and else of the median step: as the
@@ -152,8 +155,9 @@ nlohmann::ordered_json Session::describe(const Measured& m, std::int64_t step_pe
     double total = 0;
     for (const double s : sorted) total += s;
     const double step_s = options_.lengths.empty() ? sorted[sorted.size() / 2] : total / steps;
+    device::CpuContext context(threads_);
     std::vector<double> sums{m.tokens / steps, m.flop / steps,
-                             bench::product_ceiling(context_, options_.precision)};
+                             bench::product_ceiling(context, options_.precision)};
     communicator_.all_reduce(view_of(sums), comm::Reduction::sum, "figures");
     communicator_.finish();
     const auto ms = [](double s) { return std::round(s * 1e4) / 10; };
@@ -163,8 +167,8 @@ nlohmann::ordered_json Session::describe(const Measured& m, std::int64_t step_pe
         {"dtype", options_.precision == train::Precision::bf16 ? "bf16" : "fp32"},
         {"compile", false},
         {"world", communicator_.size()},
-        {"threads", context_.threads()},
-        {"params", table_.count()},
+        {"threads", threads_},
+        {"params", model_->parameters().count()},
         {"step_ms", ms(step_s)},
         {"min_ms", ms(sorted.front())},
         {"tokens_per_s", std::llround(sums[0] / step_s)},

@@ -10,7 +10,7 @@
 
 namespace lockstep::launcher {
 
-Evaluator::Evaluator(train::Model& model, std::unique_ptr<train::EvalSource> source,
+Evaluator::Evaluator(model::DeviceModel& model, std::unique_ptr<train::EvalSource> source,
                      data::Layout layout, comm::Communicator& communicator, Replier* replier)
     : model_(model),
       source_(std::move(source)),
@@ -20,14 +20,11 @@ Evaluator::Evaluator(train::Model& model, std::unique_ptr<train::EvalSource> sou
 
 train::ValidationReport Evaluator::evaluate() {
     const auto begin = Clock::now();
-    kernels::LossSums sums;
     train::TextScores scores([](std::string_view text) { return data::unicode::lower(text); });
     double rows = 0;
     source_->rewind();
     for (train::Batch batch; source_->next(batch);) {
-        kernels::LossSums of_batch;
-        model_.evaluate(batch, &of_batch);
-        sums += of_batch;
+        model_.evaluate(batch);
         rows += static_cast<double>(batch.rows.size());
         if (replier_ == nullptr) continue;
         const auto replies = replier_->reply(contexts_of(batch, layout_), batch.rows);
@@ -35,6 +32,7 @@ train::ValidationReport Evaluator::evaluate() {
             scores.add(replies[i], batch.references[i]);
         }
     }
+    const kernels::LossSums sums = model_.take_losses();
     std::array<double, 4> totals{sums.nll, sums.tokens, sums.correct, rows};
     communicator_.all_reduce(HostView<double>(totals.data(), totals.size()), comm::Reduction::sum,
                              "evaluation");

@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "launcher/reply.hpp"
+#include "model/device_model.hpp"
 #include "runtime/comm/communicator.hpp"
-#include "runtime/train/model.hpp"
 #include "runtime/train/step_source.hpp"
 #include "runtime/train/training_events.hpp"
 
@@ -16,13 +16,13 @@ namespace lockstep::launcher {
 class Evaluator final : public train::Validator {
 public:
     // References outlive the evaluator; `replier` may be null.
-    Evaluator(train::Model& model, std::unique_ptr<train::EvalSource> source, data::Layout layout,
-              comm::Communicator& communicator, Replier* replier);
+    Evaluator(model::DeviceModel& model, std::unique_ptr<train::EvalSource> source,
+              data::Layout layout, comm::Communicator& communicator, Replier* replier);
 
     train::ValidationReport evaluate() override;
 
 private:
-    train::Model& model_;
+    model::DeviceModel& model_;
     std::unique_ptr<train::EvalSource> source_;
     data::Layout layout_;
     comm::Communicator& communicator_;

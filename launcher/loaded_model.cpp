@@ -3,10 +3,8 @@
 
 #include <filesystem>
 
-#include "model/transformer.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/train/checkpoint_tensors.hpp"
-#include "runtime/train/parameter_sync.hpp"
+#include "runtime/train/checkpoint_folder.hpp"
 
 namespace lockstep::launcher {
 
@@ -23,13 +21,8 @@ std::string weights_of(const std::string& folder) {
 
 LoadedModel::LoadedModel(const std::string& folder, train::Precision precision, int threads)
     : opened_(open_model_folder(folder)),
-      context_(threads),
-      table_(model::parameter_table(opened_.config)),
-      store_(table_, precision),
-      model_(model::make_model(opened_.config, store_, context_)),
-      decoder_(model::make_decoder(opened_.config, store_, context_)) {
-    train::load_weights(weights_of(folder), table_, store_.master());
-    train::write_compute_copy(context_, store_);
+      model_(model::make_cpu_model(opened_.config, precision, threads)) {
+    model_->load_weights(weights_of(folder));
 }
 
 }  // namespace lockstep::launcher

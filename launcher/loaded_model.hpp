@@ -5,9 +5,7 @@
 #include <string>
 
 #include "launcher/model_folder.hpp"
-#include "model/decoder.hpp"
-#include "runtime/device/cpu_context.hpp"
-#include "runtime/train/model.hpp"
+#include "model/device_model.hpp"
 
 namespace lockstep::launcher {
 
@@ -20,16 +18,11 @@ public:
     const OpenedModel& description() const noexcept { return opened_; }
     const model::ModelConfig& config() const noexcept { return opened_.config; }
     const data::Tokenizer& tokenizer() const noexcept { return *opened_.tokenizer; }
-    train::Model& model() noexcept { return *model_; }
-    model::IncrementalDecoder& decoder() noexcept { return *decoder_; }
+    model::DeviceModel& model() noexcept { return *model_; }
 
 private:
     OpenedModel opened_;
-    device::CpuContext context_;
-    train::ParameterTable table_;
-    train::ParameterStore<HostSpace> store_;
-    std::unique_ptr<train::Model> model_;
-    std::unique_ptr<model::IncrementalDecoder> decoder_;
+    std::unique_ptr<model::DeviceModel> model_;
 };
 
 }  // namespace lockstep::launcher

@@ -21,7 +21,7 @@ train::Precision precision_of(PrecisionChoice choice) {
 Talker::Talker(const RunConfig& config)
     : loaded_(config.model_file, precision_of(config.precision),
               config.threads > 0 ? static_cast<int>(config.threads) : usable_cores()),
-      replier_(loaded_.decoder(), loaded_.tokenizer(), config.generation) {}
+      replier_(loaded_.model().decoder(), loaded_.tokenizer(), config.generation) {}
 
 std::vector<std::int32_t> Talker::tokens_of(const std::string& text,
                                             const std::string& where) const {

@@ -9,13 +9,9 @@
 #include "launcher/model_folder.hpp"
 #include "launcher/share_text.hpp"
 #include "launcher/version.hpp"
-#include "model/decoder.hpp"
-#include "model/transformer.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/kernels/product_library.hpp"
 #include "runtime/train/checkpoint_folder.hpp"
-#include "runtime/train/checkpoint_tensors.hpp"
-#include "runtime/train/parameter_sync.hpp"
 #include "runtime/train/progress.hpp"
 
 namespace lockstep::launcher {
@@ -32,7 +28,7 @@ std::uintmax_t bytes_of_checkpoints(const train::RunTensors& tensors) {
 train::Metadata versions_of(const Job& job) {
     return {{"lockstep", version},
             {"products", kernels::product_library()},
-            {"precision", job.precision == train::Precision::bf16 ? "bf16" : "fp32"},
+            {"precision", train::name(job.precision)},
             {"ranks", std::to_string(job.place.size)},
             {"threads", std::to_string(job.threads)}};
 }
@@ -73,11 +69,8 @@ TrainingSession::TrainingSession(const RunConfig& config, const TrainingPlan& pl
       options_(config.train),
       trace_(config.trace_file.empty() ? Trace::Recording::off : Trace::Recording::on,
              job.place.rank),
-      context_(job.threads),
-      table_(model::parameter_table(plan.model)),
-      store_(table_, job.precision),
-      model_(model::make_model(plan.model, store_, context_)),
-      optimizer_(train::make_optimizer(options_.optimizer, table_, store_, context_)) {
+      model_(model::make_cpu_model(plan.model, job.precision, job.threads)),
+      engine_(model_->make_engine(options_, *job.communicator, trace_, whereabouts)) {
     options_.lanes = config.batch.logical_shards > 0 ? config.batch.logical_shards
                                                      : job.place.size * config.batch.update_freq;
     start_weights();
@@ -88,13 +81,9 @@ TrainingSession::TrainingSession(const RunConfig& config, const TrainingPlan& pl
 }
 
 void TrainingSession::prepare_folder() const {
-    require_room(config_.model_file, bytes_of_checkpoints(tensors()));
+    require_room(config_.model_file, bytes_of_checkpoints(engine_->fetch()));
     if (!holds_model(config_.model_file))
         create_model_folder(config_.model_file, plan_.model, plan_.dataset);
-}
-
-train::RunTensors TrainingSession::tensors() const {
-    return {table_, store_.master(), optimizer_->state()};
 }
 
 // Weights and optimizer state need to be right on rank 0 only: the trainer hands them out.
@@ -102,13 +91,15 @@ void TrainingSession::start_weights() {
     std::string record_json;
     if (job_.place.rank == 0) {
         if (plan_.checkpoint) {
-            const train::RunRecord record = train::load_checkpoint(*plan_.checkpoint, tensors());
+            const train::RunRecord record =
+                train::load_checkpoint(*plan_.checkpoint, engine_->fetch());
+            engine_->place();
             record_json = nlohmann::json(record.trainer).dump();
             const std::string changed = differences(record.versions, versions_of(job_));
             if (!changed.empty())
                 log_.info("continuing, but not bit for bit: changed since: " + changed);
         } else if (!config_.init_model.empty()) {
-            train::load_weights(config_.init_model, table_, store_.master());
+            model_->load_weights(config_.init_model);
             log_.info("starting from the weights of " + config_.init_model);
         } else {
             model_->initialize(options_.seed);
@@ -156,8 +147,7 @@ void TrainingSession::open_validation() {
     if (!config_.skip_generation) {
         options.references = data::ReferenceText::read;
         tokenizer_ = data::open_tokenizer(plan_.dataset.directory());
-        decoder_ = model::make_decoder(plan_.model, store_, context_);
-        replier_ = std::make_unique<Replier>(*decoder_, *tokenizer_, config_.generation);
+        replier_ = std::make_unique<Replier>(model_->decoder(), *tokenizer_, config_.generation);
     }
     evaluator_ =
         std::make_unique<Evaluator>(*model_, data::open_eval_source(plan_.dataset, options),
@@ -167,7 +157,7 @@ void TrainingSession::open_validation() {
 void TrainingSession::announce() const {
     const auto& place = job_.place;
     const auto bf16 = job_.precision == train::Precision::bf16;
-    log_.info("training " + std::to_string(table_.count()) + " parameters in " +
+    log_.info("training " + std::to_string(engine_->parameters().count()) + " parameters in " +
               (bf16 ? "bf16" : "fp32") + " on " + std::to_string(place.size) +
               (place.size == 1 ? " rank x " : " ranks x ") + std::to_string(job_.threads) +
               (job_.threads == 1 ? " core, " : " cores, ") +
@@ -182,21 +172,17 @@ train::ExitReason TrainingSession::train(const train::StopFlag& stop) {
     train::RunRecord record;
     record.options_json = nlohmann::json{{"config", config_.lines}}.dump();
     record.versions = versions_of(job_);
-    train::FolderSink checkpoints(job_.place.rank, config_.model_file, kept_checkpoints, log_,
-                                  tensors(), description, record);
+    train::FolderSink checkpoints(
+        job_.place.rank, config_.model_file, kept_checkpoints, log_,
+        [this] { return engine_->fetch(); }, description, record);
     TrainingObservers observers(config_, job_.place.rank, log_,
                                 resume_.value_or(train::TrainerState{}));
     StartUpReport start_up(job_.start_up, *job_.communicator, log_);
     observers.add(start_up);
-    train::Trainer trainer(
-        options_,
-        {{context_, *job_.communicator, trace_, *model_, store_, *optimizer_, whereabouts_},
-         *source_,
-         observers.entry(),
-         checkpoints,
-         evaluator_.get(),
-         stop},
-        resume_);
+    train::Trainer trainer(options_,
+                           {*engine_, *job_.communicator, trace_, *source_, observers.entry(),
+                            checkpoints, evaluator_.get(), stop, whereabouts_},
+                           resume_);
     const train::ExitReason reason = trainer.run();
     observers.flush();
     // Without validations the last weights are the model.
@@ -207,9 +193,8 @@ train::ExitReason TrainingSession::train(const train::StopFlag& stop) {
 
 void TrainingSession::report_best() {
     if (evaluator_ == nullptr) return;
-    if (job_.place.rank == 0) train::load_weights(config_.model_file, table_, store_.master());
-    train::broadcast_weights(*job_.communicator, store_);
-    train::write_compute_copy(context_, store_);
+    if (job_.place.rank == 0) model_->load_weights(config_.model_file);
+    engine_->share_weights();
     log_.info("the model with the best weights: " + train::metrics_text(evaluator_->evaluate()));
 }
 

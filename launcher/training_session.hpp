@@ -10,11 +10,10 @@
 #include "launcher/evaluator.hpp"
 #include "launcher/training.hpp"
 #include "launcher/training_observers.hpp"
+#include "model/device_model.hpp"
 #include "runtime/core/log.hpp"
 #include "runtime/core/trace.hpp"
-#include "runtime/device/cpu_context.hpp"
-#include "runtime/train/checkpoint.hpp"
-#include "runtime/train/optimizer.hpp"
+#include "runtime/train/engine.hpp"
 #include "runtime/train/trainer.hpp"
 
 namespace lockstep::launcher {
@@ -39,7 +38,6 @@ private:
     void prepare_folder() const;
     void announce() const;
     void write_trace() const;
-    train::RunTensors tensors() const;
     train::ExitReason train(const train::StopFlag& stop);
     void report_best();
 
@@ -50,16 +48,12 @@ private:
     comm::Whereabouts* whereabouts_;
     train::TrainOptions options_;
     Trace trace_;
-    device::CpuContext context_;
-    train::ParameterTable table_;
-    train::ParameterStore<HostSpace> store_;
-    std::unique_ptr<train::Model> model_;
-    std::unique_ptr<train::Optimizer> optimizer_;
+    std::unique_ptr<model::DeviceModel> model_;
+    std::unique_ptr<train::Engine> engine_;
     std::optional<train::TrainerState> resume_;
     std::unique_ptr<data::StepLoader> loader_;
     std::unique_ptr<CheckedSource> source_;
     std::unique_ptr<data::Tokenizer> tokenizer_;
-    std::unique_ptr<model::IncrementalDecoder> decoder_;
     std::unique_ptr<Replier> replier_;
     std::unique_ptr<Evaluator> evaluator_;
 };

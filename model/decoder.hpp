@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "model/config.hpp"
-#include "runtime/device/cpu_context.hpp"
 #include "runtime/train/parameters.hpp"
 
 namespace lockstep::model {
@@ -36,8 +35,8 @@ public:
 
 // Decodes with a model of either kind, in the store's precision. The store was built with
 // parameter_table(config) and holds the weights; store and context outlive the decoder.
-std::unique_ptr<IncrementalDecoder> make_decoder(const ModelConfig& config,
-                                                 train::ParameterStore<HostSpace>& store,
-                                                 device::CpuContext& ctx);
+template <class Ctx>
+std::unique_ptr<IncrementalDecoder> make_decoder(
+    const ModelConfig& config, const train::ParameterStore<typename Ctx::Space>& store, Ctx& ctx);
 
 }  // namespace lockstep::model

@@ -20,7 +20,7 @@ struct OutputHead {
     static void train(Ctx& ctx, device::Arena<Space>& arena, const kernels::StepState* state,
                       Constant embeddings, Constant x, Labels labels, float label_smoothing,
                       Matrix dx, MatrixView<float, Space> d_embeddings, kernels::LossSums* sums,
-                      train::ModelSeconds& seconds);
+                      train::ModelSpans& spans);
     static void evaluate(Ctx& ctx, device::Arena<Space>& arena, Constant embeddings, Constant x,
                          Labels labels, kernels::LossSums* sums);
 };

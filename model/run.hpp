@@ -5,6 +5,7 @@
 #include "model/dropout_sites.hpp"
 #include "runtime/core/view.hpp"
 #include "runtime/device/arena.hpp"
+#include "runtime/device/upload.hpp"
 #include "runtime/kernels/attention.hpp"
 #include "runtime/kernels/step_state.hpp"
 #include "runtime/train/batch.hpp"
@@ -21,13 +22,23 @@ struct Ragged {
     std::int32_t longest = 0;
 };
 
-// Views of the batch's own vectors: on the CPU nothing is copied.
-inline Ragged<HostSpace> in_place(const train::RaggedTokens& side,
-                                  const std::vector<std::uint32_t>& rows) {
-    return {view_of(side.tokens),  view_of(side.positions),
-            view_of(side.offsets), {view_of(side.token_rows), view_of(side.positions)},
-            view_of(rows),         side.total(),
-            side.real(),           side.longest};
+// Brings one side of a batch to where the device reads it; rows are there already.
+template <class Ctx>
+Ragged<typename Ctx::Space> place(device::Upload<Ctx>& upload, const train::RaggedTokens& side,
+                                  View<const std::uint32_t, typename Ctx::Space> rows) {
+    const auto positions = upload.add(view_of(side.positions));
+    return {upload.add(view_of(side.tokens)),
+            positions,
+            upload.add(view_of(side.offsets)),
+            {upload.add(view_of(side.token_rows)), positions},
+            rows,
+            side.total(),
+            side.real(),
+            side.longest};
+}
+
+inline std::size_t bytes_of(const train::RaggedTokens& side) noexcept {
+    return 4 * (3 * side.tokens.size() + side.offsets.size());
 }
 
 // What all layers of a stack have in common.

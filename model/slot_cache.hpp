@@ -12,10 +12,13 @@ namespace lockstep::model {
 // The keys and values that every slot has seen, layer by layer. A slot's rows lie together in a
 // region; a hypothesis that moves to another slot takes its region with it, and rows are copied
 // only where one is continued twice.
-template <class T>
+template <class Ctx, class T>
 class SlotCache {
 public:
-    using Matrix = HostMatrix<T>;
+    using Space = typename Ctx::Space;
+    using Matrix = MatrixView<T, Space>;
+
+    explicit SlotCache(Ctx& ctx) : ctx_(ctx) {}
 
     // Forgets everything. Rows are [2 * d]: keys, then values.
     void reset(std::size_t layers, std::size_t slots, std::int64_t capacity, std::int64_t d);
@@ -27,7 +30,7 @@ public:
     Matrix values(std::size_t layer) const { return all(layer).columns(d_, d_); }
 
     // Writes rows [key value] past a slot's length; extend() makes them count.
-    void write(std::size_t layer, std::int32_t slot, HostMatrix<const T> rows);
+    void write(std::size_t layer, std::int32_t slot, MatrixView<const T, Space> rows);
     void extend(std::int32_t slot, std::int32_t rows);
 
     // Slot i becomes what slot from[i] is.
@@ -39,7 +42,8 @@ private:
     }
     void copy_region(std::int64_t from, std::int64_t to, std::int64_t rows);
 
-    std::vector<device::Buffer<T, HostSpace>> layers_;
+    std::vector<device::Buffer<T, Space>> layers_;
+    Ctx& ctx_;
     std::int64_t capacity_ = 0, d_ = 0;
     std::vector<std::int64_t> region_;
     std::vector<std::int32_t> length_;

@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "model/config.hpp"
-#include "runtime/device/cpu_context.hpp"
 #include "runtime/train/model.hpp"
 #include "runtime/train/parameters.hpp"
 
@@ -14,10 +13,10 @@ namespace lockstep::model {
 train::ParameterTable parameter_table(const ModelConfig& config);
 
 // A model that computes in the store's precision. The store was built with parameter_table(config);
-// store and context outlive the model. Weights are as they are in the store: call initialize(), or
-// load them.
+// store and context outlive the model.
+template <class Ctx>
 std::unique_ptr<train::Model> make_model(const ModelConfig& config,
-                                         train::ParameterStore<HostSpace>& store,
-                                         device::CpuContext& ctx);
+                                         const train::ParameterStore<typename Ctx::Space>& store,
+                                         Ctx& ctx);
 
 }  // namespace lockstep::model

@@ -1,118 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/weights.hpp"
 
-#include <algorithm>
 #include <cmath>
-#include <string>
-
-#include "runtime/core/error.hpp"
 
 namespace lockstep::model {
-
-namespace {
-
-using train::Parameter;
-
-template <class T, class Space>
-class Binder {
-public:
-    Binder(const ModelConfig& config, const train::ParameterTable& table,
-           train::ParameterStore<Space>& store)
-        : config_(config),
-          table_(table),
-          weights_(store.template compute<T>()),
-          gradients_(store.gradient()),
-          before_(norm_place(config) == NormPlace::before_branch) {
-        require(weights_.size() == table.flat_size(), "the store was built with another table");
-    }
-
-    MatrixView<const T, Space> matrix(const std::string& name) const {
-        const Parameter& p = at(name, 2);
-        return {weights_.subview(p.offset, p.count).data(), p.shape[0], p.shape[1]};
-    }
-    MatrixView<float, Space> d_matrix(const std::string& name) const {
-        const Parameter& p = at(name, 2);
-        return {gradients_.subview(p.offset, p.count).data(), p.shape[0], p.shape[1]};
-    }
-
-    Stack<T, Space> stack(const std::string& name, std::int64_t layers,
-                          const TransformerWeights<T, Space>& owner) const {
-        const std::int64_t positions = config_.n_positions, d = config_.embedding_size;
-        Stack<T, Space> stack;
-        stack.no_positions = {owner.zero_row.view().data(), positions, d, 0};
-        stack.positions = {owner.sinusoidal.view().data(), positions, d};
-        if (config_.positions == Positions::learned) {
-            stack.positions = matrix(name + ".position_embeddings.weight");
-            stack.d_positions = d_matrix(name + ".position_embeddings.weight");
-        }
-        if (config_.variant == Variant::xlm) stack.embedding_norm = norm(name + ".norm_embeddings");
-        if (before_) stack.first_norm = norm(name + ".layers.0.norm1");
-        for (std::int64_t i = 0; i < layers; ++i) stack.layers.push_back(layer(name, i, layers));
-        return stack;
-    }
-
-private:
-    Layer<T, Space> layer(const std::string& stack, std::int64_t index, std::int64_t layers) const {
-        const std::string base = stack + ".layers." + std::to_string(index) + ".";
-        const std::string next = stack + ".layers." + std::to_string(index + 1) + ".norm1";
-        const bool decoder = stack == "decoder";
-        const bool cross = decoder && config_.kind == Kind::generator;
-        const std::string self = base + (decoder ? "self_attention" : "attention");
-        const std::string last_norm = base + (cross ? "norm3" : "norm2");
-
-        Layer<T, Space> layer;
-        layer.self_attention = {linear(self + ".qkv"), linear(self + ".out")};
-        layer.ffn = {linear(base + "ffn.lin1"), linear(base + "ffn.lin2")};
-        layer.after_self = norm(base + (before_ ? "norm2" : "norm1"));
-        if (cross) {
-            layer.cross_attention = {linear(base + "encoder_attention.q"),
-                                     linear(base + "encoder_attention.kv"),
-                                     linear(base + "encoder_attention.out")};
-            layer.after_cross = norm(base + (before_ ? "norm3" : "norm2"));
-        }
-        if (!before_) layer.after_ffn = norm(last_norm);
-        if (before_) layer.after_ffn = norm(index + 1 < layers ? next : stack + ".norm_embeddings");
-        return layer;
-    }
-
-    Linear<T, Space> linear(const std::string& name) const {
-        const auto b = vector(name + ".bias");
-        return {matrix(name + ".weight"), b.first, d_matrix(name + ".weight"), b.second};
-    }
-
-    Norm<T, Space> norm(const std::string& name) const {
-        const auto gamma = vector(name + ".weight"), beta = vector(name + ".bias");
-        return {gamma.first, beta.first, gamma.second, beta.second};
-    }
-
-    std::pair<View<const T, Space>, View<float, Space>> vector(const std::string& name) const {
-        const Parameter& p = at(name, 1);
-        return {weights_.subview(p.offset, p.count), gradients_.subview(p.offset, p.count)};
-    }
-
-    const Parameter& at(const std::string& name, std::size_t dimensions) const {
-        const Parameter* p = table_.find(name);
-        require(p && p->shape.size() == dimensions, "the table is another model's");
-        return *p;
-    }
-
-    const ModelConfig& config_;
-    const train::ParameterTable& table_;
-    const View<T, Space> weights_;
-    const View<float, Space> gradients_;
-    const bool before_;
-};
-
-template <class T>
-device::Buffer<T, HostSpace> sinusoidal_buffer(const ModelConfig& config) {
-    if (config.positions == Positions::learned) return {};
-    const auto codes = sinusoidal_positions(config.n_positions, config.embedding_size);
-    device::Buffer<T, HostSpace> buffer(codes.size());
-    std::ranges::transform(codes, buffer.view().begin(), [](float code) { return T(code); });
-    return buffer;
-}
-
-}  // namespace
 
 std::vector<float> sinusoidal_positions(std::int64_t n_positions, std::int64_t d) {
     std::vector<float> codes(static_cast<std::size_t>(n_positions * d));
@@ -125,29 +16,5 @@ std::vector<float> sinusoidal_positions(std::int64_t n_positions, std::int64_t d
     }
     return codes;
 }
-
-template <class T, class Space>
-TransformerWeights<T, Space> bind_weights(const ModelConfig& config,
-                                          const train::ParameterTable& table,
-                                          train::ParameterStore<Space>& store) {
-    const Binder<T, Space> bind(config, table, store);
-    TransformerWeights<T, Space> weights;
-    weights.sinusoidal = sinusoidal_buffer<T>(config);
-    weights.zero_row = device::Buffer<T, Space>(static_cast<std::size_t>(config.embedding_size));
-    weights.embeddings = bind.matrix("embeddings.weight");
-    weights.d_embeddings = bind.d_matrix("embeddings.weight");
-    weights.decoder = bind.stack("decoder", config.decoder_layers, weights);
-    if (config.kind == Kind::generator) {
-        weights.encoder = bind.stack("encoder", config.encoder_layers, weights);
-    }
-    return weights;
-}
-
-template TransformerWeights<float, HostSpace> bind_weights(const ModelConfig&,
-                                                           const train::ParameterTable&,
-                                                           train::ParameterStore<HostSpace>&);
-template TransformerWeights<bf16, HostSpace> bind_weights(const ModelConfig&,
-                                                          const train::ParameterTable&,
-                                                          train::ParameterStore<HostSpace>&);
 
 }  // namespace lockstep::model

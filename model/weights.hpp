@@ -81,11 +81,10 @@ struct TransformerWeights {
 };
 
 // `table` is parameter_table(config); the store outlives the weights.
-// Instantiated for float and bf16 in HostSpace.
-template <class T, class Space>
-TransformerWeights<T, Space> bind_weights(const ModelConfig& config,
-                                          const train::ParameterTable& table,
-                                          train::ParameterStore<Space>& store);
+template <class T, class Ctx>
+TransformerWeights<T, typename Ctx::Space> bind_weights(
+    Ctx& ctx, const ModelConfig& config, const train::ParameterTable& table,
+    const train::ParameterStore<typename Ctx::Space>& store);
 
 // ParlAI's create_position_codes: column j of row p is sin (j even) or cos (j odd) of
 // p / 10000^(2 (j / 2) / d). Row-major [n_positions, d].

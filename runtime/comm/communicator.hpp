@@ -22,21 +22,21 @@ const char* name(Element element) noexcept;
 const char* name(Reduction reduction) noexcept;
 
 // A range of one of the element types; counts are elements, always.
-struct HostRange {
+template <class Space>
+struct Range {
     void* data = nullptr;
     std::size_t count = 0;
     Element element = Element::byte;
 
-    HostRange(HostView<float> v) : HostRange(v.data(), v.size(), Element::f32) {}
-    HostRange(HostView<double> v) : HostRange(v.data(), v.size(), Element::f64) {}
-    HostRange(HostView<lockstep::bf16> v) : HostRange(v.data(), v.size(), Element::bf16) {}
-    HostRange(HostView<std::uint64_t> v) : HostRange(v.data(), v.size(), Element::u64) {}
-    HostRange(HostView<std::byte> v) : HostRange(v.data(), v.size(), Element::byte) {}
+    Range(View<float, Space> v) : Range(v.data(), v.size(), Element::f32) {}
+    Range(View<double, Space> v) : Range(v.data(), v.size(), Element::f64) {}
+    Range(View<lockstep::bf16, Space> v) : Range(v.data(), v.size(), Element::bf16) {}
+    Range(View<std::uint64_t, Space> v) : Range(v.data(), v.size(), Element::u64) {}
+    Range(View<std::byte, Space> v) : Range(v.data(), v.size(), Element::byte) {}
+    Range(void* d, std::size_t n, Element e) : data(d), count(n), element(e) {}
     std::size_t bytes() const noexcept { return count * bytes_of(element); }
-
-private:
-    HostRange(void* d, std::size_t n, Element e) : data(d), count(n), element(e) {}
 };
+using HostRange = Range<HostSpace>;
 
 // When one collective ran on the communicator's thread.
 struct Timing {
@@ -51,36 +51,46 @@ struct Activity {
     bool waited_for = false;      // the caller is held up in finish()
 };
 
-// Ranks 0..size-1 that act together. Every operation is asynchronous: it is queued and returns at
-// once; ranges stay alive and untouched until finish(), which waits for all queued operations and
-// throws what went wrong in any (kind peer where another rank failed or timed out). Every rank
-// queues the same operations in the same order. Nothing averages. Used from one thread.
-class Communicator {
+// Ranks 0..size-1 that act together on memory of Space. Every operation is asynchronous: it is
+// queued and returns at once; ranges stay alive and untouched until finish(). Every rank queues the
+// same operations in the same order. Nothing averages. Used from one thread. In a device's memory
+// an operation starts after what its compute stream was given before, and runs beside what it is
+// given later.
+template <class Space>
+class Collectives {
 public:
-    virtual ~Communicator() = default;
+    virtual ~Collectives() = default;
 
     virtual int rank() const noexcept = 0;
     virtual int size() const noexcept = 0;
 
     // In place. `label` names the operation in traces and failure reports ("bucket 3").
-    virtual void all_reduce(HostRange range, Reduction reduction, std::string label) = 0;
+    virtual void all_reduce(Range<Space> range, Reduction reduction, std::string label) = 0;
     // In place: of `range`, cut into size() equal parts, this rank's part holds the reduction
     // after; the other parts are undefined. range.count is a multiple of size().
-    virtual void reduce_scatter(HostRange range, Reduction reduction, std::string label) = 0;
+    virtual void reduce_scatter(Range<Space> range, Reduction reduction, std::string label) = 0;
     // to.count == size() * from.count; rank r's part comes r-th.
-    virtual void all_gather(HostRange from, HostRange to, std::string label) = 0;
-    virtual void broadcast(HostRange range, int root, std::string label) = 0;
+    virtual void all_gather(Range<Space> from, Range<Space> to, std::string label) = 0;
+    virtual void broadcast(Range<Space> range, int root, std::string label) = 0;
+    // In host memory it waits for all queued operations and throws what went wrong in any (kind
+    // peer where another rank failed or timed out). In a device's memory its compute stream waits.
+    virtual void finish() = 0;
+
+    // Operations finished since the last call, in order. In a device's memory: those of the oldest
+    // finish() not asked about, for which the host waits.
+    virtual std::vector<Timing> take_timings() = 0;
+};
+
+// Ranks that act together on host memory.
+class Communicator : public Collectives<HostSpace> {
+public:
     virtual void send(HostRange range, int to, std::string label) = 0;
     virtual void recv(HostRange range, int from, std::string label) = 0;
     virtual void barrier(std::string label) = 0;
-    virtual void finish() = 0;
 
     // A new communicator of the ranks that gave the same colour, ordered by rank. Collective;
     // waits.
     virtual std::unique_ptr<Communicator> split(int colour) = 0;
-
-    // Operations finished since the last call, in order.
-    virtual std::vector<Timing> take_timings() = 0;
 
     // Callable from any thread.
     virtual Activity activity() const;

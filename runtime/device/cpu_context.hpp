@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <string_view>
 
+#include "runtime/core/bf16.hpp"
+#include "runtime/core/trace.hpp"
+#include "runtime/core/types.hpp"
 #include "runtime/core/view.hpp"
+#include "runtime/device/mark.hpp"
 
 namespace lockstep::device {
 
@@ -13,7 +19,10 @@ namespace lockstep::device {
 class CpuContext {
 public:
     using Space = HostSpace;
+    using Elements = Types<float, bf16>;  // that it computes with
     static constexpr std::string_view name = "cpu";
+    // How many steps are queued before the host reads what the first one gave.
+    static constexpr std::size_t steps_ahead = 0;
 
     // State that kernels keep between calls (say a cache of primitives); defined by the kernels.
     class KernelCache {
@@ -29,6 +38,11 @@ public:
     int threads() const noexcept { return threads_; }
     void synchronize() noexcept {}
 
+    Mark mark() const noexcept { return {Clock::now().time_since_epoch().count()}; }
+    static Clock::time_point time_of(Mark mark) noexcept {
+        return Clock::time_point(Clock::duration(mark.value));
+    }
+
     // The cache of that type, made at its first use.
     template <class Cache>
     Cache& cache() {
@@ -40,5 +54,11 @@ private:
     int threads_;
     std::unique_ptr<KernelCache> cache_;
 };
+
+template <class T>
+void copy(CpuContext&, HostView<const T> from, HostView<T> to) {
+    require(from.size() == to.size(), "copy: sizes differ");
+    std::copy(from.begin(), from.end(), to.begin());
+}
 
 }  // namespace lockstep::device

@@ -6,18 +6,11 @@
 #include <vector>
 
 #include "runtime/train/checkpoint_tensors.hpp"
-#include "runtime/train/optimizer.hpp"
+#include "runtime/train/run_tensors.hpp"
 #include "runtime/train/safetensors.hpp"
 #include "runtime/train/trainer_state.hpp"
 
 namespace lockstep::train {
-
-// The tensors of a run, in their owners' memory: read by saving, filled by loading.
-struct RunTensors {
-    const ParameterTable& table;
-    HostView<float> master;  // [table.flat_size()]
-    const std::vector<OptimizerTensor>& optimizer;
-};
 
 // What a checkpoint holds besides tensors.
 struct RunRecord {

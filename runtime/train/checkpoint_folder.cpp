@@ -131,22 +131,24 @@ std::optional<std::string> CheckpointFolder::newest_good() const {
 }
 
 FolderSink::FolderSink(int rank, const std::string& model_folder, int keep, Log& log,
-                       RunTensors tensors, ModelDescription description, RunRecord record)
+                       std::function<RunTensors()> fetch, ModelDescription description,
+                       RunRecord record)
     : rank_(rank),
       model_folder_(model_folder),
       checkpoints_(model_folder, keep, log),
-      tensors_(tensors),
+      fetch_(std::move(fetch)),
       description_(std::move(description)),
       record_(std::move(record)) {}
 
 void FolderSink::save(CheckpointKind kind, const TrainerState& state) {
     if (rank_ != 0) return;
+    const RunTensors tensors = fetch_();
     if (kind == CheckpointKind::best) {
-        save_model(model_folder_, description_, tensors_.table, tensors_.master);
+        save_model(model_folder_, description_, tensors.table, tensors.master);
         return;
     }
     record_.trainer = state;
-    checkpoints_.save(tensors_, record_);
+    checkpoints_.save(tensors, record_);
 }
 
 }  // namespace lockstep::train

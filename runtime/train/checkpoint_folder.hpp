@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -54,9 +55,10 @@ private:
 // folder's model. Rank 0 writes, the others do nothing.
 class FolderSink final : public CheckpointSink {
 public:
-    // `record.trainer` is replaced at each save.
-    FolderSink(int rank, const std::string& model_folder, int keep, Log& log, RunTensors tensors,
-               ModelDescription description, RunRecord record);
+    // `fetch` gives what is to be saved, `record.trainer` is replaced; both at each save, on rank
+    // 0.
+    FolderSink(int rank, const std::string& model_folder, int keep, Log& log,
+               std::function<RunTensors()> fetch, ModelDescription description, RunRecord record);
 
     void save(CheckpointKind kind, const TrainerState& state) override;
 
@@ -64,7 +66,7 @@ private:
     int rank_;
     std::string model_folder_;
     CheckpointFolder checkpoints_;
-    RunTensors tensors_;
+    std::function<RunTensors()> fetch_;
     ModelDescription description_;
     RunRecord record_;
 };

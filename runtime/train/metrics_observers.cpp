@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "runtime/train/gradient_reducer.hpp"
+#include "runtime/train/reduction.hpp"
 
 namespace lockstep::train {
 

@@ -32,6 +32,7 @@ std::vector<MetricValue> metric_values(const StepReport& r) {
         {"seconds_buckets_not_hidden", r.bucket_blocked_s},
         {"seconds_last_bucket", r.last_bucket_s},
         {"peak_memory_bytes", static_cast<std::int64_t>(r.peak_memory_bytes)}};
+    if (r.loss_scale) values.push_back({"loss_scale", *r.loss_scale});
     if (r.hidden_share) values.push_back({"hidden", *r.hidden_share});
     return values;
 }

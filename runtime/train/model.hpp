@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
+#include "runtime/device/mark.hpp"
 #include "runtime/kernels/loss_sums.hpp"
 #include "runtime/kernels/step_state.hpp"
 #include "runtime/train/batch.hpp"
@@ -24,9 +26,9 @@ public:
     void ready(std::size_t, std::size_t) override {}
 };
 
-// Seconds that the model spent, for the metrics.
-struct ModelSeconds {
-    double forward = 0, backward = 0;
+// When the model worked, for the metrics.
+struct ModelSpans {
+    std::vector<device::Span> forward, backward;
 };
 
 // A model as the trainer sees it. Weights and gradients live in the store it was built with, and
@@ -36,15 +38,14 @@ public:
     virtual ~Model() = default;
 
     virtual const ParameterTable& parameters() const noexcept = 0;
-    // Writes the usual initial weights to the master; a pure function of the seed.
-    virtual void initialize(std::uint64_t seed) = 0;
     // Adds the gradients of the loss *sum*, times state->loss_seed, and the loss to *sums. The
     // batch is not empty.
     virtual void train(const Batch& batch, const kernels::StepState* state, kernels::LossSums* sums,
                        GradientSink& sink) = 0;
     // Teacher-forced; no dropout, no label smoothing in `loss`. Adds to *sums.
     virtual void evaluate(const Batch& batch, kernels::LossSums* sums) = 0;
-    virtual ModelSeconds take_seconds() noexcept = 0;
+    // Since the last call.
+    virtual ModelSpans take_spans() = 0;
     virtual std::size_t peak_activation_bytes() const noexcept = 0;
 };
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/train/optimizer.hpp"
-
 #include "runtime/train/optimizer_parts.hpp"
 
 namespace lockstep::train {
@@ -17,28 +15,25 @@ std::vector<DecayRange> decay_ranges(const ParameterTable& table, double weight_
     return ranges;
 }
 
-void append_tensors(std::vector<OptimizerTensor>& tensors, const ParameterTable& table,
-                    HostView<float> flat, const std::string& suffix) {
-    for (const Parameter& parameter : table.all())
-        tensors.push_back({parameter.name + suffix, parameter.shape,
-                           flat.subview(parameter.offset, parameter.count)});
+kernels::AdamOptions adam_options(const OptimizerOptions& options) {
+    using Decay = kernels::AdamOptions::Decay;
+    return {static_cast<float>(options.beta1), static_cast<float>(options.beta2),
+            static_cast<float>(options.adam_eps), 0,
+            options.kind == OptimizerKind::adamw ? Decay::decoupled : Decay::l2};
 }
 
-std::unique_ptr<Optimizer> make_optimizer(const OptimizerOptions& options,
-                                          const ParameterTable& table,
-                                          const ParameterStore<HostSpace>& store,
-                                          device::CpuContext& context) {
-    const OptimizerTarget target{table, store, context};
-    switch (options.kind) {
-        case OptimizerKind::sgd:
-            return make_sgd(options, target);
-        case OptimizerKind::adam:
-        case OptimizerKind::adamw:
-            return make_adam(options, target);
-        case OptimizerKind::adafactor:
-            break;
-    }
-    return make_adafactor(options, target);
+// Fixed where ParlAI has no option: fairseq's own values.
+kernels::AdafactorOptions adafactor_options(const OptimizerOptions& options) {
+    constexpr float clip_threshold = 1.0F, decay_rate = -0.8F;
+    using Kernel = kernels::AdafactorOptions;
+    return {static_cast<float>(options.adafactor_eps1),
+            static_cast<float>(options.adafactor_eps2),
+            clip_threshold,
+            decay_rate,
+            static_cast<float>(options.beta1),
+            0,
+            options.adafactor_relative_step ? Kernel::Step::relative : Kernel::Step::given,
+            Kernel::Scale::parameter};
 }
 
 }  // namespace lockstep::train

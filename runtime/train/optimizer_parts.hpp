@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
 #include <type_traits>
 #include <vector>
 
 #include "runtime/device/buffer.hpp"
+#include "runtime/kernels/optimizers.hpp"
 #include "runtime/train/optimizer.hpp"
 
 namespace lockstep::train {
 
 // What an optimizer works on; all of it is borrowed.
+template <class Ctx>
 struct OptimizerTarget {
     const ParameterTable& table;
-    const ParameterStore<HostSpace>& store;
-    device::CpuContext& context;
+    const ParameterStore<typename Ctx::Space>& store;
+    Ctx& context;
 };
 
 // A stretch of the flat buffers with one weight decay, gaps between its parameters included.
@@ -23,23 +26,34 @@ struct DecayRange {
 };
 std::vector<DecayRange> decay_ranges(const ParameterTable& table, double weight_decay);
 
+kernels::AdamOptions adam_options(const OptimizerOptions& options);
+kernels::AdafactorOptions adafactor_options(const OptimizerOptions& options);
+
 // A flat buffer beside the parameters, as a tensor "PARAMETER.suffix" for each.
-void append_tensors(std::vector<OptimizerTensor>& tensors, const ParameterTable& table,
-                    HostView<float> flat, const std::string& suffix);
+template <class Space>
+void append_tensors(std::vector<TensorIn<Space>>& tensors, const ParameterTable& table,
+                    View<float, Space> flat, const std::string& suffix) {
+    for (const Parameter& parameter : table.all())
+        tensors.push_back({parameter.name + suffix, parameter.shape,
+                           flat.subview(parameter.offset, parameter.count)});
+}
+
+// A range of the master; empty where there is none.
+template <class Space>
+View<float, Space> master_range(const ParameterStore<Space>& store, std::size_t first,
+                                std::size_t count) {
+    if (!store.has_master()) return {};
+    return store.master().subview(first, count);
+}
 
 // A range of the copy that computes; empty where the master itself computes.
-template <class T>
-HostView<T> compute_range(const ParameterStore<HostSpace>& store, std::size_t first,
-                          std::size_t count) {
+template <class T, class Space>
+View<T, Space> compute_range(const ParameterStore<Space>& store, std::size_t first,
+                             std::size_t count) {
     if constexpr (std::is_same_v<T, float>)
         return {};
     else
-        return store.compute<T>().subview(first, count);
+        return store.template compute<T>().subview(first, count);
 }
-
-std::unique_ptr<Optimizer> make_sgd(const OptimizerOptions& options, OptimizerTarget target);
-// adam and adamw
-std::unique_ptr<Optimizer> make_adam(const OptimizerOptions& options, OptimizerTarget target);
-std::unique_ptr<Optimizer> make_adafactor(const OptimizerOptions& options, OptimizerTarget target);
 
 }  // namespace lockstep::train

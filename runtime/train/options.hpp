@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "runtime/kernels/loss_scale.hpp"
 #include "runtime/train/parameters.hpp"
 
 namespace lockstep::train {
@@ -36,7 +37,8 @@ struct ScheduleOptions {
     std::int64_t invsqrt_lr_decay_gamma = -1;
     double lr_scheduler_decay = 0.5;
     int lr_scheduler_patience = 3;
-    std::int64_t max_lr_steps = -1;  // linear, cosine: updates until lr is 0; -1: from the run's length
+    std::int64_t max_lr_steps =
+        -1;  // linear, cosine: updates until lr is 0; -1: from the run's length
 };
 
 // <= 0 means no such limit.
@@ -67,6 +69,7 @@ struct ReducerOptions {
 
 struct TrainOptions {
     OptimizerOptions optimizer;
+    kernels::LossScaling loss_scaling;
     ScheduleOptions schedule;
     RunLimits limits;
     ValidationOptions validation;

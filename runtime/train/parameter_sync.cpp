@@ -2,10 +2,8 @@
 #include "runtime/train/parameter_sync.hpp"
 
 #include <algorithm>
+#include <string>
 #include <vector>
-
-#include "runtime/core/hash.hpp"
-#include "runtime/kernels/reduce.hpp"
 
 namespace lockstep::train {
 namespace {
@@ -28,29 +26,9 @@ std::string ranks_other_than(const std::vector<std::uint64_t>& hashes, std::uint
 
 }  // namespace
 
-void write_compute_copy(device::CpuContext& context, const ParameterStore<HostSpace>& store) {
-    if (store.precision() == Precision::bf16)
-        kernels::cast<float, bf16>(context, store.master(), store.compute<bf16>());
-}
-
-void broadcast_weights(comm::Communicator& communicator, const ParameterStore<HostSpace>& store) {
-    communicator.broadcast(store.master(), 0, "initial weights");
-    communicator.finish();
-}
-
-void broadcast_state(comm::Communicator& communicator, const Optimizer& optimizer) {
-    for (const OptimizerTensor& tensor : optimizer.state())
-        communicator.broadcast(tensor.values, 0, "optimizer state");
-    communicator.finish();
-}
-
-void check_weights_alike(comm::Communicator& communicator, const ParameterStore<HostSpace>& store,
-                         std::int64_t updates) {
-    if (communicator.size() == 1) return;
-    const auto weights = store.master();
-    std::uint64_t mine = hash64(weights.data(), weights.size() * sizeof(float));
+void require_alike(comm::Communicator& communicator, std::uint64_t hash, std::int64_t updates) {
     std::vector<std::uint64_t> hashes(static_cast<std::size_t>(communicator.size()));
-    communicator.all_gather(HostView<std::uint64_t>(&mine, 1), view_of(hashes), "weights' hash");
+    communicator.all_gather(HostView<std::uint64_t>(&hash, 1), view_of(hashes), "weights' hash");
     communicator.finish();
     const std::string ranks = ranks_other_than(hashes, most_frequent(hashes));
     if (ranks.empty()) return;

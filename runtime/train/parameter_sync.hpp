@@ -4,22 +4,24 @@
 #include <cstdint>
 
 #include "runtime/comm/communicator.hpp"
-#include "runtime/device/cpu_context.hpp"
-#include "runtime/train/optimizer.hpp"
 #include "runtime/train/parameters.hpp"
 
 namespace lockstep::train {
 
-// Writes the copy that computes from the master weights, where there is one.
-void write_compute_copy(device::CpuContext& context, const ParameterStore<HostSpace>& store);
+// Writes the copy that computes from the master weights, where there are both.
+template <class Ctx>
+void write_compute_copy(Ctx& context, const ParameterStore<typename Ctx::Space>& store);
 
-// Rank 0's master weights and optimizer memory become everyone's. Collective.
-void broadcast_weights(comm::Communicator& communicator, const ParameterStore<HostSpace>& store);
-void broadcast_state(comm::Communicator& communicator, const Optimizer& optimizer);
+// Rank 0's weights become everyone's; the copy that computes is left alone. Collective.
+template <class Space>
+void broadcast_weights(comm::Collectives<Space>& collectives, const ParameterStore<Space>& store);
 
-// Compares a hash of the master weights over all ranks; throws on every rank, naming those that
-// differ from the majority. Collective.
-void check_weights_alike(comm::Communicator& communicator, const ParameterStore<HostSpace>& store,
-                         std::int64_t updates);
+// Of the weights that the run keeps, waited for.
+template <class Ctx>
+std::uint64_t hash_of_weights(Ctx& context, const ParameterStore<typename Ctx::Space>& store);
+
+// Compares the hash over all ranks; throws on every rank, naming those that differ from the
+// majority. Collective.
+void require_alike(comm::Communicator& communicator, std::uint64_t hash, std::int64_t updates);
 
 }  // namespace lockstep::train

@@ -46,27 +46,4 @@ std::size_t ParameterTable::count() const noexcept {
     return sum;
 }
 
-template <class Space>
-ParameterStore<Space>::ParameterStore(const ParameterTable& table, Precision precision)
-    : precision_(precision),
-      master_(table.flat_size()),
-      gradient_(table.flat_size()),
-      compute_(precision == Precision::bf16 ? table.flat_size() : 0) {}
-
-template <>
-template <>
-HostView<float> ParameterStore<HostSpace>::compute<float>() const {
-    require(precision_ == Precision::fp32, "this store computes in bf16");
-    return master_.view();
-}
-
-template <>
-template <>
-HostView<bf16> ParameterStore<HostSpace>::compute<bf16>() const {
-    require(precision_ == Precision::bf16, "this store computes in fp32");
-    return compute_.view();
-}
-
-template class ParameterStore<HostSpace>;
-
 }  // namespace lockstep::train

@@ -4,11 +4,12 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
-#include "runtime/core/bf16.hpp"
 #include "runtime/core/view.hpp"
 #include "runtime/device/buffer.hpp"
+#include "runtime/train/precision.hpp"
 
 namespace lockstep::train {
 
@@ -43,26 +44,45 @@ private:
     std::size_t flat_size_ = 0;
 };
 
-enum class Precision { fp32, bf16 };
+// Without a master the weights that compute are the only ones, and lose what rounding drops.
+enum class Master { kept, none };
 
-// The flat buffers: fp32 master weights, fp32 gradients, and for bf16 the copy that computes.
-// Gaps between parameters are and stay zero.
+// The flat buffers: fp32 master weights, fp32 gradients, and for 16 bits the copy that computes.
+// Gaps between parameters are and stay zero. Space's Buffer has to be known where one is made.
 template <class Space>
 class ParameterStore {
 public:
-    ParameterStore(const ParameterTable& table, Precision precision);
+    ParameterStore(const ParameterTable& table, Precision precision, Master master = Master::kept)
+        : precision_(precision),
+          master_(master == Master::kept ? table.flat_size() : 0),
+          gradient_(table.flat_size()),
+          bf16_(precision == Precision::bf16 ? table.flat_size() : 0),
+          fp16_(precision == Precision::fp16 ? table.flat_size() : 0) {
+        require(master == Master::kept || precision != Precision::fp32,
+                "fp32 weights are the master");
+    }
 
     Precision precision() const noexcept { return precision_; }
+    bool has_master() const noexcept { return master_.size() > 0; }
     View<float, Space> master() const noexcept { return master_.view(); }
     View<float, Space> gradient() const noexcept { return gradient_.view(); }
     // The weights that the model computes with: T float is the master itself.
     template <class T>
-    View<T, Space> compute() const;
+    View<T, Space> compute() const {
+        require(precision_ == precision_of<T>, "this store computes in another precision");
+        if constexpr (std::is_same_v<T, float>)
+            return master_.view();
+        else if constexpr (std::is_same_v<T, bf16>)
+            return bf16_.view();
+        else
+            return fp16_.view();
+    }
 
 private:
     Precision precision_;
     device::Buffer<float, Space> master_, gradient_;
-    device::Buffer<bf16, Space> compute_;
+    device::Buffer<bf16, Space> bf16_;
+    device::Buffer<fp16, Space> fp16_;
 };
 
 }  // namespace lockstep::train

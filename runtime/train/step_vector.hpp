@@ -5,16 +5,10 @@
 #include <cstddef>
 
 #include "runtime/core/view.hpp"
-#include "runtime/kernels/loss_sums.hpp"
 
 namespace lockstep::train {
 
 enum class StepSum : std::size_t {
-    loss,
-    nll,
-    tokens,
-    correct,
-    nonfinite_losses,  // micro-batches whose loss was not finite
     rows,
     truncated_rows,
     lanes,
@@ -28,13 +22,13 @@ enum class StepSum : std::size_t {
     count
 };
 
-// What the ranks tell each other in every step, summed over all of them: whatever is decided from
-// the sums is decided alike everywhere.
+// What the ranks' hosts tell each other in every step, summed over all of them: whatever is decided
+// from the sums is decided alike everywhere. Known before the step is taken, so it is under way
+// while the device computes; losses are summed in the device's memory (kernels::StepSums).
 class StepVector {
 public:
     double& operator[](StepSum sum) noexcept { return values_[static_cast<std::size_t>(sum)]; }
     double operator[](StepSum sum) const noexcept { return values_[static_cast<std::size_t>(sum)]; }
-    void add(const kernels::LossSums& sums) noexcept;
     HostView<double> values() noexcept { return view_of(values_); }
 
 private:

@@ -6,10 +6,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "runtime/train/parameter_sync.hpp"
+#include "runtime/train/step_report.hpp"
 
 namespace lockstep::train {
 namespace {
+
+// A run whose gradients are never finite learns nothing; a single bad step is survived.
+constexpr int most_nonfinite_in_a_row = 10;
 
 TrainerState first_state(const TrainOptions& options, const std::optional<TrainerState>& resume) {
     if (!resume) {
@@ -24,6 +27,16 @@ TrainerState first_state(const TrainOptions& options, const std::optional<Traine
                                            std::to_string(resume->lanes) +
                                            ": leave the option out");
     return *resume;
+}
+
+kernels::Step step_before(const TrainerState& state, const kernels::LossScaling& scaling) {
+    kernels::Step step;
+    step.state.updates = static_cast<std::uint64_t>(state.updates);
+    step.tokens = state.update_tokens;
+    step.scale.value = scaling.first;
+    const bool dynamic = scaling.kind == kernels::LossScaling::Kind::dynamic;
+    if (dynamic && state.loss_scale) step.scale = *state.loss_scale;
+    return step;
 }
 
 std::uint64_t peak_memory_bytes() {
@@ -59,7 +72,6 @@ Trainer::Trainer(const TrainOptions& options, TrainerParts parts,
       state_(first_state(options, resume)),
       schedule_(options.schedule, options.optimizer.learningrate, options.limits.max_train_steps),
       policy_(options.validation),
-      train_step_(options, parts.step),
       earlier_s_(state_.seconds),
       saved_updates_(state_.updates) {
     schedule_.restore(state_.schedule);
@@ -80,56 +92,61 @@ ExitReason Trainer::run() {
 void Trainer::start() {
     if (parts_.source.rows_per_epoch() <= 0)
         throw Error(ErrorKind::data, "the training data holds no row: prepare it again");
-    const StepParts& step = parts_.step;
-    broadcast_weights(step.communicator, step.store);
-    if (state_.updates > 0) broadcast_state(step.communicator, step.optimizer);
-    write_compute_copy(step.context, step.store);
+    parts_.engine.share_weights();
+    if (state_.updates > 0) parts_.engine.share_optimizer();
+    parts_.engine.restore(step_before(state_, options_.loss_scaling));
     parts_.source.seek(state_.position);
     started_ = step_ended_ = validated_ = saved_ = Clock::now();
 }
 
 void Trainer::step() {
     const auto begin = Clock::now();
-    comm::Whereabouts* const whereabouts = parts_.step.whereabouts;
-    if (whereabouts != nullptr) whereabouts->begin_step(state_.step + 1);
+    if (parts_.whereabouts != nullptr) parts_.whereabouts->begin_step(state_.step + 1);
     const StepBatches batches = [&] {
-        const comm::PhaseScope phase(whereabouts, comm::Phase::data);
+        const comm::PhaseScope phase(parts_.whereabouts, comm::Phase::data);
         return parts_.source.next();
     }();
     const auto data_end = Clock::now();
-    parts_.step.trace.add("step", "data", begin, data_end);
+    parts_.trace.add("step", "data", begin, data_end);
     require(batches.position.epoch == state_.position.epoch &&
                 batches.position.step_in_epoch == state_.position.step_in_epoch,
             "the step source is elsewhere than the trainer");
 
-    StepVector local = tell();
-    local[StepSum::lanes_finished] = static_cast<double>(batches.lanes_finished);
-    local[StepSum::lanes_done] = batches.epoch_done * static_cast<double>(batches.lanes.size());
-    auto [report, totals] = train_step_.take(batches.lanes, schedule_, local, state_);
-    advance(totals);
-
-    const auto end = Clock::now();
-    report.epoch = state_.epochs;
-    report.data_s = seconds_between(begin, data_end);
-    report.seconds = seconds_between(step_ended_, end);
-    report.tokens_per_s = report.seconds > 0 ? report.tokens / report.seconds : 0;
-    report.peak_memory_bytes = peak_memory_bytes();
-    step_ended_ = end;
-    if (whereabouts != nullptr) {
-        whereabouts->pace().add(report.step, report.data_s, report.forward_s + report.backward_s,
-                                report.optimizer_s);
-    }
-    parts_.observer.on_step(report);
-    if (state_.position.step_in_epoch == 0) parts_.observer.on_epoch(state_.position.epoch);
-    const auto every = options_.hash_every_n_updates;
-    if (every > 0 && report.outcome == Outcome::updated && state_.updates % every == 0)
-        check_weights_alike(parts_.step.communicator, parts_.step.store, state_.updates);
+    Pending pending;
+    pending.totals = tell(batches);
+    pending.data_s = seconds_between(begin, data_end);
+    // Under way while the device computes.
+    parts_.communicator.all_reduce(pending.totals.values(), comm::Reduction::sum, "step vector");
+    parts_.engine.queue(order(), batches.lanes);
+    parts_.communicator.finish();
+    advance(pending);
+    pending_.push_back(std::move(pending));
+    while (pending_.size() > parts_.engine.steps_ahead()) settle();
 }
 
-StepVector Trainer::tell() const {
+kernels::StepOrder Trainer::order() const {
+    kernels::StepOrder order;
+    order.seed = state_.seed;
+    order.step = static_cast<std::uint64_t>(state_.step);
+    order.first_update = static_cast<std::uint64_t>(state_.updates);
+    std::int64_t updates = state_.updates;
+    for (float& rate : order.rates) rate = static_cast<float>(schedule_.rate(updates++));
+    return order;
+}
+
+StepVector Trainer::tell(const StepBatches& batches) const {
     StepVector local;
+    local[StepSum::lanes_finished] = static_cast<double>(batches.lanes_finished);
+    local[StepSum::lanes_done] = batches.epoch_done * static_cast<double>(batches.lanes.size());
+    for (const Batch& batch : batches.lanes) {
+        local[StepSum::lanes] += 1;
+        if (batch.empty()) continue;
+        local[StepSum::lanes_with_rows] += 1;
+        local[StepSum::rows] += static_cast<double>(batch.rows.size());
+        local[StepSum::truncated_rows] += static_cast<double>(batch.truncated_rows);
+    }
     if (parts_.stop.load()) local[StepSum::stop_wanted] = 1;
-    if (parts_.step.communicator.rank() != 0) return local;
+    if (parts_.communicator.rank() != 0) return local;
     const auto now = Clock::now();
     local[StepSum::clock_s] = earlier_s_ + seconds_between(started_, now);
     local[StepSum::since_validation_s] = seconds_between(validated_, now);
@@ -137,57 +154,143 @@ StepVector Trainer::tell() const {
     return local;
 }
 
-void Trainer::advance(const StepVector& totals) {
+void Trainer::advance(Pending& pending) {
     const auto lanes = static_cast<double>(state_.lanes);
-    require(totals[StepSum::lanes] == lanes, "the ranks' sources do not give all lanes");
-    totals_ = totals;
-    state_.seconds = totals[StepSum::clock_s];
+    totals_ = pending.totals;
+    require(totals_[StepSum::lanes] == lanes, "the ranks' sources do not give all lanes");
+    state_.seconds = totals_[StepSum::clock_s];
+    pending.step = ++state_.step;
     Position& position = state_.position;
-    if (totals[StepSum::lanes_finished] >= lanes) {
+    if (totals_[StepSum::lanes_finished] >= lanes) {
         parts_.source.next_epoch();
         position = {position.epoch + 1, 0};
         state_.epochs = static_cast<double>(position.epoch);
+        pending.completed_epochs = position.epoch;
     } else {
         ++position.step_in_epoch;
         // The share is an estimate; only the lanes' end completes an epoch.
-        const double share = std::min(totals[StepSum::lanes_done] / lanes, 1 - 1e-9);
+        const double share = std::min(totals_[StepSum::lanes_done] / lanes, 1 - 1e-9);
         state_.epochs = static_cast<double>(position.epoch) + share;
     }
+    pending.epochs = state_.epochs;
+}
+
+// The oldest step that is pending: what it gave is counted and told.
+void Trainer::settle() {
+    const StepResult result = parts_.engine.take_result();
+    const Pending pending = std::move(pending_.front());
+    pending_.pop_front();
+    for (comm::Timing& timing : parts_.communicator.take_timings())
+        parts_.trace.add("communication", std::move(timing.label), timing.begin, timing.end);
+    StepReport report = describe(result, pending.totals, options_.loss_scaling);
+    count(result, pending.totals);
+
+    const auto end = Clock::now();
+    report.step = pending.step;
+    report.updates = state_.updates;
+    report.epoch = pending.epochs;
+    report.data_s = pending.data_s;
+    report.seconds = seconds_between(step_ended_, end);
+    report.tokens_per_s = report.seconds > 0 ? report.tokens / report.seconds : 0;
+    report.peak_memory_bytes = peak_memory_bytes();
+    step_ended_ = end;
+    if (parts_.whereabouts != nullptr) {
+        parts_.whereabouts->pace().add(report.step, report.data_s,
+                                       report.forward_s + report.backward_s, report.optimizer_s);
+    }
+    parts_.observer.on_step(report);
+    if (pending.completed_epochs) parts_.observer.on_epoch(*pending.completed_epochs);
+    const auto every = options_.hash_every_n_updates;
+    if (every > 0 && report.outcome == Outcome::updated && state_.updates % every == 0)
+        parts_.engine.check_weights_alike(state_.updates);
+}
+
+void Trainer::settle_all() {
+    while (!pending_.empty()) settle();
+}
+
+void Trainer::count(const StepResult& result, const StepVector& totals) {
+    const kernels::LossScaling& scaling = options_.loss_scaling;
+    const bool dynamic = scaling.kind == kernels::LossScaling::Kind::dynamic;
+    const kernels::LossScale& scale = result.step.scale;
+    state_.rows += std::llround(totals[StepSum::rows]);
+    state_.tokens += std::llround(result.step.sums.losses.tokens);
+    state_.update_tokens = result.step.tokens;
+    if (dynamic) state_.loss_scale = scale;
+    if (result.step.outcome == Outcome::updated) {
+        ++state_.updates;
+        state_.nonfinite_in_a_row = 0;
+    }
+    if (result.step.outcome != Outcome::not_finite) return;
+    ++state_.nonfinite_in_a_row;
+    if (dynamic && scale.value <= scaling.floor)
+        throw_not_finite("even with a loss scale of " + std::to_string(2 * scale.value), result);
+    if (!dynamic && state_.nonfinite_in_a_row >= most_nonfinite_in_a_row)
+        throw_not_finite("in " + std::to_string(state_.nonfinite_in_a_row) + " steps in a row",
+                         result);
+}
+
+void Trainer::throw_not_finite(const std::string& how, const StepResult& result) {
+    const std::string name = parts_.engine.nonfinite_gradient();
+    const auto losses = static_cast<int>(result.step.sums.nonfinite_losses);
+    const std::string where = name.empty()
+                                  ? "the loss of " + std::to_string(losses) + " micro-batches"
+                                  : "first in the gradient of " + name;
+    throw Error(ErrorKind::numeric, "loss or gradient was not finite " + how +
+                                        ", the last one step " +
+                                        std::to_string(result.step.state.step + 1) + " (" + where +
+                                        "): lower --learningrate, lengthen --warmup-updates or set "
+                                        "--gradient-clip");
 }
 
 std::optional<ExitReason> Trainer::decide() {
+    if (!pending_.empty()) {
+        if (!decision_due()) return std::nullopt;
+        settle_all();
+    }
     if (totals_[StepSum::stop_wanted] > 0) return ExitReason::stop_requested;
     // Also before a resumed run's first step: a stop may have come where a validation was due.
     if (parts_.validator != nullptr && policy_.due(state_, totals_[StepSum::since_validation_s])) {
         if (const auto reason = validate()) return reason;
         totals_[StepSum::since_validation_s] = 0;
     }
-    if (const auto reason = limit_reached()) return reason;
-    if (save_due()) save(CheckpointKind::latest);
+    if (const auto reason = limit_reached(state_.updates)) return reason;
+    if (save_due(state_.updates)) save(CheckpointKind::latest);
     return std::nullopt;
 }
 
-std::optional<ExitReason> Trainer::limit_reached() const noexcept {
+// Whether something is to be decided if every pending step turns out to be an update; all that
+// depends on updates waits for so many of them.
+bool Trainer::decision_due() {
+    TrainerState ahead = state_;
+    ahead.updates += static_cast<std::int64_t>(pending_.size());
+    const bool validation =
+        parts_.validator != nullptr && policy_.due(ahead, totals_[StepSum::since_validation_s]);
+    return totals_[StepSum::stop_wanted] > 0 || validation || limit_reached(ahead.updates) ||
+           save_due(ahead.updates);
+}
+
+std::optional<ExitReason> Trainer::limit_reached(std::int64_t updates) const noexcept {
     const RunLimits& limits = options_.limits;
     if (limits.num_epochs > 0 && state_.epochs >= limits.num_epochs) return ExitReason::epochs_done;
-    if (limits.max_train_steps > 0 && state_.updates >= limits.max_train_steps)
+    if (limits.max_train_steps > 0 && updates >= limits.max_train_steps)
         return ExitReason::steps_done;
     if (limits.max_train_time_s > 0 && state_.seconds >= limits.max_train_time_s)
         return ExitReason::time_over;
     return std::nullopt;
 }
 
-bool Trainer::save_due() const noexcept {
-    if (state_.updates == saved_updates_) return false;
-    const bool by_steps = options_.save_every_n_steps > 0 &&
-                          state_.updates - saved_updates_ >= options_.save_every_n_steps;
+bool Trainer::save_due(std::int64_t updates) const noexcept {
+    if (updates == saved_updates_) return false;
+    const bool by_steps =
+        options_.save_every_n_steps > 0 && updates - saved_updates_ >= options_.save_every_n_steps;
     const bool by_time = options_.save_every_n_secs > 0 &&
                          totals_[StepSum::since_save_s] >= options_.save_every_n_secs;
     return by_steps || by_time;
 }
 
 void Trainer::save(CheckpointKind kind) {
-    const comm::PhaseScope phase(parts_.step.whereabouts, comm::Phase::checkpoint);
+    const comm::PhaseScope phase(parts_.whereabouts, comm::Phase::checkpoint);
     parts_.checkpoints.save(kind, state_);
     step_ended_ = Clock::now();
     if (kind == CheckpointKind::best) return;
@@ -197,11 +300,11 @@ void Trainer::save(CheckpointKind kind) {
 }
 
 ValidationReport Trainer::evaluate() {
-    const comm::PhaseScope phase(parts_.step.whereabouts, comm::Phase::validation);
+    const comm::PhaseScope phase(parts_.whereabouts, comm::Phase::validation);
     const auto begin = Clock::now();
     ValidationReport report = parts_.validator->evaluate();
     const auto end = Clock::now();
-    parts_.step.trace.add("step", "validation", begin, end);
+    parts_.trace.add("step", "validation", begin, end);
     report.seconds = seconds_between(begin, end);
     report.step = state_.step;
     report.updates = state_.updates;

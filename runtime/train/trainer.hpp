@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <deque>
 #include <optional>
 
+#include "runtime/comm/communicator.hpp"
+#include "runtime/comm/whereabouts.hpp"
+#include "runtime/core/trace.hpp"
+#include "runtime/train/engine.hpp"
 #include "runtime/train/options.hpp"
-#include "runtime/train/train_step.hpp"
+#include "runtime/train/schedule.hpp"
+#include "runtime/train/step_source.hpp"
+#include "runtime/train/step_vector.hpp"
 #include "runtime/train/training_events.hpp"
 #include "runtime/train/validation_policy.hpp"
 
@@ -12,12 +19,15 @@ namespace lockstep::train {
 
 // What a run works on and whom it tells; all of it is borrowed.
 struct TrainerParts {
-    StepParts step;
+    Engine& engine;
+    comm::Communicator& communicator;
+    Trace& trace;
     StepSource& source;
     TrainingObserver& observer;
     CheckpointSink& checkpoints;
     Validator* validator = nullptr;  // none: no validation
     const StopFlag& stop;
+    comm::Whereabouts* whereabouts = nullptr;  // none: nobody watches
 };
 
 // Runs the training loop of one rank; every rank runs its own, with the same options and state.
@@ -35,13 +45,28 @@ public:
     const TrainerState& state() const noexcept { return state_; }
 
 private:
+    // A step that was queued, and what the host knows of it.
+    struct Pending {
+        StepVector totals;
+        std::int64_t step = 0;  // including this one
+        double epochs = 0;
+        std::optional<std::int64_t> completed_epochs;  // where it was the last of one
+        double data_s = 0;
+    };
+
     void start();
     void step();
-    StepVector tell() const;
-    void advance(const StepVector& totals);
+    kernels::StepOrder order() const;
+    StepVector tell(const StepBatches& batches) const;
+    void advance(Pending& pending);
+    void settle();
+    void settle_all();
+    void count(const StepResult& result, const StepVector& totals);
+    [[noreturn]] void throw_not_finite(const std::string& how, const StepResult& result);
     std::optional<ExitReason> decide();
-    std::optional<ExitReason> limit_reached() const noexcept;
-    bool save_due() const noexcept;
+    bool decision_due();
+    std::optional<ExitReason> limit_reached(std::int64_t updates) const noexcept;
+    bool save_due(std::int64_t updates) const noexcept;
     std::optional<ExitReason> validate();
     void validate_at_the_end();
     ValidationReport evaluate();
@@ -52,9 +77,9 @@ private:
     TrainerState state_;
     Schedule schedule_;
     ValidationPolicy policy_;
-    TrainStep train_step_;
-    StepVector totals_;  // of the last step
-    double earlier_s_;   // training time of the runs before this one
+    StepVector totals_;            // of the last step
+    std::deque<Pending> pending_;  // queued, their results not asked for
+    double earlier_s_;             // training time of the runs before this one
     Clock::time_point started_, step_ended_, validated_, saved_;
     std::int64_t saved_updates_;
 };

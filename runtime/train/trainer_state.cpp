@@ -29,6 +29,20 @@ nlohmann::json validation_json(const ValidationState& state) {
             {"last_epochs", state.last_epochs}};
 }
 
+nlohmann::json scale_json(const kernels::LossScale& scale) {
+    return {{"value", scale.value},
+            {"steps", scale.steps},
+            {"last_overflow", scale.last_overflow},
+            {"last_change", scale.last_change},
+            {"overflows", scale.overflows}};
+}
+
+kernels::LossScale scale_of(const nlohmann::json& json) {
+    return {json.at("value").get<float>(), json.at("steps").get<std::int64_t>(),
+            json.at("last_overflow").get<std::int64_t>(),
+            json.at("last_change").get<std::int64_t>(), json.at("overflows").get<std::int64_t>()};
+}
+
 }  // namespace
 
 void to_json(nlohmann::json& json, const TrainerState& state) {
@@ -46,6 +60,7 @@ void to_json(nlohmann::json& json, const TrainerState& state) {
             {"seconds", state.seconds},
             {"schedule", schedule_json(state.schedule)},
             {"validation", validation_json(state.validation)}};
+    if (state.loss_scale) json["loss_scale"] = scale_json(*state.loss_scale);
 }
 
 void from_json(const nlohmann::json& json, TrainerState& state) {
@@ -66,6 +81,8 @@ void from_json(const nlohmann::json& json, TrainerState& state) {
     schedule.at("bad_validations").get_to(state.schedule.bad_validations);
     schedule.at("validations").get_to(state.schedule.validations);
     state.schedule.best_loss = optional_number(schedule.at("best_loss"));
+    state.loss_scale.reset();
+    if (json.contains("loss_scale")) state.loss_scale = scale_of(json.at("loss_scale"));
     const auto& validation = json.at("validation");
     state.validation.best = optional_number(validation.at("best"));
     validation.at("without_better").get_to(state.validation.without_better);

@@ -5,6 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 
+#include "runtime/kernels/loss_scale.hpp"
 #include "runtime/train/step_source.hpp"
 
 namespace lockstep::train {
@@ -37,7 +38,8 @@ struct TrainerState {
     std::int64_t rows = 0;
     std::int64_t update_tokens = 1;  // of the last step; sets the next step's N0
     int nonfinite_in_a_row = 0;
-    double seconds = 0;  // of training, over all runs, by rank 0's clock
+    std::optional<kernels::LossScale> loss_scale;  // where it moves: fp16
+    double seconds = 0;                            // of training, over all runs, by rank 0's clock
     ScheduleState schedule;
     ValidationState validation;
 };

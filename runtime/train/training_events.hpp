@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/kernels/step.hpp"
 #include "runtime/train/trainer_state.hpp"
 
 namespace lockstep::train {
@@ -28,7 +29,7 @@ enum class ExitReason {
 // "the number of epochs is reached"
 std::string_view describe(ExitReason reason) noexcept;
 
-enum class Outcome { updated, not_finite, no_tokens };  // the last two: update skipped
+using Outcome = kernels::StepOutcome;  // updated, or why not
 
 // One step. Sums are over all lanes and ranks; seconds and memory are this rank's.
 struct StepReport {
@@ -46,6 +47,7 @@ struct StepReport {
     double lr = 0;
     double gnorm = 0;    // of the mean gradient, before clipping
     double clipped = 0;  // 1 when it was clipped; its mean over steps is the clip share
+    std::optional<double> loss_scale;  // of this step; fp16 only
 
     double seconds = 0;  // of the step, since the end of the last one's
     double data_s = 0, forward_s = 0, backward_s = 0, optimizer_s = 0;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "model/generation.hpp"
+#include "model/initialize.hpp"
 #include "model/sampling.hpp"
 #include "model/transformer.hpp"
 #include "runtime/core/philox.hpp"
@@ -42,15 +43,15 @@ ModelConfig config_of(Kind kind, Variant variant) {
 struct Trained {
     Trained(const ModelConfig& c, train::Precision precision)
         : config(c), table(parameter_table(c)), store(table, precision), ctx(2) {
-        model = make_model(config, store, ctx);
-        model->initialize(7);
+        model = make_model<device::CpuContext>(config, store, ctx);
+        initial_weights(config, table, 7, store.master());
         PhiloxStream random(3);
         for (float& w : store.master()) w += static_cast<float>(random.uniform() - 0.5);
         if (precision == train::Precision::bf16) {
             const auto compute = store.compute<bf16>();
             for (std::size_t i = 0; i < compute.size(); ++i) compute[i] = bf16(store.master()[i]);
         }
-        decoder = make_decoder(config, store, ctx);
+        decoder = make_decoder<device::CpuContext>(config, store, ctx);
     }
 
     // log p(last token of `reply` | context, START, what precedes it) by the whole model at once.

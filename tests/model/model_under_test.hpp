@@ -16,7 +16,7 @@ struct ModelUnderTest {
                             train::Precision precision = train::Precision::fp32)
         : table(model::parameter_table(config)),
           store(table, precision),
-          model(model::make_model(config, store, ctx)) {
+          model(model::make_model<device::CpuContext>(config, store, ctx)) {
         set_pattern(table, store.master());
         refresh();
     }

@@ -238,11 +238,13 @@ TEST_CASE_FIXTURE(Fixture, "weights come from a file, a model folder or a checkp
 TEST_CASE_FIXTURE(Fixture, "the sink writes on rank 0 only") {
     Run run(7);
     const ModelDescription description{"{}", "00ff"};
-    FolderSink silent(1, folder.path(), 2, log, run.tensors(), description, run.record);
+    FolderSink silent(
+        1, folder.path(), 2, log, [&] { return run.tensors(); }, description, run.record);
     silent.save(CheckpointKind::latest, run.record.trainer);
     silent.save(CheckpointKind::best, run.record.trainer);
     CHECK(folder.names().empty());
-    FolderSink sink(0, folder.path(), 2, log, run.tensors(), description, run.record);
+    FolderSink sink(
+        0, folder.path(), 2, log, [&] { return run.tensors(); }, description, run.record);
     TrainerState state = run.record.trainer;
     state.step = 8;
     sink.save(CheckpointKind::best, state);

@@ -6,6 +6,8 @@
 
 #include <cmath>
 
+#include "runtime/device/cpu_context.hpp"
+
 using namespace lockstep;
 using train::OptimizerKind;
 using train::OptimizerOptions;
@@ -20,7 +22,7 @@ struct Bench {
     train::ParameterTable table;
     std::unique_ptr<train::ParameterStore<HostSpace>> store;
     device::CpuContext context{1};
-    std::unique_ptr<train::Optimizer> optimizer;
+    std::unique_ptr<train::Optimizer<HostSpace>> optimizer;
     kernels::StepState state;
 
     explicit Bench(const OptimizerOptions& options, Precision precision = Precision::fp32) {
@@ -33,7 +35,7 @@ struct Bench {
                 store->master()[p.offset + i] = static_cast<float>(weight);
                 store->gradient()[p.offset + i] = static_cast<float>(gradient);
             }
-        optimizer = train::make_optimizer(options, table, *store, context);
+        optimizer = train::make_optimizer<device::CpuContext>(options, table, *store, context);
         state.lr = static_cast<float>(lr);
         state.gradient_scale = static_cast<float>(scale);
     }
@@ -121,6 +123,29 @@ TEST_CASE("adafactor factors matrices only") {
     for (const char* name : {"a", "bias", "b"}) bench.check(name, weight - lr * weight);
     options.beta1 = 0.9;
     CHECK(Bench(options).state_names().size() == 7);
+}
+
+TEST_CASE("an update that is skipped changes nothing") {
+    for (const auto kind : {OptimizerKind::sgd, OptimizerKind::adam, OptimizerKind::adamw,
+                            OptimizerKind::adafactor}) {
+        auto options = options_of(kind, 0.01);
+        options.momentum = 0.9;
+        Bench bench(options);
+        const auto values = [&] {
+            std::vector<float> all(bench.store->master().begin(), bench.store->master().end());
+            for (const auto& tensor : bench.optimizer->state())
+                all.insert(all.end(), tensor.values.begin(), tensor.values.end());
+            return all;
+        };
+        bench.update();
+        const auto before = values();
+        bench.state.skip = 1;
+        bench.update();
+        CHECK(values() == before);
+        bench.state.skip = 0;
+        bench.update();
+        CHECK(values() != before);
+    }
 }
 
 TEST_CASE("every optimizer writes the copy that computes") {

@@ -26,11 +26,14 @@ public:
         : table_(table), store_(store), options_(options) {}
 
     const train::ParameterTable& parameters() const noexcept override { return table_; }
-    void initialize(std::uint64_t seed) override;
+    void initialize(std::uint64_t seed);
     void train(const train::Batch& batch, const kernels::StepState* state, kernels::LossSums* sums,
                train::GradientSink& sink) override;
     void evaluate(const train::Batch& batch, kernels::LossSums* sums) override;
-    train::ModelSeconds take_seconds() noexcept override { return {0.25, 0.5}; }
+    // A quarter and half a second.
+    train::ModelSpans take_spans() override {
+        return {{{{0}, {250'000'000}}}, {{{0}, {500'000'000}}}};
+    }
     std::size_t peak_activation_bytes() const noexcept override { return 0; }
 
 private:

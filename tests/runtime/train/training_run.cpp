@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "runtime/comm/thread_world.hpp"
+#include "runtime/train/device_engine.hpp"
 #include "tests/runtime/train/toy_model.hpp"
 #include "tests/runtime/train/toy_source.hpp"
 
@@ -14,12 +15,11 @@ namespace {
 
 std::vector<float> copy(HostView<const float> values) { return {values.begin(), values.end()}; }
 
-void restore(const Snapshot& snapshot, const train::ParameterStore<HostSpace>& store,
-             const train::Optimizer& optimizer) {
-    std::copy(snapshot.weights.begin(), snapshot.weights.end(), store.master().begin());
+void restore(const Snapshot& snapshot, const train::RunTensors& tensors) {
+    std::copy(snapshot.weights.begin(), snapshot.weights.end(), tensors.master.begin());
     for (std::size_t i = 0; i < snapshot.optimizer.size(); ++i)
         std::copy(snapshot.optimizer[i].begin(), snapshot.optimizer[i].end(),
-                  optimizer.state()[i].values.begin());
+                  tensors.optimizer[i].values.begin());
 }
 
 // Hears, keeps and validates for one rank.
@@ -27,9 +27,9 @@ class Witness final : public train::TrainingObserver,
                       public train::CheckpointSink,
                       public train::Validator {
 public:
-    Witness(const RunSetup& setup, RankHandle handle, train::Model& model,
-            const train::Optimizer& optimizer, RankRun& run)
-        : setup_(setup), handle_(handle), model_(model), optimizer_(optimizer), run_(run) {}
+    Witness(const RunSetup& setup, RankHandle handle, train::Model& model, train::Engine& engine,
+            RankRun& run)
+        : setup_(setup), handle_(handle), model_(model), engine_(engine), run_(run) {}
 
     void on_step(const train::StepReport& report) override {
         run_.steps.push_back(report);
@@ -41,8 +41,9 @@ public:
     void on_epoch(std::int64_t epoch) override { run_.epochs.push_back(epoch); }
 
     void save(train::CheckpointKind kind, const train::TrainerState& state) override {
-        Snapshot snapshot{kind, state, copy(handle_.store.master()), {}};
-        for (const auto& tensor : optimizer_.state())
+        const train::RunTensors tensors = engine_.fetch();
+        Snapshot snapshot{kind, state, copy(tensors.master), {}};
+        for (const auto& tensor : tensors.optimizer)
             snapshot.optimizer.push_back(copy(tensor.values));
         run_.saves.push_back(std::move(snapshot));
     }
@@ -62,7 +63,7 @@ private:
     const RunSetup& setup_;
     RankHandle handle_;
     train::Model& model_;
-    const train::Optimizer& optimizer_;
+    train::Engine& engine_;
     RankRun& run_;
 };
 
@@ -75,19 +76,21 @@ void run_rank(const RunSetup& setup, comm::Communicator& communicator, RankRun& 
     ToyModel toy(table, store, {setup.dropout});
     // Other weights on every rank: rank 0's have to win.
     toy.initialize(setup.options.seed + static_cast<std::uint64_t>(rank));
-    const auto optimizer = train::make_optimizer(setup.options.optimizer, table, store, context);
-    if (setup.resume) restore(*setup.resume, store, *optimizer);
     train::StopFlag stop{false};
     const RankHandle handle{rank, stop, store};
     const auto wrapper = setup.wrap ? setup.wrap(toy, handle) : nullptr;
     train::Model& model = wrapper ? *wrapper : static_cast<train::Model&>(toy);
     ToySource source({setup.world, rank, setup.options.lanes, setup.rows, setup.batchsize});
-    Witness witness(setup, handle, model, *optimizer, run);
+    train::DeviceEngine<device::CpuContext> engine(
+        setup.options, {context, communicator, communicator, trace, model, store});
+    if (setup.resume) restore(*setup.resume, engine.fetch());
+    Witness witness(setup, handle, model, engine, run);
 
-    const train::StepParts step{context, communicator, trace, model, store, *optimizer};
     std::optional<train::TrainerState> resume;
     if (setup.resume) resume = setup.resume->state;
-    train::Trainer trainer(setup.options, {step, source, witness, witness, &witness, stop}, resume);
+    train::Trainer trainer(setup.options,
+                           {engine, communicator, trace, source, witness, witness, &witness, stop},
+                           resume);
     run.reason = trainer.run();
     run.state = trainer.state();
     run.weights = copy(store.master());

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/train/model.hpp"
 #include "runtime/train/trainer.hpp"
 
 namespace lockstep::tests {
@@ -65,7 +66,6 @@ public:
     const train::ParameterTable& parameters() const noexcept override {
         return below_.parameters();
     }
-    void initialize(std::uint64_t seed) override { below_.initialize(seed); }
     void train(const train::Batch& batch, const kernels::StepState* state, kernels::LossSums* sums,
                train::GradientSink& sink) override {
         below_.train(batch, state, sums, sink);
@@ -73,7 +73,7 @@ public:
     void evaluate(const train::Batch& batch, kernels::LossSums* sums) override {
         below_.evaluate(batch, sums);
     }
-    train::ModelSeconds take_seconds() noexcept override { return below_.take_seconds(); }
+    train::ModelSpans take_spans() override { return below_.take_spans(); }
     std::size_t peak_activation_bytes() const noexcept override {
         return below_.peak_activation_bytes();
     }

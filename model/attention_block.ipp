@@ -1,36 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/attention_block.hpp"
+#pragma once
 
-#include "runtime/device/cpu_context.hpp"
+#include "model/attention_block.hpp"
 #include "runtime/kernels/attention.hpp"
 
 namespace lockstep::model {
 
-namespace {
-
 // Which of the two attentions of a layer: its shape, its dropout and its sequences.
 template <class Space>
-struct Kind {
+struct AttentionKind {
     const kernels::AttentionShape& shape;
     kernels::Dropout dropout;
     kernels::Sequences<Space> sequences;
 };
 
 template <class Ctx, class T>
-Kind<typename Ctx::Space> self(const Run<Ctx, T>& run) {
+AttentionKind<typename Ctx::Space> self_attention(const Run<Ctx, T>& run) {
     return {run.settings.self_attention, run.dropout(DropoutPlace::self_probabilities),
             run.self_sequences()};
 }
 
 template <class Ctx, class T>
-Kind<typename Ctx::Space> cross(const Run<Ctx, T>& run) {
+AttentionKind<typename Ctx::Space> cross_attention(const Run<Ctx, T>& run) {
     return {run.settings.cross_attention, run.dropout(DropoutPlace::cross_probabilities),
             run.cross_sequences()};
 }
 
 // attended = attention(q, k, v);  y = attended Wo^T + b
 template <class Ctx, class T, class Space>
-MatrixView<T, Space> attend(const Run<Ctx, T>& run, const Kind<Space>& kind,
+MatrixView<T, Space> attend(const Run<Ctx, T>& run, const AttentionKind<Space>& kind,
                             const Linear<T, Space>& out, AttentionSaved<T, Space>& saved) {
     saved.attended = run.take(saved.q.rows, saved.q.cols);
     saved.log_sum_exp = run.take_floats(kind.shape.heads * saved.q.rows);
@@ -45,17 +43,15 @@ struct AttentionGradient {
 };
 
 template <class Ctx, class T, class Space>
-void attend_backward(const Run<Ctx, T>& run, const Kind<Space>& kind, const Linear<T, Space>& out,
-                     const AttentionSaved<T, Space>& saved, MatrixView<const T, Space> dy,
-                     const AttentionGradient<T, Space>& d) {
+void attend_backward(const Run<Ctx, T>& run, const AttentionKind<Space>& kind,
+                     const Linear<T, Space>& out, const AttentionSaved<T, Space>& saved,
+                     MatrixView<const T, Space> dy, const AttentionGradient<T, Space>& d) {
     const auto d_attended = run.take(saved.attended.rows, saved.attended.cols);
     LinearBlock<Ctx, T>::backward(run, out, saved.attended, dy, d_attended, Into::overwrite);
     kernels::attention_backward<T>(run.ctx, kind.shape, kind.dropout, kind.sequences, saved.q,
                                    saved.k, saved.v, saved.attended, saved.log_sum_exp, d_attended,
                                    d.q, d.k, d.v);
 }
-
-}  // namespace
 
 template <class Ctx, class T>
 auto SelfAttentionBlock<Ctx, T>::forward(const Run<Ctx, T>& run, const Weights& weights, Constant x,
@@ -65,7 +61,7 @@ auto SelfAttentionBlock<Ctx, T>::forward(const Run<Ctx, T>& run, const Weights& 
     saved.q = qkv.columns(0, x.cols);
     saved.k = qkv.columns(x.cols, x.cols);
     saved.v = qkv.columns(2 * x.cols, x.cols);
-    return attend(run, self(run), weights.out, saved);
+    return attend(run, self_attention(run), weights.out, saved);
 }
 
 template <class Ctx, class T>
@@ -73,7 +69,7 @@ void SelfAttentionBlock<Ctx, T>::backward(const Run<Ctx, T>& run, const Weights&
                                           const Saved& saved, Constant dy, Matrix dx, Into into) {
     const std::int64_t d = saved.x.cols;
     const Matrix d_qkv = run.take(saved.x.rows, 3 * d);
-    attend_backward(run, self(run), weights.out, saved, dy,
+    attend_backward(run, self_attention(run), weights.out, saved, dy,
                     {d_qkv.columns(0, d), d_qkv.columns(d, d), d_qkv.columns(2 * d, d)});
     LinearBlock<Ctx, T>::backward(run, weights.qkv, saved.x, d_qkv, dx, into);
 }
@@ -87,7 +83,7 @@ auto CrossAttentionBlock<Ctx, T>::forward(const Run<Ctx, T>& run, const Weights&
     saved.q = LinearBlock<Ctx, T>::forward(run, weights.q, x);
     saved.k = kv.columns(0, x.cols);
     saved.v = kv.columns(x.cols, x.cols);
-    return attend(run, cross(run), weights.out, saved);
+    return attend(run, cross_attention(run), weights.out, saved);
 }
 
 template <class Ctx, class T>
@@ -97,15 +93,10 @@ void CrossAttentionBlock<Ctx, T>::backward(const Run<Ctx, T>& run, const Weights
     const std::int64_t d = saved.x.cols;
     const Matrix d_q = run.take(saved.x.rows, d);
     const Matrix d_kv = run.take(saved.memory.rows, 2 * d);
-    attend_backward(run, cross(run), weights.out, saved, dy,
+    attend_backward(run, cross_attention(run), weights.out, saved, dy,
                     {d_q, d_kv.columns(0, d), d_kv.columns(d, d)});
     LinearBlock<Ctx, T>::backward(run, weights.q, saved.x, d_q, dx, into);
     LinearBlock<Ctx, T>::backward(run, weights.kv, saved.memory, d_kv, d_memory, into_memory);
 }
-
-template struct SelfAttentionBlock<device::CpuContext, float>;
-template struct SelfAttentionBlock<device::CpuContext, bf16>;
-template struct CrossAttentionBlock<device::CpuContext, float>;
-template struct CrossAttentionBlock<device::CpuContext, bf16>;
 
 }  // namespace lockstep::model

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/residual_norm.hpp"
+#pragma once
 
-#include "runtime/device/cpu_context.hpp"
+#include "model/residual_norm.hpp"
 #include "runtime/kernels/norm.hpp"
 
 namespace lockstep::model {
@@ -50,10 +50,5 @@ void PlainNorm<Ctx, T>::backward(const Run<Ctx, T>& run, const Weights& weights,
     kernels::norm_backward<T>(run.ctx, {}, run.batch.places, dy, d_past, saved.sum, saved.mean,
                               saved.rstd, weights.gamma, dx, {}, weights.dgamma, weights.dbeta);
 }
-
-template struct ResidualNorm<device::CpuContext, float>;
-template struct ResidualNorm<device::CpuContext, bf16>;
-template struct PlainNorm<device::CpuContext, float>;
-template struct PlainNorm<device::CpuContext, bf16>;
 
 }  // namespace lockstep::model

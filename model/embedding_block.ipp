@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/embedding_block.hpp"
+#pragma once
 
-#include "runtime/device/cpu_context.hpp"
+#include "model/embedding_block.hpp"
+#include "model/residual_norm.ipp"
 #include "runtime/kernels/dropout.hpp"
 #include "runtime/kernels/embedding.hpp"
 #include "runtime/kernels/norm.hpp"
 
 namespace lockstep::model {
-
-namespace {
 
 template <class Ctx, class T>
 bool norms_before_positions(const Run<Ctx, T>& run) {
@@ -23,8 +22,6 @@ void embed(const Run<Ctx, T>& run, MatrixView<const T, typename Ctx::Space> embe
     kernels::embedding_forward<T>(run.ctx, run.batch.tokens, run.batch.positions, run.batch.real,
                                   scale, embeddings, positions, y);
 }
-
-}  // namespace
 
 template <class Ctx, class T>
 auto EmbeddingBlock<Ctx, T>::forward(const Run<Ctx, T>& run, const Weights& weights,
@@ -73,8 +70,5 @@ void EmbeddingBlock<Ctx, T>::backward(const Run<Ctx, T>& run, const Weights& wei
     kernels::add_embedding_backward<T>(run.ctx, run.batch.tokens, run.batch.real,
                                        run.settings.embedding_scale, dx, d_embeddings);
 }
-
-template struct EmbeddingBlock<device::CpuContext, float>;
-template struct EmbeddingBlock<device::CpuContext, bf16>;
 
 }  // namespace lockstep::model

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/slot_cache.hpp"
+#pragma once
 
 #include <algorithm>
 #include <numeric>
 
-#include "runtime/core/bf16.hpp"
+#include "model/slot_cache.hpp"
+#include "runtime/kernels/dropout.hpp"
 
 namespace lockstep::model {
 
-template <class T>
-void SlotCache<T>::reset(std::size_t layers, std::size_t slots, std::int64_t capacity,
-                         std::int64_t d) {
+template <class Ctx, class T>
+void SlotCache<Ctx, T>::reset(std::size_t layers, std::size_t slots, std::int64_t capacity,
+                              std::int64_t d) {
     capacity_ = capacity;
     d_ = d;
     region_.resize(slots);
@@ -19,28 +20,27 @@ void SlotCache<T>::reset(std::size_t layers, std::size_t slots, std::int64_t cap
     const std::size_t size = slots * static_cast<std::size_t>(capacity * 2 * d);
     layers_.resize(layers);
     for (auto& layer : layers_) {
-        if (layer.size() < size) layer = device::Buffer<T, HostSpace>(size);
+        if (layer.size() < size) layer = device::Buffer<T, Space>(size);
     }
 }
 
-template <class T>
-void SlotCache<T>::write(std::size_t layer, std::int32_t slot, HostMatrix<const T> rows) {
+template <class Ctx, class T>
+void SlotCache<Ctx, T>::write(std::size_t layer, std::int32_t slot,
+                              MatrixView<const T, Space> rows) {
     require(rows.cols == 2 * d_ && length(slot) + rows.rows <= capacity_,
             "more keys than a slot's cache holds");
     const Matrix to = all(layer).rows_from(begin(slot) + length(slot), rows.rows);
-    for (std::int64_t i = 0; i < rows.rows; ++i) {
-        std::copy_n(rows.data + i * rows.stride, rows.cols, to.data + i * to.stride);
-    }
+    kernels::dropout<T>(ctx_, {}, {}, rows, to);  // of an inactive site: a copy
 }
 
-template <class T>
-void SlotCache<T>::extend(std::int32_t slot, std::int32_t rows) {
+template <class Ctx, class T>
+void SlotCache<Ctx, T>::extend(std::int32_t slot, std::int32_t rows) {
     require(length(slot) + rows <= capacity_, "more keys than a slot's cache holds");
     length_[slot] += rows;
 }
 
-template <class T>
-void SlotCache<T>::reorder(const std::vector<std::int32_t>& from) {
+template <class Ctx, class T>
+void SlotCache<Ctx, T>::reorder(const std::vector<std::int32_t>& from) {
     require(from.size() == region_.size(), "reorder: one entry per slot");
     constexpr std::int64_t none = -1;
     std::vector<std::int64_t> region(from.size(), none);
@@ -64,16 +64,15 @@ void SlotCache<T>::reorder(const std::vector<std::int32_t>& from) {
     length_ = std::move(length);
 }
 
-template <class T>
-void SlotCache<T>::copy_region(std::int64_t from, std::int64_t to, std::int64_t rows) {
+template <class Ctx, class T>
+void SlotCache<Ctx, T>::copy_region(std::int64_t from, std::int64_t to, std::int64_t rows) {
     for (auto& layer : layers_) {
-        T* data = layer.view().data();
-        std::copy_n(data + from * capacity_ * 2 * d_, rows * 2 * d_,
-                    data + to * capacity_ * 2 * d_);
+        const auto region = [&](std::int64_t index) {
+            return layer.view().subview(static_cast<std::size_t>(index * capacity_ * 2 * d_),
+                                        static_cast<std::size_t>(rows * 2 * d_));
+        };
+        device::copy(ctx_, View<const T, Space>(region(from)), region(to));
     }
 }
-
-template class SlotCache<float>;
-template class SlotCache<bf16>;
 
 }  // namespace lockstep::model

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/kernels/optimizers.hpp"
+#pragma once
+
 #include "runtime/train/optimizer_parts.hpp"
 
 namespace lockstep::train {
-namespace {
 
-template <class T>
-class SgdOptimizer final : public Optimizer {
+template <class Ctx, class T>
+class SgdOptimizer final : public Optimizer<typename Ctx::Space> {
 public:
-    SgdOptimizer(const OptimizerOptions& options, OptimizerTarget target)
+    using Space = typename Ctx::Space;
+
+    SgdOptimizer(const OptimizerOptions& options, OptimizerTarget<Ctx> target)
         : target_(target), ranges_(decay_ranges(target.table, options.weight_decay)) {
         using Kind = kernels::SgdOptions::Kind;
         options_ = {static_cast<float>(options.momentum), 0,
                     options.nesterov ? Kind::nesterov : Kind::plain};
         if (options.momentum == 0) return;
-        momentum_ = device::Buffer<float, HostSpace>(target.table.flat_size());
+        momentum_ = device::Buffer<float, Space>(target.table.flat_size());
         append_tensors(tensors_, target.table, momentum_.view(), ".momentum_buffer");
     }
 
@@ -23,30 +25,22 @@ public:
         for (const auto& [first, count, weight_decay] : ranges_) {
             kernels::SgdOptions options = options_;
             options.weight_decay = weight_decay;
-            const auto momentum =
-                momentum_.size() > 0 ? momentum_.view().subview(first, count) : HostView<float>{};
+            const auto momentum = momentum_.size() > 0 ? momentum_.view().subview(first, count)
+                                                       : View<float, Space>{};
             kernels::sgd<T>(target_.context, options, state, store.gradient().subview(first, count),
-                            store.master().subview(first, count), momentum,
+                            master_range(store, first, count), momentum,
                             compute_range<T>(store, first, count));
         }
     }
 
-    const std::vector<OptimizerTensor>& state() const noexcept override { return tensors_; }
+    const std::vector<TensorIn<Space>>& state() const noexcept override { return tensors_; }
 
 private:
-    OptimizerTarget target_;
+    OptimizerTarget<Ctx> target_;
     std::vector<DecayRange> ranges_;
     kernels::SgdOptions options_{};
-    device::Buffer<float, HostSpace> momentum_;  // empty without momentum
-    std::vector<OptimizerTensor> tensors_;
+    device::Buffer<float, Space> momentum_;  // empty without momentum
+    std::vector<TensorIn<Space>> tensors_;
 };
-
-}  // namespace
-
-std::unique_ptr<Optimizer> make_sgd(const OptimizerOptions& options, OptimizerTarget target) {
-    if (target.store.precision() == Precision::fp32)
-        return std::make_unique<SgdOptimizer<float>>(options, target);
-    return std::make_unique<SgdOptimizer<bf16>>(options, target);
-}
 
 }  // namespace lockstep::train

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/stack_block.hpp"
+#pragma once
 
-#include "runtime/device/cpu_context.hpp"
+#include "model/embedding_block.ipp"
+#include "model/layer.ipp"
+#include "model/stack_block.hpp"
 #include "runtime/kernels/dropout.hpp"
 
 namespace lockstep::model {
@@ -66,8 +68,5 @@ void StackBlock<Ctx, T>::backward(Run<Ctx, T> run, const Weights& weights, const
         weights.first_norm || weights.embedding_norm || !weights.d_positions.empty();
     if (has_block) finish();
 }
-
-template struct StackBlock<device::CpuContext, float>;
-template struct StackBlock<device::CpuContext, bf16>;
 
 }  // namespace lockstep::model

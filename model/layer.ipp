@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/layer.hpp"
+#pragma once
 
-#include "runtime/device/cpu_context.hpp"
+#include "model/attention_block.ipp"
+#include "model/ffn_block.ipp"
+#include "model/layer.hpp"
+#include "model/residual_norm.ipp"
 
 namespace lockstep::model {
 
@@ -45,8 +48,5 @@ void LayerBlock<Ctx, T>::backward(const Run<Ctx, T>& run, const Weights& weights
     SelfAttentionBlock<Ctx, T>::backward(run, weights.self_attention, saved.self_attention,
                                          d_attended, d.input, into);
 }
-
-template struct LayerBlock<device::CpuContext, float>;
-template struct LayerBlock<device::CpuContext, bf16>;
 
 }  // namespace lockstep::model

@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/output_head.hpp"
+#pragma once
 
 #include <algorithm>
 
-#include "model/stopwatch.hpp"
-#include "runtime/device/cpu_context.hpp"
+#include "model/output_head.hpp"
 #include "runtime/kernels/linear.hpp"
 
 namespace lockstep::model {
 
-namespace {
-
 // Rows of a chunk: as few chunks of one size as keep the logits below 128 MiB (fp32) where the
 // vocabulary allows. Small chunks stream the table and its gradient again and again, and products
 // of few rows are slow.
-std::int64_t chunk_rows(std::int64_t total, std::int64_t vocabulary) {
+inline std::int64_t chunk_rows(std::int64_t total, std::int64_t vocabulary) {
     constexpr std::int64_t elements = std::int64_t{32} << 20, smallest = 256, multiple = 32;
     const std::int64_t most = std::max(elements / vocabulary, smallest);
     const std::int64_t chunks = (total + most - 1) / most;
@@ -37,15 +34,13 @@ void by_chunks(device::Arena<Space>& arena, std::int64_t total, std::int64_t voc
     arena.rewind(mark);
 }
 
-}  // namespace
-
 template <class Ctx, class T>
 void OutputHead<Ctx, T>::train(Ctx& ctx, device::Arena<Space>& arena,
                                const kernels::StepState* state, Constant embeddings, Constant x,
                                Labels labels, float label_smoothing, Matrix dx,
                                MatrixView<float, Space> d_embeddings, kernels::LossSums* sums,
-                               train::ModelSeconds& seconds) {
-    Stopwatch watch;
+                               train::ModelSpans& spans) {
+    device::Stopwatch<Ctx> watch(ctx);
     by_chunks<T>(
         arena, x.rows, embeddings.rows, [&](std::int64_t first, std::int64_t rows, Matrix logits) {
             const Constant x_chunk = x.rows_from(first, rows);
@@ -53,10 +48,10 @@ void OutputHead<Ctx, T>::train(Ctx& ctx, device::Arena<Space>& arena,
             const Matrix d_logits = logits;
             kernels::softmax_xent_forward_backward<T>(
                 ctx, state, d_logits, labels.subview(first, rows), label_smoothing, sums);
-            seconds.forward += watch.lap();
+            spans.forward.push_back(watch.lap());
             kernels::linear_backward_input<T>(ctx, d_logits, embeddings, dx.rows_from(first, rows));
             kernels::add_linear_backward_weight<T>(ctx, x_chunk, d_logits, d_embeddings);
-            seconds.backward += watch.lap();
+            spans.backward.push_back(watch.lap());
         });
 }
 
@@ -69,8 +64,5 @@ void OutputHead<Ctx, T>::evaluate(Ctx& ctx, device::Arena<Space>& arena, Constan
             kernels::softmax_xent_forward<T>(ctx, logits, labels.subview(first, rows), 0, sums);
         });
 }
-
-template struct OutputHead<device::CpuContext, float>;
-template struct OutputHead<device::CpuContext, bf16>;
 
 }  // namespace lockstep::model

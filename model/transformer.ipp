@@ -1,25 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/transformer.hpp"
+#pragma once
 
-#include "model/initialize.hpp"
-#include "model/output_head.hpp"
-#include "model/stack_block.hpp"
-#include "model/stopwatch.hpp"
-#include "runtime/kernels/reduce.hpp"
+#include <utility>
+
+#include "model/output_head.ipp"
+#include "model/stack_block.ipp"
+#include "model/transformer.hpp"
+#include "model/weights.ipp"
 
 namespace lockstep::model {
-
-namespace {
-
-using device::CpuContext;
-using train::Batch;
-using train::GradientSink;
-using train::ModelSeconds;
 
 // Tells the sink, block by block, that the gradients of the flat buffer are final.
 class BlockProgress {
 public:
-    BlockProgress(const train::ParameterTable& table, GradientSink& sink)
+    BlockProgress(const train::ParameterTable& table, train::GradientSink& sink)
         : table_(table), sink_(sink) {}
 
     void finish() {
@@ -34,11 +28,12 @@ public:
 
 private:
     const train::ParameterTable& table_;
-    GradientSink& sink_;
+    train::GradientSink& sink_;
     std::size_t next_ = 0, begin_ = 0;
 };
 
-void check_side(const train::RaggedTokens& side, std::size_t rows, std::int64_t n_positions) {
+inline void check_side(const train::RaggedTokens& side, std::size_t rows,
+                       std::int64_t n_positions) {
     require(side.offsets.size() == rows + 1 && side.real() <= side.total() &&
                 side.positions.size() == side.tokens.size() &&
                 side.token_rows.size() == side.tokens.size(),
@@ -54,50 +49,42 @@ public:
     using Constant = MatrixView<const T, Space>;
     using Stacks = StackBlock<Ctx, T>;
 
-    Transformer(const ModelConfig& config, train::ParameterStore<Space>& store, Ctx& ctx)
+    Transformer(const ModelConfig& config, const train::ParameterStore<Space>& store, Ctx& ctx)
         : config_(config),
           table_(parameter_table(config)),
-          store_(store),
-          weights_(bind_weights<T>(config_, table_, store)),
+          weights_(bind_weights<T>(ctx, config_, table_, store)),
           encoder_(stack_settings(config, StackKind::encoder)),
           decoder_(stack_settings(config, StackKind::decoder)),
-          ctx_(ctx) {}
+          ctx_(ctx),
+          upload_(ctx) {}
 
     const train::ParameterTable& parameters() const noexcept override { return table_; }
     std::size_t peak_activation_bytes() const noexcept override { return arena_.peak_bytes(); }
-    ModelSeconds take_seconds() noexcept override { return std::exchange(seconds_, {}); }
+    train::ModelSpans take_spans() override { return std::exchange(spans_, {}); }
 
-    void initialize(std::uint64_t seed) override {
-        initial_weights(config_, table_, seed, store_.master());
-        if (store_.precision() == train::Precision::bf16) {
-            kernels::cast<float, T>(ctx_, store_.master(), store_.template compute<T>());
-        }
-    }
-
-    void train(const Batch& batch, const kernels::StepState* state, kernels::LossSums* sums,
-               GradientSink& sink) override {
+    void train(const train::Batch& batch, const kernels::StepState* state, kernels::LossSums* sums,
+               train::GradientSink& sink) override {
         begin(batch);
         const Sides sides = place(batch);
-        Stopwatch watch;
+        device::Stopwatch<Ctx> watch(ctx_);
         Saved saved;
         forward(sides, state, saved);
-        seconds_.forward += watch.lap();
+        spans_.forward.push_back(watch.lap());
 
         const Matrix d_output =
             arena_.template take_matrix<T>(saved.output.rows, saved.output.cols);
         OutputHead<Ctx, T>::train(ctx_, arena_, state, weights_.embeddings, saved.output,
-                                  view_of(batch.labels), config_.label_smoothing, d_output,
-                                  weights_.d_embeddings, sums, seconds_);
+                                  sides.labels, config_.label_smoothing, d_output,
+                                  weights_.d_embeddings, sums, spans_);
         watch.lap();
 
         backward(sides, state, saved, d_output, sink);
-        seconds_.backward += watch.lap();
+        spans_.backward.push_back(watch.lap());
     }
 
-    void evaluate(const Batch& batch, kernels::LossSums* sums) override {
+    void evaluate(const train::Batch& batch, kernels::LossSums* sums) override {
         begin(batch);
         const Sides sides = place(batch);
-        Stopwatch watch;
         Constant memory;
         if (weights_.encoder) {
             memory = Stacks::evaluate(encoder_run(sides, nullptr), *weights_.encoder,
@@ -105,14 +92,13 @@ public:
         }
         const Constant output = Stacks::evaluate(decoder_run(sides, nullptr), weights_.decoder,
                                                  weights_.embeddings, memory);
-        OutputHead<Ctx, T>::evaluate(ctx_, arena_, weights_.embeddings, output,
-                                     view_of(batch.labels), sums);
-        seconds_.forward += watch.lap();
+        OutputHead<Ctx, T>::evaluate(ctx_, arena_, weights_.embeddings, output, sides.labels, sums);
     }
 
 private:
     struct Sides {
         Ragged<Space> source, target;
+        View<const std::int32_t, Space> labels;
     };
 
     struct Saved {
@@ -130,7 +116,7 @@ private:
     }
 
     void backward(const Sides& sides, const kernels::StepState* state, const Saved& saved,
-                  Matrix d_output, GradientSink& sink) {
+                  Matrix d_output, train::GradientSink& sink) {
         BlockProgress progress(table_, sink);
         const auto finish = [&progress] { progress.finish(); };
         const Matrix d_memory =
@@ -144,7 +130,7 @@ private:
         progress.finish();  // the embedding table, tied and therefore last
     }
 
-    void begin(const Batch& batch) {
+    void begin(const train::Batch& batch) {
         require(!batch.empty(), "an empty batch has no loss");
         require(batch.labels.size() == batch.target.tokens.size(),
                 "the vectors of a batch disagree about its size");
@@ -153,8 +139,15 @@ private:
         arena_.reset();
     }
 
-    Sides place(const Batch& batch) const {
-        return {in_place(batch.source, batch.rows), in_place(batch.target, batch.rows)};
+    Sides place(const train::Batch& batch) {
+        upload_.begin(bytes_of(batch.source) + bytes_of(batch.target) +
+                      4 * (batch.labels.size() + batch.rows.size()));
+        const auto rows = upload_.add(view_of(batch.rows));
+        const Sides sides{model::place(upload_, batch.source, rows),
+                          model::place(upload_, batch.target, rows),
+                          upload_.add(view_of(batch.labels))};
+        upload_.finish();
+        return sides;
     }
 
     Run<Ctx, T> encoder_run(const Sides& sides, const kernels::StepState* state) {
@@ -166,22 +159,22 @@ private:
 
     const ModelConfig config_;
     const train::ParameterTable table_;
-    train::ParameterStore<Space>& store_;
     const TransformerWeights<T, Space> weights_;
     const StackSettings encoder_, decoder_;
     Ctx& ctx_;
+    device::Upload<Ctx> upload_;
     device::Arena<Space> arena_;
-    ModelSeconds seconds_;
+    train::ModelSpans spans_;
 };
 
-}  // namespace
-
+template <class Ctx>
 std::unique_ptr<train::Model> make_model(const ModelConfig& config,
-                                         train::ParameterStore<HostSpace>& store, CpuContext& ctx) {
-    if (store.precision() == train::Precision::bf16) {
-        return std::make_unique<Transformer<CpuContext, bf16>>(config, store, ctx);
-    }
-    return std::make_unique<Transformer<CpuContext, float>>(config, store, ctx);
+                                         const train::ParameterStore<typename Ctx::Space>& store,
+                                         Ctx& ctx) {
+    using Made = std::unique_ptr<train::Model>;
+    return train::with_element(typename Ctx::Elements{}, store.precision(), [&]<class T>() -> Made {
+        return std::make_unique<Transformer<Ctx, T>>(config, store, ctx);
+    });
 }
 
 }  // namespace lockstep::model

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/ffn_block.hpp"
+#pragma once
 
-#include "runtime/device/cpu_context.hpp"
+#include "model/ffn_block.hpp"
 #include "runtime/kernels/activation.hpp"
 
 namespace lockstep::model {
@@ -35,8 +35,5 @@ void FeedForwardBlock<Ctx, T>::backward(const Run<Ctx, T>& run, const Weights& w
     }
     LinearBlock<Ctx, T>::backward(run, weights.up, saved.x, d_hidden, dx, into);
 }
-
-template struct FeedForwardBlock<device::CpuContext, float>;
-template struct FeedForwardBlock<device::CpuContext, bf16>;
 
 }  // namespace lockstep::model

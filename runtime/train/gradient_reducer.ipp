@@ -1,27 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/train/gradient_reducer.hpp"
+#pragma once
 
 #include <algorithm>
 
 #include "runtime/kernels/reduce.hpp"
+#include "runtime/train/gradient_reducer.hpp"
 
 namespace lockstep::train {
-namespace {
 
-constexpr const char* communication_track = "communication";
-
-}  // namespace
-
-std::optional<double> hidden_share(double bucket_blocked_s, double bucket_s) noexcept {
-    if (bucket_s <= 0) return std::nullopt;
-    return std::clamp(1 - bucket_blocked_s / bucket_s, 0.0, 1.0);
-}
-
-GradientReducer::GradientReducer(device::CpuContext& context, comm::Communicator& communicator,
-                                 Trace& trace, HostView<float> gradient,
-                                 std::vector<Bucket> buckets, const ReducerOptions& options)
+template <class Ctx>
+GradientReducer<Ctx>::GradientReducer(Ctx& context, comm::Collectives<Space>& collectives,
+                                      Trace& trace, View<float, Space> gradient,
+                                      std::vector<Bucket> buckets, const ReducerOptions& options)
     : context_(context),
-      communicator_(communicator),
+      collectives_(collectives),
       trace_(trace),
       gradient_(gradient),
       buckets_(std::move(buckets)),
@@ -33,11 +25,12 @@ GradientReducer::GradientReducer(device::CpuContext& context, comm::Communicator
         labels_.push_back("bucket " + std::to_string(labels_.size()));
     }
     require(covered == gradient_.size(), "the buckets do not cover the gradient buffer");
-    if (options.comm_dtype == CommType::bf16 && communicator_.size() > 1)
-        compressed_ = device::Buffer<bf16, HostSpace>(gradient_.size());
+    if (options.comm_dtype == CommType::bf16 && collectives_.size() > 1)
+        compressed_ = device::Buffer<bf16, Space>(gradient_.size());
 }
 
-void GradientReducer::ready(std::size_t first, std::size_t count) {
+template <class Ctx>
+void GradientReducer<Ctx>::ready(std::size_t first, std::size_t count) {
     require(first == final_ && count <= gradient_.size() - first,
             "gradients must become final front to back, without gaps");
     final_ += count;
@@ -49,58 +42,64 @@ void GradientReducer::ready(std::size_t first, std::size_t count) {
     }
 }
 
-void GradientReducer::hand_over(std::size_t bucket) {
+template <class Ctx>
+void GradientReducer<Ctx>::hand_over(std::size_t bucket) {
     const auto [first, count] = buckets_[bucket];
     const auto part = gradient_.subview(first, count);
     if (compressed_.size() > 0) {
         const auto copy = compressed_.view().subview(first, count);
         kernels::cast<float, bf16>(context_, part, copy);
-        communicator_.all_reduce(copy, comm::Reduction::sum, labels_[bucket]);
+        collectives_.all_reduce(copy, comm::Reduction::sum, labels_[bucket]);
     } else {
-        communicator_.all_reduce(part, comm::Reduction::sum, labels_[bucket]);
+        collectives_.all_reduce(part, comm::Reduction::sum, labels_[bucket]);
     }
     ++handed_over_;
 }
 
-Reduction GradientReducer::finish() {
+template <class Ctx>
+void GradientReducer<Ctx>::finish(View<double, Space> sum_of_squares) {
     require(final_ == gradient_.size(), "finish() before the whole gradient is final");
-    Reduction reduction;
-    const auto begin = Clock::now();
+    device::Stopwatch<Ctx> watch(context_);
     while (handed_over_ < buckets_.size()) hand_over(handed_over_);
-    communicator_.finish();
-    const auto end = Clock::now();
-    reduction.blocked_s = seconds_between(begin, end);
-    trace_.add("step", "wait for gradients", begin, end);
-    take_timings(reduction, begin);
-    reduction.sum_of_squares = unpack_and_square();
+    collectives_.finish();
+    waits_.push_back(watch.lap());
+    unpack_and_square(sum_of_squares);
     final_ = 0;
     handed_over_ = 0;
-    return reduction;
 }
 
-void GradientReducer::take_timings(Reduction& reduction, Clock::time_point begin) {
-    for (comm::Timing& timing : communicator_.take_timings()) {
+template <class Ctx>
+Reduction GradientReducer<Ctx>::take_reduction() {
+    require(!waits_.empty(), "no reduction was finished");
+    const auto begin = context_.time_of(waits_.front().begin);
+    const auto end = context_.time_of(waits_.front().end);
+    waits_.pop_front();
+    trace_.add("step", "wait for gradients", begin, end);
+    Reduction reduction;
+    reduction.blocked_s = seconds_between(begin, end);
+    for (comm::Timing& timing : collectives_.take_timings()) {
         const double seconds = seconds_between(timing.begin, timing.end);
         const bool is_bucket =
             std::find(labels_.begin(), labels_.end(), timing.label) != labels_.end();
-        if (is_bucket && communicator_.size() > 1) {
+        if (is_bucket && collectives_.size() > 1) {
             reduction.bucket_s += seconds;
             reduction.bucket_blocked_s = std::max(0.0, seconds_between(begin, timing.end));
             if (timing.label == labels_.back()) reduction.last_bucket_s += seconds;
         }
-        trace_.add(communication_track, std::move(timing.label), timing.begin, timing.end);
+        trace_.add("communication", std::move(timing.label), timing.begin, timing.end);
     }
+    return reduction;
 }
 
-double GradientReducer::unpack_and_square() {
-    double sum = 0;
+// Bucket by bucket in their order, so that the sum has the same bits whatever finished first.
+template <class Ctx>
+void GradientReducer<Ctx>::unpack_and_square(View<double, Space> sum_of_squares) {
     for (const auto& [first, count] : buckets_) {
         const auto part = gradient_.subview(first, count);
         if (compressed_.size() > 0)
             kernels::cast<bf16, float>(context_, compressed_.view().subview(first, count), part);
-        sum += kernels::sum_of_squares(context_, part);
+        kernels::add_sum_of_squares(context_, part, sum_of_squares);
     }
-    return sum;
 }
 
 }  // namespace lockstep::train

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "model/config.hpp"
+#include "model/decoder.hpp"
+#include "runtime/comm/communicator.hpp"
+#include "runtime/comm/whereabouts.hpp"
+#include "runtime/core/trace.hpp"
+#include "runtime/kernels/loss_sums.hpp"
+#include "runtime/train/batch.hpp"
+#include "runtime/train/engine.hpp"
+
+namespace lockstep::model {
+
+// A model on one device: its weights and what computes with them. Whatever it gives out must not
+// outlive it. Used from one thread.
+class DeviceModel {
+public:
+    virtual ~DeviceModel() = default;
+
+    virtual const train::ParameterTable& parameters() const noexcept = 0;
+
+    // The usual initial weights, a pure function of the seed; or those that train::load_weights
+    // reads.
+    virtual void initialize(std::uint64_t seed) = 0;
+    virtual void load_weights(const std::string& path) = 0;
+
+    // Adds to what take_losses() gives and sets to zero.
+    virtual void evaluate(const train::Batch& batch) = 0;
+    virtual kernels::LossSums take_losses() = 0;
+    // The same one at every call.
+    virtual IncrementalDecoder& decoder() = 0;
+
+    // What trains it, one at a time. References outlive it; nobody need watch.
+    virtual std::unique_ptr<train::Engine> make_engine(const train::TrainOptions& options,
+                                                       comm::Communicator& communicator,
+                                                       Trace& trace,
+                                                       comm::Whereabouts* whereabouts) = 0;
+};
+
+// On the CPU, with so many threads, in fp32 or bf16.
+std::unique_ptr<DeviceModel> make_cpu_model(const ModelConfig& config, train::Precision precision,
+                                            int threads);
+
+}  // namespace lockstep::model

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace lockstep {
+
+// A list of types.
+template <class... T>
+struct Types {};
+
+}  // namespace lockstep

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace lockstep::device {
+
+// A moment in a device's work; its context tells the time of it once the device is past it.
+struct Mark {
+    std::int64_t value = 0;
+};
+
+struct Span {
+    Mark begin, end;
+};
+
+// Marks laps of the context's work.
+template <class Ctx>
+class Stopwatch {
+public:
+    explicit Stopwatch(Ctx& ctx) : ctx_(ctx), last_(ctx.mark()) {}
+
+    // Since the last lap, or since construction.
+    Span lap() {
+        const Mark begin = last_;
+        last_ = ctx_.mark();
+        return {begin, last_};
+    }
+
+private:
+    Ctx& ctx_;
+    Mark last_;
+};
+
+}  // namespace lockstep::device

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <deque>
+
+#include "runtime/device/cpu_context.hpp"
+
+namespace lockstep::device {
+
+// Values that the host reads some time after the device has been told to send them.
+template <class T, class Ctx>
+class Readback;
+
+template <class T>
+class Readback<T, CpuContext> {
+public:
+    explicit Readback(CpuContext&) {}
+
+    // In order with the device's work.
+    void send(const T* from) { values_.push_back(*from); }
+    // The oldest one sent; waits until it has arrived.
+    T take() {
+        require(!values_.empty(), "nothing was sent");
+        const T value = values_.front();
+        values_.pop_front();
+        return value;
+    }
+
+private:
+    std::deque<T> values_;
+};
+
+}  // namespace lockstep::device

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "runtime/core/view.hpp"
+#include "runtime/device/cpu_context.hpp"
+
+namespace lockstep::device {
+
+// Brings small host arrays that belong together to where the device reads them: begin(), add()
+// each, finish(). What they were made of may be changed then; the views hold until a later begin()
+// has been followed by two more.
+template <class Ctx>
+class Upload;
+
+// On the CPU nothing is copied: the views are of the arrays themselves, which have to outlive them.
+template <>
+class Upload<CpuContext> {
+public:
+    explicit Upload(CpuContext&) {}
+
+    void begin(std::size_t /*bytes*/) {}
+    template <class T>
+    HostView<const T> add(HostView<const T> values) {
+        return values;
+    }
+    void finish() {}
+};
+
+}  // namespace lockstep::device

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "runtime/train/optimizer_parts.hpp"
+
+namespace lockstep::train {
+
+template <class Ctx, class T>
+class AdamOptimizer final : public Optimizer<typename Ctx::Space> {
+public:
+    using Space = typename Ctx::Space;
+
+    AdamOptimizer(const OptimizerOptions& options, OptimizerTarget<Ctx> target)
+        : target_(target),
+          ranges_(decay_ranges(target.table, options.weight_decay)),
+          options_(adam_options(options)),
+          first_moment_(target.table.flat_size()),
+          second_moment_(target.table.flat_size()) {
+        append_tensors(tensors_, target.table, first_moment_.view(), ".exp_avg");
+        append_tensors(tensors_, target.table, second_moment_.view(), ".exp_avg_sq");
+        if (!options.amsgrad) return;
+        largest_ = device::Buffer<float, Space>(target.table.flat_size());
+        append_tensors(tensors_, target.table, largest_.view(), ".max_exp_avg_sq");
+    }
+
+    void update(const kernels::StepState* state) override {
+        const auto& store = target_.store;
+        for (const auto& [first, count, weight_decay] : ranges_) {
+            kernels::AdamOptions options = options_;
+            options.weight_decay = weight_decay;
+            const auto largest =
+                largest_.size() > 0 ? largest_.view().subview(first, count) : View<float, Space>{};
+            kernels::adam<T>(
+                target_.context, options, state, store.gradient().subview(first, count),
+                master_range(store, first, count), first_moment_.view().subview(first, count),
+                second_moment_.view().subview(first, count), largest,
+                compute_range<T>(store, first, count));
+        }
+    }
+
+    const std::vector<TensorIn<Space>>& state() const noexcept override { return tensors_; }
+
+private:
+    OptimizerTarget<Ctx> target_;
+    std::vector<DecayRange> ranges_;
+    kernels::AdamOptions options_;
+    device::Buffer<float, Space> first_moment_, second_moment_;
+    device::Buffer<float, Space> largest_;  // empty unless AMSGrad
+    std::vector<TensorIn<Space>> tensors_;
+};
+
+}  // namespace lockstep::train

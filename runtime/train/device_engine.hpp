@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <deque>
+#include <memory>
+
+#include "runtime/comm/communicator.hpp"
+#include "runtime/comm/whereabouts.hpp"
+#include "runtime/core/trace.hpp"
+#include "runtime/device/buffer.hpp"
+#include "runtime/device/readback.hpp"
+#include "runtime/train/engine.hpp"
+#include "runtime/train/gradient_reducer.hpp"
+#include "runtime/train/host_tensors.hpp"
+#include "runtime/train/model.hpp"
+#include "runtime/train/optimizer.hpp"
+
+namespace lockstep::train {
+
+// What an engine works on; all of it is borrowed.
+template <class Ctx>
+struct EngineParts {
+    using Space = typename Ctx::Space;
+
+    Ctx& context;
+    comm::Communicator& communicator;
+    comm::Collectives<Space>& collectives;  // of the same ranks
+    Trace& trace;
+    Model& model;
+    const ParameterStore<Space>& store;
+    comm::Whereabouts* whereabouts = nullptr;  // none: nobody watches
+};
+
+template <class Ctx>
+class DeviceEngine final : public Engine {
+public:
+    using Space = typename Ctx::Space;
+
+    DeviceEngine(const TrainOptions& options, const EngineParts<Ctx>& parts);
+
+    const ParameterTable& parameters() const noexcept override { return parts_.model.parameters(); }
+    RunTensors fetch() override { return tensors_.fetch(); }
+    void place() override { tensors_.place(); }
+    void share_weights() override;
+    void share_optimizer() override;
+    void check_weights_alike(std::int64_t updates) override;
+    void restore(const kernels::Step& before) override;
+    std::size_t steps_ahead() const noexcept override { return Ctx::steps_ahead; }
+    void queue(const kernels::StepOrder& order, const std::vector<Batch>& lanes) override;
+    StepResult take_result() override;
+    std::string nonfinite_gradient() override;
+
+private:
+    struct Spans {
+        std::vector<device::Span> lanes;  // each one's forward and backward
+        ModelSpans model;
+        device::Span optimizer;
+    };
+
+    void accumulate(const std::vector<Batch>& lanes, Spans& spans);
+    void update(Spans& spans);
+    double seconds_of(const std::vector<device::Span>& spans) const;
+    void trace(const char* name, device::Span span) const;
+
+    EngineParts<Ctx> parts_;
+    kernels::StepRules rules_;
+    std::unique_ptr<Optimizer<Space>> optimizer_;
+    HostTensors<Ctx> tensors_;
+    GradientReducer<Ctx> reducer_;
+    device::Buffer<kernels::Step, Space> step_;  // one
+    device::Readback<kernels::Step, Ctx> results_;
+    std::deque<Spans> spans_;  // of the steps whose result was not asked for
+};
+
+}  // namespace lockstep::train

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+
+#include "runtime/kernels/reduce.hpp"
+#include "runtime/train/device_engine.hpp"
+#include "runtime/train/gradient_reducer.ipp"
+#include "runtime/train/optimizer.ipp"
+#include "runtime/train/parameter_sync.ipp"
+
+namespace lockstep::train {
+
+template <class Ctx>
+DeviceEngine<Ctx>::DeviceEngine(const TrainOptions& options, const EngineParts<Ctx>& parts)
+    : parts_(parts),
+      rules_{options.optimizer.gradient_clip, options.loss_scaling},
+      optimizer_(make_optimizer<Ctx>(options.optimizer, parts.model.parameters(), parts.store,
+                                     parts.context)),
+      tensors_(parts.context, parts.model.parameters(), parts.store, *optimizer_),
+      reducer_(parts.context, parts.collectives, parts.trace, parts.store.gradient(),
+               plan_buckets(parts.model.parameters(), options.reducer), options.reducer),
+      step_(1),
+      results_(parts.context) {}
+
+template <class Ctx>
+void DeviceEngine<Ctx>::share_weights() {
+    broadcast_weights(parts_.collectives, parts_.store);
+    write_compute_copy(parts_.context, parts_.store);
+}
+
+template <class Ctx>
+void DeviceEngine<Ctx>::share_optimizer() {
+    for (const TensorIn<Space>& tensor : optimizer_->state())
+        parts_.collectives.broadcast(tensor.values, 0, "optimizer state");
+    parts_.collectives.finish();
+}
+
+template <class Ctx>
+void DeviceEngine<Ctx>::check_weights_alike(std::int64_t updates) {
+    if (parts_.communicator.size() == 1) return;
+    require_alike(parts_.communicator, hash_of_weights(parts_.context, parts_.store), updates);
+}
+
+template <class Ctx>
+void DeviceEngine<Ctx>::restore(const kernels::Step& before) {
+    device::copy(parts_.context, HostView<const kernels::Step>(&before, 1), step_.view());
+    parts_.context.synchronize();
+}
+
+template <class Ctx>
+void DeviceEngine<Ctx>::queue(const kernels::StepOrder& order, const std::vector<Batch>& lanes) {
+    kernels::Step* const step = step_.view().data();
+    Spans spans;
+    begin_step(parts_.context, order, step);
+    kernels::fill_zero(parts_.context, parts_.store.gradient());
+    accumulate(lanes, spans);
+    // Travels behind the buckets and is waited for with them.
+    const View<double, Space> sums(&step->sums.losses.loss, kernels::StepSums::count);
+    parts_.collectives.all_reduce(sums, comm::Reduction::sum, "losses");
+    reducer_.finish({&step->sum_of_squares, 1});
+    finish_step(parts_.context, rules_, step);
+    update(spans);
+    results_.send(step);
+    spans.model = parts_.model.take_spans();
+    spans_.push_back(std::move(spans));
+}
+
+template <class Ctx>
+void DeviceEngine<Ctx>::accumulate(const std::vector<Batch>& lanes, Spans& spans) {
+    kernels::Step* const step = step_.view().data();
+    const auto last = std::find_if(lanes.rbegin(), lanes.rend(),
+                                   [](const Batch& batch) { return !batch.empty(); });
+    const Batch* const last_batch = last == lanes.rend() ? nullptr : &*last;
+    NoSink more_follow;
+    for (const Batch& batch : lanes) {
+        if (batch.empty()) continue;
+        GradientSink& sink = &batch == last_batch ? static_cast<GradientSink&>(reducer_)
+                                                  : static_cast<GradientSink&>(more_follow);
+        device::Stopwatch<Ctx> watch(parts_.context);
+        parts_.model.train(batch, &step->state, &step->batch, sink);
+        end_micro_batch(parts_.context, step);
+        spans.lanes.push_back(watch.lap());
+    }
+    // The other ranks still need this one's zeros.
+    if (last_batch == nullptr) reducer_.ready(0, parts_.store.gradient().size());
+}
+
+template <class Ctx>
+void DeviceEngine<Ctx>::update(Spans& spans) {
+    const comm::PhaseScope phase(parts_.whereabouts, comm::Phase::optimizer);
+    device::Stopwatch<Ctx> watch(parts_.context);
+    optimizer_->update(&step_.view().data()->state);
+    spans.optimizer = watch.lap();
+}
+
+template <class Ctx>
+StepResult DeviceEngine<Ctx>::take_result() {
+    StepResult result{results_.take(), reducer_.take_reduction()};
+    const Spans spans = std::move(spans_.front());
+    spans_.pop_front();
+    for (const device::Span& lane : spans.lanes) trace("forward and backward", lane);
+    result.forward_s = seconds_of(spans.model.forward);
+    result.backward_s = seconds_of(spans.model.backward);
+    if (result.step.outcome == kernels::StepOutcome::updated) {
+        result.optimizer_s = seconds_of({spans.optimizer});
+        trace("optimizer", spans.optimizer);
+    }
+    return result;
+}
+
+template <class Ctx>
+double DeviceEngine<Ctx>::seconds_of(const std::vector<device::Span>& spans) const {
+    double seconds = 0;
+    for (const auto& [begin, end] : spans)
+        seconds += seconds_between(parts_.context.time_of(begin), parts_.context.time_of(end));
+    return seconds;
+}
+
+template <class Ctx>
+void DeviceEngine<Ctx>::trace(const char* name, device::Span span) const {
+    if (!parts_.trace.on()) return;
+    parts_.trace.add("step", name, parts_.context.time_of(span.begin),
+                     parts_.context.time_of(span.end));
+}
+
+template <class Ctx>
+std::string DeviceEngine<Ctx>::nonfinite_gradient() {
+    const device::Buffer<std::int64_t, Space> count(1);
+    device::Readback<std::int64_t, Ctx> readback(parts_.context);
+    for (const Parameter& parameter : parts_.model.parameters().all()) {
+        const auto part = parts_.store.gradient().subview(parameter.offset, parameter.count);
+        kernels::add_count_nonfinite(parts_.context, part, count.view());
+        readback.send(count.view().data());
+        if (readback.take() > 0) return parameter.name;
+    }
+    return "";
+}
+
+}  // namespace lockstep::train
