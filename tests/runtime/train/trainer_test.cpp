@@ -105,6 +105,41 @@ TEST_CASE("gradients that are never finite end the run and name the parameter") 
                          Error);
 }
 
+TEST_CASE("under dynamic scaling an overflow halves the scale, which the checkpoint keeps") {
+    auto setup = spoiled(two_ranks(), [](std::uint64_t step) { return step == 5; });
+    setup.options.loss_scaling = {kernels::LossScaling::Kind::dynamic, 0x1p15F, 0x1p-5F};
+    setup.options.loss_scaling.window = 4;
+    setup.options.optimizer.gradient_clip = 0;
+    const auto run = run_training(setup)[0];
+    REQUIRE(run.steps.size() == 13);
+    CHECK(run.steps[5].outcome == Outcome::not_finite);
+    CHECK(run.steps[5].updates == 5);
+    std::vector<double> exponents;
+    for (const auto& report : run.steps) exponents.push_back(std::log2(report.loss_scale.value()));
+    CHECK(exponents == std::vector<double>{15, 15, 15, 16, 16, 15, 15, 15, 15, 16, 16, 16, 16});
+    CHECK(last_latest(run).state.loss_scale->value == 0x1p16F);
+
+    // The scale is a power of two: without the overflow the run is the unscaled one, to the bit.
+    auto scaled = two_ranks();
+    scaled.options.loss_scaling = setup.options.loss_scaling;
+    CHECK(run_training(scaled)[0].weights == run_training(two_ranks())[0].weights);
+
+    auto resumed = setup;
+    resumed.options.limits.max_train_steps = 13;
+    resumed.resume = last_latest(run);
+    CHECK(run_training(resumed)[0].steps.front().loss_scale.value() == 0x1p17);
+}
+
+TEST_CASE("an overflow at the smallest loss scale ends the run") {
+    auto setup = spoiled(two_ranks(), [](std::uint64_t step) { return step >= 2; });
+    setup.rows = 600;
+    setup.options.loss_scaling = {kernels::LossScaling::Kind::dynamic, 0x1p2F, 0x1p-1F};
+    CHECK_THROWS_WITH_AS(run_training(setup),
+                         doctest::Contains("even with a loss scale of 1.000000, the last one step "
+                                           "5 (first in the gradient of bias.2)"),
+                         Error);
+}
+
 TEST_CASE("a stop asked of one rank ends all at the same step, saved") {
     auto setup = two_ranks();
     setup.options.limits.max_train_steps = 1000;
