@@ -19,6 +19,7 @@ constexpr double rank_pair_factor = 4;
 constexpr double interface_factor = 4;
 constexpr double link_factor = 10;
 constexpr double ring_factor = 10;
+constexpr double slow_network = 60e6;  // bytes per second: half of gigabit Ethernet
 constexpr std::size_t pairs_for_a_median = 3;
 
 using Rate = double PairRate::*;
@@ -87,6 +88,12 @@ void judge_links(const Judged& judged, const std::vector<PairRate>& pairs) {
                        "TCP carries " + rate_text(pair.link) + " over interfaces of " +
                            rate_text(promised),
                        advice);
+        } else if (pair.link < slow_network) {
+            judged.add(
+                pair,
+                "TCP carries " + rate_text(pair.link) + ", less than half of gigabit Ethernet",
+                "choose a faster network by --interface; else look for errors on the cable "
+                "and both interfaces (ip -s link)");
         }
     }
 }

@@ -269,6 +269,12 @@ TEST_CASE("rates: a slow cable, a slow all-reduce, a slow ring") {
           [](Facts& two) {
               two.pairs[0] = {0, 2, 0.12e9, 0.11e9};
           });
+    found(Severity::warns, "between n1 and n2",
+          "TCP carries 5 MB/s, less than half of gigabit Ethernet", [](Facts& two) {
+              two.pairs[0] = {0, 2, 5e6, 5e6};
+              two.ring = 4e6;
+              for (auto& one : two.ranks) one.interfaces[1].mbit_per_s = 0;
+          });
     found(Severity::warns, "between n1 and n2", "an all-reduce carries 50 MB/s, TCP alone 1.1 GB/s",
           [](Facts& two) { two.pairs[0].all_reduce = 0.05e9; });
     found(Severity::warns, "the ring of all ranks",

@@ -18,9 +18,14 @@ inline std::string uuid_of(const std::string& host, int index) {
 
 inline GpuHost sound_gpus(const std::string& host, int count) {
     GpuHost gpus{"", "550.54", "12.4", {}, {}};
-    for (int i = 0; i < count; ++i)
-        gpus.gpus.push_back({i, "H100", uuid_of(host, i),
-                             "00000000:0" + std::to_string(i) + ":00.0", std::int64_t{80} << 30});
+    for (int i = 0; i < count; ++i) {
+        Gpu& gpu = gpus.gpus.emplace_back();
+        gpu.index = i;
+        gpu.name = "H100";
+        gpu.uuid = uuid_of(host, i);
+        gpu.pci = "00000000:0" + std::to_string(i) + ":00.0";
+        gpu.bytes = std::int64_t{80} << 30;
+    }
     return gpus;
 }
 
