@@ -44,6 +44,15 @@ private:
 // Who may talk to the store: without a secret only this host.
 enum class Reach { loopback, network };
 
+// Ranks that found rank 0 by different families of loopback could not connect to each other.
+void keep_one_family(std::vector<SocketAddress>& addresses) {
+    const int family = std::any_of(addresses.begin(), addresses.end(),
+                                   [](const auto& address) { return address.family() == AF_INET; })
+                           ? AF_INET
+                           : AF_INET6;
+    std::erase_if(addresses, [&](const auto& address) { return address.family() != family; });
+}
+
 // Ranks on one host need nothing but loopback, whatever the host is called.
 std::vector<SocketAddress> master_addresses(const Place& place, Reach reach) {
     if (place.master_addr.empty() || place.master_port <= 0) {
@@ -51,6 +60,7 @@ std::vector<SocketAddress> master_addresses(const Place& place, Reach reach) {
                     "nobody said where rank 0 is: give --master-addr and --master-port");
     }
     auto addresses = resolve(place.one_host() ? "localhost" : place.master_addr, place.master_port);
+    if (place.one_host()) keep_one_family(addresses);
     if (reach == Reach::network) return addresses;
     std::erase_if(addresses, [](const auto& address) { return !address.loopback(); });
     if (addresses.empty()) {

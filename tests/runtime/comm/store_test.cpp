@@ -230,6 +230,16 @@ TEST_CASE("the store of one host listens on the loopback address that is needed,
     CHECK_FALSE(connect_to(resolve("127.0.0.2", port).front(), 1000));
 }
 
+TEST_CASE(
+    "ranks of one host all meet by one family of loopback, also where another job has the other") {
+    const int port = tests::free_port();
+    const auto other_job = listen_on(resolve("::1", port).front());
+    const auto zero = open_store(place_of(0, 2, port), Secret("s"), 5000);
+    const auto one = open_store(place_of(1, 2, port), Secret("s"), 5000);
+    CHECK(zero->local_address() == "127.0.0.1");
+    CHECK(one->local_address() == "127.0.0.1");
+}
+
 TEST_CASE("a greeting may arrive byte by byte, and who does not read its answers waits alone") {
     const Secret secret("s");
     const Served served(secret);
