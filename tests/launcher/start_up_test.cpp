@@ -39,8 +39,9 @@ TEST_CASE("each part of the start is told once, with the rank that took longest 
     });
     CHECK(count(said[0].str(), "\n") == 1);
     CHECK(said[0].str().starts_with("start-up took "));
-    CHECK(count(said[0].str(), ", join ") == 1);
-    CHECK(count(said[0].str(), "(rank 2: 0.2") == 1);
+    REQUIRE(count(said[0].str(), ", join ") == 1);
+    const std::string join = said[0].str().substr(said[0].str().find(", join "));
+    CHECK(count(join.substr(0, join.find(')')), "(rank 2: ") == 1);
     CHECK(count(said[0].str(), ", first step ") == 1);
     CHECK(said[1].str().empty());
 }
