@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast each communicator sums: bench_allreduce --ranks 2 [--backend gloo|threads], or under
-// mpirun for MPI. Every size is verified before it is timed.
+// How fast each communicator sums: bench_allreduce --ranks 2 [--backend gloo|threads|nccl], or
+// under mpirun for MPI. Every size is verified before it is timed.
 #include <algorithm>
 #include <boost/program_options.hpp>
 #include <cstdio>
 #include <iostream>
 
 #include "bench/own_ranks.hpp"
+#include "bench/summing_ranks.hpp"
 #include "launcher/spinning.hpp"
 #include "runtime/comm/make_communicator.hpp"
 #include "runtime/comm/thread_world.hpp"
@@ -42,37 +43,28 @@ void verify(const std::vector<float>& values, int size) {
     }
 }
 
-std::vector<double> sorted_seconds(comm::Communicator& communicator, std::vector<float>& values,
+std::vector<double> sorted_seconds(const bench::SummingRanks& ranks, std::size_t count,
                                    int repeats) {
     std::vector<double> seconds;
-    std::fill(values.begin(), values.end(), 0.0f);
-    for (int i = 0; i < repeats; ++i) {
-        communicator.barrier("start");
-        communicator.finish();
-        const auto begin = Clock::now();
-        communicator.all_reduce(view_of(values), comm::Reduction::sum, "timed");
-        communicator.finish();
-        seconds.push_back(seconds_between(begin, Clock::now()));
-    }
+    for (int i = 0; i < repeats; ++i) seconds.push_back(ranks.timed_sum(count));
     std::ranges::sort(seconds);
     return seconds;
 }
 
 // algbw: bytes of the buffer over the median time. busbw: times 2 (n - 1) / n, what each link
 // carries in the best algorithm, so that it can be compared with the link whatever the ranks.
-void measure(comm::Communicator& communicator, const Options& options) {
-    const int size = communicator.size();
-    if (communicator.rank() == 0)
+void measure(const bench::SummingRanks& ranks, const Options& options) {
+    const int size = ranks.size;
+    if (ranks.rank == 0)
         std::printf("%12s %10s %10s %12s %12s\n", "bytes", "p50 us", "p99 us", "algbw GB/s",
                     "busbw GB/s");
     for (std::size_t bytes = options.least_bytes; bytes <= options.most_bytes; bytes *= 4) {
         std::vector<float> values(bytes / sizeof(float));
-        fill(values, communicator.rank());
-        communicator.all_reduce(view_of(values), comm::Reduction::sum, "verified");
-        communicator.finish();
+        fill(values, ranks.rank);
+        ranks.sum(values);
         verify(values, size);
-        const auto seconds = sorted_seconds(communicator, values, options.repeats);
-        if (communicator.rank() != 0) continue;
+        const auto seconds = sorted_seconds(ranks, values.size(), options.repeats);
+        if (ranks.rank != 0) continue;
         const double p50 = seconds[seconds.size() / 2];
         const double p99 = seconds[(seconds.size() * 99 - 1) / 100];
         const double algbw = static_cast<double>(bytes) / p50 * 1e-9;
@@ -89,7 +81,8 @@ std::optional<Options> parse(int argc, char** argv) {
     auto add = options.add_options();
     add("help,h", "this list");
     add("ranks", po::value(&o.ranks), "ranks on this machine, where no launcher started any");
-    add("backend", po::value(&o.backend), "auto, gloo, mpi (under mpirun) or threads");
+    add("backend", po::value(&o.backend),
+        "auto, gloo, mpi (under mpirun), threads, or nccl (a GPU each)");
     add("least-bytes", po::value(&o.least_bytes), "smallest size");
     add("most-bytes", po::value(&o.most_bytes), "largest size; sizes grow fourfold");
     add("repeats", po::value(&o.repeats), "timed sums of each size");
@@ -109,17 +102,22 @@ int run(int argc, char** argv) {
     const auto options = parse(argc, argv);
     if (!options) return 0;
     if (options->backend == "threads") {
-        comm::run_as_threads(options->ranks,
-                             [&](comm::Communicator& rank) { measure(rank, *options); });
+        comm::run_as_threads(options->ranks, [&](comm::Communicator& rank) {
+            measure(bench::host_ranks(rank), *options);
+        });
         return 0;
     }
     const std::vector<std::string> arguments(argv + 1, argv + argc);
     if (const auto code = bench::start_own_ranks(options->ranks, arguments)) return *code;
     const auto environment = comm::process_environment();
     comm::CommOptions join;
-    join.backend = comm::parse_backend(options->backend);
+    const bool by_nccl = options->backend == "nccl";
+    join.backend = comm::parse_backend(by_nccl ? "auto" : options->backend);
     join.secret = comm::Secret::from(environment);
-    measure(*comm::make_communicator(comm::find_place(environment, {}), join), *options);
+    const comm::Place place = comm::find_place(environment, {});
+    const auto host = comm::make_communicator(place, join);
+    measure(by_nccl ? bench::nccl_ranks(*host, place, join.timeout_ms) : bench::host_ranks(*host),
+            *options);
     return 0;
 }
 

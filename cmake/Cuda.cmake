@@ -18,6 +18,7 @@ if(NOT LOCKSTEP_CUDA STREQUAL OFF)
         set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
         string(APPEND CMAKE_CUDA_FLAGS " --expt-relaxed-constexpr")
         find_package(CUDAToolkit 12.8 REQUIRED)  # the first that knows sm_100
+        find_path(NCCL_INCLUDE_DIR nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS} REQUIRED)
         set(LOCKSTEP_CUDA_FOUND ON)
     elseif(LOCKSTEP_CUDA STREQUAL ON)
         message(FATAL_ERROR "LOCKSTEP_CUDA=ON, but there is no nvcc: install the CUDA toolkit, or name it by CUDACXX")
@@ -61,4 +62,10 @@ set(LOCKSTEP_CUDA_KERNEL_SOURCES
     softmax_xent.cu
     step.cu)
 list(TRANSFORM LOCKSTEP_CUDA_KERNEL_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/runtime/kernels/cuda/)
+set(LOCKSTEP_CUDA_COMM_SOURCES
+    make_collectives.cpp
+    nccl_communicator.cpp
+    nccl_library.cpp
+    nccl_session.cpp)
+list(TRANSFORM LOCKSTEP_CUDA_COMM_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/runtime/comm/)
 include(Cudnn)

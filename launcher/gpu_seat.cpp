@@ -45,14 +45,14 @@ std::optional<std::size_t> gpu_seat(std::size_t visible, int local_rank) noexcep
 std::size_t take_gpu_seat(const comm::Place& place, std::size_t visible, SharedGpu shared) {
     if (visible == 0)
         throw Error(ErrorKind::config,
-                    "--device cuda: no GPU is visible on " + place.host +
-                        ": choose a host with GPUs (srun --gpus-per-task 1), look at "
-                        "CUDA_VISIBLE_DEVICES, or give --device cpu");
+                    "no GPU is visible on " + place.host +
+                        ": choose a host with GPUs (srun --gpus-per-task 1), or look at "
+                        "CUDA_VISIBLE_DEVICES");
     if (const auto seat = gpu_seat(visible, place.local_rank)) return *seat;
     if (shared == SharedGpu::allowed) return static_cast<std::size_t>(place.local_rank) % visible;
     throw Error(ErrorKind::config,
-                "--device cuda: " + std::to_string(visible) + " GPUs are visible on " + place.host +
-                    " for " + std::to_string(place.local_size) +
+                std::to_string(visible) + " GPUs are visible on " + place.host + " for " +
+                    std::to_string(place.local_size) +
                     " ranks: start one rank for each GPU, or give --allow-shared-gpu");
 }
 
@@ -75,7 +75,7 @@ void require_own_gpus(comm::Communicator& communicator, const GpuUser& own) {
     const std::string sharing = shared_gpus(gather(communicator, own));
     if (!sharing.empty())
         throw Error(ErrorKind::config,
-                    "--device cuda: " + sharing +
+                    sharing +
                         ": start one rank for each GPU (--gpus-per-task 1 under srun), or give "
                         "--allow-shared-gpu");
 }

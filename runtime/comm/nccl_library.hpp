@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <nccl.h>
+
+#include <string>
+
+#include "runtime/device/cuda_library.hpp"
+
+namespace lockstep::comm {
+
+// What the communicator uses of NCCL, which is opened when the first one is made.
+class NcclLibrary {
+public:
+    // Throws an error of kind nccl (peer where another rank is the cause) that names the call.
+    // `comm` may be null.
+    void check(ncclResult_t result, const std::string& what, ncclComm_t comm) const;
+    // "2.28.9"
+    std::string version() const;
+
+private:
+    device::CudaLibrary library_{"libnccl.so.2"};
+
+    template <class Function>
+    Function* find(const char* name) const {
+        return library_.function<Function>(name);
+    }
+
+public:
+    decltype(ncclGetUniqueId)* const get_unique_id =
+        find<decltype(ncclGetUniqueId)>("ncclGetUniqueId");
+    decltype(ncclCommInitRankConfig)* const init_rank =
+        find<decltype(ncclCommInitRankConfig)>("ncclCommInitRankConfig");
+    decltype(ncclCommSplit)* const split = find<decltype(ncclCommSplit)>("ncclCommSplit");
+    decltype(ncclCommGetAsyncError)* const get_async_error =
+        find<decltype(ncclCommGetAsyncError)>("ncclCommGetAsyncError");
+    decltype(ncclCommUserRank)* const user_rank =
+        find<decltype(ncclCommUserRank)>("ncclCommUserRank");
+    decltype(ncclCommCount)* const count = find<decltype(ncclCommCount)>("ncclCommCount");
+    decltype(ncclCommFinalize)* const finalize =
+        find<decltype(ncclCommFinalize)>("ncclCommFinalize");
+    decltype(ncclCommDestroy)* const destroy = find<decltype(ncclCommDestroy)>("ncclCommDestroy");
+    decltype(ncclCommAbort)* const abort = find<decltype(ncclCommAbort)>("ncclCommAbort");
+    decltype(ncclCommRegister)* const register_memory =
+        find<decltype(ncclCommRegister)>("ncclCommRegister");
+    decltype(ncclCommDeregister)* const deregister_memory =
+        find<decltype(ncclCommDeregister)>("ncclCommDeregister");
+    decltype(ncclAllReduce)* const all_reduce = find<decltype(ncclAllReduce)>("ncclAllReduce");
+    decltype(ncclReduceScatter)* const reduce_scatter =
+        find<decltype(ncclReduceScatter)>("ncclReduceScatter");
+    decltype(ncclAllGather)* const all_gather = find<decltype(ncclAllGather)>("ncclAllGather");
+    decltype(ncclBroadcast)* const broadcast = find<decltype(ncclBroadcast)>("ncclBroadcast");
+    decltype(ncclSend)* const send = find<decltype(ncclSend)>("ncclSend");
+    decltype(ncclRecv)* const recv = find<decltype(ncclRecv)>("ncclRecv");
+};
+
+}  // namespace lockstep::comm

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "runtime/comm/communicator.hpp"
+#include "runtime/comm/nccl_library.hpp"
+
+namespace lockstep::comm {
+
+// One NCCL communicator that never blocks, with a thread that watches it: when NCCL reports an
+// error, or an operation runs for longer than the time-out, it is aborted, so that the GPU and
+// whoever waits for it go on, and every later call throws what went wrong.
+class NcclSession {
+public:
+    // Makes the communicator, or begins to.
+    using Connect = std::function<ncclResult_t(const NcclLibrary&, ncclComm_t*, ncclConfig_t*)>;
+
+    // Waits until all ranks are there; throws kind peer after the time-out.
+    NcclSession(int device, int timeout_ms, const Connect& connect);
+    // Waits for the other ranks to end as well unless an exception is on its way or it has failed.
+    ~NcclSession();
+    NcclSession(const NcclSession&) = delete;
+    NcclSession& operator=(const NcclSession&) = delete;
+
+    const NcclLibrary& library() const noexcept { return library_; }
+    int rank() const noexcept { return rank_; }
+    int size() const noexcept { return size_; }
+
+    // Calls NCCL, and waits until it has accepted the call. Throws what went wrong, now or before.
+    void call(const std::string& what, const std::function<ncclResult_t(ncclComm_t)>& function);
+    // An operation between two recorded events, which are not recorded again before it is done.
+    void watch(const std::string& what, cudaEvent_t begin, cudaEvent_t end);
+    // Throws what went wrong so far.
+    void check();
+    // From any thread. The first reason counts.
+    void abort(std::exception_ptr reason);
+    // From any thread.
+    Activity activity() const;
+    void set_waited_for(bool waited_for);
+
+private:
+    struct Operation {
+        std::string what;
+        cudaEvent_t begin, end;
+        std::optional<Clock::time_point> running_since;
+    };
+
+    ncclResult_t settle(std::unique_lock<std::mutex>& lock, ncclResult_t result,
+                        Clock::time_point until, const std::string& what);
+    void run(int device);
+    void look();
+    void end();
+    void abort_locked(std::exception_ptr reason);
+
+    NcclLibrary library_;
+    int timeout_ms_, rank_ = 0, size_ = 1;
+    int unwinding_ = std::uncaught_exceptions();  // at birth
+
+    mutable std::mutex mutex_;  // of NCCL's calls and all below
+    std::condition_variable ending_;
+    ncclComm_t comm_ = nullptr;  // null: aborted
+    std::exception_ptr failure_;
+    std::deque<Operation> operations_;
+    Activity activity_;
+    bool leaving_ = false;
+    std::thread watcher_;  // last: it uses all of the above
+};
+
+}  // namespace lockstep::comm

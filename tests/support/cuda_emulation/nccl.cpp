@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nccl.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <utility>
+
+#include "runtime/core/bf16.hpp"
+
+namespace {
+
+enum class Kind { all_reduce, reduce_scatter, all_gather, broadcast, send, recv };
+
+struct Operation {
+    Kind kind;
+    const void* from;
+    void* to;
+    std::size_t count;
+    ncclDataType_t type;
+    ncclRedOp_t reduction;
+    int root;  // or the peer
+    EmulatedWork work;
+    std::vector<EmulatedWork> before;
+
+    auto shape() const { return std::tuple(kind, count, type, reduction, root); }
+};
+
+// What all ranks have queued as their n-th collective.
+struct Round {
+    std::map<int, Operation> operations;
+    bool done = false, wrong = false;
+};
+
+struct Splitting {
+    std::map<int, std::pair<int, int>> colours;  // by rank: colour and key
+};
+
+struct World {
+    int size = 0;
+    int joined = 0;
+    bool broken = false;  // a rank was aborted: nothing runs any more
+    std::map<std::size_t, Round> rounds;
+    std::map<std::size_t, Splitting> splittings;
+    std::map<std::pair<int, int>, std::deque<Operation>> sent;            // by sender and receiver
+    std::map<std::pair<std::size_t, int>, std::shared_ptr<World>> parts;  // by splitting, colour
+};
+
+std::size_t bytes_of(ncclDataType_t type) {
+    switch (type) {
+        case ncclUint8:
+            return 1;
+        case ncclBfloat16:
+            return 2;
+        case ncclFloat32:
+            return 4;
+        default:
+            return 8;
+    }
+}
+
+template <class T>
+T wide(T value) {
+    return value;
+}
+float wide(lockstep::bf16 value) { return static_cast<float>(value); }
+
+template <class T>
+void reduce(const std::map<int, Operation>& operations, std::size_t first, std::size_t count,
+            std::vector<std::byte>& result) {
+    result.resize(count * sizeof(T));
+    for (std::size_t i = 0; i < count; ++i) {
+        T total{};
+        bool begun = false;
+        for (const auto& [rank, operation] : operations) {
+            const T value = static_cast<const T*>(operation.from)[first + i];
+            if (!begun)
+                total = value;
+            else if (operation.reduction == ncclSum)
+                total = static_cast<T>(wide(total) + wide(value));
+            else if (operation.reduction == ncclMax)
+                total = wide(value) > wide(total) ? value : total;
+            else
+                total = wide(value) < wide(total) ? value : total;
+            begun = true;
+        }
+        std::memcpy(result.data() + i * sizeof(T), &total, sizeof(T));
+    }
+}
+
+void reduce(const std::map<int, Operation>& operations, std::size_t first, std::size_t count,
+            std::vector<std::byte>& result) {
+    switch (operations.begin()->second.type) {
+        case ncclFloat32:
+            return reduce<float>(operations, first, count, result);
+        case ncclFloat64:
+            return reduce<double>(operations, first, count, result);
+        case ncclBfloat16:
+            return reduce<lockstep::bf16>(operations, first, count, result);
+        default:
+            return reduce<std::uint64_t>(operations, first, count, result);
+    }
+}
+
+void execute(const std::map<int, Operation>& operations) {
+    const Operation& any = operations.begin()->second;
+    const std::size_t bytes = any.count * bytes_of(any.type);
+    std::vector<std::byte> result;
+    std::map<int, std::vector<std::byte>> parts;
+    if (any.kind == Kind::all_reduce) reduce(operations, 0, any.count, result);
+    for (const auto& [rank, operation] : operations) {
+        const auto* from = static_cast<const std::byte*>(operation.from);
+        if (any.kind == Kind::reduce_scatter)
+            reduce(operations, static_cast<std::size_t>(rank) * any.count, any.count, parts[rank]);
+        if (any.kind == Kind::all_gather) result.insert(result.end(), from, from + bytes);
+        if (any.kind == Kind::broadcast && rank == any.root) result.assign(from, from + bytes);
+    }
+    for (const auto& [rank, operation] : operations) {
+        const auto& part = any.kind == Kind::reduce_scatter ? parts[rank] : result;
+        std::memcpy(operation.to, part.data(), part.size());
+    }
+}
+
+struct Process {
+    std::mutex mutex;  // of everything in this file
+    std::condition_variable changed;
+    std::map<std::string, std::shared_ptr<World>> worlds;
+    std::set<ncclComm*> communicators;
+    std::size_t registered = 0;
+    int ids = 0;
+};
+
+Process& process() {
+    static Process only;
+    return only;
+}
+
+}  // namespace
+
+struct ncclComm {
+    std::shared_ptr<World> world;
+    int rank = 0;
+    ncclResult_t error = ncclSuccess;
+    int busy = 0;  // so often it is still in progress when asked
+    bool used = false, aborted = false, finalized = false;
+    std::size_t next_round = 0, next_splitting = 0;
+    int colour = 0;
+    ncclComm_t* part = nullptr;  // is being split off
+    std::set<void*> registrations;
+    std::deque<Operation> queue;
+    std::thread thread;
+
+    bool in_progress() const {
+        return world->joined < world->size || busy > 0 || part != nullptr ||
+               (finalized && !queue.empty());
+    }
+    void run();
+    void run_one(std::unique_lock<std::mutex>& lock, const Operation& operation);
+};
+
+void ncclComm::run() {
+    auto& [mutex, changed, worlds, communicators, registered, ids] = process();
+    std::unique_lock lock(mutex);
+    while (true) {
+        changed.wait(lock, [&] { return aborted || finalized || !queue.empty(); });
+        if (queue.empty() || aborted) break;
+        const Operation operation = queue.front();
+        while (!aborted && std::any_of(operation.before.begin(), operation.before.end(),
+                                       [](const EmulatedWork& work) { return !work->load(); })) {
+            lock.unlock();
+            std::this_thread::sleep_for(std::chrono::microseconds(20));
+            lock.lock();
+        }
+        run_one(lock, operation);
+        if (aborted) break;
+        *operation.work = true;
+        queue.pop_front();
+        changed.notify_all();
+    }
+    for (const Operation& operation : queue) *operation.work = true;
+}
+
+void ncclComm::run_one(std::unique_lock<std::mutex>& lock, const Operation& operation) {
+    auto& changed = process().changed;
+    if (operation.kind == Kind::send) {
+        auto& mailbox = world->sent[{rank, operation.root}];
+        mailbox.push_back(operation);
+        changed.notify_all();
+        changed.wait(lock, [&] { return aborted || mailbox.empty(); });
+        return;
+    }
+    if (operation.kind == Kind::recv) {
+        auto& mailbox = world->sent[{operation.root, rank}];
+        changed.wait(lock, [&] { return aborted || !mailbox.empty(); });
+        if (aborted || world->broken) return;
+        std::memcpy(operation.to, mailbox.front().from, operation.count * bytes_of(operation.type));
+        mailbox.pop_front();
+        changed.notify_all();
+        return;
+    }
+    Round& round = world->rounds[next_round++];
+    round.operations[rank] = operation;
+    if (static_cast<int>(round.operations.size()) == world->size && !world->broken) {
+        for (const auto& [other, theirs] : round.operations)
+            if (theirs.shape() != operation.shape()) round.wrong = true;
+        if (!round.wrong) execute(round.operations);
+        round.done = true;
+        changed.notify_all();
+    }
+    changed.wait(lock, [&] { return aborted || round.done; });
+    if (round.wrong) error = ncclInvalidUsage;
+}
+
+namespace {
+
+ncclComm_t make(std::shared_ptr<World> world, int rank) {
+    auto* comm = new ncclComm;
+    comm->world = std::move(world);
+    comm->rank = rank;
+    ++comm->world->joined;
+    process().communicators.insert(comm);
+    comm->thread = std::thread([comm] { comm->run(); });
+    process().changed.notify_all();
+    return comm;
+}
+
+ncclResult_t queue(ncclComm_t comm, cudaStream_t stream, Operation operation) {
+    const std::lock_guard lock(process().mutex);
+    if (comm->error != ncclSuccess) return comm->error;
+    if (comm->in_progress() || comm->finalized) return ncclInvalidUsage;
+    operation.work = std::make_shared<std::atomic<bool>>(false);
+    operation.before = emulated_queue(stream, operation.work);
+    comm->queue.push_back(std::move(operation));
+    process().changed.notify_all();
+    if (std::exchange(comm->used, true)) return ncclSuccess;
+    comm->busy = 3;  // the first one connects
+    return ncclInProgress;
+}
+
+void finish_split(ncclComm_t comm) {
+    const std::size_t number = comm->next_splitting - 1;
+    const auto& colours = comm->world->splittings[number].colours;
+    if (static_cast<int>(colours.size()) < comm->world->size) return;
+    ncclComm_t* part = std::exchange(comm->part, nullptr);
+    if (comm->colour == NCCL_SPLIT_NOCOLOR) return;
+    std::vector<std::pair<int, int>> members;  // by key
+    for (const auto& [rank, colour] : colours)
+        if (colour.first == comm->colour) members.push_back({colour.second, rank});
+    std::sort(members.begin(), members.end());
+    auto& world = comm->world->parts[{number, comm->colour}];
+    if (!world) world = std::make_shared<World>();
+    world->size = static_cast<int>(members.size());
+    const auto own = std::find(members.begin(), members.end(),
+                               std::pair(colours.at(comm->rank).second, comm->rank));
+    *part = make(world, static_cast<int>(own - members.begin()));
+}
+
+void discard(ncclComm_t comm) {
+    comm->thread.join();
+    const std::lock_guard lock(process().mutex);
+    process().registered -= comm->registrations.size();
+    process().communicators.erase(comm);
+    delete comm;
+}
+
+}  // namespace
+
+ncclResult_t ncclGetVersion(int* version) {
+    *version = 22809;
+    return ncclSuccess;
+}
+ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
+    const std::lock_guard lock(process().mutex);
+    *id = {};
+    const std::string name = "world " + std::to_string(process().ids++);
+    std::memcpy(id->internal, name.data(), name.size());
+    return ncclSuccess;
+}
+const char* ncclGetErrorString(ncclResult_t result) {
+    return result == ncclRemoteError ? "remote process exited or there was a network error"
+                                     : "invalid usage";
+}
+const char* ncclGetLastError(ncclComm_t) { return ""; }
+
+ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int size, ncclUniqueId id, int rank,
+                                    ncclConfig_t* config) {
+    if (config->blocking != 0) return ncclInvalidArgument;
+    const std::lock_guard lock(process().mutex);
+    auto& world = process().worlds[id.internal];
+    if (!world) world = std::make_shared<World>();
+    world->size = size;
+    *comm = make(world, rank);
+    return ncclInProgress;
+}
+ncclResult_t ncclCommSplit(ncclComm_t comm, int colour, int key, ncclComm_t* part,
+                           ncclConfig_t* config) {
+    const std::lock_guard lock(process().mutex);
+    if (config->blocking != 0 || comm->in_progress()) return ncclInvalidUsage;
+    comm->world->splittings[comm->next_splitting++].colours[comm->rank] = {colour, key};
+    comm->colour = colour;
+    comm->part = part;
+    return ncclInProgress;
+}
+ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* error) {
+    const std::lock_guard lock(process().mutex);
+    if (comm->part != nullptr) finish_split(comm);
+    *error = comm->error != ncclSuccess ? comm->error
+             : comm->in_progress()      ? ncclInProgress
+                                        : ncclSuccess;
+    if (comm->busy > 0) --comm->busy;
+    return ncclSuccess;
+}
+ncclResult_t ncclCommUserRank(ncclComm_t comm, int* rank) {
+    *rank = comm->rank;
+    return ncclSuccess;
+}
+ncclResult_t ncclCommCount(ncclComm_t comm, int* size) {
+    *size = comm->world->size;
+    return ncclSuccess;
+}
+ncclResult_t ncclCommFinalize(ncclComm_t comm) {
+    const std::lock_guard lock(process().mutex);
+    if (comm->in_progress() || !comm->registrations.empty()) return ncclInvalidUsage;
+    comm->finalized = true;
+    process().changed.notify_all();
+    return ncclInProgress;
+}
+ncclResult_t ncclCommDestroy(ncclComm_t comm) {
+    if (!comm->finalized) return ncclInvalidUsage;
+    discard(comm);
+    return ncclSuccess;
+}
+ncclResult_t ncclCommAbort(ncclComm_t comm) {
+    {
+        const std::lock_guard lock(process().mutex);
+        comm->aborted = comm->world->broken = true;
+        process().changed.notify_all();
+    }
+    discard(comm);
+    return ncclSuccess;
+}
+
+ncclResult_t ncclCommRegister(ncclComm_t comm, void* memory, std::size_t bytes, void** handle) {
+    const std::lock_guard lock(process().mutex);
+    if (memory == nullptr || bytes == 0 || comm->in_progress()) return ncclInvalidUsage;
+    comm->registrations.insert(memory);
+    ++process().registered;
+    *handle = memory;
+    return ncclSuccess;
+}
+ncclResult_t ncclCommDeregister(ncclComm_t comm, void* handle) {
+    const std::lock_guard lock(process().mutex);
+    if (comm->registrations.erase(handle) == 0) return ncclInvalidArgument;
+    --process().registered;
+    return ncclSuccess;
+}
+
+ncclResult_t ncclAllReduce(const void* from, void* to, std::size_t count, ncclDataType_t type,
+                           ncclRedOp_t reduction, ncclComm_t comm, cudaStream_t stream) {
+    return queue(comm, stream, {Kind::all_reduce, from, to, count, type, reduction, 0, {}, {}});
+}
+ncclResult_t ncclReduceScatter(const void* from, void* to, std::size_t count, ncclDataType_t type,
+                               ncclRedOp_t reduction, ncclComm_t comm, cudaStream_t stream) {
+    return queue(comm, stream, {Kind::reduce_scatter, from, to, count, type, reduction, 0, {}, {}});
+}
+ncclResult_t ncclAllGather(const void* from, void* to, std::size_t count, ncclDataType_t type,
+                           ncclComm_t comm, cudaStream_t stream) {
+    return queue(comm, stream, {Kind::all_gather, from, to, count, type, ncclSum, 0, {}, {}});
+}
+ncclResult_t ncclBroadcast(const void* from, void* to, std::size_t count, ncclDataType_t type,
+                           int root, ncclComm_t comm, cudaStream_t stream) {
+    return queue(comm, stream, {Kind::broadcast, from, to, count, type, ncclSum, root, {}, {}});
+}
+ncclResult_t ncclSend(const void* from, std::size_t count, ncclDataType_t type, int peer,
+                      ncclComm_t comm, cudaStream_t stream) {
+    return queue(comm, stream, {Kind::send, from, nullptr, count, type, ncclSum, peer, {}, {}});
+}
+ncclResult_t ncclRecv(void* to, std::size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
+                      cudaStream_t stream) {
+    return queue(comm, stream, {Kind::recv, nullptr, to, count, type, ncclSum, peer, {}, {}});
+}
+
+void emulated_nccl_remote_error() {
+    const std::lock_guard lock(process().mutex);
+    for (ncclComm* comm : process().communicators) comm->error = ncclRemoteError;
+}
+std::size_t emulated_nccl_registered() {
+    const std::lock_guard lock(process().mutex);
+    return process().registered;
+}
+int emulated_nccl_communicators() {
+    const std::lock_guard lock(process().mutex);
+    return static_cast<int>(process().communicators.size());
+}
