@@ -26,7 +26,8 @@ if(NOT LOCKSTEP_CUDA STREQUAL OFF)
 endif()
 
 set(LOCKSTEP_CUDA_DEVICE_SOURCES
-    cuda_check.cpp cuda_clock.cpp cuda_context.cpp cuda_devices.cpp cuda_library.cpp cuda_memory.cpp)
+    cuda_check.cpp cuda_clock.cpp cuda_context.cpp cuda_devices.cpp cuda_library.cpp cuda_memory.cpp
+    cuda_upload.cpp)
 list(TRANSFORM LOCKSTEP_CUDA_DEVICE_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/runtime/device/)
 set(LOCKSTEP_CUDA_KERNEL_SOURCES
     activation.cu
@@ -46,6 +47,7 @@ set(LOCKSTEP_CUDA_KERNEL_SOURCES
     dropout.cu
     embedding_backward.cu
     embedding_forward.cu
+    hash.cu
     id_order.cu
     linear.cpp
     linear_activation.cpp
@@ -68,4 +70,6 @@ set(LOCKSTEP_CUDA_COMM_SOURCES
     nccl_library.cpp
     nccl_session.cpp)
 list(TRANSFORM LOCKSTEP_CUDA_COMM_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/runtime/comm/)
+set(LOCKSTEP_CUDA_TRAIN_SOURCES ${PROJECT_SOURCE_DIR}/runtime/train/cuda_engine.cpp)
+set(LOCKSTEP_CUDA_MODEL_SOURCES ${PROJECT_SOURCE_DIR}/model/cuda_model.cpp)
 include(Cudnn)

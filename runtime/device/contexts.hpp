@@ -10,4 +10,7 @@ namespace lockstep::device {
 // headers are needed; a build without CUDA declares its overloads and has none of them.
 class CudaContext;
 
+template <class T, class From, class To>
+void copy(CudaContext& ctx, View<const T, From> from, View<T, To> to);
+
 }  // namespace lockstep::device

@@ -22,7 +22,8 @@ public:
     // For waiting without this clock; recorded anew after most_marks more marks.
     cudaEvent_t event(std::int64_t mark) const { return slot(mark).raw(); }
 
-    static constexpr std::int64_t most_marks = 4096;
+    // A step has some ten for each micro-batch and two for each part of its logits.
+    static constexpr std::int64_t most_marks = 32'768;
 
 private:
     const Event& slot(std::int64_t mark) const;

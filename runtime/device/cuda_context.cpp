@@ -2,6 +2,7 @@
 #include "runtime/device/cuda_context.hpp"
 
 #include "runtime/device/cuda_check.hpp"
+#include "runtime/device/cuda_clock.hpp"
 
 namespace lockstep::device {
 
@@ -63,6 +64,12 @@ void CudaContext::synchronize() {
 void CudaContext::order(cudaStream_t earlier, cudaStream_t later) {
     check(cudaEventRecord(order_.raw(), earlier), "cudaEventRecord");
     check(cudaStreamWaitEvent(later, order_.raw(), 0), "cudaStreamWaitEvent");
+}
+
+Mark CudaContext::mark() { return {cached<CudaClock>().mark(stream())}; }
+
+Clock::time_point CudaContext::time_of(Mark mark) {
+    return cached<CudaClock>().time_of(mark.value);
 }
 
 std::byte* CudaContext::scratch_bytes(std::size_t bytes) {

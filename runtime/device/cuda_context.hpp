@@ -8,9 +8,14 @@
 #include <typeinfo>
 #include <unordered_map>
 
+#include "runtime/core/bf16.hpp"
+#include "runtime/core/fp16.hpp"
+#include "runtime/core/trace.hpp"
+#include "runtime/core/types.hpp"
 #include "runtime/core/view.hpp"
 #include "runtime/device/cuda_handles.hpp"
 #include "runtime/device/cuda_memory.hpp"
+#include "runtime/device/mark.hpp"
 
 namespace lockstep::device {
 
@@ -28,7 +33,10 @@ struct GpuProperties {
 class CudaContext {
 public:
     using Space = CudaSpace;
+    using Elements = Types<float, bf16, fp16>;  // that it computes with
     static constexpr std::string_view name = "cuda";
+    // One step is computed while the host prepares the next.
+    static constexpr std::size_t steps_ahead = 1;
 
     explicit CudaContext(int device);
     ~CudaContext();
@@ -46,6 +54,10 @@ public:
     void synchronize();
     // What is queued on `later` from now on starts after what is queued on `earlier` by now.
     void order(cudaStream_t earlier, cudaStream_t later);
+
+    // The place behind what is queued on stream() by now; the time of it, for which the host waits.
+    Mark mark();
+    Clock::time_point time_of(Mark mark);
 
     // Memory for the next kernel call alone: every later call on stream() may use it again. Its
     // address changes only when more is asked for than ever before, which waits for the device.

@@ -7,8 +7,8 @@
 namespace lockstep::device {
 
 // Brings small host arrays that belong together to where the device reads them: begin(), add()
-// each, finish(). What they were made of may be changed then; the views hold until a later begin()
-// has been followed by two more.
+// each, finish(). What they were made of may be changed then, and what is queued before the next
+// begin() may read the views. `bytes`: of all of them; they are 32 at most.
 template <class Ctx>
 class Upload;
 
