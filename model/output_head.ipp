@@ -25,8 +25,12 @@ void by_chunks(device::Arena<Space>& arena, std::int64_t total, std::int64_t voc
                const Work& work) {
     if (total == 0) return;
     const std::int64_t most = chunk_rows(total, vocabulary);
+    // Tensor cores are slow where a row does not begin at 16 bytes, and vocabularies are odd.
+    constexpr std::int64_t multiple = 8;
     const auto mark = arena.mark();
-    const auto logits = arena.template take_matrix<T>(most, vocabulary);
+    const auto logits =
+        arena.template take_matrix<T>(most, (vocabulary + multiple - 1) / multiple * multiple)
+            .columns(0, vocabulary);
     for (std::int64_t first = 0; first < total; first += most) {
         const std::int64_t rows = std::min(most, total - first);
         work(first, rows, logits.rows_from(0, rows));
