@@ -10,7 +10,7 @@ namespace lockstep::model {
 // What backward needs of an attention block.
 template <class T, class Space>
 struct AttentionSaved {
-    MatrixView<const T, Space> x, memory;  // memory: cross-attention only
+    MatrixView<const T, Space> memory;  // cross-attention only
     MatrixView<T, Space> q, k, v, attended;
     View<float, Space> log_sum_exp;
 };
@@ -26,7 +26,7 @@ struct SelfAttentionBlock {
 
     static Matrix forward(const Run<Ctx, T>& run, const Weights& weights, Constant x, Saved& saved);
     static void backward(const Run<Ctx, T>& run, const Weights& weights, const Saved& saved,
-                         Constant dy, Matrix dx, Into into);
+                         Constant x, Constant dy, Matrix dx, Into into);
 };
 
 // q = x Wq^T + b;  [k v] = memory Wkv^T + b;  y = attention(q, k, v) Wo^T + b
@@ -41,7 +41,8 @@ struct CrossAttentionBlock {
     static Matrix forward(const Run<Ctx, T>& run, const Weights& weights, Constant x,
                           Constant memory, Saved& saved);
     static void backward(const Run<Ctx, T>& run, const Weights& weights, const Saved& saved,
-                         Constant dy, Matrix dx, Into into, Matrix d_memory, Into into_memory);
+                         Constant x, Constant dy, Matrix dx, Into into, Matrix d_memory,
+                         Into into_memory);
 };
 
 }  // namespace lockstep::model

@@ -57,7 +57,6 @@ template <class Ctx, class T>
 auto SelfAttentionBlock<Ctx, T>::forward(const Run<Ctx, T>& run, const Weights& weights, Constant x,
                                          Saved& saved) -> Matrix {
     const Matrix qkv = LinearBlock<Ctx, T>::forward(run, weights.qkv, x);
-    saved.x = x;
     saved.q = qkv.columns(0, x.cols);
     saved.k = qkv.columns(x.cols, x.cols);
     saved.v = qkv.columns(2 * x.cols, x.cols);
@@ -66,19 +65,19 @@ auto SelfAttentionBlock<Ctx, T>::forward(const Run<Ctx, T>& run, const Weights& 
 
 template <class Ctx, class T>
 void SelfAttentionBlock<Ctx, T>::backward(const Run<Ctx, T>& run, const Weights& weights,
-                                          const Saved& saved, Constant dy, Matrix dx, Into into) {
-    const std::int64_t d = saved.x.cols;
-    const Matrix d_qkv = run.take(saved.x.rows, 3 * d);
+                                          const Saved& saved, Constant x, Constant dy, Matrix dx,
+                                          Into into) {
+    const std::int64_t d = x.cols;
+    const Matrix d_qkv = run.take(x.rows, 3 * d);
     attend_backward(run, self_attention(run), weights.out, saved, dy,
                     {d_qkv.columns(0, d), d_qkv.columns(d, d), d_qkv.columns(2 * d, d)});
-    LinearBlock<Ctx, T>::backward(run, weights.qkv, saved.x, d_qkv, dx, into);
+    LinearBlock<Ctx, T>::backward(run, weights.qkv, x, d_qkv, dx, into);
 }
 
 template <class Ctx, class T>
 auto CrossAttentionBlock<Ctx, T>::forward(const Run<Ctx, T>& run, const Weights& weights,
                                           Constant x, Constant memory, Saved& saved) -> Matrix {
     const Matrix kv = LinearBlock<Ctx, T>::forward(run, weights.kv, memory);
-    saved.x = x;
     saved.memory = memory;
     saved.q = LinearBlock<Ctx, T>::forward(run, weights.q, x);
     saved.k = kv.columns(0, x.cols);
@@ -88,14 +87,14 @@ auto CrossAttentionBlock<Ctx, T>::forward(const Run<Ctx, T>& run, const Weights&
 
 template <class Ctx, class T>
 void CrossAttentionBlock<Ctx, T>::backward(const Run<Ctx, T>& run, const Weights& weights,
-                                           const Saved& saved, Constant dy, Matrix dx, Into into,
-                                           Matrix d_memory, Into into_memory) {
-    const std::int64_t d = saved.x.cols;
-    const Matrix d_q = run.take(saved.x.rows, d);
+                                           const Saved& saved, Constant x, Constant dy, Matrix dx,
+                                           Into into, Matrix d_memory, Into into_memory) {
+    const std::int64_t d = x.cols;
+    const Matrix d_q = run.take(x.rows, d);
     const Matrix d_kv = run.take(saved.memory.rows, 2 * d);
     attend_backward(run, cross_attention(run), weights.out, saved, dy,
                     {d_q, d_kv.columns(0, d), d_kv.columns(d, d)});
-    LinearBlock<Ctx, T>::backward(run, weights.q, saved.x, d_q, dx, into);
+    LinearBlock<Ctx, T>::backward(run, weights.q, x, d_q, dx, into);
     LinearBlock<Ctx, T>::backward(run, weights.kv, saved.memory, d_kv, d_memory, into_memory);
 }
 

@@ -23,6 +23,14 @@ void embed(const Run<Ctx, T>& run, MatrixView<const T, typename Ctx::Space> embe
                                   scale, embeddings, positions, y);
 }
 
+template <class Ctx, class T, class Space>
+MatrixView<T, Space> normalised(const Run<Ctx, T>& run, const Norm<T, Space>& weights,
+                                MatrixView<T, Space> x, NormSaved<T, Space>& saved) {
+    const auto y = run.take(x.rows, x.cols);
+    PlainNorm<Ctx, T>::forward(run, weights, x, y, saved);
+    return y;
+}
+
 template <class Ctx, class T>
 auto EmbeddingBlock<Ctx, T>::forward(const Run<Ctx, T>& run, const Weights& weights,
                                      Constant embeddings, Saved& saved) -> Stream<T, Space> {
@@ -32,18 +40,20 @@ auto EmbeddingBlock<Ctx, T>::forward(const Run<Ctx, T>& run, const Weights& weig
         embed(run, embeddings, weights.no_positions, scale, x);
         const Matrix positions = run.take(x.rows, x.cols);
         embed(run, embeddings, weights.positions, 0, positions);
-        x = PlainNorm<Ctx, T>::forward(run, *weights.embedding_norm, x, saved.embedding_norm);
+        x = normalised(run, *weights.embedding_norm, x, saved.embedding_norm);
         kernels::add<T>(run.ctx, positions, x);
     } else {
         embed(run, embeddings, weights.positions, scale, x);
         if (weights.embedding_norm) {
-            x = PlainNorm<Ctx, T>::forward(run, *weights.embedding_norm, x, saved.embedding_norm);
+            x = normalised(run, *weights.embedding_norm, x, saved.embedding_norm);
         }
     }
     const auto dropout = run.dropout(DropoutPlace::embedding);
     if (dropout.active()) kernels::dropout<T>(run.ctx, dropout, run.batch.places, x, x);
-    if (!weights.first_norm) return {x, x};
-    return {x, PlainNorm<Ctx, T>::forward(run, *weights.first_norm, x, saved.first_norm)};
+    if (!weights.first_norm) return {x, x, {x}};
+    const Matrix input = run.take_input(x.rows, x.cols);
+    PlainNorm<Ctx, T>::forward(run, *weights.first_norm, x, input, saved.first_norm);
+    return {x, input, {{}, &*weights.first_norm, saved.first_norm}};
 }
 
 template <class Ctx, class T>

@@ -16,13 +16,12 @@ struct FeedForwardBlock {
     using Matrix = MatrixView<T, Space>;
 
     struct Saved {
-        Constant x;
         Matrix hidden, activated;  // before and after the activation; the same memory for relu
     };
 
     static Matrix forward(const Run<Ctx, T>& run, const Weights& weights, Constant x, Saved& saved);
     static void backward(const Run<Ctx, T>& run, const Weights& weights, const Saved& saved,
-                         Constant dy, Matrix dx, Into into);
+                         Constant x, Constant dy, Matrix dx, Into into);
 };
 
 }  // namespace lockstep::model

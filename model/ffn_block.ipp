@@ -9,7 +9,6 @@ namespace lockstep::model {
 template <class Ctx, class T>
 auto FeedForwardBlock<Ctx, T>::forward(const Run<Ctx, T>& run, const Weights& weights, Constant x,
                                        Saved& saved) -> Matrix {
-    saved.x = x;
     saved.hidden = LinearBlock<Ctx, T>::forward(run, weights.up, x);
     // relu's backward needs its output alone, which then takes the input's place.
     const bool in_place = run.settings.activation == kernels::Activation::relu;
@@ -22,7 +21,8 @@ auto FeedForwardBlock<Ctx, T>::forward(const Run<Ctx, T>& run, const Weights& we
 
 template <class Ctx, class T>
 void FeedForwardBlock<Ctx, T>::backward(const Run<Ctx, T>& run, const Weights& weights,
-                                        const Saved& saved, Constant dy, Matrix dx, Into into) {
+                                        const Saved& saved, Constant x, Constant dy, Matrix dx,
+                                        Into into) {
     const Matrix d_hidden = run.take(saved.hidden.rows, saved.hidden.cols);
     LinearBlock<Ctx, T>::backward(run, weights.down, saved.activated, dy, d_hidden,
                                   Into::overwrite);
@@ -33,7 +33,7 @@ void FeedForwardBlock<Ctx, T>::backward(const Run<Ctx, T>& run, const Weights& w
         kernels::activation_backward<T>(run.ctx, run.settings.activation, site, run.batch.places,
                                         saved.hidden, d_hidden, d_hidden);
     }
-    LinearBlock<Ctx, T>::backward(run, weights.up, saved.x, d_hidden, dx, into);
+    LinearBlock<Ctx, T>::backward(run, weights.up, x, d_hidden, dx, into);
 }
 
 }  // namespace lockstep::model

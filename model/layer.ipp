@@ -12,6 +12,7 @@ template <class Ctx, class T>
 auto LayerBlock<Ctx, T>::forward(const Run<Ctx, T>& run, const Weights& weights, Stream<T, Space> x,
                                  Constant memory, Saved& saved) -> Stream<T, Space> {
     using Sum = ResidualNorm<Ctx, T>;
+    saved.input = x.source;
     const Matrix attended = SelfAttentionBlock<Ctx, T>::forward(run, weights.self_attention,
                                                                 x.input, saved.self_attention);
     x = Sum::forward(run, DropoutPlace::self_output, weights.after_self, x.residual, attended,
@@ -33,20 +34,27 @@ void LayerBlock<Ctx, T>::backward(const Run<Ctx, T>& run, const Weights& weights
                                   MemoryGradient<T, Space>& d_memory) {
     using Sum = ResidualNorm<Ctx, T>;
     const Into into = Sum::branch_into(run);
+    const auto normalised = [&run](const auto& norm, const auto& norm_saved) {
+        return input_again<Ctx, T>(run, {{}, &norm, norm_saved});
+    };
     const Constant d_fed =
         Sum::backward(run, DropoutPlace::ffn_output, weights.after_ffn, saved.after_ffn, d);
-    FeedForwardBlock<Ctx, T>::backward(run, weights.ffn, saved.ffn, d_fed, d.input, into);
+    const Constant fed = weights.cross_attention
+                             ? normalised(weights.after_cross, saved.after_cross)
+                             : normalised(weights.after_self, saved.after_self);
+    FeedForwardBlock<Ctx, T>::backward(run, weights.ffn, saved.ffn, fed, d_fed, d.input, into);
     if (weights.cross_attention) {
         const Constant d_read = Sum::backward(run, DropoutPlace::cross_output, weights.after_cross,
                                               saved.after_cross, d);
         CrossAttentionBlock<Ctx, T>::backward(run, *weights.cross_attention, saved.cross_attention,
+                                              normalised(weights.after_self, saved.after_self),
                                               d_read, d.input, into, d_memory.d, d_memory.into);
         d_memory.into = Into::add;
     }
     const Constant d_attended =
         Sum::backward(run, DropoutPlace::self_output, weights.after_self, saved.after_self, d);
     SelfAttentionBlock<Ctx, T>::backward(run, weights.self_attention, saved.self_attention,
-                                         d_attended, d.input, into);
+                                         input_again(run, saved.input), d_attended, d.input, into);
 }
 
 }  // namespace lockstep::model

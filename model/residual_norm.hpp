@@ -7,12 +7,33 @@
 
 namespace lockstep::model {
 
+// What a norm's backward needs.
+template <class T, class Space>
+struct NormSaved {
+    MatrixView<const T, Space> sum;
+    View<float, Space> mean, rstd;
+};
+
+// How to come by a branch's input in backward: it was kept, or its norm writes it again, which
+// costs less than the memory to keep it.
+template <class T, class Space>
+struct InputSource {
+    MatrixView<const T, Space> kept;
+    const Norm<T, Space>* norm = nullptr;
+    NormSaved<T, Space> saved = {};
+};
+
 // Between two branches: what the next residual sum starts from, and what the next branch reads.
 // They are the same matrix where norms stand after the sums.
 template <class T, class Space>
 struct Stream {
     MatrixView<const T, Space> residual, input;
+    InputSource<T, Space> source = {};  // of input
 };
+
+template <class Ctx, class T>
+MatrixView<const T, typename Ctx::Space> input_again(
+    const Run<Ctx, T>& run, const InputSource<T, typename Ctx::Space>& source);
 
 // The gradients of a Stream, passed down through backward in place. Where norms stand after the
 // sums only `input` is used: it holds the gradient of both.
@@ -33,12 +54,9 @@ struct ResidualNorm {
     using Constant = MatrixView<const T, Space>;
     using Matrix = MatrixView<T, Space>;
 
-    struct Saved {
-        Constant sum;
-        View<float, Space> mean, rstd;
-    };
+    using Saved = NormSaved<T, Space>;
 
-    // The sum takes the branch's memory.
+    // The sum takes the branch's memory. Overwrites the memory of x.input.
     static Stream<T, Space> forward(const Run<Ctx, T>& run, DropoutPlace place,
                                     const Weights& weights, Constant residual, Matrix branch,
                                     Saved& saved);
@@ -56,11 +74,12 @@ template <class Ctx, class T>
 struct PlainNorm {
     using Space = typename Ctx::Space;
     using Weights = Norm<T, Space>;
-    using Saved = typename ResidualNorm<Ctx, T>::Saved;
+    using Saved = NormSaved<T, Space>;
     using Constant = MatrixView<const T, Space>;
     using Matrix = MatrixView<T, Space>;
 
-    static Matrix forward(const Run<Ctx, T>& run, const Weights& weights, Constant x, Saved& saved);
+    static void forward(const Run<Ctx, T>& run, const Weights& weights, Constant x, Matrix y,
+                        Saved& saved);
     // dx = d(y -> x) + d_past, where d_past (may be empty) reached x past the norm. dx may be dy or
     // d_past.
     static void backward(const Run<Ctx, T>& run, const Weights& weights, const Saved& saved,

@@ -7,15 +7,27 @@
 namespace lockstep::model {
 
 template <class Ctx, class T>
+MatrixView<const T, typename Ctx::Space> input_again(
+    const Run<Ctx, T>& run, const InputSource<T, typename Ctx::Space>& source) {
+    if (source.norm == nullptr) return source.kept;
+    const auto& [sum, mean, rstd] = source.saved;
+    const auto y = run.take_input(sum.rows, sum.cols);
+    kernels::norm_forward<T>(run.ctx, {}, run.batch.places, sum, {}, source.norm->gamma,
+                             source.norm->beta, {}, y, mean, rstd);
+    return y;
+}
+
+template <class Ctx, class T>
 auto ResidualNorm<Ctx, T>::forward(const Run<Ctx, T>& run, DropoutPlace place,
                                    const Weights& weights, Constant residual, Matrix branch,
                                    Saved& saved) -> Stream<T, Space> {
-    const Matrix y = run.take(branch.rows, branch.cols);
+    const Matrix y = run.take_input(branch.rows, branch.cols);
     saved = {branch, run.take_floats(branch.rows), run.take_floats(branch.rows)};
     kernels::norm_forward<T>(run.ctx, run.dropout(place), run.batch.places, residual, branch,
                              weights.gamma, weights.beta, branch, y, saved.mean, saved.rstd);
-    if (run.settings.norms == NormPlace::after_sum) return {y, y};
-    return {branch, y};
+    const InputSource<T, Space> source{{}, &weights, saved};
+    if (run.settings.norms == NormPlace::after_sum) return {y, y, source};
+    return {branch, y, source};
 }
 
 template <class Ctx, class T>
@@ -35,13 +47,11 @@ auto ResidualNorm<Ctx, T>::backward(const Run<Ctx, T>& run, DropoutPlace place,
 }
 
 template <class Ctx, class T>
-auto PlainNorm<Ctx, T>::forward(const Run<Ctx, T>& run, const Weights& weights, Constant x,
-                                Saved& saved) -> Matrix {
-    const Matrix y = run.take(x.rows, x.cols);
+void PlainNorm<Ctx, T>::forward(const Run<Ctx, T>& run, const Weights& weights, Constant x,
+                                Matrix y, Saved& saved) {
     saved = {x, run.take_floats(x.rows), run.take_floats(x.rows)};
     kernels::norm_forward<T>(run.ctx, {}, run.batch.places, x, {}, weights.gamma, weights.beta, {},
                              y, saved.mean, saved.rstd);
-    return y;
 }
 
 template <class Ctx, class T>

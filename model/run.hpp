@@ -65,9 +65,14 @@ struct Run {
     const Ragged<Space>* memory;      // the encoder's side, for cross-attention
     const kernels::StepState* state;  // null: nothing is dropped
     std::size_t layer = 0;
+    // What the next branch reads, one after the other; empty: each gets memory of its own.
+    MatrixView<T, Space> input_space = {};
 
     MatrixView<T, Space> take(std::int64_t rows, std::int64_t cols) const {
         return arena.template take_matrix<T>(rows, cols);
+    }
+    MatrixView<T, Space> take_input(std::int64_t rows, std::int64_t cols) const {
+        return input_space.empty() ? take(rows, cols) : input_space;
     }
     View<float, Space> take_floats(std::int64_t count) const {
         return arena.template take<float>(static_cast<std::size_t>(count));

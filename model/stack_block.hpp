@@ -18,6 +18,7 @@ struct StackBlock {
     using Matrix = MatrixView<T, Space>;
 
     struct Saved {
+        Matrix input_space;  // shared by all layers; after forward it holds the output
         typename EmbeddingBlock<Ctx, T>::Saved embedding;
         std::vector<typename LayerBlock<Ctx, T>::Saved> layers;
     };

@@ -12,6 +12,8 @@ template <class Ctx, class T>
 auto StackBlock<Ctx, T>::forward(Run<Ctx, T> run, const Weights& weights, Constant embeddings,
                                  Constant memory, Saved& saved) -> Constant {
     saved.layers.resize(weights.layers.size());
+    saved.input_space = run.take(run.batch.total, embeddings.cols);
+    run.input_space = saved.input_space;
     auto x = EmbeddingBlock<Ctx, T>::forward(run, weights, embeddings, saved.embedding);
     for (run.layer = 0; run.layer < weights.layers.size(); ++run.layer) {
         x = LayerBlock<Ctx, T>::forward(run, weights.layers[run.layer], x, memory,
@@ -51,6 +53,7 @@ void StackBlock<Ctx, T>::backward(Run<Ctx, T> run, const Weights& weights, const
                                   Matrix d_output, Matrix d_memory,
                                   MatrixView<float, Space> d_embeddings,
                                   const std::function<void()>& finish) {
+    run.input_space = saved.input_space;
     StreamGradient<T, Space> d{d_output, {}, {}};
     if (run.settings.norms == NormPlace::before_branch) {
         d.residual_space = run.take(d_output.rows, d_output.cols);

@@ -15,17 +15,18 @@ constexpr float layer_norm_epsilon = 1e-5f;
 
 // Layer norm of a residual sum: sum = x + dropout(branch); y = (sum - mean) * rstd * gamma + beta.
 // An empty branch means sum = x (then `sum` may be empty and x is what backward needs).
-// All matrices [rows, d]; mean, rstd [rows] in fp32; branch may be sum.
+// All matrices [rows, d]; mean, rstd [rows] in fp32; branch may be sum; where there is a branch, y
+// may be x. Called with the sum alone it writes y, mean and rstd again, bit for bit.
 template <class T>
 void norm_forward(CpuContext& ctx, const Dropout& site, TokenPlaces<HostSpace> places,
                   HostMatrix<const T> x, HostMatrix<const T> branch, HostView<const T> gamma,
-                  HostView<const T> beta, HostMatrix<T> sum, HostMatrix<T> y,
-                  HostView<float> mean, HostView<float> rstd);
+                  HostView<const T> beta, HostMatrix<T> sum, HostMatrix<T> y, HostView<float> mean,
+                  HostView<float> rstd);
 template <class T>
 void norm_forward(CudaContext& ctx, const Dropout& site, TokenPlaces<CudaSpace> places,
                   CudaMatrix<const T> x, CudaMatrix<const T> branch, CudaView<const T> gamma,
-                  CudaView<const T> beta, CudaMatrix<T> sum, CudaMatrix<T> y,
-                  CudaView<float> mean, CudaView<float> rstd);
+                  CudaView<const T> beta, CudaMatrix<T> sum, CudaMatrix<T> y, CudaView<float> mean,
+                  CudaView<float> rstd);
 
 // Backward of the above. dx = d(y -> sum) + d_sum, where d_sum is the gradient that reached the sum
 // past the norm (empty: none); d_branch = dropout mask applied to dx (empty: not wanted).
@@ -33,15 +34,15 @@ void norm_forward(CudaContext& ctx, const Dropout& site, TokenPlaces<CudaSpace> 
 template <class T>
 void norm_backward(CpuContext& ctx, const Dropout& site, TokenPlaces<HostSpace> places,
                    HostMatrix<const T> dy, HostMatrix<const T> d_sum, HostMatrix<const T> sum,
-                   HostView<const float> mean, HostView<const float> rstd,
-                   HostView<const T> gamma, HostMatrix<T> dx, HostMatrix<T> d_branch,
-                   HostView<float> dgamma, HostView<float> dbeta);
+                   HostView<const float> mean, HostView<const float> rstd, HostView<const T> gamma,
+                   HostMatrix<T> dx, HostMatrix<T> d_branch, HostView<float> dgamma,
+                   HostView<float> dbeta);
 template <class T>
 void norm_backward(CudaContext& ctx, const Dropout& site, TokenPlaces<CudaSpace> places,
                    CudaMatrix<const T> dy, CudaMatrix<const T> d_sum, CudaMatrix<const T> sum,
-                   CudaView<const float> mean, CudaView<const float> rstd,
-                   CudaView<const T> gamma, CudaMatrix<T> dx, CudaMatrix<T> d_branch,
-                   CudaView<float> dgamma, CudaView<float> dbeta);
+                   CudaView<const float> mean, CudaView<const float> rstd, CudaView<const T> gamma,
+                   CudaMatrix<T> dx, CudaMatrix<T> d_branch, CudaView<float> dgamma,
+                   CudaView<float> dbeta);
 
 // sum = x + dropout(branch): the residual where no norm follows. sum may be x.
 template <class T>

@@ -197,6 +197,36 @@ TEST_CASE("norm_backward may write over its inputs, and optional operands may be
     CHECK(b.dgamma == a.dgamma);
 }
 
+TEST_CASE_TEMPLATE("norm_forward of the sum alone writes the same bits again", T, float, bf16) {
+    for (const int threads : {1, 2}) {
+        CpuContext ctx(threads);
+        for (const std::int64_t cols : {1, 31, 32, 33, 1000, 4097}) {
+            Case<T> c(20, cols, 0.25f);
+            c.forward(ctx);
+            std::vector<T> y(c.y.size());
+            std::vector<float> mean(20), rstd(20);
+            kernels::norm_forward<T>(ctx, {}, {}, matrix_of(c.sum, 20, cols), {},
+                                     const_view_of(c.gamma), const_view_of(c.beta), {},
+                                     matrix_of(y, 20, cols), view_of(mean), view_of(rstd));
+            CHECK(to_doubles(y) == to_doubles(c.y));
+            CHECK(mean == c.mean);
+            CHECK(rstd == c.rstd);
+        }
+    }
+}
+
+TEST_CASE("norm_forward may write y over x where there is a branch") {
+    CpuContext ctx(1);
+    Case<float> a(4, 33, 0.25f), b(4, 33, 0.25f);
+    a.forward(ctx);
+    kernels::norm_forward<float>(ctx, b.site, b.places.view(), matrix_of(b.x, 4, 33),
+                                 matrix_of(b.branch, 4, 33), const_view_of(b.gamma),
+                                 const_view_of(b.beta), matrix_of(b.branch, 4, 33),
+                                 matrix_of(b.x, 4, 33), view_of(b.mean), view_of(b.rstd));
+    CHECK(b.x == a.y);
+    CHECK(b.branch == a.sum);
+}
+
 TEST_CASE("layer norm is exact where the mean is large against the spread") {
     CpuContext ctx(1);
     std::vector<float> x{4096.0f, 4097.0f, 4098.0f, 4099.0f}, y(4), mean(1), rstd(1);
