@@ -46,4 +46,17 @@ public:
 std::unique_ptr<DeviceModel> make_cpu_model(const ModelConfig& config, train::Precision precision,
                                             int threads);
 
+// How a GPU is used.
+struct GpuSettings {
+    int device = 0;  // among those that this process sees
+    train::Master master = train::Master::kept;
+    bool tf32 = false;         // products of fp32 by TF32's tensor cores
+    bool autotune = false;     // a product's algorithm is measured at its first use
+    int timeout_ms = 300'000;  // of one operation among several GPUs
+};
+
+// On a GPU, in fp32, bf16 or fp16; of lockstep_model_cuda, which a build without CUDA lacks.
+std::unique_ptr<DeviceModel> make_cuda_model(const ModelConfig& config, train::Precision precision,
+                                             const GpuSettings& settings);
+
 }  // namespace lockstep::model

@@ -7,6 +7,7 @@
 
 #include "model/weights.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/device/contexts.hpp"
 
 namespace lockstep::model {
 

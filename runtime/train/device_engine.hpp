@@ -59,6 +59,7 @@ private:
 
     void accumulate(const std::vector<Batch>& lanes, Spans& spans);
     void update(Spans& spans);
+    void trace_sharing();
     double seconds_of(const std::vector<device::Span>& spans) const;
     void trace(const char* name, device::Span span) const;
 

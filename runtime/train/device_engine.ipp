@@ -26,6 +26,7 @@ DeviceEngine<Ctx>::DeviceEngine(const TrainOptions& options, const EngineParts<C
 template <class Ctx>
 void DeviceEngine<Ctx>::share_weights() {
     broadcast_weights(parts_.collectives, parts_.store);
+    trace_sharing();
     write_compute_copy(parts_.context, parts_.store);
 }
 
@@ -34,6 +35,14 @@ void DeviceEngine<Ctx>::share_optimizer() {
     for (const TensorIn<Space>& tensor : optimizer_->state())
         parts_.collectives.broadcast(tensor.values, 0, "optimizer state");
     parts_.collectives.finish();
+    trace_sharing();
+}
+
+// In a device's memory a step asks for the timings of its own finish(), the oldest one left.
+template <class Ctx>
+void DeviceEngine<Ctx>::trace_sharing() {
+    for (comm::Timing& timing : parts_.collectives.take_timings())
+        parts_.trace.add("communication", std::move(timing.label), timing.begin, timing.end);
 }
 
 template <class Ctx>

@@ -4,6 +4,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "runtime/device/contexts.hpp"
 #include "runtime/train/optimizer.hpp"
 #include "runtime/train/parameter_sync.hpp"
 #include "runtime/train/run_tensors.hpp"

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two GPUs by the emulated NCCL, whose ranks are threads, are one.
+#include <doctest/doctest.h>
+#include <nccl.h>
+
+#include "runtime/comm/thread_world.hpp"
+#include "tests/model/device_run.hpp"
+#include "tests/runtime/train/temporary_folder.hpp"
+#include "tests/runtime/train/toy_source.hpp"
+
+using namespace lockstep;
+using tests::DeviceRun;
+
+namespace {
+
+train::TrainOptions two_lanes() {
+    train::TrainOptions options;
+    options.lanes = 2;
+    options.optimizer.learningrate = 0.01;
+    options.schedule.kind = train::ScheduleKind::fixed;
+    options.limits.max_train_steps = 6;
+    options.hash_every_n_updates = 2;
+    options.reducer.first_bucket_bytes = options.reducer.bucket_bytes = 4096;
+    return options;
+}
+
+std::vector<DeviceRun> run(int world, const train::TrainOptions& options,
+                           train::Precision precision) {
+    auto config = tests::toy_config(model::Kind::gpt2);
+    config.dropout = 0.1f;
+    std::vector<DeviceRun> runs(static_cast<std::size_t>(world));
+    comm::run_as_threads(world, [&](comm::Communicator& ranks) {
+        const auto model = model::make_cuda_model(config, precision, {});
+        runs[static_cast<std::size_t>(ranks.rank())] = tests::train_on(*model, options, ranks);
+    });
+    return runs;
+}
+
+}  // namespace
+
+TEST_CASE("two GPUs with a lane each are one with two lanes, and keep the same weights") {
+    const auto options = two_lanes();
+    const auto one = run(1, options, train::Precision::fp32);
+    const auto two = run(2, options, train::Precision::fp32);
+    CHECK(difference(one[0], two[0]) < 1e-5);
+    CHECK(two[0].steps.back().loss == two[1].steps.back().loss);
+    CHECK(two[0].state.tokens == one[0].state.tokens);
+    CHECK(emulated_nccl_communicators() == 0);
+}
+
+TEST_CASE("two GPUs skip an overflow together, and gradients may travel as bf16") {
+    auto options = two_lanes();
+    options.loss_scaling = {kernels::LossScaling::Kind::dynamic, 0x1p28F, 0x1p-5F};
+    options.reducer.comm_dtype = train::CommType::bf16;
+    const auto two = run(2, options, train::Precision::fp16);
+    CHECK(two[0].steps.front().outcome == train::Outcome::not_finite);
+    CHECK(two[0].steps.back().outcome == train::Outcome::updated);
+    CHECK(two[0].state.updates == 6);
+    CHECK(two[0].steps.size() == two[1].steps.size());
+}
+
+TEST_CASE("a step's communication is told with that step, whatever was shared before") {
+    const auto options = two_lanes();
+    comm::run_as_threads(2, [&](comm::Communicator& ranks) {
+        const auto model = model::make_cuda_model(tests::toy_config(model::Kind::gpt2),
+                                                  train::Precision::fp32, {});
+        Trace trace(Trace::Recording::on, ranks.rank());
+        const auto engine = model->make_engine(options, ranks, trace, nullptr);
+        engine->share_weights();
+        engine->share_optimizer();
+        engine->restore({});
+        engine->queue({}, {tests::ToySource::batch_of({1, 2})});
+        (void)engine->take_result();
+        const test::TemporaryFolder folder;
+        trace.write(folder.path() + "/trace");
+        const std::string told = test::read_file(folder.path() + "/trace");
+        for (const std::string label : {"initial weights", "optimizer state", "bucket 0"})
+            CHECK(told.find(label) != std::string::npos);
+    });
+}

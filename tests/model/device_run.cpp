@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/model/device_run.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/comm/local_communicator.hpp"
+#include "runtime/core/philox.hpp"
+#include "runtime/train/checkpoint.hpp"
+#include "tests/runtime/train/toy_model.hpp"
+#include "tests/runtime/train/toy_source.hpp"
+
+namespace lockstep::tests {
+
+namespace {
+
+// A generator answers a row with what follows it.
+class RowSource final : public train::StepSource {
+public:
+    RowSource(ToySource::Layout layout) : rows_(layout) {}
+
+    train::StepBatches next() override {
+        train::StepBatches step = rows_.next();
+        for (train::Batch& batch : step.lanes) batch.source = batch.target;
+        return step;
+    }
+    void next_epoch() override { rows_.next_epoch(); }
+    void seek(train::Position position) override { rows_.seek(position); }
+    std::int64_t rows_per_epoch() const override { return rows_.rows_per_epoch(); }
+
+private:
+    ToySource rows_;
+};
+
+class Witness final : public train::TrainingObserver, public train::CheckpointSink {
+public:
+    Witness(train::Engine& engine, std::string to, DeviceRun& run)
+        : engine_(engine), to_(std::move(to)), run_(run) {}
+
+    void on_step(const train::StepReport& report) override { run_.steps.push_back(report); }
+    void on_validation(const train::ValidationReport&) override {}
+    void on_epoch(std::int64_t) override {}
+    void save(train::CheckpointKind, const train::TrainerState& state) override {
+        const train::RunTensors tensors = engine_.fetch();
+        run_.weights.assign(tensors.master.begin(), tensors.master.end());
+        if (!to_.empty()) save_checkpoint(to_, tensors, {state, "{}", {}});
+    }
+
+private:
+    train::Engine& engine_;
+    std::string to_;
+    DeviceRun& run_;
+};
+
+}  // namespace
+
+model::ModelConfig toy_config(model::Kind kind) {
+    model::ModelConfig config =
+        kind == model::Kind::gpt2 ? model::gpt2_config() : model::ModelConfig{};
+    config.vocabulary = ToyModel::vocabulary;
+    config.embedding_size = 16;
+    config.ffn_size = 24;
+    config.heads = 2;
+    config.encoder_layers = config.decoder_layers = 1;
+    config.n_positions = 24;
+    return config;
+}
+
+void spread_weights(model::DeviceModel& model) {
+    comm::LocalCommunicator alone;
+    Trace trace(Trace::Recording::off, 0);
+    const auto engine = model.make_engine({}, alone, trace, nullptr);
+    model.initialize(7);
+    PhiloxStream random(3);
+    for (float& weight : engine->fetch().master)
+        weight += static_cast<float>(random.uniform() - 0.5);
+    engine->place();
+}
+
+DeviceRun train_on(model::DeviceModel& model, const train::TrainOptions& options,
+                   comm::Communicator& ranks, const RunFiles& files) {
+    DeviceRun run;
+    Trace trace(Trace::Recording::off, ranks.rank());
+    const auto engine = model.make_engine(options, ranks, trace, nullptr);
+    std::optional<train::TrainerState> resume;
+    // Other weights on every rank: rank 0's have to win.
+    model.initialize(options.seed + static_cast<std::uint64_t>(ranks.rank()));
+    if (!files.from.empty()) {
+        resume = train::load_checkpoint(files.from, engine->fetch()).trainer;
+        engine->place();
+    }
+    constexpr std::int64_t rows = 30, batchsize = 2;
+    RowSource source({ranks.size(), ranks.rank(), options.lanes, rows, batchsize});
+    Witness witness(*engine, files.to, run);
+    const train::StopFlag stop{false};
+    train::Trainer trainer(
+        options, {*engine, ranks, trace, source, witness, witness, nullptr, stop}, resume);
+    trainer.run();
+    run.state = trainer.state();
+    return run;
+}
+
+DeviceRun train_on(model::DeviceModel& model, const train::TrainOptions& options,
+                   const RunFiles& files) {
+    comm::LocalCommunicator alone;
+    return train_on(model, options, alone, files);
+}
+
+double difference(const DeviceRun& a, const DeviceRun& b) {
+    REQUIRE(a.steps.size() == b.steps.size());
+    double largest = 0;
+    for (std::size_t i = 0; i < a.steps.size(); ++i) {
+        const double x = a.steps[i].loss, y = b.steps[i].loss;
+        largest = std::max(largest, std::abs(x - y) / std::abs(x));
+    }
+    return largest;
+}
+
+}  // namespace lockstep::tests
