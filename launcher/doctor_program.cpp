@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "launcher/checkpoint_size.hpp"
+#include "launcher/compute_device.hpp"
 #include "launcher/doctor/bounded.hpp"
 #include "launcher/doctor/examination.hpp"
 #include "launcher/doctor/facts_json.hpp"
@@ -59,12 +60,20 @@ void add_needs(const RunConfig& config, doctor::Request& request) {
     request.training_bytes = static_cast<std::int64_t>((2 * *weights + optimizer) * sizeof(float));
 }
 
+doctor::Computes computes_on(const RunConfig& config, std::chrono::milliseconds longest) {
+    if (config.device == DeviceChoice::cuda) return doctor::Computes::on_gpu;
+    // A driver in trouble keeps its callers waiting.
+    const auto gpus = doctor::within(longest, [config] { return gpus_for(config); });
+    return gpus && !gpus->visible.empty() ? doctor::Computes::on_gpu : doctor::Computes::on_cpu;
+}
+
 doctor::Request request_of(const RunConfig& config, const comm::Place& place) {
     doctor::Request request;
     request.data = config.data;
     request.model_folder = config.model_file;
     request.threads = config.threads;
     request.timeout = milliseconds_of(config.timeout_s);
+    request.computes = computes_on(config, request.check_time());
     request.read_for = milliseconds_of(config.data_seconds);
     request.comm = config.comm;
     request.comm.secret = config.secret_file.empty()

@@ -57,7 +57,7 @@ int run_evaluation(const RunConfig& config, Standing standing) {
     check_evaluation(config);
     Job job = join_job(config, place);
     const data::Dataset dataset = data::Dataset::open(config.data);
-    LoadedModel loaded(config.model_file, job.precision, job.threads);
+    LoadedModel loaded(config.model_file, job.device);
     data::EvalLoaderOptions options = loader_options(config, loaded.config(), dataset);
     const data::EvalLoaderOptions all_rows = options;
     options.rank = place.rank;

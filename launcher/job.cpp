@@ -4,20 +4,21 @@
 #include <iostream>
 #include <vector>
 
+#include "launcher/core_binding.hpp"
 #include "launcher/cpu_share.hpp"
 #include "runtime/comm/environment.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/kernels/product_library.hpp"
 
 namespace lockstep::launcher {
 
 namespace {
 
 // Ranks on unlike machines must compute alike, so one without bf16 products decides for all.
-train::Precision agree_on_precision(PrecisionChoice choice, comm::Communicator& communicator) {
-    if (choice == PrecisionChoice::fp32) return train::Precision::fp32;
-    if (choice == PrecisionChoice::bf16) return train::Precision::bf16;
-    std::vector<std::uint64_t> able{kernels::multiplies_bf16() ? 1u : 0u};
+train::Precision agree_on_precision(PrecisionChoice choice, const std::optional<GpuSeat>& gpu,
+                                    comm::Communicator& communicator) {
+    const train::Precision own = precision_of(choice, gpu);
+    if (choice != PrecisionChoice::automatic) return own;
+    std::vector<std::uint64_t> able{own == train::Precision::bf16 ? 1u : 0u};
     communicator.all_reduce(view_of(able), comm::Reduction::min, "precision");
     communicator.finish();
     return able.front() == 1 ? train::Precision::bf16 : train::Precision::fp32;
@@ -45,16 +46,22 @@ comm::Place place_of(const RunConfig& config, Standing standing) {
 }
 
 Job join_job(const RunConfig& config, const comm::Place& place) {
+    const auto gpu = choose_gpu(config, place, gpus_for(config));
+    // Before there are other threads, which are to stay there as well.
+    if (gpu) bind_to_cores(cores_to_use(bound_cores(), cores_near(gpu->identity.pci)));
     Job job;
     job.place = place;
     comm::CommOptions options = config.comm;
-    options.secret = config.secret_file.empty()
-                         ? comm::Secret::from(comm::process_environment())
-                         : comm::Secret::from_file(config.secret_file);
+    options.secret = config.secret_file.empty() ? comm::Secret::from(comm::process_environment())
+                                                : comm::Secret::from_file(config.secret_file);
     job.communicator = comm::make_communicator(place, options);
+    ComputeDevice& device = job.device;
+    agree_on_gpus(config, place, gpu, *job.communicator);
     const int share = share_of_cores(*job.communicator);
-    job.threads = config.threads > 0 ? static_cast<int>(config.threads) : share;
-    job.precision = agree_on_precision(config.precision, *job.communicator);
+    device.gpu = gpu;
+    device.threads = config.threads > 0 ? static_cast<int>(config.threads) : share;
+    device.precision = agree_on_precision(config.precision, gpu, *job.communicator);
+    device.settings = gpu_settings(config, gpu);
     return job;
 }
 

@@ -5,12 +5,12 @@
 #include <memory>
 #include <string>
 
+#include "launcher/compute_device.hpp"
 #include "launcher/options/run_config.hpp"
 #include "launcher/start_up.hpp"
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/place.hpp"
 #include "runtime/core/log.hpp"
-#include "runtime/train/parameters.hpp"
 
 namespace lockstep::launcher {
 
@@ -21,14 +21,14 @@ enum class Standing { alone, in_job };
 struct Job {
     comm::Place place;
     std::unique_ptr<comm::Communicator> communicator;
-    int threads = 1;
-    train::Precision precision = train::Precision::fp32;  // the same on every rank
+    ComputeDevice device;  // of the same kind and precision on every rank
     StartUp start_up;
 };
 
 comm::Place place_of(const RunConfig& config, Standing standing);
 
-// Waits until every rank has joined.
+// Waits until every rank has joined. Throws a config error where the ranks cannot compute on what
+// was asked for, before it waits where this rank can tell alone.
 Job join_job(const RunConfig& config, const comm::Place& place);
 
 // Runs what the ranks do together and returns the exit code. What fails now is told with rank and

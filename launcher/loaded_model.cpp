@@ -19,9 +19,8 @@ std::string weights_of(const std::string& folder) {
 
 }  // namespace
 
-LoadedModel::LoadedModel(const std::string& folder, train::Precision precision, int threads)
-    : opened_(open_model_folder(folder)),
-      model_(model::make_cpu_model(opened_.config, precision, threads)) {
+LoadedModel::LoadedModel(const std::string& folder, const ComputeDevice& device)
+    : opened_(open_model_folder(folder)), model_(make_model(opened_.config, device)) {
     model_->load_weights(weights_of(folder));
 }
 

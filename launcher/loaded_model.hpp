@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
+#include "launcher/compute_device.hpp"
 #include "launcher/model_folder.hpp"
-#include "model/device_model.hpp"
 
 namespace lockstep::launcher {
 
@@ -13,7 +13,7 @@ namespace lockstep::launcher {
 class LoadedModel {
 public:
     // Reads the folder's best weights; while a run has none yet, its newest checkpoint's.
-    LoadedModel(const std::string& folder, train::Precision precision, int threads);
+    LoadedModel(const std::string& folder, const ComputeDevice& device);
 
     const OpenedModel& description() const noexcept { return opened_; }
     const model::ModelConfig& config() const noexcept { return opened_.config; }

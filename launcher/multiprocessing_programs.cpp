@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "launcher/compute_device.hpp"
 #include "launcher/cpu_share.hpp"
 #include "launcher/evaluation.hpp"
 #include "launcher/options/run_command.hpp"
@@ -16,6 +17,18 @@ namespace lockstep::launcher {
 
 namespace {
 
+// One for each GPU, or for each core where there is none. What a rank could not compute on is said
+// here, once.
+int ranks_here(const RunConfig& config) {
+    const Gpus gpus = gpus_for(config);
+    const auto own = gpus.visible.empty() ? usable_cores() : static_cast<int>(gpus.visible.size());
+    comm::Place last = comm::alone();
+    last.local_size = config.world_size > 0 ? static_cast<int>(config.world_size) : own;
+    last.local_rank = last.local_size - 1;
+    (void)choose_gpu(config, last, gpus);
+    return last.local_size;
+}
+
 // The processes repeat the whole command, as ranks; a stop from outside that they all obeyed
 // (exit 0) is a success. Each attempt has a port and a secret of its own, so that what is left of
 // the last one cannot join it; the ranks continue from the model folder's newest checkpoint.
@@ -25,7 +38,7 @@ int run_ranks(const char* program, const RunConfig& config, const std::vector<st
         LocalRanks ranks;
         ranks.command = {std::filesystem::read_symlink("/proc/self/exe"), program};
         ranks.command.insert(ranks.command.end(), args.begin(), args.end());
-        ranks.size = static_cast<int>(config.world_size > 0 ? config.world_size : usable_cores());
+        ranks.size = ranks_here(config);
         ranks.master_port = static_cast<int>(std::max<std::int64_t>(config.master_port, 0));
         ranks.threads_per_rank = std::max(1, usable_cores() / ranks.size);
         ranks.secret = comm::Secret::make();

@@ -2,25 +2,12 @@
 #include "launcher/talker.hpp"
 
 #include "data/unicode.hpp"
-#include "launcher/cpu_share.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/kernels/product_library.hpp"
 
 namespace lockstep::launcher {
 
-namespace {
-
-train::Precision precision_of(PrecisionChoice choice) {
-    const bool bf16 = choice == PrecisionChoice::bf16 ||
-                      (choice == PrecisionChoice::automatic && kernels::multiplies_bf16());
-    return bf16 ? train::Precision::bf16 : train::Precision::fp32;
-}
-
-}  // namespace
-
 Talker::Talker(const RunConfig& config)
-    : loaded_(config.model_file, precision_of(config.precision),
-              config.threads > 0 ? static_cast<int>(config.threads) : usable_cores()),
+    : loaded_(config.model_file, lone_device(config)),
       replier_(loaded_.model().decoder(), loaded_.tokenizer(), config.generation) {}
 
 std::vector<std::int32_t> Talker::tokens_of(const std::string& text,

@@ -28,9 +28,10 @@ std::uintmax_t bytes_of_checkpoints(const train::RunTensors& tensors) {
 train::Metadata versions_of(const Job& job) {
     return {{"lockstep", version},
             {"products", kernels::product_library()},
-            {"precision", train::name(job.precision)},
+            {"device", job.device.name()},
+            {"precision", train::name(job.device.precision)},
             {"ranks", std::to_string(job.place.size)},
-            {"threads", std::to_string(job.threads)}};
+            {"threads", std::to_string(job.device.threads)}};
 }
 
 std::string differences(const train::Metadata& then, const train::Metadata& now) {
@@ -69,7 +70,7 @@ TrainingSession::TrainingSession(const RunConfig& config, const TrainingPlan& pl
       options_(config.train),
       trace_(config.trace_file.empty() ? Trace::Recording::off : Trace::Recording::on,
              job.place.rank),
-      model_(model::make_cpu_model(plan.model, job.precision, job.threads)),
+      model_(make_model(plan.model, job.device)),
       engine_(model_->make_engine(options_, *job.communicator, trace_, whereabouts)) {
     options_.lanes = config.batch.logical_shards > 0 ? config.batch.logical_shards
                                                      : job.place.size * config.batch.update_freq;
@@ -156,11 +157,13 @@ void TrainingSession::open_validation() {
 
 void TrainingSession::announce() const {
     const auto& place = job_.place;
-    const auto bf16 = job_.precision == train::Precision::bf16;
+    const ComputeDevice& device = job_.device;
+    const std::string cores =
+        std::to_string(device.threads) + (device.threads == 1 ? " core" : " cores");
     log_.info("training " + std::to_string(engine_->parameters().count()) + " parameters in " +
-              (bf16 ? "bf16" : "fp32") + " on " + std::to_string(place.size) +
-              (place.size == 1 ? " rank x " : " ranks x ") + std::to_string(job_.threads) +
-              (job_.threads == 1 ? " core, " : " cores, ") +
+              train::name(device.precision) + " on " + std::to_string(place.size) +
+              (place.size == 1 ? " rank x " : " ranks x ") +
+              (device.gpu ? "1 GPU (" + device.name() + "), " : cores + ", ") +
               std::to_string(source_->rows_per_epoch()) + " rows an epoch in " +
               std::to_string(options_.lanes) + (options_.lanes == 1 ? " lane" : " lanes"));
     log_.detail("placed by " + std::string(comm::name(place.source)) + ", products by " +

@@ -49,7 +49,9 @@ struct Habit {
 constexpr std::array habits{
     Habit{"task", "prepare the text with `lockstep prepare` and give --data DIR"},
     Habit{"t", "prepare the text with `lockstep prepare` and give --data DIR"},
-    Habit{"fp16", "fp16 is for GPUs; --precision bf16 halves the work on CPU"},
+    Habit{"gpu",
+          "each rank takes the GPU of its local rank; CUDA_VISIBLE_DEVICES says which there are"},
+    Habit{"no-cuda", "it is --device cpu here"},
     Habit{"datatype", "evaluate a split by --split train or --split valid"},
     Habit{"dt", "evaluate a split by --split train or --split valid"},
     Habit{"gradient-accumulation-steps", "it is --update-freq here"},

@@ -44,10 +44,19 @@ void check_batches(const BatchConfig& batch, const std::set<std::string>& given)
         config_error("--eval-batchsize: 0 is not allowed: give 1 or more");
 }
 
+void check_device(const RunConfig& config) {
+    const bool fp16 = config.precision == PrecisionChoice::fp16;
+    if (config.fp16 && config.given.contains("precision") && !fp16)
+        config_error("--fp16 contradicts --precision fp32, bf16 or auto; leave one out");
+    if (config.given.contains("fp16-impl") && !fp16 && !config.fp16)
+        config_error("--fp16-impl needs --precision fp16");
+}
+
 void check(Task task, const RunConfig& config) {
     if (config.model_file.empty() && task != Task::doctor)
         config_error("--model-file: name the model's folder");
     check_batches(config.batch, config.given);
+    check_device(config);
     if (task == Task::train) check_train(config);
     if (task == Task::evaluate && config.data.empty()) {
         config_error("--data: name what `lockstep prepare` wrote");
@@ -63,7 +72,17 @@ void check(Task task, const RunConfig& config) {
     }
 }
 
+// ParlAI's, after fairseq.
+kernels::LossScaling fp16_scaling(Fp16Kind kind) {
+    const auto dynamic = kernels::LossScaling::Kind::dynamic;
+    if (kind == Fp16Kind::mem_efficient) return {dynamic, 0x1p17F, 1e-4F};
+    return {dynamic, 0x1p15F, 0x1p-5F};
+}
+
 void derive(RunConfig& config) {
+    if (config.fp16) config.precision = PrecisionChoice::fp16;
+    if (config.precision == PrecisionChoice::fp16)
+        config.train.loss_scaling = fp16_scaling(config.gpu.fp16);
     if (config.batch.batch_tokens > 0) config.batch.dynamic = data::Dynamic::full;
     if (config.no_overlap) config.train.reducer.overlap = train::Overlap::off;
     config.comm.timeout_ms = static_cast<int>(config.timeout_s * 1e3);
@@ -90,7 +109,7 @@ void derive(RunConfig& config) {
 }  // namespace
 
 std::vector<OptionTable> run_tables(Task task, RunConfig& config) {
-    std::vector<OptionTable> tables{run_table(config)};
+    std::vector<OptionTable> tables{run_table(config), device_table(config)};
     if (task != Task::generate) {
         tables.push_back(batch_table(config));
         tables.push_back(place_table(config));

@@ -14,7 +14,10 @@
 
 namespace lockstep::launcher {
 
-enum class PrecisionChoice { fp32, bf16, automatic };
+enum class PrecisionChoice { fp32, bf16, fp16, automatic };
+enum class DeviceChoice { automatic, cpu, cuda };
+// mem_efficient: the fp16 weights are the only ones.
+enum class Fp16Kind { safe, mem_efficient };
 
 // What --batchsize, --dynamic-batching and their relatives said, for training and for evaluation.
 struct BatchConfig {
@@ -29,12 +32,21 @@ struct BatchConfig {
     std::int64_t logical_shards = -1;  // lanes; -1: world x update_freq
 };
 
+// What GPUs alone can do.
+struct GpuConfig {
+    bool allow_shared = false, tf32 = false, autotune = false;
+    Fp16Kind fp16 = Fp16Kind::safe;
+};
+
 // Everything that a training, evaluating or generating program was asked for. The options' defaults
 // are the initial values here.
 struct RunConfig {
     std::string data, model_file, init_model, split = "valid", trace_file;
     std::string input, output;  // generate
+    DeviceChoice device = DeviceChoice::automatic;
+    GpuConfig gpu;
     PrecisionChoice precision = PrecisionChoice::automatic;
+    bool fp16 = false;  // ParlAI's word for a precision
     model::ModelConfig model;
     std::int64_t n_layers = 2, n_encoder_layers = -1, n_decoder_layers = -1, n_positions = -1;
     bool learned_positions = false, embeddings_scale = true;
@@ -52,8 +64,8 @@ struct RunConfig {
     std::string master_addr, secret_file;
     comm::CommOptions comm;
     double timeout_s = 300;
-    double data_seconds = 3;  // doctor
-    bool json = false;        // doctor
+    double data_seconds = 3;      // doctor
+    bool json = false;            // doctor
     std::set<std::string> given;  // long names of the options that the user gave
     std::string lines;            // the same with their values, as a --config file
 };

@@ -7,18 +7,35 @@ OptionTable run_table(RunConfig& config) {
     OptionTable table("Run");
     table.text("data", config.data, "DIR", "what `lockstep prepare` wrote");
     table.text("model-file,mf", config.model_file, "DIR", "the model's folder");
-    table.choice<PrecisionChoice>("precision", config.precision,
-                                  {{"auto", PrecisionChoice::automatic},
-                                   {"fp32", PrecisionChoice::fp32},
-                                   {"bf16", PrecisionChoice::bf16}},
-                                  "of the computation; weights are kept in fp32. auto: bf16 where "
-                                  "the processor multiplies it");
     table.integer("seed", config.train.seed, "of initial weights, order and dropout", 0);
     table.integer("threads", config.threads, "of this rank (0: its share of the host's cores)", 0);
     table.text("trace", config.trace_file, "FILE",
                "write what the rank did when, for Perfetto; rank r > 0 writes FILE.rankR");
     table.flag("verbose,v", config.verbose, "every rank speaks, and says more");
     table.flag("quiet", config.quiet, "errors only");
+    return table;
+}
+
+OptionTable device_table(RunConfig& config) {
+    OptionTable table("Device");
+    table.choice<DeviceChoice>("device", config.device,
+                               {{"auto", DeviceChoice::automatic},
+                                {"cpu", DeviceChoice::cpu},
+                                {"cuda", DeviceChoice::cuda}},
+                               "auto: a GPU where one is visible");
+    table.choice<PrecisionChoice>("precision", config.precision,
+                                  {{"auto", PrecisionChoice::automatic},
+                                   {"fp32", PrecisionChoice::fp32},
+                                   {"bf16", PrecisionChoice::bf16},
+                                   {"fp16", PrecisionChoice::fp16}},
+                                  "of the computation; weights are kept in fp32. auto: bf16 where "
+                                  "the device multiplies it; fp16: on GPUs");
+    table.flag("fp16", config.fp16, "the same as --precision fp16");
+    table.flag("tf32", config.gpu.tf32, "products of fp32 by a GPU's tensor cores, with 10 bits");
+    table.flag("autotune", config.gpu.autotune,
+               "a GPU's products take the algorithm that is measured to be the fastest");
+    table.flag("allow-shared-gpu", config.gpu.allow_shared,
+               "several processes of this run on one GPU");
     return table;
 }
 
@@ -89,8 +106,9 @@ OptionTable generation_table(RunConfig& config) {
 
 OptionTable place_table(RunConfig& config) {
     OptionTable table("Ranks");
-    table.integer("distributed-world-size,world-size", config.world_size,
-                  "number of ranks (multiprocessing programs: -1 is one per core)");
+    table.integer(
+        "distributed-world-size,world-size", config.world_size,
+        "number of ranks (multiprocessing programs: -1 is one per GPU, else one per core)");
     table.integer("max-restarts", config.max_restarts,
                   "how often multiprocessing_train starts all ranks again, from the last "
                   "checkpoint, when one has failed",

@@ -15,6 +15,7 @@ OptionTable length_table(RunConfig& config);
 OptionTable validation_table(RunConfig& config);
 OptionTable reducer_table(RunConfig& config);
 OptionTable run_table(RunConfig& config);
+OptionTable device_table(RunConfig& config);
 OptionTable eval_table(RunConfig& config);
 OptionTable generation_table(RunConfig& config);
 OptionTable place_table(RunConfig& config);

@@ -30,6 +30,9 @@ OptionTable optimizer_table(RunConfig& config) {
     table.number("weight-decay,wdecay", o.weight_decay, "not on biases and norms");
     table.flag("adafactor-relative-step", o.adafactor_relative_step,
                "adafactor chooses its step size, --learningrate is unused");
+    table.choice<Fp16Kind>("fp16-impl", config.gpu.fp16,
+                           {{"safe", Fp16Kind::safe}, {"mem_efficient", Fp16Kind::mem_efficient}},
+                           "mem_efficient: fp16 without fp32 weights beside it");
     table.number("gradient-clip,clip", o.gradient_clip, "largest gradient norm (<= 0: none)");
     return table;
 }

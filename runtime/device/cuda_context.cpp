@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/device/cuda_context.hpp"
 
+#include <string>
+
 #include "runtime/device/cuda_check.hpp"
 #include "runtime/device/cuda_clock.hpp"
 
@@ -43,6 +45,13 @@ Stream make_stream(Priority priority) {
 CudaContext::CudaContext(int device) : device_(device) {
     check(cudaSetDevice(device), "cudaSetDevice");
     properties_ = properties_of(device);
+    constexpr int oldest = 80;
+    if (properties_.compute_capability < oldest)
+        throw Error(ErrorKind::config,
+                    "GPU " + std::to_string(device) + " is too old: its compute capability is " +
+                        std::to_string(properties_.compute_capability / 10) + "." +
+                        std::to_string(properties_.compute_capability % 10) +
+                        ", 8.0 is needed; choose another by CUDA_VISIBLE_DEVICES, or --device cpu");
     compute_ = make_stream(Priority::normal);
     // First in line for free multiprocessors: a reduction that starts late is not hidden.
     communication_ = make_stream(Priority::high);

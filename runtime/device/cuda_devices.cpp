@@ -37,9 +37,24 @@ std::vector<GpuIdentity> visible_gpu_identities() {
         std::array<char, 32> pci{};
         check(cudaDeviceGetPCIBusId(pci.data(), static_cast<int>(pci.size()), device),
               "cudaDeviceGetPCIBusId");
-        gpus.push_back({text_of(properties.uuid), pci.data()});
+        gpus.push_back({text_of(properties.uuid), pci.data(), properties.name});
     }
     return gpus;
+}
+
+std::string why_no_gpu() {
+    int count = 0;
+    const cudaError_t result = cudaGetDeviceCount(&count);
+    cudaGetLastError();
+    const std::string version =
+        std::to_string(CUDART_VERSION / 1000) + "." + std::to_string(CUDART_VERSION % 1000 / 10);
+    if (result == cudaErrorInsufficientDriver)
+        return "there is no NVIDIA driver, or none for CUDA " + version + ": install one";
+    if (result == cudaSuccess || result == cudaErrorNoDevice)
+        return "no GPU is visible: choose a host with GPUs (srun --gpus-per-task 1), or look at "
+               "CUDA_VISIBLE_DEVICES";
+    return std::string("the NVIDIA driver fails: ") + cudaGetErrorString(result) + " (" +
+           cudaGetErrorName(result) + "): try nvidia-smi";
 }
 
 }  // namespace lockstep::device

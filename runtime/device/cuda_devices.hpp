@@ -10,9 +10,13 @@ namespace lockstep::device {
 struct GpuIdentity {
     std::string uuid;  // "GPU-8a56…", also of a part of one (MIG): one in the world
     std::string pci;   // "0000:17:00.0"
+    std::string name;  // "NVIDIA H200"
 };
 
 // Those that this process sees, in CUDA's order; empty also where there is no driver.
 std::vector<GpuIdentity> visible_gpu_identities();
+
+// Where there are none: what the driver says about it, and what to do.
+std::string why_no_gpu();
 
 }  // namespace lockstep::device

@@ -4,16 +4,33 @@
 #include <cuda_runtime_api.h>
 
 #include <cstring>
+#include <string>
 
 #include "runtime/device/cuda_check.hpp"
 #include "runtime/device/cuda_context.hpp"
 
 namespace lockstep::device {
 
+namespace {
+
+Error no_room(std::size_t bytes) {
+    int device = -1;
+    cudaGetDevice(&device);
+    cudaGetLastError();  // the next check must not report it once more
+    return Error(ErrorKind::cuda,
+                 "GPU " + std::to_string(device) + " has no room for " +
+                     std::to_string(bytes >> 20) +
+                     " MiB more: take a smaller batch (-bs, --batch-tokens) or model");
+}
+
+}  // namespace
+
 void* allocate_cuda(std::size_t bytes) {
     if (bytes == 0) return nullptr;
     void* memory = nullptr;
-    check(cudaMalloc(&memory, bytes), "cudaMalloc");
+    const cudaError_t result = cudaMalloc(&memory, bytes);
+    if (result == cudaErrorMemoryAllocation) throw no_room(bytes);
+    check(result, "cudaMalloc");
     // The contexts' streams do not wait for the default stream that this runs on.
     check(cudaMemset(memory, 0, bytes), "cudaMemset");
     check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");

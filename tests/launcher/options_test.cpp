@@ -72,7 +72,8 @@ TEST_CASE("an unknown option names the nearest one") {
 }
 
 TEST_CASE("habits from other tools are told what to type here") {
-    CHECK(refusal({"--fp16", "true"}).find("--precision bf16") != std::string::npos);
+    CHECK(refusal({"--no-cuda"}).find("--device cpu") != std::string::npos);
+    CHECK(refusal({"--gpu", "1"}).find("CUDA_VISIBLE_DEVICES") != std::string::npos);
     CHECK(refusal({"-t", "convai2"}).find("lockstep prepare") != std::string::npos);
     CHECK(refusal({"--gradient_accumulation_steps", "4"}).find("--update-freq") !=
           std::string::npos);

@@ -98,6 +98,20 @@ TEST_CASE("options that do not exist or contradict each other") {
     CHECK_FALSE(fs::exists(prepared.model));
 }
 
+TEST_CASE("a GPU that is not there, and what only GPUs can do") {
+    ::setenv("CUDA_VISIBLE_DEVICES", "", 1);
+    const Prepared prepared;
+    refused(prepared.train("--device cuda"), {"--device cuda", "--device cpu"});
+    refused(prepared.train("--fp16 --device cpu"), {"fp16", "--precision bf16"});
+    refused(prepared.train("--device cpu --tf32"), {"--tf32"});
+    refused(prepared.train("--device gpu"), {"--device", "gpu", "cuda"});
+    refused(run_line("multiprocessing_train --data " + prepared.data + " -mf " + prepared.model +
+                     " --num-epochs 1 --distributed-world-size 2 --device cuda"),
+            {"--device cuda"});
+    CHECK_FALSE(fs::exists(prepared.model));
+    ::unsetenv("CUDA_VISIBLE_DEVICES");
+}
+
 TEST_CASE("data that is not what the model needs") {
     const Prepared prepared;
     refused(run_line("train --data /nonexistent -mf " + prepared.model + " --num-epochs 1"),

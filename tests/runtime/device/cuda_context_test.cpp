@@ -47,6 +47,13 @@ TEST_CASE("a GPU's buffers are zeroed, moved without copying, and copied to and 
     CHECK_THROWS_AS(device::copy(ctx, other.const_view(), moved.view().subview(0, 1)), Error);
 }
 
+TEST_CASE("a GPU without room says what to do, and goes on") {
+    const CudaContext ctx(0);
+    CHECK_THROWS_WITH_AS((void)device::allocate_cuda(std::size_t{1} << 60),
+                         doctest::Contains("GPU 0 has no room for 1099511627776 MiB more"), Error);
+    CHECK_NOTHROW(device::Buffer<float, CudaSpace>(10));
+}
+
 TEST_CASE("a GPU's arena and scratch memory") {
     CudaContext ctx(0);
     device::Arena<CudaSpace> arena;

@@ -11,10 +11,14 @@
 // waiting for what was queued on their stream before. Nothing else is ever waited for but what an
 // emulated library queues. Only what the backend uses is here.
 
+#define CUDART_VERSION 13000
+
 enum cudaError_t {
     cudaSuccess = 0,
     cudaErrorInvalidValue = 1,
     cudaErrorMemoryAllocation = 2,
+    cudaErrorInsufficientDriver = 35,
+    cudaErrorNoDevice = 100,
     cudaErrorInvalidDevice = 101,
     cudaErrorNotReady = 600
 };
@@ -45,6 +49,7 @@ struct cudaUUID_t {
     char bytes[16];
 };
 struct cudaDeviceProp {
+    char name[256];
     cudaUUID_t uuid;
 };
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);

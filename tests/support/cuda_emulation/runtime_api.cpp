@@ -75,6 +75,10 @@ const char* cudaGetErrorName(cudaError_t error) {
             return "cudaErrorInvalidValue";
         case cudaErrorMemoryAllocation:
             return "cudaErrorMemoryAllocation";
+        case cudaErrorInsufficientDriver:
+            return "cudaErrorInsufficientDriver";
+        case cudaErrorNoDevice:
+            return "cudaErrorNoDevice";
         case cudaErrorInvalidDevice:
             return "cudaErrorInvalidDevice";
         case cudaErrorNotReady:
@@ -116,6 +120,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr which, int) {
 }
 cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
+    std::strcpy(properties->name, "emulated");
     for (int i = 0; i < 16; ++i) properties->uuid.bytes[i] = static_cast<char>(0x11 * i);
     return cudaSuccess;
 }

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/compute_device.hpp"
+
+#include <vector>
+
+#include "launcher/cpu_share.hpp"
+#include "launcher/gpu_seat.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/kernels/product_library.hpp"
+
+namespace lockstep::launcher {
+
+namespace {
+
+void refuse_on_cpu(const RunConfig& config) {
+    const auto refuse = [](const std::string& option, const std::string& instead) {
+        throw Error(ErrorKind::config,
+                    option + " is for GPUs, and this computes on the CPU; " + instead);
+    };
+    if (config.precision == PrecisionChoice::fp16)
+        refuse("fp16", "--precision bf16 halves the work there");
+    if (config.gpu.tf32) refuse("--tf32", "leave it out");
+    if (config.gpu.autotune) refuse("--autotune", "leave it out");
+    if (config.gpu.allow_shared) refuse("--allow-shared-gpu", "leave it out");
+}
+
+}  // namespace
+
+Gpus gpus_for(const RunConfig& config) {
+    return config.device == DeviceChoice::cpu ? Gpus{} : find_gpus();
+}
+
+std::optional<GpuSeat> choose_gpu(const RunConfig& config, const comm::Place& place,
+                                  const Gpus& gpus) {
+    const bool automatic = config.device == DeviceChoice::automatic;
+    if (config.device == DeviceChoice::cpu || (automatic && gpus.visible.empty())) {
+        refuse_on_cpu(config);
+        return std::nullopt;
+    }
+    if (gpus.visible.empty())
+        throw Error(ErrorKind::config, "--device cuda on " + place.host + ": " + gpus.absent +
+                                           ", or give --device cpu");
+    const auto shared = config.gpu.allow_shared ? SharedGpu::allowed : SharedGpu::refused;
+    const std::size_t seat = take_gpu_seat(place, gpus.visible.size(), shared);
+    return GpuSeat{static_cast<int>(seat), gpus.visible[seat]};
+}
+
+void agree_on_gpus(const RunConfig& config, const comm::Place& place,
+                   const std::optional<GpuSeat>& seat, comm::Communicator& communicator) {
+    std::vector<std::uint64_t> with{seat ? 1u : 0u};
+    communicator.all_reduce(view_of(with), comm::Reduction::sum, "devices");
+    communicator.finish();
+    const auto size = static_cast<std::uint64_t>(communicator.size());
+    if (with.front() != 0 && with.front() != size)
+        throw Error(
+            ErrorKind::config,
+            std::to_string(with.front()) + " of " + std::to_string(size) +
+                " ranks see a GPU: give --device cuda to learn which do not, or --device cpu");
+    if (!seat || config.gpu.allow_shared) return;
+    require_own_gpus(communicator, {place.host, seat->identity.uuid});
+}
+
+model::GpuSettings gpu_settings(const RunConfig& config, const std::optional<GpuSeat>& seat) {
+    model::GpuSettings settings;
+    if (seat) settings.device = seat->number;
+    settings.master =
+        config.gpu.fp16 == Fp16Kind::mem_efficient && config.precision == PrecisionChoice::fp16
+            ? train::Master::none
+            : train::Master::kept;
+    settings.tf32 = config.gpu.tf32;
+    settings.autotune = config.gpu.autotune;
+    settings.timeout_ms = config.comm.timeout_ms;
+    return settings;
+}
+
+train::Precision precision_of(PrecisionChoice choice, const std::optional<GpuSeat>& seat) {
+    switch (choice) {
+        case PrecisionChoice::fp32:
+            return train::Precision::fp32;
+        case PrecisionChoice::bf16:
+            return train::Precision::bf16;
+        case PrecisionChoice::fp16:
+            return train::Precision::fp16;
+        case PrecisionChoice::automatic:
+            break;
+    }
+    return seat || kernels::multiplies_bf16() ? train::Precision::bf16 : train::Precision::fp32;
+}
+
+ComputeDevice lone_device(const RunConfig& config) {
+    ComputeDevice device;
+    device.gpu = choose_gpu(config, comm::alone(), gpus_for(config));
+    device.precision = precision_of(config.precision, device.gpu);
+    device.threads = config.threads > 0 ? static_cast<int>(config.threads) : usable_cores();
+    device.settings = gpu_settings(config, device.gpu);
+    return device;
+}
+
+std::unique_ptr<model::DeviceModel> make_model(const model::ModelConfig& config,
+                                               const ComputeDevice& device) {
+    if (device.gpu) return make_gpu_model(config, device.precision, device.settings);
+    return model::make_cpu_model(config, device.precision, device.threads);
+}
+
+}  // namespace lockstep::launcher

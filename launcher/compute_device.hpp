@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "launcher/gpus.hpp"
+#include "launcher/options/run_config.hpp"
+#include "runtime/comm/communicator.hpp"
+#include "runtime/comm/place.hpp"
+
+namespace lockstep::launcher {
+
+// The GPU that a rank takes.
+struct GpuSeat {
+    int number = 0;  // among those that the process sees
+    device::GpuIdentity identity;
+};
+
+// None where --device asks for the CPU, so that no driver is woken.
+Gpus gpus_for(const RunConfig& config);
+
+// By --device; empty: the CPU. Throws a config error where the GPU that was asked for is not there,
+// or where the CPU is asked for what GPUs alone can do.
+std::optional<GpuSeat> choose_gpu(const RunConfig& config, const comm::Place& place,
+                                  const Gpus& gpus);
+
+// Collective. Throws a config error on every rank where some compute on GPUs and others do not, or
+// where two have the same GPU and may not.
+void agree_on_gpus(const RunConfig& config, const comm::Place& place,
+                   const std::optional<GpuSeat>& seat, comm::Communicator& communicator);
+
+// What a rank computes on, and how.
+struct ComputeDevice {
+    std::optional<GpuSeat> gpu;  // none: the CPU
+    train::Precision precision = train::Precision::fp32;
+    int threads = 1;
+    model::GpuSettings settings;  // of the GPU
+
+    // "cpu", or the GPU's name
+    std::string name() const { return gpu ? gpu->identity.name : "cpu"; }
+};
+
+model::GpuSettings gpu_settings(const RunConfig& config, const std::optional<GpuSeat>& seat);
+
+// The processor's own products of bf16 decide where nothing was chosen; GPUs have them.
+train::Precision precision_of(PrecisionChoice choice, const std::optional<GpuSeat>& seat);
+
+// For a program of one process: all of the above.
+ComputeDevice lone_device(const RunConfig& config);
+
+std::unique_ptr<model::DeviceModel> make_model(const model::ModelConfig& config,
+                                               const ComputeDevice& device);
+
+}  // namespace lockstep::launcher

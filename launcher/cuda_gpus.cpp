@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/gpus.hpp"
+
+namespace lockstep::launcher {
+
+Gpus find_gpus() {
+    Gpus gpus{device::visible_gpu_identities(), ""};
+    if (gpus.visible.empty()) gpus.absent = device::why_no_gpu();
+    return gpus;
+}
+
+std::unique_ptr<model::DeviceModel> make_gpu_model(const model::ModelConfig& config,
+                                                   train::Precision precision,
+                                                   const model::GpuSettings& settings) {
+    return model::make_cuda_model(config, precision, settings);
+}
+
+}  // namespace lockstep::launcher

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/device_model.hpp"
+#include "runtime/device/cuda_devices.hpp"
+
+namespace lockstep::launcher {
+
+// Defined by cuda_gpus.cpp where CUDA is built in, else by no_gpus.cpp.
+
+// Those that this process sees.
+struct Gpus {
+    std::vector<device::GpuIdentity> visible;
+    std::string absent;  // why there is none, and what to do
+};
+Gpus find_gpus();
+
+// Only where find_gpus() finds some.
+std::unique_ptr<model::DeviceModel> make_gpu_model(const model::ModelConfig& config,
+                                                   train::Precision precision,
+                                                   const model::GpuSettings& settings);
+
+}  // namespace lockstep::launcher

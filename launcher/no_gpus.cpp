@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/gpus.hpp"
+#include "runtime/core/error.hpp"
+
+namespace lockstep::launcher {
+
+Gpus find_gpus() {
+    return {{}, "this program was built without CUDA: build it where nvcc is found"};
+}
+
+std::unique_ptr<model::DeviceModel> make_gpu_model(const model::ModelConfig&, train::Precision,
+                                                   const model::GpuSettings&) {
+    throw Error(ErrorKind::contract, "there is no GPU to make a model on");
+}
+
+}  // namespace lockstep::launcher

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// The whole program with --device cuda, on a GPU that the processor plays: lockstep_emulated_gpu.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "tests/launcher/programs/metrics_file.hpp"
+#include "tests/support/run_program.hpp"
+
+using namespace lockstep::tests;
+
+namespace {
+
+struct Prepared {
+    ScratchFolder scratch;
+    std::string data = scratch / "data";
+
+    Prepared() {
+        copy_head("examples/shakespeare/train.txt", scratch / "train.txt", 40);
+        copy_head("examples/shakespeare/valid.txt", scratch / "valid.txt", 6);
+        const auto run = run_line("lockstep prepare --input " + (scratch / "train.txt") +
+                                  " --valid " + (scratch / "valid.txt") + " --out " + data);
+        REQUIRE_MESSAGE(run.code == 0, run.out << run.err);
+    }
+    std::string model(const std::string& name) const { return scratch / name; }
+
+    ProgramResult train(const std::string& name, const std::string& more) const {
+        const auto run =
+            run_line("lockstep_emulated_gpu train --data " + data + " -mf " + model(name) +
+                     " --embedding-size 16 --n-layers 1 --ffn-size 16 --n-heads 2 "
+                     "--dropout 0.1 -bs 2 -tr 16 --seed 3 --log-every-n-steps 1 "
+                     "--validation-max-exs 3 --threads 1 " +
+                     more);
+        REQUIRE_MESSAGE(run.code == 0, run.out << run.err);
+        return run;
+    }
+    std::string words_of(const std::string& program, const std::string& name,
+                         const std::string& more) const {
+        const auto run =
+            run_line("lockstep_emulated_gpu " + program + " -mf " + model(name) + " " + more);
+        REQUIRE_MESSAGE(run.code == 0, run.out << run.err);
+        return run.out;
+    }
+};
+
+bool contains(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+void check_near(const std::vector<double>& a, const std::vector<double>& b, double share) {
+    REQUIRE(!a.empty());
+    REQUIRE(a.size() == b.size());
+    for (std::size_t i = 0; i < a.size(); ++i)
+        CHECK(std::abs(a[i] - b[i]) <= share * std::abs(a[i]));
+}
+
+}  // namespace
+
+TEST_CASE("training, resuming, evaluating and generating on a GPU are the CPU's in fp32") {
+    const Prepared prepared;
+    const std::string fp32 = "--precision fp32 --max-train-steps ";
+    const auto gpu = prepared.train("gpu", fp32 + "3");
+    CHECK(contains(gpu.out, "on 1 rank x 1 GPU (emulated)"));
+    const auto resumed = prepared.train("gpu", fp32 + "5");
+    CHECK_FALSE(contains(resumed.out, "changed since"));
+    (void)prepared.train("cpu", fp32 + "5 --device cpu");
+    check_near(losses(prepared.model("cpu")), losses(prepared.model("gpu")), 1e-4);
+
+    const std::string evaluate =
+        "--data " + prepared.data + " --precision fp32 --skip-generation --device ";
+    const auto words = [&](const std::string& device) {
+        write_text(prepared.scratch / "prompts", "what is it\\nwho goes there\\n");
+        return prepared.words_of("eval", "cpu", evaluate + device) +
+               prepared.words_of(
+                   "generate", "cpu",
+                   "--precision fp32 --max-length 8 --inference beam --beam-size 2 --input " +
+                       (prepared.scratch / "prompts") + " --device " + device);
+    };
+    CHECK(words("cuda") == words("cpu"));
+
+    const auto elsewhere = prepared.train("gpu", fp32 + "6 --device cpu");
+    CHECK(contains(elsewhere.out, "device emulated -> cpu"));
+}
+
+TEST_CASE("fp16 trains with ParlAI's words") {
+    const Prepared prepared;
+    for (const std::string implementation : {"safe", "mem_efficient"}) {
+        const auto run = prepared.train(
+            implementation, "--fp16 true --fp16-impl " + implementation + " --max-train-steps 3");
+        CHECK(contains(run.out, "parameters in fp16"));
+    }
+    check_near(losses(prepared.model("safe")), losses(prepared.model("mem_efficient")), 0.01);
+}
