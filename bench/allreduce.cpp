@@ -8,6 +8,7 @@
 
 #include "bench/own_ranks.hpp"
 #include "bench/summing_ranks.hpp"
+#include "launcher/gpu_seat.hpp"
 #include "launcher/spinning.hpp"
 #include "runtime/comm/make_communicator.hpp"
 #include "runtime/comm/thread_world.hpp"
@@ -22,6 +23,7 @@ struct Options {
     std::string backend = "auto";
     std::size_t least_bytes = 1024, most_bytes = std::size_t{100} << 20;
     int repeats = 30;
+    launcher::SharedGpu shared_gpu = launcher::SharedGpu::refused;
 };
 
 // Small whole numbers: their sums are exact in any order.
@@ -86,6 +88,7 @@ std::optional<Options> parse(int argc, char** argv) {
     add("least-bytes", po::value(&o.least_bytes), "smallest size");
     add("most-bytes", po::value(&o.most_bytes), "largest size; sizes grow fourfold");
     add("repeats", po::value(&o.repeats), "timed sums of each size");
+    add("allow-shared-gpu", "with nccl: ranks take turns where there are fewer GPUs");
     po::variables_map given;
     po::store(po::parse_command_line(argc, argv, options), given);
     po::notify(given);
@@ -93,6 +96,7 @@ std::optional<Options> parse(int argc, char** argv) {
         std::cout << options;
         return std::nullopt;
     }
+    if (given.count("allow-shared-gpu") > 0) o.shared_gpu = launcher::SharedGpu::allowed;
     if (o.ranks < 1 || o.repeats < 1 || o.least_bytes < sizeof(float))
         throw Error(ErrorKind::config, "--ranks and --repeats are at least 1, --least-bytes 4");
     return o;
@@ -116,7 +120,8 @@ int run(int argc, char** argv) {
     join.secret = comm::Secret::from(environment);
     const comm::Place place = comm::find_place(environment, {});
     const auto host = comm::make_communicator(place, join);
-    measure(by_nccl ? bench::nccl_ranks(*host, place, join.timeout_ms) : bench::host_ranks(*host),
+    measure(by_nccl ? bench::nccl_ranks(*host, place, options->shared_gpu, join.timeout_ms)
+                    : bench::host_ranks(*host),
             *options);
     return 0;
 }

@@ -2,7 +2,6 @@
 #include <memory>
 
 #include "bench/summing_ranks.hpp"
-#include "launcher/gpu_seat.hpp"
 #include "runtime/comm/nccl_communicator.hpp"
 
 namespace lockstep::bench {
@@ -26,9 +25,10 @@ struct OnGpu {
 
 }  // namespace
 
-SummingRanks nccl_ranks(comm::Communicator& host, const comm::Place& place, int timeout_ms) {
+SummingRanks nccl_ranks(comm::Communicator& host, const comm::Place& place,
+                        launcher::SharedGpu shared, int timeout_ms) {
     const auto visible = static_cast<std::size_t>(device::visible_gpus());
-    const auto seat = launcher::take_gpu_seat(place, visible, launcher::SharedGpu::refused);
+    const auto seat = launcher::take_gpu_seat(place, visible, shared);
     const auto gpu = std::make_shared<OnGpu>(host, static_cast<int>(seat), timeout_ms);
     const auto sum = [gpu](std::vector<float>& values) {
         const auto there = gpu->room(values.size());

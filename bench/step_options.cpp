@@ -43,6 +43,8 @@ po::options_description description(StepOptions& o, std::string& kind, std::stri
     add("src", po::value(&o.source), "source tokens of a row");
     add("tgt", po::value(&o.target), "target tokens of a row");
     add("lengths", po::value(&o.lengths), "file of `source target` lengths, one row a line");
+    add("warmup-passes", po::value(&o.warmup_passes),
+        "with --lengths: how often all its rows are taken before that");
     add("update-freq", po::value(&o.update_freq), "micro-batches of a step");
     add("steps", po::value(&o.steps), "timed steps");
     add("warmup", po::value(&o.warmup), "steps before them");
@@ -73,8 +75,11 @@ std::optional<StepOptions> parse_step_options(const std::vector<std::string>& ar
         refuse(error.what());
     }
     o.precision = precision_of(dtype);
-    if (o.steps < 1 || o.warmup < 0 || o.batch < 1 || o.update_freq < 1 || o.ranks < 1)
-        refuse("--steps, --batch, --update-freq and --ranks are at least 1, --warmup 0");
+    if (o.steps < 1 || o.warmup < 0 || o.warmup_passes < 0 || o.batch < 1 || o.update_freq < 1 ||
+        o.ranks < 1)
+        refuse(
+            "--steps, --batch, --update-freq and --ranks are at least 1, --warmup and "
+            "--warmup-passes 0");
     return o;
 }
 

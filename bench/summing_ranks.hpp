@@ -4,6 +4,7 @@
 #include <functional>
 #include <vector>
 
+#include "launcher/gpu_seat.hpp"
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/place.hpp"
 
@@ -21,6 +22,7 @@ struct SummingRanks {
 // References outlive the result.
 SummingRanks host_ranks(comm::Communicator& ranks);
 // On a GPU each, by NCCL. Throws a config error where this build has no CUDA backend.
-SummingRanks nccl_ranks(comm::Communicator& host, const comm::Place& place, int timeout_ms);
+SummingRanks nccl_ranks(comm::Communicator& host, const comm::Place& place,
+                        launcher::SharedGpu shared, int timeout_ms);
 
 }  // namespace lockstep::bench

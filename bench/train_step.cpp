@@ -3,9 +3,11 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <deque>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "bench/measured_steps.hpp"
 #include "bench/own_ranks.hpp"
 #include "bench/step_cost.hpp"
 #include "bench/step_options.hpp"
@@ -49,18 +51,13 @@ struct Plan {
         } else {
             batches = bench::batches_of_file(options.lengths, options.batch);
             steps = static_cast<std::int64_t>(batches.size());  // every row once, as the peer
+            warmup = steps * options.warmup_passes;
         }
         for (const auto& batch : batches) {
             for (const RowLengths& row : batch)
                 longest = std::max<std::int64_t>({longest, row.source, row.target});
         }
     }
-};
-
-struct Measured {
-    std::vector<double> seconds;
-    double tokens = 0, flop = 0;  // of all timed steps of this rank
-    train::StepReport last, sum;  // sum: seconds only
 };
 
 // This rank, ready to train: what launcher/training_session.cpp builds, without data and files.
@@ -80,30 +77,55 @@ public:
         engine_->restore({});
     }
 
-    Measured run() {
-        Measured measured;
+    bench::MeasuredSteps run() {
+        bench::MeasuredSteps measured;
         PhiloxStream random(mix(1, static_cast<std::uint64_t>(communicator_.rank())));
         for (std::int64_t i = 0; i < plan_.warmup + plan_.steps; ++i) {
-            const auto batches = batches_of_step(i, random);
-            const auto begin = Clock::now();
-            const auto report = take(i, batches);
-            if (i >= plan_.warmup)
-                add(measured, report, batches, seconds_between(begin, Clock::now()));
+            queue(i, batches_of_step(i, random));
+            if (queued_.size() > engine_->steps_ahead()) take_oldest(measured);
         }
+        while (!queued_.empty()) take_oldest(measured);
         if (trace_.on()) trace_.write(options_.trace);
         return measured;
     }
 
-    nlohmann::ordered_json describe(const Measured& m, std::int64_t step_peak_bytes);
+    // The ceiling is that of all ranks, measured by all at once.
+    nlohmann::ordered_json describe(const bench::MeasuredSteps& measured,
+                                    std::int64_t step_peak_bytes);
 
 private:
-    train::StepReport take(std::int64_t step, const std::vector<train::Batch>& batches) {
+    struct QueuedStep {
+        std::int64_t step;
+        Clock::time_point begin;
+        double host_s;
+        bench::StepWork work;
+    };
+
+    void queue(std::int64_t step, const std::vector<train::Batch>& batches) {
         kernels::StepOrder order;
         order.seed = 1;
         order.step = order.first_update = static_cast<std::uint64_t>(step);
         for (float& rate : order.rates) rate = learning_rate;
+        bench::StepWork work;
+        for (const auto& batch : batches) {
+            work.tokens += static_cast<double>(batch.source.real() + batch.target.real());
+            work.flop += bench::step_flop(config_, batch);
+        }
+        const auto begin = Clock::now();
         engine_->queue(order, batches);
-        return train::describe(engine_->take_result(), {}, {});
+        queued_.push_back({step, begin, seconds_between(begin, Clock::now()), work});
+    }
+
+    // A step lasts from when it was queued, or from the end of the one before.
+    void take_oldest(bench::MeasuredSteps& measured) {
+        const QueuedStep step = queued_.front();
+        queued_.pop_front();
+        const auto report = train::describe(engine_->take_result(), {}, {});
+        const auto end = Clock::now();
+        if (step.step >= plan_.warmup)
+            measured.add(seconds_between(std::max(step.begin, last_end_), end), step.host_s,
+                         step.work, report);
+        last_end_ = end;
     }
 
     train::TrainOptions train_options() const {
@@ -122,20 +144,6 @@ private:
         return batches;
     }
 
-    void add(Measured& m, const train::StepReport& report, const std::vector<train::Batch>& batches,
-             double seconds) const {
-        m.seconds.push_back(seconds);
-        for (const auto& batch : batches) {
-            m.tokens += static_cast<double>(batch.source.real() + batch.target.real());
-            m.flop += bench::step_flop(config_, batch);
-        }
-        m.last = report;
-        m.sum.forward_s += report.forward_s;
-        m.sum.backward_s += report.backward_s;
-        m.sum.communication_s += report.communication_s;
-        m.sum.optimizer_s += report.optimizer_s;
-    }
-
     StepOptions options_;
     const Plan& plan_;
     comm::Communicator& communicator_;
@@ -144,43 +152,25 @@ private:
     int threads_;
     std::unique_ptr<model::DeviceModel> model_;
     std::unique_ptr<train::Engine> engine_;
+    std::deque<QueuedStep> queued_;
+    Clock::time_point last_end_;
 };
 
-// Rates are means over rows of a file, where steps differ, and else of the median step: as the
-// peer. The ceiling is that of all ranks, measured by all at once.
-nlohmann::ordered_json Session::describe(const Measured& m, std::int64_t step_peak_bytes) {
-    const auto steps = static_cast<double>(m.seconds.size());
-    std::vector<double> sorted = m.seconds;
-    std::ranges::sort(sorted);
-    double total = 0;
-    for (const double s : sorted) total += s;
-    const double step_s = options_.lengths.empty() ? sorted[sorted.size() / 2] : total / steps;
+nlohmann::ordered_json Session::describe(const bench::MeasuredSteps& measured,
+                                         std::int64_t step_peak_bytes) {
     device::CpuContext context(threads_);
-    std::vector<double> sums{m.tokens / steps, m.flop / steps,
-                             bench::product_ceiling(context, options_.precision)};
-    communicator_.all_reduce(view_of(sums), comm::Reduction::sum, "figures");
-    communicator_.finish();
-    const auto ms = [](double s) { return std::round(s * 1e4) / 10; };
-    nlohmann::ordered_json line{
-        {"peer", "lockstep"},
-        {"model", options_.kind == model::Kind::gpt2 ? "gpt2" : "seq2seq"},
-        {"dtype", options_.precision == train::Precision::bf16 ? "bf16" : "fp32"},
-        {"compile", false},
-        {"world", communicator_.size()},
-        {"threads", threads_},
-        {"params", model_->parameters().count()},
-        {"step_ms", ms(step_s)},
-        {"min_ms", ms(sorted.front())},
-        {"tokens_per_s", std::llround(sums[0] / step_s)},
-        {"step_peak_bytes", step_peak_bytes},
-        {"loss", m.last.loss},
-        {"gflops", std::llround(sums[1] / step_s * 1e-9)},
-        {"ceiling_gflops", std::llround(sums[2] * 1e-9)},
-        {"forward_ms", ms(m.sum.forward_s / steps)},
-        {"backward_ms", ms(m.sum.backward_s / steps)},
-        {"communication_ms", ms(m.sum.communication_s / steps)},
-        {"optimizer_ms", ms(m.sum.optimizer_s / steps)}};
-    if (m.last.hidden_share) line["hidden"] = *m.last.hidden_share;
+    const double ceiling = bench::product_ceiling(context, options_.precision);
+    using Steps = bench::MeasuredSteps::Steps;
+    nlohmann::ordered_json line{{"peer", "lockstep"},
+                                {"model", options_.kind == model::Kind::gpt2 ? "gpt2" : "seq2seq"},
+                                {"dtype", train::name(options_.precision)},
+                                {"compile", false},
+                                {"world", communicator_.size()},
+                                {"threads", threads_},
+                                {"params", model_->parameters().count()},
+                                {"step_peak_bytes", step_peak_bytes}};
+    line.update(measured.figures(options_.lengths.empty() ? Steps::alike : Steps::different,
+                                 ceiling, communicator_));
     return line;
 }
 
@@ -195,7 +185,7 @@ int run(const std::vector<std::string>& arguments) {
     const auto communicator = comm::make_communicator(comm::find_place(environment, {}), join);
     const std::int64_t held = peak_rss_bytes();
     Session session(*options, plan, *communicator);
-    const Measured measured = session.run();
+    const bench::MeasuredSteps measured = session.run();
     const auto line = session.describe(measured, peak_rss_bytes() - held);
     if (communicator->rank() == 0) std::cout << line.dump() << std::endl;
     return 0;

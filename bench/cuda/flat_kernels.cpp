@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/cuda/timed_kernels.hpp"
+#include "runtime/kernels/hash.hpp"
+#include "runtime/kernels/optimizers.hpp"
+#include "runtime/kernels/reduce.hpp"
+
+namespace lockstep::bench {
+
+using namespace kernels;
+
+namespace {
+
+constexpr std::int64_t columns = 1024;  // of the parameter that Adafactor takes
+
+// A flat buffer and what an optimizer keeps beside it. In the state of a first update.
+struct Flat {
+    Flat(CudaContext& ctx, std::int64_t n)
+        : gradient(numbers<float>(ctx, n)),
+          master(numbers<float>(ctx, n)),
+          first(numbers<float>(ctx, n)),
+          second(static_cast<std::size_t>(n)),
+          narrow(static_cast<std::size_t>(n)),
+          state(on_device(ctx, std::vector<StepState>{{.lr = 1e-4f}})) {}
+
+    device::Buffer<float, CudaSpace> gradient, master, first, second;
+    device::Buffer<bf16, CudaSpace> narrow;
+    device::Buffer<StepState, CudaSpace> state;
+};
+
+void optimizers(CudaContext& ctx, KernelTable& table, const Flat& flat, std::int64_t rows) {
+    const auto n = static_cast<double>(rows * columns);
+    const StepState* state = flat.state.view().data();
+    const auto gradient = constant(flat.gradient);
+    const AdamOptions options{0.9, 0.999, 1e-8, 0.01, AdamOptions::Decay::decoupled};
+    table.moves("adam", "bf16", 30 * n, [&] {
+        adam<bf16>(ctx, options, state, gradient, flat.master.view(), flat.first.view(),
+                   flat.second.view(), {}, flat.narrow.view());
+    });
+    table.moves("sgd, with momentum", "bf16", 22 * n, [&] {
+        sgd<bf16>(ctx, {0.9f, 0, SgdOptions::Kind::plain}, state, gradient, flat.master.view(),
+                  flat.first.view(), flat.narrow.view());
+    });
+    const AdafactorOptions factored{1e-30f,
+                                    1e-3f,
+                                    1,
+                                    -0.8f,
+                                    0,
+                                    0,
+                                    AdafactorOptions::Step::given,
+                                    AdafactorOptions::Scale::parameter};
+    const device::Buffer<float, CudaSpace> row(static_cast<std::size_t>(rows)), column(columns);
+    table.moves("adafactor, factored", "bf16", 54 * n, [&] {
+        adafactor<bf16>(ctx, factored, state,
+                        CudaMatrix<const float>(gradient.data(), rows, columns),
+                        matrix(flat.master, rows, columns), row.view(), column.view(), {}, {},
+                        flat.second.view(), flat.narrow.view());
+    });
+}
+
+}  // namespace
+
+void time_flat_kernels(CudaContext& ctx, KernelTable& table, const KernelSizes& sizes) {
+    const std::int64_t count = sizes.rows * columns;
+    const auto n = static_cast<double>(count);
+    const Flat flat(ctx, count);
+    const auto gradient = constant(flat.gradient);
+    table.copies("copy", 8 * n, [&] { device::copy(ctx, gradient, flat.second.view()); });
+    table.moves("fill_zero", "fp32", 4 * n, [&] { fill_zero(ctx, flat.second.view()); });
+    table.moves("cast to bf16", "fp32", 6 * n,
+                [&] { cast<float, bf16>(ctx, gradient, flat.narrow.view()); });
+    const device::Buffer<double, CudaSpace> squares(1);
+    table.moves("add_sum_of_squares", "fp32", 4 * n,
+                [&] { add_sum_of_squares(ctx, gradient, squares.view()); });
+    const device::Buffer<std::int64_t, CudaSpace> nonfinite(1);
+    table.moves("add_count_nonfinite", "fp32", 4 * n,
+                [&] { add_count_nonfinite(ctx, gradient, nonfinite.view()); });
+    const device::Buffer<std::uint64_t, CudaSpace> hashed(1);
+    const CudaView<const std::byte> bytes(reinterpret_cast<const std::byte*>(gradient.data()),
+                                          4 * gradient.size());
+    table.moves("hash", "fp32", 4 * n, [&] { hash(ctx, bytes, hashed.view()); });
+    optimizers(ctx, table, flat, sizes.rows);
+}
+
+}  // namespace lockstep::bench

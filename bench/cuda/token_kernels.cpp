@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <set>
+
+#include "bench/cuda/timed_kernels.hpp"
+#include "runtime/kernels/embedding.hpp"
+#include "runtime/kernels/softmax_xent.hpp"
+
+namespace lockstep::bench {
+
+using namespace kernels;
+
+namespace {
+
+std::vector<std::int32_t> random_tokens(std::int64_t count, std::int64_t vocabulary) {
+    std::vector<std::int32_t> tokens(static_cast<std::size_t>(count));
+    PhiloxStream random(2);
+    for (auto& token : tokens)
+        token = static_cast<std::int32_t>(random.below(static_cast<std::uint32_t>(vocabulary)));
+    return tokens;
+}
+
+template <class T>
+void embeddings(CudaContext& ctx, KernelTable& table, const KernelSizes& sizes) {
+    const std::int64_t rows = sizes.rows, d = sizes.d, length = sizes.length();
+    const auto tokens = random_tokens(rows, sizes.vocabulary);
+    const std::set<std::int32_t> different(tokens.begin(), tokens.end());
+    std::vector<std::int32_t> places(tokens.size());
+    for (std::size_t i = 0; i < places.size(); ++i)
+        places[i] = static_cast<std::int32_t>(i % static_cast<std::size_t>(length));
+    const auto ids = on_device(ctx, tokens), positions = on_device(ctx, places);
+    const auto words = numbers<T>(ctx, sizes.vocabulary * d), y = numbers<T>(ctx, rows * d);
+    const auto position_words = numbers<T>(ctx, length * d);
+    const auto d_words = numbers<float>(ctx, sizes.vocabulary * d);
+    const double bytes = static_cast<double>(rows * d) * sizeof(T);
+    table.moves("embedding_forward", type_name<T>, 2 * bytes, [&] {
+        embedding_forward<T>(ctx, constant(ids), constant(positions), rows, 1.0f,
+                             matrix(words, sizes.vocabulary, d), matrix(position_words, length, d),
+                             matrix(y, rows, d));
+    });
+    const double sums = 8.0 * static_cast<double>(different.size()) * static_cast<double>(d);
+    table.moves("add_embedding_backward", type_name<T>, bytes + sums, [&] {
+        add_embedding_backward<T>(ctx, constant(ids), rows, 1.0f, matrix(y, rows, d),
+                                  matrix(d_words, sizes.vocabulary, d));
+    });
+}
+
+template <class T>
+void losses(CudaContext& ctx, KernelTable& table, const KernelSizes& sizes) {
+    const std::int64_t rows = sizes.logit_rows();
+    const auto logits = numbers<T>(ctx, rows * sizes.vocabulary);
+    const auto labels = on_device(ctx, random_tokens(rows, sizes.vocabulary));
+    const device::Buffer<LossSums, CudaSpace> sums(1);
+    const device::Buffer<StepState, CudaSpace> state(1);
+    const auto all = matrix(logits, rows, sizes.vocabulary);
+    const double bytes = static_cast<double>(rows * sizes.vocabulary) * sizeof(T);
+    table.moves("softmax_xent_forward", type_name<T>, bytes, [&] {
+        softmax_xent_forward<T>(ctx, all, constant(labels), 0.1f, sums.view().data());
+    });
+    table.moves("softmax_xent_forward_backward", type_name<T>, 2 * bytes, [&] {
+        softmax_xent_forward_backward<T>(ctx, state.view().data(), all, constant(labels), 0.1f,
+                                         sums.view().data());
+    });
+}
+
+}  // namespace
+
+template <class T>
+void time_token_kernels(CudaContext& ctx, KernelTable& table, const KernelSizes& sizes) {
+    embeddings<T>(ctx, table, sizes);
+    losses<T>(ctx, table, sizes);
+}
+
+template void time_token_kernels<float>(CudaContext&, KernelTable&, const KernelSizes&);
+template void time_token_kernels<bf16>(CudaContext&, KernelTable&, const KernelSizes&);
+template void time_token_kernels<fp16>(CudaContext&, KernelTable&, const KernelSizes&);
+
+}  // namespace lockstep::bench
