@@ -16,7 +16,7 @@ struct FeedForwardBlock {
     using Matrix = MatrixView<T, Space>;
 
     struct Saved {
-        Matrix hidden, activated;  // before and after the activation; the same memory for relu
+        Matrix hidden;  // before the activation; after it where that is relu
     };
 
     static Matrix forward(const Run<Ctx, T>& run, const Weights& weights, Constant x, Saved& saved);

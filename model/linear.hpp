@@ -19,8 +19,11 @@ struct LinearBlock {
     // y = x w^T + b
     static Matrix forward(const Run<Ctx, T>& run, const Weights& weights, Constant x) {
         const Matrix y = run.take(x.rows, weights.w.rows);
-        kernels::linear_forward<T>(run.ctx, x, weights.w, weights.b, y);
+        forward(run, weights, x, y);
         return y;
+    }
+    static void forward(const Run<Ctx, T>& run, const Weights& weights, Constant x, Matrix y) {
+        kernels::linear_forward<T>(run.ctx, x, weights.w, weights.b, y);
     }
 
     // dw += dy^T x;  db += sum of dy;  dx = dy w, or dx += dy w. dx is written last, so it may be x

@@ -94,6 +94,32 @@ TEST_CASE_TEMPLATE("CUDA's layer norm without a residual reads x, and copies it 
     CHECK(mean.values() == std::vector<float>{0, 3});
 }
 
+TEST_CASE_TEMPLATE("CUDA's layer norm of the sum alone writes over x what it wrote before", T,
+                   float, bf16, fp16) {
+    CudaContext ctx(0);
+    const OnDevice<StepState> state(ctx, {host_state});
+    const Dropout site{0.25f, 7, state.data()};
+    const Places places(rows);
+    const PlacesOnDevice device_places(ctx, places);
+    for (const std::int64_t cols : awkward_columns) {
+        const OnDevice x(ctx, random_numbers<T>(rows * cols, 1));
+        const OnDevice branch(ctx, random_numbers<T>(rows * cols, 2));
+        const OnDevice gamma(ctx, about<T>(cols, 3, 1.0f)), beta(ctx, random_numbers<T>(cols, 4));
+        const OnDevice mean(ctx, unwritten<float>(rows)), rstd(ctx, unwritten<float>(rows));
+        const OnDevice y(ctx, unwritten<T>(rows * cols));
+        const auto in_place = branch.matrix(rows, cols), over_x = x.matrix(rows, cols);
+        kernels::norm_forward<T>(ctx, site, device_places.view(), x.matrix(rows, cols), in_place,
+                                 gamma.view(), beta.view(), in_place, over_x, mean.view(),
+                                 rstd.view());
+        const auto means = mean.values(), rstds = rstd.values();
+        kernels::norm_forward<T>(ctx, {}, {}, in_place, {}, gamma.view(), beta.view(), {},
+                                 y.matrix(rows, cols), mean.view(), rstd.view());
+        CHECK(to_doubles(y.values()) == to_doubles(x.values()));
+        CHECK(mean.values() == means);
+        CHECK(rstd.values() == rstds);
+    }
+}
+
 TEST_CASE_TEMPLATE("CUDA's layer norm backward is the CPU's, and the same at each call", T, float,
                    bf16, fp16) {
     CudaContext ctx(0);
