@@ -47,8 +47,6 @@ const char* name(Reduction reduction) noexcept {
     return "unknown";
 }
 
-Activity Communicator::activity() const { return {}; }
-
 void Communicator::abort(int /*exit_code*/) {}
 
 }  // namespace lockstep::comm

@@ -79,6 +79,13 @@ public:
     // Operations finished since the last call, in order. In a device's memory: those of the oldest
     // finish() not asked about, for which the host waits.
     virtual std::vector<Timing> take_timings() = 0;
+
+    // Memory that operations use again and again, and that outlives this: it may be reached without
+    // a copy then.
+    virtual void register_memory(Range<Space>) {}
+
+    // Callable from any thread.
+    virtual Activity activity() const { return {}; }
 };
 
 // Ranks that act together on host memory.
@@ -91,9 +98,6 @@ public:
     // A new communicator of the ranks that gave the same colour, ordered by rank. Collective;
     // waits.
     virtual std::unique_ptr<Communicator> split(int colour) = 0;
-
-    // Callable from any thread.
-    virtual Activity activity() const;
 
     // Gives up all operations and ends every rank's process where the library can (MPI_Abort),
     // else returns. Callable while operations are stuck; the launcher alone decides to call it.

@@ -41,12 +41,10 @@ public:
     // As Communicator::split; a negative colour is in none and gets null.
     std::unique_ptr<NcclCommunicator> split(int colour);
 
-    // Memory that operations use again and again, and that outlives the communicator: NCCL then
-    // reads and writes it from other GPUs and the network without a copy, where it can.
-    void register_memory(Range<CudaSpace> range);
+    // From other GPUs and the network without a copy, where NCCL can.
+    void register_memory(Range<CudaSpace> range) override;
 
-    // From any thread.
-    Activity activity() const { return session_->activity(); }
+    Activity activity() const override { return session_->activity(); }
     // From any thread: whatever waits goes on; later operations throw `reason`.
     void abort(std::exception_ptr reason) { session_->abort(std::move(reason)); }
 

@@ -124,7 +124,9 @@ void NcclSession::abort_locked(std::exception_ptr reason) {
 
 Activity NcclSession::activity() const {
     const std::lock_guard lock(mutex_);
-    return activity_;
+    Activity activity = activity_;
+    activity.waited_for = activity.waited_for && !activity.operation.empty();
+    return activity;
 }
 
 void NcclSession::set_waited_for(bool waited_for) {

@@ -44,7 +44,8 @@ public:
     void check();
     // From any thread. The first reason counts.
     void abort(std::exception_ptr reason);
-    // From any thread.
+    // From any thread. It is waited for while the caller says so and an operation runs: until then
+    // the GPU computes.
     Activity activity() const;
     void set_waited_for(bool waited_for);
 

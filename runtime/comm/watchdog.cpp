@@ -173,7 +173,11 @@ Condition Watchdog::condition() {
 
 WatchRecord Watchdog::own_record() {
     const Whereabouts::Reading reading = whereabouts_.read();
-    const Activity activity = communicator_.activity();
+    Activity activity = communicator_.activity();
+    const Activity device = whereabouts_.device_activity();
+    activity.completed += device.completed;
+    if (!device.operation.empty()) activity.operation = device.operation;
+    if (device.waited_for) activity.waited_for = true;
     WatchRecord record;
     record.host = place_.host;
     record.process = ::getpid();

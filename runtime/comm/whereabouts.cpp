@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/comm/whereabouts.hpp"
 
+#include <utility>
+
 namespace lockstep::comm {
 
 const char* name(Phase phase) noexcept {
@@ -45,6 +47,16 @@ Whereabouts::Reading Whereabouts::read() const noexcept {
     reading.phase = phase_.load(std::memory_order_relaxed);
     reading.since = Clock::time_point(Clock::duration(since_.load(std::memory_order_relaxed)));
     return reading;
+}
+
+void Whereabouts::watch_device(std::function<Activity()> activity) {
+    const std::lock_guard lock(mutex_);
+    device_activity_ = std::move(activity);
+}
+
+Activity Whereabouts::device_activity() const {
+    const std::lock_guard lock(mutex_);
+    return device_activity_ ? device_activity_() : Activity{};
 }
 
 }  // namespace lockstep::comm

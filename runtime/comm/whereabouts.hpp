@@ -4,7 +4,10 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
+#include <functional>
+#include <mutex>
 
+#include "runtime/comm/communicator.hpp"
 #include "runtime/comm/pace.hpp"
 #include "runtime/core/trace.hpp"
 
@@ -36,6 +39,11 @@ public:
 
     Reading read() const noexcept;
 
+    // What the rank's GPU is at among the others, where it has one: `activity` is asked from any
+    // thread until nothing takes its place.
+    void watch_device(std::function<Activity()> activity);
+    Activity device_activity() const;
+
     Pace& pace() noexcept { return pace_; }
     const Pace& pace() const noexcept { return pace_; }
 
@@ -45,6 +53,8 @@ private:
     std::atomic<std::uint64_t> changes_{0};
     std::atomic<Clock::rep> since_;
     Pace pace_;
+    mutable std::mutex mutex_;  // of what follows
+    std::function<Activity()> device_activity_;
 };
 
 // In `phase` as long as the scope lasts, then in the one before; after an exception the phase in

@@ -37,6 +37,9 @@ public:
     using Space = typename Ctx::Space;
 
     DeviceEngine(const TrainOptions& options, const EngineParts<Ctx>& parts);
+    ~DeviceEngine() override;
+    DeviceEngine(const DeviceEngine&) = delete;
+    DeviceEngine& operator=(const DeviceEngine&) = delete;
 
     const ParameterTable& parameters() const noexcept override { return parts_.model.parameters(); }
     RunTensors fetch() override { return tensors_.fetch(); }

@@ -21,7 +21,20 @@ DeviceEngine<Ctx>::DeviceEngine(const TrainOptions& options, const EngineParts<C
       reducer_(parts.context, parts.collectives, parts.trace, parts.store.gradient(),
                plan_buckets(parts.model.parameters(), options.reducer), options.reducer),
       step_(1),
-      results_(parts.context) {}
+      results_(parts.context) {
+    parts_.collectives.register_memory(parts_.store.gradient());
+    // In host memory they are the communicator that is watched anyway.
+    if constexpr (!std::is_same_v<Space, HostSpace>) {
+        if (parts_.whereabouts != nullptr)
+            parts_.whereabouts->watch_device(
+                [&collectives = parts_.collectives] { return collectives.activity(); });
+    }
+}
+
+template <class Ctx>
+DeviceEngine<Ctx>::~DeviceEngine() {
+    if (parts_.whereabouts != nullptr) parts_.whereabouts->watch_device({});
+}
 
 template <class Ctx>
 void DeviceEngine<Ctx>::share_weights() {
@@ -105,7 +118,9 @@ void DeviceEngine<Ctx>::update(Spans& spans) {
 
 template <class Ctx>
 StepResult DeviceEngine<Ctx>::take_result() {
-    StepResult result{results_.take(), reducer_.take_reduction()};
+    // First what tells the watchdog that it waits for other ranks.
+    const Reduction reduction = reducer_.take_reduction();
+    StepResult result{results_.take(), reduction};
     const Spans spans = std::move(spans_.front());
     spans_.pop_front();
     for (const device::Span& lane : spans.lanes) trace("forward and backward", lane);

@@ -71,13 +71,14 @@ void GradientReducer<Ctx>::finish(View<double, Space> sum_of_squares) {
 template <class Ctx>
 Reduction GradientReducer<Ctx>::take_reduction() {
     require(!waits_.empty(), "no reduction was finished");
+    std::vector<comm::Timing> timings = collectives_.take_timings();
     const auto begin = context_.time_of(waits_.front().begin);
     const auto end = context_.time_of(waits_.front().end);
     waits_.pop_front();
     trace_.add("step", "wait for gradients", begin, end);
     Reduction reduction;
     reduction.blocked_s = seconds_between(begin, end);
-    for (comm::Timing& timing : collectives_.take_timings()) {
+    for (comm::Timing& timing : timings) {
         const double seconds = seconds_between(timing.begin, timing.end);
         const bool is_bucket =
             std::find(labels_.begin(), labels_.end(), timing.label) != labels_.end();

@@ -66,6 +66,7 @@ TEST_CASE("a step's communication is told with that step, whatever was shared be
                                                   train::Precision::fp32, {});
         Trace trace(Trace::Recording::on, ranks.rank());
         const auto engine = model->make_engine(options, ranks, trace, nullptr);
+        CHECK(emulated_nccl_registered() >= 1);  // the gradients
         engine->share_weights();
         engine->share_optimizer();
         engine->restore({});

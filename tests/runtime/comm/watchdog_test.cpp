@@ -103,6 +103,21 @@ TEST_CASE("a rank that hangs in data is named, with its stack") {
     CHECK(told[0]->reported->ranks[1].record->stack == "where it is stuck");
 }
 
+TEST_CASE("a rank that its GPU's communication waits for is named, not those that wait") {
+    const auto told = watch(3, 400, [](const Rank& self) {
+        self.whereabouts.begin_step(5);
+        if (self.rank != 1)
+            self.whereabouts.watch_device([] {
+                return Activity{7, "all_reduce \"bucket 3\"", true};
+            });
+        self.wait();
+    });
+    for (const auto& rank : told) CHECK(rank->ended == "1 stuck");
+    REQUIRE(told[0]->reported);
+    CHECK(told[0]->reported->ranks[2].record->position() ==
+          "waiting in all_reduce \"bucket 3\", step 5");
+}
+
 TEST_CASE("after a common end nobody is told anything") {
     const auto told = watch(4, 20'000, [](const Rank& self) { self.watchdog.leave(); });
     for (const auto& rank : told) CHECK(rank->ended.empty());
