@@ -25,15 +25,29 @@ void set_kind(const std::string& name, StepOptions& o) {
 train::Precision precision_of(const std::string& name) {
     if (name == "fp32") return train::Precision::fp32;
     if (name == "bf16") return train::Precision::bf16;
-    refuse("--dtype " + name + ": it is fp32 or bf16");
+    if (name == "fp16") return train::Precision::fp16;
+    refuse("--dtype " + name + ": it is fp32, bf16 or fp16");
 }
 
-po::options_description description(StepOptions& o, std::string& kind, std::string& dtype) {
+launcher::DeviceChoice device_of(const std::string& name) {
+    if (name == "auto") return launcher::DeviceChoice::automatic;
+    if (name == "cpu") return launcher::DeviceChoice::cpu;
+    if (name == "cuda") return launcher::DeviceChoice::cuda;
+    refuse("--device " + name + ": it is auto, cpu or cuda");
+}
+
+// Options that are words.
+struct Words {
+    std::string kind, dtype, device;
+};
+
+po::options_description description(StepOptions& o, Words& words) {
     po::options_description options("bench_train_step [options]: times training steps");
     auto add = options.add_options();
     add("help,h", "this list");
-    add("model", po::value(&kind)->default_value("seq2seq"), "seq2seq or gpt2");
-    add("dtype", po::value(&dtype)->default_value("fp32"), "fp32 or bf16");
+    add("model", po::value(&words.kind)->default_value("seq2seq"), "seq2seq or gpt2");
+    add("dtype", po::value(&words.dtype)->default_value("fp32"), "fp32, bf16 or fp16");
+    add("device", po::value(&words.device)->default_value("auto"), "auto, cpu or cuda");
     add("layers", po::value(&o.layers), "layers (of each stack)");
     add("d", po::value(&o.d), "embedding size");
     add("ffn", po::value(&o.ffn), "feed-forward size");
@@ -60,8 +74,8 @@ po::options_description description(StepOptions& o, std::string& kind, std::stri
 
 std::optional<StepOptions> parse_step_options(const std::vector<std::string>& arguments) {
     StepOptions o;
-    std::string kind, dtype;
-    const auto options = description(o, kind, dtype);
+    Words words;
+    const auto options = description(o, words);
     try {
         po::variables_map given;
         po::store(po::command_line_parser(arguments).options(options).run(), given);
@@ -74,7 +88,8 @@ std::optional<StepOptions> parse_step_options(const std::vector<std::string>& ar
     } catch (const po::error& error) {
         refuse(error.what());
     }
-    o.precision = precision_of(dtype);
+    o.precision = precision_of(words.dtype);
+    o.device = device_of(words.device);
     if (o.steps < 1 || o.warmup < 0 || o.warmup_passes < 0 || o.batch < 1 || o.update_freq < 1 ||
         o.ranks < 1)
         refuse(

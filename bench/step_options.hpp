@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "launcher/options/run_config.hpp"
 #include "model/config.hpp"
 #include "runtime/train/parameters.hpp"
 
@@ -20,7 +21,8 @@ struct StepOptions {
     std::int64_t update_freq = 1, steps = 10, warmup = 3;
     std::string lengths;             // a file of `source target` lines: rows as they are instead
     std::int64_t warmup_passes = 0;  // over that file
-    // Beyond the peer's.
+    // Beyond the peer's, which takes a GPU where it sees one.
+    launcher::DeviceChoice device = launcher::DeviceChoice::automatic;
     float dropout = 0;  // everywhere
     int threads = 0;    // of a rank; 0: its share of the cores
     int ranks = 1;

@@ -7,14 +7,15 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "bench/gpu_cost.hpp"
 #include "bench/measured_steps.hpp"
 #include "bench/own_ranks.hpp"
 #include "bench/step_cost.hpp"
 #include "bench/step_options.hpp"
 #include "bench/synthetic_batches.hpp"
+#include "launcher/compute_device.hpp"
 #include "launcher/cpu_share.hpp"
 #include "launcher/spinning.hpp"
-#include "model/device_model.hpp"
 #include "runtime/comm/make_communicator.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/philox.hpp"
@@ -30,7 +31,9 @@ using bench::StepOptions;
 
 constexpr float learning_rate = 1e-4F;
 
-std::int64_t peak_rss_bytes() {
+// Of this process; on a GPU, whose arena never shrinks, what is in use.
+std::int64_t peak_bytes(const launcher::ComputeDevice& device) {
+    if (device.gpu) return bench::gpu_bytes_in_use(device.gpu->number);
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
     return std::int64_t{usage.ru_maxrss} * 1024;
@@ -60,18 +63,36 @@ struct Plan {
     }
 };
 
+// Products are tuned at their first use, as the peer's are when it is compiled.
+launcher::ComputeDevice device_for(const StepOptions& options, const comm::Place& place,
+                                   comm::Communicator& communicator) {
+    launcher::RunConfig config;
+    config.device = options.device;
+    if (options.precision == train::Precision::fp16)
+        config.precision = launcher::PrecisionChoice::fp16;
+    launcher::ComputeDevice device;
+    device.gpu = launcher::choose_gpu(config, place, launcher::gpus_for(config));
+    launcher::agree_on_gpus(config, place, device.gpu, communicator);
+    device.precision = options.precision;
+    device.threads = options.threads > 0 ? options.threads : launcher::share_of_cores(communicator);
+    device.settings = launcher::gpu_settings(config, device.gpu);
+    device.settings.autotune = true;
+    return device;
+}
+
 // This rank, ready to train: what launcher/training_session.cpp builds, without data and files.
 class Session {
 public:
-    Session(const StepOptions& options, const Plan& plan, comm::Communicator& communicator)
+    Session(const StepOptions& options, const Plan& plan, const launcher::ComputeDevice& device,
+            comm::Communicator& communicator)
         : options_(options),
           plan_(plan),
           communicator_(communicator),
           config_(bench::model_config(options, plan.longest)),
           trace_(options.trace.empty() ? Trace::Recording::off : Trace::Recording::on,
                  communicator.rank()),
-          threads_(options.threads > 0 ? options.threads : launcher::share_of_cores(communicator)),
-          model_(model::make_cpu_model(config_, options.precision, threads_)),
+          device_(device),
+          model_(launcher::make_model(config_, device)),
           engine_(model_->make_engine(train_options(), communicator, trace_, nullptr)) {
         model_->initialize(1);
         engine_->restore({});
@@ -133,6 +154,8 @@ private:
         options.optimizer.kind = train::OptimizerKind::adamw;
         options.optimizer.weight_decay = 0.01;  // torch's default
         options.optimizer.gradient_clip = 1.0;
+        if (options_.precision == train::Precision::fp16)
+            options.loss_scaling = {kernels::LossScaling::Kind::dynamic, 0x1p15F, 0x1p-5F};
         return options;
     }
 
@@ -149,7 +172,7 @@ private:
     comm::Communicator& communicator_;
     model::ModelConfig config_;
     Trace trace_;
-    int threads_;
+    const launcher::ComputeDevice& device_;
     std::unique_ptr<model::DeviceModel> model_;
     std::unique_ptr<train::Engine> engine_;
     std::deque<QueuedStep> queued_;
@@ -158,15 +181,18 @@ private:
 
 nlohmann::ordered_json Session::describe(const bench::MeasuredSteps& measured,
                                          std::int64_t step_peak_bytes) {
-    device::CpuContext context(threads_);
-    const double ceiling = bench::product_ceiling(context, options_.precision);
+    device::CpuContext context(device_.threads);
+    const double ceiling = device_.gpu
+                               ? bench::gpu_product_ceiling(device_.gpu->number, options_.precision)
+                               : bench::product_ceiling(context, options_.precision);
     using Steps = bench::MeasuredSteps::Steps;
     nlohmann::ordered_json line{{"peer", "lockstep"},
                                 {"model", options_.kind == model::Kind::gpt2 ? "gpt2" : "seq2seq"},
                                 {"dtype", train::name(options_.precision)},
                                 {"compile", false},
                                 {"world", communicator_.size()},
-                                {"threads", threads_},
+                                {"device", device_.name()},
+                                {"threads", device_.threads},
                                 {"params", model_->parameters().count()},
                                 {"step_peak_bytes", step_peak_bytes}};
     line.update(measured.figures(options_.lengths.empty() ? Steps::alike : Steps::different,
@@ -182,11 +208,13 @@ int run(const std::vector<std::string>& arguments) {
     const Plan plan(*options);
     comm::CommOptions join;
     join.secret = comm::Secret::from(environment);
-    const auto communicator = comm::make_communicator(comm::find_place(environment, {}), join);
-    const std::int64_t held = peak_rss_bytes();
-    Session session(*options, plan, *communicator);
+    const comm::Place place = comm::find_place(environment, {});
+    const auto communicator = comm::make_communicator(place, join);
+    const auto device = device_for(*options, place, *communicator);
+    const std::int64_t held = peak_bytes(device);
+    Session session(*options, plan, device, *communicator);
     const bench::MeasuredSteps measured = session.run();
-    const auto line = session.describe(measured, peak_rss_bytes() - held);
+    const auto line = session.describe(measured, peak_bytes(device) - held);
     if (communicator->rank() == 0) std::cout << line.dump() << std::endl;
     return 0;
 }
