@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attention with the library's kernels wherever it has any: without cuDNN, and on the emulated
+// device, once more our own.
+#include "tests/runtime/kernels/cuda/attention_under_test.hpp"
+
+using namespace lockstep;
+using namespace lockstep::test;
+
+namespace {
+
+const std::vector<int> ragged{70, 1, 0, 33};
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("a library's attention equals its formula for every width of a head", T, bf16,
+                   fp16) {
+    for (const int head_dim : {8, 32, 40, 64, 96, 128, 136})
+        for (const Mask mask : {Mask::none, Mask::causal})
+            check_against_reference<T>(make_input({2, head_dim, mask}, ragged, ragged));
+}
+
+TEST_CASE_TEMPLATE("a library's cross attention equals its formula, also where a side is empty", T,
+                   bf16, fp16) {
+    check_against_reference<T>(
+        make_input({3, 16, Mask::none}, {1, 65, 31, 0, 5, 0}, {200, 2, 64, 7, 0, 0}));
+}
+
+TEST_CASE_TEMPLATE("a library's attention gives the same bits again", T, bf16, fp16) {
+    CudaContext ctx(0);
+    const AttentionInput in = make_input({2, 32, Mask::causal}, ragged, ragged);
+    const auto d_out = exact_values(static_cast<std::int64_t>(in.q.size()), 4);
+    const Results one = run<T>(ctx, in, d_out), two = run<T>(ctx, in, d_out);
+    CHECK(one.out == two.out);
+    CHECK(one.dq == two.dq);
+    CHECK(one.dk == two.dk);
+    CHECK(one.dv == two.dv);
+}
+
+TEST_CASE("dropout is our own kernels' alone: a library changes nothing") {
+    const AttentionInput in = make_input({2, 32, Mask::causal}, ragged, ragged, 0.25);
+    const auto d_out = exact_values(static_cast<std::int64_t>(in.q.size()), 4);
+    CudaContext with(0), without(0);
+    without.cached<kernels::cuda::AttentionSettings>().library = AttentionLibrary::never;
+    const Results one = run<bf16>(with, in, d_out), two = run<bf16>(without, in, d_out);
+    CHECK(one.out == two.out);
+    CHECK(one.dq == two.dq);
+    CHECK(one.dk == two.dk);
+    CHECK(one.dv == two.dv);
+}
