@@ -46,18 +46,20 @@ std::optional<data::Dataset> opened(const std::string& folder) {
 // What the run would need, as far as its options tell.
 void add_needs(const RunConfig& config, doctor::Request& request) {
     if (config.data.empty() || config.model_file.empty()) return;
-    const auto weights = doctor::within(request.check_time(), [config] {
+    using Model = std::optional<model::ModelConfig>;
+    const auto looked = doctor::within(request.check_time(), [config]() -> Model {
         const auto dataset = opened(config.data);
-        if (!dataset) return std::size_t{0};
-        const auto model = agree_on_model(config.model_file, config.model, config.given, *dataset);
-        return model::parameter_table(model).flat_size();
+        if (!dataset) return std::nullopt;
+        return agree_on_model(config.model_file, config.model, config.given, *dataset);
     });
-    if (!weights || *weights == 0) return;
-    const auto optimizer = optimizer_values(config.train.optimizer, *weights);
-    request.checkpoints_bytes =
-        static_cast<std::int64_t>(bytes_of_checkpoints(*weights, optimizer));
+    const Model model = looked.value_or(std::nullopt);
+    if (!model) return;
+    const std::size_t weights = model::parameter_table(*model).flat_size();
+    const auto optimizer = optimizer_values(config.train.optimizer, weights);
+    request.checkpoints_bytes = static_cast<std::int64_t>(bytes_of_checkpoints(weights, optimizer));
     // beside the weights their gradients
-    request.training_bytes = static_cast<std::int64_t>((2 * *weights + optimizer) * sizeof(float));
+    request.training_bytes = static_cast<std::int64_t>((2 * weights + optimizer) * sizeof(float));
+    if (config.precision != PrecisionChoice::fp32) request.slow_shapes = slow_shapes(*model);
 }
 
 doctor::Computes computes_on(const RunConfig& config, std::chrono::milliseconds longest) {

@@ -31,6 +31,7 @@ public:
         facts_.data = request.data;
         facts_.training_bytes = request.training_bytes;
         facts_.computes = request.computes;
+        facts_.slow_shapes = request.slow_shapes;
         facts_.folder.path = request.model_folder;
     }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "launcher/doctor/facts.hpp"
 #include "runtime/comm/make_communicator.hpp"
@@ -20,6 +21,7 @@ struct Request {
     std::int64_t threads = 0;                                // of a rank; 0: its share
     std::string problem;  // why the run could not even begin: its options against what is there
     Computes computes = Computes::on_cpu;
+    std::vector<model::SlowShape> slow_shapes;  // of the model, in the precision asked for
     std::chrono::milliseconds timeout{30'000};  // that a rank waits for another
     std::chrono::milliseconds read_for{3'000};  // of the data
     comm::CommOptions comm;

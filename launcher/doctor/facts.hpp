@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "model/tensor_core_shapes.hpp"
+
 // What the doctor sees, as plain values: gathered by one part, judged by another, printed by a
 // third.
 namespace lockstep::launcher::doctor {
@@ -136,8 +138,9 @@ struct Facts {
     FolderFacts folder;
     std::int64_t training_bytes = 0;  // that each rank needs at least; 0: not known
     Computes computes = Computes::on_cpu;
-    std::vector<RankFacts> ranks;  // those that have come, ascending
-    std::vector<Sight> sights;     // by the same ranks
+    std::vector<model::SlowShape> slow_shapes;  // of the model, in the precision asked for
+    std::vector<RankFacts> ranks;               // those that have come, ascending
+    std::vector<Sight> sights;                  // by the same ranks
     std::vector<PairRate> pairs;
     double ring = 0;           // bytes per second over each link of the ring of all ranks
     std::string not_measured;  // why there are no rates

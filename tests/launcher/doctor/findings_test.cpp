@@ -42,6 +42,34 @@ TEST_CASE("nothing is found where nothing is wrong") {
     CHECK(verdict({}) == "a run can start");
 }
 
+TEST_CASE("widths at which tensor cores are slow, on GPUs alone") {
+    const auto plant = [](Facts& facts) {
+        lockstep::model::ModelConfig model;
+        model.embedding_size = 300;
+        model.ffn_size = 1024;
+        model.heads = 5;
+        facts.slow_shapes = slow_shapes(model);
+        REQUIRE(facts.slow_shapes.size() == 2);
+        CHECK(facts.slow_shapes[0].better == "304, or 320 for whole tiles of 64");
+        CHECK(facts.slow_shapes[1].what == "--n-heads 5 makes heads of 60 columns");
+        facts.slow_shapes.pop_back();
+    };
+    found(Severity::warns, "every rank on n1, n2", "--embedding-size 300 is no multiple of 8",
+          plant);
+    Facts on_cpu = sound_facts();
+    plant(on_cpu);
+    on_cpu.computes = Computes::on_cpu;
+    CHECK(text_of(judge(on_cpu)).find("--embedding-size") == std::string::npos);
+    lockstep::model::ModelConfig fast;
+    fast.embedding_size = 1024;
+    fast.ffn_size = 4096;
+    fast.heads = 16;
+    fast.vocabulary = 50257;
+    CHECK(slow_shapes(fast).empty());
+    fast.heads = 4;
+    CHECK(slow_shapes(fast).size() == 1);
+}
+
 TEST_CASE("ranks that are missing, or believe to be the same one") {
     found(Severity::breaks, "rank 1, 3", "did not come to rank 0", [](Facts& facts) {
         facts.ranks.erase(facts.ranks.begin() + 3);
