@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "launcher/cpu_share.hpp"
-#include "launcher/gpu_seat.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/kernels/product_library.hpp"
 
@@ -26,6 +25,10 @@ void refuse_on_cpu(const RunConfig& config) {
 
 }  // namespace
 
+SharedGpu sharing(const RunConfig& config) noexcept {
+    return config.gpu.allow_shared ? SharedGpu::allowed : SharedGpu::refused;
+}
+
 Gpus gpus_for(const RunConfig& config) {
     return config.device == DeviceChoice::cpu ? Gpus{} : find_gpus();
 }
@@ -40,8 +43,7 @@ std::optional<GpuSeat> choose_gpu(const RunConfig& config, const comm::Place& pl
     if (gpus.visible.empty())
         throw Error(ErrorKind::config, "--device cuda on " + place.host + ": " + gpus.absent +
                                            ", or give --device cpu");
-    const auto shared = config.gpu.allow_shared ? SharedGpu::allowed : SharedGpu::refused;
-    const std::size_t seat = take_gpu_seat(place, gpus.visible.size(), shared);
+    const std::size_t seat = take_gpu_seat(place, gpus.visible.size(), sharing(config));
     return GpuSeat{static_cast<int>(seat), gpus.visible[seat]};
 }
 

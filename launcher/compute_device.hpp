@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "launcher/gpu_seat.hpp"
 #include "launcher/gpus.hpp"
 #include "launcher/options/run_config.hpp"
 #include "runtime/comm/communicator.hpp"
@@ -20,6 +21,8 @@ struct GpuSeat {
 
 // None where --device asks for the CPU, so that no driver is woken.
 Gpus gpus_for(const RunConfig& config);
+
+SharedGpu sharing(const RunConfig& config) noexcept;
 
 // By --device; empty: the CPU. Throws a config error where the GPU that was asked for is not there,
 // or where the CPU is asked for what GPUs alone can do.

@@ -33,6 +33,14 @@ std::vector<GpuUser> gather(comm::Communicator& communicator, const GpuUser& own
     return users;
 }
 
+Error too_few(const comm::Place& place, std::size_t visible) {
+    return Error(ErrorKind::config,
+                 std::to_string(visible) + (visible == 1 ? " GPU is" : " GPUs are") +
+                     " visible on " + place.host + " for " + std::to_string(place.local_size) +
+                     " ranks: start one rank for each GPU, or give --allow-shared-gpu or "
+                     "--device cpu");
+}
+
 }  // namespace
 
 std::optional<std::size_t> gpu_seat(std::size_t visible, int local_rank) noexcept {
@@ -50,10 +58,12 @@ std::size_t take_gpu_seat(const comm::Place& place, std::size_t visible, SharedG
                         "CUDA_VISIBLE_DEVICES");
     if (const auto seat = gpu_seat(visible, place.local_rank)) return *seat;
     if (shared == SharedGpu::allowed) return static_cast<std::size_t>(place.local_rank) % visible;
-    throw Error(ErrorKind::config,
-                std::to_string(visible) + " GPUs are visible on " + place.host + " for " +
-                    std::to_string(place.local_size) +
-                    " ranks: start one rank for each GPU, or give --allow-shared-gpu");
+    throw too_few(place, visible);
+}
+
+void require_gpu_for_each(const comm::Place& last_rank, std::size_t visible, SharedGpu shared) {
+    if (shared == SharedGpu::refused && static_cast<std::size_t>(last_rank.local_rank) >= visible)
+        throw too_few(last_rank, visible);
 }
 
 std::string shared_gpus(const std::vector<GpuUser>& users) {

@@ -21,6 +21,9 @@ std::optional<std::size_t> gpu_seat(std::size_t visible, int local_rank) noexcep
 // error where there is none to take.
 std::size_t take_gpu_seat(const comm::Place& place, std::size_t visible, SharedGpu shared);
 
+// For the ranks of one host that all see the same GPUs: the same refusal before they are started.
+void require_gpu_for_each(const comm::Place& last_rank, std::size_t visible, SharedGpu shared);
+
 // Who computes on what, by rank.
 struct GpuUser {
     std::string host, uuid;

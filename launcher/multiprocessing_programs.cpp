@@ -6,6 +6,7 @@
 #include "launcher/compute_device.hpp"
 #include "launcher/cpu_share.hpp"
 #include "launcher/evaluation.hpp"
+#include "launcher/gpu_seat.hpp"
 #include "launcher/options/run_command.hpp"
 #include "launcher/process_group.hpp"
 #include "launcher/programs.hpp"
@@ -25,7 +26,8 @@ int ranks_here(const RunConfig& config) {
     comm::Place last = comm::alone();
     last.local_size = config.world_size > 0 ? static_cast<int>(config.world_size) : own;
     last.local_rank = last.local_size - 1;
-    (void)choose_gpu(config, last, gpus);
+    if (choose_gpu(config, last, gpus))
+        require_gpu_for_each(last, gpus.visible.size(), sharing(config));
     return last.local_size;
 }
 

@@ -49,6 +49,13 @@ TEST_CASE("too few GPUs are refused unless they may be shared") {
           std::string::npos);
 }
 
+TEST_CASE("ranks that will all see the same GPUs are refused before they start") {
+    CHECK_NOTHROW(require_gpu_for_each(local(1, 2), 2, SharedGpu::refused));
+    CHECK_NOTHROW(require_gpu_for_each(local(1, 2), 1, SharedGpu::allowed));
+    CHECK_THROWS_WITH_AS(require_gpu_for_each(local(1, 2), 1, SharedGpu::refused),
+                         doctest::Contains("1 GPU is visible on node1 for 2 ranks"), Error);
+}
+
 TEST_CASE("who shares a GPU is named; equal numbers on other hosts are other GPUs") {
     CHECK(shared_gpus({{"a", "GPU-1"}, {"a", "GPU-2"}, {"b", "GPU-1"}}).empty());
     CHECK(shared_gpus({{"a", "GPU-1"}, {"b", "GPU-9"}, {"a", "GPU-1"}}) ==

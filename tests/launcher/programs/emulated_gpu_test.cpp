@@ -2,6 +2,7 @@
 // The whole program with --device cuda, on a GPU that the processor plays: lockstep_emulated_gpu.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 
@@ -96,4 +97,19 @@ TEST_CASE("fp16 trains with ParlAI's words") {
     CHECK(safe.size() >= 3);
     CHECK(lean.size() >= 3);
     check_near({safe.front()}, {lean.front()}, 0.01);
+}
+
+TEST_CASE("multiprocessing_train starts a rank for each GPU, and not more") {
+    const Prepared prepared;
+    const std::string command = "lockstep_emulated_gpu multiprocessing_train --data " +
+                                prepared.data + " -mf " + prepared.model("ranks") +
+                                " --embedding-size 16 --n-layers 1 --ffn-size 16 -tr 16 "
+                                "--max-train-steps 1 --validation-max-exs 2";
+    const auto two = run_line(command + " --distributed-world-size 2");
+    CHECK(two.code == 2);
+    CHECK(std::count(two.err.begin(), two.err.end(), '\n') == 1);
+    CHECK(contains(two.err, "1 GPU is visible"));
+    const auto one = run_line(command + " --tf32 --autotune --precision fp32");
+    REQUIRE_MESSAGE(one.code == 0, one.out << one.err);
+    CHECK(contains(one.out, "in fp32 on 1 rank x 1 GPU"));
 }
