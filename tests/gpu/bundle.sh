@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Packs what tests/gpu/run.sh needs on a machine with a GPU into one file: the programs, stripped, the
-# libraries that they need of this system. glibc is the other machine's (Debian 12's or newer);
-# so are CUDA's own libraries.
+# libraries that they need of this system, and the data of the tests. glibc is the other machine's (Debian 12's or
+# newer); so are CUDA's own libraries.
 #   tests/gpu/bundle.sh [--build DIR] [--out FILE]
 # --build: a folder where the target gpu_bundle is built; else it is built under build/gpu.
 set -euo pipefail
@@ -35,21 +35,21 @@ done
 
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
-mkdir -p "$root"/{bin,lib/emulated,tests}
+mkdir -p "$root"/{bin,lib/emulated}
 for program in "${programs[@]}"; do
     strip -o "$root/bin/$(basename "$program")" "$program"
 done
 find "$build/bin" -type l -lname lockstep -exec cp -P {} "$root/bin/" \;
 
-# What the loader would take here, except for glibc. Libraries that only the emulated tests need play CUDA's: beside
+# What the loader would take here, except for glibc. Libraries that only emulated programs need play CUDA's: beside
 # the others they would hide the real ones.
 libraries_of() {
     ldd "$@" | awk '$2 == "=>" && $3 ~ /^\// {print $3}' |
         grep -v '/lib\(c\|m\|dl\|rt\|pthread\|resolv\)\.so\.[0-9]*$' | sort -u
 }
-emulated=() others=()
+emulated=() others=("$(command -v xz)")
 for program in "${programs[@]}"; do
-    if [[ $program == *_emulated_tests ]]; then emulated+=("$program"); else others+=("$program"); fi
+    if [[ $program == *_emulated* ]]; then emulated+=("$program"); else others+=("$program"); fi
 done
 libraries_of "${others[@]}" | xargs cp -L -t "$root/lib"
 for library in $(libraries_of "${emulated[@]}"); do
@@ -57,7 +57,15 @@ for library in $(libraries_of "${emulated[@]}"); do
     [ -e "$root/lib/$name" ] || strip -o "$root/lib/emulated/$name" "$library"
 done
 
-cp -r tests/gpu "$root/tests/"
+# Every program holds the same kernels for all GPUs, already compressed: only a window that spans a whole program
+# finds them again. The GPU's machine need not have xz.
+tar -C "$root" --owner=0 --group=0 --sort=name -c bin |
+    xz --threads=1 --lzma2=preset=1,dict=128MiB > "$root/bin.tar.xz"
+rm -r "$root/bin"
+cp -L "$(command -v xz)" "$root/xz"
+
+cp -r --parents tests/gpu tests/golden/model examples/shakespeare/train.txt bench/torch_peer.py \
+    bench/shakespeare-lengths.txt "$root/"
 changed=$(git status --porcelain 2>/dev/null | grep -vc '^??' || true)
 {
     git log -1 --format='%H (%cs)' 2>/dev/null || echo "unknown (not a git checkout)"

@@ -5,19 +5,30 @@
 # --build    a folder where the target gpu_bundle is built already
 # --dry-run  without a GPU: all that can be tried without one
 # CUDA's libraries: of the toolkit (CUDA_HOME, /usr/local/cuda), else of python3's nvidia-* packages.
+# --only     these steps, each as long as there is time
 # Exit codes: 0 no step failed, 1 one did, 2 wrong request.
 set -euo pipefail
 here=$(dirname "$(realpath "$0")")
 source "$here/machine.sh"
 source "$here/page.sh"
 
-# In this order, since the time may run out: name and seconds.
+# In this order, since the time may run out: name and the most seconds.
 steps=(
-    programs:30
-    doctor:20
-    kernels:120
-    memcheck:180
-    racecheck:180
+    programs:20
+    doctor:15
+    kernels:90
+    gradients:30
+    curves:60
+    overflow:15
+    ranks:30
+    kill:30
+    graphs:40
+    bench_kernels:60
+    speed:170
+    trace:30
+    allreduce:20
+    memcheck:150
+    racecheck:150
 )
 seconds_in_all=530
 
@@ -56,17 +67,22 @@ else
     mkdir "$root"
     tar -C "$root" -xzf "$bundle"
 fi
+if [ ! -d "$root/bin" ]; then
+    LD_LIBRARY_PATH=$root/lib "$root/xz" -dc "$root/bin.tar.xz" | tar -C "$root" -x
+fi
 export root mode
 
 # run_step NAME SECONDS: leaves its log, verdict and seconds in $work.
 run_step() {
-    local name=$1 seconds=$2 begin=$SECONDS code=0
+    local name=$1 begin=$SECONDS code=0
+    export seconds=$2
     mkdir "$work/$name"
     # The bundle's own steps: those that its programs know.
     (cd "$work/$name" && exec timeout --kill-after=5 "$seconds" "$root/tests/gpu/steps/$name.sh") \
         > "$work/$name.log" 2>&1 < /dev/null || code=$?
     case $code in
         0) echo passed ;;
+        76) echo "incomplete: $(tail -n 1 "$work/$name.log")" ;;
         77) echo "not run: $(tail -n 1 "$work/$name.log")" ;;
         124 | 137) echo "FAILED: not done in $seconds s" ;;
         *) echo "FAILED: exit code $code" ;;
@@ -86,12 +102,14 @@ for step in "${steps[@]}"; do
         echo 0 > "$work/$name.seconds"
         : > "$work/$name.log"
     else
-        run_step "$name" $((left < ${step#*:} ? left : ${step#*:}))
+        most=${step#*:}
+        [ -z "$only" ] || most=$left
+        run_step "$name" $((left < most ? left : most))
     fi
     done_steps+=("$name")
     printf '%-12s %s (%s s)\n' "$name" "$(cat "$work/$name.verdict")" "$(cat "$work/$name.seconds")"
     write_page
 done
-tar -C "$work" -czf "$out/logs.tar.gz" "${done_steps[@]/%/.log}"
+(cd "$work" && tar -czf "$out/logs.tar.gz" "${done_steps[@]/%/.log}" $(ls -d ./*/keep 2> /dev/null))
 echo "$out/page.md"
 ! grep -q '^FAILED' "$work"/*.verdict

@@ -1,21 +1,37 @@
 # Sourced by every step, which run.sh starts in an empty folder of its own with
 #   root    the unpacked bundle
 #   mode    gpu, or dry: without a GPU, by what stands in for it
-# Exit codes: 0 passed, 77 not run (the last line says why), others failed. Lines "$ COMMAND" of a step's output and
-# its table.md are shown on the page.
+#   seconds that it has
+# Exit codes: 0 passed, 76 incomplete, 77 not run (the last line says why), others failed. The page has the commands
+# that show() says and the step's table.md; what the step moves to keep/ is in logs.tar.gz.
 set -euo pipefail
 here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 source "$here/machine.sh"
 step_folder=$PWD
+exec 3>&1  # the step's log, also where a command's output goes elsewhere
+
+# Whoever runs the steps may be a job of Slurm or MPI.
+for name in $(compgen -e); do
+    case $name in SLURM_* | PMI_* | PMIX_* | OMPI_COMM_WORLD_* | RANK | WORLD_SIZE | LOCAL_* | MASTER_*) unset "$name" ;; esac
+done
 
 # show COMMAND...: says the command, and runs it.
 show() {
     local IFS=' '
-    printf '$ %s\n' "$*"
+    printf '$ %s\n' "$*" >&3
     "$@"
 }
 
-not_run() { echo "$*"; exit 77; }
+incomplete() { echo "$*" >&3; exit 76; }
+
+not_run() { echo "$*" >&3; exit 77; }
+
+# failed WHAT [FILE]: ends the step, with the end of a program's output.
+failed() {
+    [ -z "${2:-}" ] || tail -n 30 "$2" >&3
+    echo "$1" >&3
+    exit 1
+}
 
 in_root() { (cd "$root" && "$@"); }
 
@@ -29,4 +45,10 @@ run_tests() {
     else
         in_root with_libraries show ${before:-} "bin/${name}_cuda_tests" "$@"
     fi
+}
+
+# summarize_tests FILE: doctest's counts as the step's table; fails where no test ran.
+summarize_tests() {
+    grep '^\[doctest\] \(test cases\|assertions\)' "$1" | sed 's/.doctest. /- /' > "$step_folder/table.md"
+    ! grep -q 'test cases: *0 ' "$1" || failed "no test has this name" "$1"
 }

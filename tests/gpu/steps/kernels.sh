@@ -4,5 +4,5 @@ source "$(dirname "$0")/../step.sh"
 
 some=()
 [ "$mode" = gpu ] || some=("--source-file=*reduce_test.cpp,*index_test.cpp")
-run_tests kernels "${some[@]}" | tee output
-grep '^\[doctest\] \(test cases\|assertions\)' output | sed 's/.doctest. /- /' > "$step_folder/table.md"
+run_tests kernels "${some[@]}" > output || failed "exit code $?" output
+summarize_tests output

@@ -12,7 +12,7 @@ failed=0
 for program in "$root"/bin/*; do
     name=$(basename "$program") libraries=with_libraries option=--help
     [[ $name != *_tests ]] || option=--list-test-cases
-    [[ $name != *_emulated_tests ]] || libraries=with_emulated_libraries
+    [[ $name != *_emulated* ]] || libraries=with_emulated_libraries
     strange=$(strange_libraries $libraries "$program")
     code=0
     $libraries "$program" $option > start.log 2>&1 || code=$?
