@@ -4,9 +4,9 @@ source "$here/ranks.sh"
 # In a dry run several ranks are the CPU's, and a step that sets device=cuda has one rank on an emulated GPU.
 if [ "$mode" = gpu ]; then device=cuda; else device=cpu; fi
 
-# Dialogues of Shakespeare, in the folder data.
+# prepare_data [ROWS]: dialogues of Shakespeare, in the folder data.
 prepare_data() {
-    head -n 600 "$root/examples/shakespeare/train.txt" > train.txt
+    head -n "${1:-600}" "$root/examples/shakespeare/train.txt" > train.txt
     with_libraries show "$root/bin/lockstep" prepare --format parlai --dict-lower true --input train.txt \
         --shards 2 --out data > prepare.log 2>&1 || failed "the data could not be prepared" prepare.log
 }

@@ -22,7 +22,11 @@ turn() {
     case $code in
         0) tail -n 1 line >> "$name.$who" ;;
         124) echo "not done in $left s" > "$name.$who.why" ;;
-        *) failed_turns+="$name by $who; "; tail -n 15 errors >&3; echo "exit code $code" > "$name.$who.why" ;;
+        *)
+            echo "exit code $code" > "$name.$who.why"
+            tail -n 15 errors >&3
+            [ "$who" = torch ] || failed_turns+="$name; "
+            ;;
     esac
 }
 

@@ -3,7 +3,7 @@
 source "$(dirname "$0")/../step.sh"
 source "$here/training.sh"
 
-prepare_data
+prepare_data 4000
 ranks=$(several_ranks)
 run=("${small_model[@]}" --precision bf16 --max-train-steps 12)
 [ "$mode" = dry ] || run=(-m transformer/generator --n-layers 6 --n-heads 8 --embedding-size 512 --ffn-size 2048
