@@ -20,12 +20,12 @@ steps=(
     gradients:30
     curves:60
     overflow:15
-    ranks:30
-    kill:30
+    ranks:45
+    kill:45
     graphs:40
     bench_kernels:60
     speed:170
-    trace:30
+    trace:45
     allreduce:20
     memcheck:150
     racecheck:150

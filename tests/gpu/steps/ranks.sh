@@ -3,7 +3,7 @@
 source "$(dirname "$0")/../step.sh"
 source "$here/training.sh"
 
-most=1e-5  # of the loss: sums in another order, in fp32
+most=1e-4  # of the loss: sums in another order, in fp32, which Adam makes more of
 prepare_data
 ranks=$(several_ranks)
 run=("${small_model[@]}" --precision fp32 --logical-shards "$ranks" --max-train-steps 30)

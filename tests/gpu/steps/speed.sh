@@ -6,12 +6,15 @@ if [ "$mode" = gpu ]; then device=cuda; else device=cpu; fi
 torch_is_here() { python3 -c "import torch, sys; sys.exit('$device' == 'cuda' and not torch.cuda.is_available())" 2> /dev/null; }
 gpu_mib() { nvidia-smi --query-gpu=memory.total --format=csv,noheader,nounits | head -n 1; }
 
+# not_taken FILE WHY: said where no other turn has figures.
+not_taken() { [ -s "$1" ] || echo "$2" > "$1.why"; }
+
 # turn WHO NAME OPTION...: one run, its line of figures added to NAME.WHO; what time is left bounds it.
 turn() {
     local who=$1 name=$2 left=$((seconds - SECONDS - 5)) code=0
     shift 2
     if [ "$left" -lt 10 ]; then
-        echo "no time was left" > "$name.$who.why"
+        not_taken "$name.$who" "no time was left"
         return
     fi
     if [ "$who" = lockstep ]; then
@@ -21,9 +24,9 @@ turn() {
     fi
     case $code in
         0) tail -n 1 line >> "$name.$who" ;;
-        124) echo "not done in $left s" > "$name.$who.why" ;;
+        124) not_taken "$name.$who" "not done in $left s" ;;
         *)
-            echo "exit code $code" > "$name.$who.why"
+            not_taken "$name.$who" "exit code $code"
             tail -n 15 errors >&3
             [ "$who" = torch ] || failed_turns+="$name; "
             ;;
