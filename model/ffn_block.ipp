@@ -2,7 +2,7 @@
 #pragma once
 
 #include "model/ffn_block.hpp"
-#include "runtime/kernels/activation.hpp"
+#include "runtime/kernels/linear_activation.hpp"
 
 namespace lockstep::model {
 
@@ -13,22 +13,21 @@ bool activates_in_place(const Run<Ctx, T>& run) {
     return run.settings.activation == kernels::Activation::relu;
 }
 
-template <class Ctx, class T, class Space>
-void activate(const Run<Ctx, T>& run, MatrixView<const T, Space> hidden, MatrixView<T, Space> y) {
-    kernels::activation_forward<T>(run.ctx, run.settings.activation,
-                                   run.dropout(DropoutPlace::ffn_hidden), run.batch.places, hidden,
-                                   y);
+template <class Ctx, class T>
+kernels::ActivationSite<typename Ctx::Space> activation_site(const Run<Ctx, T>& run) {
+    return {run.settings.activation, run.dropout(DropoutPlace::ffn_hidden), run.batch.places};
 }
 
 template <class Ctx, class T>
 auto FeedForwardBlock<Ctx, T>::forward(const Run<Ctx, T>& run, const Weights& weights, Constant x,
                                        Saved& saved) -> Matrix {
-    saved.hidden = LinearBlock<Ctx, T>::forward(run, weights.up, x);
+    saved.hidden = run.take(x.rows, weights.up.w.rows);
     const Matrix& hidden = saved.hidden;
     const Matrix y = run.take(x.rows, weights.down.w.rows);
     const auto mark = run.arena.mark();
     const Matrix activated = activates_in_place(run) ? hidden : run.take(hidden.rows, hidden.cols);
-    activate<Ctx, T, Space>(run, hidden, activated);
+    kernels::linear_activation_forward<T>(run.ctx, x, weights.up.w, weights.up.b,
+                                          activation_site(run), hidden, activated);
     LinearBlock<Ctx, T>::forward(run, weights.down, activated, y);
     run.arena.rewind(mark);
     return y;
@@ -38,19 +37,16 @@ template <class Ctx, class T>
 void FeedForwardBlock<Ctx, T>::backward(const Run<Ctx, T>& run, const Weights& weights,
                                         const Saved& saved, Constant x, Constant dy, Matrix dx,
                                         Into into) {
-    const kernels::Dropout site = run.dropout(DropoutPlace::ffn_hidden);
+    const auto site = activation_site(run);
     const Matrix& hidden = saved.hidden;
     const Matrix d_hidden = run.take(hidden.rows, hidden.cols);
-    if (activates_in_place(run)) {
-        LinearBlock<Ctx, T>::backward(run, weights.down, hidden, dy, d_hidden, Into::overwrite);
-        kernels::relu_backward<T>(run.ctx, site, hidden, d_hidden, d_hidden);
-    } else {
-        const Matrix activated = d_hidden;
-        activate<Ctx, T, Space>(run, hidden, activated);
-        LinearBlock<Ctx, T>::backward(run, weights.down, activated, dy, d_hidden, Into::overwrite);
-        kernels::activation_backward<T>(run.ctx, run.settings.activation, site, run.batch.places,
-                                        hidden, d_hidden, d_hidden);
-    }
+    const Matrix activated = activates_in_place(run) ? hidden : d_hidden;
+    if (!activates_in_place(run))
+        kernels::activation_forward<T>(run.ctx, site.f, site.dropout, site.places, hidden,
+                                       activated);
+    LinearBlock<Ctx, T>::backward_weights(run, weights.down, activated, dy);
+    kernels::linear_activation_backward<T>(run.ctx, dy, weights.down.w, site, hidden, activated,
+                                           d_hidden);
     LinearBlock<Ctx, T>::backward(run, weights.up, x, d_hidden, dx, into);
 }
 

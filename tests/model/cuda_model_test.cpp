@@ -6,6 +6,7 @@
 
 #include "model/transformer.hpp"
 #include "runtime/device/cuda_context.hpp"
+#include "runtime/kernels/cuda/product.hpp"
 #include "runtime/kernels/step.hpp"
 #include "runtime/train/host_tensors.hpp"
 #include "tests/model/batch_parts.hpp"
@@ -37,6 +38,11 @@ public:
         train::HostWeights<CudaContext> weights(ctx_, store_);
         tests::set_pattern(table_, weights.fetch());
         weights.place();
+    }
+
+    // Linear layers and their activations by one kernel where that can be.
+    void fuse() {
+        ctx_.cached<kernels::cuda::ProductSettings>().fusion = kernels::cuda::Fusion::always;
     }
 
     const train::ParameterTable& table() const { return table_; }
@@ -83,6 +89,9 @@ TEST_CASE("on a GPU loss and every gradient are PyTorch's in fp32") {
         OnGpu test(golden.config(), train::Precision::fp32);
         check_exact(golden, test.table(), test.train(golden.batch("")));
         check_evaluation(golden, test.evaluate(golden.batch("")));
+        OnGpu fused(golden.config(), train::Precision::fp32);
+        fused.fuse();
+        check_exact(golden, fused.table(), fused.train(golden.batch("")));
     }
 }
 
