@@ -33,4 +33,11 @@ inline Event make_event(Timing timing = Timing::off) {
     return Event(raw);
 }
 
+// Whether what is queued on the stream goes into a graph instead of running.
+inline bool is_captured(cudaStream_t stream) {
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    check(cudaStreamIsCapturing(stream, &status), "cudaStreamIsCapturing");
+    return status != cudaStreamCaptureStatusNone;
+}
+
 }  // namespace lockstep::device

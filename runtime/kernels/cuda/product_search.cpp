@@ -9,12 +9,6 @@ namespace {
 
 constexpr int most_candidates = 16, timed_runs = 5;
 
-bool is_captured(const device::CudaContext& ctx) {
-    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-    device::check(cudaStreamIsCapturing(ctx.stream(), &status), "cudaStreamIsCapturing");
-    return status != cudaStreamCaptureStatusNone;
-}
-
 std::size_t bytes_of(Element element) { return element == Element::f32 ? 4 : 2; }
 
 // In milliseconds, after one run that loads the kernel.
@@ -59,7 +53,7 @@ ProductPlan& ProductPlans::of(device::CudaContext& ctx, const ProductShape& shap
                               const ProductOperands& at, const ProductSettings& settings) {
     if (const auto known = plans_.find(shape); known != plans_.end()) return known->second;
     ProductPlan plan = describe(library_, shape);
-    const bool by_time = settings.autotune && !is_captured(ctx);
+    const bool by_time = settings.autotune && !device::is_captured(ctx.stream());
     const auto algorithms = candidates(library_, shape, at, plan, by_time ? most_candidates : 1);
     if (!algorithms.empty()) plan.algorithm = algorithms.front();
     if (algorithms.size() > 1) choose_by_time(ctx, library_, shape, at, algorithms, plan);

@@ -146,6 +146,39 @@ cublasStatus_t take(Value& to, const void* value, std::size_t size) {
     return CUBLAS_STATUS_SUCCESS;
 }
 
+// What a product was asked for with, to be computed when its turn comes.
+struct Multiplication {
+    cublasLtMatmulDescOpaque_t op;
+    Matrix a, b, c, d;
+    std::uint64_t rows, cols, depth;
+    float alpha, beta;
+
+    float rounded(float x) const {
+        return op.compute == CUBLAS_COMPUTE_32F_FAST_TF32 ? rounded_to_tf32(x) : x;
+    }
+    float left(std::uint64_t row, std::uint64_t k) const {
+        return rounded(op.transpose_a == CUBLAS_OP_N ? a.at(row, k) : a.at(k, row));
+    }
+    float right(std::uint64_t k, std::uint64_t col) const {
+        return rounded(op.transpose_b == CUBLAS_OP_N ? b.at(k, col) : b.at(col, k));
+    }
+    void run() const {
+        for (std::uint64_t col = 0; col < cols; ++col) {
+            for (std::uint64_t row = 0; row < rows; ++row) {
+                float sum = 0;
+                for (std::uint64_t k = 0; k < depth; ++k) sum += left(row, k) * right(k, col);
+                float value = alpha * sum;
+                if (beta != 0) value += beta * c.at(row, col);
+                d.put(row, col, finished(op, d.type, row, col, value));
+            }
+            if (op.epilogue != CUBLASLT_EPILOGUE_BGRADB) continue;
+            float sum = 0;
+            for (std::uint64_t k = 0; k < depth; ++k) sum += right(k, col);
+            Matrix{d.type, op.bias, 1}.put(col, 0, sum);
+        }
+    }
+};
+
 }  // namespace
 
 cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) {
@@ -158,6 +191,7 @@ cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
 }
 const char* cublasLtGetStatusName(cublasStatus_t status) {
     if (status == CUBLAS_STATUS_SUCCESS) return "CUBLAS_STATUS_SUCCESS";
+    if (status == CUBLAS_STATUS_EXECUTION_FAILED) return "CUBLAS_STATUS_EXECUTION_FAILED";
     return status == CUBLAS_STATUS_NOT_SUPPORTED ? "CUBLAS_STATUS_NOT_SUPPORTED"
                                                  : "CUBLAS_STATUS_INVALID_VALUE";
 }
@@ -242,43 +276,30 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, 
                               cublasLtMatrixLayout_t b, const void* beta, const void* c_data,
                               cublasLtMatrixLayout_t c, void* d_data, cublasLtMatrixLayout_t d,
                               const cublasLtMatmulAlgo_t* algorithm, void* workspace,
-                              std::size_t workspace_bytes, cudaStream_t) {
+                              std::size_t workspace_bytes, cudaStream_t stream) {
     const auto& op = *operation;
     if (!shapes_fit(op, *a, *b, *d) || !epilogue_fits(op, *a, *d) ||
         algorithm->number == broken_algorithm || workspace_bytes < algorithm->workspace_bytes)
         return CUBLAS_STATUS_INVALID_VALUE;
     for (const void* address : {a_data, b_data, c_data, static_cast<const void*>(d_data)})
         if (!aligned(address, algorithm->alignment)) return CUBLAS_STATUS_INVALID_VALUE;
-    std::memset(workspace, 0xFF, algorithm->workspace_bytes);
-
-    const Matrix A = matrix(a_data, *a), B = matrix(b_data, *b), C = matrix(c_data, *c),
-                 D = matrix(d_data, *d);
-    const float scale = *static_cast<const float*>(alpha), keep = *static_cast<const float*>(beta);
-    const std::uint64_t depth = op.transpose_a == CUBLAS_OP_N ? a->cols : a->rows;
-    const auto left = [&](auto row, auto k) {
-        const float x = op.transpose_a == CUBLAS_OP_N ? A.at(row, k) : A.at(k, row);
-        return op.compute == CUBLAS_COMPUTE_32F_FAST_TF32 ? rounded_to_tf32(x) : x;
-    };
-    const auto right = [&](auto k, auto col) {
-        const float x = op.transpose_b == CUBLAS_OP_N ? B.at(k, col) : B.at(col, k);
-        return op.compute == CUBLAS_COMPUTE_32F_FAST_TF32 ? rounded_to_tf32(x) : x;
-    };
-    for (std::uint64_t col = 0; col < d->cols; ++col) {
-        for (std::uint64_t row = 0; row < d->rows; ++row) {
-            float sum = 0;
-            for (std::uint64_t k = 0; k < depth; ++k) sum += left(row, k) * right(k, col);
-            float value = scale * sum;
-            if (keep != 0) value += keep * C.at(row, col);
-            D.put(row, col, finished(op, d->type, row, col, value));
-        }
-        if (op.epilogue != CUBLASLT_EPILOGUE_BGRADB) continue;
-        float sum = 0;
-        for (std::uint64_t k = 0; k < depth; ++k) sum += right(k, col);
-        Matrix{d->type, op.bias, 1}.put(col, 0, sum);
-    }
-    last_algorithm = algorithm->number;
-    emulated_device_work(milliseconds_of[algorithm->number]);
-    return CUBLAS_STATUS_SUCCESS;
+    const Multiplication work{op,
+                              matrix(a_data, *a),
+                              matrix(b_data, *b),
+                              matrix(c_data, *c),
+                              matrix(d_data, *d),
+                              d->rows,
+                              d->cols,
+                              op.transpose_a == CUBLAS_OP_N ? a->cols : a->rows,
+                              *static_cast<const float*>(alpha),
+                              *static_cast<const float*>(beta)};
+    const auto submitted = emulated_submit(stream, [work, workspace, chosen = *algorithm] {
+        std::memset(workspace, 0xFF, chosen.workspace_bytes);
+        work.run();
+        last_algorithm = chosen.number;
+        emulated_device_work(milliseconds_of[chosen.number]);
+    });
+    return submitted == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
 }
 
 int emulated_searches() { return searches; }

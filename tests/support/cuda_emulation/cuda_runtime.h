@@ -35,10 +35,11 @@ inline cudaError_t cudaFuncSetAttribute(const void*, cudaFuncAttribute, int valu
 template <class... Parameters>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
                                std::type_identity_t<Parameters>... arguments) {
-    emulated_wait(config->stream);
-    lockstep::test::cuda_emulation::run_grid(
-        config->gridDim, config->blockDim, config->dynamicSmemBytes, [&] { kernel(arguments...); });
-    return cudaSuccess;
+    return emulated_submit(config->stream, [launch = *config, kernel, arguments...] {
+        lockstep::test::cuda_emulation::run_grid(launch.gridDim, launch.blockDim,
+                                                 launch.dynamicSmemBytes,
+                                                 [&] { kernel(arguments...); });
+    });
 }
 
 inline void __syncthreads() { lockstep::test::cuda_emulation::wait_for_block(); }

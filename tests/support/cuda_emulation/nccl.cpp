@@ -237,6 +237,10 @@ ncclResult_t queue(ncclComm_t comm, cudaStream_t stream, Operation operation) {
     const std::lock_guard lock(process().mutex);
     if (comm->error != ncclSuccess) return comm->error;
     if (comm->in_progress() || comm->finalized) return ncclInvalidUsage;
+    // The real one can be captured; nothing here wants that.
+    cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
+    cudaStreamIsCapturing(stream, &capturing);
+    if (capturing != cudaStreamCaptureStatusNone) return ncclInvalidUsage;
     operation.work = std::make_shared<std::atomic<bool>>(false);
     operation.before = emulated_queue(stream, operation.work);
     comm->queue.push_back(std::move(operation));

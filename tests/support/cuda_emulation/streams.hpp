@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+// What streams and events of the emulated device are made of.
+
+// Work that other threads do, not done yet as far as known.
+class EmulatedPending {
+public:
+    std::vector<EmulatedWork> unfinished();
+    void replace(std::vector<EmulatedWork> works);
+    void add(const std::vector<EmulatedWork>& works);
+    void wait();
+
+private:
+    std::mutex mutex_;
+    std::vector<EmulatedWork> works_;
+};
+
+// How much of each stream's captured work something comes after.
+using EmulatedProgress = std::map<cudaStream_t, int>;
+
+// What is queued on a stream, and on those that were ordered behind it, instead of running.
+struct EmulatedCapture {
+    cudaStream_t origin = nullptr;
+    std::vector<std::function<void()>> works;
+    std::map<cudaStream_t, EmulatedProgress> streams;
+    bool broken = false;
+};
+
+struct EmulatedStream {
+    EmulatedPending pending;
+    std::shared_ptr<EmulatedCapture> capture;  // null: work runs
+};
+
+struct EmulatedEvent {
+    double milliseconds = 0;  // of the device's work when it was recorded
+    EmulatedPending pending;
+    std::atomic<bool> captured{false};         // recorded last in a capture
+    std::shared_ptr<EmulatedCapture> capture;  // that one
+    EmulatedProgress after;                    // in it
+};
+
+// Success, unless the calling thread captures: then its capture is broken.
+cudaError_t emulated_unsafe_call();
