@@ -27,7 +27,7 @@ endif()
 
 set(LOCKSTEP_CUDA_DEVICE_SOURCES
     cuda_check.cpp cuda_clock.cpp cuda_context.cpp cuda_devices.cpp cuda_graph.cpp cuda_library.cpp
-    cuda_memory.cpp cuda_upload.cpp)
+    cuda_memory.cpp cuda_replay.cpp cuda_upload.cpp)
 list(TRANSFORM LOCKSTEP_CUDA_DEVICE_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/runtime/device/)
 set(LOCKSTEP_CUDA_KERNEL_SOURCES
     activation.cu

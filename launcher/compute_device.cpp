@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/compute_device.hpp"
 
+#include <limits>
 #include <vector>
 
 #include "launcher/cpu_share.hpp"
@@ -21,6 +22,7 @@ void refuse_on_cpu(const RunConfig& config) {
     if (config.gpu.tf32) refuse("--tf32", "leave it out");
     if (config.gpu.autotune) refuse("--autotune", "leave it out");
     if (config.gpu.allow_shared) refuse("--allow-shared-gpu", "leave it out");
+    if (config.gpu.graphs == GraphChoice::on) refuse("--cuda-graphs on", "leave it out");
 }
 
 }  // namespace
@@ -72,6 +74,9 @@ model::GpuSettings gpu_settings(const RunConfig& config, const std::optional<Gpu
     settings.tf32 = config.gpu.tf32;
     settings.autotune = config.gpu.autotune;
     settings.timeout_ms = config.comm.timeout_ms;
+    if (config.gpu.graphs == GraphChoice::off) settings.most_graphs = 0;
+    if (config.gpu.graphs == GraphChoice::on)
+        settings.most_graphs = std::numeric_limits<std::size_t>::max();
     return settings;
 }
 

@@ -2,6 +2,7 @@
 #include "model/device_model.ipp"
 #include "runtime/comm/make_collectives.hpp"
 #include "runtime/device/cuda_readback.hpp"
+#include "runtime/device/cuda_replay.hpp"
 #include "runtime/device/cuda_upload.hpp"
 #include "runtime/kernels/cuda/product.hpp"
 
@@ -23,6 +24,7 @@ std::unique_ptr<DeviceModel> make_cuda_model(const ModelConfig& config, train::P
     auto& products = context->cached<kernels::cuda::ProductSettings>();
     products.tf32 = settings.tf32;
     products.autotune = settings.autotune;
+    context->cached<device::GraphSettings>().most = settings.most_graphs;
     const auto connect = [timeout_ms = settings.timeout_ms](CudaContext& gpu,
                                                             comm::Communicator& ranks) {
         return comm::make_collectives(gpu, ranks, timeout_ms);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -50,9 +51,10 @@ std::unique_ptr<DeviceModel> make_cpu_model(const ModelConfig& config, train::Pr
 struct GpuSettings {
     int device = 0;  // among those that this process sees
     train::Master master = train::Master::kept;
-    bool tf32 = false;         // products of fp32 by TF32's tensor cores
-    bool autotune = false;     // a product's algorithm is measured at its first use
-    int timeout_ms = 300'000;  // of one operation among several GPUs
+    bool tf32 = false;             // products of fp32 by TF32's tensor cores
+    bool autotune = false;         // a product's algorithm is measured at its first use
+    std::size_t most_graphs = 64;  // shapes of work that are captured and replayed; 0: none
+    int timeout_ms = 300'000;      // of one operation among several GPUs
 };
 
 // On a GPU, in fp32, bf16 or fp16; of lockstep_model_cuda, which a build without CUDA lacks.

@@ -19,7 +19,7 @@ template <class Ctx, class T>
 void embed(const Run<Ctx, T>& run, MatrixView<const T, typename Ctx::Space> embeddings,
            MatrixView<const T, typename Ctx::Space> positions, float scale,
            MatrixView<T, typename Ctx::Space> y) {
-    kernels::embedding_forward<T>(run.ctx, run.batch.tokens, run.batch.positions, run.batch.real,
+    kernels::embedding_forward<T>(run.ctx, run.batch.tokens, run.batch.positions, run.batch.real(),
                                   scale, embeddings, positions, y);
 }
 
@@ -69,7 +69,7 @@ void EmbeddingBlock<Ctx, T>::backward(const Run<Ctx, T>& run, const Weights& wei
 
     const auto to_positions = [&] {
         if (weights.d_positions.empty()) return;
-        kernels::add_embedding_backward<T>(run.ctx, run.batch.positions, run.batch.real, 1.0f, dx,
+        kernels::add_embedding_backward<T>(run.ctx, run.batch.positions, run.batch.real(), 1.0f, dx,
                                            weights.d_positions);
     };
     if (norms_before_positions(run)) to_positions();
@@ -77,7 +77,7 @@ void EmbeddingBlock<Ctx, T>::backward(const Run<Ctx, T>& run, const Weights& wei
         PlainNorm<Ctx, T>::backward(run, *weights.embedding_norm, saved.embedding_norm, dx, {}, dx);
     }
     if (!norms_before_positions(run)) to_positions();
-    kernels::add_embedding_backward<T>(run.ctx, run.batch.tokens, run.batch.real,
+    kernels::add_embedding_backward<T>(run.ctx, run.batch.tokens, run.batch.real(),
                                        run.settings.embedding_scale, dx, d_embeddings);
 }
 

@@ -12,33 +12,62 @@
 
 namespace lockstep::model {
 
+// Attention's kernels take tiles of 64 tokens; a library's plans are for 8 sequences at least.
+constexpr std::int64_t smallest_launch_sequences = 8, smallest_launch_length = 64;
+
 // One side of a micro-batch where the kernels read it.
 template <class Space>
 struct Ragged {
     View<const std::int32_t, Space> tokens, positions, offsets;
     kernels::TokenPlaces<Space> places;
     View<const std::uint32_t, Space> rows;
-    std::int64_t total = 0, real = 0;
+    std::int64_t total = 0;
     std::int32_t longest = 0;
+
+    // How many tokens are not filler.
+    View<const std::int32_t, Space> real() const { return offsets.subview(offsets.size() - 1, 1); }
 };
+
+// How many sequences a batch has where the device reads it: those past its own are empty. And how
+// long launches take the longest one to be.
+template <class Ctx>
+std::size_t launched_sequences(std::size_t sequences) {
+    return static_cast<std::size_t>(
+        Ctx::launch_size(static_cast<std::int64_t>(sequences), smallest_launch_sequences));
+}
+template <class Ctx>
+std::int32_t launched_length(std::int32_t longest) {
+    return static_cast<std::int32_t>(Ctx::launch_size(longest, smallest_launch_length));
+}
+
+template <class Ctx>
+View<const std::uint32_t, typename Ctx::Space> place_rows(device::Upload<Ctx>& upload,
+                                                          const std::vector<std::uint32_t>& rows) {
+    return upload.add(HostView<const std::uint32_t>(view_of(rows)),
+                      launched_sequences<Ctx>(rows.size()));
+}
 
 // Brings one side of a batch to where the device reads it; rows are there already.
 template <class Ctx>
 Ragged<typename Ctx::Space> place(device::Upload<Ctx>& upload, const train::RaggedTokens& side,
                                   View<const std::uint32_t, typename Ctx::Space> rows) {
+    const std::size_t offsets =
+        side.offsets.empty() ? 0 : launched_sequences<Ctx>(side.offsets.size() - 1) + 1;
     const auto positions = upload.add(view_of(side.positions));
     return {upload.add(view_of(side.tokens)),
             positions,
-            upload.add(view_of(side.offsets)),
+            upload.add(view_of(side.offsets), offsets),
             {upload.add(view_of(side.token_rows)), positions},
             rows,
             side.total(),
-            side.real(),
-            side.longest};
+            launched_length<Ctx>(side.longest)};
 }
 
-inline std::size_t bytes_of(const train::RaggedTokens& side) noexcept {
-    return 4 * (3 * side.tokens.size() + side.offsets.size());
+// At least what place() and place_rows() upload of a side.
+template <class Ctx>
+std::size_t placed_bytes(const train::RaggedTokens& side) {
+    const std::size_t sequences = launched_sequences<Ctx>(side.offsets.size());
+    return sizeof(std::int32_t) * (3 * side.tokens.size() + 2 * sequences + 1);
 }
 
 // What all layers of a stack have in common.

@@ -62,10 +62,24 @@ public:
     std::size_t peak_activation_bytes() const noexcept override { return arena_.peak_bytes(); }
     train::ModelSpans take_spans() override { return std::exchange(spans_, {}); }
 
-    void train(const train::Batch& batch, const kernels::StepState* state, kernels::LossSums* sums,
+    train::PlacedShape place(const train::Batch& batch) override {
+        check(batch);
+        arena_.reset();
+        upload_.begin(placed_bytes<Ctx>(batch.source) + placed_bytes<Ctx>(batch.target) +
+                      sizeof(std::int32_t) * batch.labels.size());
+        const auto rows = place_rows(upload_, batch.rows);
+        sides_ = {model::place(upload_, batch.source, rows),
+                  model::place(upload_, batch.target, rows),
+                  upload_.add(HostView<const std::int32_t>(view_of(batch.labels)))};
+        upload_.finish();
+        return {
+            sides_.source.total,   sides_.target.total,   static_cast<std::int64_t>(rows.size()),
+            sides_.source.longest, sides_.target.longest, arena_.moves() + upload_.moves()};
+    }
+
+    void train(const kernels::StepState* state, kernels::LossSums* sums,
                train::GradientSink& sink) override {
-        begin(batch);
-        const Sides sides = place(batch);
+        const Sides& sides = sides_;
         device::Stopwatch<Ctx> watch(ctx_);
         Saved saved;
         forward(sides, state, saved);
@@ -83,8 +97,8 @@ public:
     }
 
     void evaluate(const train::Batch& batch, kernels::LossSums* sums) override {
-        begin(batch);
-        const Sides sides = place(batch);
+        place(batch);
+        const Sides& sides = sides_;
         Constant memory;
         if (weights_.encoder) {
             memory = Stacks::evaluate(encoder_run(sides, nullptr), *weights_.encoder,
@@ -130,24 +144,12 @@ private:
         progress.finish();  // the embedding table, tied and therefore last
     }
 
-    void begin(const train::Batch& batch) {
+    void check(const train::Batch& batch) const {
         require(!batch.empty(), "an empty batch has no loss");
         require(batch.labels.size() == batch.target.tokens.size(),
                 "the vectors of a batch disagree about its size");
         if (weights_.encoder) check_side(batch.source, batch.rows.size(), config_.n_positions);
         check_side(batch.target, batch.rows.size(), config_.n_positions);
-        arena_.reset();
-    }
-
-    Sides place(const train::Batch& batch) {
-        upload_.begin(bytes_of(batch.source) + bytes_of(batch.target) +
-                      4 * (batch.labels.size() + batch.rows.size()));
-        const auto rows = upload_.add(view_of(batch.rows));
-        const Sides sides{model::place(upload_, batch.source, rows),
-                          model::place(upload_, batch.target, rows),
-                          upload_.add(view_of(batch.labels))};
-        upload_.finish();
-        return sides;
     }
 
     Run<Ctx, T> encoder_run(const Sides& sides, const kernels::StepState* state) {
@@ -164,6 +166,7 @@ private:
     Ctx& ctx_;
     device::Upload<Ctx> upload_;
     device::Arena<Space> arena_;
+    Sides sides_;  // of the batch that was placed last
     train::ModelSpans spans_;
 };
 

@@ -67,9 +67,8 @@ public:
         arena_.reset();
         rows_.assign(slots.size(), 0);
         const Ranges ranges = ranges_of(slots, side.total());
-        upload_.begin(bytes_of(side) + 4 * rows_.size() + ranges.bytes());
-        const auto batch =
-            place(upload_, side, upload_.add(HostView<const std::uint32_t>(view_of(rows_))));
+        upload_.begin(placed_bytes<Ctx>(side) + ranges.bytes());
+        const auto batch = place(upload_, side, place_rows(upload_, rows_));
         const PlacedRanges placed{
             upload_.add(view_of(ranges.begin)), upload_.add(view_of(ranges.length)),
             upload_.add(view_of(ranges.memory_begin)), upload_.add(view_of(ranges.memory_length))};
@@ -119,9 +118,8 @@ private:
 
     Ragged<Space> place_alone(const train::RaggedTokens& side) {
         rows_.assign(static_cast<std::size_t>(side.sequences()), 0);
-        upload_.begin(bytes_of(side) + 4 * rows_.size());
-        const auto batch =
-            place(upload_, side, upload_.add(HostView<const std::uint32_t>(view_of(rows_))));
+        upload_.begin(placed_bytes<Ctx>(side));
+        const auto batch = place(upload_, side, place_rows(upload_, rows_));
         upload_.finish();
         return batch;
     }

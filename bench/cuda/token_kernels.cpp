@@ -28,18 +28,19 @@ void embeddings(CudaContext& ctx, KernelTable& table, const KernelSizes& sizes) 
     for (std::size_t i = 0; i < places.size(); ++i)
         places[i] = static_cast<std::int32_t>(i % static_cast<std::size_t>(length));
     const auto ids = on_device(ctx, tokens), positions = on_device(ctx, places);
+    const auto real = on_device(ctx, std::vector{static_cast<std::int32_t>(rows)});
     const auto words = numbers<T>(ctx, sizes.vocabulary * d), y = numbers<T>(ctx, rows * d);
     const auto position_words = numbers<T>(ctx, length * d);
     const auto d_words = numbers<float>(ctx, sizes.vocabulary * d);
     const double bytes = static_cast<double>(rows * d) * sizeof(T);
     table.moves("embedding_forward", type_name<T>, 2 * bytes, [&] {
-        embedding_forward<T>(ctx, constant(ids), constant(positions), rows, 1.0f,
+        embedding_forward<T>(ctx, constant(ids), constant(positions), constant(real), 1.0f,
                              matrix(words, sizes.vocabulary, d), matrix(position_words, length, d),
                              matrix(y, rows, d));
     });
     const double sums = 8.0 * static_cast<double>(different.size()) * static_cast<double>(d);
     table.moves("add_embedding_backward", type_name<T>, bytes + sums, [&] {
-        add_embedding_backward<T>(ctx, constant(ids), rows, 1.0f, matrix(y, rows, d),
+        add_embedding_backward<T>(ctx, constant(ids), constant(real), 1.0f, matrix(y, rows, d),
                                   matrix(d_words, sizes.vocabulary, d));
     });
 }

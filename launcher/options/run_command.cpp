@@ -122,6 +122,7 @@ std::vector<OptionTable> run_tables(Task task, RunConfig& config) {
         tables.push_back(length_table(config));
         tables.push_back(validation_table(config));
         tables.push_back(reducer_table(config));
+        tables.push_back(graphs_table(config));
         OptionTable start("Start");
         start.text("init-model,i", config.init_model, "PATH",
                    "weights to start from: a model's folder, a checkpoint or a .safetensors file");

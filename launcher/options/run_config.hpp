@@ -32,10 +32,14 @@ struct BatchConfig {
     std::int64_t logical_shards = -1;  // lanes; -1: world x update_freq
 };
 
+// CUDA graphs. automatic: of so many shapes of work as are worth their memory.
+enum class GraphChoice { automatic, on, off };
+
 // What GPUs alone can do.
 struct GpuConfig {
     bool allow_shared = false, tf32 = false, autotune = false;
     Fp16Kind fp16 = Fp16Kind::safe;
+    GraphChoice graphs = GraphChoice::automatic;
 };
 
 // Everything that a training, evaluating or generating program was asked for. The options' defaults

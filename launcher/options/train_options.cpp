@@ -109,6 +109,16 @@ OptionTable validation_table(RunConfig& config) {
     return table;
 }
 
+OptionTable graphs_table(RunConfig& config) {
+    OptionTable table("Graphs");
+    table.choice<GraphChoice>(
+        "cuda-graphs", config.gpu.graphs,
+        {{"auto", GraphChoice::automatic}, {"on", GraphChoice::on}, {"off", GraphChoice::off}},
+        "replay what a GPU does for batches of one shape. auto: of the first "
+        "64 shapes; on: of all");
+    return table;
+}
+
 OptionTable reducer_table(RunConfig& config) {
     train::ReducerOptions& r = config.train.reducer;
     OptionTable table("Gradient reduction");

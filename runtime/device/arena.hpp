@@ -35,6 +35,8 @@ public:
     void rewind(Mark mark) noexcept;
     void reset();
     std::size_t peak_bytes() const noexcept { return peak_; }
+    // How often reset() has put other memory in the place of what steps took before.
+    std::int64_t moves() const noexcept { return moves_; }
 
 private:
     static constexpr std::size_t smallest_chunk = std::size_t{4} << 20;
@@ -50,6 +52,7 @@ private:
 
     std::vector<Chunk> chunks_;
     std::size_t chunk_ = 0, peak_ = 0;  // chunks before chunk_ are in use, those behind it are not
+    std::int64_t moves_ = 0;
 };
 
 template <class Space>
@@ -92,6 +95,7 @@ void Arena<Space>::reset() {
     if (chunks_.size() > 1) {
         chunks_.clear();
         chunks_.push_back({Memory(peak_, Content::undefined)});
+        ++moves_;
     }
     rewind({});
 }

@@ -36,6 +36,10 @@ public:
     CpuContext& operator=(const CpuContext&) = delete;
 
     int threads() const noexcept { return threads_; }
+    // Loops are sized by what there is.
+    static std::int64_t launch_size(std::int64_t count, std::int64_t /*least*/) noexcept {
+        return count;
+    }
     void synchronize() noexcept {}
 
     Mark mark() const noexcept { return {Clock::now().time_since_epoch().count()}; }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/device/cuda_context.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <string>
 
 #include "runtime/device/cuda_check.hpp"
@@ -75,10 +77,19 @@ void CudaContext::order(cudaStream_t earlier, cudaStream_t later) {
     check(cudaStreamWaitEvent(later, order_.raw(), 0), "cudaStreamWaitEvent");
 }
 
-Mark CudaContext::mark() { return {cached<CudaClock>().mark(stream())}; }
+Mark CudaContext::mark() {
+    if (is_captured(stream())) return {};
+    return {cached<CudaClock>().mark(stream())};
+}
 
 Clock::time_point CudaContext::time_of(Mark mark) {
     return cached<CudaClock>().time_of(mark.value);
+}
+
+std::int64_t CudaContext::launch_size(std::int64_t count, std::int64_t least) noexcept {
+    if (count <= 0) return 0;
+    return static_cast<std::int64_t>(
+        std::bit_ceil(static_cast<std::uint64_t>(std::max(count, least))));
 }
 
 std::byte* CudaContext::scratch_bytes(std::size_t bytes) {
@@ -86,6 +97,7 @@ std::byte* CudaContext::scratch_bytes(std::size_t bytes) {
         check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize");
         scratch_ = Buffer<std::byte, CudaSpace>();  // never both in memory at once
         scratch_ = Buffer<std::byte, CudaSpace>(bytes);
+        ++scratch_moves_;
     }
     return scratch_.view().data();
 }

@@ -56,8 +56,13 @@ public:
     void order(cudaStream_t earlier, cudaStream_t later);
 
     // The place behind what is queued on stream() by now; the time of it, for which the host waits.
+    // While work is captured for a graph there are no marks, and what is returned has no time.
     Mark mark();
     Clock::time_point time_of(Mark mark);
+
+    // A size of at least `count` for launches and arrays that are to repeat from batch to batch: a
+    // power of two from `least` on; 0 stays 0.
+    static std::int64_t launch_size(std::int64_t count, std::int64_t least) noexcept;
 
     // Memory for the next kernel call alone: every later call on stream() may use it again. Its
     // address changes only when more is asked for than ever before, which waits for the device.
@@ -65,6 +70,9 @@ public:
     CudaView<T> scratch(std::size_t count) {
         return {reinterpret_cast<T*>(scratch_bytes(count * sizeof(T))), count};
     }
+
+    // How often that was.
+    std::int64_t scratch_moves() const noexcept { return scratch_moves_; }
 
     // The context's object of that type, default-constructed at its first use.
     template <class Cache>
@@ -82,6 +90,7 @@ private:
     Stream compute_, communication_, copy_;
     Event order_;
     Buffer<std::byte, CudaSpace> scratch_;
+    std::int64_t scratch_moves_ = 0;
     std::unordered_map<std::type_index, std::shared_ptr<void>> caches_;
 };
 

@@ -2,7 +2,6 @@
 #include "runtime/device/cuda_upload.hpp"
 
 #include <bit>
-#include <cstring>
 
 namespace lockstep::device {
 
@@ -20,28 +19,28 @@ Upload<CudaContext>::Upload(CudaContext& ctx) : ctx_(ctx) {
 }
 
 void Upload<CudaContext>::begin(std::size_t bytes) {
-    // All that reads the present slot has been queued by now. Its next copy waits for this event
-    // and not for what is queued later, so that it runs beside the two uploads in between.
-    check(cudaEventRecord(slots_[slot_].used.raw(), ctx_.stream()), "cudaEventRecord");
     slot_ = (slot_ + 1) % slots_.size();
     filled_ = 0;
     Slot& slot = slots_[slot_];
     check(cudaEventSynchronize(slot.copied.raw()), "cudaEventSynchronize");
     check(cudaStreamWaitEvent(ctx_.copy_stream(), slot.used.raw(), 0), "cudaStreamWaitEvent");
-    const std::size_t capacity = bytes + most_arrays * alignment;
-    if (slot.staging.size() >= capacity) return;
-    const std::size_t rounded = std::bit_ceil(capacity);
-    slot.staging = PinnedBuffer<std::byte>(rounded);
-    slot.arrived = Buffer<std::byte, CudaSpace>(rounded);
+    const std::size_t capacity = std::bit_ceil(bytes + most_arrays * alignment);
+    if (slot.staging.size() < capacity) {
+        slot.staging = PinnedBuffer<std::byte>(capacity);
+        slot.arrived = Buffer<std::byte, CudaSpace>(capacity);
+    }
+    if (present_.size() < capacity) {
+        present_ = Buffer<std::byte, CudaSpace>(capacity);
+        ++moves_;
+    }
 }
 
-const void* Upload<CudaContext>::add_bytes(const void* from, std::size_t bytes) {
+auto Upload<CudaContext>::take(std::size_t bytes) -> Place {
     const Slot& slot = slots_[slot_];
     const std::size_t first = filled_;
     require(bytes <= slot.staging.size() - first, "more is uploaded than was announced");
-    if (bytes > 0) std::memcpy(slot.staging.view().data() + first, from, bytes);
     filled_ += (bytes + alignment - 1) / alignment * alignment;
-    return slot.arrived.view().data() + first;
+    return {slot.staging.view().data() + first, present_.view().data() + first};
 }
 
 void Upload<CudaContext>::finish() {
@@ -51,6 +50,10 @@ void Upload<CudaContext>::finish() {
           "cudaMemcpyAsync");
     check(cudaEventRecord(slot.copied.raw(), ctx_.copy_stream()), "cudaEventRecord");
     check(cudaStreamWaitEvent(ctx_.stream(), slot.copied.raw(), 0), "cudaStreamWaitEvent");
+    copy_bytes(ctx_, slot.arrived.view().data(), present_.view().data(), filled_);
+    // The slot's next copy waits for this and not for what is queued later, so that it runs beside
+    // it.
+    check(cudaEventRecord(slot.used.raw(), ctx_.stream()), "cudaEventRecord");
 }
 
 }  // namespace lockstep::device

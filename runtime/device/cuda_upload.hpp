@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 
 #include "runtime/device/cuda_context.hpp"
 #include "runtime/device/upload.hpp"
 
 namespace lockstep::device {
 
-// By pinned memory and the copy stream, beside what the GPU computes; the compute stream waits at
-// finish(), the host only for a copy that is two begin()s old.
+// By pinned memory and the copy stream, beside what the GPU computes, into one of three slots; from
+// there the compute stream copies it to where it is read. The host waits only for a copy that is
+// two begin()s old.
 template <>
 class Upload<CudaContext> {
 public:
@@ -19,10 +22,20 @@ public:
     void begin(std::size_t bytes);
     template <class T>
     CudaView<const T> add(HostView<const T> values) {
-        return {static_cast<const T*>(add_bytes(values.data(), values.size() * sizeof(T))),
-                values.size()};
+        return add(values, values.size());
+    }
+    template <class T>
+    CudaView<const T> add(HostView<const T> values, std::size_t size) {
+        require(size >= values.size() && (size == 0 || !values.empty()),
+                "upload: nothing to repeat, or more than fits");
+        const Place place = take(size * sizeof(T));
+        auto* const to = reinterpret_cast<T*>(place.staging);
+        std::copy(values.begin(), values.end(), to);
+        std::fill(to + values.size(), to + size, size == 0 ? T{} : values[values.size() - 1]);
+        return {reinterpret_cast<const T*>(place.device), size};
     }
     void finish();
+    std::int64_t moves() const noexcept { return moves_; }
 
 private:
     struct Slot {
@@ -31,12 +44,18 @@ private:
         Event copied, used;
     };
 
-    const void* add_bytes(const void* from, std::size_t bytes);
+    struct Place {
+        std::byte *staging, *device;
+    };
+
+    Place take(std::size_t bytes);
 
     CudaContext& ctx_;
     std::array<Slot, 3> slots_;
-    std::size_t slot_ = 0;    // the present one
-    std::size_t filled_ = 0;  // bytes of it
+    Buffer<std::byte, CudaSpace> present_;  // where kernels read
+    std::int64_t moves_ = 0;                // of it
+    std::size_t slot_ = 0;                  // the present one
+    std::size_t filled_ = 0;                // bytes of it
 };
 
 }  // namespace lockstep::device

@@ -7,11 +7,13 @@ namespace lockstep::device {
 
 // A moment in a device's work; its context tells the time of it once the device is past it.
 struct Mark {
-    std::int64_t value = 0;
+    std::int64_t value = -1;  // negative: none
 };
 
 struct Span {
     Mark begin, end;
+
+    bool known() const noexcept { return begin.value >= 0 && end.value >= 0; }
 };
 
 // Marks laps of the context's work.

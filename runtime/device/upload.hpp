@@ -8,7 +8,8 @@ namespace lockstep::device {
 
 // Brings small host arrays that belong together to where the device reads them: begin(), add()
 // each, finish(). What they were made of may be changed then, and what is queued before the next
-// begin() may read the views. `bytes`: of all of them; they are 32 at most.
+// begin() may read the views. `bytes`: of all of them; they are 32 at most. Arrays of the same
+// sizes come to the same addresses while moves() stays the same.
 template <class Ctx>
 class Upload;
 
@@ -23,7 +24,13 @@ public:
     HostView<const T> add(HostView<const T> values) {
         return values;
     }
+    // With the last value repeated until there are `size`, for launches that are sized by it.
+    template <class T>
+    HostView<const T> add(HostView<const T> values, std::size_t /*size*/) {
+        return values;
+    }
     void finish() {}
+    std::int64_t moves() const noexcept { return 0; }
 };
 
 }  // namespace lockstep::device

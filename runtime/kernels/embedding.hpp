@@ -11,29 +11,30 @@ namespace lockstep::kernels {
 using device::CpuContext;
 using device::CudaContext;
 
-// y[i] = scale * table[tokens[i]] + position_table[positions[i]] for i < real; rows of filler
-// (i >= real) become zero, and on GPUs those of ids outside of the tables NaN, which the CPU
-// refuses. table [V, d], position_table [P, d], y [total, d].
+// y[i] = scale * table[tokens[i]] + position_table[positions[i]] for i < real[0]; rows of filler
+// (i >= real[0]) become zero, and on GPUs those of ids outside of the tables NaN, which the CPU
+// refuses. table [V, d], position_table [P, d], y [total, d]. `real` lies in the device's memory as
+// the last of a batch's offsets, since it changes where shapes repeat.
 template <class T>
 void embedding_forward(CpuContext& ctx, HostView<const std::int32_t> tokens,
-                       HostView<const std::int32_t> positions, std::int64_t real, float scale,
-                       HostMatrix<const T> table, HostMatrix<const T> position_table,
+                       HostView<const std::int32_t> positions, HostView<const std::int32_t> real,
+                       float scale, HostMatrix<const T> table, HostMatrix<const T> position_table,
                        HostMatrix<T> y);
 template <class T>
 void embedding_forward(CudaContext& ctx, CudaView<const std::int32_t> tokens,
-                       CudaView<const std::int32_t> positions, std::int64_t real, float scale,
-                       CudaMatrix<const T> table, CudaMatrix<const T> position_table,
+                       CudaView<const std::int32_t> positions, CudaView<const std::int32_t> real,
+                       float scale, CudaMatrix<const T> table, CudaMatrix<const T> position_table,
                        CudaMatrix<T> y);
 
-// d_table[tokens[i]] += scale * dy[i] for i < real. Deterministic: the sum runs in an order that
+// d_table[tokens[i]] += scale * dy[i] for i < real[0]. Deterministic: the sum runs in an order that
 // tokens alone decide. GPUs leave out ids outside of the table, which the CPU refuses.
 template <class T>
 void add_embedding_backward(CpuContext& ctx, HostView<const std::int32_t> tokens,
-                            std::int64_t real, float scale, HostMatrix<const T> dy,
+                            HostView<const std::int32_t> real, float scale, HostMatrix<const T> dy,
                             HostMatrix<float> d_table);
 template <class T>
 void add_embedding_backward(CudaContext& ctx, CudaView<const std::int32_t> tokens,
-                            std::int64_t real, float scale, CudaMatrix<const T> dy,
+                            CudaView<const std::int32_t> real, float scale, CudaMatrix<const T> dy,
                             CudaMatrix<float> d_table);
 
 }  // namespace lockstep::kernels

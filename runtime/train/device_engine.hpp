@@ -9,6 +9,7 @@
 #include "runtime/core/trace.hpp"
 #include "runtime/device/buffer.hpp"
 #include "runtime/device/readback.hpp"
+#include "runtime/device/replay.hpp"
 #include "runtime/train/engine.hpp"
 #include "runtime/train/gradient_reducer.hpp"
 #include "runtime/train/host_tensors.hpp"
@@ -54,15 +55,21 @@ public:
     std::string nonfinite_gradient() override;
 
 private:
+    enum class MoreFollow : std::int64_t { no, yes };  // micro-batches of the same step
+
     struct Spans {
-        std::vector<device::Span> lanes;  // each one's forward and backward
+        std::vector<device::Span> lanes;     // each one's forward and backward
+        std::vector<device::Span> replayed;  // of these, those without spans of the model's own
         ModelSpans model;
         device::Span optimizer;
     };
 
     void accumulate(const std::vector<Batch>& lanes, Spans& spans);
+    void train(const Batch& batch, MoreFollow more_follow, Spans& spans);
+    void reduce();
     void update(Spans& spans);
     void trace_sharing();
+    void split(const Spans& spans, StepResult& result);
     double seconds_of(const std::vector<device::Span>& spans) const;
     void trace(const char* name, device::Span span) const;
 
@@ -71,9 +78,11 @@ private:
     std::unique_ptr<Optimizer<Space>> optimizer_;
     HostTensors<Ctx> tensors_;
     GradientReducer<Ctx> reducer_;
+    device::Replay<Ctx> replay_;
     device::Buffer<kernels::Step, Space> step_;  // one
     device::Readback<kernels::Step, Ctx> results_;
-    std::deque<Spans> spans_;  // of the steps whose result was not asked for
+    std::deque<Spans> spans_;   // of the steps whose result was not asked for
+    double forward_share_ = 0;  // of forward and backward, as measured last
 };
 
 }  // namespace lockstep::train

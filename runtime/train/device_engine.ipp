@@ -11,6 +11,29 @@
 
 namespace lockstep::train {
 
+// Hands over what closes a bucket, apart from the work of backward, which may be replayed.
+template <class Ctx>
+class BucketSink final : public GradientSink {
+public:
+    BucketSink(GradientReducer<Ctx>& reducer, device::Replay<Ctx>& replay)
+        : reducer_(reducer), replay_(replay) {}
+
+    void ready(std::size_t first, std::size_t count) override {
+        require(first == told_, "gradients must become final front to back, without gaps");
+        const std::size_t end = told_ = first + count;
+        if (!reducer_.starts_reduction(end)) return;
+        replay_.apart([&reducer = reducer_, end] { reducer.ready_until(end); });
+    }
+
+private:
+    GradientReducer<Ctx>& reducer_;
+    device::Replay<Ctx>& replay_;
+    std::size_t told_ = 0;
+};
+
+// Kinds of work that come again in every step; the first number of a key.
+enum class StepWork : std::int64_t { micro_batch, reduction, update };
+
 template <class Ctx>
 DeviceEngine<Ctx>::DeviceEngine(const TrainOptions& options, const EngineParts<Ctx>& parts)
     : parts_(parts),
@@ -20,6 +43,7 @@ DeviceEngine<Ctx>::DeviceEngine(const TrainOptions& options, const EngineParts<C
       tensors_(parts.context, parts.model.parameters(), parts.store, *optimizer_),
       reducer_(parts.context, parts.collectives, parts.trace, parts.store.gradient(),
                plan_buckets(parts.model.parameters(), options.reducer), options.reducer),
+      replay_(parts.context),
       step_(1),
       results_(parts.context) {
     parts_.collectives.register_memory(parts_.store.gradient());
@@ -80,8 +104,7 @@ void DeviceEngine<Ctx>::queue(const kernels::StepOrder& order, const std::vector
     // Travels behind the buckets and is waited for with them.
     const View<double, Space> sums(&step->sums.losses.loss, kernels::StepSums::count);
     parts_.collectives.all_reduce(sums, comm::Reduction::sum, "losses");
-    reducer_.finish({&step->sum_of_squares, 1});
-    finish_step(parts_.context, rules_, step);
+    reduce();
     update(spans);
     results_.send(step);
     spans.model = parts_.model.take_spans();
@@ -90,29 +113,57 @@ void DeviceEngine<Ctx>::queue(const kernels::StepOrder& order, const std::vector
 
 template <class Ctx>
 void DeviceEngine<Ctx>::accumulate(const std::vector<Batch>& lanes, Spans& spans) {
-    kernels::Step* const step = step_.view().data();
     const auto last = std::find_if(lanes.rbegin(), lanes.rend(),
                                    [](const Batch& batch) { return !batch.empty(); });
     const Batch* const last_batch = last == lanes.rend() ? nullptr : &*last;
-    NoSink more_follow;
-    for (const Batch& batch : lanes) {
-        if (batch.empty()) continue;
-        GradientSink& sink = &batch == last_batch ? static_cast<GradientSink&>(reducer_)
-                                                  : static_cast<GradientSink&>(more_follow);
-        device::Stopwatch<Ctx> watch(parts_.context);
-        parts_.model.train(batch, &step->state, &step->batch, sink);
+    for (const Batch& batch : lanes)
+        if (!batch.empty())
+            train(batch, &batch == last_batch ? MoreFollow::no : MoreFollow::yes, spans);
+    // Without a micro-batch, the other ranks still need this one's zeros.
+    reducer_.all_ready();
+}
+
+template <class Ctx>
+void DeviceEngine<Ctx>::train(const Batch& batch, MoreFollow more_follow, Spans& spans) {
+    kernels::Step* const step = step_.view().data();
+    BucketSink<Ctx> buckets(reducer_, replay_);
+    NoSink nothing_final;
+    GradientSink& sink = more_follow == MoreFollow::no ? static_cast<GradientSink&>(buckets)
+                                                       : static_cast<GradientSink&>(nothing_final);
+    const PlacedShape shape = parts_.model.place(batch);
+    device::Stopwatch<Ctx> watch(parts_.context);
+    const bool reduces = more_follow == MoreFollow::no && parts_.collectives.size() > 1;
+    const device::WorkKey key{static_cast<std::int64_t>(StepWork::micro_batch),
+                              reduces ? 1 : 0,
+                              shape.source_total,
+                              shape.target_total,
+                              shape.sequences,
+                              shape.longest_source,
+                              shape.longest_target};
+    const device::Queued queued = replay_.run(key, shape.moves, [&] {
+        parts_.model.train(&step->state, &step->batch, sink);
         end_micro_batch(parts_.context, step);
-        spans.lanes.push_back(watch.lap());
-    }
-    // The other ranks still need this one's zeros.
-    if (last_batch == nullptr) reducer_.ready(0, parts_.store.gradient().size());
+    });
+    spans.lanes.push_back(watch.lap());
+    if (queued == device::Queued::at_once) spans.replayed.push_back(spans.lanes.back());
+}
+
+template <class Ctx>
+void DeviceEngine<Ctx>::reduce() {
+    kernels::Step* const step = step_.view().data();
+    reducer_.finish();
+    replay_.run({static_cast<std::int64_t>(StepWork::reduction)}, 0, [&] {
+        reducer_.unpack_and_square({&step->sum_of_squares, 1});
+        finish_step(parts_.context, rules_, step);
+    });
 }
 
 template <class Ctx>
 void DeviceEngine<Ctx>::update(Spans& spans) {
     const comm::PhaseScope phase(parts_.whereabouts, comm::Phase::optimizer);
     device::Stopwatch<Ctx> watch(parts_.context);
-    optimizer_->update(&step_.view().data()->state);
+    replay_.run({static_cast<std::int64_t>(StepWork::update)}, 0,
+                [&] { optimizer_->update(&step_.view().data()->state); });
     spans.optimizer = watch.lap();
 }
 
@@ -124,8 +175,7 @@ StepResult DeviceEngine<Ctx>::take_result() {
     const Spans spans = std::move(spans_.front());
     spans_.pop_front();
     for (const device::Span& lane : spans.lanes) trace("forward and backward", lane);
-    result.forward_s = seconds_of(spans.model.forward);
-    result.backward_s = seconds_of(spans.model.backward);
+    split(spans, result);
     if (result.step.outcome == kernels::StepOutcome::updated) {
         result.optimizer_s = seconds_of({spans.optimizer});
         trace("optimizer", spans.optimizer);
@@ -133,11 +183,25 @@ StepResult DeviceEngine<Ctx>::take_result() {
     return result;
 }
 
+// Replayed micro-batches are taken to divide as those that were queued call by call.
+template <class Ctx>
+void DeviceEngine<Ctx>::split(const Spans& spans, StepResult& result) {
+    result.forward_s = seconds_of(spans.model.forward);
+    result.backward_s = seconds_of(spans.model.backward);
+    const double measured = result.forward_s + result.backward_s;
+    if (measured > 0) forward_share_ = result.forward_s / measured;
+    const double replayed = seconds_of(spans.replayed);
+    result.forward_s += forward_share_ * replayed;
+    result.backward_s += (1 - forward_share_) * replayed;
+}
+
 template <class Ctx>
 double DeviceEngine<Ctx>::seconds_of(const std::vector<device::Span>& spans) const {
     double seconds = 0;
-    for (const auto& [begin, end] : spans)
-        seconds += seconds_between(parts_.context.time_of(begin), parts_.context.time_of(end));
+    for (const device::Span& span : spans)
+        if (span.known())
+            seconds += seconds_between(parts_.context.time_of(span.begin),
+                                       parts_.context.time_of(span.end));
     return seconds;
 }
 

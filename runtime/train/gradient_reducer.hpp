@@ -20,7 +20,7 @@ namespace lockstep::train {
 // produces the rest. Every step: ready() until the whole buffer is final, then finish().
 // Nothing is divided here.
 template <class Ctx>
-class GradientReducer final : public GradientSink {
+class GradientReducer {
 public:
     using Space = typename Ctx::Space;
 
@@ -29,10 +29,18 @@ public:
                     View<float, Space> gradient, std::vector<Bucket> buckets,
                     const ReducerOptions& options);
 
-    void ready(std::size_t first, std::size_t count) override;
+    void ready(std::size_t first, std::size_t count);
+    // All that comes before `end`, or everything, as far as it was not yet.
+    void ready_until(std::size_t end) { ready(final_, end - final_); }
+    void all_ready() { ready_until(gradient_.size()); }
+    // Whether ready_until(end) would have other ranks' gradients arrive.
+    bool starts_reduction(std::size_t end) const;
     // The device waits for every bucket and for whatever else was queued on the collectives
-    // meanwhile. Adds the reduced gradient's sum of squares, not finite where an element is not.
-    void finish(View<double, Space> sum_of_squares);
+    // meanwhile.
+    void finish();
+    // After finish(), the same calls every time: unpacks the buckets, and adds the reduced
+    // gradient's sum of squares, not finite where an element is not.
+    void unpack_and_square(View<double, Space> sum_of_squares);
     // Of the oldest finish() not asked about.
     Reduction take_reduction();
 
@@ -40,7 +48,6 @@ public:
 
 private:
     void hand_over(std::size_t bucket);
-    void unpack_and_square(View<double, Space> sum_of_squares);
 
     Ctx& context_;
     comm::Collectives<Space>& collectives_;

@@ -43,6 +43,13 @@ void GradientReducer<Ctx>::ready(std::size_t first, std::size_t count) {
 }
 
 template <class Ctx>
+bool GradientReducer<Ctx>::starts_reduction(std::size_t end) const {
+    if (overlap_ == Overlap::off || collectives_.size() == 1) return false;
+    if (handed_over_ == buckets_.size()) return false;
+    return buckets_[handed_over_].first + buckets_[handed_over_].count <= end;
+}
+
+template <class Ctx>
 void GradientReducer<Ctx>::hand_over(std::size_t bucket) {
     const auto [first, count] = buckets_[bucket];
     const auto part = gradient_.subview(first, count);
@@ -57,13 +64,12 @@ void GradientReducer<Ctx>::hand_over(std::size_t bucket) {
 }
 
 template <class Ctx>
-void GradientReducer<Ctx>::finish(View<double, Space> sum_of_squares) {
+void GradientReducer<Ctx>::finish() {
     require(final_ == gradient_.size(), "finish() before the whole gradient is final");
     device::Stopwatch<Ctx> watch(context_);
     while (handed_over_ < buckets_.size()) hand_over(handed_over_);
     collectives_.finish();
     waits_.push_back(watch.lap());
-    unpack_and_square(sum_of_squares);
     final_ = 0;
     handed_over_ = 0;
 }

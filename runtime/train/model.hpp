@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <vector>
 
@@ -31,6 +32,16 @@ struct ModelSpans {
     std::vector<device::Span> forward, backward;
 };
 
+// A batch where the device reads it. What train() queues for one is what it queued for another that
+// is equal here: the same work at the same addresses, on other values.
+struct PlacedShape {
+    std::int64_t source_total = 0, target_total = 0, sequences = 0;
+    std::int32_t longest_source = 0, longest_target = 0;
+    std::int64_t moves = 0;  // of the memory that train() uses, so far
+
+    auto operator<=>(const PlacedShape&) const = default;
+};
+
 // A model as the trainer sees it. Weights and gradients live in the store it was built with, and
 // `state` and `sums` in the memory of the same device.
 class Model {
@@ -38,9 +49,11 @@ public:
     virtual ~Model() = default;
 
     virtual const ParameterTable& parameters() const noexcept = 0;
-    // Adds the gradients of the loss *sum*, times state->loss_seed, and the loss to *sums. The
-    // batch is not empty.
-    virtual void train(const Batch& batch, const kernels::StepState* state, kernels::LossSums* sums,
+    // Brings a batch, which is not empty and outlives the train() that follows, to the device.
+    virtual PlacedShape place(const Batch& batch) = 0;
+    // Of the batch that was placed last: adds the gradients of the loss *sum*, times
+    // state->loss_seed, and the loss to *sums.
+    virtual void train(const kernels::StepState* state, kernels::LossSums* sums,
                        GradientSink& sink) = 0;
     // Teacher-forced; no dropout, no label smoothing in `loss`. Adds to *sums.
     virtual void evaluate(const Batch& batch, kernels::LossSums* sums) = 0;

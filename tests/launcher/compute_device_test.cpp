@@ -76,6 +76,8 @@ TEST_CASE("a GPU that is not there, and what the CPU cannot do, are refused in o
     CHECK(contains(refusal("--fp16 --device cpu", local(0, 1), two), "fp16 is for GPUs"));
     for (const std::string option : {"tf32", "autotune", "allow-shared-gpu"})
         CHECK(contains(refusal("--" + option, local(0, 1), none), "--" + option));
+    CHECK(contains(refusal("--cuda-graphs on", local(0, 1), none), "--cuda-graphs on"));
+    CHECK(refusal("--cuda-graphs off", local(0, 1), none) == "accepted");
     CHECK(refusal("--tf32 --autotune --fp16", local(0, 1), two) == "accepted");
 }
 
@@ -106,6 +108,9 @@ TEST_CASE("GPUs compute in bf16 unless told otherwise, with the settings that we
     CHECK(settings.tf32);
     CHECK(settings.autotune);
     CHECK(settings.timeout_ms == 7000);
+    CHECK(settings.most_graphs == 64);
+    CHECK(gpu_settings(config_of("--cuda-graphs off"), seat).most_graphs == 0);
+    CHECK(gpu_settings(config_of("--cuda-graphs on"), seat).most_graphs > 1'000'000);
 }
 
 TEST_CASE("ranks that do not all see a GPU, or that share one, hear of it on every rank") {

@@ -51,7 +51,8 @@ public:
     tests::Computed train(const train::Batch& batch) {
         kernels::Step* const step = begin();
         train::NoSink sink;
-        model_->train(batch, &step->state, &step->batch, sink);
+        model_->place(batch);
+        model_->train(&step->state, &step->batch, sink);
         return {losses(), values_of(ctx_, CudaView<const float>(store_.gradient()))};
     }
     kernels::LossSums evaluate(const train::Batch& batch) {

@@ -9,6 +9,7 @@
 #include "runtime/comm/local_communicator.hpp"
 #include "runtime/core/philox.hpp"
 #include "runtime/train/checkpoint.hpp"
+#include "tests/model/batch_parts.hpp"
 #include "tests/runtime/train/toy_model.hpp"
 #include "tests/runtime/train/toy_source.hpp"
 
@@ -23,7 +24,12 @@ public:
 
     train::StepBatches next() override {
         train::StepBatches step = rows_.next();
-        for (train::Batch& batch : step.lanes) batch.source = batch.target;
+        for (train::Batch& batch : step.lanes) {
+            if (batch.empty()) continue;
+            batch.source = batch.target;
+            // Filled up, so that shapes repeat.
+            batch = with_filler(std::move(batch), 15 - (batch.labels.size() + 15) % 16);
+        }
         return step;
     }
     void next_epoch() override { rows_.next_epoch(); }
@@ -32,6 +38,29 @@ public:
 
 private:
     ToySource rows_;
+};
+
+// On more rows than a step has.
+class ModelValidator final : public train::Validator {
+public:
+    ModelValidator(model::DeviceModel& model, DeviceRun& run) : model_(model), run_(run) {}
+
+    train::ValidationReport evaluate() override {
+        train::Batch batch = ToySource::batch_of({40, 41, 42, 43, 44, 45, 46});
+        batch.source = batch.target;
+        model_.evaluate(batch);
+        const kernels::LossSums sums = model_.take_losses();
+        const double loss = sums.nll / sums.tokens;
+        run_.validation_losses.push_back(loss);
+        train::ValidationReport report;
+        report.metrics = {
+            {"loss", loss}, {"ppl", std::exp(loss)}, {"token_acc", sums.correct / sums.tokens}};
+        return report;
+    }
+
+private:
+    model::DeviceModel& model_;
+    DeviceRun& run_;
 };
 
 class Witness final : public train::TrainingObserver, public train::CheckpointSink {
@@ -94,9 +123,13 @@ DeviceRun train_on(model::DeviceModel& model, const train::TrainOptions& options
     constexpr std::int64_t rows = 30, batchsize = 2;
     RowSource source({ranks.size(), ranks.rank(), options.lanes, rows, batchsize});
     Witness witness(*engine, files.to, run);
+    ModelValidator validator(model, run);
+    const bool validates = options.validation.every_n_steps > 0;
     const train::StopFlag stop{false};
     train::Trainer trainer(
-        options, {*engine, ranks, trace, source, witness, witness, nullptr, stop}, resume);
+        options,
+        {*engine, ranks, trace, source, witness, witness, validates ? &validator : nullptr, stop},
+        resume);
     trainer.run();
     run.state = trainer.state();
     return run;

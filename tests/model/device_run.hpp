@@ -17,6 +17,7 @@ void spread_weights(model::DeviceModel& model);
 
 struct DeviceRun {
     std::vector<train::StepReport> steps;
+    std::vector<double> validation_losses;  // of runs whose options ask for validations by steps
     std::vector<float> weights;
     train::TrainerState state;
 };

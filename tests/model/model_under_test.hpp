@@ -32,7 +32,8 @@ struct ModelUnderTest {
     kernels::LossSums train(const train::Batch& batch) {
         train::NoSink sink;
         kernels::LossSums sums;
-        model->train(batch, &state, &sums, sink);
+        model->place(batch);
+        model->train(&state, &sums, sink);
         return sums;
     }
     kernels::LossSums evaluate(const train::Batch& batch) {

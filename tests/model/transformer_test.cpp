@@ -167,7 +167,9 @@ TEST_CASE("gradients are reported block by block, front to back, and are final t
         ModelUnderTest test(with_dropout(golden.config()));
         Recorder recorder(test.store.gradient());
         kernels::LossSums sums;
-        test.model->train(golden.batch(""), &test.state, &sums, recorder);
+        const train::Batch batch = golden.batch("");
+        test.model->place(batch);
+        test.model->train(&test.state, &sums, recorder);
         CHECK(recorder.held().size() == test.table.flat_size());
         CHECK(recorder.held() == copy(test.store.gradient()));
         CHECK(recorder.ranges() == test.table.all().back().block + 1);

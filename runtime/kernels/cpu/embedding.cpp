@@ -41,6 +41,11 @@ template <class T>
     add_scaled(dy, scale, sum, d);
 }
 
+std::int32_t only(HostView<const std::int32_t> real) {
+    require(real.size() == 1, "embedding: one number of real tokens");
+    return real[0];
+}
+
 bool all_below(HostView<const std::int32_t> ids, std::int64_t real, std::int64_t limit) {
     bool below = true;
     for (std::int64_t i = 0; i < real; ++i) {
@@ -54,9 +59,11 @@ bool all_below(HostView<const std::int32_t> ids, std::int64_t real, std::int64_t
 
 template <class T>
 void embedding_forward(CpuContext& ctx, HostView<const std::int32_t> tokens,
-                       HostView<const std::int32_t> positions, std::int64_t real, float scale,
+                       HostView<const std::int32_t> positions,
+                       HostView<const std::int32_t> real_tokens, float scale,
                        HostMatrix<const T> table, HostMatrix<const T> position_table,
                        HostMatrix<T> y) {
+    const std::int64_t real = only(real_tokens);
     require(real >= 0 && real <= y.rows && static_cast<std::int64_t>(tokens.size()) >= real &&
                 static_cast<std::int64_t>(positions.size()) >= real,
             "embedding: more real tokens than rows");
@@ -79,8 +86,10 @@ void embedding_forward(CpuContext& ctx, HostView<const std::int32_t> tokens,
 // Each thread owns strips of columns and goes through the tokens in order: no two threads meet in a
 // row of the table, and the sums do not depend on their number.
 template <class T>
-void add_embedding_backward(CpuContext& ctx, HostView<const std::int32_t> tokens, std::int64_t real,
-                            float scale, HostMatrix<const T> dy, HostMatrix<float> d_table) {
+void add_embedding_backward(CpuContext& ctx, HostView<const std::int32_t> tokens,
+                            HostView<const std::int32_t> real_tokens, float scale,
+                            HostMatrix<const T> dy, HostMatrix<float> d_table) {
+    const std::int64_t real = only(real_tokens);
     require(real >= 0 && real <= dy.rows && static_cast<std::int64_t>(tokens.size()) >= real &&
                 d_table.cols == dy.cols,
             "embedding gradient: shapes differ");
@@ -98,15 +107,17 @@ void add_embedding_backward(CpuContext& ctx, HostView<const std::int32_t> tokens
 }
 
 template void embedding_forward(CpuContext&, HostView<const std::int32_t>,
-                                HostView<const std::int32_t>, std::int64_t, float,
+                                HostView<const std::int32_t>, HostView<const std::int32_t>, float,
                                 HostMatrix<const float>, HostMatrix<const float>,
                                 HostMatrix<float>);
 template void embedding_forward(CpuContext&, HostView<const std::int32_t>,
-                                HostView<const std::int32_t>, std::int64_t, float,
+                                HostView<const std::int32_t>, HostView<const std::int32_t>, float,
                                 HostMatrix<const bf16>, HostMatrix<const bf16>, HostMatrix<bf16>);
-template void add_embedding_backward(CpuContext&, HostView<const std::int32_t>, std::int64_t, float,
-                                     HostMatrix<const float>, HostMatrix<float>);
-template void add_embedding_backward(CpuContext&, HostView<const std::int32_t>, std::int64_t, float,
-                                     HostMatrix<const bf16>, HostMatrix<float>);
+template void add_embedding_backward(CpuContext&, HostView<const std::int32_t>,
+                                     HostView<const std::int32_t>, float, HostMatrix<const float>,
+                                     HostMatrix<float>);
+template void add_embedding_backward(CpuContext&, HostView<const std::int32_t>,
+                                     HostView<const std::int32_t>, float, HostMatrix<const bf16>,
+                                     HostMatrix<float>);
 
 }  // namespace lockstep::kernels

@@ -6,7 +6,7 @@
 
 // Tokens are sorted by id, so that the rows of one id follow each other; they are summed in chunks
 // of 32, by one warp for each 32 vectors of columns. What a chunk has of an id that goes on in the
-// next one, or came from the one before, waits in `parts` for the second kernel.
+// next one, or came from the one before, waits in `parts` for the second kernel. Filler comes last.
 namespace lockstep::kernels {
 
 namespace {
@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(threads) sum_chunks_kernel(Backward<T> b) {
         (std::int64_t{blockIdx.y} * warp_size + threadIdx.x % warp_size) * width;
     const std::int64_t first = chunk * chunk_rows;
     const std::int64_t end = first + chunk_rows < b.count ? first + chunk_rows : b.count;
-    if (first >= b.count || column >= b.dy.cols) return;
+    if (first >= b.count || column >= b.dy.cols || !b.in_table(first)) return;
     float sum[width] = {};
     std::int64_t begin = first;
     for (std::int64_t p = first; p < end; p += ahead) {
@@ -98,7 +98,7 @@ __global__ void __launch_bounds__(threads) join_chunks_kernel(Backward<T> b) {
     const std::int64_t column =
         (std::int64_t{blockIdx.y} * warp_size + threadIdx.x % warp_size) * width;
     const std::int64_t next = (chunk + 1) * chunk_rows;
-    if (next >= b.count || column >= b.dy.cols || !b.continues(next)) return;
+    if (next >= b.count || column >= b.dy.cols || !b.continues(next) || !b.in_table(next)) return;
     const std::uint32_t id = b.sorted.ids[next];
     const std::int64_t first = chunk * chunk_rows;
     if (b.continues(first) && b.sorted.ids[first] == id) return;  // it began before
@@ -110,7 +110,7 @@ __global__ void __launch_bounds__(threads) join_chunks_kernel(Backward<T> b) {
 #pragma unroll
         for (int j = 0; j < width; ++j) sum[j] += part[j];
     }
-    if (b.in_table(next)) add_to(b.d_table.data + id * b.d_table.stride + column, sum);
+    add_to(b.d_table.data + id * b.d_table.stride + column, sum);
 }
 
 template <int width, class T>
@@ -125,20 +125,21 @@ void run(CudaContext& ctx, const Backward<T>& b) {
 
 template <class T>
 void add_embedding_backward(CudaContext& ctx, CudaView<const std::int32_t> tokens,
-                            std::int64_t real, float scale, CudaMatrix<const T> dy,
+                            CudaView<const std::int32_t> real, float scale, CudaMatrix<const T> dy,
                             CudaMatrix<float> d_table) {
-    require(real >= 0 && real <= dy.rows && static_cast<std::int64_t>(tokens.size()) >= real &&
+    require(real.size() == 1 && static_cast<std::int64_t>(tokens.size()) >= dy.rows &&
                 d_table.cols == dy.cols,
             "embedding gradient: shapes differ");
-    if (real == 0 || dy.cols == 0) return;
+    const std::int64_t count = dy.rows;
+    if (count == 0 || dy.cols == 0) return;
     const std::size_t order_words =
-        (id_order_words(real) + 3) / 4 * 4;  // parts are read by vectors
-    const auto chunks = static_cast<std::size_t>((real + chunk_rows - 1) / chunk_rows);
+        (id_order_words(count) + 3) / 4 * 4;  // parts are read by vectors
+    const auto chunks = static_cast<std::size_t>((count + chunk_rows - 1) / chunk_rows);
     const auto scratch =
         ctx.scratch<std::uint32_t>(order_words + chunks * 2 * static_cast<std::size_t>(dy.cols));
-    const IdOrder sorted =
-        order_by_id(ctx, tokens.data(), real, d_table.rows, scratch.subview(0, order_words));
-    const Backward<T> b{sorted, real,    scale,
+    const IdOrder sorted = order_by_id(ctx, {tokens.data(), real.data(), count, d_table.rows},
+                                       scratch.subview(0, order_words));
+    const Backward<T> b{sorted, count,   scale,
                         dy,     d_table, reinterpret_cast<float*>(scratch.data() + order_words)};
     if (by_vectors(dy) && by_vectors(d_table))
         run<vector_width<T>>(ctx, b);
@@ -146,11 +147,14 @@ void add_embedding_backward(CudaContext& ctx, CudaView<const std::int32_t> token
         run<1>(ctx, b);
 }
 
-template void add_embedding_backward(CudaContext&, CudaView<const std::int32_t>, std::int64_t,
-                                     float, CudaMatrix<const float>, CudaMatrix<float>);
-template void add_embedding_backward(CudaContext&, CudaView<const std::int32_t>, std::int64_t,
-                                     float, CudaMatrix<const bf16>, CudaMatrix<float>);
-template void add_embedding_backward(CudaContext&, CudaView<const std::int32_t>, std::int64_t,
-                                     float, CudaMatrix<const fp16>, CudaMatrix<float>);
+template void add_embedding_backward(CudaContext&, CudaView<const std::int32_t>,
+                                     CudaView<const std::int32_t>, float, CudaMatrix<const float>,
+                                     CudaMatrix<float>);
+template void add_embedding_backward(CudaContext&, CudaView<const std::int32_t>,
+                                     CudaView<const std::int32_t>, float, CudaMatrix<const bf16>,
+                                     CudaMatrix<float>);
+template void add_embedding_backward(CudaContext&, CudaView<const std::int32_t>,
+                                     CudaView<const std::int32_t>, float, CudaMatrix<const fp16>,
+                                     CudaMatrix<float>);
 
 }  // namespace lockstep::kernels

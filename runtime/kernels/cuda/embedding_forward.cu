@@ -10,8 +10,7 @@ using namespace cuda;
 
 template <class T>
 struct Forward {
-    const std::int32_t *tokens, *positions;
-    std::int64_t real;
+    const std::int32_t *tokens, *positions, *real;
     float scale;
     CudaMatrix<const T> table, position_table;
     CudaMatrix<T> y;
@@ -19,7 +18,7 @@ struct Forward {
     template <int width>
     __device__ __forceinline__ void run(Cell cell) const {
         float values[width], added[width];
-        const bool filler = cell.row >= real;
+        const bool filler = cell.row >= *real;
         const std::int64_t token = filler ? 0 : tokens[cell.row];
         const std::int64_t position = filler ? 0 : positions[cell.row];
         if (filler || token < 0 || token >= table.rows || position < 0 ||
@@ -40,27 +39,28 @@ struct Forward {
 
 template <class T>
 void embedding_forward(CudaContext& ctx, CudaView<const std::int32_t> tokens,
-                       CudaView<const std::int32_t> positions, std::int64_t real, float scale,
-                       CudaMatrix<const T> table, CudaMatrix<const T> position_table,
+                       CudaView<const std::int32_t> positions, CudaView<const std::int32_t> real,
+                       float scale, CudaMatrix<const T> table, CudaMatrix<const T> position_table,
                        CudaMatrix<T> y) {
-    require(real >= 0 && real <= y.rows && static_cast<std::int64_t>(tokens.size()) >= real &&
-                static_cast<std::int64_t>(positions.size()) >= real,
-            "embedding: more real tokens than rows");
+    require(real.size() == 1 && static_cast<std::int64_t>(tokens.size()) >= y.rows &&
+                positions.size() == tokens.size(),
+            "embedding: one token and position a row");
     require(table.cols == y.cols && position_table.cols == y.cols, "embedding: widths differ");
-    elementwise(ctx,
-                Forward<T>{tokens.data(), positions.data(), real, scale, table, position_table, y},
-                y, table, position_table);
+    elementwise(
+        ctx,
+        Forward<T>{tokens.data(), positions.data(), real.data(), scale, table, position_table, y},
+        y, table, position_table);
 }
 
 template void embedding_forward(CudaContext&, CudaView<const std::int32_t>,
-                                CudaView<const std::int32_t>, std::int64_t, float,
+                                CudaView<const std::int32_t>, CudaView<const std::int32_t>, float,
                                 CudaMatrix<const float>, CudaMatrix<const float>,
                                 CudaMatrix<float>);
 template void embedding_forward(CudaContext&, CudaView<const std::int32_t>,
-                                CudaView<const std::int32_t>, std::int64_t, float,
+                                CudaView<const std::int32_t>, CudaView<const std::int32_t>, float,
                                 CudaMatrix<const bf16>, CudaMatrix<const bf16>, CudaMatrix<bf16>);
 template void embedding_forward(CudaContext&, CudaView<const std::int32_t>,
-                                CudaView<const std::int32_t>, std::int64_t, float,
+                                CudaView<const std::int32_t>, CudaView<const std::int32_t>, float,
                                 CudaMatrix<const fp16>, CudaMatrix<const fp16>, CudaMatrix<fp16>);
 
 }  // namespace lockstep::kernels

@@ -25,14 +25,13 @@ __device__ __forceinline__ unsigned digit_of(std::uint32_t id, int shift) {
 }
 
 // ids as words, and the order to begin with.
-__global__ void __launch_bounds__(threads)
-    begin_kernel(const std::int32_t* from, std::int64_t count, std::uint32_t limit,
-                 std::uint32_t* ids, std::uint32_t* order) {
+__global__ void __launch_bounds__(threads) begin_kernel(IdList from, IdOrder to) {
     const std::int64_t i = std::int64_t{blockIdx.x} * threads + threadIdx.x;
-    if (i >= count) return;
-    const auto id = static_cast<std::uint32_t>(from[i]);
-    ids[i] = id < limit ? id : limit;
-    order[i] = static_cast<std::uint32_t>(i);
+    if (i >= from.count) return;
+    const auto id = static_cast<std::uint32_t>(from.ids[i]);
+    const auto limit = static_cast<std::uint32_t>(from.limit);
+    to.ids[i] = i < *from.real && id < limit ? id : limit;
+    to.order[i] = static_cast<std::uint32_t>(i);
 }
 
 // The digits of each warp's items; by atomic additions, whose order does not matter to integers.
@@ -133,8 +132,8 @@ std::size_t id_order_words(std::int64_t count) {
     return static_cast<std::size_t>(4 * count + blocks * digits);
 }
 
-IdOrder order_by_id(device::CudaContext& ctx, const std::int32_t* ids, std::int64_t count,
-                    std::int64_t limit, CudaView<std::uint32_t> words) {
+IdOrder order_by_id(device::CudaContext& ctx, const IdList& list, CudaView<std::uint32_t> words) {
+    const auto count = list.count, limit = list.limit;
     require(words.size() >= id_order_words(count) && limit > 0 && limit < 0x7FFFFFFF,
             "sorting ids: too little memory or too many ids");
     IdOrder from{words.data(), words.data() + count};
@@ -142,8 +141,7 @@ IdOrder order_by_id(device::CudaContext& ctx, const std::int32_t* ids, std::int6
     std::uint32_t* table = to.order + count;
     const auto most = static_cast<std::uint32_t>(limit);
     const unsigned blocks = blocks_for(count, block_items);
-    launch(ctx, begin_kernel, {blocks_for(count, threads), threads}, ids, count, most, from.ids,
-           from.order);
+    launch(ctx, begin_kernel, {blocks_for(count, threads), threads}, list, from);
     for (int shift = 0; shift < static_cast<int>(std::bit_width(most)); shift += 8) {
         launch(ctx, count_kernel, {blocks, threads}, from.ids, count, shift, table);
         launch(ctx, scan_kernel, {1, scan_threads}, table, static_cast<int>(blocks * digits));

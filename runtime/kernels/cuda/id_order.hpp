@@ -7,8 +7,15 @@
 
 namespace lockstep::kernels::cuda {
 
+// What is sorted. Ids from *real on, and those outside of [0, limit), count as `limit`.
+struct IdList {
+    const std::int32_t* ids;
+    const std::int32_t* real;
+    std::int64_t count, limit;
+};
+
 // The indices of ids, sorted by id and, where ids are equal, by index: order[p] is the p-th, and
-// ids[p] its id. Ids outside of [0, limit) count as `limit`.
+// ids[p] its id.
 struct IdOrder {
     std::uint32_t *ids, *order;
 };
@@ -17,7 +24,6 @@ struct IdOrder {
 std::size_t id_order_words(std::int64_t count);
 
 // Sorts in `words`, which the result refers to.
-IdOrder order_by_id(device::CudaContext& ctx, const std::int32_t* ids, std::int64_t count,
-                    std::int64_t limit, CudaView<std::uint32_t> words);
+IdOrder order_by_id(device::CudaContext& ctx, const IdList& list, CudaView<std::uint32_t> words);
 
 }  // namespace lockstep::kernels::cuda

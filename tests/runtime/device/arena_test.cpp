@@ -40,11 +40,15 @@ TEST_CASE("a reset joins the chunks, and the next step fits into one") {
     HostArena arena;
     for (int i = 0; i < 3; ++i) (void)arena.take<float>(large);
     const std::size_t peak = arena.peak_bytes();
+    CHECK(arena.moves() == 0);
     arena.reset();
+    CHECK(arena.moves() == 1);
     const auto first = arena.take<float>(large), second = arena.take<float>(large);
     CHECK(address(second) == address(first) + large * sizeof(float));
     (void)arena.take<float>(large);
     CHECK(arena.peak_bytes() == peak);
+    arena.reset();
+    CHECK(arena.moves() == 1);
 }
 
 TEST_CASE("the peak counts what was taken, not the unused ends of chunks") {

@@ -54,6 +54,13 @@ TEST_CASE("a GPU without room says what to do, and goes on") {
     CHECK_NOTHROW(device::Buffer<float, CudaSpace>(10));
 }
 
+TEST_CASE("launches are sized so that they repeat") {
+    CHECK(CudaContext::launch_size(0, 8) == 0);
+    CHECK(CudaContext::launch_size(1, 8) == 8);
+    CHECK(CudaContext::launch_size(64, 8) == 64);
+    CHECK(CudaContext::launch_size(65, 8) == 128);
+}
+
 TEST_CASE("a GPU's arena and scratch memory") {
     CudaContext ctx(0);
     device::Arena<CudaSpace> arena;

@@ -13,7 +13,7 @@ using device::CudaContext;
 
 namespace {
 
-template <class T>
+template <class T = std::int32_t>
 std::vector<T> counted(std::size_t size, T first) {
     std::vector<T> values(size);
     std::iota(values.begin(), values.end(), first);
@@ -29,6 +29,32 @@ std::vector<T> values_of(CudaContext& ctx, CudaView<const T> view) {
 }
 
 }  // namespace
+
+TEST_CASE("an upload repeats the last value, and arrays of the same sizes come to the same place") {
+    CudaContext ctx(0);
+    device::Upload<CudaContext> upload(ctx);
+    const auto place = [&](std::size_t size, std::size_t repeated) {
+        const auto from_1 = counted(size, 1), from_2 = counted(size, 2);
+        upload.begin(8 * repeated);
+        const auto first = upload.add(view_of(from_1));
+        const auto second = upload.add(view_of(from_2), repeated);
+        CHECK(upload.add(HostView<const std::int32_t>(), 0).empty());
+        upload.finish();
+        CHECK(values_of(ctx, first) == counted(size, 1));
+        auto expected = from_2;
+        expected.resize(repeated, expected.back());
+        CHECK(values_of(ctx, second) == expected);
+        return std::pair(first.data(), second.data());
+    };
+    const auto at = place(90, 100);
+    const std::int64_t moves = upload.moves();
+    for (int i = 0; i < 4; ++i) CHECK(place(90, 100 + static_cast<std::size_t>(i)) == at);
+    CHECK(upload.moves() == moves);
+    place(90, 10'000);
+    CHECK(upload.moves() == moves + 1);
+    upload.begin(64);
+    CHECK_THROWS_AS(upload.add(HostView<const std::int32_t>(), 3), Error);
+}
 
 TEST_CASE(
     "uploads reach the compute stream, whatever becomes of the arrays, and the next two differ") {

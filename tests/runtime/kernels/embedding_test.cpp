@@ -15,21 +15,22 @@ TEST_CASE_TEMPLATE("embedding sums token and position rows and zeroes filler", T
     CpuContext ctx(1);
     auto table = numbers<T>({1, 2, 3, 4, 5, 6}), positions = numbers<T>({0, 0, 10, 20});
     std::vector<T> y = numbers<T>({9, 9, 9, 9, 9, 9});
-    const Ids tokens{2, 0, 0}, places{1, 0, 0};
-    kernels::embedding_forward<T>(ctx, view_of(tokens), view_of(places), 2, 2.0f,
+    const Ids tokens{2, 0, 0}, places{1, 0, 0}, real{2};
+    kernels::embedding_forward<T>(ctx, view_of(tokens), view_of(places), view_of(real), 2.0f,
                                   matrix_of(table, 3, 2), matrix_of(positions, 2, 2),
                                   matrix_of(y, 3, 2));
     CHECK(to_doubles(y) == std::vector<double>{20, 32, 2, 4, 0, 0});
     auto dy = numbers<T>({1, 2, 3, 4, 100, 100});
     std::vector<float> d_table(6, 1.0f);
-    kernels::add_embedding_backward<T>(ctx, view_of(tokens), 2, 2.0f, matrix_of(dy, 3, 2),
-                                       matrix_of(d_table, 3, 2));
+    kernels::add_embedding_backward<T>(ctx, view_of(tokens), view_of(real), 2.0f,
+                                       matrix_of(dy, 3, 2), matrix_of(d_table, 3, 2));
     CHECK(d_table == std::vector<float>{7, 9, 1, 1, 3, 5});
 }
 
 TEST_CASE_TEMPLATE("embedding and its gradient match the reference", T, float, bf16) {
     constexpr std::int64_t vocabulary = 13, count = 210, real = 200;
     Ids tokens(count), places(count);
+    const Ids real_tokens{real};
     for (std::size_t i = 0; i < count; ++i) {
         tokens[i] = static_cast<std::int32_t>(i * i % vocabulary);  // repeats
         places[i] = static_cast<std::int32_t>(i % 7);
@@ -47,7 +48,8 @@ TEST_CASE_TEMPLATE("embedding and its gradient match the reference", T, float, b
         std::vector<float> first;
         for (const int threads : {1, 2}) {
             CpuContext ctx(threads);
-            kernels::embedding_forward<T>(ctx, view_of(tokens), view_of(places), real, 3.0f,
+            kernels::embedding_forward<T>(ctx, view_of(tokens), view_of(places),
+                                          view_of(real_tokens), 3.0f,
                                           matrix_of(table, vocabulary, d),
                                           matrix_of(positions, 7, d), matrix_of(y, count, d));
             for (std::int64_t i = 0; i < count * d; ++i) {
@@ -60,7 +62,7 @@ TEST_CASE_TEMPLATE("embedding and its gradient match the reference", T, float, b
                               i / d < real ? 3 * token + position : 0, dtype_of<T>));
             }
             std::vector<float> d_table(expected.size());
-            kernels::add_embedding_backward<T>(ctx, view_of(tokens), real, 3.0f,
+            kernels::add_embedding_backward<T>(ctx, view_of(tokens), view_of(real_tokens), 3.0f,
                                                matrix_of(dy, count, d),
                                                matrix_of(d_table, vocabulary, d));
             for (std::size_t i = 0; i < expected.size(); ++i)
@@ -75,9 +77,9 @@ TEST_CASE("embedding refuses tokens and positions that are not in its tables") {
     CpuContext ctx(1);
     std::vector<float> table(6), positions(4), y(2);
     const auto run = [&](std::int32_t token, std::int32_t place) {
-        const Ids tokens{token}, places{place};
-        kernels::embedding_forward<float>(ctx, view_of(tokens), view_of(places), 1, 1.0f,
-                                          matrix_of(table, 3, 2), matrix_of(positions, 2, 2),
+        const Ids tokens{token}, places{place}, real{1};
+        kernels::embedding_forward<float>(ctx, view_of(tokens), view_of(places), view_of(real),
+                                          1.0f, matrix_of(table, 3, 2), matrix_of(positions, 2, 2),
                                           matrix_of(y, 1, 2));
     };
     CHECK_NOTHROW(run(2, 1));

@@ -30,7 +30,8 @@ struct Finished {
 
 Finished finish(GradientReducer& reducer) {
     Finished finished;
-    reducer.finish({&finished.sum_of_squares, 1});
+    reducer.finish();
+    reducer.unpack_and_square({&finished.sum_of_squares, 1});
     finished.reduction = reducer.take_reduction();
     return finished;
 }

@@ -78,8 +78,9 @@ kernels::LossSums ToyModel::forward(const train::Batch& batch, const kernels::St
     return sums;
 }
 
-void ToyModel::train(const train::Batch& batch, const kernels::StepState* state,
-                     kernels::LossSums* sums, train::GradientSink& sink) {
+void ToyModel::train(const kernels::StepState* state, kernels::LossSums* sums,
+                     train::GradientSink& sink) {
+    const train::Batch& batch = *batch_;
     std::vector<double> slopes;
     *sums += forward(batch, state, slopes);
     const double seed = static_cast<double>(state->loss_seed);

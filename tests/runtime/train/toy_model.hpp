@@ -27,7 +27,11 @@ public:
 
     const train::ParameterTable& parameters() const noexcept override { return table_; }
     void initialize(std::uint64_t seed);
-    void train(const train::Batch& batch, const kernels::StepState* state, kernels::LossSums* sums,
+    train::PlacedShape place(const train::Batch& batch) override {
+        batch_ = &batch;
+        return {};
+    }
+    void train(const kernels::StepState* state, kernels::LossSums* sums,
                train::GradientSink& sink) override;
     void evaluate(const train::Batch& batch, kernels::LossSums* sums) override;
     // A quarter and half a second.
@@ -45,6 +49,7 @@ private:
     const train::ParameterTable& table_;
     const train::ParameterStore<HostSpace>& store_;
     Options options_;
+    const train::Batch* batch_ = nullptr;
 };
 
 }  // namespace lockstep::tests

@@ -37,13 +37,13 @@ public:
     Spoiler(train::Model& toy, tests::RankHandle handle, Steps spoiled)
         : ModelWrapper(toy), handle_(handle), spoiled_(std::move(spoiled)) {}
 
-    void train(const train::Batch& batch, const kernels::StepState* state, kernels::LossSums* sums,
+    void train(const kernels::StepState* state, kernels::LossSums* sums,
                train::GradientSink& sink) override {
         if (handle_.rank == 1 && spoiled_(state->step)) {
             const auto& bias = *parameters().find("bias.2");
             handle_.store.gradient()[bias.offset] = std::numeric_limits<float>::infinity();
         }
-        ModelWrapper::train(batch, state, sums, sink);
+        ModelWrapper::train(state, sums, sink);
     }
 
 private:

@@ -66,9 +66,10 @@ public:
     const train::ParameterTable& parameters() const noexcept override {
         return below_.parameters();
     }
-    void train(const train::Batch& batch, const kernels::StepState* state, kernels::LossSums* sums,
+    train::PlacedShape place(const train::Batch& batch) override { return below_.place(batch); }
+    void train(const kernels::StepState* state, kernels::LossSums* sums,
                train::GradientSink& sink) override {
-        below_.train(batch, state, sums, sink);
+        below_.train(state, sums, sink);
     }
     void evaluate(const train::Batch& batch, kernels::LossSums* sums) override {
         below_.evaluate(batch, sums);

@@ -26,7 +26,7 @@ Ids ids_of(std::int64_t count, std::int32_t limit, std::uint64_t key) {
 
 }  // namespace
 
-TEST_CASE("CUDA sorts ids, keeping the order of equal ones") {
+TEST_CASE("CUDA sorts ids, keeping the order of equal ones, with filler last") {
     CudaContext ctx(0);
     for (const std::int64_t count : {1, 31, 256, 2048, 2049, 9000})
         for (const std::int32_t limit : {1, 7, 256, 50257, 100'000}) {
@@ -35,11 +35,15 @@ TEST_CASE("CUDA sorts ids, keeping the order of equal ones") {
             const OnDevice on_device(ctx, ids);
             const OnDevice words(ctx,
                                  std::vector<std::uint32_t>(kernels::cuda::id_order_words(count)));
-            const auto sorted =
-                kernels::cuda::order_by_id(ctx, on_device.data(), count, limit, words.view());
+            const auto real = static_cast<std::int32_t>(count - count / 20);
+            const OnDevice<std::int32_t> on_device_real(ctx, {real});
+            const auto sorted = kernels::cuda::order_by_id(
+                ctx, {on_device.data(), on_device_real.data(), count, limit}, words.view());
             std::vector<std::uint32_t> expected(ids.size()), order(ids.size());
             std::iota(expected.begin(), expected.end(), 0u);
-            const auto key = [&](std::uint32_t i) { return ids[i] < 0 ? limit : ids[i]; };
+            const auto key = [&](std::uint32_t i) {
+                return ids[i] < 0 || static_cast<std::int32_t>(i) >= real ? limit : ids[i];
+            };
             std::stable_sort(expected.begin(), expected.end(),
                              [&](auto a, auto b) { return key(a) < key(b); });
             device::copy(ctx, CudaView<const std::uint32_t>(sorted.order, order.size()),
@@ -56,20 +60,22 @@ TEST_CASE_TEMPLATE("CUDA's embedding is the CPU's, with zeros in filler rows", T
     CpuContext cpu(1);
     const Ids tokens = ids_of(count, vocabulary, 1), positions = ids_of(count, 7, 2);
     const OnDevice on_tokens(ctx, tokens), on_positions(ctx, positions);
+    const Ids real_tokens{real};
+    const OnDevice on_real(ctx, real_tokens);
     for (const std::int64_t cols : awkward_columns) {
         const auto table = random_numbers<T>(vocabulary * cols, 3),
                    places = random_numbers<T>(7 * cols, 4);
         const OnDevice on_table(ctx, table), on_places(ctx, places),
             y(ctx, unwritten<T>(count * cols));
-        kernels::embedding_forward<T>(ctx, on_tokens.view(), on_positions.view(), real, 3.0f,
-                                      on_table.matrix(vocabulary, cols), on_places.matrix(7, cols),
-                                      y.matrix(count, cols));
+        kernels::embedding_forward<T>(ctx, on_tokens.view(), on_positions.view(), on_real.view(),
+                                      3.0f, on_table.matrix(vocabulary, cols),
+                                      on_places.matrix(7, cols), y.matrix(count, cols));
         auto wide_table = widened(table), wide_places = widened(places);
         std::vector<float> expected(static_cast<std::size_t>(count * cols));
-        kernels::embedding_forward<float>(cpu, view_of(tokens), view_of(positions), real, 3.0f,
-                                          matrix_of(wide_table, vocabulary, cols),
-                                          matrix_of(wide_places, 7, cols),
-                                          matrix_of(expected, count, cols));
+        kernels::embedding_forward<float>(
+            cpu, view_of(tokens), view_of(positions), view_of(real_tokens), 3.0f,
+            matrix_of(wide_table, vocabulary, cols), matrix_of(wide_places, 7, cols),
+            matrix_of(expected, count, cols));
         require_close(y.values(), expected);
     }
 }
@@ -78,21 +84,21 @@ TEST_CASE_TEMPLATE("CUDA's embedding gradient is the CPU's, and the same at each
                    bf16, fp16) {
     CudaContext ctx(0);
     CpuContext cpu(1);
-    for (const std::int64_t real : {1, 33, 300})
+    for (const std::int32_t real : {1, 33, 300})
         for (const std::int32_t vocabulary : {1, 3, 400})
             for (const std::int64_t cols : awkward_columns) {
-                const Ids tokens = ids_of(real + 5, vocabulary, 1);
+                const Ids tokens = ids_of(real + 5, vocabulary, 1), real_tokens{real};
                 const auto dy = random_numbers<T>((real + 5) * cols, 2);
                 auto wide = widened(dy);
                 std::vector<float> expected(static_cast<std::size_t>(vocabulary * cols), 1.0f);
-                const OnDevice on_tokens(ctx, tokens), on_dy(ctx, dy);
+                const OnDevice on_tokens(ctx, tokens), on_real(ctx, real_tokens), on_dy(ctx, dy);
                 const OnDevice d_table(ctx, expected), again(ctx, expected);
                 for (const auto* to : {&d_table, &again})
-                    kernels::add_embedding_backward<T>(ctx, on_tokens.view(), real, 3.0f,
+                    kernels::add_embedding_backward<T>(ctx, on_tokens.view(), on_real.view(), 3.0f,
                                                        on_dy.matrix(real + 5, cols),
                                                        to->matrix(vocabulary, cols));
-                kernels::add_embedding_backward<float>(cpu, view_of(tokens), real, 3.0f,
-                                                       matrix_of(wide, real + 5, cols),
+                kernels::add_embedding_backward<float>(cpu, view_of(tokens), view_of(real_tokens),
+                                                       3.0f, matrix_of(wide, real + 5, cols),
                                                        matrix_of(expected, vocabulary, cols));
                 require_close(d_table.values(), expected, real, 12);
                 CHECK(same_bits(d_table.values(), again.values()));
@@ -102,14 +108,15 @@ TEST_CASE_TEMPLATE("CUDA's embedding gradient is the CPU's, and the same at each
 TEST_CASE("CUDA's embedding makes NaN of ids outside of its tables, and has no gradient for them") {
     CudaContext ctx(0);
     const OnDevice<std::int32_t> tokens(ctx, {0, 3, -1}), positions(ctx, {0, 0, 0});
+    const OnDevice<std::int32_t> real(ctx, {3});
     const OnDevice<float> table(ctx, {1, 2, 3}), place(ctx, {10}), y(ctx, {0, 0, 0});
-    kernels::embedding_forward<float>(ctx, tokens.view(), positions.view(), 3, 1.0f,
+    kernels::embedding_forward<float>(ctx, tokens.view(), positions.view(), real.view(), 1.0f,
                                       table.matrix(3, 1), place.matrix(1, 1), y.matrix(3, 1));
     CHECK(y.values()[0] == 11);
     CHECK(std::isnan(y.values()[1]));
     CHECK(std::isnan(y.values()[2]));
     const OnDevice<float> dy(ctx, {1, 1, 1}), d_table(ctx, {0, 0, 0});
-    kernels::add_embedding_backward<float>(ctx, tokens.view(), 3, 2.0f, dy.matrix(3, 1),
+    kernels::add_embedding_backward<float>(ctx, tokens.view(), real.view(), 2.0f, dy.matrix(3, 1),
                                            d_table.matrix(3, 1));
     CHECK(d_table.values() == std::vector<float>{2, 0, 0});
 }
