@@ -5,7 +5,7 @@
 #include <chrono>
 #include <vector>
 
-#include "runtime/kernels/linear.hpp"
+#include "runtime/kernels/cpu/matmul.hpp"
 
 namespace lockstep::bench {
 
@@ -26,11 +26,14 @@ double best_rate(device::CpuContext& context) {
     constexpr std::int64_t n = 2048;
     const T one = static_cast<T>(1.0f);
     std::vector<T> x(n * n, one), w(n * n, one), y(n * n);
+    using namespace kernels::cpu;
     const HostMatrix<const T> mx(x.data(), n, n), mw(w.data(), n, n);
     double best = 1e9;
-    for (int repeat = 0; repeat < 8; ++repeat) {
+    for (int repeat = 0; repeat < 16; ++repeat) {
+        const Method method = repeat % 2 == 0 ? Method::first : Method::packed;
         const auto start = std::chrono::steady_clock::now();
-        kernels::linear_forward<T>(context, mx, mw, {}, HostMatrix<T>(y.data(), n, n));
+        multiply(context, {n, n, n, factor(mx), transposed(mw), nullptr, y.data(), element_of<T>, n,
+                           Accumulate::overwrite, method});
         const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
         best = std::min(best, passed.count());
     }

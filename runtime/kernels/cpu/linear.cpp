@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/kernels/linear.hpp"
 
-#include <bit>
 #include <type_traits>
 
 #include "runtime/kernels/cpu/column_sums.hpp"
@@ -25,13 +24,12 @@ Method input_method(HostMatrix<const T> w, Accumulate accumulate) {
     return small && accumulate == Accumulate::overwrite ? Method::first : Method::general;
 }
 
-// Rows of floats that are a power of two apart fall on the same cache lines when the general
-// product transposes them.
-template <class T>
-Method weight_method(HostMatrix<const T> dy) {
-    const bool collides =
-        std::is_same_v<T, float> && std::has_single_bit(static_cast<std::uint64_t>(dy.stride));
-    return collides ? Method::first : Method::general;
+// A copy of w costs as much as thirty (fp32) to sixty (bf16) rows of the product, which is then
+// about 10 % faster.
+constexpr std::int64_t rows_worth_packing = 2048;
+
+Method forward_method(std::int64_t rows) {
+    return rows >= rows_worth_packing ? Method::packed : Method::first;
 }
 
 template <class T>
@@ -67,8 +65,9 @@ void linear_forward(CpuContext& ctx, HostMatrix<const T> x, HostMatrix<const T> 
             "linear forward: shapes differ");
     require(bias.empty() || static_cast<std::int64_t>(bias.size()) == w.rows,
             "linear forward: the bias has another size");
-    cpu::multiply(ctx, {x.rows, w.rows, w.cols, cpu::factor(x), cpu::transposed(w), bias.data(),
-                        y.data, cpu::element_of<T>, y.stride, Accumulate::overwrite});
+    cpu::multiply(ctx,
+                  {x.rows, w.rows, w.cols, cpu::factor(x), cpu::transposed(w), bias.data(), y.data,
+                   cpu::element_of<T>, y.stride, Accumulate::overwrite, forward_method(x.rows)});
 }
 
 template <class T>
@@ -81,16 +80,6 @@ template <class T>
 void add_linear_backward_input(CpuContext& ctx, HostMatrix<const T> dy, HostMatrix<const T> w,
                                HostMatrix<T> dx) {
     multiply_input(ctx, dy, w, dx, Accumulate::add);
-}
-
-template <class T>
-void add_linear_backward_weight(CpuContext& ctx, HostMatrix<const T> x, HostMatrix<const T> dy,
-                                HostMatrix<float> dw) {
-    require(x.rows == dy.rows && dw.rows == dy.cols && dw.cols == x.cols,
-            "linear weight gradient: shapes differ");
-    if (x.rows == 0) return;
-    cpu::multiply(ctx, {dy.cols, x.cols, x.rows, cpu::transposed(dy), cpu::factor(x), nullptr,
-                        dw.data, cpu::Element::f32, dw.stride, Accumulate::add, weight_method(dy)});
 }
 
 template <class T>
@@ -113,10 +102,6 @@ template void add_linear_backward_input(CpuContext&, HostMatrix<const float>,
                                         HostMatrix<const float>, HostMatrix<float>);
 template void add_linear_backward_input(CpuContext&, HostMatrix<const bf16>, HostMatrix<const bf16>,
                                         HostMatrix<bf16>);
-template void add_linear_backward_weight(CpuContext&, HostMatrix<const float>,
-                                         HostMatrix<const float>, HostMatrix<float>);
-template void add_linear_backward_weight(CpuContext&, HostMatrix<const bf16>,
-                                         HostMatrix<const bf16>, HostMatrix<float>);
 template void add_bias_backward(CpuContext&, HostMatrix<const float>, HostView<float>);
 template void add_bias_backward(CpuContext&, HostMatrix<const bf16>, HostView<float>);
 

@@ -24,9 +24,10 @@ struct Factor {
 };
 
 enum class Accumulate : std::uint8_t { overwrite, add };
-// oneDNN's implementation: its first choice, or its general product, where it has one. Neither is
-// the faster one for all shapes.
-enum class Method : std::uint8_t { first, general };
+// oneDNN's implementation: its first choice for the factors as they lie in memory, or for a copy of
+// b in the order that it likes best, made before each product, or its general product, where it has
+// one. None is the fastest for all shapes.
+enum class Method : std::uint8_t { first, packed, general };
 
 // c [m, n] = or += a [m, k] * b [k, n] (+ bias [n], of c's type, where not null). Rows of c are
 // c_stride apart. a and b have the same element type.

@@ -124,6 +124,26 @@ TEST_CASE_TEMPLATE("linear and its gradients match the reference on slices of wi
     }
 }
 
+// Rows of 4 KiB, in more than one part.
+TEST_CASE_TEMPLATE("linear weight gradients match the reference where rows are pages apart", T,
+                   float, bf16) {
+    constexpr std::int64_t rows = 1030, in = 1024, out = 3;
+    const auto x = random_numbers<T>(rows * in, 1), dy = random_numbers<T>(rows * out, 2);
+    for (const int threads : {1, 2}) {
+        CpuContext ctx(threads);
+        std::vector<float> dw(out * in, 0.5f);
+        kernels::add_linear_backward_weight<T>(ctx, HostMatrix<const T>(x.data(), rows, in),
+                                               HostMatrix<const T>(dy.data(), rows, out),
+                                               matrix_of(dw, out, in));
+        for (std::int64_t i = 0; i < out * in; ++i) {
+            double expected = 0.5;
+            for (std::int64_t k = 0; k < rows; ++k)
+                expected += to_double(dy[k * out + i / in]) * to_double(x[k * in + i % in]);
+            REQUIRE(close(double{dw[i]}, expected, Dtype::fp32, rows + 1, std::sqrt(rows) / 10));
+        }
+    }
+}
+
 TEST_CASE_TEMPLATE("bias gradients have the same bits for any number of threads", T, float, bf16) {
     CpuContext one(1), two(2);
     for (const std::int64_t rows : {1, 31, 32, 33, 1000, 4097}) {

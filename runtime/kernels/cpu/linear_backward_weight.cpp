@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <bit>
+#include <type_traits>
+
+#include "runtime/kernels/cpu/matmul.hpp"
+#include "runtime/kernels/cpu/parallel.hpp"
+#include "runtime/kernels/cpu/scratch.hpp"
+#include "runtime/kernels/linear.hpp"
+
+namespace lockstep::kernels {
+
+namespace {
+
+using cpu::Accumulate;
+using cpu::Method;
+
+constexpr std::int64_t line_bytes = 64, page_bytes = 4096;
+
+// The products go down the columns. Where rows of floats are pages, and a power of two of them,
+// apart, a column falls on the same few places of the caches.
+template <class T>
+bool collides(HostMatrix<const T> matrix) noexcept {
+    const std::int64_t bytes = matrix.stride * static_cast<std::int64_t>(sizeof(T));
+    return std::is_same_v<T, float> && bytes % page_bytes == 0 &&
+           std::has_single_bit(static_cast<std::uint64_t>(bytes));
+}
+
+template <class T>
+void add_product(CpuContext& ctx, HostMatrix<const T> dy, HostMatrix<const T> x,
+                 HostMatrix<float> dw, Method method) {
+    cpu::multiply(ctx, {dy.cols, x.cols, x.rows, cpu::transposed(dy), cpu::factor(x), nullptr,
+                        dw.data, cpu::Element::f32, dw.stride, Accumulate::add, method});
+}
+
+// The same rows, a cache line further apart.
+template <class T>
+HostMatrix<const T> spread(CpuContext& ctx, HostMatrix<const T> x) {
+    const std::int64_t stride = x.cols + line_bytes / static_cast<std::int64_t>(sizeof(T));
+    const auto copy =
+        cpu::scratch<T>(ctx, cpu::ScratchMemory::Slot::factor_b, x.rows * stride).data();
+    constexpr std::int64_t block_rows = 32;
+    cpu::parallel_blocks(ctx, x.rows, block_rows, x.rows * x.cols,
+                         [&](std::int64_t, std::int64_t first, std::int64_t count) {
+                             for (std::int64_t i = first; i < first + count; ++i)
+                                 std::copy_n(x.data + i * x.stride, x.cols, copy + i * stride);
+                         });
+    return {copy, x.rows, x.cols, stride};
+}
+
+// As many rows at a time as stay in the third-level cache, few enough times that reading and
+// writing dw again does not matter.
+template <class T>
+void add_spread_product(CpuContext& ctx, HostMatrix<const T> dy, HostMatrix<const T> x,
+                        HostMatrix<float> dw) {
+    constexpr std::int64_t most = 1024;
+    for (std::int64_t first = 0; first < x.rows; first += most) {
+        const std::int64_t rows = std::min(most, x.rows - first);
+        add_product(ctx, dy.rows_from(first, rows), spread<T>(ctx, x.rows_from(first, rows)), dw,
+                    Method::general);
+    }
+}
+
+}  // namespace
+
+template <class T>
+void add_linear_backward_weight(CpuContext& ctx, HostMatrix<const T> x, HostMatrix<const T> dy,
+                                HostMatrix<float> dw) {
+    require(x.rows == dy.rows && dw.rows == dy.cols && dw.cols == x.cols,
+            "linear weight gradient: shapes differ");
+    if (x.rows == 0) return;
+    if (collides(dy)) return add_product(ctx, dy, x, dw, Method::first);
+    if (collides(x)) return add_spread_product(ctx, dy, x, dw);
+    add_product(ctx, dy, x, dw, Method::general);
+}
+
+template void add_linear_backward_weight(CpuContext&, HostMatrix<const float>,
+                                         HostMatrix<const float>, HostMatrix<float>);
+template void add_linear_backward_weight(CpuContext&, HostMatrix<const bf16>,
+                                         HostMatrix<const bf16>, HostMatrix<float>);
+
+}  // namespace lockstep::kernels

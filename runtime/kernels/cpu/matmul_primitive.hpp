@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <oneapi/dnnl/dnnl.hpp>
+#include <unordered_map>
+
+#include "runtime/device/buffer.hpp"
+#include "runtime/kernels/cpu/matmul.hpp"
+
+namespace lockstep::kernels::cpu {
+
+// What a product needs beside its operands, kept for the next one.
+struct ProductMemory {
+    device::Buffer<std::byte, HostSpace> scratchpad, packed;
+};
+
+// oneDNN's primitive for products of one shape, bound to operands at each run.
+class ProductPrimitive {
+public:
+    ProductPrimitive(const Product& product, const dnnl::engine& engine);
+
+    // False: this processor has no products of bf16, and run() may not be called.
+    bool native() const noexcept { return native_; }
+    void run(const Product& product, dnnl::stream& stream, ProductMemory& memory);
+
+private:
+    using Descriptor = dnnl::memory::desc;
+    void bind(const Product& product, const Descriptor& plain_b,
+              const dnnl::matmul::primitive_desc& chosen, const dnnl::engine& engine);
+
+    bool native_ = true;
+    bool packs_ = false;  // b is copied before each product
+    std::size_t scratchpad_bytes_ = 0, packed_bytes_ = 0;
+    dnnl::matmul matmul_;
+    dnnl::reorder pack_;
+    dnnl::memory a_, b_, packed_b_, bias_, c_, scratchpad_;
+    std::unordered_map<int, dnnl::memory> arguments_;
+};
+
+}  // namespace lockstep::kernels::cpu
