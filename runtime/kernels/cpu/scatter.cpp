@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/kernels/scatter.hpp"
+
+#include <algorithm>
+
+#include "runtime/kernels/cpu/parallel.hpp"
+
+namespace lockstep::kernels {
+
+template <class T>
+void scatter_rows(CpuContext& ctx, HostView<const std::int64_t> places, HostMatrix<const T> from,
+                  HostMatrix<T> to) {
+    require(static_cast<std::int64_t>(places.size()) == from.rows && from.cols == to.cols,
+            "scatter: shapes differ");
+    for (const std::int64_t place : places)
+        require(place >= 0 && place < to.rows, "scatter: a place outside of the matrix");
+    cpu::parallel_for(ctx, from.rows, from.rows * from.cols, [&](std::int64_t i) {
+        std::copy_n(from.data + i * from.stride, from.cols,
+                    to.data + places[static_cast<std::size_t>(i)] * to.stride);
+    });
+}
+
+template void scatter_rows(CpuContext&, HostView<const std::int64_t>, HostMatrix<const float>,
+                           HostMatrix<float>);
+template void scatter_rows(CpuContext&, HostView<const std::int64_t>, HostMatrix<const bf16>,
+                           HostMatrix<bf16>);
+
+}  // namespace lockstep::kernels

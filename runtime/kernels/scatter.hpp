@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/core/bf16.hpp"
+#include "runtime/core/fp16.hpp"
+#include "runtime/device/contexts.hpp"
+
+namespace lockstep::kernels {
+
+using device::CpuContext;
+using device::CudaContext;
+
+// to[places[i]] = from[i], row by row; no place twice.
+template <class T>
+void scatter_rows(CpuContext& ctx, HostView<const std::int64_t> places, HostMatrix<const T> from,
+                  HostMatrix<T> to);
+template <class T>
+void scatter_rows(CudaContext& ctx, CudaView<const std::int64_t> places, CudaMatrix<const T> from,
+                  CudaMatrix<T> to);
+
+}  // namespace lockstep::kernels
