@@ -3,8 +3,6 @@
 source "$(dirname "$0")/../step.sh"
 source "$here/training.sh"
 
-with_libraries "$root/bin/train" --help > help
-grep -q -e --cuda-graphs help || not_run "this lockstep has no --cuda-graphs"
 prepare_data
 device=cuda
 # Few different shapes, so that most steps are replays: nearly every row is cut to one length.
