@@ -59,6 +59,7 @@ set(LOCKSTEP_CUDA_KERNEL_SOURCES
     product_shape.cpp
     reduce.cu
     residual.cu
+    scatter.cu
     sequence_tables.cu
     sgd.cu
     softmax_xent.cu

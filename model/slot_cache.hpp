@@ -31,6 +31,10 @@ public:
 
     // Writes rows [key value] past a slot's length; extend() makes them count.
     void write(std::size_t layer, std::int32_t slot, MatrixView<const T, Space> rows);
+    // The same with one row for each of several slots: next_row() of them, in the device's memory.
+    void write_each(std::size_t layer, View<const std::int64_t, Space> next_rows,
+                    MatrixView<const T, Space> rows);
+    std::int64_t next_row(std::int32_t slot) const;
     void extend(std::int32_t slot, std::int32_t rows);
 
     // Slot i becomes what slot from[i] is.

@@ -6,6 +6,7 @@
 
 #include "model/slot_cache.hpp"
 #include "runtime/kernels/dropout.hpp"
+#include "runtime/kernels/scatter.hpp"
 
 namespace lockstep::model {
 
@@ -31,6 +32,18 @@ void SlotCache<Ctx, T>::write(std::size_t layer, std::int32_t slot,
             "more keys than a slot's cache holds");
     const Matrix to = all(layer).rows_from(begin(slot) + length(slot), rows.rows);
     kernels::dropout<T>(ctx_, {}, {}, rows, to);  // of an inactive site: a copy
+}
+
+template <class Ctx, class T>
+void SlotCache<Ctx, T>::write_each(std::size_t layer, View<const std::int64_t, Space> next_rows,
+                                   MatrixView<const T, Space> rows) {
+    kernels::scatter_rows<T>(ctx_, next_rows, rows, all(layer));
+}
+
+template <class Ctx, class T>
+std::int64_t SlotCache<Ctx, T>::next_row(std::int32_t slot) const {
+    require(length(slot) < capacity_, "more keys than a slot's cache holds");
+    return begin(slot) + length(slot);
 }
 
 template <class Ctx, class T>

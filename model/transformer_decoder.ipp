@@ -71,7 +71,8 @@ public:
         const auto batch = place(upload_, side, place_rows(upload_, rows_));
         const PlacedRanges placed{
             upload_.add(view_of(ranges.begin)), upload_.add(view_of(ranges.length)),
-            upload_.add(view_of(ranges.memory_begin)), upload_.add(view_of(ranges.memory_length))};
+            upload_.add(view_of(ranges.memory_begin)), upload_.add(view_of(ranges.memory_length)),
+            upload_.add(view_of(ranges.next_rows))};
         upload_.finish();
         const Constant last =
             run_layers({ctx_, arena_, decoder_, batch, nullptr, nullptr}, slots, placed);
@@ -87,27 +88,34 @@ private:
     using Constant = MatrixView<const T, Space>;
     using Work = Run<Ctx, T>;
 
-    // Which rows of a cache each fed token attends to; filler reads none.
+    // Which rows of a cache each fed token attends to; filler reads none. Its own goes to
+    // next_rows.
     struct Ranges {
         std::vector<std::int64_t> begin, memory_begin;
         std::vector<std::int32_t> length, memory_length;
+        std::vector<std::int64_t> next_rows;
 
-        std::size_t bytes() const noexcept { return 2 * 12 * begin.size(); }
+        std::size_t bytes() const noexcept { return 2 * 12 * begin.size() + 8 * next_rows.size(); }
     };
     struct PlacedRanges {
         View<const std::int64_t, Space> begin;
         View<const std::int32_t, Space> length;
         View<const std::int64_t, Space> memory_begin;
         View<const std::int32_t, Space> memory_length;
+        View<const std::int64_t, Space> next_rows;
     };
 
     Ranges ranges_of(const std::vector<std::int32_t>& slots, std::int64_t total) const {
         const auto count = static_cast<std::size_t>(total);
-        Ranges ranges{std::vector<std::int64_t>(count), std::vector<std::int64_t>(count),
-                      std::vector<std::int32_t>(count), std::vector<std::int32_t>(count)};
+        Ranges ranges{std::vector<std::int64_t>(count),
+                      std::vector<std::int64_t>(count),
+                      std::vector<std::int32_t>(count),
+                      std::vector<std::int32_t>(count),
+                      {}};
         for (std::size_t i = 0; i < slots.size(); ++i) {
             ranges.begin[i] = cache_.begin(slots[i]);
             ranges.length[i] = cache_.length(slots[i]) + 1;
+            ranges.next_rows.push_back(cache_.next_row(slots[i]));
             if (!weights_.encoder) continue;
             const std::int32_t context = slots[i] / slots_per_context_;
             ranges.memory_begin[i] = memory_offsets_[context];
@@ -192,24 +200,21 @@ private:
         auto x =
             EmbeddingBlock<Ctx, T>::forward(run, weights_.decoder, weights_.embeddings, unused);
         for (; run.layer < weights_.decoder.layers.size(); ++run.layer) {
-            x = run_layer(run, slots, ranges, x);
+            x = run_layer(run, ranges, x);
         }
         for (const std::int32_t slot : slots) cache_.extend(slot, 1);
         return x.input;
     }
 
     // LayerBlock::forward with the keys and values of earlier tokens taken from the caches.
-    Stream<T, Space> run_layer(const Work& run, const std::vector<std::int32_t>& slots,
-                               const PlacedRanges& ranges, Stream<T, Space> x) {
+    Stream<T, Space> run_layer(const Work& run, const PlacedRanges& ranges, Stream<T, Space> x) {
         using Sum = ResidualNorm<Ctx, T>;
         const auto& weights = weights_.decoder.layers[run.layer];
         const std::int64_t d = config_.embedding_size;
         typename Sum::Saved unused;
         const Matrix qkv = LinearBlock<Ctx, T>::forward(run, weights.self_attention.qkv, x.input);
-        for (std::size_t i = 0; i < slots.size(); ++i) {
-            cache_.write(run.layer, slots[i],
-                         qkv.columns(d, 2 * d).rows_from(static_cast<std::int64_t>(i), 1));
-        }
+        const auto real = static_cast<std::int64_t>(ranges.next_rows.size());
+        cache_.write_each(run.layer, ranges.next_rows, qkv.columns(d, 2 * d).rows_from(0, real));
         const Matrix attended =
             attend(run, decoder_.self_attention, ranges.begin, ranges.length, qkv.columns(0, d),
                    cache_.keys(run.layer), cache_.values(run.layer), weights.self_attention.out);
