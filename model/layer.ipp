@@ -34,6 +34,7 @@ void LayerBlock<Ctx, T>::backward(const Run<Ctx, T>& run, const Weights& weights
                                   MemoryGradient<T, Space>& d_memory) {
     using Sum = ResidualNorm<Ctx, T>;
     const Into into = Sum::branch_into(run);
+    const auto mark = run.arena.mark();
     const auto normalised = [&run](const auto& norm, const auto& norm_saved) {
         return input_again<Ctx, T>(run, {{}, &norm, norm_saved});
     };
@@ -43,6 +44,7 @@ void LayerBlock<Ctx, T>::backward(const Run<Ctx, T>& run, const Weights& weights
                              ? normalised(weights.after_cross, saved.after_cross)
                              : normalised(weights.after_self, saved.after_self);
     FeedForwardBlock<Ctx, T>::backward(run, weights.ffn, saved.ffn, fed, d_fed, d.input, into);
+    run.arena.rewind(mark);
     if (weights.cross_attention) {
         const Constant d_read = Sum::backward(run, DropoutPlace::cross_output, weights.after_cross,
                                               saved.after_cross, d);
@@ -50,11 +52,13 @@ void LayerBlock<Ctx, T>::backward(const Run<Ctx, T>& run, const Weights& weights
                                               normalised(weights.after_self, saved.after_self),
                                               d_read, d.input, into, d_memory.d, d_memory.into);
         d_memory.into = Into::add;
+        run.arena.rewind(mark);
     }
     const Constant d_attended =
         Sum::backward(run, DropoutPlace::self_output, weights.after_self, saved.after_self, d);
     SelfAttentionBlock<Ctx, T>::backward(run, weights.self_attention, saved.self_attention,
                                          input_again(run, saved.input), d_attended, d.input, into);
+    run.arena.rewind(mark);
 }
 
 }  // namespace lockstep::model

@@ -10,10 +10,12 @@ namespace lockstep::model {
 
 // Rows of a chunk: as few chunks of one size as keep the logits below 128 MiB (fp32) where the
 // vocabulary allows. Small chunks stream the table and its gradient again and again, and products
-// of few rows are slow.
+// of few rows are slow; beyond 512 rows that is little, and the logits of an eighth of all rows
+// take about as much memory as what a layer keeps.
 inline std::int64_t chunk_rows(std::int64_t total, std::int64_t vocabulary) {
     constexpr std::int64_t elements = std::int64_t{32} << 20, smallest = 256, multiple = 32;
-    const std::int64_t most = std::max(elements / vocabulary, smallest);
+    const std::int64_t enough = std::max<std::int64_t>(512, total / 8);
+    const std::int64_t most = std::max(std::min(elements / vocabulary, enough), smallest);
     const std::int64_t chunks = (total + most - 1) / most;
     const std::int64_t rows = (total + chunks - 1) / chunks;
     return std::min(total, (rows + multiple - 1) / multiple * multiple);

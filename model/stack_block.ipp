@@ -59,11 +59,9 @@ void StackBlock<Ctx, T>::backward(Run<Ctx, T> run, const Weights& weights, const
         d.residual_space = run.take(d_output.rows, d_output.cols);
     }
     MemoryGradient<T, Space> to_memory{d_memory};
-    const auto mark = run.arena.mark();
     for (std::size_t i = weights.layers.size(); i-- > 0;) {
         run.layer = i;
         LayerBlock<Ctx, T>::backward(run, weights.layers[i], saved.layers[i], d, to_memory);
-        run.arena.rewind(mark);
         finish();
     }
     EmbeddingBlock<Ctx, T>::backward(run, weights, saved.embedding, d, d_embeddings);

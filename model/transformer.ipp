@@ -118,6 +118,8 @@ private:
     struct Saved {
         typename Stacks::Saved encoder, decoder;
         Constant memory, output;
+        Matrix d_memory;
+        typename device::Arena<Space>::Mark before_decoder;
     };
 
     void forward(const Sides& sides, const kernels::StepState* state, Saved& saved) {
@@ -125,6 +127,9 @@ private:
             saved.memory = Stacks::forward(encoder_run(sides, state), *weights_.encoder,
                                            weights_.embeddings, {}, saved.encoder);
         }
+        // Outlives the decoder's activations in backward.
+        saved.d_memory = arena_.template take_matrix<T>(saved.memory.rows, saved.memory.cols);
+        saved.before_decoder = arena_.mark();
         saved.output = Stacks::forward(decoder_run(sides, state), weights_.decoder,
                                        weights_.embeddings, saved.memory, saved.decoder);
     }
@@ -133,13 +138,12 @@ private:
                   Matrix d_output, train::GradientSink& sink) {
         BlockProgress progress(table_, sink);
         const auto finish = [&progress] { progress.finish(); };
-        const Matrix d_memory =
-            arena_.template take_matrix<T>(saved.memory.rows, saved.memory.cols);
         Stacks::backward(decoder_run(sides, state), weights_.decoder, saved.decoder, d_output,
-                         d_memory, weights_.d_embeddings, finish);
+                         saved.d_memory, weights_.d_embeddings, finish);
         if (weights_.encoder) {
-            Stacks::backward(encoder_run(sides, state), *weights_.encoder, saved.encoder, d_memory,
-                             {}, weights_.d_embeddings, finish);
+            arena_.rewind(saved.before_decoder);
+            Stacks::backward(encoder_run(sides, state), *weights_.encoder, saved.encoder,
+                             saved.d_memory, {}, weights_.d_embeddings, finish);
         }
         progress.finish();  // the embedding table, tied and therefore last
     }

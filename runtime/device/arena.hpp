@@ -39,7 +39,8 @@ public:
     std::int64_t moves() const noexcept { return moves_; }
 
 private:
-    static constexpr std::size_t smallest_chunk = std::size_t{4} << 20;
+    // Chunks of the size of a matrix would not hold a larger one once they are rewound.
+    static constexpr std::size_t smallest_chunk = std::size_t{64} << 20;
 
     using Memory = Buffer<std::byte, Space>;
     struct Chunk {

@@ -14,7 +14,7 @@ std::uintptr_t address(HostView<float> view) {
     return reinterpret_cast<std::uintptr_t>(view.data());
 }
 
-constexpr std::size_t large = std::size_t{3} << 20;  // floats: more than the smallest chunk holds
+constexpr std::size_t large = std::size_t{17} << 20;  // floats: more than the smallest chunk holds
 
 }  // namespace
 
