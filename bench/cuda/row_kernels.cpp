@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <numeric>
+
 #include "bench/cuda/timed_kernels.hpp"
 #include "runtime/kernels/activation.hpp"
 #include "runtime/kernels/dropout.hpp"
 #include "runtime/kernels/norm.hpp"
+#include "runtime/kernels/scatter.hpp"
 
 namespace lockstep::bench {
 
@@ -94,6 +97,11 @@ void time_row_kernels(CudaContext& ctx, KernelTable& table, const KernelSizes& s
     table.moves("residual_forward", type_name<T>, 3 * bytes,
                 [&] { residual_forward<T>(ctx, {}, {}, x.part(0), x.part(1), x.part(2)); });
     table.moves("add", type_name<T>, 3 * bytes, [&] { add<T>(ctx, x.part(0), x.part(1)); });
+    std::vector<std::int64_t> own(static_cast<std::size_t>(sizes.rows));
+    std::iota(own.begin(), own.end(), 0);
+    const auto rows = on_device(ctx, own);
+    table.moves("scatter_rows", type_name<T>, 2 * bytes,
+                [&] { scatter_rows<T>(ctx, constant(rows), x.part(0), x.part(1)); });
     table.moves("dropout", type_name<T>, 2 * bytes,
                 [&] { dropout<T>(ctx, x.site(), x.places(), x.part(0), x.part(1)); });
 }
