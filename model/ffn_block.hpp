@@ -16,7 +16,8 @@ struct FeedForwardBlock {
     using Matrix = MatrixView<T, Space>;
 
     struct Saved {
-        Matrix hidden;  // before the activation; after it where that is relu
+        Matrix hidden;     // before the activation; after it where that is relu
+        Matrix activated;  // after it; empty: backward writes it again
     };
 
     static Matrix forward(const Run<Ctx, T>& run, const Weights& weights, Constant x, Saved& saved);

@@ -6,13 +6,6 @@
 
 namespace lockstep::model {
 
-// relu's backward needs its output alone, which takes the input's place. Other outputs are written
-// again in backward, which costs less than the memory to keep them.
-template <class Ctx, class T>
-bool activates_in_place(const Run<Ctx, T>& run) {
-    return run.settings.activation == kernels::Activation::relu;
-}
-
 template <class Ctx, class T>
 kernels::ActivationSite<typename Ctx::Space> activation_site(const Run<Ctx, T>& run) {
     return {run.settings.activation, run.dropout(DropoutPlace::ffn_hidden), run.batch.places};
@@ -23,9 +16,14 @@ auto FeedForwardBlock<Ctx, T>::forward(const Run<Ctx, T>& run, const Weights& we
                                        Saved& saved) -> Matrix {
     saved.hidden = run.take(x.rows, weights.up.w.rows);
     const Matrix& hidden = saved.hidden;
+    if (run.settings.activation == kernels::Activation::relu)
+        saved.activated = hidden;  // whose backward needs its output alone
+    else if constexpr (Ctx::keeps_activations)
+        saved.activated = run.take(hidden.rows, hidden.cols);
     const Matrix y = run.take(x.rows, weights.down.w.rows);
     const auto mark = run.arena.mark();
-    const Matrix activated = activates_in_place(run) ? hidden : run.take(hidden.rows, hidden.cols);
+    const Matrix activated =
+        saved.activated.empty() ? run.take(hidden.rows, hidden.cols) : saved.activated;
     kernels::linear_activation_forward<T>(run.ctx, x, weights.up.w, weights.up.b,
                                           activation_site(run), hidden, activated);
     LinearBlock<Ctx, T>::forward(run, weights.down, activated, y);
@@ -40,10 +38,12 @@ void FeedForwardBlock<Ctx, T>::backward(const Run<Ctx, T>& run, const Weights& w
     const auto site = activation_site(run);
     const Matrix& hidden = saved.hidden;
     const Matrix d_hidden = run.take(hidden.rows, hidden.cols);
-    const Matrix activated = activates_in_place(run) ? hidden : d_hidden;
-    if (!activates_in_place(run))
+    Matrix activated = saved.activated;
+    if (activated.empty()) {
+        activated = d_hidden;
         kernels::activation_forward<T>(run.ctx, site.f, site.dropout, site.places, hidden,
                                        activated);
+    }
     LinearBlock<Ctx, T>::backward_weights(run, weights.down, activated, dy);
     kernels::linear_activation_backward<T>(run.ctx, dy, weights.down.w, site, hidden, activated,
                                            d_hidden);

@@ -23,6 +23,9 @@ public:
     static constexpr std::string_view name = "cpu";
     // How many steps are queued before the host reads what the first one gave.
     static constexpr std::size_t steps_ahead = 0;
+    // Whether backward finds an activation's output in memory, or writes it again: here reading
+    // and writing more memory costs as much as the arithmetic.
+    static constexpr bool keeps_activations = false;
 
     // State that kernels keep between calls (say a cache of primitives); defined by the kernels.
     class KernelCache {
