@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/hdf5_read.hpp"
 
+#include <new>
 #include <type_traits>
 
 namespace lockstep::data::hdf5 {
@@ -24,6 +25,19 @@ std::optional<std::string> read_variable_text(const Hdf5Attribute& attribute) {
     std::string copy(text);
     H5free_memory(text);
     return copy;
+}
+
+herr_t note_allocation(unsigned, const H5E_error2_t* error, void* failed) {
+    *static_cast<bool*>(failed) = error->maj_num == H5E_RESOURCE || error->min_num == H5E_NOSPACE ||
+                                  error->min_num == H5E_CANTALLOC;
+    return 1;  // stop: the first one walking upward is the cause
+}
+
+// Whether the last call failed for that; the next call forgets it.
+bool lacked_memory() {
+    bool failed = false;
+    H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, note_allocation, &failed);
+    return failed;
 }
 
 }  // namespace
@@ -79,7 +93,9 @@ Outcome read(const Hdf5Dataset& dataset, std::uint64_t first, std::span<T> out) 
         return Outcome::failed;
     const herr_t status = H5Dread(dataset.raw(), native_type<T>(), memory.raw(), stored.raw(),
                                   H5P_DEFAULT, out.data());
-    return status < 0 ? Outcome::failed : Outcome::done;
+    if (status >= 0) return Outcome::done;
+    if (lacked_memory()) throw std::bad_alloc();  // the file may be as good as ever
+    return Outcome::failed;
 }
 
 template Outcome read(const Hdf5Dataset&, std::uint64_t, std::span<std::int32_t>);

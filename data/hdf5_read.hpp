@@ -22,7 +22,8 @@ std::optional<std::int64_t> read_integer(const Hdf5File& file, const char* attri
 std::optional<std::string> read_text(const Hdf5File& file, const char* attribute);
 
 enum class Outcome { done, failed };
-// Elements from `first` on; T is int32, uint32, uint64 or uint8.
+// Elements from `first` on; T is int32, uint32, uint64 or uint8. Throws std::bad_alloc where it was
+// memory that lacked.
 template <class T>
 Outcome read(const Hdf5Dataset& dataset, std::uint64_t first, std::span<T> out);
 

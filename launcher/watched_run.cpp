@@ -8,6 +8,7 @@
 #include <future>
 #include <iostream>
 #include <new>
+#include <system_error>
 #include <thread>
 
 #include "launcher/failure_report.hpp"
@@ -85,10 +86,14 @@ private:
     void abort_job() {
         std::promise<void> done;
         auto waiting = done.get_future();
-        std::thread([this, done = std::move(done)]() mutable {
-            job_.communicator->abort(peer_failed);
-            done.set_value();
-        }).detach();
+        try {
+            std::thread([this, done = std::move(done)]() mutable {
+                job_.communicator->abort(peer_failed);
+                done.set_value();
+            }).detach();
+        } catch (const std::system_error&) {
+            return;  // no memory is left for a thread; this rank's end tells MPI as well
+        }
         waiting.wait_for(abort_wait_);
     }
 

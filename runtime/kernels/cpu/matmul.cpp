@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <list>
+#include <new>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <string>
 #include <unordered_map>
@@ -75,6 +76,7 @@ bool MatmulCache::run(const Product& p) {
         primitive.run(p, state_->stream, state_->memory);
         return true;
     } catch (const dnnl::error& error) {
+        if (error.status == dnnl_out_of_memory) throw std::bad_alloc();
         throw Error(ErrorKind::dnnl, "oneDNN failed in a matrix product of " + std::to_string(p.m) +
                                          " x " + std::to_string(p.k) + " x " + std::to_string(p.n) +
                                          ": " + error.what() + " (status " +
