@@ -26,7 +26,7 @@ Method input_method(HostMatrix<const T> w, Accumulate accumulate) {
 
 // A copy of w costs as much as thirty (fp32) to sixty (bf16) rows of the product, which is then
 // about 10 % faster.
-constexpr std::int64_t rows_worth_packing = 2048;
+constexpr std::int64_t rows_worth_packing = 1280;
 
 Method forward_method(std::int64_t rows) {
     return rows >= rows_worth_packing ? Method::packed : Method::first;
