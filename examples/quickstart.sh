@@ -10,7 +10,7 @@ say() { printf '\n== %s\n' "$*"; }
 
 say "1/5  packages and build"
 cmake/install-packages.sh cmake/packages.txt
-if [ ! -x build/bin/lockstep ] || [ -n "$(find . -path ./build -prune -o -newer build/bin/lockstep \( -name '*.cpp' -o -name '*.hpp' -o -name 'CMakeLists.txt' \) -print -quit)" ]; then
+if [ ! -x build/bin/lockstep ] || [ -n "$(find . -path ./build -prune -o -newer build/bin/lockstep \( -name '*.[chi]pp' -o -name '*.cu' -o -name 'CMakeLists.txt' \) -print -quit)" ]; then
     echo "Building; on two cores this takes about four minutes."
     [ -f build/build.ninja ] || cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DLOCKSTEP_TESTS=OFF > /dev/null
     cmake --build build -- --quiet lockstep
