@@ -80,7 +80,9 @@ std::vector<SocketAddress> resolve(const std::string& host, int port) {
     hints.ai_family = AF_UNSPEC;
     hints.ai_socktype = SOCK_STREAM;
     addrinfo* list = nullptr;
-    const int failure = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &list);
+    // No name means loopback, also where no /etc/hosts says so, as in a machine made of an image.
+    const char* name = host == "localhost" ? nullptr : host.c_str();
+    const int failure = ::getaddrinfo(name, std::to_string(port).c_str(), &hints, &list);
     if (failure != 0) {
         throw Error(ErrorKind::config, "the host of rank 0, " + host + ", does not resolve (" +
                                            ::gai_strerror(failure) +
