@@ -7,6 +7,7 @@
 #include "runtime/device/arena.hpp"
 #include "runtime/device/upload.hpp"
 #include "runtime/kernels/attention.hpp"
+#include "runtime/kernels/dry/kernels.hpp"
 #include "runtime/kernels/step_state.hpp"
 #include "runtime/train/batch.hpp"
 
@@ -63,11 +64,16 @@ Ragged<typename Ctx::Space> place(device::Upload<Ctx>& upload, const train::Ragg
             launched_length<Ctx>(side.longest)};
 }
 
-// At least what place() and place_rows() upload of a side.
+// At least what place() and place_rows() upload of a side; and of a batch, labels included.
 template <class Ctx>
 std::size_t placed_bytes(const train::RaggedTokens& side) {
     const std::size_t sequences = launched_sequences<Ctx>(side.offsets.size());
     return sizeof(std::int32_t) * (3 * side.tokens.size() + 2 * sequences + 1);
+}
+template <class Ctx>
+std::size_t placed_bytes(const train::Batch& batch) {
+    return placed_bytes<Ctx>(batch.source) + placed_bytes<Ctx>(batch.target) +
+           sizeof(std::int32_t) * batch.labels.size();
 }
 
 // What all layers of a stack have in common.

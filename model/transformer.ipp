@@ -65,16 +65,15 @@ public:
     train::PlacedShape place(const train::Batch& batch) override {
         check(batch);
         arena_.reset();
-        upload_.begin(placed_bytes<Ctx>(batch.source) + placed_bytes<Ctx>(batch.target) +
-                      sizeof(std::int32_t) * batch.labels.size());
+        upload_.begin(placed_bytes<Ctx>(batch));
         const auto rows = place_rows(upload_, batch.rows);
         sides_ = {model::place(upload_, batch.source, rows),
                   model::place(upload_, batch.target, rows),
                   upload_.add(HostView<const std::int32_t>(view_of(batch.labels)))};
         upload_.finish();
-        return {
-            sides_.source.total,   sides_.target.total,   static_cast<std::int64_t>(rows.size()),
-            sides_.source.longest, sides_.target.longest, arena_.moves() + upload_.moves()};
+        return {{sides_.source.total, sides_.target.total, static_cast<std::int64_t>(rows.size()),
+                 sides_.source.longest, sides_.target.longest},
+                arena_.moves() + upload_.moves()};
     }
 
     void train(const kernels::StepState* state, kernels::LossSums* sums,

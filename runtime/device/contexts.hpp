@@ -3,6 +3,7 @@
 
 #include "runtime/core/view.hpp"
 #include "runtime/device/cpu_context.hpp"
+#include "runtime/device/dry_context.hpp"
 
 namespace lockstep::device {
 

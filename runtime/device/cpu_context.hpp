@@ -6,26 +6,19 @@
 #include <memory>
 #include <string_view>
 
-#include "runtime/core/bf16.hpp"
 #include "runtime/core/trace.hpp"
-#include "runtime/core/types.hpp"
 #include "runtime/core/view.hpp"
 #include "runtime/device/mark.hpp"
+#include "runtime/device/traits.hpp"
 
 namespace lockstep::device {
 
 // The CPU as a device: so many threads, and the products' primitives cached per shape.
 // Used from the one thread that built it; every rank (also a rank that is a thread) has its own.
-class CpuContext {
+class CpuContext : public CpuTraits {
 public:
     using Space = HostSpace;
-    using Elements = Types<float, bf16>;  // that it computes with
     static constexpr std::string_view name = "cpu";
-    // How many steps are queued before the host reads what the first one gave.
-    static constexpr std::size_t steps_ahead = 0;
-    // Whether backward finds an activation's output in memory, or writes it again: here reading
-    // and writing more memory costs as much as the arithmetic.
-    static constexpr bool keeps_activations = false;
 
     // State that kernels keep between calls (say a cache of primitives); defined by the kernels.
     class KernelCache {
@@ -39,10 +32,6 @@ public:
     CpuContext& operator=(const CpuContext&) = delete;
 
     int threads() const noexcept { return threads_; }
-    // Loops are sized by what there is.
-    static std::int64_t launch_size(std::int64_t count, std::int64_t /*least*/) noexcept {
-        return count;
-    }
     void synchronize() noexcept {}
 
     Mark mark() const noexcept { return {Clock::now().time_since_epoch().count()}; }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/device/cuda_context.hpp"
 
-#include <algorithm>
-#include <bit>
 #include <string>
 
 #include "runtime/device/cuda_check.hpp"
@@ -84,12 +82,6 @@ Mark CudaContext::mark() {
 
 Clock::time_point CudaContext::time_of(Mark mark) {
     return cached<CudaClock>().time_of(mark.value);
-}
-
-std::int64_t CudaContext::launch_size(std::int64_t count, std::int64_t least) noexcept {
-    if (count <= 0) return 0;
-    return static_cast<std::int64_t>(
-        std::bit_ceil(static_cast<std::uint64_t>(std::max(count, least))));
 }
 
 std::byte* CudaContext::scratch_bytes(std::size_t bytes) {

@@ -8,14 +8,12 @@
 #include <typeinfo>
 #include <unordered_map>
 
-#include "runtime/core/bf16.hpp"
-#include "runtime/core/fp16.hpp"
 #include "runtime/core/trace.hpp"
-#include "runtime/core/types.hpp"
 #include "runtime/core/view.hpp"
 #include "runtime/device/cuda_handles.hpp"
 #include "runtime/device/cuda_memory.hpp"
 #include "runtime/device/mark.hpp"
+#include "runtime/device/traits.hpp"
 
 namespace lockstep::device {
 
@@ -30,15 +28,10 @@ struct GpuProperties {
 // One GPU: its streams, and what kernels keep between calls. Used from the one thread that built
 // it, whose current device it sets. Kernels run on stream(), in the order of their calls, and
 // return before they have run.
-class CudaContext {
+class CudaContext : public CudaTraits {
 public:
     using Space = CudaSpace;
-    using Elements = Types<float, bf16, fp16>;  // that it computes with
     static constexpr std::string_view name = "cuda";
-    // One step is computed while the host prepares the next.
-    static constexpr std::size_t steps_ahead = 1;
-    // Writing them again would be bound by memory, and take 2 % of a step of GPT-2.
-    static constexpr bool keeps_activations = true;
 
     explicit CudaContext(int device);
     ~CudaContext();
@@ -61,10 +54,6 @@ public:
     // While work is captured for a graph there are no marks, and what is returned has no time.
     Mark mark();
     Clock::time_point time_of(Mark mark);
-
-    // A size of at least `count` for launches and arrays that are to repeat from batch to batch: a
-    // power of two from `least` on; 0 stays 0.
-    static std::int64_t launch_size(std::int64_t count, std::int64_t least) noexcept;
 
     // Memory for the next kernel call alone: every later call on stream() may use it again. Its
     // address changes only when more is asked for than ever before, which waits for the device.

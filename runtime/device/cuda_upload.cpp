@@ -1,15 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/device/cuda_upload.hpp"
 
-#include <bit>
-
 namespace lockstep::device {
-
-namespace {
-
-constexpr std::size_t alignment = 64, most_arrays = 32;
-
-}  // namespace
 
 Upload<CudaContext>::Upload(CudaContext& ctx) : ctx_(ctx) {
     for (Slot& slot : slots_) {
@@ -24,7 +16,7 @@ void Upload<CudaContext>::begin(std::size_t bytes) {
     Slot& slot = slots_[slot_];
     check(cudaEventSynchronize(slot.copied.raw()), "cudaEventSynchronize");
     check(cudaStreamWaitEvent(ctx_.copy_stream(), slot.used.raw(), 0), "cudaStreamWaitEvent");
-    const std::size_t capacity = std::bit_ceil(bytes + most_arrays * alignment);
+    const std::size_t capacity = upload_capacity(bytes);
     if (slot.staging.size() < capacity) {
         slot.staging = PinnedBuffer<std::byte>(capacity);
         slot.arrived = Buffer<std::byte, CudaSpace>(capacity);
@@ -39,7 +31,7 @@ auto Upload<CudaContext>::take(std::size_t bytes) -> Place {
     const Slot& slot = slots_[slot_];
     const std::size_t first = filled_;
     require(bytes <= slot.staging.size() - first, "more is uploaded than was announced");
-    filled_ += (bytes + alignment - 1) / alignment * alignment;
+    filled_ += (bytes + upload_alignment - 1) / upload_alignment * upload_alignment;
     return {slot.staging.view().data() + first, present_.view().data() + first};
 }
 

@@ -51,7 +51,7 @@ private:
     Place take(std::size_t bytes);
 
     CudaContext& ctx_;
-    std::array<Slot, 3> slots_;
+    std::array<Slot, upload_slots> slots_;
     Buffer<std::byte, CudaSpace> present_;  // where kernels read
     std::int64_t moves_ = 0;                // of it
     std::size_t slot_ = 0;                  // the present one

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <bit>
+#include <cstddef>
+
 #include "runtime/core/view.hpp"
 #include "runtime/device/cpu_context.hpp"
 
@@ -12,6 +15,14 @@ namespace lockstep::device {
 // sizes come to the same addresses while moves() stays the same.
 template <class Ctx>
 class Upload;
+
+// What an Upload to a GPU holds, there and in pinned memory, in each slot; and of such pieces of
+// the GPU's memory, where kernels read among them, there are so many.
+constexpr std::size_t upload_alignment = 64, most_uploaded_arrays = 32;
+constexpr std::size_t upload_slots = 3, uploads_held = upload_slots + 1;
+constexpr std::size_t upload_capacity(std::size_t bytes) noexcept {
+    return std::bit_ceil(bytes + most_uploaded_arrays * upload_alignment);
+}
 
 // On the CPU nothing is copied: the views are of the arrays themselves, which have to outlive them.
 template <>

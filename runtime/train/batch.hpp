@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -21,6 +22,14 @@ struct RaggedTokens {
     std::int64_t sequences() const noexcept {
         return offsets.empty() ? 0 : static_cast<std::int64_t>(offsets.size()) - 1;
     }
+};
+
+// What of a micro-batch shapes the work on it: totals with filler, the longest sequences.
+struct BatchShape {
+    std::int64_t source_total = 0, target_total = 0, sequences = 0;
+    std::int32_t longest_source = 0, longest_target = 0;
+
+    auto operator<=>(const BatchShape&) const = default;
 };
 
 // A micro-batch of one lane. For a decoder-only model `source` is empty and `target` holds context

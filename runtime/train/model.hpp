@@ -34,9 +34,7 @@ struct ModelSpans {
 
 // A batch where the device reads it. What train() queues for one is what it queued for another that
 // is equal here: the same work at the same addresses, on other values.
-struct PlacedShape {
-    std::int64_t source_total = 0, target_total = 0, sequences = 0;
-    std::int32_t longest_source = 0, longest_target = 0;
+struct PlacedShape : BatchShape {
     std::int64_t moves = 0;  // of the memory that train() uses, so far
 
     auto operator<=>(const PlacedShape&) const = default;

@@ -49,4 +49,10 @@ train::Batch with_filler(train::Batch batch, std::size_t filler) {
     return batch;
 }
 
+train::BatchShape shape_of(const train::Batch& batch) {
+    return {batch.source.total(), batch.target.total(),
+            static_cast<std::int64_t>(batch.rows.size()), batch.source.longest,
+            batch.target.longest};
+}
+
 }  // namespace lockstep::tests

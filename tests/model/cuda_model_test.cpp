@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "model/dry_model.hpp"
 #include "model/transformer.hpp"
 #include "runtime/device/cuda_context.hpp"
 #include "runtime/kernels/cuda/product.hpp"
@@ -130,6 +131,27 @@ TEST_CASE("a GPU drops what the CPU drops, and filler changes nothing") {
             largest = std::max<double>(largest, std::abs(gradient[i]));
         }
         CHECK(worst < 1e-5 * largest);
+    }
+}
+
+TEST_CASE("a dry run for a GPU takes what a step takes there, to the byte") {
+    for (const std::string& name : tests::golden_cases()) {
+        CAPTURE(name);
+        Golden golden(name);
+        model::ModelConfig config = golden.config();
+        config.dropout = config.attention_dropout = config.relu_dropout = 0.1f;
+        const train::Batch batch = tests::with_filler(golden.batch(""), 5);
+        for (const auto precision : {train::Precision::fp32, train::Precision::fp16}) {
+            CAPTURE(train::name(precision));
+            const auto dry = model::make_dry_model(config, precision, model::DeviceKind::gpu);
+            OnGpu trained(config, precision), evaluated(config, precision);
+            (void)trained.train(batch);
+            CHECK(dry->training_bytes(tests::shape_of(batch)) ==
+                  trained.model().peak_activation_bytes());
+            (void)evaluated.evaluate(batch);
+            CHECK(dry->evaluation_bytes(tests::shape_of(batch)) ==
+                  evaluated.model().peak_activation_bytes());
+        }
     }
 }
 

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "runtime/device/dry_context.hpp"
+
 using namespace lockstep;
 using HostArena = device::Arena<HostSpace>;
 
@@ -56,6 +58,18 @@ TEST_CASE("the peak counts what was taken, not the unused ends of chunks") {
     (void)arena.take<float>(16);  // a chunk of its own beside the large ones
     for (int i = 0; i < 3; ++i) (void)arena.take<float>(large);
     CHECK(arena.peak_bytes() == (16 + 3 * large) * sizeof(float));
+}
+
+TEST_CASE("dry memory is counted and not there") {
+    device::Arena<device::DrySpace> arena;
+    constexpr std::size_t tebibyte = std::size_t{1} << 40;
+    const auto first = arena.take<std::byte>(tebibyte);
+    CHECK(reinterpret_cast<std::uintptr_t>(first.data()) % 64 == 0);
+    const auto mark = arena.mark();
+    (void)arena.take<std::byte>(3 * tebibyte);
+    arena.rewind(mark);
+    (void)arena.take<std::byte>(2 * tebibyte);
+    CHECK(arena.peak_bytes() == 4 * tebibyte);
 }
 
 TEST_CASE("buffers are zeroed, and moved without copying") {

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/dry_model.hpp"
+
+#include "model/transformer.ipp"
+#include "runtime/device/dry_context.hpp"
+
+// The bodies of the *.ipp files, for devices that compute nothing.
+namespace lockstep::model {
+
+namespace {
+
+train::RaggedTokens side_of(std::int64_t total, std::int64_t sequences, std::int32_t longest) {
+    if (total == 0) return {};
+    const auto tokens = static_cast<std::size_t>(total);
+    train::RaggedTokens side;
+    side.tokens.resize(tokens);
+    side.positions.resize(tokens);
+    side.token_rows.resize(tokens);
+    side.offsets.resize(static_cast<std::size_t>(sequences) + 1);
+    side.longest = longest;
+    return side;
+}
+
+train::Batch batch_of(const train::BatchShape& shape) {
+    train::Batch batch;
+    batch.source = side_of(shape.source_total, shape.sequences, shape.longest_source);
+    batch.target = side_of(shape.target_total, shape.sequences, shape.longest_target);
+    batch.labels.resize(batch.target.tokens.size());
+    batch.rows.resize(static_cast<std::size_t>(shape.sequences));
+    return batch;
+}
+
+template <class Like>
+class DryModelLike final : public DryModel {
+public:
+    using Ctx = device::DryContext<Like>;
+
+    DryModelLike(const ModelConfig& config, train::Precision precision)
+        : config_(config), store_(parameter_table(config), precision) {}
+
+    std::size_t training_bytes(const train::BatchShape& shape) override {
+        const train::Batch batch = batch_of(shape);
+        const auto model = make_model<Ctx>(config_, store_, ctx_);
+        const kernels::StepState state;
+        train::NoSink sink;
+        model->place(batch);
+        model->train(&state, nullptr, sink);
+        return model->peak_activation_bytes();
+    }
+    std::size_t evaluation_bytes(const train::BatchShape& shape) override {
+        const auto model = make_model<Ctx>(config_, store_, ctx_);
+        model->evaluate(batch_of(shape), nullptr);
+        return model->peak_activation_bytes();
+    }
+    std::size_t constant_bytes() const override {
+        if (config_.positions == Positions::learned) return 0;
+        const auto elements =
+            static_cast<std::size_t>(config_.n_positions * config_.embedding_size);
+        return elements * (store_.precision() == train::Precision::fp32 ? 4 : 2);
+    }
+    std::size_t batch_bytes(const train::BatchShape& shape) override {
+        return placed_bytes<Ctx>(batch_of(shape));
+    }
+
+private:
+    const ModelConfig config_;
+    Ctx ctx_;
+    const train::ParameterStore<device::DrySpace> store_;
+};
+
+}  // namespace
+
+std::unique_ptr<DryModel> make_dry_model(const ModelConfig& config, train::Precision precision,
+                                         DeviceKind device) {
+    if (device == DeviceKind::cpu)
+        return std::make_unique<DryModelLike<device::CpuTraits>>(config, precision);
+    return std::make_unique<DryModelLike<device::CudaTraits>>(config, precision);
+}
+
+}  // namespace lockstep::model

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a dry run says of a step's memory, against the step itself.
+#include "model/dry_model.hpp"
+
+#include <doctest/doctest.h>
+
+#include "tests/model/batch_parts.hpp"
+#include "tests/model/golden_checks.hpp"
+#include "tests/model/model_under_test.hpp"
+
+using namespace lockstep;
+using model::DeviceKind;
+using tests::Golden;
+using tests::ModelUnderTest;
+
+namespace {
+
+void check_same(const model::ModelConfig& config, train::Precision precision,
+                const train::Batch& batch) {
+    CAPTURE(train::name(precision));
+    const auto dry = model::make_dry_model(config, precision, DeviceKind::cpu);
+    const train::BatchShape shape = tests::shape_of(batch);
+    ModelUnderTest trained(config, precision);
+    trained.train(batch);
+    CHECK(dry->training_bytes(shape) == trained.model->peak_activation_bytes());
+    ModelUnderTest evaluated(config, precision);
+    evaluated.evaluate(batch);
+    CHECK(dry->evaluation_bytes(shape) == evaluated.model->peak_activation_bytes());
+}
+
+}  // namespace
+
+TEST_CASE("a dry run takes what a step takes, to the byte") {
+    for (const std::string& name : tests::golden_cases()) {
+        CAPTURE(name);
+        Golden golden(name);
+        model::ModelConfig dropping = golden.config();
+        dropping.dropout = dropping.attention_dropout = dropping.relu_dropout = 0.1f;
+        const train::Batch batch = golden.batch("");
+        for (const auto precision : {train::Precision::fp32, train::Precision::bf16}) {
+            check_same(golden.config(), precision, batch);
+            check_same(dropping, precision, batch);
+            check_same(golden.config(), precision, tests::with_filler(batch, 13));
+            check_same(dropping, precision, tests::one_row(batch, 1));
+        }
+    }
+}
+
+TEST_CASE("a dry run knows chunks of logits, and steps beyond an arena's first chunk") {
+    for (const std::string name : {"prelayernorm_gelu_learned", "gpt2"}) {
+        CAPTURE(name);
+        Golden golden(name);
+        const train::Batch batch = golden.batch("");
+        check_same(golden.config(), train::Precision::fp32, tests::with_filler(batch, 700));
+        check_same(golden.config(), train::Precision::bf16, tests::with_filler(batch, 30'001));
+    }
+}
+
+TEST_CASE("one model tells of many shapes, whichever came before") {
+    const auto dry =
+        model::make_dry_model(Golden("gpt2").config(), train::Precision::bf16, DeviceKind::gpu);
+    const train::BatchShape small{0, 64, 16, 0, 4}, large{0, 4096, 1024, 0, 4};
+    const std::size_t bytes = dry->training_bytes(small);
+    CHECK(dry->training_bytes(large) > 32 * bytes);
+    CHECK(dry->training_bytes(small) == bytes);
+    CHECK(dry->evaluation_bytes(large) < dry->training_bytes(large));
+}
