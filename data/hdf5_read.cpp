@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/hdf5_read.hpp"
 
+#include <array>
 #include <new>
 #include <type_traits>
 
@@ -40,6 +41,34 @@ bool lacked_memory() {
     return failed;
 }
 
+Hdf5Dataset open(const Hdf5File& file, const char* name, std::size_t cache_bytes, int dimensions) {
+    constexpr std::size_t slots = 521;   // prime, and far more than chunks in the cache
+    constexpr double evict_whole = 1.0;  // a chunk read to its end is not needed again
+    const Hdf5Properties access(H5Pcreate(H5P_DATASET_ACCESS));
+    H5Pset_chunk_cache(access.raw(), slots, cache_bytes, evict_whole);
+    Hdf5Dataset dataset(H5Dopen2(file.raw(), name, access.raw()));
+    if (!dataset) return dataset;
+    const Hdf5Space space(H5Dget_space(dataset.raw()));
+    const bool as_asked = H5Sget_simple_extent_ndims(space.raw()) == dimensions;
+    return as_asked ? std::move(dataset) : Hdf5Dataset();
+}
+
+// `count` elements from `start` on, in as many dimensions as the dataset has.
+template <class T>
+Outcome read_part(const Hdf5Dataset& dataset, const hsize_t* start, const hsize_t* count,
+                  std::span<T> out) {
+    const hsize_t elements = out.size();
+    const Hdf5Space stored(H5Dget_space(dataset.raw()));
+    const Hdf5Space memory(H5Screate_simple(1, &elements, nullptr));
+    if (H5Sselect_hyperslab(stored.raw(), H5S_SELECT_SET, start, nullptr, count, nullptr) < 0)
+        return Outcome::failed;
+    const herr_t status = H5Dread(dataset.raw(), native_type<T>(), memory.raw(), stored.raw(),
+                                  H5P_DEFAULT, out.data());
+    if (status >= 0) return Outcome::done;
+    if (lacked_memory()) throw std::bad_alloc();  // the file may be as good as ever
+    return Outcome::failed;
+}
+
 }  // namespace
 
 Hdf5File open_file(const std::string& path) {
@@ -49,14 +78,11 @@ Hdf5File open_file(const std::string& path) {
 }
 
 Hdf5Dataset open_dataset(const Hdf5File& file, const char* name, std::size_t cache_bytes) {
-    constexpr std::size_t slots = 521;   // prime, and far more than chunks in the cache
-    constexpr double evict_whole = 1.0;  // a chunk read to its end is not needed again
-    const Hdf5Properties access(H5Pcreate(H5P_DATASET_ACCESS));
-    H5Pset_chunk_cache(access.raw(), slots, cache_bytes, evict_whole);
-    Hdf5Dataset dataset(H5Dopen2(file.raw(), name, access.raw()));
-    if (!dataset) return dataset;
-    const Hdf5Space space(H5Dget_space(dataset.raw()));
-    return H5Sget_simple_extent_ndims(space.raw()) == 1 ? std::move(dataset) : Hdf5Dataset();
+    return open(file, name, cache_bytes, 1);
+}
+
+Hdf5Dataset open_pairs(const Hdf5File& file, const char* name, std::size_t cache_bytes) {
+    return open(file, name, cache_bytes, 2);
 }
 
 std::uint64_t size(const Hdf5Dataset& dataset) {
@@ -87,15 +113,14 @@ template <class T>
 Outcome read(const Hdf5Dataset& dataset, std::uint64_t first, std::span<T> out) {
     if (out.empty()) return Outcome::done;
     const hsize_t start = first, count = out.size();
-    const Hdf5Space stored(H5Dget_space(dataset.raw()));
-    const Hdf5Space memory(H5Screate_simple(1, &count, nullptr));
-    if (H5Sselect_hyperslab(stored.raw(), H5S_SELECT_SET, &start, nullptr, &count, nullptr) < 0)
-        return Outcome::failed;
-    const herr_t status = H5Dread(dataset.raw(), native_type<T>(), memory.raw(), stored.raw(),
-                                  H5P_DEFAULT, out.data());
-    if (status >= 0) return Outcome::done;
-    if (lacked_memory()) throw std::bad_alloc();  // the file may be as good as ever
-    return Outcome::failed;
+    return read_part(dataset, &start, &count, out);
+}
+
+Outcome read_pairs(const Hdf5Dataset& dataset, std::uint64_t first_row,
+                   std::span<std::int32_t> out) {
+    if (out.empty()) return Outcome::done;
+    const std::array<hsize_t, 2> start{first_row, 0}, count{out.size() / 2, 2};
+    return read_part(dataset, start.data(), count.data(), out);
 }
 
 template Outcome read(const Hdf5Dataset&, std::uint64_t, std::span<std::int32_t>);

@@ -16,7 +16,9 @@ namespace lockstep::data::hdf5 {
 Hdf5File open_file(const std::string& path);
 // Invalid when there is none, or it is not one-dimensional.
 Hdf5Dataset open_dataset(const Hdf5File& file, const char* name, std::size_t cache_bytes);
-std::uint64_t size(const Hdf5Dataset& dataset);
+// The same for [rows, 2].
+Hdf5Dataset open_pairs(const Hdf5File& file, const char* name, std::size_t cache_bytes);
+std::uint64_t size(const Hdf5Dataset& dataset);  // in elements
 
 std::optional<std::int64_t> read_integer(const Hdf5File& file, const char* attribute);
 std::optional<std::string> read_text(const Hdf5File& file, const char* attribute);
@@ -26,5 +28,8 @@ enum class Outcome { done, failed };
 // memory that lacked.
 template <class T>
 Outcome read(const Hdf5Dataset& dataset, std::uint64_t first, std::span<T> out);
+// The same of what open_pairs() opened: whole rows from `first_row` on.
+Outcome read_pairs(const Hdf5Dataset& dataset, std::uint64_t first_row,
+                   std::span<std::int32_t> out);
 
 }  // namespace lockstep::data::hdf5

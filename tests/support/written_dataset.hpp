@@ -42,6 +42,7 @@ inline void write_dataset(const std::string& directory, const MemoryRows::Shard&
     info.vocabulary = 1004;
     info.dictionary_hash = dictionary_hash;
     data::Hdf5Output index(directory + "/" + data::format::index_file);
+    index.attribute(data::format::dictionary_hash, std::string(dictionary_hash));
     data::SplitDescription description;
     description.split = "train";
     description.shards = shards;

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+
+#include "data/dataset_info.hpp"
+#include "data/lane_planner.hpp"
+#include "runtime/train/batch.hpp"
+
+namespace lockstep::data {
+
+// The micro-batches of a run's first epoch, as far as they were planned.
+struct EpochPlan {
+    std::map<train::BatchShape, std::int64_t> shapes;  // and how many micro-batches have each
+    std::int64_t rows = 0, truncated_rows = 0;
+    std::int64_t tokens = 0, filler = 0;  // of both sides
+    std::int64_t steps = 0;               // of the whole epoch; about, where `rows` are not all
+};
+
+struct EpochOptions {
+    std::uint64_t seed = 1;
+    std::int64_t lanes = 1;
+    std::int64_t most_rows = std::int64_t{1} << 22;  // that are planned
+};
+
+// Plans as a run with these options does, by the rows' lengths alone.
+EpochPlan plan_epoch(RowStore& store, const SplitInfo& split, const BatchRules& rules,
+                     const EpochOptions& options);
+
+}  // namespace lockstep::data

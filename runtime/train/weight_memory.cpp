@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/train/weight_memory.hpp"
+
+#include <algorithm>
+
+#include "runtime/core/bf16.hpp"
+
+namespace lockstep::train {
+
+namespace {
+
+// As AdafactorOptimizer keeps them: rows and columns of what is a matrix, else all.
+std::size_t adafactor_floats(const OptimizerOptions& options, const ParameterTable& table) {
+    std::size_t floats = 0, largest = 0;
+    for (const Parameter& parameter : table.all()) {
+        const auto cols =
+            parameter.shape.empty() ? 1 : static_cast<std::size_t>(parameter.shape.back());
+        const std::size_t rows = parameter.count / std::max<std::size_t>(1, cols);
+        const bool matrix = parameter.shape.size() >= 2 && rows > 1 && cols > 1;
+        floats += matrix ? rows + cols : parameter.count;
+        if (options.beta1 != 0) floats += parameter.count;
+        largest = std::max(largest, parameter.count);
+    }
+    return floats + largest;
+}
+
+}  // namespace
+
+std::size_t optimizer_floats(const OptimizerOptions& options, const ParameterTable& table) {
+    switch (options.kind) {
+        case OptimizerKind::sgd:
+            return options.momentum == 0 ? 0 : table.flat_size();
+        case OptimizerKind::adam:
+        case OptimizerKind::adamw:
+            return (options.amsgrad ? 3 : 2) * table.flat_size();
+        case OptimizerKind::adafactor:
+            break;
+    }
+    return adafactor_floats(options, table);
+}
+
+WeightMemory weight_memory(const ParameterTable& table, Precision precision, Master master,
+                           const TrainOptions& options, int ranks) {
+    const std::size_t weights = table.flat_size();
+    WeightMemory memory;
+    memory.master = master == Master::kept ? weights * sizeof(float) : 0;
+    memory.compute = precision == Precision::fp32 ? 0 : weights * sizeof(bf16);
+    memory.gradient = weights * sizeof(float);
+    memory.optimizer = optimizer_floats(options.optimizer, table) * sizeof(float);
+    if (options.reducer.comm_dtype == CommType::bf16 && ranks > 1)
+        memory.exchanged = weights * sizeof(bf16);
+    return memory;
+}
+
+}  // namespace lockstep::train
