@@ -71,7 +71,7 @@ __global__ void __launch_bounds__(threads) sum_chunks_kernel(Backward<T> b) {
     float sum[width] = {};
     std::int64_t begin = first;
     for (std::int64_t p = first; p < end; p += ahead) {
-        float rows[ahead][width];  // several loads in flight
+        Packed<width, T> rows[ahead];  // several loads in flight
 #pragma unroll
         for (int i = 0; i < ahead; ++i)
             if (p + i < end) load(at(b.dy, {b.sorted.order[p + i], column}), rows[i]);
@@ -84,16 +84,33 @@ __global__ void __launch_bounds__(threads) sum_chunks_kernel(Backward<T> b) {
 #pragma unroll
                 for (int j = 0; j < width; ++j) sum[j] = 0;
             }
+            float values[width];
+            unpack(rows[i], values);
 #pragma unroll
-            for (int j = 0; j < width; ++j) sum[j] += b.scale * rows[i][j];
+            for (int j = 0; j < width; ++j) sum[j] += b.scale * values[j];
         }
     }
     flush(b, chunk, begin, end, column, sum);
 }
 
-// For each id that begins in a chunk and goes on: its parts, in order.
+// Adds the parts of `count` chunks that an id came into, in order.
+template <int count, int width, class T>
+__device__ __forceinline__ void add_parts(const Backward<T>& b, std::int64_t chunk,
+                                          std::int64_t column, float (&sum)[width]) {
+    float parts[count][width];
+#pragma unroll
+    for (int i = 0; i < count; ++i) load(b.came(chunk + i) + column, parts[i]);
+#pragma unroll
+    for (int i = 0; i < count; ++i)
+#pragma unroll
+        for (int j = 0; j < width; ++j) sum[j] += parts[i][j];
+}
+
+// For each id that begins in a chunk and goes on: its parts, in order. The most frequent word of a
+// batch has a hundred of them.
 template <int width, class T>
 __global__ void __launch_bounds__(threads) join_chunks_kernel(Backward<T> b) {
+    constexpr int at_once = 8;
     std::int64_t chunk = std::int64_t{blockIdx.x} * warps + threadIdx.x / warp_size;
     const std::int64_t column =
         (std::int64_t{blockIdx.y} * warp_size + threadIdx.x % warp_size) * width;
@@ -102,14 +119,16 @@ __global__ void __launch_bounds__(threads) join_chunks_kernel(Backward<T> b) {
     const std::uint32_t id = b.sorted.ids[next];
     const std::int64_t first = chunk * chunk_rows;
     if (b.continues(first) && b.sorted.ids[first] == id) return;  // it began before
-    float sum[width], part[width];
+    const auto reaches = [&](std::int64_t other) {
+        const std::int64_t p = other * chunk_rows;
+        return p < b.count && b.sorted.ids[p] == id;
+    };
+    float sum[width];
     load(b.goes_on(chunk) + column, sum);
-    for (std::int64_t p = next; b.continues(p) && b.sorted.ids[p] == id; p += chunk_rows) {
-        ++chunk;
-        load(b.came(chunk) + column, part);
-#pragma unroll
-        for (int j = 0; j < width; ++j) sum[j] += part[j];
-    }
+    ++chunk;
+    for (; reaches(chunk + at_once - 1); chunk += at_once)
+        add_parts<at_once>(b, chunk, column, sum);
+    for (; reaches(chunk); ++chunk) add_parts<1>(b, chunk, column, sum);
     add_to(b.d_table.data + id * b.d_table.stride + column, sum);
 }
 

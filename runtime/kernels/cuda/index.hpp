@@ -21,6 +21,13 @@ constexpr Cell vector_cell(std::int64_t i, std::int64_t cols, std::int64_t width
     }
     return {i / vectors, i % vectors * width};
 }
+// The vector that is `more` vectors after the one at `cell`; a row has fewer than 2^31.
+constexpr Cell vector_cell_after(Cell cell, std::uint32_t more, std::int64_t cols,
+                                 std::int64_t width) noexcept {
+    const auto by = static_cast<std::uint32_t>((cols + width - 1) / width);
+    const std::uint32_t n = static_cast<std::uint32_t>(cell.col / width) + more;
+    return {cell.row + n / by, static_cast<std::int64_t>(n % by) * width};
+}
 constexpr std::int64_t vector_cells(std::int64_t rows, std::int64_t cols,
                                     std::int64_t width) noexcept {
     return rows * ((cols + width - 1) / width);

@@ -19,31 +19,49 @@ struct Forward {
     float *mean, *rstd;
 };
 
-// A warp's row, rounded to T: backward sees no other value.
+// A warp's row, rounded to T: backward sees no other value. A lane reads several vectors before it
+// writes one, since the sum may be written over what is read.
 template <int width, Masking masking, class T>
 __device__ __forceinline__ float keep_row(const Forward<T>& f, std::int64_t row, T* kept) {
+    constexpr int ahead = masking == Masking::on ? 3 : 4;  // what registers allow
+    constexpr int step = warp_size * width;
+    const MaskedToken token = masked_token<masking>(f.mask, row);
+    const std::int64_t cols = f.x.cols;
     float total = 0;
-    for_lane_columns<width>(f.x.cols, [&](std::int64_t j) {
-        float values[width];
-        load(at(f.x, {row, j}), values);
-        if (f.branch.data != nullptr) {
-            float added[width];
-            load(at(f.branch, {row, j}), added);
-            apply_mask<masking>(f.mask, row, j, added);
+    for (std::int64_t first = threadIdx.x % warp_size * width; first < cols;
+         first += ahead * step) {
+        Packed<width, T> x[ahead], branch[ahead];
 #pragma unroll
-            for (int k = 0; k < width; ++k) values[k] = widen(narrow<T>(values[k] + added[k]));
+        for (int v = 0; v < ahead; ++v) {
+            const std::int64_t j = first + v * step;
+            if (j < cols) load(at(f.x, {row, j}), x[v]);
+            if (j < cols && f.branch.data != nullptr) load(at(f.branch, {row, j}), branch[v]);
         }
-        store(kept + j, values);
-        if (f.sum.data != nullptr) store(at(f.sum, {row, j}), values);
 #pragma unroll
-        for (int k = 0; k < width; ++k) total += values[k];
-    });
+        for (int v = 0; v < ahead; ++v) {
+            const std::int64_t j = first + v * step;
+            if (j >= cols) break;
+            float values[width];
+            unpack(x[v], values);
+            if (f.branch.data != nullptr) {
+                float added[width];
+                unpack(branch[v], added);
+                apply_mask<masking>(f.mask, token, j, added);
+#pragma unroll
+                for (int k = 0; k < width; ++k) values[k] = widen(narrow<T>(values[k] + added[k]));
+            }
+            store(kept + j, values);
+            if (f.sum.data != nullptr) store(at(f.sum, {row, j}), values);
+#pragma unroll
+            for (int k = 0; k < width; ++k) total += values[k];
+        }
+    }
     return warp_reduce<Sum>(total);
 }
 
 // Mean first, then the variance around it: E[x^2] - E[x]^2 loses everything where |mean| >> std.
 template <int width, Masking masking, class T>
-__global__ void __launch_bounds__(most_row_warps* warp_size)
+__global__ void __launch_bounds__(most_row_warps* warp_size, 3)
     norm_forward_kernel(Forward<T> f, std::int64_t kept_elements) {
     const unsigned warp = threadIdx.x / warp_size;
     const std::int64_t row = std::int64_t{blockIdx.x} * (blockDim.x / warp_size) + warp;

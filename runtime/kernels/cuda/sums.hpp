@@ -18,27 +18,28 @@ __global__ void __launch_bounds__(sum_threads)
     using Value = typename Function::Value;
     const std::int64_t first = blockIdx.x * sum_block_elements;
     const std::int64_t end = size < first + sum_block_elements ? size : first + sum_block_elements;
+    const std::int64_t vectors_end = first + (end - first) / width * width;
     Value sum = 0;
 #pragma unroll 4
-    for (std::int64_t i = first + threadIdx.x * width; i < end; i += sum_threads * width) {
-        if (i + width <= end) {
-            float values[width];
-            load(x + i, values);
+    for (std::int64_t i = first + threadIdx.x * width; i < vectors_end; i += sum_threads * width) {
+        float values[width];
+        load(x + i, values);
 #pragma unroll
-            for (int j = 0; j < width; ++j) sum += Function{}(values[j]);
-        } else {
-            for (std::int64_t j = i; j < end; ++j) sum += Function{}(widen(x[j]));
-        }
+        for (int j = 0; j < width; ++j) sum += Function{}(values[j]);
     }
+    if (vectors_end + threadIdx.x < end) sum += Function{}(widen(x[vectors_end + threadIdx.x]));
     sum = block_reduce<Sum>(sum);
     if (threadIdx.x == 0) parts[blockIdx.x] = sum;
 }
 
+constexpr int total_threads = 1024;  // one block: what hides the latency of memory is its width
+
 template <class Value>
-__global__ void __launch_bounds__(sum_threads)
+__global__ void __launch_bounds__(total_threads)
     add_partial_sums_kernel(const Value* parts, std::int64_t count, Value* total) {
     Value sum = 0;
-    for (std::int64_t i = threadIdx.x; i < count; i += sum_threads) sum += parts[i];
+#pragma unroll 8
+    for (std::int64_t i = threadIdx.x; i < count; i += total_threads) sum += parts[i];
     sum = block_reduce<Sum>(sum);
     if (threadIdx.x == 0) *total += sum;
 }
@@ -55,7 +56,7 @@ void add_sum(device::CudaContext& ctx, CudaView<const T> x, typename Function::V
            by_vectors(x.data(), width, width) ? partial_sums_kernel<width, Function, T>
                                               : partial_sums_kernel<1, Function, T>,
            {blocks, sum_threads}, x.data(), size, parts.data());
-    launch(ctx, add_partial_sums_kernel<Value>, {1, sum_threads}, parts.data(),
+    launch(ctx, add_partial_sums_kernel<Value>, {1, total_threads}, parts.data(),
            std::int64_t{blocks}, total);
 }
 

@@ -40,6 +40,37 @@ __device__ __forceinline__ void load(const T* from, float (&values)[width]) {
     }
 }
 
+// A vector as it stands in memory. Where a condition stands before a load, widening at once would
+// make the next load wait for it.
+template <int width, class T>
+struct Packed {
+    uint4 words[width / vector_width<T>];
+};
+template <class T>
+struct Packed<1, T> {
+    T value{};
+};
+template <int width, class T>
+__device__ __forceinline__ void load(const T* from, Packed<width, T>& packed) {
+    if constexpr (width == 1) {
+        packed.value = *from;
+    } else {
+#pragma unroll
+        for (int part = 0; part < width / vector_width<T>; ++part)
+            packed.words[part] = load16(from + part * vector_width<T>);
+    }
+}
+template <int width, class T>
+__device__ __forceinline__ void unpack(const Packed<width, T>& packed, float (&values)[width]) {
+    if constexpr (width == 1) {
+        values[0] = widen(packed.value);
+    } else {
+#pragma unroll
+        for (int part = 0; part < width / vector_width<T>; ++part)
+            widen_words(packed.words[part], values + part * vector_width<T>, T{});
+    }
+}
+
 // The counterpart: values narrowed to T.
 template <int width, class T>
 __device__ __forceinline__ void store(T* to, const float (&values)[width]) {

@@ -26,6 +26,22 @@ TEST_CASE("the vectors of a matrix cover each element once, in order of rows") {
             }
 }
 
+TEST_CASE("the vector that is some vectors after another") {
+    for (const std::int64_t cols : {1, 31, 32, 1000})
+        for (const std::int64_t width : {1, 8})
+            for (std::int64_t first = 0; first < 300; first += 7)
+                for (std::uint32_t more = 0; more < 600; ++more) {
+                    const Cell begin = vector_cell(first, cols, width);
+                    const Cell at = vector_cell_after(begin, more, cols, width);
+                    const Cell expected = vector_cell(first + more, cols, width);
+                    REQUIRE(at.row == expected.row);
+                    REQUIRE(at.col == expected.col);
+                }
+    const Cell far = vector_cell_after({std::int64_t{1} << 33, 64}, 1000, 128, 8);
+    CHECK(far.row == (std::int64_t{1} << 33) + 63);
+    CHECK(far.col == 0);
+}
+
 TEST_CASE("the vectors of a matrix of more than 2^32 elements") {
     const std::int64_t cols = 50257, width = 1, last = 200'000 * cols - 1;
     const Cell at = vector_cell(last, cols, width);

@@ -45,10 +45,18 @@ __global__ void powers_kernel(const float* x, float* y, std::size_t size) {
     if (threadIdx.x < size) store4(y + threadIdx.x, __float_as_uint(power_of_2(x[threadIdx.x])));
 }
 
+__global__ void inverses_kernel(const float* x, float* y, std::size_t size) {
+    if (threadIdx.x < size) y[threadIdx.x] = fast_inverse(x[threadIdx.x]);
+}
+
 }  // namespace
 
 void powers_of_2(device::CudaContext& ctx, CudaView<const float> x, CudaView<float> y) {
     launch(ctx, powers_kernel, {1, 32}, x.data(), y.data(), x.size());
+}
+
+void inverses(device::CudaContext& ctx, CudaView<const float> x, CudaView<float> y) {
+    launch(ctx, inverses_kernel, {1, 32}, x.data(), y.data(), x.size());
 }
 
 template <class T>

@@ -17,4 +17,7 @@ void multiply_by_warp(device::CudaContext& ctx, CudaView<const T> a, CudaView<co
 // y = 2^x, by power_of_2 and store4.
 void powers_of_2(device::CudaContext& ctx, CudaView<const float> x, CudaView<float> y);
 
+// y = 1 / x, by fast_inverse.
+void inverses(device::CudaContext& ctx, CudaView<const float> x, CudaView<float> y);
+
 }  // namespace lockstep::test

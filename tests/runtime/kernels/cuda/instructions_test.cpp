@@ -46,3 +46,15 @@ TEST_CASE("power_of_2 is 2^x, and zero where that is subnormal") {
     for (std::size_t i = 0; i < expected.size(); ++i)
         CHECK((values[i] == expected[i] || close(values[i], expected[i], Dtype::fp32)));
 }
+
+TEST_CASE("fast_inverse is 1 / x, and zero where that is subnormal") {
+    device::CudaContext ctx(0);
+    const float infinity = std::numeric_limits<float>::infinity();
+    const OnDevice<float> x(ctx, {1, -4, 3, 1e30f, 0x1p127f, 0, infinity, -infinity});
+    const OnDevice y(ctx, unwritten<float>(8));
+    inverses(ctx, x.const_view(), y.view());
+    const std::vector<double> expected{1, -0.25, 1.0 / 3, 1e-30, 0, infinity, 0, 0};
+    const auto values = y.values();
+    for (std::size_t i = 0; i < expected.size(); ++i)
+        CHECK((values[i] == expected[i] || close(values[i], expected[i], Dtype::fp32)));
+}

@@ -39,7 +39,7 @@ TEST_CASE_TEMPLATE("CUDA's cross entropy and its gradient are the CPU's", T, flo
             std::vector<std::int32_t> labels;
             for (std::int64_t i = 0; i < rows; ++i)
                 labels.push_back(static_cast<std::int32_t>(i * 977 % vocabulary));
-            labels[2] = -1;
+            labels[2] = labels[4] = -1;
             logits[static_cast<std::size_t>(3 * stride + labels[3])] = static_cast<T>(20.0f);
             const OnDevice on_device(ctx, logits), on_labels(ctx, labels);
             const OnDevice<LossSums> sums(ctx, {LossSums{1, 1, 1, 1}}), both(ctx, {LossSums{}});

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cmath>
+#include <limits>
+
+#include "runtime/kernels/cuda/functions.hpp"
+#include "runtime/kernels/cuda/reduction.hpp"
+#include "runtime/kernels/cuda/vector.hpp"
+#include "runtime/kernels/softmax_xent.hpp"
+
+// What a block does with one row of logits, in two passes: its statistics, and the gradient.
+namespace lockstep::kernels::cuda {
+
+constexpr int xent_threads = 512;
+
+template <class T>
+struct XentRows {
+    CudaMatrix<T> logits;
+    const std::int32_t* labels;
+    const StepState* state;
+    float smoothing;
+    LossSums* losses;  // [rows]
+
+    __device__ __forceinline__ T* row(std::int64_t i) const {
+        return logits.data + i * logits.stride;
+    }
+};
+
+// Calls body(first, values) for this thread's columns: vectors, `ahead` of them read at once, and
+// the rest of the row singly by the thread that has the vector which they begin.
+template <int width, int ahead, class T, class Body>
+__device__ __forceinline__ void for_columns(const T* row, std::int64_t cols, const Body& body) {
+    const auto vectors = static_cast<int>(cols / width);
+    auto i = static_cast<int>(threadIdx.x);
+    const auto run = [&]<int count>() {
+        const std::int64_t first = std::int64_t{i} * width;
+        float values[count][width];
+#pragma unroll
+        for (int v = 0; v < count; ++v) load(row + first + v * xent_threads * width, values[v]);
+#pragma unroll
+        for (int v = 0; v < count; ++v) body(first + v * xent_threads * width, values[v]);
+        i += count * xent_threads;
+    };
+    while (i + (ahead - 1) * xent_threads < vectors) run.template operator()<ahead>();
+    if constexpr (ahead > 1)
+#pragma unroll 1
+        while (i < vectors) run.template operator()<1>();
+    if constexpr (width > 1) {
+        if (i % xent_threads != vectors % xent_threads) return;
+#pragma unroll 1
+        for (std::int64_t j = std::int64_t{vectors} * width; j < cols; ++j) {
+            float values[1] = {widen(row[j])};
+            body(j, values);
+        }
+    }
+}
+
+// Of a thread's columns or of a row: exponentials is the sum of e^(x - largest).
+struct RowStatistics {
+    float largest = -INFINITY, exponentials = 0, sum = 0;
+
+    // The sum follows the largest value: one pass does for both (Milakov and Gimelshein, "Online
+    // normalizer calculation for softmax", 2018).
+    template <class T, int n>
+    __device__ __forceinline__ void add(const float (&values)[n]) {
+        float most = values[0];
+#pragma unroll
+        for (int k = 1; k < n; ++k) most = fmaxf(most, values[k]);
+        if (most > largest) {
+            exponentials *= exponential<T>(largest - most);
+            largest = most;
+        }
+        // Only where no finite logit came yet: -inf - -inf would be NaN.
+        const float shift = largest == -INFINITY ? 0.0f : largest;
+#pragma unroll
+        for (int k = 0; k < n; ++k) {
+            exponentials += exponential<T>(values[k] - shift);
+            sum += values[k];
+        }
+    }
+};
+
+// The row's, from its threads'; the sum only where smoothing wants it.
+template <int width, int ahead, class T>
+__device__ __forceinline__ RowStatistics statistics_of(const T* x, std::int64_t cols,
+                                                       float smoothing) {
+    RowStatistics own, row;
+    for_columns<width, ahead>(
+        x, cols, [&]<int n>(std::int64_t, const float(&values)[n]) { own.add<T>(values); });
+    row.largest = block_reduce<Largest>(own.largest);
+    const float factor =
+        own.largest == row.largest ? 1.0f : exponential<T>(own.largest - row.largest);
+    row.exponentials = block_reduce<Sum>(own.exponentials * factor);
+    if (smoothing > 0) row.sum = block_reduce<Sum>(own.sum);
+    return row;
+}
+
+// 1 where the label's entry is the first of the largest; most rows stop at the comparison.
+template <int width, class T>
+__device__ __forceinline__ int correct_of(const T* row, std::int32_t label, float at_label,
+                                          float largest) {
+    if (!(at_label == largest)) return 0;
+    int earlier = 0;
+    for_columns<width, 1>(row, label, [&]<int n>(std::int64_t, const float(&values)[n]) {
+#pragma unroll
+        for (int k = 0; k < n; ++k) earlier += values[k] == largest ? 1 : 0;
+    });
+    return block_reduce<Sum>(earlier) == 0 ? 1 : 0;
+}
+
+__device__ __forceinline__ LossSums loss_of(const RowStatistics& row, float at_label, int correct,
+                                            std::int64_t cols, float smoothing) {
+    const double log_sum = double{row.largest} + log(double{row.exponentials});
+    LossSums sums;
+    sums.nll = log_sum - double{at_label};
+    sums.loss = sums.nll;
+    if (smoothing > 0)
+        sums.loss = (1.0 - double{smoothing}) * sums.nll +
+                    double{smoothing} * (log_sum - double{row.sum} / static_cast<double>(cols));
+    sums.tokens = 1;
+    sums.correct = correct;
+    return sums;
+}
+
+// The label's entry is computed apart: subtracting 1 from a rounded value would lose bits.
+__device__ __forceinline__ float gradient_at_label(float seed, float uniform, float smoothing,
+                                                   const RowStatistics& row, float at_label) {
+    const double p = exp(double{at_label} - double{row.largest}) / double{row.exponentials};
+    return static_cast<float>((p - double{uniform} - (1.0 - double{smoothing})) * double{seed});
+}
+
+// Writes the gradient of the row x, which may be `to` itself, and calls then(first, values) for
+// what was read of each vector.
+template <int width, int ahead, class T, class Then>
+__device__ __forceinline__ void write_gradient(const XentRows<T>& rows, const T* x, T* to,
+                                               std::int32_t label, float at_label,
+                                               const RowStatistics& row, const Then& then) {
+    const float seed = rows.state->loss_seed;
+    const float uniform = rows.smoothing / static_cast<float>(rows.logits.cols);
+    const float scale = seed / row.exponentials, shared = uniform * seed;
+    for_columns<width, ahead>(
+        x, rows.logits.cols, [&]<int n>(std::int64_t j, const float(&values)[n]) {
+            float gradients[n];
+#pragma unroll
+            for (int k = 0; k < n; ++k)
+                gradients[k] = scale * exponential<T>(values[k] - row.largest) - shared;
+            store(to + j, gradients);
+            then(j, values);
+        });
+    if (static_cast<unsigned>(label / width) % xent_threads == threadIdx.x)
+        to[label] = narrow<T>(gradient_at_label(seed, uniform, rows.smoothing, row, at_label));
+}
+
+}  // namespace lockstep::kernels::cuda
