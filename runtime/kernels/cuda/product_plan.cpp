@@ -79,6 +79,10 @@ cublasLtMatmulPreferenceOpaque_t preference_for(const CublasLt& library,
                   "cublasLtMatmulPreferenceInit");
     set(library, preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
         std::uint64_t{product_workspace_bytes});
+    // Otherwise parts of a sum may be rounded to 16 bits before they are added.
+    if (shape.out != Element::f32)
+        set(library, preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+            std::uint32_t{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE});
     set(library, preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
         std::uint32_t{shape.b_alignment});
     set(library, preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
@@ -133,15 +137,19 @@ std::vector<cublasLtMatmulAlgo_t> candidates(const CublasLt& library, const Prod
     return algorithms;
 }
 
-void run(device::CudaContext& ctx, const CublasLt& library, ProductPlan& plan,
-         const ProductOperands& at, void* to) {
+cublasStatus_t try_run(device::CudaContext& ctx, const CublasLt& library, ProductPlan& plan,
+                       const ProductOperands& at, void* to) {
     set_addresses(library, plan, at);
     // All of it at every call, so that its address does not move once products have begun.
     std::byte* workspace = ctx.scratch<std::byte>(product_workspace_bytes).data();
-    library.check(library.matmul(library.handle(), &plan.operation, &at.alpha, at.b, &plan.first,
-                                 at.a, &plan.second, &at.beta, at.c, &plan.result, to, &plan.result,
-                                 &plan.algorithm, workspace, product_workspace_bytes, ctx.stream()),
-                  "cublasLtMatmul");
+    return library.matmul(library.handle(), &plan.operation, &at.alpha, at.b, &plan.first, at.a,
+                          &plan.second, &at.beta, at.c, &plan.result, to, &plan.result,
+                          &plan.algorithm, workspace, product_workspace_bytes, ctx.stream());
+}
+
+void run(device::CudaContext& ctx, const CublasLt& library, ProductPlan& plan,
+         const ProductOperands& at, void* to) {
+    library.check(try_run(ctx, library, plan, at, to), "cublasLtMatmul");
 }
 
 }  // namespace lockstep::kernels::cuda

@@ -30,7 +30,10 @@ std::vector<cublasLtMatmulAlgo_t> candidates(const CublasLt& library, const Prod
                                              const ProductOperands& at, ProductPlan& plan,
                                              int most);
 
-// Queues the product with plan.algorithm; the result goes to `to`, which may be at.c.
+// Queues the product with plan.algorithm; the result goes to `to`, which may be at.c. try_run says
+// whether the algorithm can do that, run throws where it cannot.
+cublasStatus_t try_run(device::CudaContext& ctx, const CublasLt& library, ProductPlan& plan,
+                       const ProductOperands& at, void* to);
 void run(device::CudaContext& ctx, const CublasLt& library, ProductPlan& plan,
          const ProductOperands& at, void* to);
 

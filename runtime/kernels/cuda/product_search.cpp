@@ -3,29 +3,15 @@
 
 #include <limits>
 
+#include "runtime/kernels/cuda/timing.hpp"
+
 namespace lockstep::kernels::cuda {
 
 namespace {
 
-constexpr int most_candidates = 16, timed_runs = 5;
+constexpr int most_candidates = 16;
 
 std::size_t bytes_of(Element element) { return element == Element::f32 ? 4 : 2; }
-
-// In milliseconds, after one run that loads the kernel.
-float time_of(device::CudaContext& ctx, const CublasLt& library, ProductPlan& plan,
-              const ProductOperands& at, void* to) {
-    const device::Event begin = device::make_event(device::Timing::on);
-    const device::Event end = device::make_event(device::Timing::on);
-    run(ctx, library, plan, at, to);
-    device::check(cudaEventRecord(begin.raw(), ctx.stream()), "cudaEventRecord");
-    for (int i = 0; i < timed_runs; ++i) run(ctx, library, plan, at, to);
-    device::check(cudaEventRecord(end.raw(), ctx.stream()), "cudaEventRecord");
-    device::check(cudaEventSynchronize(end.raw()), "cudaEventSynchronize");
-    float milliseconds = 0;
-    device::check(cudaEventElapsedTime(&milliseconds, begin.raw(), end.raw()),
-                  "cudaEventElapsedTime");
-    return milliseconds;
-}
 
 void choose_by_time(device::CudaContext& ctx, const CublasLt& library, const ProductShape& shape,
                     const ProductOperands& at, const std::vector<cublasLtMatmulAlgo_t>& algorithms,
@@ -39,7 +25,9 @@ void choose_by_time(device::CudaContext& ctx, const CublasLt& library, const Pro
     cublasLtMatmulAlgo_t chosen = algorithms.front();
     for (const auto& algorithm : algorithms) {
         plan.algorithm = algorithm;
-        const float time = time_of(ctx, library, plan, at, to);
+        // Not all can leave C as it is.
+        if (try_run(ctx, library, plan, at, to) != CUBLAS_STATUS_SUCCESS) continue;
+        const float time = milliseconds_of(ctx, [&] { run(ctx, library, plan, at, to); });
         if (time >= best) continue;
         best = time;
         chosen = algorithm;

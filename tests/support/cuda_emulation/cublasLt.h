@@ -46,10 +46,20 @@ enum cublasLtMatmulDescAttributes_t {
 };
 enum cublasLtMatmulPreferenceAttributes_t {
     CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES = 1,
+    CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK = 3,
     CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES = 5,
     CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES = 6,
     CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES = 7,
     CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES = 8
+};
+
+// How parts of sums over k are added.
+enum cublasLtReductionScheme_t {
+    CUBLASLT_REDUCTION_SCHEME_NONE = 0,
+    CUBLASLT_REDUCTION_SCHEME_INPLACE = 1,
+    CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE = 2,
+    CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE = 4,
+    CUBLASLT_REDUCTION_SCHEME_MASK = 7
 };
 
 struct EmulatedCublasLt;
@@ -71,12 +81,14 @@ using cublasLtMatrixLayout_t = cublasLtMatrixLayoutOpaque_t*;
 struct cublasLtMatmulPreferenceOpaque_t {
     std::uint64_t workspace_bytes;
     std::uint32_t alignment[4];  // of A, B, C, D
+    std::uint32_t reductions;
 };
 using cublasLtMatmulPreference_t = cublasLtMatmulPreferenceOpaque_t*;
 struct cublasLtMatmulAlgo_t {
     int number;
     std::uint32_t alignment;
     std::size_t workspace_bytes;
+    std::uint32_t reduction;
 };
 struct cublasLtMatmulHeuristicResult_t {
     cublasLtMatmulAlgo_t algo;

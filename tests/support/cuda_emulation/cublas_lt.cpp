@@ -9,7 +9,9 @@
 #include "runtime/core/bf16.hpp"
 #include "runtime/core/fp16.hpp"
 
-// Algorithm 0 is expected to be the fastest, 1 is the fastest, 2 does not run, 3 is slow.
+// Algorithm 0 is expected to be the fastest, 1 is the fastest, 2 does not run, 3 is slow, 4 wants C
+// and D in one place. Where sums in the output's type are not ruled out, all make two parts of
+// sums and add them in it.
 struct EmulatedCublasLt {};
 
 namespace {
@@ -17,8 +19,8 @@ namespace {
 using lockstep::bf16;
 using lockstep::fp16;
 
-constexpr int algorithms = 4, broken_algorithm = 2;
-constexpr float milliseconds_of[algorithms] = {2.0f, 1.0f, 0.5f, 3.0f};
+constexpr int algorithms = 5, broken_algorithm = 2, in_place_algorithm = 4;
+constexpr float milliseconds_of[algorithms] = {2.0f, 1.0f, 0.5f, 3.0f, 4.0f};
 constexpr std::size_t workspace_needed = 4096;
 
 std::atomic<int> searches{0}, last_algorithm{-1};
@@ -70,12 +72,41 @@ bool aligned(const void* address, std::uintptr_t bytes) {
     return reinterpret_cast<std::uintptr_t>(address) % bytes == 0;
 }
 
+float rounded_to(cudaDataType type, float x) {
+    if (type == CUDA_R_16BF) return static_cast<float>(static_cast<bf16>(x));
+    if (type == CUDA_R_16F) return static_cast<float>(static_cast<fp16>(x));
+    return x;
+}
+
 bool shapes_fit(const cublasLtMatmulDescOpaque_t& op, const cublasLtMatrixLayoutOpaque_t& a,
                 const cublasLtMatrixLayoutOpaque_t& b, const cublasLtMatrixLayoutOpaque_t& d) {
     const bool a_as_is = op.transpose_a == CUBLAS_OP_N, b_as_is = op.transpose_b == CUBLAS_OP_N;
     return (a_as_is ? a.rows : a.cols) == d.rows && (b_as_is ? b.cols : b.rows) == d.cols &&
            (a_as_is ? a.cols : a.rows) == (b_as_is ? b.rows : b.cols) && a.type == b.type &&
-           (d.type == a.type || d.type == CUDA_R_32F);
+           (d.type == a.type || d.type == CUDA_R_32F) &&
+           (op.compute == CUBLAS_COMPUTE_32F || a.type == CUDA_R_32F);
+}
+
+// Where a matrix lies: bytes of a column, and from one to the next.
+struct Extent {
+    std::int64_t begin, end, column, stride;
+};
+Extent extent(const void* data, const cublasLtMatrixLayoutOpaque_t& layout) {
+    const auto begin = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(data));
+    const std::int64_t size = layout.type == CUDA_R_32F ? 4 : 2;
+    const auto column = static_cast<std::int64_t>(layout.rows) * size;
+    const std::int64_t stride = layout.stride * size;
+    return {begin, begin + (static_cast<std::int64_t>(layout.cols) - 1) * stride + column, column,
+            stride};
+}
+bool overlap(const Extent& a, const Extent& b) {
+    if (a.begin >= b.end || b.begin >= a.end) return false;
+    const std::int64_t apart = ((b.begin - a.begin) % a.stride + a.stride) % a.stride;
+    return a.stride != b.stride || apart < a.column || apart + b.column > a.stride;
+}
+
+bool same_layout(const cublasLtMatrixLayoutOpaque_t& a, const cublasLtMatrixLayoutOpaque_t& b) {
+    return a.type == b.type && a.rows == b.rows && a.cols == b.cols && a.stride == b.stride;
 }
 
 // The rules of the documentation for what an epilogue reads and writes beside the matrices.
@@ -152,6 +183,7 @@ struct Multiplication {
     Matrix a, b, c, d;
     std::uint64_t rows, cols, depth;
     float alpha, beta;
+    std::uint32_t reduction;
 
     float rounded(float x) const {
         return op.compute == CUBLAS_COMPUTE_32F_FAST_TF32 ? rounded_to_tf32(x) : x;
@@ -162,19 +194,23 @@ struct Multiplication {
     float right(std::uint64_t k, std::uint64_t col) const {
         return rounded(op.transpose_b == CUBLAS_OP_N ? b.at(k, col) : b.at(col, k));
     }
+    float sum(std::uint64_t row, std::uint64_t col, std::uint64_t from, std::uint64_t to) const {
+        float sum = 0;
+        for (std::uint64_t k = from; k < to; ++k) sum += left(row, k) * right(k, col);
+        return reduction == CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE ? rounded_to(d.type, sum) : sum;
+    }
     void run() const {
         for (std::uint64_t col = 0; col < cols; ++col) {
             for (std::uint64_t row = 0; row < rows; ++row) {
-                float sum = 0;
-                for (std::uint64_t k = 0; k < depth; ++k) sum += left(row, k) * right(k, col);
-                float value = alpha * sum;
+                float value =
+                    alpha * (sum(row, col, 0, depth / 2) + sum(row, col, depth / 2, depth));
                 if (beta != 0) value += beta * c.at(row, col);
                 d.put(row, col, finished(op, d.type, row, col, value));
             }
             if (op.epilogue != CUBLASLT_EPILOGUE_BGRADB) continue;
-            float sum = 0;
-            for (std::uint64_t k = 0; k < depth; ++k) sum += right(k, col);
-            Matrix{d.type, op.bias, 1}.put(col, 0, sum);
+            float total = 0;
+            for (std::uint64_t k = 0; k < depth; ++k) total += right(k, col);
+            Matrix{d.type, op.bias, 1}.put(col, 0, total);
         }
     }
 };
@@ -237,7 +273,7 @@ cublasStatus_t cublasLtMatrixLayoutInit_internal(cublasLtMatrixLayout_t layout, 
 cublasStatus_t cublasLtMatmulPreferenceInit_internal(cublasLtMatmulPreference_t preference,
                                                      std::size_t size) {
     if (size != sizeof *preference) return CUBLAS_STATUS_INVALID_VALUE;
-    *preference = {0, {256, 256, 256, 256}};
+    *preference = {0, {256, 256, 256, 256}, CUBLASLT_REDUCTION_SCHEME_MASK};
     return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -246,6 +282,8 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t p
                                                     const void* value, std::size_t size) {
     if (which == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES)
         return take(preference->workspace_bytes, value, size);
+    if (which == CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK)
+        return take(preference->reductions, value, size);
     return take(preference->alignment[which - CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES], value,
                 size);
 }
@@ -263,9 +301,10 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
         return CUBLAS_STATUS_NOT_SUPPORTED;
     const std::uint32_t alignment =
         *std::min_element(preference->alignment, preference->alignment + 4);
+    const std::uint32_t reduction = preference->reductions & CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE;
     for (int number = 0; number < std::min(most, algorithms); ++number)
         results[(*count)++] = {
-            {number, alignment, workspace_needed},
+            {number, alignment, workspace_needed, reduction},
             workspace_needed,
             number == broken_algorithm ? CUBLAS_STATUS_NOT_SUPPORTED : CUBLAS_STATUS_SUCCESS};
     return CUBLAS_STATUS_SUCCESS;
@@ -283,6 +322,16 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, 
         return CUBLAS_STATUS_INVALID_VALUE;
     for (const void* address : {a_data, b_data, c_data, static_cast<const void*>(d_data)})
         if (!aligned(address, algorithm->alignment)) return CUBLAS_STATUS_INVALID_VALUE;
+    const Extent result = extent(d_data, *d);
+    const bool gelu_aux = has_aux(op.epilogue) && !is_relu(op.epilogue);
+    if (!aligned(workspace, 256) || overlap(result, extent(a_data, *a)) ||
+        overlap(result, extent(b_data, *b)) ||
+        (gelu_aux && overlap(result, extent(op.aux, {d->type, d->rows, d->cols, op.aux_stride}))))
+        return CUBLAS_STATUS_INVALID_VALUE;
+    const bool in_place = c_data == d_data;
+    if (in_place ? !same_layout(*c, *d) : overlap(result, extent(c_data, *c)))
+        return CUBLAS_STATUS_INVALID_VALUE;
+    if (!in_place && algorithm->number == in_place_algorithm) return CUBLAS_STATUS_NOT_SUPPORTED;
     const Multiplication work{op,
                               matrix(a_data, *a),
                               matrix(b_data, *b),
@@ -292,7 +341,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, 
                               d->cols,
                               op.transpose_a == CUBLAS_OP_N ? a->cols : a->rows,
                               *static_cast<const float*>(alpha),
-                              *static_cast<const float*>(beta)};
+                              *static_cast<const float*>(beta),
+                              algorithm->reduction};
     const auto submitted = emulated_submit(stream, [work, workspace, chosen = *algorithm] {
         std::memset(workspace, 0xFF, chosen.workspace_bytes);
         work.run();
