@@ -41,6 +41,7 @@ set(LOCKSTEP_CUDA_KERNEL_SOURCES
     attention_mma_queries.cu
     attention_plain_backward.cu
     attention_plain_forward.cu
+    attention_search.cpp
     bias.cu
     column_sums.cu
     cublas_lt.cpp

@@ -4,6 +4,7 @@
 #include "runtime/device/cuda_readback.hpp"
 #include "runtime/device/cuda_replay.hpp"
 #include "runtime/device/cuda_upload.hpp"
+#include "runtime/kernels/cuda/attention_library.hpp"
 #include "runtime/kernels/cuda/product.hpp"
 
 // The bodies of the *.ipp files, for GPUs.
@@ -24,6 +25,7 @@ std::unique_ptr<DeviceModel> make_cuda_model(const ModelConfig& config, train::P
     auto& products = context->cached<kernels::cuda::ProductSettings>();
     products.tf32 = settings.tf32;
     products.autotune = settings.autotune;
+    context->cached<kernels::cuda::AttentionSettings>().autotune = settings.autotune;
     context->cached<device::GraphSettings>().most = settings.most_graphs;
     const auto connect = [timeout_ms = settings.timeout_ms](CudaContext& gpu,
                                                             comm::Communicator& ranks) {

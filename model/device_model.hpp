@@ -51,8 +51,9 @@ std::unique_ptr<DeviceModel> make_cpu_model(const ModelConfig& config, train::Pr
 struct GpuSettings {
     int device = 0;  // among those that this process sees
     train::Master master = train::Master::kept;
-    bool tf32 = false;             // products of fp32 by TF32's tensor cores
-    bool autotune = false;         // a product's algorithm is measured at its first use
+    bool tf32 = false;  // products of fp32 by TF32's tensor cores
+    // Products and attention's backward take what is measured to be the fastest at their first use.
+    bool autotune = false;
     std::size_t most_graphs = 64;  // shapes of work that are captured and replayed; 0: none
     int timeout_ms = 300'000;      // of one operation among several GPUs
 };

@@ -33,7 +33,7 @@ OptionTable device_table(RunConfig& config) {
     table.flag("fp16", config.fp16, "the same as --precision fp16");
     table.flag("tf32", config.gpu.tf32, "products of fp32 by a GPU's tensor cores, with 10 bits");
     table.flag("autotune", config.gpu.autotune,
-               "a GPU's products take the algorithm that is measured to be the fastest");
+               "a GPU's products and attention's backward take what is measured to be the fastest");
     table.flag("allow-shared-gpu", config.gpu.allow_shared,
                "several processes of this run on one GPU");
     return table;

@@ -2,11 +2,14 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "runtime/device/cuda_context.hpp"
 #include "runtime/kernels/attention.hpp"
 #include "runtime/kernels/cuda/attention_kernels.hpp"
 #include "runtime/kernels/cuda/attention_library.hpp"
+#include "runtime/kernels/cuda/attention_search.hpp"
+#include "runtime/kernels/cuda/timing.hpp"
 #include "runtime/kernels/cuda/vector.hpp"
 
 // Contracts of attention, and which kernels do it.
@@ -51,6 +54,11 @@ bool suits_tensor_cores(const AttentionBatch& batch, const Matrices&... m) {
 }
 
 template <class T>
+bool tensor_cores_take(const AttentionBatch& batch, const BackwardMatrices<T>& m) {
+    return suits_tensor_cores(batch, m.q, m.k, m.v, m.out, m.d_out, m.dq, m.dk, m.dv);
+}
+
+template <class T>
 void forward(CudaContext& ctx, const AttentionBatch& batch, const ForwardMatrices<T>& m) {
     if constexpr (sizeof(T) == 2)
         if (suits_tensor_cores(batch, m.q, m.k, m.v, m.out)) {
@@ -71,22 +79,53 @@ Statistics statistics_of(CudaContext& ctx, const AttentionBatch& batch,
 }
 
 template <class T>
-void backward(CudaContext& ctx, const AttentionBatch& batch, BackwardMatrices<T> m) {
-    [[maybe_unused]] bool tensor_cores = false;
-    if constexpr (sizeof(T) == 2) {
-        tensor_cores = suits_tensor_cores(batch, m.q, m.k, m.v, m.out, m.d_out, m.dq, m.dk, m.dv);
-        if (tensor_cores && m.log_sum_exp.head_stride == 1 && library_backward(ctx, batch, m))
-            return;
-    }
+void own_backward(CudaContext& ctx, const AttentionBatch& batch, BackwardMatrices<T> m) {
     float* delta = ctx.scratch<float>(static_cast<std::size_t>(batch.heads * m.q.rows)).data();
     attention_delta(ctx, batch, m.out, m.d_out, delta);
     m.delta = {delta, batch.queries.total, 1};
     if constexpr (sizeof(T) == 2)
-        if (tensor_cores) {
+        if (tensor_cores_take(batch, m)) {
             mma_backward_queries(ctx, batch, m);
             return mma_backward_keys(ctx, batch, m);
         }
     plain_backward(ctx, batch, m);
+}
+
+template <class T>
+void backward_by(CudaContext& ctx, const AttentionBatch& batch, const BackwardMatrices<T>& m,
+                 BackwardBy way) {
+    if constexpr (sizeof(T) == 2) {
+        const LibrarySums sums =
+            way == BackwardBy::library ? LibrarySums::in_fixed_order : LibrarySums::in_any_order;
+        if (way != BackwardBy::own && library_backward(ctx, batch, m, sums)) return;
+    }
+    own_backward(ctx, batch, m);
+}
+
+// What takes the batch, the usual one first.
+template <class T>
+std::vector<BackwardBy> ways_of(CudaContext& ctx, const AttentionBatch& batch,
+                                const BackwardMatrices<T>& m) {
+    std::vector<BackwardBy> ways{BackwardBy::own};
+    if constexpr (sizeof(T) == 2) {
+        if (m.log_sum_exp.head_stride != 1 || !tensor_cores_take(batch, m)) return ways;
+        if (library_takes_backward(ctx, batch, m, LibrarySums::in_fixed_order))
+            ways.insert(ways.begin(), BackwardBy::library);
+        if (ctx.cached<AttentionSettings>().autotune &&
+            library_takes_backward(ctx, batch, m, LibrarySums::in_any_order))
+            ways.push_back(BackwardBy::library_in_any_order);
+    }
+    return ways;
+}
+
+template <class T>
+void backward(CudaContext& ctx, const AttentionBatch& batch, const BackwardMatrices<T>& m) {
+    const auto ways = ways_of(ctx, batch, m);
+    if (!ctx.cached<AttentionSettings>().autotune) return backward_by(ctx, batch, m, ways.front());
+    const auto milliseconds = [&](BackwardBy way) {
+        return milliseconds_of(ctx, [&] { backward_by(ctx, batch, m, way); });
+    };
+    backward_by(ctx, batch, m, ctx.cached<BackwardSearch>().of(ctx, batch, ways, milliseconds));
 }
 
 }  // namespace

@@ -6,15 +6,23 @@
 // Attention by cuDNN. A build that does not find cuDNN's frontend has none: then nothing is taken.
 namespace lockstep::kernels::cuda {
 
-// CudaContext::cached<AttentionSettings>() of a context that is to do without the library.
+// How a context does attention: ctx.cached<AttentionSettings>().
 enum class AttentionLibrary { where_possible, never };
 struct AttentionSettings {
     AttentionLibrary library = AttentionLibrary::where_possible;
+    // The first backward of a shape runs and times all ways to compute it, those of the library
+    // whose last bits differ from run to run included, and the fastest is kept.
+    bool autotune = false;
 };
+
+// How the library's backward adds what blocks contribute to the same gradient: only a fixed order
+// gives the same bits at every run.
+enum class LibrarySums : std::uint8_t { in_fixed_order, in_any_order };
 
 // For bf16 and fp16 matrices that tensor cores can take. False: the library does not take the batch
 // (attention dropout, an unknown head, no such GPU, no library) and nothing was done. It writes the
-// log-sum-exp as [q_total, heads].
+// log-sum-exp as [q_total, heads], zeros where there is none: in filler rows, and where a sequence
+// has no keys.
 template <class T>
 bool library_forward(CudaContext& ctx, const AttentionBatch& batch, const ForwardMatrices<T>& m);
 
@@ -23,8 +31,12 @@ template <class T>
 bool library_takes_forward(CudaContext& ctx, const AttentionBatch& batch,
                            const ForwardMatrices<T>& m);
 
-// Taken only with the same bits at every run, and without memory for all scores.
+// After library_forward. Taken only where it needs no memory for all scores.
 template <class T>
-bool library_backward(CudaContext& ctx, const AttentionBatch& batch, const BackwardMatrices<T>& m);
+bool library_backward(CudaContext& ctx, const AttentionBatch& batch, const BackwardMatrices<T>& m,
+                      LibrarySums sums);
+template <class T>
+bool library_takes_backward(CudaContext& ctx, const AttentionBatch& batch,
+                            const BackwardMatrices<T>& m, LibrarySums sums);
 
 }  // namespace lockstep::kernels::cuda

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <bit>
 #include <exception>
 #include <map>
 #include <memory>
@@ -41,23 +40,23 @@ private:
     std::map<LibraryShape, CudnnPlan> plans_;
 };
 
-std::int64_t rounded(std::int64_t count, std::int64_t least) {
-    return static_cast<std::int64_t>(
-        std::bit_ceil(static_cast<std::uint64_t>(count < least ? least : count)));
-}
+// Without an upper bound of 64 mod 128: for such, some of cuDNN's backward kernels on Hopper (up to
+// 9.26 at least) let keys past the end into a query's gradient.
+constexpr std::int64_t least_longest = 128;
 
 template <class T>
-LibraryShape shape_of(const AttentionBatch& batch, LibraryPass pass) {
+LibraryShape shape_of(const AttentionBatch& batch, LibraryPass pass, LibrarySums sums) {
     return {pass,
             std::is_same_v<T, bf16> ? LibraryElement::bf16 : LibraryElement::fp16,
             batch.mask,
-            rounded(batch.sequences, 8),
+            sums,
+            CudaContext::launch_size(batch.sequences, 8),
             batch.heads,
             batch.head_dim,
-            rounded(batch.queries.longest, 64),
-            rounded(batch.keys.longest, 64),
-            rounded(batch.queries.total, 64),
-            rounded(batch.keys.total, 64),
+            CudaContext::launch_size(batch.queries.longest, least_longest),
+            CudaContext::launch_size(batch.keys.longest, least_longest),
+            CudaContext::launch_size(batch.queries.total, 64),
+            CudaContext::launch_size(batch.keys.total, 64),
             {}};
 }
 
@@ -79,7 +78,7 @@ struct Memory {
 
 template <class T>
 Memory memory_of(const AttentionBatch& batch, const ForwardMatrices<T>& m) {
-    Memory memory{shape_of<T>(batch, LibraryPass::forward), {}};
+    Memory memory{shape_of<T>(batch, LibraryPass::forward, LibrarySums::in_fixed_order), {}};
     memory.add(tensor::q, m.q);
     memory.add(tensor::k, m.k);
     memory.add(tensor::v, m.v);
@@ -89,8 +88,8 @@ Memory memory_of(const AttentionBatch& batch, const ForwardMatrices<T>& m) {
 }
 
 template <class T>
-Memory memory_of(const AttentionBatch& batch, const BackwardMatrices<T>& m) {
-    Memory memory{shape_of<T>(batch, LibraryPass::backward), {}};
+Memory memory_of(const AttentionBatch& batch, const BackwardMatrices<T>& m, LibrarySums sums) {
+    Memory memory{shape_of<T>(batch, LibraryPass::backward, sums), {}};
     memory.add(tensor::q, m.q);
     memory.add(tensor::k, m.k);
     memory.add(tensor::v, m.v);
@@ -153,19 +152,24 @@ bool library_forward(CudaContext& ctx, const AttentionBatch& batch, const Forwar
     const CudnnPlan& plan = plan_of(ctx, batch, memory);
     if (!plan.graph) return false;
     run(ctx, batch, plan, memory);
-    clear_unattended(ctx, batch, Side::queries, m.out);
+    clear_unattended(ctx, batch, m);
     return true;
 }
 
 template <class T>
-bool library_backward(CudaContext& ctx, const AttentionBatch& batch, const BackwardMatrices<T>& m) {
-    Memory memory = memory_of(batch, m);
+bool library_takes_backward(CudaContext& ctx, const AttentionBatch& batch,
+                            const BackwardMatrices<T>& m, LibrarySums sums) {
+    return plan_of(ctx, batch, memory_of(batch, m, sums)).graph != nullptr;
+}
+
+template <class T>
+bool library_backward(CudaContext& ctx, const AttentionBatch& batch, const BackwardMatrices<T>& m,
+                      LibrarySums sums) {
+    Memory memory = memory_of(batch, m, sums);
     const CudnnPlan& plan = plan_of(ctx, batch, memory);
     if (!plan.graph) return false;
     run(ctx, batch, plan, memory);
-    clear_unattended(ctx, batch, Side::queries, m.dq);
-    clear_unattended(ctx, batch, Side::keys, m.dk);
-    clear_unattended(ctx, batch, Side::keys, m.dv);
+    clear_unattended(ctx, batch, m);
     return true;
 }
 
@@ -175,7 +179,13 @@ template bool library_takes_forward(CudaContext&, const AttentionBatch&,
                                     const ForwardMatrices<bf16>&);
 template bool library_takes_forward(CudaContext&, const AttentionBatch&,
                                     const ForwardMatrices<fp16>&);
-template bool library_backward(CudaContext&, const AttentionBatch&, const BackwardMatrices<bf16>&);
-template bool library_backward(CudaContext&, const AttentionBatch&, const BackwardMatrices<fp16>&);
+template bool library_backward(CudaContext&, const AttentionBatch&, const BackwardMatrices<bf16>&,
+                               LibrarySums);
+template bool library_backward(CudaContext&, const AttentionBatch&, const BackwardMatrices<fp16>&,
+                               LibrarySums);
+template bool library_takes_backward(CudaContext&, const AttentionBatch&,
+                                     const BackwardMatrices<bf16>&, LibrarySums);
+template bool library_takes_backward(CudaContext&, const AttentionBatch&,
+                                     const BackwardMatrices<fp16>&, LibrarySums);
 
 }  // namespace lockstep::kernels::cuda

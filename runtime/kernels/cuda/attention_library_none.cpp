@@ -12,7 +12,13 @@ bool library_takes_forward(CudaContext&, const AttentionBatch&, const ForwardMat
     return false;
 }
 template <class T>
-bool library_backward(CudaContext&, const AttentionBatch&, const BackwardMatrices<T>&) {
+bool library_backward(CudaContext&, const AttentionBatch&, const BackwardMatrices<T>&,
+                      LibrarySums) {
+    return false;
+}
+template <class T>
+bool library_takes_backward(CudaContext&, const AttentionBatch&, const BackwardMatrices<T>&,
+                            LibrarySums) {
     return false;
 }
 
@@ -22,7 +28,13 @@ template bool library_takes_forward(CudaContext&, const AttentionBatch&,
                                     const ForwardMatrices<bf16>&);
 template bool library_takes_forward(CudaContext&, const AttentionBatch&,
                                     const ForwardMatrices<fp16>&);
-template bool library_backward(CudaContext&, const AttentionBatch&, const BackwardMatrices<bf16>&);
-template bool library_backward(CudaContext&, const AttentionBatch&, const BackwardMatrices<fp16>&);
+template bool library_backward(CudaContext&, const AttentionBatch&, const BackwardMatrices<bf16>&,
+                               LibrarySums);
+template bool library_backward(CudaContext&, const AttentionBatch&, const BackwardMatrices<fp16>&,
+                               LibrarySums);
+template bool library_takes_backward(CudaContext&, const AttentionBatch&,
+                                     const BackwardMatrices<bf16>&, LibrarySums);
+template bool library_takes_backward(CudaContext&, const AttentionBatch&,
+                                     const BackwardMatrices<fp16>&, LibrarySums);
 
 }  // namespace lockstep::kernels::cuda

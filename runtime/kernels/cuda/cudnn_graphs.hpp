@@ -10,6 +10,7 @@
 #include "runtime/device/cuda_context.hpp"
 #include "runtime/device/cuda_library.hpp"
 #include "runtime/kernels/attention.hpp"
+#include "runtime/kernels/cuda/attention_library.hpp"
 
 struct cudnnContext;
 namespace cudnn_frontend::graph {
@@ -37,6 +38,7 @@ struct LibraryShape {
     LibraryPass pass;
     LibraryElement element;
     kernels::Mask mask;
+    LibrarySums sums;  // of backward
     std::int64_t sequences, heads, head_dim, longest_q, longest_k, q_total, k_total;
     std::array<std::int64_t, tensor::count>
         strides;  // of rows; 0 where the pass has no such tensor

@@ -46,7 +46,29 @@ void clear_unattended(CudaContext& ctx, const AttentionBatch& batch, Side side, 
            {tile_blocks(batch, own, 64), threads}, batch, m);
 }
 
+template <class T>
+void clear_unattended(CudaContext& ctx, const AttentionBatch& batch, const ForwardMatrices<T>& m) {
+    clear_unattended(ctx, batch, Side::queries, m.out);
+    // Backward's tiles read on behind the last sequence, where a NaN would spread.
+    AttentionBatch one_column = batch;
+    one_column.head_dim = 1;
+    clear_unattended(ctx, one_column, Side::queries,
+                     CudaMatrix<float>(m.log_sum_exp, batch.queries.total, batch.heads));
+}
+
+template <class T>
+void clear_unattended(CudaContext& ctx, const AttentionBatch& batch, const BackwardMatrices<T>& m) {
+    clear_unattended(ctx, batch, Side::queries, m.dq);
+    clear_unattended(ctx, batch, Side::keys, m.dk);
+    clear_unattended(ctx, batch, Side::keys, m.dv);
+}
+
+template void clear_unattended(CudaContext&, const AttentionBatch&, Side, CudaMatrix<float>);
 template void clear_unattended(CudaContext&, const AttentionBatch&, Side, CudaMatrix<bf16>);
 template void clear_unattended(CudaContext&, const AttentionBatch&, Side, CudaMatrix<fp16>);
+template void clear_unattended(CudaContext&, const AttentionBatch&, const ForwardMatrices<bf16>&);
+template void clear_unattended(CudaContext&, const AttentionBatch&, const ForwardMatrices<fp16>&);
+template void clear_unattended(CudaContext&, const AttentionBatch&, const BackwardMatrices<bf16>&);
+template void clear_unattended(CudaContext&, const AttentionBatch&, const BackwardMatrices<fp16>&);
 
 }  // namespace lockstep::kernels::cuda

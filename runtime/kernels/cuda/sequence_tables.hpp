@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "runtime/kernels/cuda/attention_batch.hpp"
+#include "runtime/kernels/cuda/attention_kernels.hpp"
 
 // What a library wants to know of a ragged batch, made on the device, and what it leaves unwritten.
 namespace lockstep::kernels::cuda {
@@ -25,5 +25,11 @@ void fill_sequence_tables(CudaContext& ctx, const AttentionBatch& batch,
 // Zeros in the filler rows of m, and in the rows of sequences whose other side is empty.
 template <class T>
 void clear_unattended(CudaContext& ctx, const AttentionBatch& batch, Side side, CudaMatrix<T> m);
+
+// The same in all that a library has written; log-sum-exp lies as [q_total, heads].
+template <class T>
+void clear_unattended(CudaContext& ctx, const AttentionBatch& batch, const ForwardMatrices<T>& m);
+template <class T>
+void clear_unattended(CudaContext& ctx, const AttentionBatch& batch, const BackwardMatrices<T>& m);
 
 }  // namespace lockstep::kernels::cuda
