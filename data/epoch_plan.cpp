@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "data/lane_blocks.hpp"
+#include "data/length_index.hpp"
 #include "data/shard_store.hpp"
 #include "data/window_size.hpp"
 
@@ -33,6 +34,13 @@ void add_batch(EpochPlan& plan, std::span<const RowPlace> rows, const BatchRules
     plan.filler += shape.source_total + shape.target_total - tokens;
 }
 
+std::int64_t bytes_of(const WindowPlan& window) {
+    std::int64_t tokens = 0;
+    for (const RowPlace& row : window.rows) tokens += std::int64_t{row.source} + row.label;
+    return tokens * static_cast<std::int64_t>(sizeof(std::int32_t)) +
+           static_cast<std::int64_t>(window.rows.size() * sizeof(RowPlace));
+}
+
 std::int64_t add_lane(EpochPlan& plan, LanePlanner lane, const BatchRules& rules,
                       std::int64_t most_rows) {
     std::int64_t batches = 0;
@@ -42,6 +50,7 @@ std::int64_t add_lane(EpochPlan& plan, LanePlanner lane, const BatchRules& rules
         for (std::size_t i = 0; i < window.batches(); ++i)
             add_batch(plan, rows.subspan(window.begins[i], window.begins[i + 1] - window.begins[i]),
                       rules);
+        plan.largest_window_bytes = std::max(plan.largest_window_bytes, bytes_of(window));
         batches += static_cast<std::int64_t>(window.batches());
     }
     return batches;
@@ -72,6 +81,12 @@ EpochPlan plan_epoch(RowStore& store, const SplitInfo& split, const BatchRules& 
                                                static_cast<double>(options.lanes));
     }
     return plan;
+}
+
+EpochPlan plan_epoch(const Dataset& dataset, const SplitInfo& split, const BatchRules& rules,
+                     const EpochOptions& options) {
+    LengthIndex index(dataset, split);
+    return plan_epoch(index, split, rules, options);
 }
 
 }  // namespace lockstep::data

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <map>
 
-#include "data/dataset_info.hpp"
+#include "data/dataset.hpp"
 #include "data/lane_planner.hpp"
 #include "runtime/train/batch.hpp"
 
@@ -14,8 +14,9 @@ namespace lockstep::data {
 struct EpochPlan {
     std::map<train::BatchShape, std::int64_t> shapes;  // and how many micro-batches have each
     std::int64_t rows = 0, truncated_rows = 0;
-    std::int64_t tokens = 0, filler = 0;  // of both sides
-    std::int64_t steps = 0;               // of the whole epoch; about, where `rows` are not all
+    std::int64_t tokens = 0, filler = 0;    // of both sides
+    std::int64_t largest_window_bytes = 0;  // tokens and places of the rows that a lane sorts
+    std::int64_t steps = 0;                 // of the whole epoch; about, where `rows` are not all
 };
 
 struct EpochOptions {
@@ -26,6 +27,9 @@ struct EpochOptions {
 
 // Plans as a run with these options does, by the rows' lengths alone.
 EpochPlan plan_epoch(RowStore& store, const SplitInfo& split, const BatchRules& rules,
+                     const EpochOptions& options);
+// The same by the data set's index.
+EpochPlan plan_epoch(const Dataset& dataset, const SplitInfo& split, const BatchRules& rules,
                      const EpochOptions& options);
 
 }  // namespace lockstep::data

@@ -6,6 +6,9 @@
 #include <limits>
 #include <numbers>
 
+#include "data/length_index.hpp"
+#include "data/shard_store.hpp"
+
 namespace lockstep::data {
 namespace {
 
@@ -139,6 +142,11 @@ RowLengths row_lengths(RowStore& store, std::span<const std::int64_t> shard_rows
             }
         }
     return lengths;
+}
+
+RowLengths row_lengths(const Dataset& dataset, const SplitInfo& split, const BatchRules& rules) {
+    LengthIndex index(dataset, split);
+    return row_lengths(index, shard_rows(split), rules);
 }
 
 RowLengths full_rows(const BatchRules& rules) {

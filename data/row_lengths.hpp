@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "data/batch_rules.hpp"
+#include "data/dataset.hpp"
 #include "runtime/train/batch.hpp"
 
 namespace lockstep::data {
@@ -18,6 +19,8 @@ using RowLengths = std::map<std::pair<std::int32_t, std::int32_t>, std::int64_t>
 // Of all rows of the shards, read in pieces.
 RowLengths row_lengths(RowStore& store, std::span<const std::int64_t> shard_rows,
                        const BatchRules& rules);
+// Of a split, by the data set's index alone.
+RowLengths row_lengths(const Dataset& dataset, const SplitInfo& split, const BatchRules& rules);
 // Of endless rows as long as the rules let through, where there is no data yet.
 RowLengths full_rows(const BatchRules& rules);
 

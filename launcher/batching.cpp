@@ -29,6 +29,11 @@ data::BatchingOptions train_batching(const RunConfig& config, const model::Model
                         ": holds plain text, but transformer/generator is trained "
                         "on dialogues; use -m gpt2, or prepare dialogues");
     }
+    return train_batching(config, model);
+}
+
+data::BatchingOptions train_batching(const RunConfig& config, const model::ModelConfig& model) {
+    const bool generator = model.kind == model::Kind::generator;
     const BatchConfig& b = config.batch;
     data::BatchingOptions options;
     options.batchsize = b.batchsize;

@@ -7,7 +7,10 @@
 
 namespace lockstep::launcher {
 
-// How this model's batches are laid out for these options. Throws a config error where the data
+// How this model's batches are laid out for these options.
+data::BatchingOptions train_batching(const RunConfig& config, const model::ModelConfig& model);
+
+// The same with data. Throws a config error where the data
 // does not suit the model (transformer/generator needs dialogues).
 data::BatchingOptions train_batching(const RunConfig& config, const model::ModelConfig& model,
                                      const data::Dataset& dataset);

@@ -10,8 +10,6 @@
 
 namespace lockstep::launcher {
 
-namespace {
-
 void refuse_on_cpu(const RunConfig& config) {
     const auto refuse = [](const std::string& option, const std::string& instead) {
         throw Error(ErrorKind::config,
@@ -24,8 +22,6 @@ void refuse_on_cpu(const RunConfig& config) {
     if (config.gpu.allow_shared) refuse("--allow-shared-gpu", "leave it out");
     if (config.gpu.graphs == GraphChoice::on) refuse("--cuda-graphs on", "leave it out");
 }
-
-}  // namespace
 
 SharedGpu sharing(const RunConfig& config) noexcept {
     return config.gpu.allow_shared ? SharedGpu::allowed : SharedGpu::refused;

@@ -19,6 +19,9 @@ struct GpuSeat {
     device::GpuIdentity identity;
 };
 
+// Throws a config error where the CPU is asked for what GPUs alone can do.
+void refuse_on_cpu(const RunConfig& config);
+
 // None where --device asks for the CPU, so that no driver is woken.
 Gpus gpus_for(const RunConfig& config);
 

@@ -93,7 +93,9 @@ void require_room(const std::string& folder, std::uintmax_t bytes) {
                                        " MiB; free some space there or choose another -mf");
 }
 
-bool holds_model(const std::string& folder) { return fs::exists(fs::path(folder) / "config.json"); }
+bool holds_model(const std::string& folder) {
+    return !folder.empty() && fs::exists(fs::path(folder) / "config.json");
+}
 
 void require_same_dictionary(const OpenedModel& model, const std::string& folder,
                              const data::Dataset& dataset) {
@@ -104,23 +106,40 @@ void require_same_dictionary(const OpenedModel& model, const std::string& folder
                                        "folder");
 }
 
-model::ModelConfig agree_on_model(const std::string& folder, model::ModelConfig wanted,
-                                  const std::set<std::string>& given,
-                                  const data::Dataset& dataset) {
-    wanted.vocabulary = dataset.vocabulary();
-    if (!holds_model(folder)) {
-        model::validate(wanted);
-        return wanted;
-    }
-    const OpenedModel opened = open_model_folder(folder);
-    require_same_dictionary(opened, folder, dataset);
-    require_same(folder, opened.config, wanted, given);
-    model::ModelConfig agreed = opened.config;
+namespace {
+
+// A stored model with those wishes that change no weight.
+model::ModelConfig agreed(const std::string& folder, const model::ModelConfig& stored,
+                          const model::ModelConfig& wanted, const std::set<std::string>& given) {
+    require_same(folder, stored, wanted, given);
+    model::ModelConfig agreed = stored;
     if (given.contains("dropout")) agreed.dropout = wanted.dropout;
     if (given.contains("attention-dropout")) agreed.attention_dropout = wanted.attention_dropout;
     if (given.contains("relu-dropout")) agreed.relu_dropout = wanted.relu_dropout;
     if (given.contains("label-smoothing")) agreed.label_smoothing = wanted.label_smoothing;
     return agreed;
+}
+
+}  // namespace
+
+model::ModelConfig agree_on_model(const std::string& folder, model::ModelConfig wanted,
+                                  const std::set<std::string>& given,
+                                  const data::Dataset& dataset) {
+    wanted.vocabulary = dataset.vocabulary();
+    if (holds_model(folder)) {
+        const OpenedModel opened = open_model_folder(folder);
+        require_same_dictionary(opened, folder, dataset);
+        return agreed(folder, opened.config, wanted, given);
+    }
+    model::validate(wanted);
+    return wanted;
+}
+
+model::ModelConfig agree_on_model(const std::string& folder, const model::ModelConfig& wanted,
+                                  const std::set<std::string>& given) {
+    if (holds_model(folder)) return agreed(folder, open_model_folder(folder).config, wanted, given);
+    model::validate(wanted);
+    return wanted;
 }
 
 train::ModelDescription describe(const model::ModelConfig& config, const data::Dataset& dataset) {

@@ -34,6 +34,11 @@ void require_room(const std::string& folder, std::uintmax_t bytes);
 model::ModelConfig agree_on_model(const std::string& folder, model::ModelConfig wanted,
                                   const std::set<std::string>& given, const data::Dataset& dataset);
 
+// The same before there is data: the folder's own, or what was wanted, whose vocabulary is then
+// set.
+model::ModelConfig agree_on_model(const std::string& folder, const model::ModelConfig& wanted,
+                                  const std::set<std::string>& given);
+
 train::ModelDescription describe(const model::ModelConfig& config, const data::Dataset& dataset);
 
 // Makes the folder with its config.json and tokenizer. Rank 0 calls it, before any other writing.

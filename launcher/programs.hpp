@@ -35,6 +35,7 @@ int distributed_eval_program(const std::vector<std::string>& args);
 int multiprocessing_eval_program(const std::vector<std::string>& args);
 int distributed_launch_program(const std::vector<std::string>& args);
 int doctor_program(const std::vector<std::string>& args);
+int plan_program(const std::vector<std::string>& args);
 int submit_program(const std::vector<std::string>& args);
 int generate_program(const std::vector<std::string>& args);
 int interactive_program(const std::vector<std::string>& args);

@@ -30,17 +30,25 @@ train::Batch batch_of(const train::BatchShape& shape) {
     return batch;
 }
 
+// Sinusoids take time to make and none of a step's memory.
+ModelConfig quickly_made(ModelConfig config) {
+    config.positions = Positions::learned;
+    return config;
+}
+
 template <class Like>
 class DryModelLike final : public DryModel {
 public:
     using Ctx = device::DryContext<Like>;
 
     DryModelLike(const ModelConfig& config, train::Precision precision)
-        : config_(config), store_(parameter_table(config), precision) {}
+        : config_(config),
+          step_config_(quickly_made(config)),
+          store_(parameter_table(step_config_), precision) {}
 
     std::size_t training_bytes(const train::BatchShape& shape) override {
         const train::Batch batch = batch_of(shape);
-        const auto model = make_model<Ctx>(config_, store_, ctx_);
+        const auto model = make_model<Ctx>(step_config_, store_, ctx_);
         const kernels::StepState state;
         train::NoSink sink;
         model->place(batch);
@@ -48,9 +56,19 @@ public:
         return model->peak_activation_bytes();
     }
     std::size_t evaluation_bytes(const train::BatchShape& shape) override {
-        const auto model = make_model<Ctx>(config_, store_, ctx_);
+        const auto model = make_model<Ctx>(step_config_, store_, ctx_);
         model->evaluate(batch_of(shape), nullptr);
         return model->peak_activation_bytes();
+    }
+    // On the CPU totals alone shape the products.
+    train::BatchShape launched(const train::BatchShape& shape) const override {
+        if (std::is_same_v<Like, device::CpuTraits>)
+            return {shape.source_total, shape.target_total};
+        return {shape.source_total, shape.target_total,
+                static_cast<std::int64_t>(
+                    launched_sequences<Ctx>(static_cast<std::size_t>(shape.sequences))),
+                launched_length<Ctx>(shape.longest_source),
+                launched_length<Ctx>(shape.longest_target)};
     }
     std::size_t constant_bytes() const override {
         if (config_.positions == Positions::learned) return 0;
@@ -63,7 +81,7 @@ public:
     }
 
 private:
-    const ModelConfig config_;
+    const ModelConfig config_, step_config_;
     Ctx ctx_;
     const train::ParameterStore<device::DrySpace> store_;
 };

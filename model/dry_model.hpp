@@ -22,6 +22,8 @@ public:
     // Activations and their gradients at their peak, over forward and backward of a micro-batch.
     virtual std::size_t training_bytes(const train::BatchShape& shape) = 0;
     virtual std::size_t evaluation_bytes(const train::BatchShape& shape) = 0;
+    // The sizes that its work is launched with: shapes alike in these are the same work.
+    virtual train::BatchShape launched(const train::BatchShape& shape) const = 0;
     // What is there from the first step to the last beside the weights: positions that are not
     // learned.
     virtual std::size_t constant_bytes() const = 0;

@@ -53,7 +53,7 @@ void check_device(const RunConfig& config) {
 }
 
 void check(Task task, const RunConfig& config) {
-    if (config.model_file.empty() && task != Task::doctor)
+    if (config.model_file.empty() && task != Task::doctor && task != Task::plan)
         config_error("--model-file: name the model's folder");
     check_batches(config.batch, config.given);
     check_device(config);
@@ -115,7 +115,8 @@ std::vector<OptionTable> run_tables(Task task, RunConfig& config) {
         tables.push_back(place_table(config));
     }
     if (task == Task::doctor) tables.push_back(doctor_table(config));
-    if (task == Task::train || task == Task::doctor) {
+    if (task == Task::plan) tables.push_back(plan_table(config));
+    if (task == Task::train || task == Task::doctor || task == Task::plan) {
         tables.push_back(model_table(config));
         tables.push_back(optimizer_table(config));
         tables.push_back(schedule_table(config));

@@ -10,8 +10,9 @@
 
 namespace lockstep::launcher {
 
-// doctor: a training run that is only checked, so that nothing of it need be given.
-enum class Task { train, evaluate, generate, doctor };
+// doctor, plan: a training run that is only checked or reckoned, so that nothing of it need be
+// given.
+enum class Task { train, evaluate, generate, doctor, plan };
 
 // The tables of a task's options, bound to `config`.
 std::vector<OptionTable> run_tables(Task task, RunConfig& config);

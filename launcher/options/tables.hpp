@@ -21,5 +21,6 @@ OptionTable eval_table(RunConfig& config);
 OptionTable generation_table(RunConfig& config);
 OptionTable place_table(RunConfig& config);
 OptionTable doctor_table(RunConfig& config);
+OptionTable plan_table(RunConfig& config);
 
 }  // namespace lockstep::launcher

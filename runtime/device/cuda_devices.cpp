@@ -37,7 +37,8 @@ std::vector<GpuIdentity> visible_gpu_identities() {
         std::array<char, 32> pci{};
         check(cudaDeviceGetPCIBusId(pci.data(), static_cast<int>(pci.size()), device),
               "cudaDeviceGetPCIBusId");
-        gpus.push_back({text_of(properties.uuid), pci.data(), properties.name});
+        gpus.push_back(
+            {text_of(properties.uuid), pci.data(), properties.name, properties.totalGlobalMem});
     }
     return gpus;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -8,9 +9,10 @@ namespace lockstep::device {
 
 // A GPU as the rest of the machine knows it; its number is its place in a process's own list.
 struct GpuIdentity {
-    std::string uuid;  // "GPU-8a56…", also of a part of one (MIG): one in the world
-    std::string pci;   // "0000:17:00.0"
-    std::string name;  // "NVIDIA H200"
+    std::string uuid;       // "GPU-8a56…", also of a part of one (MIG): one in the world
+    std::string pci;        // "0000:17:00.0"
+    std::string name;       // "NVIDIA H200"
+    std::size_t bytes = 0;  // of its memory
 };
 
 // Those that this process sees, in CUDA's order; empty also where there is no driver.

@@ -5,11 +5,9 @@
 
 #include "runtime/kernels/cuda/cublas_lt.hpp"
 #include "runtime/kernels/cuda/product_shape.hpp"
+#include "runtime/kernels/cuda/product_workspace.hpp"
 
 namespace lockstep::kernels::cuda {
-
-// What cuBLASLt may use beside the matrices: its own advice for Hopper, enough for all others.
-constexpr std::size_t product_workspace_bytes = std::size_t{32} << 20;
 
 // A shape in cuBLASLt's words, and the algorithm that runs it. cuBLASLt is column-major, which
 // makes of row-major matrices their transposes: C = A B is computed as C^T = B^T A^T, so A and B

@@ -17,6 +17,7 @@ TEST_CASE("each visible GPU has a UUID and an address of its own, as nvidia-smi 
         uuids.insert(gpu.uuid);
         CHECK(gpu.uuid.size() == std::string("GPU-00112233-4455-6677-8899-aabbccddeeff").size());
         CHECK(gpu.uuid.starts_with("GPU-"));
+        CHECK(gpu.bytes > 0);
         CHECK(gpu.pci.size() >= std::string("0000:1A:00.0").size());
     }
     CHECK(uuids.size() == gpus.size());

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <utility>
+
+#include "launcher/options/tables.hpp"
+
+namespace lockstep::launcher {
+
+namespace {
+
+// "80GiB", "80G" as Slurm says it, "80GB" of a thousand each.
+std::int64_t parse_bytes(const std::string& option, const std::string& word) {
+    constexpr std::array<std::pair<const char*, double>, 9> units{{{"MiB", 0x1p20},
+                                                                   {"GiB", 0x1p30},
+                                                                   {"TiB", 0x1p40},
+                                                                   {"MB", 1e6},
+                                                                   {"GB", 1e9},
+                                                                   {"TB", 1e12},
+                                                                   {"M", 0x1p20},
+                                                                   {"G", 0x1p30},
+                                                                   {"T", 0x1p40}}};
+    for (const auto& [unit, bytes] : units) {
+        if (!word.ends_with(unit)) continue;
+        const std::string number = word.substr(0, word.size() - std::string(unit).size());
+        const double size = parse_number(option, number) * bytes;
+        if (size >= 0x1p20 && size < 0x1p60) return static_cast<std::int64_t>(size);
+    }
+    OptionTable::reject(option, word, "a size such as 80GiB, 80GB or 512MiB");
+}
+
+}  // namespace
+
+OptionTable plan_table(RunConfig& config) {
+    OptionTable table("Plan");
+    table.add("memory", Arity::one, "SIZE", "what a rank may take of its device, say 80GiB",
+              "the device's", [&config](const auto& given) {
+                  config.memory_bytes = parse_bytes("memory", given.front());
+              });
+    table.integer("vocabulary", config.vocabulary,
+                  "entries of the dictionary, where there is no "
+                  "--data yet",
+                  1);
+    table.flag("json", config.json, "print one JSON document instead of text");
+    return table;
+}
+
+}  // namespace lockstep::launcher

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/plan/batch_search.hpp"
+
+#include <algorithm>
+
+namespace lockstep::launcher::plan {
+
+// Doubles until one is too large: trying costs as much as what is tried is large.
+std::int64_t largest_that_fits(std::int64_t most, const std::function<bool(std::int64_t)>& fits) {
+    std::int64_t good = 0, bad = 1;
+    while (bad <= most && fits(bad)) {
+        good = bad;
+        bad *= 2;
+    }
+    bad = std::min(bad, most + 1);
+    while (bad - good > 1) {
+        const std::int64_t middle = good + (bad - good) / 2;
+        (fits(middle) ? good : bad) = middle;
+    }
+    return good;
+}
+
+}  // namespace lockstep::launcher::plan

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/plan/rank_memory.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "model/transformer.hpp"
+#include "runtime/device/upload.hpp"
+#include "runtime/kernels/cuda/product_workspace.hpp"
+#include "runtime/train/weight_memory.hpp"
+
+namespace lockstep::launcher::plan {
+
+namespace {
+
+constexpr std::int64_t mebibyte = std::int64_t{1} << 20;
+// Seen of `train` on the CPU: the program with its libraries, compiled kernels and their scratch.
+constexpr std::int64_t program_bytes = 80 * mebibyte;
+// Not seen but told: CUDA's context with the loaded kernels; NCCL's channels to other GPUs.
+constexpr std::int64_t context_bytes = 600 * mebibyte, nccl_bytes = 400 * mebibyte;
+
+std::int64_t signed_of(std::size_t bytes) { return static_cast<std::int64_t>(bytes); }
+
+// Without shapes that are no larger than another in any respect.
+std::vector<train::BatchShape> largest_of(const std::vector<train::BatchShape>& shapes) {
+    const auto below = [](const train::BatchShape& a, const train::BatchShape& b) {
+        return a.source_total <= b.source_total && a.target_total <= b.target_total &&
+               a.sequences <= b.sequences;
+    };
+    std::vector<train::BatchShape> left;
+    for (const train::BatchShape& shape : shapes) {
+        const auto covers = [&](const auto& other) { return below(shape, other); };
+        if (std::any_of(left.begin(), left.end(), covers)) continue;
+        std::erase_if(left, [&](const auto& other) { return below(other, shape); });
+        left.push_back(shape);
+    }
+    return left;
+}
+
+template <class Activations>
+BatchMemory worst(const std::vector<train::BatchShape>& shapes, model::DryModel& dry,
+                  const Activations& activations) {
+    BatchMemory most;
+    for (const train::BatchShape& shape : largest_of(shapes)) {
+        const std::int64_t bytes = signed_of(activations(shape));
+        if (bytes > most.activations) {
+            most.shape = shape;
+            most.activations = bytes;
+        }
+        const std::size_t held =
+            device::uploads_held * device::upload_capacity(dry.batch_bytes(shape));
+        most.arrays = std::max(most.arrays, signed_of(held));
+    }
+    return most;
+}
+
+std::string named(const char* what, train::Precision precision) {
+    return std::string(what) + ", " + train::name(precision);
+}
+
+}  // namespace
+
+std::int64_t total(const std::vector<Part>& parts) {
+    std::int64_t bytes = 0;
+    for (const Part& part : parts) bytes += part.bytes;
+    return bytes;
+}
+
+RankMemory::RankMemory(const PlannedRun& run)
+    : run_(run),
+      table_(model::parameter_table(run.model)),
+      dry_(model::make_dry_model(run.model, run.precision, run.device)) {}
+
+BatchMemory RankMemory::training(const std::vector<train::BatchShape>& shapes) const {
+    return worst(shapes, *dry_, [&](const auto& shape) { return dry_->training_bytes(shape); });
+}
+
+BatchMemory RankMemory::evaluation(const std::vector<train::BatchShape>& shapes) const {
+    return worst(shapes, *dry_, [&](const auto& shape) { return dry_->evaluation_bytes(shape); });
+}
+
+train::BatchShape RankMemory::launched(const train::BatchShape& shape) const {
+    return dry_->launched(shape);
+}
+
+std::vector<Part> RankMemory::parts(const BatchMemory& batch, std::int64_t rows_bytes) const {
+    const train::WeightMemory weights =
+        train::weight_memory(table_, run_.precision, run_.master, run_.train, run_.ranks);
+    const bool on_gpu = run_.device == model::DeviceKind::gpu;
+    std::vector<Part> parts{
+        {"weights, fp32", signed_of(weights.master)},
+        {named("weights that compute", run_.precision), signed_of(weights.compute)},
+        {"gradients, fp32", signed_of(weights.gradient)},
+        {"optimizer", signed_of(weights.optimizer)},
+        {"gradients as sent, bf16", signed_of(weights.exchanged)},
+        {"positions", signed_of(dry_->constant_bytes())},
+        {"activations of the largest micro-batch", batch.activations},
+    };
+    if (on_gpu) {
+        parts.push_back({"micro-batches on their way", batch.arrays});
+        parts.push_back({"products' workspace", signed_of(kernels::cuda::product_workspace_bytes)});
+        parts.push_back({"CUDA's context and kernels", context_bytes, Known::about});
+        if (run_.ranks > 1) parts.push_back({"NCCL", nccl_bytes, Known::about});
+    } else {
+        parts.push_back({"rows read ahead", rows_bytes});
+        parts.push_back({"program and libraries", program_bytes, Known::about});
+    }
+    std::erase_if(parts, [](const Part& part) { return part.bytes == 0; });
+    return parts;
+}
+
+std::int64_t RankMemory::host_bytes() const {
+    if (run_.device == model::DeviceKind::cpu) return 0;
+    const train::WeightMemory weights =
+        train::weight_memory(table_, run_.precision, run_.master, run_.train, run_.ranks);
+    return signed_of(table_.flat_size() * sizeof(float) + weights.optimizer);
+}
+
+}  // namespace lockstep::launcher::plan

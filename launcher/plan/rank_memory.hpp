@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/dry_model.hpp"
+#include "runtime/train/batch.hpp"
+#include "runtime/train/options.hpp"
+#include "runtime/train/parameters.hpp"
+
+namespace lockstep::launcher::plan {
+
+// A run of which the memory is reckoned, all but its batches.
+struct PlannedRun {
+    model::ModelConfig model;
+    train::TrainOptions train;
+    train::Precision precision = train::Precision::fp32;
+    train::Master master = train::Master::kept;
+    model::DeviceKind device = model::DeviceKind::cpu;
+    int ranks = 1;
+};
+
+// What a micro-batch adds.
+struct BatchMemory {
+    train::BatchShape shape;       // the one with the most activations
+    std::int64_t activations = 0;  // at their peak
+    std::int64_t arrays = 0;       // batches on their way to the GPU; on the CPU they are the rows'
+};
+
+enum class Known { exactly, about };
+
+struct Part {
+    std::string name;
+    std::int64_t bytes = 0;
+    Known known = Known::exactly;
+};
+std::int64_t total(const std::vector<Part>& parts);
+
+// The memory of one rank on its device.
+class RankMemory {
+public:
+    explicit RankMemory(const PlannedRun& run);
+
+    std::size_t parameters() const noexcept { return table_.count(); }
+
+    // Of the worst of these.
+    BatchMemory training(const std::vector<train::BatchShape>& shapes) const;
+    BatchMemory evaluation(const std::vector<train::BatchShape>& shapes) const;
+
+    // A shape as the device's work repeats for it.
+    train::BatchShape launched(const train::BatchShape& shape) const;
+
+    // What takes it, with rows_bytes of rows being sorted and cut into batches.
+    std::vector<Part> parts(const BatchMemory& batch, std::int64_t rows_bytes) const;
+    // Beside it in the host's memory, where the device's is another: what checkpoints are made of.
+    std::int64_t host_bytes() const;
+
+private:
+    const PlannedRun run_;
+    const train::ParameterTable table_;
+    const std::unique_ptr<model::DryModel> dry_;
+};
+
+}  // namespace lockstep::launcher::plan

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/plan/report.hpp"
+
+#include "launcher/doctor/text_table.hpp"
+#include "launcher/doctor/units.hpp"
+
+namespace lockstep::launcher::plan {
+
+namespace {
+
+using doctor::bytes_text;
+using doctor::TextTable;
+
+// "1,024"
+std::string grouped(std::int64_t count) {
+    std::string text = std::to_string(count);
+    for (std::size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, ",");
+    return text;
+}
+
+std::string counted(std::int64_t count, const std::string& one, const std::string& more) {
+    return grouped(count) + " " + (count == 1 ? one : more);
+}
+
+std::string percent(std::int64_t part, std::int64_t whole) {
+    const double share = whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
+    return doctor::digits(100 * share) + " %";
+}
+
+std::string title(const RunPlan& plan) {
+    const bool gpt2 = plan.model.kind == model::Kind::gpt2;
+    return std::string("lockstep plan: ") + (gpt2 ? "gpt2" : "transformer/generator") + " of " +
+           grouped(static_cast<std::int64_t>(plan.parameters)) + " parameters in " +
+           train::name(plan.precision) + ", " + counted(plan.ranks, "rank", "ranks") + " on " +
+           plan.machine.name + "\n\n";
+}
+
+std::string memory_table(const RunPlan& plan) {
+    TextTable table;
+    table.add({plan.ranks > 1 ? "memory of each rank" : "memory", "", ""});
+    const std::int64_t all = plan.total_bytes();
+    for (const Part& part : plan.parts)
+        table.add({part.name, bytes_text(part.bytes),
+                   percent(part.bytes, all) + (part.known == Known::about ? ", about" : "")});
+    table.add({"total", bytes_text(all), ""});
+    table.add({"there is", bytes_text(plan.machine.bytes), plan.machine.limit});
+    return table.text();
+}
+
+std::string shape_text(const train::BatchShape& shape) {
+    const std::string rows = counted(shape.sequences, "row", "rows") + " with ";
+    if (shape.source_total == 0) return rows + counted(shape.target_total, "token", "tokens");
+    return rows + grouped(shape.source_total) + " source and " + grouped(shape.target_total) +
+           " target tokens";
+}
+
+std::string size_text(const BatchSize& size) {
+    const std::string asked = " (" + grouped(size.asked) + " asked for)";
+    if (size.fits == 0) return "not even 1 fits" + asked;
+    const std::string fits = "up to " + std::to_string(size.fits) + " fits" + asked;
+    return size.fits < size.most ? fits : fits + "; more was not tried";
+}
+
+void add_epoch(const EpochFacts& facts, TextTable& table) {
+    const bool whole = facts.planned_rows == facts.rows;
+    table.add({"epoch", counted(facts.rows, "row", "rows") + " in " + (whole ? "" : "about ") +
+                            counted(facts.steps, "step", "steps")});
+    if (!whole) table.add({"", "its first " + grouped(facts.planned_rows) + " rows were planned:"});
+    table.add({"", counted(facts.micro_batches, "micro-batch", "micro-batches") + " of " +
+                       counted(facts.shapes, "shape", "shapes") + ", " +
+                       percent(facts.filler, facts.tokens + facts.filler) + " filler in " +
+                       grouped(facts.tokens + facts.filler) + " tokens"});
+    table.add({"", "the largest: " + shape_text(facts.largest.shape) + ", " +
+                       bytes_text(facts.largest.activations) + " of activations"});
+    if (facts.truncated_rows > 0)
+        table.add({"cut", counted(facts.truncated_rows, "row is", "rows are") +
+                              " longer than --n-positions or --truncate let through (" +
+                              percent(facts.truncated_rows, facts.planned_rows) + ")"});
+}
+
+std::string facts_table(const RunPlan& plan) {
+    TextTable table;
+    table.add({"micro-batch", "at most " + shape_text(plan.batch.shape)});
+    table.add({plan.size.option, size_text(plan.size)});
+    if (plan.epoch) add_epoch(*plan.epoch, table);
+    for (const model::SlowShape& shape : plan.slow_shapes)
+        table.add({"width", shape.what + ", which tensor cores are slow at: " + shape.better});
+    if (plan.host_bytes > 0)
+        table.add({"host", bytes_text(plan.host_bytes) +
+                               " of the host's memory beside it for each rank, for checkpoints"});
+    return table.text();
+}
+
+std::string verdict(const RunPlan& plan) {
+    const std::string sizes =
+        bytes_text(plan.total_bytes()) + " of " + bytes_text(plan.machine.bytes);
+    if (plan.fits()) return "It fits: " + sizes + ".\n";
+    if (plan.epoch_fits())
+        return "It may not fit, " + sizes + ": the first epoch's batches would, the largest that " +
+               "may come would not; " + plan.size.option + " " + std::to_string(plan.size.fits) +
+               " is safe.\n";
+    const std::string remedy =
+        plan.size.fits > 0 ? "take " + plan.size.option + " " + std::to_string(plan.size.fits) +
+                                 ", with --update-freq for as many rows an update"
+                           : "not even one row would; take a smaller model, another --optimizer, "
+                             "shorter rows (--truncate) or a device "
+                             "with more memory";
+    return "It does not fit, " + sizes + ": " + remedy + ".\n";
+}
+
+}  // namespace
+
+std::string report_text(const RunPlan& plan) {
+    return title(plan) + memory_table(plan) + "\n" + facts_table(plan) + "\n" + verdict(plan);
+}
+
+}  // namespace lockstep::launcher::plan

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "launcher/plan/run_plan.hpp"
+
+namespace lockstep::launcher::plan {
+
+std::string report_text(const RunPlan& plan);
+// The same values as one JSON document, bytes as they are.
+std::string report_json(const RunPlan& plan);
+
+}  // namespace lockstep::launcher::plan

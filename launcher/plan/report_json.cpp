@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+
+#include "launcher/plan/report.hpp"
+#include "model/config_json.hpp"
+
+namespace lockstep::launcher::plan {
+
+namespace {
+
+nlohmann::json batch_json(const BatchMemory& batch) {
+    return {{"rows", batch.shape.sequences},
+            {"source_tokens", batch.shape.source_total},
+            {"target_tokens", batch.shape.target_total},
+            {"activations_bytes", batch.activations}};
+}
+
+nlohmann::json epoch_json(const EpochFacts& facts) {
+    return {{"rows", facts.rows},
+            {"planned_rows", facts.planned_rows},
+            {"truncated_rows", facts.truncated_rows},
+            {"steps", facts.steps},
+            {"micro_batches", facts.micro_batches},
+            {"tokens", facts.tokens},
+            {"filler_tokens", facts.filler},
+            {"shapes", facts.shapes},
+            {"largest", batch_json(facts.largest)}};
+}
+
+}  // namespace
+
+std::string report_json(const RunPlan& plan) {
+    nlohmann::json report{{"model", nlohmann::json::parse(model::to_json(plan.model))},
+                          {"parameters", plan.parameters},
+                          {"precision", train::name(plan.precision)},
+                          {"ranks", plan.ranks},
+                          {"device", plan.machine.name},
+                          {"memory_bytes", plan.machine.bytes},
+                          {"memory_limit", plan.machine.limit},
+                          {"parts", nlohmann::json::array()},
+                          {"total_bytes", plan.total_bytes()},
+                          {"host_bytes", plan.host_bytes},
+                          {"fits", plan.fits()},
+                          {"largest_batch", batch_json(plan.batch)},
+                          {"size",
+                           {{"option", plan.size.option},
+                            {"asked", plan.size.asked},
+                            {"fits", plan.size.fits},
+                            {"most_tried", plan.size.most}}},
+                          {"slow_shapes", nlohmann::json::array()}};
+    for (const Part& part : plan.parts)
+        report["parts"].push_back(
+            {{"name", part.name}, {"bytes", part.bytes}, {"exact", part.known == Known::exactly}});
+    for (const model::SlowShape& shape : plan.slow_shapes)
+        report["slow_shapes"].push_back({{"what", shape.what}, {"better", shape.better}});
+    if (plan.epoch) report["epoch"] = epoch_json(*plan.epoch);
+    return report.dump(2) + "\n";
+}
+
+}  // namespace lockstep::launcher::plan

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/plan/run_plan.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "data/epoch_plan.hpp"
+#include "data/row_lengths.hpp"
+#include "launcher/batching.hpp"
+#include "launcher/compute_device.hpp"
+#include "launcher/model_folder.hpp"
+#include "launcher/plan/batch_search.hpp"
+#include "runtime/core/error.hpp"
+
+namespace lockstep::launcher::plan {
+
+namespace {
+
+// Nobody trains on larger micro-batches, and a dry run writes their arrays.
+constexpr std::int64_t most_tokens = std::int64_t{1} << 22, most_rows = std::int64_t{1} << 20;
+
+class Planner {
+public:
+    explicit Planner(const RunConfig& config) : config_(config) {
+        if (!config.data.empty()) dataset_ = data::Dataset::open(config.data);
+        plan_.ranks = config.world_size > 0 ? static_cast<int>(config.world_size) : 1;
+        plan_.machine = machine_of(config, plan_.ranks);
+        plan_.model = model();
+        plan_.precision = precision();
+        const std::int64_t lanes = this->lanes();
+        plan_.lanes_of_rank = (lanes + plan_.ranks - 1) / plan_.ranks;
+        if (lanes < plan_.ranks)
+            throw Error(ErrorKind::config, "--logical-shards " + std::to_string(lanes) +
+                                               ": fewer than the " + std::to_string(plan_.ranks) +
+                                               " ranks, of which each needs one");
+    }
+
+    RunPlan plan() {
+        const RankMemory memory({plan_.model, config_.train, plan_.precision,
+                                 gpu_settings(config_, {}).master, plan_.machine.device,
+                                 plan_.ranks});
+        plan_.parameters = memory.parameters();
+        plan_.host_bytes = memory.host_bytes();
+        if (plan_.machine.device == model::DeviceKind::gpu &&
+            plan_.precision != train::Precision::fp32)
+            plan_.slow_shapes = model::slow_shapes(plan_.model);
+        const data::BatchRules rules = this->rules(batching());
+        if (dataset_) {
+            const data::SplitInfo& split = dataset_->split(data::format::train_split);
+            lengths_ = data::row_lengths(*dataset_, split, rules);
+            add_epoch(split, rules, memory);
+        } else {
+            lengths_ = data::full_rows(rules);
+        }
+        plan_.batch = largest(batching(), memory);
+        const BatchMemory evaluated = evaluation(memory);
+        if (evaluated.activations > plan_.batch.activations) plan_.batch = evaluated;
+        plan_.parts = memory.parts(plan_.batch, rows_bytes_);
+        add_size(memory, evaluated);
+        return plan_;
+    }
+
+private:
+    model::ModelConfig model() const {
+        if (dataset_)
+            return agree_on_model(config_.model_file, config_.model, config_.given, *dataset_);
+        model::ModelConfig wanted = config_.model;
+        if (!holds_model(config_.model_file) && config_.vocabulary < 0)
+            throw Error(ErrorKind::config,
+                        "--vocabulary: give the number of the dictionary's entries, or --data, "
+                        "which tells it");
+        wanted.vocabulary = config_.vocabulary;
+        return agree_on_model(config_.model_file, wanted, config_.given);
+    }
+
+    train::Precision precision() const {
+        if (plan_.machine.device == model::DeviceKind::cpu)
+            return precision_of(config_.precision, {});
+        return precision_of(config_.precision, GpuSeat{});
+    }
+
+    std::int64_t lanes() const {
+        const BatchConfig& batch = config_.batch;
+        return batch.logical_shards > 0 ? batch.logical_shards : plan_.ranks * batch.update_freq;
+    }
+
+    data::BatchingOptions batching() const {
+        return dataset_ ? train_batching(config_, plan_.model, *dataset_)
+                        : train_batching(config_, plan_.model);
+    }
+
+    data::BatchRules rules(const data::BatchingOptions& options) const {
+        return {options, dataset_ ? dataset_->kind() : data::DatasetKind::dialogue};
+    }
+
+    BatchMemory largest(const data::BatchingOptions& options, const RankMemory& memory) const {
+        return memory.training(data::largest_batches(lengths_, rules(options)));
+    }
+
+    // Of the same batches it takes less than training.
+    BatchMemory evaluation(const RankMemory& memory) const {
+        const bool own = config_.batch.eval_batchsize > 0 || !config_.batch.eval_dynamic.empty();
+        if (!own || !dataset_ || !dataset_->has_split(data::format::valid_split)) return {};
+        const data::BatchRules rules = this->rules(eval_batching(config_, plan_.model, *dataset_));
+        const data::SplitInfo& split = dataset_->split(data::format::valid_split);
+        return memory.evaluation(
+            data::largest_batches(data::row_lengths(*dataset_, split, rules), rules));
+    }
+
+    void add_epoch(const data::SplitInfo& split, const data::BatchRules& rules,
+                   const RankMemory& memory) {
+        const data::EpochPlan epoch =
+            data::plan_epoch(*dataset_, split, rules, {config_.train.seed, lanes()});
+        rows_bytes_ = windows_at_once * plan_.lanes_of_rank * epoch.largest_window_bytes;
+        EpochFacts facts;
+        facts.rows = static_cast<std::int64_t>(split.rows);
+        facts.planned_rows = epoch.rows;
+        facts.truncated_rows = epoch.truncated_rows;
+        facts.steps = epoch.steps;
+        facts.tokens = epoch.tokens;
+        facts.filler = epoch.filler;
+        std::vector<train::BatchShape> shapes;
+        std::set<train::BatchShape> launched;
+        for (const auto& [shape, count] : epoch.shapes) {
+            facts.micro_batches += count;
+            shapes.push_back(shape);
+            launched.insert(memory.launched(shape));
+        }
+        facts.shapes = static_cast<std::int64_t>(launched.size());
+        facts.largest = memory.training(shapes);
+        plan_.epoch = facts;
+    }
+
+    void add_size(const RankMemory& memory, const BatchMemory& evaluated) {
+        const data::BatchingOptions asked = batching();
+        const bool by_tokens = asked.batch_tokens > 0;
+        plan_.size.option = by_tokens ? "--batch-tokens" : "--batchsize";
+        plan_.size.asked = by_tokens ? asked.batch_tokens : asked.batchsize;
+        plan_.size.most = by_tokens ? most_tokens : most_rows;
+        if (plan_.epoch)
+            plan_.size.most =
+                std::min(plan_.size.most, by_tokens ? most_tokens : plan_.epoch->rows);
+        plan_.size.fits = largest_that_fits(plan_.size.most, [&](std::int64_t size) {
+            data::BatchingOptions options = asked;
+            (by_tokens ? options.batch_tokens : options.batchsize) = size;
+            const auto shapes = data::largest_batches(lengths_, rules(options));
+            const auto too_many = [](const train::BatchShape& shape) {
+                return shape.source_total + shape.target_total > most_tokens;
+            };
+            if (std::any_of(shapes.begin(), shapes.end(), too_many)) return false;
+            BatchMemory batch = memory.training(shapes);
+            if (evaluated.activations > batch.activations) batch = evaluated;
+            return total(memory.parts(batch, rows_bytes_)) <= plan_.machine.bytes;
+        });
+    }
+
+    static constexpr std::int64_t windows_at_once = 2;
+
+    const RunConfig& config_;
+    std::optional<data::Dataset> dataset_;
+    data::RowLengths lengths_;
+    std::int64_t rows_bytes_ = 0;
+    RunPlan plan_;
+};
+
+}  // namespace
+
+RunPlan plan_run(const RunConfig& config) { return Planner(config).plan(); }
+
+}  // namespace lockstep::launcher::plan

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program as users start it.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/run_program.hpp"
+
+using namespace lockstep::tests;
+
+namespace {
+
+const std::string small = " --embedding-size 16 --n-layers 1 --ffn-size 16 ";
+
+struct Prepared {
+    ScratchFolder scratch;
+    std::string data = scratch / "data", model = scratch / "model";
+
+    Prepared() {
+        copy_head("examples/shakespeare/train.txt", scratch / "train.txt", 60);
+        const auto run =
+            run_line("lockstep prepare --input " + (scratch / "train.txt") + " --out " + data);
+        REQUIRE_MESSAGE(run.code == 0, run.out << run.err);
+    }
+    ProgramResult plan(const std::string& more) const {
+        return run_line("lockstep plan --data " + data + " --device cpu " + more);
+    }
+};
+
+void says(const ProgramResult& run, int code, const std::vector<std::string>& words) {
+    INFO(run.out);
+    INFO(run.err);
+    CHECK(run.code == code);
+    for (const std::string& word : words) {
+        CAPTURE(word);
+        CHECK((run.out + run.err).find(word) != std::string::npos);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("a plan says what a run takes, and whether it fits, by its exit code") {
+    const Prepared prepared;
+    const std::string options = small + "-bs 4 --num-epochs 1 -mf " + prepared.model;
+    says(prepared.plan(options), 0,
+         {"transformer/generator of", "weights, fp32", "optimizer", "activations", "this host",
+          "--batchsize", "epoch", "It fits"});
+    says(prepared.plan(options + " --memory 8MiB"), 1, {"given by --memory", "It does not fit"});
+    // Afterwards of the model that is there, whose options need not be given again.
+    const auto train = run_line("train --data " + prepared.data + options +
+                                " --max-train-steps 1 --threads 1 -m gpt2 --quiet");
+    REQUIRE_MESSAGE(train.code == 0, train.out << train.err);
+    says(prepared.plan("-mf " + prepared.model), 0, {"gpt2 of"});
+    says(run_line("lockstep plan --device cpu -mf " + prepared.model), 0, {"gpt2 of"});
+    says(prepared.plan("--n-layers 2 -mf " + prepared.model), 2, {"--n-layers", "asks for 2"});
+}
+
+TEST_CASE("as JSON a plan has the same values") {
+    const Prepared prepared;
+    const auto run = prepared.plan(small + "-dynb full -bs 2 --precision fp32 --json");
+    REQUIRE_MESSAGE(run.code == 0, run.out << run.err);
+    const auto plan = nlohmann::json::parse(run.out);
+    std::int64_t sum = 0;
+    for (const auto& part : plan["parts"]) sum += part["bytes"].get<std::int64_t>();
+    CHECK(plan["total_bytes"] == sum);
+    CHECK(plan["fits"] == true);
+    CHECK(plan["precision"] == "fp32");
+    CHECK(plan["size"]["option"] == "--batchsize");
+    CHECK(plan["size"]["asked"] == 2);
+    CHECK(plan["epoch"]["planned_rows"] == plan["epoch"]["rows"]);
+    CHECK(plan["epoch"]["largest"]["activations_bytes"] <=
+          plan["largest_batch"]["activations_bytes"]);
+}
+
+TEST_CASE("where an epoch's batches fit and the largest that may come do not, that is said") {
+    const Prepared prepared;
+    const std::string options = small + "-bs 30 --precision fp32 ";
+    const auto plan = nlohmann::json::parse(prepared.plan(options + "--json").out);
+    const std::int64_t most = plan["largest_batch"]["activations_bytes"],
+                       epoch = plan["epoch"]["largest"]["activations_bytes"],
+                       total = plan["total_bytes"];
+    REQUIRE(epoch < most);
+    const double between = static_cast<double>(total - (most - epoch) / 2) / 0x1p20;
+    says(prepared.plan(options + "--memory " + std::to_string(between) + "MiB"), 1,
+         {"It may not fit", "is safe"});
+}
+
+TEST_CASE("a GPU that is not here is planned for by its memory") {
+    const std::string gpt2 =
+        "lockstep plan --device cuda -m gpt2 --vocabulary 50257 --embedding-size 768 --n-layers 12 "
+        "--ffn-size 3072 --n-heads 12 -bs 8 ";
+    says(run_line(gpt2 + "--memory 80GiB"), 0,
+         {"124,439,808 parameters in bf16", "CUDA's context", "8 rows with 8,192 tokens", "host"});
+    says(run_line(gpt2 + "--memory 4GiB"), 1, {"take --batchsize", "--update-freq"});
+    const auto none = run_line(gpt2, {"", {{"CUDA_VISIBLE_DEVICES", ""}}, ""});
+    says(none, 2, {"--device cuda", "--memory 80GiB"});
+    CHECK(std::count(none.err.begin(), none.err.end(), '\n') == 1);
+}

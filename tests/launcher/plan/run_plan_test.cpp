@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/plan/run_plan.hpp"
+
+#include <doctest/doctest.h>
+
+#include "launcher/options/run_command.hpp"
+#include "model/transformer.hpp"
+#include "runtime/core/error.hpp"
+#include "tests/data/temporary_directory.hpp"
+#include "tests/support/written_dataset.hpp"
+
+using namespace lockstep;
+using namespace lockstep::launcher;
+using plan::plan_run;
+using plan::RunPlan;
+using Words = std::vector<std::string>;
+
+namespace {
+
+RunConfig config_of(const Words& more) {
+    Words words{"--embedding-size", "32",  "--n-layers", "2",     "--ffn-size",    "64",
+                "--n-heads",        "2",   "--memory",   "64MiB", "--n-positions", "64",
+                "--precision",      "bf16"};
+    words.insert(words.end(), more.begin(), more.end());
+    return *parse_run(Task::plan, "", words);
+}
+
+// Rows of all lengths, some longer than the model's positions.
+struct Written {
+    support::TemporaryDirectory directory;
+
+    Written() {
+        testing::write_dataset(directory.path(), testing::random_shard(5, 700, 90),
+                               testing::random_shard(6, 30, 40), 2);
+    }
+    RunConfig config(Words more) const {
+        more.insert(more.end(), {"--data", directory.path()});
+        return config_of(more);
+    }
+};
+
+std::int64_t bytes_of(const RunPlan& plan, const std::string& part) {
+    for (const plan::Part& one : plan.parts)
+        if (one.name.starts_with(part)) return one.bytes;
+    return 0;
+}
+
+const std::vector<Words> batchings{{"-bs", "6"},
+                                   {"-bs", "6", "-dynb", "batchsort"},
+                                   {"-bs", "3", "-dynb", "full"},
+                                   {"--batch-tokens", "300"},
+                                   {"-bs", "6", "--truncate", "20"}};
+const std::vector<Words> models{{"-m", "transformer/generator"}, {"-m", "gpt2"}};
+
+Words joined(std::initializer_list<Words> lists) {
+    Words all;
+    for (const Words& words : lists) all.insert(all.end(), words.begin(), words.end());
+    return all;
+}
+
+}  // namespace
+
+TEST_CASE("no micro-batch of an epoch takes more than the largest that the rules allow") {
+    const Written data;
+    for (const Words& batching : batchings)
+        for (const Words& model : models)
+            for (const char* seed : {"1", "2"}) {
+                const auto run = plan_run(
+                    data.config(joined({batching, model, {"--device", "cpu", "--seed", seed}})));
+                CAPTURE(batching.back());
+                CAPTURE(model.back());
+                REQUIRE(run.epoch);
+                CHECK(run.epoch->largest.activations > 0);
+                CHECK(run.epoch->largest.activations <= run.batch.activations);
+                CHECK(run.epoch->planned_rows == 700);
+                CHECK(run.epoch->truncated_rows > 0);
+                CHECK(run.epoch->steps == run.epoch->micro_batches);
+            }
+}
+
+TEST_CASE("the size that fits does, and one more does not") {
+    const Written data;
+    for (const Words& batching : batchings)
+        for (const Words& model : models) {
+            CAPTURE(batching.back());
+            CAPTURE(model.back());
+            const auto at = [&](std::int64_t size) {
+                RunConfig config = data.config(
+                    joined({batching, model, {"--device", "cuda", "--memory", "640MiB"}}));
+                (config.batch.batch_tokens > 0 ? config.batch.batch_tokens
+                                               : config.batch.batchsize) = size;
+                return plan_run(config);
+            };
+            const plan::BatchSize size = at(2).size;
+            CHECK(size.asked == 2);
+            REQUIRE(size.fits > 0);
+            REQUIRE(size.fits < size.most);
+            CHECK(at(size.fits).fits());
+            CHECK_FALSE(at(size.fits + 1).fits());
+            CHECK(at(size.fits + 1).size.fits == size.fits);
+        }
+}
+
+TEST_CASE("parts are the buffers that a run has") {
+    const auto run = plan_run(config_of({"-m", "gpt2", "--vocabulary", "1000", "--device", "cpu"}));
+    const auto table = model::parameter_table(run.model);
+    const auto weights = static_cast<std::int64_t>(table.flat_size());
+    CHECK(run.parameters == table.count());
+    CHECK(bytes_of(run, "weights, fp32") == 4 * weights);
+    CHECK(bytes_of(run, "weights that compute") == 2 * weights);
+    CHECK(bytes_of(run, "gradients, fp32") == 4 * weights);
+    CHECK(bytes_of(run, "optimizer") == 8 * weights);
+    CHECK(bytes_of(run, "activations") == run.batch.activations);
+    CHECK(run.batch.shape.target_total == 64);
+    CHECK(run.total_bytes() > 18 * weights + run.batch.activations);
+    CHECK_FALSE(run.epoch);
+    CHECK(run.host_bytes == 0);
+}
+
+TEST_CASE("on GPUs there are more parts, and checkpoints pass through the host's memory") {
+    const Words words{"-m",       "gpt2", "--vocabulary", "1000",
+                      "--device", "cuda", "--comm-dtype", "bf16"};
+    const auto alone = plan_run(config_of(words));
+    CHECK(bytes_of(alone, "gradients as sent") == 0);
+    CHECK(bytes_of(alone, "NCCL") == 0);
+    CHECK(bytes_of(alone, "products' workspace") == 32 << 20);
+    CHECK(bytes_of(alone, "micro-batches on their way") == 4 * 4096);
+    CHECK(alone.host_bytes == bytes_of(alone, "weights, fp32") + bytes_of(alone, "optimizer"));
+    CHECK(alone.fits() == false);  // 64 MiB hold no context
+    CHECK(alone.size.fits == 0);
+    const auto two = plan_run(config_of(joined({words, {"--distributed-world-size", "2"}})));
+    CHECK(two.machine.bytes == 64 << 20);
+    CHECK(bytes_of(two, "gradients as sent") == bytes_of(two, "weights that compute"));
+    CHECK(bytes_of(two, "NCCL") > 0);
+}
+
+TEST_CASE("widths at which tensor cores are slow are named") {
+    const Words odd{"--vocabulary", "100", "--embedding-size", "36", "--device", "cuda"};
+    const auto run = plan_run(config_of(odd));
+    REQUIRE(!run.slow_shapes.empty());
+    CHECK(run.slow_shapes.front().what.find("--embedding-size 36") != std::string::npos);
+    CHECK(plan_run(config_of(joined({odd, {"--precision", "fp32"}}))).slow_shapes.empty());
+}
+
+TEST_CASE("evaluation's own batches count where they are larger") {
+    const Written data;
+    const auto small = plan_run(data.config({"-bs", "1", "--device", "cpu"}));
+    const auto large =
+        plan_run(data.config({"-bs", "1", "--eval-batchsize", "30", "--device", "cpu"}));
+    CHECK(large.batch.shape.sequences == 30);
+    CHECK(large.batch.activations > small.batch.activations);
+}
+
+TEST_CASE("what cannot be planned is refused") {
+    const auto refused = [](const Words& more, const char* word) {
+        CHECK_THROWS_WITH_AS(plan_run(config_of(more)), doctest::Contains(word), Error);
+    };
+    refused({"--device", "cpu"}, "--vocabulary");
+    refused({"--device", "cpu", "--vocabulary", "9", "--precision", "fp16"}, "fp16");
+    refused({"--device", "cpu", "--vocabulary", "9", "--n-heads", "5"}, "--n-heads");
+    refused({"--device", "cpu", "--data", "/nowhere"}, "/nowhere");
+    refused({"--device", "cpu", "--vocabulary", "9", "--logical-shards", "1",
+             "--distributed-world-size", "2"},
+            "--logical-shards");
+}
