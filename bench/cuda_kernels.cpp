@@ -18,13 +18,37 @@ using bench::KernelTable;
 constexpr const char* usage =
     "bench_cuda_kernels [ROWS [WIDTH [VOCABULARY]]]: at least 1, the width in multiples of 64";
 
-template <class T>
-void time_all(device::CudaContext& ctx, KernelTable& table, const KernelSizes& sizes) {
-    bench::time_products<T>(ctx, table, sizes);
-    bench::time_attention<T>(ctx, table, sizes);
-    bench::time_row_kernels<T>(ctx, table, sizes);
-    bench::time_token_kernels<T>(ctx, table, sizes);
-}
+// Groups of kernels, in this order: one that cannot run leaves the others' rows.
+class Groups {
+public:
+    Groups(device::CudaContext& ctx, KernelTable& table, const KernelSizes& sizes)
+        : ctx_(ctx), table_(table), sizes_(sizes) {}
+
+    template <class Time>
+    void time(const char* group, const char* type, const Time& rows) {
+        try {
+            rows(ctx_, table_, sizes_);
+        } catch (const std::exception& e) {
+            table_.fails(group, type, e.what());
+            ++failed_;
+        }
+    }
+    template <class T>
+    void time_all() {
+        const char* type = bench::type_name<T>;
+        time("products", type, bench::time_products<T>);
+        time("attention", type, bench::time_attention<T>);
+        time("kernels of rows", type, bench::time_row_kernels<T>);
+        time("kernels of tokens", type, bench::time_token_kernels<T>);
+    }
+    int failed() const { return failed_; }
+
+private:
+    device::CudaContext& ctx_;
+    KernelTable& table_;
+    KernelSizes sizes_;
+    int failed_ = 0;
+};
 
 KernelSizes parse(int argc, char** argv) {
     KernelSizes sizes;
@@ -46,11 +70,12 @@ int run(int argc, char** argv) {
     device::CudaContext ctx(0);
     ctx.cached<kernels::cuda::ProductSettings>().autotune = true;
     KernelTable table(ctx);
-    bench::time_flat_kernels(ctx, table, sizes);
-    time_all<bf16>(ctx, table, sizes);
-    time_all<fp16>(ctx, table, sizes);
-    time_all<float>(ctx, table, sizes);
-    return 0;
+    Groups groups(ctx, table, sizes);
+    groups.time("kernels of flat buffers", "", bench::time_flat_kernels);
+    groups.time_all<bf16>();
+    groups.time_all<fp16>();
+    groups.time_all<float>();
+    return groups.failed() == 0 ? 0 : 1;
 }
 
 }  // namespace

@@ -57,6 +57,7 @@ po::options_description description(StepOptions& o, Words& words) {
     add("src", po::value(&o.source), "source tokens of a row");
     add("tgt", po::value(&o.target), "target tokens of a row");
     add("lengths", po::value(&o.lengths), "file of `source target` lengths, one row a line");
+    add("passes", po::value(&o.passes), "with --lengths: how often all its rows are timed");
     add("warmup-passes", po::value(&o.warmup_passes),
         "with --lengths: how often all its rows are taken before that");
     add("update-freq", po::value(&o.update_freq), "micro-batches of a step");
@@ -90,10 +91,10 @@ std::optional<StepOptions> parse_step_options(const std::vector<std::string>& ar
     }
     o.precision = precision_of(words.dtype);
     o.device = device_of(words.device);
-    if (o.steps < 1 || o.warmup < 0 || o.warmup_passes < 0 || o.batch < 1 || o.update_freq < 1 ||
-        o.ranks < 1)
+    if (o.steps < 1 || o.passes < 1 || o.warmup < 0 || o.warmup_passes < 0 || o.batch < 1 ||
+        o.update_freq < 1 || o.ranks < 1)
         refuse(
-            "--steps, --batch, --update-freq and --ranks are at least 1, --warmup and "
+            "--steps, --passes, --batch, --update-freq and --ranks are at least 1, --warmup and "
             "--warmup-passes 0");
     return o;
 }

@@ -53,8 +53,9 @@ struct Plan {
             steps = options.steps;
         } else {
             batches = bench::batches_of_file(options.lengths, options.batch);
-            steps = static_cast<std::int64_t>(batches.size());  // every row once, as the peer
-            warmup = steps * options.warmup_passes;
+            const auto all_rows = static_cast<std::int64_t>(batches.size());
+            steps = all_rows * options.passes;
+            warmup = all_rows * options.warmup_passes;
         }
         for (const auto& batch : batches) {
             for (const RowLengths& row : batch)

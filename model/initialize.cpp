@@ -64,7 +64,11 @@ void gpt2_matrix(const ModelConfig& config, const Parameter& p, HostView<float> 
 
 void initial_weights(const ModelConfig& config, const train::ParameterTable& table,
                      std::uint64_t seed, HostView<float> master) {
-    for (const Parameter& p : table.all()) {
+    const auto& parameters = table.all();
+    // Billions of them take a minute on one thread; each has its own random numbers.
+#pragma omp parallel for schedule(dynamic)
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+        const Parameter& p = parameters[i];
         const auto values = master.subview(p.offset, p.count);
         PhiloxStream random(mix(seed, hash64(p.name.data(), p.name.size(), 0)));
         if (p.shape.size() == 1) {

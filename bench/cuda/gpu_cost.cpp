@@ -2,8 +2,7 @@
 #include "bench/gpu_cost.hpp"
 
 #include "bench/cuda/gpu_seconds.hpp"
-#include "runtime/core/bf16.hpp"
-#include "runtime/core/fp16.hpp"
+#include "bench/cuda/kernel_table.hpp"
 #include "runtime/device/cuda_check.hpp"
 #include "runtime/kernels/cuda/product.hpp"
 #include "runtime/kernels/linear.hpp"
@@ -12,13 +11,14 @@ namespace lockstep::bench {
 
 namespace {
 
+// Of numbers, since a GPU multiplies zeros faster.
 template <class T>
 double rate(device::CudaContext& ctx) {
     constexpr std::int64_t n = 8192;
-    const device::Buffer<T, CudaSpace> x(n * n), w(n * n), y(n * n);
-    const CudaMatrix<const T> mx(x.view().data(), n, n), mw(w.view().data(), n, n);
+    const auto x = numbers<T>(ctx, n * n), w = numbers<T>(ctx, n * n);
+    const device::Buffer<T, CudaSpace> y(n * n);
     const double seconds = gpu_seconds(ctx, [&] {
-        kernels::linear_forward<T>(ctx, mx, mw, {}, CudaMatrix<T>(y.view().data(), n, n));
+        kernels::linear_forward<T>(ctx, matrix(x, n, n), matrix(w, n, n), {}, matrix(y, n, n));
     });
     return 2.0 * n * n * n / seconds;
 }

@@ -51,4 +51,9 @@ void KernelTable::computes(const std::string& name, const char* type, double ope
           multiplied_operations_per_s_);
 }
 
+void KernelTable::fails(const char* group, const char* type, const char* why) {
+    std::printf("| %s | %s | FAILED: %s | |\n", group, type, why);
+    std::fflush(stdout);
+}
+
 }  // namespace lockstep::bench

@@ -39,6 +39,8 @@ public:
                const std::function<void()>& work);
     void computes(const std::string& name, const char* type, double operations,
                   const std::function<void()>& work);
+    // Instead of the rows of several kernels.
+    void fails(const char* group, const char* type, const char* why);
 
 private:
     CudaContext& ctx_;

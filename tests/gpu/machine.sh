@@ -1,6 +1,6 @@
 # Sourced: where CUDA's libraries are on this machine, and what it is. Needs $root, the unpacked bundle.
 
-# Folders of the toolkit and of Python's nvidia-* packages, separated by colons.
+# Folders of the toolkit and of Python's nvidia-* packages, separated by colons; run.sh asks once.
 cuda_folders() {
     local folder
     for folder in "${CUDA_HOME:-/usr/local/cuda}"/lib64 /usr/local/nvidia/lib64; do
@@ -12,7 +12,7 @@ print(":".join(folder for path in nvidia.__path__ for folder in glob.glob(path +
 }
 
 # with_libraries COMMAND...: the bundle's libraries, then CUDA's. Not exported: Python's torch has its own.
-with_libraries() { LD_LIBRARY_PATH=$root/lib:$(cuda_folders):${LD_LIBRARY_PATH:-} "$@"; }
+with_libraries() { LD_LIBRARY_PATH=$root/lib:$cuda_libraries:${LD_LIBRARY_PATH:-} "$@"; }
 
 with_emulated_libraries() { LD_LIBRARY_PATH=$root/lib/emulated:$root/lib "$@"; }
 
@@ -21,12 +21,20 @@ gpu_names() {
         sed -n 's/^NVRM version: //p' /proc/driver/nvidia/version 2> /dev/null || true
 }
 
+# In a line: GPU, driver, commit, date.
+name_machine() {
+    echo "$(gpu_names | head -n 1 | awk -F ', ' '{ print $1 (NF > 3 ? ", driver " $4 : "") }' | grep . || echo 'no GPU'),"\
+        "commit $(cut -c 1-10 "$root/COMMIT")$(grep -o ' with .*' "$root/COMMIT" || true), $(date -u '+%Y-%m-%d %H:%M UTC')"
+}
+
 # Rows of a table.
 describe_machine() {
     local line
     printf '| | |\n| --- | --- |\n'
     gpu_names | while read -r line; do printf '| GPU, memory, power limit, driver | %s |\n' "$line"; done
-    [ ! -x "$root/bin/gpu_libraries" ] || with_libraries "$root/bin/gpu_libraries"
+    # The first to load gigabytes of CUDA's libraries.
+    [ ! -x "$root/bin/gpu_libraries" ] || with_libraries timeout 60 "$root/bin/gpu_libraries" || echo '| CUDA | gpu_libraries failed |'
+    printf '| python3 | %s |\n' "$(timeout 60 python3 -c 'import sys, torch; print(sys.executable, "torch", torch.__version__)' 2> /dev/null || echo 'has no torch')"
     printf '| processor | %s, %s cores |\n' \
         "$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)" "$(nproc)"
     printf '| kernel, glibc | %s, %s |\n' "$(uname -r)" "$(getconf GNU_LIBC_VERSION)"

@@ -46,9 +46,3 @@ run_tests() {
         in_root with_libraries show ${before:-} "bin/${name}_cuda_tests" "$@"
     fi
 }
-
-# summarize_tests FILE: doctest's counts as the step's table; fails where no test ran.
-summarize_tests() {
-    grep '^\[doctest\] \(test cases\|assertions\)' "$1" | sed 's/.doctest. /- /' > "$step_folder/table.md"
-    ! grep -q 'test cases: *0 ' "$1" || failed "no test has this name" "$1"
-}

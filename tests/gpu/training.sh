@@ -30,8 +30,11 @@ train() {
     else
         start=("$root/bin/multiprocessing_train" --distributed-world-size "$ranks")
     fi
+    # Libraries of gigabytes are read from a disk for the first time.
+    local timeout_s=60
+    [ "$mode" = gpu ] || timeout_s=20
     $libraries show "${start[@]}" --device "$device" --data data -mf "$step_folder/$name" --seed 7 \
-        --log-every-n-steps 1 --timeout 20 "$@" > "$name.log" 2>&1
+        --log-every-n-steps 1 --timeout $timeout_s "$@" > "$name.log" 2>&1
 }
 
 # metric NAME KEY: its values in the run's lines, step by step.

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Training on a GPU has the losses of training on the CPU, and of PyTorch
 source "$(dirname "$0")/../step.sh"
+source "$here/test_files.sh"
 source "$here/training.sh"
 
 some=()
 [ "$mode" = gpu ] || some=("--test-case=*loss curve*")
-run_tests train "${some[@]}" > output || failed "exit code $?" output
-summarize_tests output
+by_file train '' "${some[@]}"
 
 prepare_data
 device=cuda

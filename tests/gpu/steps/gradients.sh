@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Whole models against PyTorch's golden losses and gradients in fp32, bf16 and fp16, and their decoding against the CPU's
 source "$(dirname "$0")/../step.sh"
+source "$here/test_files.sh"
+
 some=()
 [ "$mode" = gpu ] || some=("--test-case=*in fp32*")
-run_tests model "${some[@]}" > output || failed "exit code $?" output
-summarize_tests output
+by_file model '' "${some[@]}"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # The kernels against the CPU's
 source "$(dirname "$0")/../step.sh"
+source "$here/test_files.sh"
 
 some=()
 [ "$mode" = gpu ] || some=("--source-file=*reduce_test.cpp,*index_test.cpp")
-run_tests kernels "${some[@]}" > output || failed "exit code $?" output
-summarize_tests output
+by_file kernels '' "${some[@]}"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # fp16 whose first loss scale overflows: the step is skipped, the scale halved, and training goes on
 source "$(dirname "$0")/../step.sh"
+source "$here/test_files.sh"
+
 some='*overflow*'
 [ "$mode" = gpu ] || some='*skip an overflow*'
-run_tests train "--test-case=$some" > output || failed "exit code $?" output
-summarize_tests output
+by_file train '' "--test-case=$some"

@@ -1,0 +1,74 @@
+# Sourced: a program's tests, each file of them in a process of its own, so that what breaks one file's GPU context
+# leaves the others; several at once, since most of their time the host is busy.
+
+at_once=$(nproc)
+[ "$at_once" -le 8 ] || at_once=8
+least_s=10  # without so much no file of tests is begun
+
+# cases_of PROGRAM [DOCTEST ARGUMENT...]: a line for each test case: its file, a tab, its name.
+cases_of() {
+    local program=$1
+    shift
+    run_tests "$program" "$@" --list-test-cases --reporters=xml 3> /dev/null |
+        sed -n 's#.*<TestCase name="\([^"]*\)".* filename="[^"]*/\([^"/]*\)".*#\2\t\1#p'
+}
+
+# by_file PROGRAM WORDS [DOCTEST ARGUMENT...]: the tests after WORDS; adds a table to table.md, fails where one fails.
+by_file() {
+    local program=$1 words=$2 file
+    shift 2
+    cases_of "$program" "$@" > cases
+    [ -s cases ] || failed "no test of $program has these names: $*"
+    printf '| tests | verdict | cases | seconds |\n| --- | --- | --- | --- |\n' >> table.md
+    # Attention's first, which last longest.
+    for file in $(cut -f 1 cases | awk '!seen[$0]++ { print !/attention/ "\t" $0 }' | sort -s -k 1,1n | cut -f 2); do
+        while [ "$(jobs -rp | wc -l)" -ge "$at_once" ]; do wait -n || true; done
+        one_file "$program" "$words" "$file" "$@" &
+    done
+    wait
+    ! grep -q '| FAILED' table.md || failed "see the tests that failed"
+    ! grep -q '| not done' table.md || incomplete "$(grep -c '| not done' table.md) files of tests were not done in $seconds s"
+}
+
+time_left() { echo $((seconds - SECONDS - 5)); }
+
+# Written by its own end, so that the step's end finds a whole table.
+one_file() {
+    local program=$1 words=$2 file=$3 begin=$SECONDS left verdict=passed code=0
+    shift 3
+    left=$(time_left)
+    if [ "$left" -lt $least_s ]; then
+        verdict='not done'
+    else
+        before="timeout --kill-after=2 $left $words" run_tests "$program" "$@" "--source-file=*/$file" > "$file.log" 2>&1 || code=$?
+        case $code in
+            0) ;;
+            124 | 137) verdict="not done: $(last_case "$file.log")" ;;
+            *)
+                verdict="FAILED: exit code $code; each alone: $(failing_cases "$program" "$words" "$file" "$@")"
+                { echo "--- $file"; tail -n 60 "$file.log"; } >&3
+                ;;
+        esac
+    fi
+    printf '| %s | %s | %s | %s |\n' "$file" "$verdict" "$(grep -c "^$file	" cases)" $((SECONDS - begin)) >> table.md
+}
+
+last_case() { { grep -o 'TEST CASE: .*' "$1" || echo 'no test has failed so far'; } | tail -n 1; }
+
+# Those of the file's test cases that fail in a process of their own.
+failing_cases() {
+    local program=$1 words=$2 file=$3 number=0 failing=0 name left code names=''
+    shift 3
+    while IFS=$'\t' read -r _ name; do
+        number=$((number + 1))
+        left=$(time_left)
+        [ "$left" -ge 2 ] || { names+=', no time for the others'; break; }
+        code=0
+        before="timeout --kill-after=2 $left $words" run_tests "$program" "$@" "--source-file=*/$file" \
+            --first=$number --last=$number > "$file.$number.log" 2>&1 3> /dev/null || code=$?
+        [ $code != 0 ] || continue
+        failing=$((failing + 1))
+        names+=", \"$name\""
+    done < <(grep "^$file	" cases)
+    echo "$failing of $number fail$names"
+}
