@@ -13,10 +13,12 @@
 #include "launcher/job.hpp"
 #include "launcher/model_folder.hpp"
 #include "launcher/options/run_command.hpp"
+#include "launcher/plan/run_plan.hpp"
 #include "launcher/programs.hpp"
 #include "model/transformer.hpp"
 #include "runtime/comm/environment.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/train/weight_memory.hpp"
 
 namespace lockstep::launcher {
 
@@ -43,8 +45,29 @@ std::optional<data::Dataset> opened(const std::string& folder) {
     }
 }
 
+// What `lockstep plan` reckons, in time. What it cannot is found where the data is looked at.
+void add_memory(const RunConfig& config, int ranks, doctor::Request& request) {
+    RunConfig asked = config;
+    const bool on_gpu = request.computes == doctor::Computes::on_gpu;
+    asked.device = on_gpu ? DeviceChoice::cuda : DeviceChoice::cpu;
+    asked.memory_bytes = 0;  // no search for what would fit
+    asked.world_size = ranks;
+    using Planned = std::optional<plan::RunPlan>;
+    const auto planned = doctor::within(request.check_time(), [asked]() -> Planned {
+        try {
+            return plan::plan_run(asked);
+        } catch (const Error&) {
+            return std::nullopt;
+        }
+    });
+    if (!planned || !*planned) return;
+    const plan::RunPlan& plan = **planned;
+    request.training_bytes = on_gpu ? plan.host_bytes : plan.certain_bytes();
+    request.gpu_bytes = on_gpu ? plan.certain_bytes() : 0;
+}
+
 // What the run would need, as far as its options tell.
-void add_needs(const RunConfig& config, doctor::Request& request) {
+void add_needs(const RunConfig& config, int ranks, doctor::Request& request) {
     if (config.data.empty() || config.model_file.empty()) return;
     using Model = std::optional<model::ModelConfig>;
     const auto looked = doctor::within(request.check_time(), [config]() -> Model {
@@ -54,11 +77,11 @@ void add_needs(const RunConfig& config, doctor::Request& request) {
     });
     const Model model = looked.value_or(std::nullopt);
     if (!model) return;
-    const std::size_t weights = model::parameter_table(*model).flat_size();
-    const auto optimizer = optimizer_values(config.train.optimizer, weights);
+    const auto table = model::parameter_table(*model);
+    const std::size_t weights = table.flat_size();
+    const std::size_t optimizer = train::optimizer_floats(config.train.optimizer, table);
     request.checkpoints_bytes = static_cast<std::int64_t>(bytes_of_checkpoints(weights, optimizer));
-    // beside the weights their gradients
-    request.training_bytes = static_cast<std::int64_t>((2 * weights + optimizer) * sizeof(float));
+    add_memory(config, ranks, request);
     if (config.precision != PrecisionChoice::fp32) request.slow_shapes = slow_shapes(*model);
 }
 
@@ -83,7 +106,7 @@ doctor::Request request_of(const RunConfig& config, const comm::Place& place) {
                               : comm::Secret::from_file(config.secret_file);
     if (place.rank != 0) return request;
     try {
-        add_needs(config, request);
+        add_needs(config, place.size, request);
     } catch (const Error& error) {
         request.problem = error.what();
     }

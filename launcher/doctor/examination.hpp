@@ -16,9 +16,10 @@ namespace lockstep::launcher::doctor {
 
 // What the run that is to come would ask of the place.
 struct Request {
-    std::string data, model_folder;                          // empty: not asked for
-    std::int64_t checkpoints_bytes = 0, training_bytes = 0;  // 0: not known
-    std::int64_t threads = 0;                                // of a rank; 0: its share
+    std::string data, model_folder;                  // empty: not asked for
+    std::int64_t checkpoints_bytes = 0;              // 0: not known
+    std::int64_t training_bytes = 0, gpu_bytes = 0;  // of a rank; 0: not known
+    std::int64_t threads = 0;                        // of a rank; 0: its share
     std::string problem;  // why the run could not even begin: its options against what is there
     Computes computes = Computes::on_cpu;
     std::vector<model::SlowShape> slow_shapes;  // of the model, in the precision asked for

@@ -136,7 +136,8 @@ struct Facts {
     std::string problem;  // with what was asked for, before anything was looked at
     std::string data;     // folders asked for; empty: none
     FolderFacts folder;
-    std::int64_t training_bytes = 0;  // that each rank needs at least; 0: not known
+    // That each rank needs at least, of its host and of its GPU; 0: not known.
+    std::int64_t training_bytes = 0, gpu_bytes = 0;
     Computes computes = Computes::on_cpu;
     std::vector<model::SlowShape> slow_shapes;  // of the model, in the precision asked for
     std::vector<RankFacts> ranks;               // those that have come, ascending

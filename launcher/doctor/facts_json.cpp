@@ -67,6 +67,7 @@ std::string report_json(const Facts& facts, const std::vector<Finding>& findings
                           {"data", facts.data},
                           {"folder", facts.folder},
                           {"training_bytes", facts.training_bytes},
+                          {"gpu_bytes", facts.gpu_bytes},
                           {"pairs", facts.pairs},
                           {"ring", facts.ring},
                           {"not_measured", facts.not_measured}};

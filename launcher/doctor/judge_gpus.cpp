@@ -72,6 +72,20 @@ void judge_missing(const Facts& facts, std::vector<Finding>& found) {
     append(found, none.findings());
 }
 
+// Of a part of a GPU that MIG has made the size is not known.
+void judge_room(const Facts& facts, std::vector<Finding>& found) {
+    Grouped small(facts, Severity::breaks, "gpu");
+    for (const RankFacts& one : facts.ranks) {
+        const Gpu* gpu = gpu_of_rank(one);
+        if (gpu == nullptr || !gpu->parts.empty() || facts.gpu_bytes <= gpu->bytes) continue;
+        small.add(one.rank,
+                  "training takes " + bytes_text(facts.gpu_bytes) + " of a GPU, and its own (" +
+                      gpu->name + ") has " + bytes_text(gpu->bytes),
+                  "lockstep plan says for what, and which --batchsize fits");
+    }
+    append(found, small.findings());
+}
+
 // NCCL then goes through the host's memory, several times slower.
 void judge_peer_access(const Facts& facts, std::vector<Finding>& found) {
     std::set<std::pair<std::string, std::string>> told;
@@ -126,6 +140,7 @@ std::vector<Finding> judge_gpus(const Facts& facts) {
     judge_visible(facts, severity, found);
     if (on_gpu) {
         judge_missing(facts, found);
+        judge_room(facts, found);
         judge_peer_access(facts, found);
     } else {
         note_unused(facts, found);

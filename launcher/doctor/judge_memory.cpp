@@ -31,13 +31,12 @@ void judge_room(const Facts& facts, Grouped& breaks) {
         if (needed <= there) continue;
         breaks.add(
             one.rank,
-            "the weights, gradients and optimizer of " + std::to_string(ranks) +
-                (ranks == 1 ? " rank" : " ranks") + " take " + bytes_text(needed) +
-                " of memory, but " + (limited ? "the control group allows " : "the host has ") +
-                bytes_text(there),
+            std::to_string(ranks) + (ranks == 1 ? " rank takes " : " ranks take ") +
+                bytes_text(needed) + " of memory (lockstep plan says for what), but " +
+                (limited ? "the control group allows " : "the host has ") + bytes_text(there),
             limited ? "ask for more memory (srun --mem), start fewer ranks a host, or take a "
-                      "smaller model"
-                    : "start fewer ranks a host, or take a smaller model");
+                      "smaller model or batch"
+                    : "start fewer ranks a host, or take a smaller model or batch");
     }
 }
 

@@ -165,6 +165,13 @@ private:
 
 }  // namespace
 
+std::int64_t RunPlan::certain_bytes() const {
+    std::int64_t bytes = epoch ? epoch->largest.activations : batch.activations;
+    for (const Part& part : parts)
+        if (part.known == Known::exactly) bytes += part.bytes;
+    return bytes - batch.activations;
+}
+
 RunPlan plan_run(const RunConfig& config) { return Planner(config).plan(); }
 
 }  // namespace lockstep::launcher::plan

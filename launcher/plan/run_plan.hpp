@@ -43,6 +43,8 @@ struct RunPlan {
     std::vector<model::SlowShape> slow_shapes;
 
     std::int64_t total_bytes() const { return total(parts); }
+    // What the first epoch takes for certain.
+    std::int64_t certain_bytes() const;
     bool fits() const { return total_bytes() <= machine.bytes; }
     bool epoch_fits() const {
         if (!epoch) return false;

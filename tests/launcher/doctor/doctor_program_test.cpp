@@ -110,7 +110,7 @@ TEST_CASE("damaged data, a folder that takes no files, a disk without room") {
          {"PROBLEM [data] rank 0 on ", "train-00001-of-00002.h5: not a whole HDF5 file"});
     says(run_line(place.doctor() + "--embedding-size 1048576 --ffn-size 1048576"), 1,
          {"PROBLEM [folder]", "the checkpoints take ", " are free", "PROBLEM [memory]",
-          "the weights, gradients and optimizer of 1 rank take "});
+          "1 rank takes ", "lockstep plan"});
 }
 
 TEST_CASE("options that contradict the model that is there") {

@@ -114,7 +114,8 @@ TEST_CASE("ranks that share cores get a share of the threads each") {
 
 TEST_CASE("memory: the host's, the control group's, /dev/shm") {
     const auto little = std::int64_t{1} << 29;
-    found(Severity::breaks, "rank 2, 3 on n2", "take 2 GiB of memory, but the host has 512 MiB",
+    found(Severity::breaks, "rank 2, 3 on n2",
+          "take 2 GiB of memory (lockstep plan says for what), but the host has 512 MiB",
           [&](Facts& facts) {
               for (int rank : {2, 3}) facts.ranks[rank].memory.bytes = little;
           });
@@ -202,6 +203,19 @@ TEST_CASE("GPUs: two ranks on one, none, too few, a list that names what is not 
     unused.computes = Computes::on_cpu;
     CHECK(text_of(judge(unused)) ==
           "notes n1: has 1 GPU, which this run does not use: it computes on the CPU; \n");
+}
+
+TEST_CASE("a GPU that is too small for the run") {
+    const Plant small = [](Facts& facts) {
+        facts.gpu_bytes = std::int64_t{40} << 30;
+        facts.ranks[3].gpu_host.gpus[1].bytes = std::int64_t{24} << 30;
+    };
+    found(Severity::breaks, "rank 3 on n2",
+          "training takes 40 GiB of a GPU, and its own (H100) has 24 GiB", small);
+    Facts facts = sound_facts();
+    small(facts);
+    facts.ranks[3].gpu_host.gpus[1].parts = {"MIG-1"};
+    CHECK(judge_gpus(facts).empty());
 }
 
 TEST_CASE("names: unknown, of another machine, loopback, and addresses with another's name") {
