@@ -8,12 +8,12 @@
 
 namespace lockstep::model {
 
-// Rows of a chunk: as few chunks of one size as keep the logits below 128 MiB (fp32) where the
-// vocabulary allows. Small chunks stream the table and its gradient again and again, and products
+// Rows of a chunk: as few chunks of one size as keep the logits at `elements` where the vocabulary
+// allows. Small chunks stream the table and its gradient again and again, and products
 // of few rows are slow; beyond 512 rows that is little, and the logits of an eighth of all rows
 // take about as much memory as what a layer keeps.
-inline std::int64_t chunk_rows(std::int64_t total, std::int64_t vocabulary) {
-    constexpr std::int64_t elements = std::int64_t{32} << 20, smallest = 256, multiple = 32;
+inline std::int64_t chunk_rows(std::int64_t total, std::int64_t vocabulary, std::int64_t elements) {
+    constexpr std::int64_t smallest = 256, multiple = 32;
     const std::int64_t enough = std::max<std::int64_t>(512, total / 8);
     const std::int64_t most = std::max(std::min(elements / vocabulary, enough), smallest);
     const std::int64_t chunks = (total + most - 1) / most;
@@ -22,11 +22,11 @@ inline std::int64_t chunk_rows(std::int64_t total, std::int64_t vocabulary) {
 }
 
 // Calls work(first, rows, logits) chunk by chunk.
-template <class T, class Space, class Work>
-void by_chunks(device::Arena<Space>& arena, std::int64_t total, std::int64_t vocabulary,
-               const Work& work) {
+template <class T, class Ctx, class Work>
+void by_chunks(device::Arena<typename Ctx::Space>& arena, std::int64_t total,
+               std::int64_t vocabulary, const Work& work) {
     if (total == 0) return;
-    const std::int64_t most = chunk_rows(total, vocabulary);
+    const std::int64_t most = chunk_rows(total, vocabulary, Ctx::most_logits);
     // Tensor cores are slow where a row does not begin at 16 bytes, and vocabularies are odd.
     constexpr std::int64_t multiple = 8;
     const auto mark = arena.mark();
@@ -47,7 +47,7 @@ void OutputHead<Ctx, T>::train(Ctx& ctx, device::Arena<Space>& arena,
                                MatrixView<float, Space> d_embeddings, kernels::LossSums* sums,
                                train::ModelSpans& spans) {
     device::Stopwatch<Ctx> watch(ctx);
-    by_chunks<T>(
+    by_chunks<T, Ctx>(
         arena, x.rows, embeddings.rows, [&](std::int64_t first, std::int64_t rows, Matrix logits) {
             const Constant x_chunk = x.rows_from(first, rows);
             kernels::linear_forward<T>(ctx, x_chunk, embeddings, {}, logits);
@@ -64,7 +64,7 @@ void OutputHead<Ctx, T>::train(Ctx& ctx, device::Arena<Space>& arena,
 template <class Ctx, class T>
 void OutputHead<Ctx, T>::evaluate(Ctx& ctx, device::Arena<Space>& arena, Constant embeddings,
                                   Constant x, Labels labels, kernels::LossSums* sums) {
-    by_chunks<T>(
+    by_chunks<T, Ctx>(
         arena, x.rows, embeddings.rows, [&](std::int64_t first, std::int64_t rows, Matrix logits) {
             kernels::linear_forward<T>(ctx, x.rows_from(first, rows), embeddings, {}, logits);
             kernels::softmax_xent_forward<T>(ctx, logits, labels.subview(first, rows), 0, sums);

@@ -49,7 +49,7 @@ void optimizers(CudaContext& ctx, KernelTable& table, const Flat& flat, std::int
                                     AdafactorOptions::Step::given,
                                     AdafactorOptions::Scale::parameter};
     const device::Buffer<float, CudaSpace> row(static_cast<std::size_t>(rows)), column(columns);
-    table.moves("adafactor, factored", "bf16", 54 * n, [&] {
+    table.moves("adafactor, factored", "bf16", 38 * n, [&] {
         adafactor<bf16>(ctx, factored, state,
                         CudaMatrix<const float>(gradient.data(), rows, columns),
                         matrix(flat.master, rows, columns), row.view(), column.view(), {}, {},

@@ -12,54 +12,86 @@ using namespace cuda;
 
 template <Activation f, Masking masking, class T>
 struct Forward {
+    static constexpr int vectors = 4;
+    template <int width>
+    struct Read {
+        MaskedToken token;
+        float values[width];
+    };
+
     Mask mask;
     CudaMatrix<const T> x;
     CudaMatrix<T> y;
 
     template <int width>
-    __device__ __forceinline__ void run(Cell cell) const {
-        float values[width];
-        load(at(x, cell), values);
+    __device__ __forceinline__ Read<width> read(Cell cell) const {
+        Read<width> r{masked_token<masking>(mask, cell.row), {}};
+        load(at(x, cell), r.values);
+        return r;
+    }
+    template <int width>
+    __device__ __forceinline__ void write(Cell cell, Read<width>& r) const {
 #pragma unroll
-        for (int j = 0; j < width; ++j) values[j] = activation<f>(values[j]);
-        apply_mask<masking>(mask, cell.row, cell.col, values);
-        store(at(y, cell), values);
+        for (int j = 0; j < width; ++j) r.values[j] = activation<f, T>(r.values[j]);
+        apply_mask<masking>(mask, r.token, cell.col, r.values);
+        store(at(y, cell), r.values);
     }
 };
 
 template <Activation f, Masking masking, class T>
 struct Backward {
+    static constexpr int vectors = 2;
+    template <int width>
+    struct Read {
+        MaskedToken token;
+        float values[width], gradients[width];
+    };
+
     Mask mask;
     CudaMatrix<const T> x, dy;
     CudaMatrix<T> dx;
 
     template <int width>
-    __device__ __forceinline__ void run(Cell cell) const {
-        float values[width], gradients[width];
-        load(at(x, cell), values);
-        load(at(dy, cell), gradients);
+    __device__ __forceinline__ Read<width> read(Cell cell) const {
+        Read<width> r{masked_token<masking>(mask, cell.row), {}, {}};
+        load(at(x, cell), r.values);
+        load(at(dy, cell), r.gradients);
+        return r;
+    }
+    template <int width>
+    __device__ __forceinline__ void write(Cell cell, Read<width>& r) const {
 #pragma unroll
-        for (int j = 0; j < width; ++j) gradients[j] *= activation_derivative<f>(values[j]);
-        apply_mask<masking>(mask, cell.row, cell.col, gradients);
-        store(at(dx, cell), gradients);
+        for (int j = 0; j < width; ++j) r.gradients[j] *= activation_derivative<f, T>(r.values[j]);
+        apply_mask<masking>(mask, r.token, cell.col, r.gradients);
+        store(at(dx, cell), r.gradients);
     }
 };
 
 template <class T>
 struct ReluBackward {
+    static constexpr int vectors = 2;
+    template <int width>
+    struct Read {
+        float values[width], gradients[width];
+    };
+
     float scale;
     CudaMatrix<const T> y, dy;
     CudaMatrix<T> dx;
 
     template <int width>
-    __device__ __forceinline__ void run(Cell cell) const {
-        float values[width], gradients[width];
-        load(at(y, cell), values);
-        load(at(dy, cell), gradients);
+    __device__ __forceinline__ Read<width> read(Cell cell) const {
+        Read<width> r;
+        load(at(y, cell), r.values);
+        load(at(dy, cell), r.gradients);
+        return r;
+    }
+    template <int width>
+    __device__ __forceinline__ void write(Cell cell, Read<width>& r) const {
 #pragma unroll
         for (int j = 0; j < width; ++j)
-            gradients[j] = values[j] > 0.0f ? gradients[j] * scale : 0.0f;
-        store(at(dx, cell), gradients);
+            r.gradients[j] = r.values[j] > 0.0f ? r.gradients[j] * scale : 0.0f;
+        store(at(dx, cell), r.gradients);
     }
 };
 

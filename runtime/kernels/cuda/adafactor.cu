@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/kernels/cuda/column_sums.hpp"
+#include "runtime/kernels/cuda/index.hpp"
 #include "runtime/kernels/cuda/sums.hpp"
 #include "runtime/kernels/cuda/weights.hpp"
 #include "runtime/kernels/optimizers.hpp"
@@ -39,14 +40,19 @@ struct GradientSquare {
 };
 
 // A warp has a row.
+template <int width>
 __global__ void __launch_bounds__(256)
     row_sums_kernel(CudaMatrix<const float> x, GradientSquare term, float* sums) {
     const std::int64_t row = std::int64_t{blockIdx.x} * (256 / warp_size) + threadIdx.x / warp_size;
     if (row >= x.rows) return;
     float sum = 0;
 #pragma unroll 4
-    for (std::int64_t j = threadIdx.x % warp_size; j < x.cols; j += warp_size)
-        sum += term(x.data[row * x.stride + j]);
+    for (std::int64_t j = threadIdx.x % warp_size * width; j < x.cols; j += warp_size * width) {
+        float values[width];
+        load(x.data + row * x.stride + j, values);
+#pragma unroll
+        for (int k = 0; k < width; ++k) sum += term(values[k]);
+    }
     sum = warp_reduce<Sum>(sum);
     if (threadIdx.x % warp_size == 0) sums[row] = sum;
 }
@@ -81,7 +87,7 @@ struct Average {
 // update = g / sqrt(row column / mean(row))
 struct FactoredUpdate {
     struct Update {
-        float gradient_scale, row_mean;
+        float gradient_scale, row_scale;  // row_scale = 1 / mean(row)
     };
 
     const StepState* state;
@@ -92,21 +98,20 @@ struct FactoredUpdate {
 
     __device__ Update prepare() const {
         return {state->gradient_scale,
-                static_cast<float>(totals->rows / static_cast<double>(gradient.rows))};
+                static_cast<float>(static_cast<double>(gradient.rows) / totals->rows)};
     }
     template <int width>
     __device__ __forceinline__ void run(std::int64_t i, const Update& u) const {
         float values[width];
         load(gradient.data + i, values);
-        std::int64_t r = i / gradient.cols, c = i - r * gradient.cols;
+        Cell at = vector_cell(i, gradient.cols, 1);
+        float factor = u.gradient_scale * rsqrtf(row[at.row] * u.row_scale);
 #pragma unroll
         for (int k = 0; k < width; ++k) {
-            const float row_factor = 1.0f / sqrtf(row[r] / u.row_mean);
-            values[k] *= u.gradient_scale * (row_factor * (1.0f / sqrtf(column[c])));
-            if (++c == gradient.cols) {
-                c = 0;
-                ++r;
-            }
+            values[k] *= factor * rsqrtf(column[at.col]);
+            if (k + 1 == width || ++at.col < gradient.cols) continue;
+            at = {at.row + 1, 0};
+            factor = u.gradient_scale * rsqrtf(row[at.row] * u.row_scale);
         }
         store(update + i, values);
     }
@@ -200,8 +205,8 @@ void average_squares(CudaContext& ctx, const AdafactorOptions& options, const St
     device::check(cudaMemsetAsync(columns.data(), 0, columns.size() * sizeof(float), ctx.stream()),
                   "cudaMemsetAsync");
     add_column_sums(ctx, gradient, term, columns);
-    launch(ctx, row_sums_kernel, {blocks_for(gradient.rows, 256 / warp_size), 256}, gradient, term,
-           rows.data());
+    launch(ctx, by_vectors(gradient) ? row_sums_kernel<4> : row_sums_kernel<1>,
+           {blocks_for(gradient.rows, 256 / warp_size), 256}, gradient, term, rows.data());
     const Average of_columns{state, options, columns.data(), column.data(),
                              static_cast<float>(gradient.rows)};
     for_each_element<float>(ctx, of_columns, column.size(), columns.data(), column.data());

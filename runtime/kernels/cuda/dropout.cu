@@ -11,16 +11,27 @@ using namespace cuda;
 
 template <Masking masking, class T>
 struct Drop {
+    static constexpr int vectors = 4;
+    template <int width>
+    struct Read {
+        MaskedToken token;
+        float values[width];
+    };
+
     Mask mask;
     CudaMatrix<const T> x;
     CudaMatrix<T> y;
 
     template <int width>
-    __device__ __forceinline__ void run(Cell cell) const {
-        float values[width];
-        load(at(x, cell), values);
-        apply_mask<masking>(mask, cell.row, cell.col, values);
-        store(at(y, cell), values);
+    __device__ __forceinline__ Read<width> read(Cell cell) const {
+        Read<width> r{masked_token<masking>(mask, cell.row), {}};
+        load(at(x, cell), r.values);
+        return r;
+    }
+    template <int width>
+    __device__ __forceinline__ void write(Cell cell, Read<width>& r) const {
+        apply_mask<masking>(mask, r.token, cell.col, r.values);
+        store(at(y, cell), r.values);
     }
 };
 

@@ -10,28 +10,38 @@ using namespace cuda;
 
 template <class T>
 struct Forward {
+    static constexpr int vectors = 2;
+    enum class Token { real, filler, outside };  // of the tables
+    template <int width>
+    struct Read {
+        Token token;
+        float word[width], place[width];
+    };
+
     const std::int32_t *tokens, *positions, *real;
     float scale;
     CudaMatrix<const T> table, position_table;
     CudaMatrix<T> y;
 
+    // Some row is read in any case, so that nothing waits to know which.
     template <int width>
-    __device__ __forceinline__ void run(Cell cell) const {
-        float values[width], added[width];
-        const bool filler = cell.row >= *real;
-        const std::int64_t token = filler ? 0 : tokens[cell.row];
-        const std::int64_t position = filler ? 0 : positions[cell.row];
-        if (filler || token < 0 || token >= table.rows || position < 0 ||
-            position >= position_table.rows) {
+    __device__ __forceinline__ Read<width> read(Cell cell) const {
+        const std::int64_t token = tokens[cell.row], position = positions[cell.row];
+        const bool inside =
+            token >= 0 && token < table.rows && position >= 0 && position < position_table.rows;
+        Read<width> r;
+        r.token = cell.row >= *real ? Token::filler : inside ? Token::real : Token::outside;
+        load(at(table, {inside ? token : 0, cell.col}), r.word);
+        load(at(position_table, {inside ? position : 0, cell.col}), r.place);
+        return r;
+    }
+    template <int width>
+    __device__ __forceinline__ void write(Cell cell, Read<width>& r) const {
+        const float missing = r.token == Token::filler ? 0.0f : nanf("");
 #pragma unroll
-            for (int j = 0; j < width; ++j) values[j] = filler ? 0.0f : nanf("");
-        } else {
-            load(at(table, {token, cell.col}), values);
-            load(at(position_table, {position, cell.col}), added);
-#pragma unroll
-            for (int j = 0; j < width; ++j) values[j] = scale * values[j] + added[j];
-        }
-        store(at(y, cell), values);
+        for (int j = 0; j < width; ++j)
+            r.word[j] = r.token == Token::real ? scale * r.word[j] + r.place[j] : missing;
+        store(at(y, cell), r.word);
     }
 };
 

@@ -11,19 +11,30 @@ using namespace cuda;
 
 template <Masking masking, class T>
 struct Residual {
+    static constexpr int vectors = masking == Masking::on ? 4 : 2;  // which share the mask's key
+    template <int width>
+    struct Read {
+        MaskedToken token;
+        float x[width], branch[width];
+    };
+
     Mask mask;
     CudaMatrix<const T> x, branch;
     CudaMatrix<T> sum;
 
     template <int width>
-    __device__ __forceinline__ void run(Cell cell) const {
-        float values[width], added[width];
-        load(at(x, cell), values);
-        load(at(branch, cell), added);
-        apply_mask<masking>(mask, cell.row, cell.col, added);
+    __device__ __forceinline__ Read<width> read(Cell cell) const {
+        Read<width> r{masked_token<masking>(mask, cell.row), {}, {}};
+        load(at(x, cell), r.x);
+        load(at(branch, cell), r.branch);
+        return r;
+    }
+    template <int width>
+    __device__ __forceinline__ void write(Cell cell, Read<width>& r) const {
+        apply_mask<masking>(mask, r.token, cell.col, r.branch);
 #pragma unroll
-        for (int j = 0; j < width; ++j) values[j] += added[j];
-        store(at(sum, cell), values);
+        for (int j = 0; j < width; ++j) r.x[j] += r.branch[j];
+        store(at(sum, cell), r.x);
     }
 };
 

@@ -10,17 +10,26 @@ using namespace cuda;
 
 template <class T>
 struct Scatter {
+    static constexpr int vectors = 4;
+    template <int width>
+    struct Read {
+        std::int64_t place;
+        float values[width];
+    };
+
     const std::int64_t* places;
     CudaMatrix<const T> from;
     CudaMatrix<T> to;
 
     template <int width>
-    __device__ __forceinline__ void run(Cell cell) const {
-        const std::int64_t place = places[cell.row];
-        if (place < 0 || place >= to.rows) return;
-        float values[width];
-        load(at(from, cell), values);
-        store(at(to, {place, cell.col}), values);
+    __device__ __forceinline__ Read<width> read(Cell cell) const {
+        Read<width> r{places[cell.row], {}};
+        load(at(from, cell), r.values);
+        return r;
+    }
+    template <int width>
+    __device__ __forceinline__ void write(Cell cell, Read<width>& r) const {
+        if (r.place >= 0 && r.place < to.rows) store(at(to, {r.place, cell.col}), r.values);
     }
 };
 
