@@ -87,16 +87,18 @@ void time_attention(CudaContext& ctx, KernelTable& table, const KernelSizes& siz
     using cuda::AttentionLibrary;
     const SelfAttention<T> attention(ctx, sizes);
     const device::Buffer<StepState, CudaSpace> state(1);
-    auto& library = ctx.cached<cuda::AttentionSettings>().library;
-    const AttentionLibrary before = library;
+    auto& settings = ctx.cached<cuda::AttentionSettings>();
+    const cuda::AttentionSettings before = settings;
     if constexpr (sizeof(T) == 2) {
-        library = AttentionLibrary::where_possible;
+        settings = {AttentionLibrary::where_possible, false};
         training<T>(ctx, table, attention, {}, ", cuDNN where it takes it");
+        settings = {AttentionLibrary::in_any_order, false};
+        training<T>(ctx, table, attention, {}, ", cuDNN in any order where it takes it");
     }
-    library = AttentionLibrary::never;
+    settings = {AttentionLibrary::never, false};
     training<T>(ctx, table, attention, {}, ", own");
     training<T>(ctx, table, attention, {0.1f, 3, state.view().data()}, ", own, dropout");
-    library = before;
+    settings = before;
     decoding<T>(ctx, table, attention);
 }
 

@@ -111,9 +111,11 @@ std::vector<BackwardBy> ways_of(CudaContext& ctx, const AttentionBatch& batch,
         if (m.log_sum_exp.head_stride != 1 || !tensor_cores_take(batch, m)) return ways;
         if (library_takes_backward(ctx, batch, m, LibrarySums::in_fixed_order))
             ways.insert(ways.begin(), BackwardBy::library);
-        if (ctx.cached<AttentionSettings>().autotune &&
+        const auto& settings = ctx.cached<AttentionSettings>();
+        const bool first = settings.library == AttentionLibrary::in_any_order;
+        if ((first || settings.autotune) &&
             library_takes_backward(ctx, batch, m, LibrarySums::in_any_order))
-            ways.push_back(BackwardBy::library_in_any_order);
+            ways.insert(first ? ways.begin() : ways.end(), BackwardBy::library_in_any_order);
     }
     return ways;
 }

@@ -6,8 +6,9 @@
 // Attention by cuDNN. A build that does not find cuDNN's frontend has none: then nothing is taken.
 namespace lockstep::kernels::cuda {
 
-// How a context does attention: ctx.cached<AttentionSettings>().
-enum class AttentionLibrary { where_possible, never };
+// How a context does attention: ctx.cached<AttentionSettings>(). Two are for comparisons: the
+// library's backward wherever it takes it with sums in any order, and no library at all.
+enum class AttentionLibrary { where_possible, in_any_order, never };
 struct AttentionSettings {
     AttentionLibrary library = AttentionLibrary::where_possible;
     // The first backward of a shape runs and times all ways to compute it, those of the library

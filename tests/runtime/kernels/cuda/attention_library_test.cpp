@@ -25,6 +25,31 @@ TEST_CASE_TEMPLATE("a library's cross attention equals its formula, also where a
         make_input({3, 16, Mask::none}, {1, 65, 31, 0, 5, 0}, {200, 2, 64, 7, 0, 0}));
 }
 
+TEST_CASE_TEMPLATE("a library's sums in any order are the formula's too", T, bf16, fp16) {
+    for (const int head_dim : {40, 64, 128})
+        for (const Mask mask : {Mask::none, Mask::causal})
+            check_against_reference<T>(make_input({2, head_dim, mask}, ragged, ragged), 1, 0,
+                                       AttentionLibrary::in_any_order);
+    check_against_reference<T>(
+        make_input({2, 64, Mask::causal}, {300, 0, 700, 64}, {300, 0, 700, 64}), 1, 0,
+        AttentionLibrary::in_any_order);
+    check_against_reference<T>(
+        make_input({3, 16, Mask::none}, {1, 65, 31, 0, 5, 0}, {200, 2, 64, 7, 0, 0}), 1, 0,
+        AttentionLibrary::in_any_order);
+}
+
+// Past the end of a sequence a score of 0 would be exp(98) times as much as one within.
+TEST_CASE_TEMPLATE("keys past the end count for nothing where all scores are far below zero", T,
+                   bf16, fp16) {
+    const std::vector<int> lengths{64, 192, 100, 1};
+    AttentionInput in = make_input({2, 64, Mask::none}, lengths, lengths);
+    for (double& x : in.q) x = 3.5 + x / 4;
+    for (double& x : in.k) x = -3.5 + x / 4;
+    for (const AttentionLibrary library : {AttentionLibrary::where_possible,
+                                           AttentionLibrary::in_any_order, AttentionLibrary::never})
+        check_against_reference<T>(in, 4, 0, library);
+}
+
 TEST_CASE_TEMPLATE("a library's attention gives the same bits again", T, bf16, fp16) {
     CudaContext ctx(0);
     const AttentionInput in = make_input({2, 32, Mask::causal}, ragged, ragged);

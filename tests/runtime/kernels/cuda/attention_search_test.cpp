@@ -85,6 +85,14 @@ TEST_CASE("without autotune a library's sums are in a fixed order") {
     CHECK(a.library.runs[any_order] == 0);
 }
 
+TEST_CASE("sums in any order can be asked for, for comparisons") {
+    Case a(ragged, ragged, Mask::causal);
+    a.settings.library = AttentionLibrary::in_any_order;
+    a.check(a.run());
+    CHECK(a.library.runs[fixed_order] == 0);
+    CHECK(a.library.runs[any_order] == 1);
+}
+
 TEST_CASE("autotune takes what is possible: dropout is our own kernels' alone") {
     Case a(ragged, ragged);
     a.settings.autotune = true;
