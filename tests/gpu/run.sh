@@ -21,7 +21,7 @@ steps=(
     kernels:100
     gradients:60
     graphs:60
-    overflow:20
+    overflow:30
     curves:60
     ranks:60
     kill:60

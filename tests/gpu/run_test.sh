@@ -17,9 +17,12 @@ page_has() { grep -q -- "$1" "$root/out/page.md" || wrong "the page has no line 
 step programs "echo 'figures of programs' > table.md"
 step doctor "echo '$ only a command'; exit 1"
 step kernels "echo 'before the crash'; kill -SEGV \$\$"
-step gradients "echo 'figures so far' > table.md; echo 'the last words' > output; sleep 60"
+step gradients "echo 'figures so far' > table.md; echo 'the last words' > output; sleep 600"
 code=0
-run --only programs,doctor,kernels,gradients --seconds 12 || code=$?
+run --only programs,doctor,kernels || code=$?
+[ $code = 1 ] || wrong "exit code $code instead of 1: $(cat "$root/said")"
+code=0
+run --only gradients --seconds 25 || code=$?  # a busy machine may take half of it to begin
 [ $code = 1 ] || wrong "exit code $code instead of 1: $(cat "$root/said")"
 page_has '^| \[programs\].* | passed |'
 page_has '^figures of programs'

@@ -1,8 +1,13 @@
 # Sourced by the steps of compute-sanitizer.
 source "$here/test_files.sh"
 
-# Refused calls are what some tests are about.
-options_of() { [ "$1" != memcheck ] || echo " --report-api-errors no"; }
+# Refused calls are what some tests are about; races in libraries' kernels are not ours.
+options_of() {
+    case $1 in
+        memcheck) echo "--report-api-errors no" ;;
+        racecheck) echo "--kernel-name kns=lockstep" ;;
+    esac
+}
 
 # sanitized TOOL: the words before the tests' own.
 sanitized() {
@@ -11,7 +16,7 @@ sanitized() {
         echo env
     elif found=$(command -v compute-sanitizer ||
         ls "$toolkit"/{bin/,compute-sanitizer/,extras/compute-sanitizer/}compute-sanitizer 2> /dev/null | grep -m 1 .); then
-        echo "$found --tool $1 --error-exitcode 9 --print-limit 20$(options_of "$1")"
+        echo "$found --tool $1 --error-exitcode 9 --print-limit 20 --require-cuda-init no $(options_of "$1")"
     fi
 }
 
