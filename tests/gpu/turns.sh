@@ -65,7 +65,8 @@ ratio() { awk -v a="$1" -v b="$2" -v format="$3" 'BEGIN { if (a > 0 && b > 0) pr
 gigabytes() { ratio "$(figure "$1" step_peak_bytes)" 1e9 '%.1f'; }
 
 # search NAME STEPS BATCHES OPTION...: both with each number of rows, a table of it; the fastest in $best_lockstep and
-# $best_torch. What is compiled for the peer here is there for its turns.
+# $best_torch. What is compiled for the peer here is there for its turns. With peer_tries=first it does not look on once
+# a number fits.
 search() {
     local name=$1 steps=$2 batches=$3 batch who rate
     shift 3
@@ -73,6 +74,7 @@ search() {
     best_lockstep=${batches%% *} best_torch=${batches%% *}
     for batch in $batches; do
         for who in lockstep ${has_torch:+torch}; do
+            if [ $who = torch ] && [ "${peer_tries:-all}" = first ] && [ "${most[torch]}" != 0 ]; then continue; fi
             turn $who "$name, batch $batch" --batch "$batch" --steps "$steps" "$@"
             rate=$(rounded "$name, batch $batch.$who" tokens_per_s)
             if [ "${rate:-0}" -gt "${most[$who]}" ]; then

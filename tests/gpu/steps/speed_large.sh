@@ -5,12 +5,13 @@ source "$here/turns.sh"
 
 if [ "$mode" = gpu ]; then
     large=(--model gpt2 --dtype bf16 --layers 48 --d 1600 --ffn 6400 --heads 25 --tgt 1024 --warmup 4)
-    steps=4 batches='8 12'
-    [ "$(gpu_mib)" -lt 100000 ] || batches='16 24'
+    steps=4 batches='12 8 16'
+    [ "$(gpu_mib)" -lt 100000 ] || batches='24 16 32'
 else
     large=(--model gpt2 --dtype fp32 --layers 2 --d 32 --ffn 32 --heads 2 --vocab 50 --tgt 16 --warmup 1)
-    steps=1 batches='1'
+    steps=1 batches='1 2'
 fi
+peer_tries=first  # compiling 48 layers takes minutes
 search 'gpt2 1.5B, length 1024' $steps "$batches" "${large[@]}"
 [ -z "${ahead:-}" ] || exit 0
 ours=(--batch $best_lockstep --steps $((2 * steps))) theirs=(--batch $best_torch --steps $steps)
