@@ -19,6 +19,7 @@ if(NOT LOCKSTEP_CUDA STREQUAL OFF)
         string(APPEND CMAKE_CUDA_FLAGS " --expt-relaxed-constexpr")
         find_package(CUDAToolkit 12.8 REQUIRED)  # the first that knows sm_100
         find_path(NCCL_INCLUDE_DIR nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS} REQUIRED)
+        find_path(NVTX_INCLUDE_DIR nvtx3/nvToolsExt.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
         set(LOCKSTEP_CUDA_FOUND ON)
     elseif(LOCKSTEP_CUDA STREQUAL ON)
         message(FATAL_ERROR "LOCKSTEP_CUDA=ON, but there is no nvcc: install the CUDA toolkit, or name it by CUDACXX")

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "model/output_head.hpp"
+#include "runtime/core/named_range.hpp"
 #include "runtime/kernels/linear.hpp"
 
 namespace lockstep::model {
@@ -46,6 +47,7 @@ void OutputHead<Ctx, T>::train(Ctx& ctx, device::Arena<Space>& arena,
                                Labels labels, float label_smoothing, Matrix dx,
                                MatrixView<float, Space> d_embeddings, kernels::LossSums* sums,
                                train::ModelSpans& spans) {
+    const NamedRange range("loss");
     device::Stopwatch<Ctx> watch(ctx);
     by_chunks<T, Ctx>(
         arena, x.rows, embeddings.rows, [&](std::int64_t first, std::int64_t rows, Matrix logits) {

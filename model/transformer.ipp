@@ -7,6 +7,7 @@
 #include "model/stack_block.ipp"
 #include "model/transformer.hpp"
 #include "model/weights.ipp"
+#include "runtime/core/named_range.hpp"
 
 namespace lockstep::model {
 
@@ -122,6 +123,7 @@ private:
     };
 
     void forward(const Sides& sides, const kernels::StepState* state, Saved& saved) {
+        const NamedRange range("forward");
         if (weights_.encoder) {
             saved.memory = Stacks::forward(encoder_run(sides, state), *weights_.encoder,
                                            weights_.embeddings, {}, saved.encoder);
@@ -135,6 +137,7 @@ private:
 
     void backward(const Sides& sides, const kernels::StepState* state, const Saved& saved,
                   Matrix d_output, train::GradientSink& sink) {
+        const NamedRange range("backward");
         BlockProgress progress(table_, sink);
         const auto finish = [&progress] { progress.finish(); };
         Stacks::backward(decoder_run(sides, state), weights_.decoder, saved.decoder, d_output,

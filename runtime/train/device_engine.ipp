@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "runtime/core/named_range.hpp"
 #include "runtime/kernels/reduce.hpp"
 #include "runtime/train/device_engine.hpp"
 #include "runtime/train/gradient_reducer.ipp"
@@ -130,7 +131,11 @@ void DeviceEngine<Ctx>::train(const Batch& batch, MoreFollow more_follow, Spans&
     NoSink nothing_final;
     GradientSink& sink = more_follow == MoreFollow::no ? static_cast<GradientSink&>(buckets)
                                                        : static_cast<GradientSink&>(nothing_final);
-    const PlacedShape shape = parts_.model.place(batch);
+    const NamedRange range("micro-batch");
+    const PlacedShape shape = [&] {
+        const NamedRange upload_range("upload");
+        return parts_.model.place(batch);
+    }();
     device::Stopwatch<Ctx> watch(parts_.context);
     const bool reduces = more_follow == MoreFollow::no && parts_.collectives.size() > 1;
     const device::WorkKey key{static_cast<std::int64_t>(StepWork::micro_batch),
@@ -150,6 +155,7 @@ void DeviceEngine<Ctx>::train(const Batch& batch, MoreFollow more_follow, Spans&
 
 template <class Ctx>
 void DeviceEngine<Ctx>::reduce() {
+    const NamedRange range("reduction");
     kernels::Step* const step = step_.view().data();
     reducer_.finish();
     replay_.run({static_cast<std::int64_t>(StepWork::reduction)}, 0, [&] {
@@ -160,6 +166,7 @@ void DeviceEngine<Ctx>::reduce() {
 
 template <class Ctx>
 void DeviceEngine<Ctx>::update(Spans& spans) {
+    const NamedRange range("update");
     const comm::PhaseScope phase(parts_.whereabouts, comm::Phase::optimizer);
     device::Stopwatch<Ctx> watch(parts_.context);
     replay_.run({static_cast<std::int64_t>(StepWork::update)}, 0,

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "runtime/core/named_range.hpp"
 #include "runtime/kernels/reduce.hpp"
 #include "runtime/train/gradient_reducer.hpp"
 
@@ -51,6 +52,7 @@ bool GradientReducer<Ctx>::starts_reduction(std::size_t end) const {
 
 template <class Ctx>
 void GradientReducer<Ctx>::hand_over(std::size_t bucket) {
+    const NamedRange range(labels_[bucket].c_str());
     const auto [first, count] = buckets_[bucket];
     const auto part = gradient_.subview(first, count);
     if (compressed_.size() > 0) {

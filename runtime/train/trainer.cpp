@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/core/named_range.hpp"
 #include "runtime/train/step_report.hpp"
 
 namespace lockstep::train {
@@ -100,9 +101,11 @@ void Trainer::start() {
 }
 
 void Trainer::step() {
+    const NamedRange range("step");
     const auto begin = Clock::now();
     if (parts_.whereabouts != nullptr) parts_.whereabouts->begin_step(state_.step + 1);
     const StepBatches batches = [&] {
+        const NamedRange data_range("data");
         const comm::PhaseScope phase(parts_.whereabouts, comm::Phase::data);
         return parts_.source.next();
     }();
@@ -177,7 +180,10 @@ void Trainer::advance(Pending& pending) {
 
 // The oldest step that is pending: what it gave is counted and told.
 void Trainer::settle() {
-    const StepResult result = parts_.engine.take_result();
+    const StepResult result = [&] {
+        const NamedRange range("wait for a step");
+        return parts_.engine.take_result();
+    }();
     const Pending pending = std::move(pending_.front());
     pending_.pop_front();
     for (comm::Timing& timing : parts_.communicator.take_timings())
@@ -290,6 +296,7 @@ bool Trainer::save_due(std::int64_t updates) const noexcept {
 }
 
 void Trainer::save(CheckpointKind kind) {
+    const NamedRange range("checkpoint");
     const comm::PhaseScope phase(parts_.whereabouts, comm::Phase::checkpoint);
     parts_.checkpoints.save(kind, state_);
     step_ended_ = Clock::now();
@@ -300,6 +307,7 @@ void Trainer::save(CheckpointKind kind) {
 }
 
 ValidationReport Trainer::evaluate() {
+    const NamedRange range("validation");
     const comm::PhaseScope phase(parts_.whereabouts, comm::Phase::validation);
     const auto begin = Clock::now();
     ValidationReport report = parts_.validator->evaluate();
