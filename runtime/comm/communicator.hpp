@@ -84,6 +84,10 @@ public:
     // a copy then.
     virtual void register_memory(Range<Space>) {}
 
+    // Lets go of all that waits for other ranks. For a rank that leaves with an exception, before
+    // it frees memory of its device, which waits for what runs there.
+    virtual void give_up() {}
+
     // Callable from any thread.
     virtual Activity activity() const { return {}; }
 };

@@ -203,6 +203,10 @@ std::unique_ptr<NcclCommunicator> NcclCommunicator::split(int colour) {
         new NcclCommunicator(context_, std::move(session), timeout_ms_));
 }
 
+void NcclCommunicator::give_up() {
+    session_->abort(std::make_exception_ptr(Error(ErrorKind::peer, "this rank has left NCCL")));
+}
+
 void NcclCommunicator::register_memory(Range<CudaSpace> range) {
     session_->call("ncclCommRegister", [&](ncclComm_t comm) {
         void* handle = nullptr;

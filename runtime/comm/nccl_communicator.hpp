@@ -44,6 +44,7 @@ public:
     // From other GPUs and the network without a copy, where NCCL can.
     void register_memory(Range<CudaSpace> range) override;
 
+    void give_up() override;
     Activity activity() const override { return session_->activity(); }
     // From any thread: whatever waits goes on; later operations throw `reason`.
     void abort(std::exception_ptr reason) { session_->abort(std::move(reason)); }

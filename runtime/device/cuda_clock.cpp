@@ -13,10 +13,17 @@ constexpr float farthest_milliseconds = 10'000;
 
 }  // namespace
 
-CudaClock::CudaClock() : anchor_(make_event(Timing::on)) {
-    check(cudaEventRecord(anchor_.raw(), nullptr), "cudaEventRecord");
-    check(cudaEventSynchronize(anchor_.raw()), "cudaEventSynchronize");
-    anchor_time_ = Clock::now();
+CudaClock::CudaClock() { drop_anchor(); }
+
+// CUDA does not say what the distance is to an event that came before, so the marks that are queued
+// already keep their anchor. The next one is dropped when a later mark is asked about, and steps
+// are asked about in their order.
+void CudaClock::drop_anchor() {
+    std::swap(anchor_, earlier_);
+    check(cudaEventRecord(anchor_.event.raw(), nullptr), "cudaEventRecord");
+    check(cudaEventSynchronize(anchor_.event.raw()), "cudaEventSynchronize");
+    anchor_.time = Clock::now();
+    anchored_ = next_;
 }
 
 std::int64_t CudaClock::mark(cudaStream_t stream) {
@@ -29,15 +36,12 @@ std::int64_t CudaClock::mark(cudaStream_t stream) {
 Clock::time_point CudaClock::time_of(std::int64_t mark) {
     const Event& at = slot(mark);
     check(cudaEventSynchronize(at.raw()), "cudaEventSynchronize");
+    const Anchor& from = mark < anchored_ ? earlier_ : anchor_;
     float milliseconds = 0;
-    check(cudaEventElapsedTime(&milliseconds, anchor_.raw(), at.raw()), "cudaEventElapsedTime");
-    const auto time = anchor_time_ + std::chrono::duration_cast<Clock::duration>(
-                                         std::chrono::duration<float, std::milli>(milliseconds));
-    if (milliseconds > farthest_milliseconds) {
-        check(cudaEventRecord(anchor_.raw(), nullptr), "cudaEventRecord");
-        check(cudaEventSynchronize(anchor_.raw()), "cudaEventSynchronize");
-        anchor_time_ = Clock::now();
-    }
+    check(cudaEventElapsedTime(&milliseconds, from.event.raw(), at.raw()), "cudaEventElapsedTime");
+    const auto time = from.time + std::chrono::duration_cast<Clock::duration>(
+                                      std::chrono::duration<float, std::milli>(milliseconds));
+    if (mark >= anchored_ && milliseconds > farthest_milliseconds) drop_anchor();
     return time;
 }
 

@@ -26,13 +26,19 @@ public:
     static constexpr std::int64_t most_marks = 32'768;
 
 private:
+    // Times are told by their distance to one of these.
+    struct Anchor {
+        Event event = make_event(Timing::on);
+        Clock::time_point time;
+    };
+
     const Event& slot(std::int64_t mark) const;
+    void drop_anchor();
 
     std::vector<Event> events_;
     std::int64_t next_ = 0;
-    // Times are told by their distance to this one.
-    Event anchor_;
-    Clock::time_point anchor_time_;
+    Anchor anchor_, earlier_;
+    std::int64_t anchored_ = 0;  // marks before this one are told by the earlier anchor
 };
 
 }  // namespace lockstep::device

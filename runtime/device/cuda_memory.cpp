@@ -37,7 +37,12 @@ void* allocate_cuda(std::size_t bytes) {
     return memory;
 }
 
-void free_cuda(void* memory) noexcept { cudaFree(memory); }
+// cudaFree and cudaFreeHost may wait for what still uses the memory, and need not.
+void free_cuda(void* memory) noexcept {
+    if (memory == nullptr) return;
+    cudaDeviceSynchronize();
+    cudaFree(memory);
+}
 
 void* allocate_pinned(std::size_t bytes) {
     if (bytes == 0) return nullptr;
@@ -46,7 +51,11 @@ void* allocate_pinned(std::size_t bytes) {
     return std::memset(memory, 0, bytes);
 }
 
-void free_pinned(void* memory) noexcept { cudaFreeHost(memory); }
+void free_pinned(void* memory) noexcept {
+    if (memory == nullptr) return;
+    cudaDeviceSynchronize();
+    cudaFreeHost(memory);
+}
 
 void copy_bytes(CudaContext& ctx, const void* from, void* to, std::size_t bytes) {
     if (bytes == 0) return;

@@ -13,7 +13,7 @@ namespace lockstep::device {
 class CudaContext;
 
 // Memory of the calling thread's current GPU, 256-byte aligned and zeroed; pinned memory of the
-// host, zeroed. Both wait for the device, so nothing takes them inside a step.
+// host, zeroed. Taking and freeing waits for the device, so nothing does it inside a step.
 void* allocate_cuda(std::size_t bytes);
 void free_cuda(void* memory) noexcept;
 void* allocate_pinned(std::size_t bytes);
@@ -70,8 +70,8 @@ private:
     std::size_t size_ = 0;
 };
 
-// In order with the context's compute stream. From pageable host memory the host waits until it has
-// been read; into host memory of either kind the bytes are there after ctx.synchronize().
+// In order with the context's compute stream. Host memory of either kind, pinned or not, has been
+// read or written after ctx.synchronize(), and may have been before.
 void copy_bytes(CudaContext& ctx, const void* from, void* to, std::size_t bytes);
 
 template <class T, class From, class To>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <exception>
 #include <memory>
 
 #include "runtime/comm/communicator.hpp"
@@ -74,6 +75,7 @@ private:
     void trace(const char* name, device::Span span) const;
 
     EngineParts<Ctx> parts_;
+    int unwinding_ = std::uncaught_exceptions();  // at birth
     kernels::StepRules rules_;
     std::unique_ptr<Optimizer<Space>> optimizer_;
     HostTensors<Ctx> tensors_;

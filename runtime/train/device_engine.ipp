@@ -59,6 +59,7 @@ DeviceEngine<Ctx>::DeviceEngine(const TrainOptions& options, const EngineParts<C
 template <class Ctx>
 DeviceEngine<Ctx>::~DeviceEngine() {
     if (parts_.whereabouts != nullptr) parts_.whereabouts->watch_device({});
+    if (std::uncaught_exceptions() > unwinding_) parts_.collectives.give_up();
 }
 
 template <class Ctx>

@@ -79,3 +79,21 @@ TEST_CASE("a step's communication is told with that step, whatever was shared be
             CHECK(told.find(label) != std::string::npos);
     });
 }
+
+TEST_CASE("a rank that fails frees its memory without waiting for what it has queued") {
+    CHECK_THROWS_WITH(comm::run_as_threads(
+                          2,
+                          [](comm::Communicator& ranks) {
+                              const auto model = model::make_cuda_model(
+                                  tests::toy_config(model::Kind::gpt2), train::Precision::fp32, {});
+                              Trace trace(Trace::Recording::off, ranks.rank());
+                              const auto engine =
+                                  model->make_engine(two_lanes(), ranks, trace, nullptr);
+                              engine->restore({});
+                              if (ranks.rank() == 0)
+                                  engine->queue({}, {tests::ToySource::batch_of({1, 2})});
+                              throw std::logic_error("bad data");
+                          }),
+                      "bad data");
+    CHECK(emulated_nccl_communicators() == 0);
+}

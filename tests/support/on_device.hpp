@@ -17,6 +17,7 @@ public:
     OnDevice(device::CudaContext& ctx, const std::vector<T>& values)
         : ctx_(&ctx), buffer_(values.size()) {
         device::copy(ctx, const_view_of(values), buffer_.view());
+        ctx.synchronize();
     }
 
     CudaView<T> view() const { return buffer_.view(); }

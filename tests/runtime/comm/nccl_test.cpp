@@ -138,12 +138,12 @@ TEST_CASE("finish() makes the compute stream wait, not the host") {
 TEST_CASE("an operation starts after what the compute stream was given before") {
     run_ranks(2, [](Rank& rank) {
         const OnDevice x(rank.context, filled<float>(3, 1));
-        const auto kernel = std::make_shared<std::atomic<bool>>(false);
+        const auto kernel = std::make_shared<EmulatedTask>();
         emulated_queue(rank.context.stream(), kernel);
         rank.nccl.all_reduce(x.view(), Reduction::sum, "bucket 0");
         rank.nccl.finish();
         for (int i = 0; i < 3; ++i) x.data()[i] = 10;  // what the kernel writes, late
-        *kernel = true;
+        kernel->done = true;
         CHECK(x.values() == filled<float>(3, 20));
     });
 }
@@ -243,10 +243,12 @@ TEST_CASE("abort() lets go of whoever waits") {
 TEST_CASE("a rank that fails leaves without waiting for what it has queued") {
     CHECK_THROWS_WITH(run_as_threads(2,
                                      [](Communicator& host) {
+                                         // Freeing it waits for what the communicator lets go of.
+                                         std::optional<OnDevice<float>> x;
                                          Rank rank(host);
-                                         const OnDevice x(rank.context, filled<float>(3, 1));
+                                         x.emplace(rank.context, filled<float>(3, 1));
                                          if (host.rank() == 1) throw std::logic_error("bad data");
-                                         rank.nccl.all_reduce(x.view(), Reduction::sum, "lonely");
+                                         rank.nccl.all_reduce(x->view(), Reduction::sum, "lonely");
                                          throw std::logic_error("bad data");
                                      }),
                       "bad data");

@@ -16,6 +16,7 @@ TEST_CASE("what is read back is what stood there when it was sent, in that order
     for (int round = 0; round < 3; ++round) {
         for (const double next : {2.0, 3.0, 4.0}) {
             device::copy(ctx, HostView<const double>(&next, 1), value.view());
+            ctx.synchronize();
             readback.send(value.data());
         }
         for (const double expected : {2.0, 3.0, 4.0}) CHECK(readback.take() == expected);

@@ -343,10 +343,10 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, 
                               *static_cast<const float*>(alpha),
                               *static_cast<const float*>(beta),
                               algorithm->reduction};
+    last_algorithm = algorithm->number;
     const auto submitted = emulated_submit(stream, [work, workspace, chosen = *algorithm] {
         std::memset(workspace, 0xFF, chosen.workspace_bytes);
         work.run();
-        last_algorithm = chosen.number;
         emulated_device_work(milliseconds_of[chosen.number]);
     });
     return submitted == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;

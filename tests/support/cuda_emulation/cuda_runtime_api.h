@@ -8,9 +8,9 @@
 #include <memory>
 #include <vector>
 
-// CUDA's names for a GPU that is the calling processor: kernels and copies run at the call, after
-// waiting for what was queued on their stream before. Nothing else is ever waited for but what an
-// emulated library queues. Only what the backend uses is here.
+// CUDA's names for a GPU that is the calling processor: kernels and copies run sometimes at the
+// call, after what they are ordered behind, and sometimes only when something waits for them. Each
+// thread that makes streams has a GPU of its own. Only what the backend uses is here.
 
 #define CUDART_VERSION 13000
 
@@ -21,6 +21,7 @@ enum cudaError_t {
     cudaErrorInsufficientDriver = 35,
     cudaErrorNoDevice = 100,
     cudaErrorInvalidDevice = 101,
+    cudaErrorInvalidResourceHandle = 400,
     cudaErrorNotReady = 600,
     cudaErrorStreamCaptureUnsupported = 900,
     cudaErrorStreamCaptureInvalidated = 901,
@@ -66,6 +67,8 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
 cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device);
 
 // Device memory lies between guards, which are looked at when it is freed, and begins as NaN.
+// Freeing memory of either kind while the device works ends the test: CUDA may wait then, and need
+// not.
 cudaError_t cudaMalloc(void** memory, std::size_t bytes);
 cudaError_t cudaFree(void* memory);
 cudaError_t cudaMallocHost(void** memory, std::size_t bytes);
@@ -85,7 +88,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventQuery(cudaEvent_t event);
-// The sum of what emulated_device_work() was told between the two.
+// The sum of what emulated_device_work() was told before the one and not before the other.
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end);
 void emulated_device_work(float milliseconds);
 
@@ -112,11 +115,18 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec);
 // For tests: how many were launched, over all threads.
 int emulated_graph_launches();
 
-// Runs the work now, after what is queued on the stream, or takes it into the stream's capture.
+// Queues the work, or takes it into the stream's capture.
 cudaError_t emulated_submit(cudaStream_t stream, std::function<void()> work);
-// True once the work is done.
-using EmulatedWork = std::shared_ptr<std::atomic<bool>>;
+
+// What was queued on a stream; by itself something that is done elsewhere.
+struct EmulatedTask {
+    std::atomic<bool> done{false}, begun{true};
+    std::function<void()> work;
+    std::vector<std::shared_ptr<EmulatedTask>> before;
+};
+using EmulatedWork = std::shared_ptr<EmulatedTask>;
 // Queues work that is done elsewhere, after what is returned.
 std::vector<EmulatedWork> emulated_queue(cudaStream_t stream, EmulatedWork work);
-// Waits for what is queued on the stream.
-void emulated_wait(cudaStream_t stream);
+// Runs the work and all before it as far as nothing has to be done elsewhere or by another thread;
+// whether it is done then. From any thread.
+bool emulated_advance(const EmulatedWork& work);

@@ -95,10 +95,14 @@ TEST_CASE("the emulation shows a missing barrier as a wrong value") {
 
 TEST_CASE("the emulation refuses barriers that not every thread reaches, and goes on") {
     device::CudaContext ctx(0);
-    CHECK_THROWS_AS(launch(ctx, half_waits_kernel, {1, 96}), Error);
-    CHECK_THROWS_AS(launch(ctx, wrong_mask_kernel, {1, 32}), Error);
-    CHECK_THROWS_AS(launch(ctx, half_waits_kernel, {1, 2000}), Error);
-    launch(ctx, half_waits_kernel, {1, 32});
+    const auto run = [&](auto kernel, unsigned threads) {
+        launch(ctx, kernel, {1, threads});
+        ctx.synchronize();
+    };
+    CHECK_THROWS_AS(run(half_waits_kernel, 96), Error);
+    CHECK_THROWS_AS(run(wrong_mask_kernel, 32), Error);
+    CHECK_THROWS_AS(run(half_waits_kernel, 2000), Error);
+    run(half_waits_kernel, 32);
 }
 
 TEST_CASE("emulated warps and blocks reduce") {
@@ -120,5 +124,9 @@ TEST_CASE("an emulated asynchronous copy is not there before it is waited for") 
 TEST_CASE("an emulated 16-byte access needs its alignment") {
     device::CudaContext ctx(0);
     const OnDevice values(ctx, std::vector<float>(8));
-    CHECK_THROWS_AS(launch(ctx, misaligned_kernel, {1, 1}, values.data()), Error);
+    const auto run = [&] {
+        launch(ctx, misaligned_kernel, {1, 1}, values.data());
+        ctx.synchronize();
+    };
+    CHECK_THROWS_AS(run(), Error);
 }

@@ -84,19 +84,19 @@ void ncclComm::run() {
         changed.wait(lock, [&] { return aborted || finalized || !queue.empty(); });
         if (queue.empty() || aborted) break;
         const Operation operation = queue.front();
-        while (!aborted && std::any_of(operation.before.begin(), operation.before.end(),
-                                       [](const EmulatedWork& work) { return !work->load(); })) {
+        for (bool ready = false; !ready && !aborted;) {
             lock.unlock();
-            std::this_thread::sleep_for(std::chrono::microseconds(20));
+            ready = std::ranges::all_of(operation.before, emulated_advance);
+            if (!ready) std::this_thread::sleep_for(std::chrono::microseconds(20));
             lock.lock();
         }
         run_one(lock, operation);
         if (aborted) break;
-        *operation.work = true;
+        operation.work->done = true;
         queue.pop_front();
         changed.notify_all();
     }
-    for (const Operation& operation : queue) *operation.work = true;
+    for (const Operation& operation : queue) operation.work->done = true;
 }
 
 void ncclComm::run_one(std::unique_lock<std::mutex>& lock, const Operation& operation) {
@@ -151,12 +151,12 @@ ncclResult_t queue(ncclComm_t comm, cudaStream_t stream, Operation operation) {
     cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
     cudaStreamIsCapturing(stream, &capturing);
     if (capturing != cudaStreamCaptureStatusNone) return ncclInvalidUsage;
-    operation.work = std::make_shared<std::atomic<bool>>(false);
+    operation.work = std::make_shared<EmulatedTask>();
     operation.before = emulated_queue(stream, operation.work);
     comm->queue.push_back(std::move(operation));
     process().changed.notify_all();
-    if (std::exchange(comm->used, true)) return ncclSuccess;
-    comm->busy = 3;  // the first one connects
+    // A thread of NCCL's launches it; the first one connects as well.
+    comm->busy = std::exchange(comm->used, true) ? 1 : 3;
     return ncclInProgress;
 }
 

@@ -23,6 +23,12 @@ bool is_guard(const unsigned char* from, std::size_t bytes) {
     return true;
 }
 
+void require_idle(const char* memory) {
+    if (emulated_idle()) return;
+    std::fprintf(stderr, "%s memory is freed while the device works\n", memory);
+    std::abort();
+}
+
 }  // namespace
 
 const char* cudaGetErrorName(cudaError_t error) {
@@ -39,6 +45,8 @@ const char* cudaGetErrorName(cudaError_t error) {
             return "cudaErrorNoDevice";
         case cudaErrorInvalidDevice:
             return "cudaErrorInvalidDevice";
+        case cudaErrorInvalidResourceHandle:
+            return "cudaErrorInvalidResourceHandle";
         case cudaErrorNotReady:
             return "cudaErrorNotReady";
         case cudaErrorStreamCaptureUnsupported:
@@ -118,6 +126,7 @@ cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
 cudaError_t cudaFree(void* memory) {
     if (memory == nullptr) return cudaSuccess;
     if (const cudaError_t error = emulated_unsafe_call(); error != cudaSuccess) return error;
+    require_idle("device");
     unsigned char* whole = static_cast<unsigned char*>(memory) - guard_bytes;
     Header header{};
     std::memcpy(&header, whole, sizeof header);
@@ -136,6 +145,7 @@ cudaError_t cudaMallocHost(void** memory, std::size_t bytes) {
 }
 cudaError_t cudaFreeHost(void* memory) {
     if (const cudaError_t error = emulated_unsafe_call(); error != cudaSuccess) return error;
+    if (memory != nullptr) require_idle("pinned");
     std::free(memory);
     return cudaSuccess;
 }

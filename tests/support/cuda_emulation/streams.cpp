@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <thread>
+#include <set>
+
+#include "runtime/core/philox.hpp"
 
 std::vector<EmulatedWork> EmulatedPending::unfinished() {
     const std::lock_guard lock(mutex_);
-    std::erase_if(works_, [](const EmulatedWork& work) { return work->load(); });
+    std::erase_if(works_, [](const EmulatedWork& work) { return work->done.load(); });
     return works_;
 }
 void EmulatedPending::replace(std::vector<EmulatedWork> works) {
@@ -18,14 +20,75 @@ void EmulatedPending::add(const std::vector<EmulatedWork>& works) {
     const std::lock_guard lock(mutex_);
     works_.insert(works_.end(), works.begin(), works.end());
 }
+bool EmulatedPending::advance() {
+    const auto works = unfinished();
+    return std::ranges::count_if(works, emulated_advance) == std::ssize(works);
+}
 void EmulatedPending::wait() {
-    while (!unfinished().empty()) std::this_thread::sleep_for(std::chrono::microseconds(20));
+    while (!advance()) std::this_thread::sleep_for(std::chrono::microseconds(20));
 }
 
 namespace {
 
 std::atomic<double> device_milliseconds{0};
 std::atomic<int> graph_launches{0};
+
+struct Streams {
+    std::mutex mutex;
+    std::set<EmulatedStream*> all;
+};
+
+Streams& streams() {
+    static Streams only;
+    return only;
+}
+
+// Of all tasks' lists of others.
+std::mutex& order() {
+    static std::mutex mutex;
+    return mutex;
+}
+
+// Null: all that stands before the task is done.
+EmulatedWork next_before(const EmulatedWork& task) {
+    const std::lock_guard lock(order());
+    auto& before = task->before;
+    while (!before.empty() && before.back()->done) before.pop_back();
+    return before.empty() ? nullptr : before.back();
+}
+
+void run(EmulatedTask& task) {
+    try {
+        task.work();
+    } catch (...) {
+        task.done = true;  // whoever waits for it next goes on
+        throw;
+    }
+    task.work = {};
+    task.done = true;
+}
+
+// The calling thread's default stream. Those of the backend do not wait for it, nor it for them.
+cudaStream_t default_stream() {
+    static thread_local EmulatedStream stream;
+    return &stream;
+}
+
+// A device is free to run what it was given at once, or late: here it does now this, now that.
+bool runs_at_once() {
+    static thread_local std::uint64_t submitted = 0;
+    return lockstep::mix(++submitted, 0) % 2 == 0;
+}
+
+EmulatedWork append(cudaStream_t stream, std::function<void()> work) {
+    auto task = std::make_shared<EmulatedTask>();
+    task->begun = false;
+    task->work = std::move(work);
+    task->before = stream->pending.unfinished();
+    stream->pending.replace({task});
+    if (runs_at_once()) emulated_advance(task);
+    return task;
+}
 
 // The calling thread's; CUDA knows more than one, of which nobody makes use here.
 std::shared_ptr<EmulatedCapture>& own_capture() {
@@ -50,9 +113,42 @@ bool joined(EmulatedCapture& capture) {
 
 }  // namespace
 
+// A graph in flight outlives its destruction.
 struct EmulatedGraph {
-    std::vector<std::function<void()>> works;
+    std::shared_ptr<const std::vector<std::function<void()>>> works;
 };
+
+EmulatedStream::EmulatedStream() {
+    const std::lock_guard lock(streams().mutex);
+    streams().all.insert(this);
+}
+EmulatedStream::~EmulatedStream() {
+    const std::lock_guard lock(streams().mutex);
+    streams().all.erase(this);
+}
+
+bool emulated_advance(const EmulatedWork& work) {
+    std::vector<EmulatedWork> path{work};
+    while (!path.empty()) {
+        const EmulatedWork task = path.back();
+        if (task->done) {
+            path.pop_back();
+        } else if (auto before = next_before(task)) {
+            path.push_back(std::move(before));
+        } else {
+            if (task->begun.exchange(true)) return false;
+            run(*task);
+        }
+    }
+    return true;
+}
+
+bool emulated_idle() {
+    const std::lock_guard lock(streams().mutex);
+    return std::ranges::all_of(streams().all, [](EmulatedStream* stream) {
+        return stream->device != std::this_thread::get_id() || stream->pending.unfinished().empty();
+    });
+}
 
 cudaError_t emulated_unsafe_call() {
     if (!own_capture()) return cudaSuccess;
@@ -74,13 +170,24 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
     if (const cudaError_t error = emulated_unsafe_call(); error != cudaSuccess) return error;
-    emulated_wait(stream);
+    stream->pending.wait();
     return cudaSuccess;
 }
-cudaError_t cudaDeviceSynchronize() { return emulated_unsafe_call(); }
+cudaError_t cudaDeviceSynchronize() {
+    if (const cudaError_t error = emulated_unsafe_call(); error != cudaSuccess) return error;
+    std::vector<EmulatedStream*> own;
+    {
+        const std::lock_guard lock(streams().mutex);
+        for (EmulatedStream* stream : streams().all)
+            if (stream->device == std::this_thread::get_id()) own.push_back(stream);
+    }
+    for (EmulatedStream* stream : own) stream->pending.wait();
+    return cudaSuccess;
+}
 
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
     *event = new EmulatedEvent;
+    (*event)->flags = flags;
     return cudaSuccess;
 }
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
@@ -97,9 +204,9 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
         event->after = capture->streams[stream];
         return capture->broken ? cudaErrorStreamCaptureInvalidated : cudaSuccess;
     }
-    event->pending.replace(stream == nullptr ? std::vector<EmulatedWork>{}
-                                             : stream->pending.unfinished());
-    event->milliseconds = device_milliseconds;
+    event->milliseconds = std::make_shared<double>(0);
+    event->pending.replace({append(stream == nullptr ? default_stream() : stream,
+                                   [to = event->milliseconds] { *to = device_milliseconds; })});
     return cudaSuccess;
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
@@ -129,11 +236,16 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
 cudaError_t cudaEventQuery(cudaEvent_t event) {
     if (const cudaError_t error = emulated_unsafe_call(); error != cudaSuccess) return error;
     if (event->captured) return cudaErrorCapturedEvent;
-    return event->pending.unfinished().empty() ? cudaSuccess : cudaErrorNotReady;
+    return event->pending.advance() ? cudaSuccess : cudaErrorNotReady;
 }
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
-    if (begin->captured || end->captured) return cudaErrorCapturedEvent;
-    *milliseconds = static_cast<float>(end->milliseconds - begin->milliseconds);
+    for (const cudaEvent_t event : {begin, end}) {
+        if (event->captured) return cudaErrorCapturedEvent;
+        if (!event->milliseconds || (event->flags & cudaEventDisableTiming) != 0)
+            return cudaErrorInvalidResourceHandle;
+        if (!event->pending.unfinished().empty()) return cudaErrorNotReady;
+    }
+    *milliseconds = static_cast<float>(*end->milliseconds - *begin->milliseconds);
     return cudaSuccess;
 }
 void emulated_device_work(float milliseconds) { device_milliseconds += milliseconds; }
@@ -154,7 +266,8 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
     for (const auto& [member, seen] : capture->streams) member->capture = nullptr;
     if (capture->broken) return cudaErrorStreamCaptureInvalidated;
     if (!whole) return cudaErrorStreamCaptureUnjoined;
-    *graph = new EmulatedGraph{std::move(capture->works)};
+    *graph = new EmulatedGraph{
+        std::make_shared<const std::vector<std::function<void()>>>(std::move(capture->works))};
     return cudaSuccess;
 }
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
@@ -171,8 +284,9 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsig
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
     if (stream->capture) return broken(*stream->capture, cudaErrorStreamCaptureUnsupported);
     ++graph_launches;
-    emulated_wait(stream);
-    for (const auto& work : exec->works) work();
+    append(stream, [works = exec->works] {
+        for (const auto& work : *works) work();
+    });
     return cudaSuccess;
 }
 int emulated_graph_launches() { return graph_launches; }
@@ -188,8 +302,7 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
 cudaError_t emulated_submit(cudaStream_t stream, std::function<void()> work) {
     if (stream == nullptr) {
         if (own_capture()) return broken(*own_capture(), cudaErrorStreamCaptureImplicit);
-        work();
-        return cudaSuccess;
+        stream = default_stream();
     }
     if (const auto& capture = stream->capture) {
         if (capture->broken) return cudaErrorStreamCaptureInvalidated;
@@ -197,15 +310,11 @@ cudaError_t emulated_submit(cudaStream_t stream, std::function<void()> work) {
         progress(*capture, stream);
         return cudaSuccess;
     }
-    emulated_wait(stream);
-    work();
+    append(stream, std::move(work));
     return cudaSuccess;
 }
 std::vector<EmulatedWork> emulated_queue(cudaStream_t stream, EmulatedWork work) {
     std::vector<EmulatedWork> before = stream->pending.unfinished();
     stream->pending.add({std::move(work)});
     return before;
-}
-void emulated_wait(cudaStream_t stream) {
-    if (stream != nullptr) stream->pending.wait();
 }

@@ -7,17 +7,19 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <thread>
 #include <utility>
 #include <vector>
 
 // What streams and events of the emulated device are made of.
 
-// Work that other threads do, not done yet as far as known.
+// Work that is not done yet as far as known.
 class EmulatedPending {
 public:
     std::vector<EmulatedWork> unfinished();
     void replace(std::vector<EmulatedWork> works);
     void add(const std::vector<EmulatedWork>& works);
+    bool advance();  // whether all is done
     void wait();
 
 private:
@@ -37,12 +39,17 @@ struct EmulatedCapture {
 };
 
 struct EmulatedStream {
+    EmulatedStream();
+    ~EmulatedStream();
+
+    const std::thread::id device = std::this_thread::get_id();
     EmulatedPending pending;
     std::shared_ptr<EmulatedCapture> capture;  // null: work runs
 };
 
 struct EmulatedEvent {
-    double milliseconds = 0;  // of the device's work when it was recorded
+    unsigned flags = 0;
+    std::shared_ptr<double> milliseconds;  // of the device's work when it came to the record
     EmulatedPending pending;
     std::atomic<bool> captured{false};         // recorded last in a capture
     std::shared_ptr<EmulatedCapture> capture;  // that one
@@ -51,3 +58,5 @@ struct EmulatedEvent {
 
 // Success, unless the calling thread captures: then its capture is broken.
 cudaError_t emulated_unsafe_call();
+// Whether nothing is left to do on the calling thread's GPU.
+bool emulated_idle();
