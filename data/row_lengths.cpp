@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <unordered_map>
 
 #include "data/length_index.hpp"
 #include "data/shard_store.hpp"
@@ -73,9 +74,14 @@ train::BatchShape heaviest(std::vector<Rows> all, const BatchRules& rules, std::
     const auto weight = [source = std::cos(angle), label = std::sin(angle)](const Rows& rows) {
         return source * static_cast<double>(rows.source) + label * static_cast<double>(rows.label);
     };
-    std::sort(all.begin(), all.end(),
-              [&](const Rows& a, const Rows& b) { return weight(a) > weight(b); });
+    const auto heavier = [&](const Rows& a, const Rows& b) { return weight(a) > weight(b); };
     Growing batch(rules.layout(), all);
+    // Each size is that of a row at least, so more sizes than rows are not needed.
+    if (count < static_cast<std::int64_t>(all.size())) {
+        std::nth_element(all.begin(), all.begin() + count, all.end(), heavier);
+        all.resize(static_cast<std::size_t>(count));
+    }
+    std::sort(all.begin(), all.end(), heavier);
     for (Rows rows : all) {
         rows.count = std::min(rows.count, count);
         count -= rows.count;
@@ -129,7 +135,7 @@ void add_fullest(std::vector<Rows> all, const BatchRules& rules,
 RowLengths row_lengths(RowStore& store, std::span<const std::int64_t> shard_rows,
                        const BatchRules& rules) {
     constexpr std::int64_t rows_at_once = 4096;
-    RowLengths lengths;
+    std::unordered_map<std::uint64_t, std::int64_t> counts;  // by both lengths
     std::vector<RowPlace> places;
     for (std::size_t shard = 0; shard < shard_rows.size(); ++shard)
         for (std::int64_t first = 0; first < shard_rows[shard]; first += rows_at_once) {
@@ -138,9 +144,12 @@ RowLengths row_lengths(RowStore& store, std::span<const std::int64_t> shard_rows
                                 std::min(rows_at_once, shard_rows[shard] - first), places);
             for (const RowPlace& place : places) {
                 const RowSize size = rules.fit(place);
-                ++lengths[{size.source, size.label}];
+                ++counts[std::uint64_t(size.source) << 32 | std::uint64_t(size.label)];
             }
         }
+    RowLengths lengths;
+    for (const auto& [both, count] : counts)
+        lengths[{static_cast<std::int32_t>(both >> 32), static_cast<std::int32_t>(both)}] = count;
     return lengths;
 }
 

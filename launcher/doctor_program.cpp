@@ -50,12 +50,12 @@ void add_memory(const RunConfig& config, int ranks, doctor::Request& request) {
     RunConfig asked = config;
     const bool on_gpu = request.computes == doctor::Computes::on_gpu;
     asked.device = on_gpu ? DeviceChoice::cuda : DeviceChoice::cpu;
-    asked.memory_bytes = 0;  // no search for what would fit
+    asked.memory_bytes = 0;  // as if there were none: the ranks' own is compared
     asked.world_size = ranks;
     using Planned = std::optional<plan::RunPlan>;
     const auto planned = doctor::within(request.check_time(), [asked]() -> Planned {
         try {
-            return plan::plan_run(asked);
+            return plan::plan_run(asked, plan::Scope::first_epoch);
         } catch (const Error&) {
             return std::nullopt;
         }

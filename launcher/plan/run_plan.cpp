@@ -18,11 +18,17 @@ namespace {
 
 // Nobody trains on larger micro-batches, and a dry run writes their arrays.
 constexpr std::int64_t most_tokens = std::int64_t{1} << 22, most_rows = std::int64_t{1} << 20;
+// Enough for the largest micro-batch of most epochs.
+constexpr std::int64_t rows_at_start = std::int64_t{1} << 18;
 
 class Planner {
 public:
-    explicit Planner(const RunConfig& config) : config_(config) {
+    Planner(const RunConfig& config, Scope scope) : config_(config), scope_(scope) {
         if (!config.data.empty()) dataset_ = data::Dataset::open(config.data);
+        if (dataset_ && dataset_->split(data::format::train_split).rows == 0)
+            throw Error(ErrorKind::data, config.data +
+                                             ": split 'train' has no rows; run 'lockstep prepare' "
+                                             "with more text");
         plan_.ranks = config.world_size > 0 ? static_cast<int>(config.world_size) : 1;
         plan_.machine = machine_of(config, plan_.ranks);
         plan_.model = model();
@@ -45,13 +51,15 @@ public:
             plan_.precision != train::Precision::fp32)
             plan_.slow_shapes = model::slow_shapes(plan_.model);
         const data::BatchRules rules = this->rules(batching());
-        if (dataset_) {
-            const data::SplitInfo& split = dataset_->split(data::format::train_split);
-            lengths_ = data::row_lengths(*dataset_, split, rules);
-            add_epoch(split, rules, memory);
-        } else {
-            lengths_ = data::full_rows(rules);
+        if (dataset_) add_epoch(dataset_->split(data::format::train_split), rules, memory);
+        if (plan_.epoch && scope_ == Scope::first_epoch) {
+            plan_.batch = plan_.epoch->largest;
+            plan_.parts = memory.parts(plan_.batch, rows_bytes_);
+            return plan_;
         }
+        lengths_ = dataset_ ? data::row_lengths(*dataset_,
+                                                dataset_->split(data::format::train_split), rules)
+                            : data::full_rows(rules);
         plan_.batch = largest(batching(), memory);
         const BatchMemory evaluated = evaluation(memory);
         if (evaluated.activations > plan_.batch.activations) plan_.batch = evaluated;
@@ -109,8 +117,9 @@ private:
 
     void add_epoch(const data::SplitInfo& split, const data::BatchRules& rules,
                    const RankMemory& memory) {
-        const data::EpochPlan epoch =
-            data::plan_epoch(*dataset_, split, rules, {config_.train.seed, lanes()});
+        data::EpochOptions options{config_.train.seed, lanes()};
+        if (scope_ == Scope::first_epoch) options.most_rows = rows_at_start;
+        const data::EpochPlan epoch = data::plan_epoch(*dataset_, split, rules, options);
         rows_bytes_ = windows_at_once * plan_.lanes_of_rank * epoch.largest_window_bytes;
         EpochFacts facts;
         facts.rows = static_cast<std::int64_t>(split.rows);
@@ -157,6 +166,7 @@ private:
     static constexpr std::int64_t windows_at_once = 2;
 
     const RunConfig& config_;
+    const Scope scope_;
     std::optional<data::Dataset> dataset_;
     data::RowLengths lengths_;
     std::int64_t rows_bytes_ = 0;
@@ -172,6 +182,6 @@ std::int64_t RunPlan::certain_bytes() const {
     return bytes - batch.activations;
 }
 
-RunPlan plan_run(const RunConfig& config) { return Planner(config).plan(); }
+RunPlan plan_run(const RunConfig& config, Scope scope) { return Planner(config, scope).plan(); }
 
 }  // namespace lockstep::launcher::plan

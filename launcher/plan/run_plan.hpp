@@ -52,7 +52,11 @@ struct RunPlan {
     }
 };
 
+// first_epoch: what is needed for certain, quickly told, by no more rows than that takes: the batch
+// is the epoch's largest, and nothing larger is looked for.
+enum class Scope { whole, first_epoch };
+
 // Reckons by the options and the data's index; allocates none of it. Throws config errors.
-RunPlan plan_run(const RunConfig& config);
+RunPlan plan_run(const RunConfig& config, Scope scope = Scope::whole);
 
 }  // namespace lockstep::launcher::plan

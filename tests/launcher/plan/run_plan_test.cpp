@@ -78,6 +78,17 @@ TEST_CASE("no micro-batch of an epoch takes more than the largest that the rules
             }
 }
 
+TEST_CASE("what the first epoch takes for certain is told alike, quickly") {
+    const Written data;
+    for (const Words& batching : batchings) {
+        const RunConfig config = data.config(joined({batching, {"--device", "cpu"}}));
+        const auto whole = plan_run(config), quick = plan_run(config, plan::Scope::first_epoch);
+        CHECK(quick.batch.shape == whole.epoch->largest.shape);
+        CHECK(quick.certain_bytes() == whole.certain_bytes());
+        CHECK(quick.certain_bytes() < quick.total_bytes());
+    }
+}
+
 TEST_CASE("the size that fits does, and one more does not") {
     const Written data;
     for (const Words& batching : batchings)
@@ -152,6 +163,10 @@ TEST_CASE("evaluation's own batches count where they are larger") {
 }
 
 TEST_CASE("what cannot be planned is refused") {
+    const support::TemporaryDirectory empty;
+    testing::write_dataset(empty.path(), {}, testing::random_shard(6, 3, 4), 1);
+    CHECK_THROWS_WITH_AS(plan_run(config_of({"--device", "cpu", "--data", empty.path()})),
+                         doctest::Contains("no rows"), Error);
     const auto refused = [](const Words& more, const char* word) {
         CHECK_THROWS_WITH_AS(plan_run(config_of(more)), doctest::Contains(word), Error);
     };
