@@ -9,6 +9,10 @@ Gpus find_gpus() {
     return gpus;
 }
 
+std::int64_t free_gpu_bytes(int number) {
+    return static_cast<std::int64_t>(device::free_gpu_bytes(number));
+}
+
 std::unique_ptr<model::DeviceModel> make_gpu_model(const model::ModelConfig& config,
                                                    train::Precision precision,
                                                    const model::GpuSettings& settings) {

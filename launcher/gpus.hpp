@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,7 +20,8 @@ struct Gpus {
 };
 Gpus find_gpus();
 
-// Only where find_gpus() finds some.
+// Only where find_gpus() finds some. free_gpu_bytes: what of a GPU's memory nobody has taken.
+std::int64_t free_gpu_bytes(int number);
 std::unique_ptr<model::DeviceModel> make_gpu_model(const model::ModelConfig& config,
                                                    train::Precision precision,
                                                    const model::GpuSettings& settings);

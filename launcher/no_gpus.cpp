@@ -8,6 +8,10 @@ Gpus find_gpus() {
     return {{}, "this program was built without CUDA: build it where nvcc is found"};
 }
 
+std::int64_t free_gpu_bytes(int) {
+    throw Error(ErrorKind::contract, "there is no GPU to have memory");
+}
+
 std::unique_ptr<model::DeviceModel> make_gpu_model(const model::ModelConfig&, train::Precision,
                                                    const model::GpuSettings&) {
     throw Error(ErrorKind::contract, "there is no GPU to make a model on");

@@ -6,6 +6,7 @@
 #include "data/eval_loader.hpp"
 #include "launcher/batching.hpp"
 #include "launcher/checkpoint_size.hpp"
+#include "launcher/gpu_room.hpp"
 #include "launcher/model_folder.hpp"
 #include "launcher/share_text.hpp"
 #include "launcher/version.hpp"
@@ -70,10 +71,12 @@ TrainingSession::TrainingSession(const RunConfig& config, const TrainingPlan& pl
       options_(config.train),
       trace_(config.trace_file.empty() ? Trace::Recording::off : Trace::Recording::on,
              job.place.rank),
+      activations_bytes_(activations_to_reserve(config, job, log)),
       model_(make_model(plan.model, job.device)),
       engine_(model_->make_engine(options_, *job.communicator, trace_, whereabouts)) {
     options_.lanes = config.batch.logical_shards > 0 ? config.batch.logical_shards
                                                      : job.place.size * config.batch.update_freq;
+    model_->reserve(static_cast<std::size_t>(activations_bytes_));
     start_weights();
     open_data();
     open_validation();

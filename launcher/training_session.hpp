@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -48,6 +49,7 @@ private:
     comm::Whereabouts* whereabouts_;
     train::TrainOptions options_;
     Trace trace_;
+    const std::int64_t activations_bytes_;  // reserved before the first step
     std::unique_ptr<model::DeviceModel> model_;
     std::unique_ptr<train::Engine> engine_;
     std::optional<train::TrainerState> resume_;

@@ -30,6 +30,10 @@ public:
     virtual void initialize(std::uint64_t seed) = 0;
     virtual void load_weights(const std::string& path) = 0;
 
+    // Before the first batch: takes the memory of a step with so many bytes of activations, so that
+    // steps up to that size allocate nothing.
+    virtual void reserve(std::size_t activation_bytes) = 0;
+
     // Adds to what take_losses() gives and sets to zero.
     virtual void evaluate(const train::Batch& batch) = 0;
     virtual kernels::LossSums take_losses() = 0;

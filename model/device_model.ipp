@@ -46,6 +46,8 @@ public:
         weights_.place();
     }
 
+    void reserve(std::size_t activation_bytes) override { model_->reserve(activation_bytes); }
+
     void evaluate(const train::Batch& batch) override {
         kernels::Step* const losses = losses_.view().data();
         model_->evaluate(batch, &losses->batch);

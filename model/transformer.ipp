@@ -63,6 +63,8 @@ public:
     std::size_t peak_activation_bytes() const noexcept override { return arena_.peak_bytes(); }
     train::ModelSpans take_spans() override { return std::exchange(spans_, {}); }
 
+    void reserve(std::size_t activation_bytes) override { arena_.reserve(activation_bytes); }
+
     train::PlacedShape place(const train::Batch& batch) override {
         check(batch);
         arena_.reset();

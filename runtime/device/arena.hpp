@@ -11,9 +11,9 @@
 
 namespace lockstep::device {
 
-// Memory that a step takes in order and gives back at once. The first step of a new largest size
-// grows it by chunks; the next reset() replaces them by one that holds just that step, so later
-// steps allocate nothing.
+// Memory that a step takes in order and gives back at once. The first step of a new largest size,
+// or one that is larger than what was reserved, grows it by chunks; the next reset() replaces them
+// by one that holds just that step, so later steps allocate nothing.
 template <class Space>
 class Arena {
 public:
@@ -30,6 +30,9 @@ public:
     MatrixView<T, Space> take_matrix(std::int64_t rows, std::int64_t cols) {
         return {take<T>(static_cast<std::size_t>(rows * cols)).data(), rows, cols};
     }
+
+    // Before anything is taken: room for a step of so many bytes.
+    void reserve(std::size_t bytes);
 
     Mark mark() const noexcept;
     void rewind(Mark mark) noexcept;
@@ -55,6 +58,12 @@ private:
     std::size_t chunk_ = 0, peak_ = 0;  // chunks before chunk_ are in use, those behind it are not
     std::int64_t moves_ = 0;
 };
+
+template <class Space>
+void Arena<Space>::reserve(std::size_t bytes) {
+    require(chunks_.empty(), "an arena is reserved before it is used");
+    if (bytes > 0) chunks_.push_back({Memory(bytes, Content::undefined)});
+}
 
 template <class Space>
 std::byte* Arena<Space>::take_bytes(std::size_t bytes) {

@@ -43,6 +43,13 @@ std::vector<GpuIdentity> visible_gpu_identities() {
     return gpus;
 }
 
+std::size_t free_gpu_bytes(int device) {
+    const CudaContext current(device);
+    std::size_t free = 0, total = 0;
+    check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+    return free;
+}
+
 std::string why_no_gpu() {
     int count = 0;
     const cudaError_t result = cudaGetDeviceCount(&count);

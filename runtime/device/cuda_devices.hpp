@@ -18,6 +18,9 @@ struct GpuIdentity {
 // Those that this process sees, in CUDA's order; empty also where there is no driver.
 std::vector<GpuIdentity> visible_gpu_identities();
 
+// What of a GPU's memory nobody has taken, its context left out. Wakes the GPU.
+std::size_t free_gpu_bytes(int device);
+
 // Where there are none: what the driver says about it, and what to do.
 std::string why_no_gpu();
 

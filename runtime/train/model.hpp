@@ -47,6 +47,8 @@ public:
     virtual ~Model() = default;
 
     virtual const ParameterTable& parameters() const noexcept = 0;
+    // Before the first batch: takes the memory of a step with so many bytes of activations.
+    virtual void reserve(std::size_t activation_bytes) = 0;
     // Brings a batch, which is not empty and outlives the train() that follows, to the device.
     virtual PlacedShape place(const Batch& batch) = 0;
     // Of the batch that was placed last: adds the gradients of the loss *sum*, times

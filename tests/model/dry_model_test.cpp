@@ -15,6 +15,9 @@ using tests::ModelUnderTest;
 
 namespace {
 
+// More tokens than fit into the memory that an arena takes at first.
+constexpr std::size_t very_many = 100'001;
+
 void check_same(const model::ModelConfig& config, train::Precision precision,
                 const train::Batch& batch) {
     CAPTURE(train::name(precision));
@@ -51,9 +54,22 @@ TEST_CASE("a dry run knows chunks of logits, and steps beyond an arena's first c
         CAPTURE(name);
         Golden golden(name);
         const train::Batch batch = golden.batch("");
-        check_same(golden.config(), train::Precision::fp32, tests::with_filler(batch, 700));
-        check_same(golden.config(), train::Precision::bf16, tests::with_filler(batch, 30'001));
+        check_same(golden.config(), train::Precision::bf16, tests::with_filler(batch, 700));
+        check_same(golden.config(), train::Precision::fp32, tests::with_filler(batch, very_many));
     }
+}
+
+TEST_CASE("a step for which memory was reserved does not move it") {
+    Golden golden("gpt2");
+    const train::Batch batch = tests::with_filler(golden.batch(""), very_many);
+    const auto precision = train::Precision::fp32;
+    const auto dry = model::make_dry_model(golden.config(), precision, DeviceKind::cpu);
+    ModelUnderTest reserved(golden.config(), precision), grown(golden.config(), precision);
+    reserved.model->reserve(dry->training_bytes(tests::shape_of(batch)));
+    reserved.train(batch);
+    CHECK(reserved.model->place(batch).moves == 0);
+    grown.train(batch);
+    CHECK(grown.model->place(batch).moves == 1);
 }
 
 TEST_CASE("one model tells of many shapes, whichever came before") {

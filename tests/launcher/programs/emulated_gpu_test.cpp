@@ -58,6 +58,20 @@ void check_near(const std::vector<double>& a, const std::vector<double>& b, doub
 
 }  // namespace
 
+TEST_CASE("a run that no GPU memory is left for is refused before it starts") {
+    const Prepared prepared;
+    const auto run = run_line("lockstep_emulated_gpu train --data " + prepared.data + " -mf " +
+                              prepared.model("large") +
+                              " --embedding-size 2048 --ffn-size 8192 --n-layers 4 --n-heads 16 "
+                              "-bs 2 --num-epochs 1 --threads 1");
+    INFO(run.err);
+    CHECK(run.code == 2);
+    CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
+    CHECK(contains(run.err, "of its GPU's memory, of which 1 GiB are free"));
+    CHECK(contains(run.err, "lockstep plan"));
+    CHECK_FALSE(std::filesystem::exists(prepared.model("large") + "/config.json"));
+}
+
 TEST_CASE("training, resuming, evaluating and generating on a GPU are the CPU's in fp32") {
     const Prepared prepared;
     const std::string fp32 = "--precision fp32 --max-train-steps ";

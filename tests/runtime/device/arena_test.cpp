@@ -60,6 +60,23 @@ TEST_CASE("the peak counts what was taken, not the unused ends of chunks") {
     CHECK(arena.peak_bytes() == (16 + 3 * large) * sizeof(float));
 }
 
+TEST_CASE("what was reserved is taken without growing; more than that grows as ever") {
+    HostArena arena;
+    constexpr std::size_t bytes = 3 * large * sizeof(float);
+    arena.reserve(bytes);
+    CHECK_THROWS_AS(arena.reserve(bytes), Error);
+    CHECK(arena.peak_bytes() == 0);
+    arena.reset();
+    const auto first = arena.take<float>(large);
+    for (int i = 1; i < 3; ++i)
+        CHECK(address(arena.take<float>(large)) == address(first) + i * large * sizeof(float));
+    arena.reset();
+    CHECK(arena.moves() == 0);
+    for (int i = 0; i < 4; ++i) (void)arena.take<float>(large);
+    arena.reset();
+    CHECK(arena.moves() == 1);
+}
+
 TEST_CASE("dry memory is counted and not there") {
     device::Arena<device::DrySpace> arena;
     constexpr std::size_t tebibyte = std::size_t{1} << 40;

@@ -22,3 +22,11 @@ TEST_CASE("each visible GPU has a UUID and an address of its own, as nvidia-smi 
     }
     CHECK(uuids.size() == gpus.size());
 }
+
+TEST_CASE("what is taken of a GPU's memory is no longer free") {
+    constexpr std::size_t bytes = std::size_t{64} << 20;
+    const std::size_t before = device::free_gpu_bytes(0);
+    CHECK(before <= device::visible_gpu_identities().front().bytes);
+    const device::Buffer<std::byte, CudaSpace> taken(bytes);
+    CHECK(device::free_gpu_bytes(0) <= before - bytes);
+}

@@ -27,6 +27,7 @@ public:
 
     const train::ParameterTable& parameters() const noexcept override { return table_; }
     void initialize(std::uint64_t seed);
+    void reserve(std::size_t) override {}
     train::PlacedShape place(const train::Batch& batch) override {
         batch_ = &batch;
         return {};

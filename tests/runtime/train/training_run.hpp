@@ -66,6 +66,7 @@ public:
     const train::ParameterTable& parameters() const noexcept override {
         return below_.parameters();
     }
+    void reserve(std::size_t activation_bytes) override { below_.reserve(activation_bytes); }
     train::PlacedShape place(const train::Batch& batch) override { return below_.place(batch); }
     void train(const kernels::StepState* state, kernels::LossSums* sums,
                train::GradientSink& sink) override {

@@ -64,6 +64,7 @@ struct cudaDeviceProp {
     size_t totalGlobalMem;
 };
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
+cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
 cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device);
 
 // Device memory lies between guards, which are looked at when it is freed, and begins as NaN.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cuda_runtime_api.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -9,6 +10,8 @@
 
 namespace {
 
+constexpr std::size_t device_bytes = std::size_t{1} << 30;
+std::atomic<std::size_t> taken_bytes = 0;
 constexpr std::size_t guard_bytes = 256;  // also the alignment
 constexpr unsigned char guard = 0xA5, undefined = 0xFF;
 
@@ -102,7 +105,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr which, int) {
 }
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
     std::strcpy(properties->name, "emulated");
-    properties->totalGlobalMem = std::size_t{1} << 30;
+    properties->totalGlobalMem = device_bytes;
     for (int i = 0; i < 16; ++i) properties->uuid.bytes[i] = static_cast<char>(0x11 * i);
     return cudaSuccess;
 }
@@ -111,12 +114,19 @@ cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int) {
     return cudaSuccess;
 }
 
+cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
+    *total = device_bytes;
+    *free = device_bytes - taken_bytes;
+    return cudaSuccess;
+}
 cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
     if (const cudaError_t error = emulated_unsafe_call(); error != cudaSuccess) return error;
+    if (bytes > device_bytes - taken_bytes) return cudaErrorMemoryAllocation;
     const std::size_t rounded = (bytes + guard_bytes - 1) / guard_bytes * guard_bytes;
     auto* whole =
         static_cast<unsigned char*>(std::aligned_alloc(guard_bytes, rounded + 2 * guard_bytes));
     if (whole == nullptr) return cudaErrorMemoryAllocation;
+    taken_bytes += bytes;
     std::memset(whole, guard, rounded + 2 * guard_bytes);
     std::memcpy(whole, &bytes, sizeof bytes);
     std::memset(whole + guard_bytes, undefined, bytes);
@@ -135,6 +145,7 @@ cudaError_t cudaFree(void* memory) {
         std::fprintf(stderr, "a kernel wrote beside %zu bytes of device memory\n", header.bytes);
         std::abort();
     }
+    taken_bytes -= header.bytes;
     std::free(whole);
     return cudaSuccess;
 }
