@@ -90,7 +90,7 @@ void time_attention(CudaContext& ctx, KernelTable& table, const KernelSizes& siz
     auto& settings = ctx.cached<cuda::AttentionSettings>();
     const cuda::AttentionSettings before = settings;
     if constexpr (sizeof(T) == 2) {
-        settings = {AttentionLibrary::where_possible, false};
+        settings = {AttentionLibrary::always, false};
         training<T>(ctx, table, attention, {}, ", cuDNN where it takes it");
         settings = {AttentionLibrary::in_any_order, false};
         training<T>(ctx, table, attention, {}, ", cuDNN in any order where it takes it");

@@ -15,6 +15,14 @@
 // Contracts of attention, and which kernels do it.
 namespace lockstep::kernels {
 
+bool cuda::is_for_library(const AttentionSettings& settings, const AttentionBatch& batch) noexcept {
+    // Attention over less is a small part of a step.
+    constexpr int long_enough = 256;
+    if (settings.library != AttentionLibrary::expected)
+        return settings.library != AttentionLibrary::never;
+    return std::max(batch.queries.longest, batch.keys.longest) >= long_enough;
+}
+
 namespace {
 
 using namespace cuda;
@@ -109,13 +117,13 @@ std::vector<BackwardBy> ways_of(CudaContext& ctx, const AttentionBatch& batch,
     std::vector<BackwardBy> ways{BackwardBy::own};
     if constexpr (sizeof(T) == 2) {
         if (m.log_sum_exp.head_stride != 1 || !tensor_cores_take(batch, m)) return ways;
-        if (library_takes_backward(ctx, batch, m, LibrarySums::in_fixed_order))
-            ways.insert(ways.begin(), BackwardBy::library);
         const auto& settings = ctx.cached<AttentionSettings>();
-        const bool first = settings.library == AttentionLibrary::in_any_order;
-        if ((first || settings.autotune) &&
+        const bool any_order = settings.library == AttentionLibrary::in_any_order;
+        if (!any_order && library_takes_backward(ctx, batch, m, LibrarySums::in_fixed_order))
+            ways.insert(ways.begin(), BackwardBy::library);
+        if ((any_order || settings.autotune) &&
             library_takes_backward(ctx, batch, m, LibrarySums::in_any_order))
-            ways.insert(first ? ways.begin() : ways.end(), BackwardBy::library_in_any_order);
+            ways.insert(any_order ? ways.begin() : ways.end(), BackwardBy::library_in_any_order);
     }
     return ways;
 }

@@ -6,15 +6,21 @@
 // Attention by cuDNN. A build that does not find cuDNN's frontend has none: then nothing is taken.
 namespace lockstep::kernels::cuda {
 
-// How a context does attention: ctx.cached<AttentionSettings>(). Two are for comparisons: the
-// library's backward wherever it takes it with sums in any order, and no library at all.
-enum class AttentionLibrary { where_possible, in_any_order, never };
+// Which batches a context gives to the library. Expected: those that repay its plans, which take
+// seconds to compile for every new shape. In any order: all that it takes, and such sums in
+// backward.
+enum class AttentionLibrary { expected, always, in_any_order, never };
+
+// How a context does attention: ctx.cached<AttentionSettings>().
 struct AttentionSettings {
-    AttentionLibrary library = AttentionLibrary::where_possible;
+    AttentionLibrary library = AttentionLibrary::expected;
     // The first backward of a shape runs and times all ways to compute it, those of the library
     // whose last bits differ from run to run included, and the fastest is kept.
     bool autotune = false;
 };
+
+// Whether the settings give it to the library.
+bool is_for_library(const AttentionSettings& settings, const AttentionBatch& batch) noexcept;
 
 // How the library's backward adds what blocks contribute to the same gradient: only a fixed order
 // gives the same bits at every run.

@@ -104,7 +104,7 @@ Memory memory_of(const AttentionBatch& batch, const BackwardMatrices<T>& m, Libr
 
 const CudnnPlan& plan_of(CudaContext& ctx, const AttentionBatch& batch, const Memory& memory) {
     static const CudnnPlan none;
-    if (ctx.cached<AttentionSettings>().library == AttentionLibrary::never) return none;
+    if (!is_for_library(ctx.cached<AttentionSettings>(), batch)) return none;
     if (batch.dropout.state != nullptr || batch.sequences == 0 || batch.queries.total == 0 ||
         batch.keys.total == 0)
         return none;

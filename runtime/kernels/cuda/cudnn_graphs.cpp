@@ -107,6 +107,21 @@ std::int64_t most_workspace_bytes(const LibraryShape& s) {
     return 4 * s.sequences * (s.longest_q + s.longest_k) * s.heads * s.head_dim * 2 + small;
 }
 
+// Log-sum-exp by row offsets is read and written from 9.6 on. Before 9.18 backward over ragged
+// batches read some of its workspace that nobody had written.
+std::size_t oldest_for(LibraryPass pass) noexcept {
+    return pass == LibraryPass::forward ? 90600 : 91800;
+}
+
+// What make_plan would find too large, known without the seconds that a plan takes to compile: on
+// Hopper sums in a fixed order are by way of all scores.
+bool keeps_scores(const device::CudaContext& ctx, const LibraryShape& s) {
+    const int capability = ctx.properties().compute_capability;
+    return s.pass == LibraryPass::backward && s.sums == LibrarySums::in_fixed_order &&
+           capability >= 90 && capability < 100 &&
+           2 * s.sequences * s.heads * s.longest_q * s.longest_k > most_workspace_bytes(s);
+}
+
 }  // namespace
 
 CudnnHandle::CudnnHandle(const device::CudaContext& ctx) : library_("libcudnn.so.9") {
@@ -123,9 +138,7 @@ CudnnHandle::~CudnnHandle() {
 
 CudnnPlan make_plan(const CudnnHandle& handle, const device::CudaContext& ctx,
                     const LibraryShape& shape) {
-    // Before, backward over ragged batches read some of its workspace that nobody had written.
-    constexpr std::size_t sound_backward = 91800;
-    if (shape.pass == LibraryPass::backward && fe::detail::get_backend_version() < sound_backward)
+    if (fe::detail::get_backend_version() < oldest_for(shape.pass) || keeps_scores(ctx, shape))
         return {};
     Builder builder(ctx, shape);
     if (shape.pass == LibraryPass::forward)

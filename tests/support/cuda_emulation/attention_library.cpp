@@ -143,8 +143,7 @@ EmulatedAttentionLibrary& library_of(CudaContext& ctx) {
 }
 
 bool takes(CudaContext& ctx, const AttentionBatch& batch) {
-    return library_of(ctx).on &&
-           ctx.cached<AttentionSettings>().library != AttentionLibrary::never &&
+    return library_of(ctx).on && is_for_library(ctx.cached<AttentionSettings>(), batch) &&
            batch.dropout.state == nullptr && batch.sequences > 0 && batch.queries.total > 0 &&
            batch.keys.total > 0;
 }

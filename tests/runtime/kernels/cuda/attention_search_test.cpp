@@ -19,6 +19,7 @@ struct Case {
         : in(make_input({2, 16, mask}, q_lengths, k_lengths)),
           d_out(exact_values(static_cast<std::int64_t>(in.q.size()), 4)) {
         library.on = true;
+        settings.library = AttentionLibrary::always;
     }
     Results run() { return test::run<bf16>(ctx, in, d_out); }
     void check(const Results& r) const {
@@ -83,6 +84,17 @@ TEST_CASE("without autotune a library's sums are in a fixed order") {
     a.run();
     CHECK(a.library.runs[fixed_order] == 1);
     CHECK(a.library.runs[any_order] == 0);
+}
+
+TEST_CASE("a library is expected to repay its plans where a sequence is long") {
+    Case shorter({255}, {255}), longer({3, 256}, {3, 256});
+    for (Case* each : {&shorter, &longer}) {
+        each->library.longest_in_fixed_order = 1000;
+        each->settings.library = AttentionLibrary::expected;
+        each->check(each->run());
+    }
+    CHECK(shorter.library.runs[fixed_order] == 0);
+    CHECK(longer.library.runs[fixed_order] == 1);
 }
 
 TEST_CASE("sums in any order can be asked for, for comparisons") {

@@ -158,7 +158,7 @@ void compare(const std::vector<double>& actual, const std::vector<double>& expec
 template <class T>
 void check_against_reference(const AttentionInput& in, double slack = 1,
                              std::int64_t misaligned = 0,
-                             AttentionLibrary library = AttentionLibrary::where_possible) {
+                             AttentionLibrary library = AttentionLibrary::always) {
     CAPTURE(in.shape.head_dim);
     CAPTURE(in.dropout_rate);
     CudaContext ctx(0);
