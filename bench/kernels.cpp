@@ -98,7 +98,7 @@ void rows_of_width(CpuContext& ctx, const char* dtype, const Dropout& site) {
     auto x = numbers<T>(rows * d, 1), branch = numbers<T>(rows * d, 2);
     auto sum = numbers<T>(rows * d, 3), y = numbers<T>(rows * d, 4);
     auto gamma = numbers<T>(d, 5), beta = numbers<T>(d, 6);
-    std::vector<float> mean(rows), rstd(rows), dgamma(d), dbeta(d);
+    std::vector<float> mean(rows), rstd(rows), dgamma(d), dbeta(d), dbias(d);
     const auto mx = matrix(x, rows, d), mb = matrix(branch, rows, d), ms = matrix(sum, rows, d),
                my = matrix(y, rows, d);
     const HostView<const T> vg = view_of(gamma), vb = view_of(beta);
@@ -110,15 +110,18 @@ void rows_of_width(CpuContext& ctx, const char* dtype, const Dropout& site) {
     report("norm_backward", dtype, 5 * bytes, "GB/s", [&] {
         norm_backward<T>(ctx, site, places.view(), my, mx, ms, HostView<const float>(view_of(mean)),
                          HostView<const float>(view_of(rstd)), vg, mx, mb, view_of(dgamma),
-                         view_of(dbeta));
+                         view_of(dbeta), view_of(dbias));
     });
     report("dropout", dtype, 2 * bytes, "GB/s",
            [&] { dropout<T>(ctx, site, places.view(), mx, my); });
     report("gelu_tanh forward", dtype, 2 * bytes, "GB/s",
            [&] { activation_forward<T>(ctx, Activation::gelu_tanh, site, places.view(), mx, my); });
     report("gelu_erf backward", dtype, 3 * bytes, "GB/s", [&] {
-        activation_backward<T>(ctx, Activation::gelu_erf, site, places.view(), mx, mb, my);
+        activation_backward<T>(ctx, Activation::gelu_erf, site, places.view(), mx, mb, my,
+                               view_of(dbias));
     });
+    report("relu backward", dtype, 3 * bytes, "GB/s",
+           [&] { relu_backward<T>(ctx, site, mx, mb, my, view_of(dbias)); });
 }
 
 template <class T>

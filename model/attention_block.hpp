@@ -25,6 +25,7 @@ struct SelfAttentionBlock {
     using Matrix = MatrixView<T, Space>;
 
     static Matrix forward(const Run<Ctx, T>& run, const Weights& weights, Constant x, Saved& saved);
+    // All but the gradient of out's bias, which comes with dy.
     static void backward(const Run<Ctx, T>& run, const Weights& weights, const Saved& saved,
                          Constant x, Constant dy, Matrix dx, Into into);
 };
@@ -40,6 +41,7 @@ struct CrossAttentionBlock {
 
     static Matrix forward(const Run<Ctx, T>& run, const Weights& weights, Constant x,
                           Constant memory, Saved& saved);
+    // All but the gradient of out's bias, which comes with dy.
     static void backward(const Run<Ctx, T>& run, const Weights& weights, const Saved& saved,
                          Constant x, Constant dy, Matrix dx, Into into, Matrix d_memory,
                          Into into_memory);

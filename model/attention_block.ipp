@@ -47,7 +47,8 @@ void attend_backward(const Run<Ctx, T>& run, const AttentionKind<Space>& kind,
                      const Linear<T, Space>& out, const AttentionSaved<T, Space>& saved,
                      MatrixView<const T, Space> dy, const AttentionGradient<T, Space>& d) {
     const auto d_attended = run.take(saved.attended.rows, saved.attended.cols);
-    LinearBlock<Ctx, T>::backward(run, out, saved.attended, dy, d_attended, Into::overwrite);
+    LinearBlock<Ctx, T>::backward_products(run, out, saved.attended, dy, d_attended,
+                                           Into::overwrite);
     kernels::attention_backward<T>(run.ctx, kind.shape, kind.dropout, kind.sequences, saved.q,
                                    saved.k, saved.v, saved.attended, saved.log_sum_exp, d_attended,
                                    d.q, d.k, d.v);

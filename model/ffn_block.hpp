@@ -21,6 +21,7 @@ struct FeedForwardBlock {
     };
 
     static Matrix forward(const Run<Ctx, T>& run, const Weights& weights, Constant x, Saved& saved);
+    // All but the gradient of the last bias, which comes with dy.
     static void backward(const Run<Ctx, T>& run, const Weights& weights, const Saved& saved,
                          Constant x, Constant dy, Matrix dx, Into into);
 };

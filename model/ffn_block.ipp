@@ -44,10 +44,10 @@ void FeedForwardBlock<Ctx, T>::backward(const Run<Ctx, T>& run, const Weights& w
         kernels::activation_forward<T>(run.ctx, site.f, site.dropout, site.places, hidden,
                                        activated);
     }
-    LinearBlock<Ctx, T>::backward_weights(run, weights.down, activated, dy);
+    kernels::add_linear_backward_weight<T>(run.ctx, activated, dy, weights.down.dw);
     kernels::linear_activation_backward<T>(run.ctx, dy, weights.down.w, site, hidden, activated,
-                                           d_hidden);
-    LinearBlock<Ctx, T>::backward(run, weights.up, x, d_hidden, dx, into);
+                                           d_hidden, weights.up.db);
+    LinearBlock<Ctx, T>::backward_products(run, weights.up, x, d_hidden, dx, into);
 }
 
 }  // namespace lockstep::model

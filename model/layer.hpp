@@ -26,7 +26,7 @@ struct LayerBlock {
 
     // All that backward needs: drop it, call forward again, and it is back.
     struct Saved {
-        InputSource<T, Space> input;
+        InputSource<T, Space> self_input, cross_input, ffn_input;
         AttentionSaved<T, Space> self_attention, cross_attention;
         typename FeedForwardBlock<Ctx, T>::Saved ffn;
         typename ResidualNorm<Ctx, T>::Saved after_self, after_cross, after_ffn;

@@ -30,15 +30,15 @@ struct LinearBlock {
     // or what dy was computed from.
     static void backward(const Run<Ctx, T>& run, const Weights& weights, Constant x, Constant dy,
                          Matrix dx, Into into) {
-        backward_weights(run, weights, x, dy);
+        kernels::add_bias_backward<T>(run.ctx, dy, weights.db);
+        backward_products(run, weights, x, dy, dx, into);
+    }
+    // The same without db: what computed dy has added its sum.
+    static void backward_products(const Run<Ctx, T>& run, const Weights& weights, Constant x,
+                                  Constant dy, Matrix dx, Into into) {
+        kernels::add_linear_backward_weight<T>(run.ctx, x, dy, weights.dw);
         if (into == Into::add) kernels::add_linear_backward_input<T>(run.ctx, dy, weights.w, dx);
         if (into == Into::overwrite) kernels::linear_backward_input<T>(run.ctx, dy, weights.w, dx);
-    }
-    // The same without dx.
-    static void backward_weights(const Run<Ctx, T>& run, const Weights& weights, Constant x,
-                                 Constant dy) {
-        kernels::add_linear_backward_weight<T>(run.ctx, x, dy, weights.dw);
-        kernels::add_bias_backward<T>(run.ctx, dy, weights.db);
     }
 };
 

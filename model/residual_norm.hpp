@@ -14,8 +14,7 @@ struct NormSaved {
     View<float, Space> mean, rstd;
 };
 
-// How to come by a branch's input in backward: it was kept, or its norm writes it again, which
-// costs less than the memory to keep it.
+// How to come by a branch's input in backward: it was kept, or its norm writes it again.
 template <class T, class Space>
 struct InputSource {
     MatrixView<const T, Space> kept;
@@ -60,10 +59,12 @@ struct ResidualNorm {
     static Stream<T, Space> forward(const Run<Ctx, T>& run, DropoutPlace place,
                                     const Weights& weights, Constant residual, Matrix branch,
                                     Saved& saved);
-    // Returns the branch's gradient. `d` becomes that of the incoming stream but for what the
-    // branch contributes to d.input: the branch's backward writes it there by branch_into().
+    // Returns the branch's gradient, and adds it to that of the bias that ends the branch. `d`
+    // becomes that of the incoming stream but for what the branch contributes to d.input: the
+    // branch's backward writes it there by branch_into().
     static Constant backward(const Run<Ctx, T>& run, DropoutPlace place, const Weights& weights,
-                             const Saved& saved, StreamGradient<T, Space>& d);
+                             const Saved& saved, StreamGradient<T, Space>& d,
+                             View<float, Space> d_bias);
     static Into branch_into(const Run<Ctx, T>& run) noexcept {
         return run.settings.norms == NormPlace::after_sum ? Into::add : Into::overwrite;
     }

@@ -18,7 +18,9 @@ struct StackBlock {
     using Matrix = MatrixView<T, Space>;
 
     struct Saved {
-        Matrix input_space;  // shared by all layers; after forward it holds the output
+        // Shared by all branches; after forward it holds the output. Empty: each branch's input is
+        // kept.
+        Matrix input_space;
         typename EmbeddingBlock<Ctx, T>::Saved embedding;
         std::vector<typename LayerBlock<Ctx, T>::Saved> layers;
     };

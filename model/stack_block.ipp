@@ -12,7 +12,8 @@ template <class Ctx, class T>
 auto StackBlock<Ctx, T>::forward(Run<Ctx, T> run, const Weights& weights, Constant embeddings,
                                  Constant memory, Saved& saved) -> Constant {
     saved.layers.resize(weights.layers.size());
-    saved.input_space = run.take(run.batch.total, embeddings.cols);
+    if constexpr (!Ctx::keeps_activations)
+        saved.input_space = run.take(run.batch.total, embeddings.cols);
     run.input_space = saved.input_space;
     auto x = EmbeddingBlock<Ctx, T>::forward(run, weights, embeddings, saved.embedding);
     for (run.layer = 0; run.layer < weights.layers.size(); ++run.layer) {

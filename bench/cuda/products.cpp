@@ -53,6 +53,7 @@ void activations(CudaContext& ctx, KernelTable& table, std::int64_t rows, std::i
     const auto x = numbers<T>(ctx, rows * in), w = numbers<T>(ctx, out * in);
     const auto hidden = numbers<T>(ctx, rows * out), y = numbers<T>(ctx, rows * out);
     const auto bias = numbers<T>(ctx, out);
+    const auto db = numbers<float>(ctx, out);
     const double operations = operations_of(rows, in, out);
     const ActivationSite<CudaSpace> site{Activation::gelu_tanh, {}, {}};
     auto& fusion = ctx.cached<cuda::ProductSettings>().fusion;
@@ -68,7 +69,7 @@ void activations(CudaContext& ctx, KernelTable& table, std::int64_t rows, std::i
         table.computes("linear_activation_backward" + how, type_name<T>, operations, [&] {
             linear_activation_backward<T>(ctx, matrix(x, rows, in), matrix(w, in, out), site,
                                           matrix(hidden, rows, out), matrix(hidden, rows, out),
-                                          matrix(y, rows, out));
+                                          matrix(y, rows, out), db.view());
         });
     }
     fusion = before;

@@ -19,7 +19,7 @@ struct Rows {
     Rows(CudaContext& ctx, std::int64_t rows, std::int64_t d)
         : values(numbers<T>(ctx, 4 * rows * d)),
           weights(numbers<T>(ctx, 2 * d)),
-          sums(numbers<float>(ctx, 2 * (rows + d))),
+          sums(numbers<float>(ctx, 2 * rows + 3 * d)),
           ids(static_cast<std::size_t>(rows)),
           positions(static_cast<std::size_t>(rows)),
           state(1),
@@ -63,7 +63,7 @@ void norms(CudaContext& ctx, KernelTable& table, const Rows<T>& x, double bytes)
     const auto backward = [&](const Dropout& site) {
         norm_backward<T>(ctx, site, x.places(), x.part(3), x.part(0), x.part(2), x.row_sums(0),
                          x.row_sums(1), x.weight(0), x.part(0), x.part(1), x.column_sums(0),
-                         x.column_sums(1));
+                         x.column_sums(1), x.column_sums(2));
     };
     table.moves("norm_forward", type_name<T>, 4 * bytes, [&] { forward({}); });
     table.moves("norm_forward, dropout", type_name<T>, 4 * bytes, [&] { forward(x.site()); });
@@ -79,11 +79,13 @@ void activations(CudaContext& ctx, KernelTable& table, const Rows<T>& x, double 
         table.moves(std::string("activation_forward, ") + name, type_name<T>, 2 * bytes,
                     [&] { activation_forward<T>(ctx, f, {}, {}, x.part(0), x.part(1)); });
         table.moves(std::string("activation_backward, ") + name, type_name<T>, 3 * bytes, [&] {
-            activation_backward<T>(ctx, f, {}, {}, x.part(0), x.part(1), x.part(2));
+            activation_backward<T>(ctx, f, {}, {}, x.part(0), x.part(1), x.part(2),
+                                   x.column_sums(0));
         });
     }
-    table.moves("relu_backward", type_name<T>, 3 * bytes,
-                [&] { relu_backward<T>(ctx, {}, x.part(0), x.part(1), x.part(2)); });
+    table.moves("relu_backward", type_name<T>, 3 * bytes, [&] {
+        relu_backward<T>(ctx, {}, x.part(0), x.part(1), x.part(2), x.column_sums(0));
+    });
 }
 
 }  // namespace

@@ -17,8 +17,8 @@ struct CpuTraits {
     using Elements = Types<float, bf16>;  // that it computes with
     // How many steps are queued before the host reads what the first one gave.
     static constexpr std::size_t steps_ahead = 0;
-    // Whether backward finds an activation's output in memory, or writes it again: here reading
-    // and writing more memory costs as much as the arithmetic.
+    // Whether backward finds the outputs of norms and activations in memory, or writes them again:
+    // here reading and writing more memory costs as much as the arithmetic.
     static constexpr bool keeps_activations = false;
     // Logits are made in chunks of at most so many elements: here 128 MiB in fp32.
     static constexpr std::int64_t most_logits = std::int64_t{32} << 20;
@@ -32,7 +32,7 @@ struct CudaTraits {
     using Elements = Types<float, bf16, fp16>;
     // One step is computed while the host prepares the next.
     static constexpr std::size_t steps_ahead = 1;
-    // Writing them again would be bound by memory, and take 2 % of a step of GPT-2.
+    // Writing them again would be bound by memory, and take 4 % of a step of GPT-2.
     static constexpr bool keeps_activations = true;
     // 1 GiB in 16 bits. Each chunk reads and writes the gradient of the whole vocabulary: in chunks
     // of 667 rows that would be a tenth of GPT-2's step.

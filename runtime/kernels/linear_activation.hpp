@@ -28,14 +28,14 @@ void linear_activation_forward(CudaContext& ctx, CudaMatrix<const T> x, CudaMatr
                                CudaMatrix<T> hidden, CudaMatrix<T> y);
 
 // The gradient of hidden from dz of the linear layer z = y w^T that follows:
-// d_hidden = f'(hidden) * mask(dz w).
+// d_hidden = f'(hidden) * mask(dz w); db += the sums of its columns, hidden's bias's gradient.
 template <class T>
 void linear_activation_backward(CpuContext& ctx, HostMatrix<const T> dz, HostMatrix<const T> w,
                                 const ActivationSite<HostSpace>& site, HostMatrix<const T> hidden,
-                                HostMatrix<const T> y, HostMatrix<T> d_hidden);
+                                HostMatrix<const T> y, HostMatrix<T> d_hidden, HostView<float> db);
 template <class T>
 void linear_activation_backward(CudaContext& ctx, CudaMatrix<const T> dz, CudaMatrix<const T> w,
                                 const ActivationSite<CudaSpace>& site, CudaMatrix<const T> hidden,
-                                CudaMatrix<const T> y, CudaMatrix<T> d_hidden);
+                                CudaMatrix<const T> y, CudaMatrix<T> d_hidden, CudaView<float> db);
 
 }  // namespace lockstep::kernels

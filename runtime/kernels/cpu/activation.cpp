@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/kernels/activation.hpp"
 
+#include "runtime/kernels/cpu/column_sums.hpp"
 #include "runtime/kernels/cpu/dropout_mask.hpp"
 #include "runtime/kernels/cpu/parallel.hpp"
 #include "runtime/kernels/cpu/vector_math.hpp"
@@ -51,9 +52,11 @@ template <Activation f, Masking masking, class T>
     }
 }
 
+// sums += the row of dx.
 template <Activation f, Masking masking, class T>
 [[gnu::always_inline]] inline void backward_columns(const cpu::RowMask& mask, const T* x,
-                                                    const T* dy, T* dx, std::int64_t d) {
+                                                    const T* dy, T* dx, float* sums,
+                                                    std::int64_t d) {
     alignas(64) float factors[cpu::mask_step];
     for (std::int64_t first = 0; first < d; first += std::min(cpu::column_step<masking>, d)) {
         const std::int64_t n = std::min(cpu::column_step<masking>, d - first);
@@ -62,7 +65,7 @@ template <Activation f, Masking masking, class T>
         for (std::int64_t j = 0; j < n; ++j) {
             float v = derivative<f>(cpu::load(x[first + j])) * cpu::load(dy[first + j]);
             if constexpr (masking == Masking::on) v *= factors[j];
-            cpu::store(dx[first + j], v);
+            sums[first + j] += cpu::store_rounded(dx[first + j], v);
         }
     }
 }
@@ -92,10 +95,10 @@ template <class T>
 
 template <class T>
 [[gnu::always_inline]] inline void backward_any(Activation f, const cpu::RowMask& mask, const T* x,
-                                                const T* dy, T* dx, std::int64_t d) {
+                                                const T* dy, T* dx, float* sums, std::int64_t d) {
     specialised(
         f, mask, [&]<Activation g, Masking masking>() __attribute__((always_inline)) {
-            backward_columns<g, masking>(mask, x, dy, dx, d);
+            backward_columns<g, masking>(mask, x, dy, dx, sums, d);
         });
 }
 
@@ -108,14 +111,14 @@ template <class T>
     forward_any(f, mask, x, y, d);
 }
 [[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void backward_row(
-    Activation f, const cpu::RowMask& mask, const float* x, const float* dy, float* dx,
+    Activation f, const cpu::RowMask& mask, const float* x, const float* dy, float* dx, float* sums,
     std::int64_t d) {
-    backward_any(f, mask, x, dy, dx, d);
+    backward_any(f, mask, x, dy, dx, sums, d);
 }
 [[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void backward_row(
-    Activation f, const cpu::RowMask& mask, const bf16* x, const bf16* dy, bf16* dx,
+    Activation f, const cpu::RowMask& mask, const bf16* x, const bf16* dy, bf16* dx, float* sums,
     std::int64_t d) {
-    backward_any(f, mask, x, dy, dx, d);
+    backward_any(f, mask, x, dy, dx, sums, d);
 }
 
 template <class T>
@@ -151,25 +154,28 @@ void activation_forward(CpuContext& ctx, Activation f, const Dropout& site,
 template <class T>
 void activation_backward(CpuContext& ctx, Activation f, const Dropout& site,
                          TokenPlaces<HostSpace> places, HostMatrix<const T> x,
-                         HostMatrix<const T> dy, HostMatrix<T> dx) {
-    require(x.rows == dy.rows && x.cols == dy.cols && x.rows == dx.rows && x.cols == dx.cols,
+                         HostMatrix<const T> dy, HostMatrix<T> dx, HostView<float> db) {
+    require(x.rows == dy.rows && x.cols == dy.cols && x.rows == dx.rows && x.cols == dx.cols &&
+                static_cast<std::int64_t>(db.size()) == x.cols,
             "activation backward: shapes differ");
     const cpu::RowMask mask = cpu::row_mask(site);
-    cpu::parallel_for(ctx, x.rows, x.rows * x.cols, [&](std::int64_t i) {
+    cpu::add_column_sums(ctx, x.rows, x.cols, db, [&](std::int64_t i, float* sums) {
         backward_row(f, cpu::at(mask, places, i), x.data + i * x.stride, dy.data + i * dy.stride,
-                     dx.data + i * dx.stride, x.cols);
+                     dx.data + i * dx.stride, sums, x.cols);
     });
 }
 
 template <class T>
 void relu_backward(CpuContext& ctx, const Dropout& site, HostMatrix<const T> y,
-                   HostMatrix<const T> dy, HostMatrix<T> dx) {
-    require(y.rows == dy.rows && y.cols == dy.cols && y.rows == dx.rows && y.cols == dx.cols,
+                   HostMatrix<const T> dy, HostMatrix<T> dx, HostView<float> db) {
+    require(y.rows == dy.rows && y.cols == dy.cols && y.rows == dx.rows && y.cols == dx.cols &&
+                static_cast<std::int64_t>(db.size()) == y.cols,
             "relu backward: shapes differ");
     const float scale = cpu::row_mask(site).scale;
-    cpu::parallel_for(ctx, y.rows, y.rows * y.cols, [&](std::int64_t i) {
-        relu_row(y.data + i * y.stride, dy.data + i * dy.stride, scale, dx.data + i * dx.stride,
-                 y.cols);
+    cpu::add_column_sums(ctx, y.rows, y.cols, db, [&](std::int64_t i, float* sums) {
+        T* to = dx.data + i * dx.stride;
+        relu_row(y.data + i * y.stride, dy.data + i * dy.stride, scale, to, y.cols);
+        cpu::add_to_sums(to, sums, y.cols);  // in the loop above it would slow bf16 down
     });
 }
 
@@ -179,13 +185,14 @@ template void activation_forward(CpuContext&, Activation, const Dropout&, TokenP
                                  HostMatrix<const bf16>, HostMatrix<bf16>);
 template void activation_backward(CpuContext&, Activation, const Dropout&, TokenPlaces<HostSpace>,
                                   HostMatrix<const float>, HostMatrix<const float>,
-                                  HostMatrix<float>);
+                                  HostMatrix<float>, HostView<float>);
 template void activation_backward(CpuContext&, Activation, const Dropout&, TokenPlaces<HostSpace>,
-                                  HostMatrix<const bf16>, HostMatrix<const bf16>, HostMatrix<bf16>);
+                                  HostMatrix<const bf16>, HostMatrix<const bf16>, HostMatrix<bf16>,
+                                  HostView<float>);
 
 template void relu_backward(CpuContext&, const Dropout&, HostMatrix<const float>,
-                            HostMatrix<const float>, HostMatrix<float>);
+                            HostMatrix<const float>, HostMatrix<float>, HostView<float>);
 template void relu_backward(CpuContext&, const Dropout&, HostMatrix<const bf16>,
-                            HostMatrix<const bf16>, HostMatrix<bf16>);
+                            HostMatrix<const bf16>, HostMatrix<bf16>, HostView<float>);
 
 }  // namespace lockstep::kernels

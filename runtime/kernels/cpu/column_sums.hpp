@@ -4,11 +4,16 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "runtime/core/bf16.hpp"
 #include "runtime/core/view.hpp"
 #include "runtime/kernels/cpu/parallel.hpp"
 #include "runtime/kernels/cpu/scratch.hpp"
 
 namespace lockstep::kernels::cpu {
+
+// sums [n] += a row x [n]; compiled per instruction set.
+void add_to_sums(const float* x, float* sums, std::int64_t n);
+void add_to_sums(const bf16* x, float* sums, std::int64_t n);
 
 // totals [cols] += the sum over rows of what add(row, sums) adds to sums [cols]. Rows are summed in
 // blocks whose borders depend on the shape alone, and the blocks in order, so the result is the

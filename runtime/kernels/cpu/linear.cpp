@@ -41,21 +41,6 @@ void multiply_input(CpuContext& ctx, HostMatrix<const T> dy, HostMatrix<const T>
                         cpu::element_of<T>, dx.stride, accumulate, input_method(w, accumulate)});
 }
 
-template <class T>
-[[gnu::always_inline]] inline void add_row(const T* x, float* sums, std::int64_t n) {
-#pragma omp simd
-    for (std::int64_t j = 0; j < n; ++j) sums[j] += static_cast<float>(x[j]);
-}
-
-[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void accumulate(
-    const float* x, float* sums, std::int64_t n) {
-    add_row(x, sums, n);
-}
-[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void accumulate(
-    const bf16* x, float* sums, std::int64_t n) {
-    add_row(x, sums, n);
-}
-
 }  // namespace
 
 template <class T>
@@ -86,7 +71,7 @@ template <class T>
 void add_bias_backward(CpuContext& ctx, HostMatrix<const T> dy, HostView<float> db) {
     require(static_cast<std::int64_t>(db.size()) == dy.cols, "bias gradient: sizes differ");
     cpu::add_column_sums(ctx, dy.rows, dy.cols, db, [&](std::int64_t row, float* sums) {
-        accumulate(dy.data + row * dy.stride, sums, dy.cols);
+        cpu::add_to_sums(dy.data + row * dy.stride, sums, dy.cols);
     });
 }
 

@@ -74,28 +74,36 @@ void norm_backward(CpuContext& ctx, const Dropout& site, TokenPlaces<HostSpace> 
                    HostMatrix<const T> dy, HostMatrix<const T> d_sum, HostMatrix<const T> sum,
                    HostView<const float> mean, HostView<const float> rstd, HostView<const T> gamma,
                    HostMatrix<T> dx, HostMatrix<T> d_branch, HostView<float> dgamma,
-                   HostView<float> dbeta) {
+                   HostView<float> dbeta, HostView<float> dbias) {
     const auto d = static_cast<std::size_t>(sum.cols);
     require(same_shape(dy, sum) && same_shape(dx, sum) && gamma.size() == d && dgamma.size() == d &&
-                dbeta.size() == d,
+                dbeta.size() == d && (dbias.empty() || dbias.size() == d),
             "norm backward: shapes differ");
     require((d_sum.empty() || same_shape(d_sum, sum)) &&
                 (d_branch.empty() || same_shape(d_branch, sum)),
             "norm backward: the residual's shapes differ");
     const cpu::RowMask mask = cpu::row_mask(site);
-    // dgamma and dbeta side by side, so that one pass over the rows sums both.
-    const auto both = cpu::scratch<float>(ctx, cpu::ScratchMemory::Slot::totals, 2 * sum.cols);
-    std::copy_n(dgamma.data(), sum.cols, both.data());
-    std::copy_n(dbeta.data(), sum.cols, both.data() + sum.cols);
-    cpu::add_column_sums(ctx, sum.rows, 2 * sum.cols, both, [&](std::int64_t i, float* sums) {
+    // Side by side, so that one pass over the rows sums all.
+    const HostView<float> wanted[] = {dgamma, dbeta, dbias};
+    const std::int64_t columns = (dbias.empty() ? 2 : 3) * sum.cols;
+    const auto totals = cpu::scratch<float>(ctx, cpu::ScratchMemory::Slot::totals, columns);
+    float* to = totals.data();
+    for (const auto& total : wanted) to = std::copy(total.begin(), total.end(), to);
+    cpu::add_column_sums(ctx, sum.rows, columns, totals, [&](std::int64_t i, float* sums) {
         const cpu::NormGradients<T> row{row_of(dy, i), row_of(d_sum, i), row_of(sum, i),
                                         gamma.data(),  row_of(dx, i),    row_of(d_branch, i),
                                         sums,          sums + sum.cols};
         const auto at = static_cast<std::size_t>(i);
         cpu::norm_backward_row(cpu::at(mask, places, i), row, {mean[at], rstd[at]}, sum.cols);
+        if (dbias.empty()) return;
+        const T* d_bias_row = d_branch.empty() ? row.dx : row.d_branch;
+        cpu::add_to_sums(d_bias_row, sums + 2 * sum.cols, sum.cols);
     });
-    std::copy_n(both.data(), sum.cols, dgamma.data());
-    std::copy_n(both.data() + sum.cols, sum.cols, dbeta.data());
+    const float* from = totals.data();
+    for (const auto& total : wanted) {
+        std::copy_n(from, total.size(), total.data());
+        from += total.size();
+    }
 }
 
 template <class T>
@@ -128,11 +136,12 @@ template void norm_backward(CpuContext&, const Dropout&, TokenPlaces<HostSpace>,
                             HostMatrix<const float>, HostMatrix<const float>,
                             HostMatrix<const float>, HostView<const float>, HostView<const float>,
                             HostView<const float>, HostMatrix<float>, HostMatrix<float>,
-                            HostView<float>, HostView<float>);
+                            HostView<float>, HostView<float>, HostView<float>);
 template void norm_backward(CpuContext&, const Dropout&, TokenPlaces<HostSpace>,
                             HostMatrix<const bf16>, HostMatrix<const bf16>, HostMatrix<const bf16>,
                             HostView<const float>, HostView<const float>, HostView<const bf16>,
-                            HostMatrix<bf16>, HostMatrix<bf16>, HostView<float>, HostView<float>);
+                            HostMatrix<bf16>, HostMatrix<bf16>, HostView<float>, HostView<float>,
+                            HostView<float>);
 template void residual_forward(CpuContext&, const Dropout&, TokenPlaces<HostSpace>,
                                HostMatrix<const float>, HostMatrix<const float>, HostMatrix<float>);
 template void residual_forward(CpuContext&, const Dropout&, TokenPlaces<HostSpace>,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/kernels/activation.hpp"
 #include "runtime/kernels/cuda/activation_functions.hpp"
+#include "runtime/kernels/cuda/column_sums.hpp"
 #include "runtime/kernels/cuda/dropout_mask.hpp"
 #include "runtime/kernels/cuda/elementwise.hpp"
 
@@ -38,6 +39,7 @@ struct Forward {
     }
 };
 
+// Writes dx and sums it, not yet rounded.
 template <Activation f, Masking masking, class T>
 struct Backward {
     static constexpr int vectors = 2;
@@ -59,11 +61,13 @@ struct Backward {
         return r;
     }
     template <int width>
-    __device__ __forceinline__ void write(Cell cell, Read<width>& r) const {
+    __device__ __forceinline__ void add(Cell cell, Read<width>& r, float (&sums)[width]) const {
 #pragma unroll
         for (int j = 0; j < width; ++j) r.gradients[j] *= activation_derivative<f, T>(r.values[j]);
         apply_mask<masking>(mask, r.token, cell.col, r.gradients);
         store(at(dx, cell), r.gradients);
+#pragma unroll
+        for (int j = 0; j < width; ++j) sums[j] += r.gradients[j];
     }
 };
 
@@ -87,10 +91,12 @@ struct ReluBackward {
         return r;
     }
     template <int width>
-    __device__ __forceinline__ void write(Cell cell, Read<width>& r) const {
+    __device__ __forceinline__ void add(Cell cell, Read<width>& r, float (&sums)[width]) const {
 #pragma unroll
-        for (int j = 0; j < width; ++j)
+        for (int j = 0; j < width; ++j) {
             r.gradients[j] = r.values[j] > 0.0f ? r.gradients[j] * scale : 0.0f;
+            sums[j] += r.gradients[j];
+        }
         store(at(dx, cell), r.gradients);
     }
 };
@@ -125,19 +131,19 @@ void activation_forward(CudaContext& ctx, Activation f, const Dropout& site,
 template <class T>
 void activation_backward(CudaContext& ctx, Activation f, const Dropout& site,
                          TokenPlaces<CudaSpace> places, CudaMatrix<const T> x,
-                         CudaMatrix<const T> dy, CudaMatrix<T> dx) {
+                         CudaMatrix<const T> dy, CudaMatrix<T> dx, CudaView<float> db) {
     require(same_shape(x, dy) && same_shape(x, dx), "activation backward: shapes differ");
     const Mask mask = mask_of(site, places, x.rows);
     specialised(f, masking_of(site), [&]<Activation g, Masking masking>() {
-        elementwise(ctx, Backward<g, masking, T>{mask, x, dy, dx}, dx, x, dy);
+        add_column_sums(ctx, Backward<g, masking, T>{mask, x, dy, dx}, db, dx, x, dy);
     });
 }
 
 template <class T>
 void relu_backward(CudaContext& ctx, const Dropout& site, CudaMatrix<const T> y,
-                   CudaMatrix<const T> dy, CudaMatrix<T> dx) {
+                   CudaMatrix<const T> dy, CudaMatrix<T> dx, CudaView<float> db) {
     require(same_shape(y, dy) && same_shape(y, dx), "relu backward: shapes differ");
-    elementwise(ctx, ReluBackward<T>{kept_scale(site), y, dy, dx}, dx, y, dy);
+    add_column_sums(ctx, ReluBackward<T>{kept_scale(site), y, dy, dx}, db, dx, y, dy);
 }
 
 template void activation_forward(CudaContext&, Activation, const Dropout&, TokenPlaces<CudaSpace>,
@@ -148,16 +154,18 @@ template void activation_forward(CudaContext&, Activation, const Dropout&, Token
                                  CudaMatrix<const fp16>, CudaMatrix<fp16>);
 template void activation_backward(CudaContext&, Activation, const Dropout&, TokenPlaces<CudaSpace>,
                                   CudaMatrix<const float>, CudaMatrix<const float>,
-                                  CudaMatrix<float>);
+                                  CudaMatrix<float>, CudaView<float>);
 template void activation_backward(CudaContext&, Activation, const Dropout&, TokenPlaces<CudaSpace>,
-                                  CudaMatrix<const bf16>, CudaMatrix<const bf16>, CudaMatrix<bf16>);
+                                  CudaMatrix<const bf16>, CudaMatrix<const bf16>, CudaMatrix<bf16>,
+                                  CudaView<float>);
 template void activation_backward(CudaContext&, Activation, const Dropout&, TokenPlaces<CudaSpace>,
-                                  CudaMatrix<const fp16>, CudaMatrix<const fp16>, CudaMatrix<fp16>);
+                                  CudaMatrix<const fp16>, CudaMatrix<const fp16>, CudaMatrix<fp16>,
+                                  CudaView<float>);
 template void relu_backward(CudaContext&, const Dropout&, CudaMatrix<const float>,
-                            CudaMatrix<const float>, CudaMatrix<float>);
+                            CudaMatrix<const float>, CudaMatrix<float>, CudaView<float>);
 template void relu_backward(CudaContext&, const Dropout&, CudaMatrix<const bf16>,
-                            CudaMatrix<const bf16>, CudaMatrix<bf16>);
+                            CudaMatrix<const bf16>, CudaMatrix<bf16>, CudaView<float>);
 template void relu_backward(CudaContext&, const Dropout&, CudaMatrix<const fp16>,
-                            CudaMatrix<const fp16>, CudaMatrix<fp16>);
+                            CudaMatrix<const fp16>, CudaMatrix<fp16>, CudaView<float>);
 
 }  // namespace lockstep::kernels

@@ -204,7 +204,7 @@ void average_squares(CudaContext& ctx, const AdafactorOptions& options, const St
     const auto rows = scratch.subview(column.size(), row.size());
     device::check(cudaMemsetAsync(columns.data(), 0, columns.size() * sizeof(float), ctx.stream()),
                   "cudaMemsetAsync");
-    add_column_sums(ctx, gradient, term, columns);
+    add_column_sums(ctx, TermOf<GradientSquare, float>{term, gradient}, columns, gradient);
     launch(ctx, by_vectors(gradient) ? row_sums_kernel<4> : row_sums_kernel<1>,
            {blocks_for(gradient.rows, 256 / warp_size), 256}, gradient, term, rows.data());
     const Average of_columns{state, options, columns.data(), column.data(),

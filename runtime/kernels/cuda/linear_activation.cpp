@@ -42,19 +42,23 @@ void linear_activation_forward(CudaContext& ctx, CudaMatrix<const T> x, CudaMatr
 template <class T>
 void linear_activation_backward(CudaContext& ctx, CudaMatrix<const T> dz, CudaMatrix<const T> w,
                                 const ActivationSite<CudaSpace>& site, CudaMatrix<const T> hidden,
-                                CudaMatrix<const T> y, CudaMatrix<T> d_hidden) {
+                                CudaMatrix<const T> y, CudaMatrix<T> d_hidden, CudaView<float> db) {
     // relu's derivative would need a mask of bits beside y, which tells as much.
     if (may_fuse(ctx, site) && site.f == Activation::gelu_tanh) {
         Product<T, T> product{dz, Transpose::no, w, Transpose::no, d_hidden};
         product.epilogue = Epilogue::gelu_tanh_backward;
         product.before = {const_cast<T*>(hidden.data), hidden.rows, hidden.cols, hidden.stride};
-        if (can_multiply(ctx, product)) return multiply(ctx, product);
+        if (can_multiply(ctx, product)) {
+            multiply(ctx, product);
+            return add_bias_backward<T>(ctx, d_hidden, db);
+        }
     }
     linear_backward_input<T>(ctx, dz, w, d_hidden);
     if (site.f == Activation::relu)
-        relu_backward<T>(ctx, site.dropout, y, d_hidden, d_hidden);
+        relu_backward<T>(ctx, site.dropout, y, d_hidden, d_hidden, db);
     else
-        activation_backward<T>(ctx, site.f, site.dropout, site.places, hidden, d_hidden, d_hidden);
+        activation_backward<T>(ctx, site.f, site.dropout, site.places, hidden, d_hidden, d_hidden,
+                               db);
 }
 
 template void linear_activation_forward(CudaContext&, CudaMatrix<const float>,
@@ -72,14 +76,14 @@ template void linear_activation_forward(CudaContext&, CudaMatrix<const fp16>,
 template void linear_activation_backward(CudaContext&, CudaMatrix<const float>,
                                          CudaMatrix<const float>, const ActivationSite<CudaSpace>&,
                                          CudaMatrix<const float>, CudaMatrix<const float>,
-                                         CudaMatrix<float>);
+                                         CudaMatrix<float>, CudaView<float>);
 template void linear_activation_backward(CudaContext&, CudaMatrix<const bf16>,
                                          CudaMatrix<const bf16>, const ActivationSite<CudaSpace>&,
                                          CudaMatrix<const bf16>, CudaMatrix<const bf16>,
-                                         CudaMatrix<bf16>);
+                                         CudaMatrix<bf16>, CudaView<float>);
 template void linear_activation_backward(CudaContext&, CudaMatrix<const fp16>,
                                          CudaMatrix<const fp16>, const ActivationSite<CudaSpace>&,
                                          CudaMatrix<const fp16>, CudaMatrix<const fp16>,
-                                         CudaMatrix<fp16>);
+                                         CudaMatrix<fp16>, CudaView<float>);
 
 }  // namespace lockstep::kernels

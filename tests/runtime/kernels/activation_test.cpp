@@ -21,6 +21,17 @@ const kernels::StepState state{.seed = 3, .step = 4};
 // Of x. An error of Phi(x) is multiplied by x.
 constexpr double range = 6;
 
+// That 1 + the sums of dx's columns are in db.
+template <class T>
+void check_column_sums(const std::vector<T>& dx, const std::vector<float>& db) {
+    const std::size_t cols = db.size(), rows = dx.size() / cols;
+    for (std::size_t j = 0; j < cols; ++j) {
+        double sum = 1;
+        for (std::size_t i = 0; i < rows; ++i) sum += to_double(dx[i * cols + j]);
+        REQUIRE(close(double{db[j]}, sum, Dtype::fp32, static_cast<std::int64_t>(rows), range));
+    }
+}
+
 }  // namespace
 
 TEST_CASE_TEMPLATE("activations match hand-computed values", T, float, bf16) {
@@ -58,10 +69,12 @@ TEST_CASE_TEMPLATE("activations with dropout match the reference and its derivat
                     kernels::activation_forward<T>(ctx, f, site, places.view(),
                                                    matrix_of(x, rows, cols),
                                                    matrix_of(y, rows, cols));
+                    std::vector<float> db(static_cast<std::size_t>(cols), 1.0f);
                     // In place: dx may be dy.
                     kernels::activation_backward<T>(
                         ctx, f, site, places.view(), matrix_of(x, rows, cols),
-                        matrix_of(dy, rows, cols), matrix_of(dy, rows, cols));
+                        matrix_of(dy, rows, cols), matrix_of(dy, rows, cols), view_of(db));
+                    check_column_sums(dy, db);
                     for (std::size_t i = 0; i < x.size(); ++i) {
                         const std::size_t row = i / static_cast<std::size_t>(cols);
                         const double factor = dropout_factor(
@@ -101,13 +114,64 @@ TEST_CASE_TEMPLATE("relu's backward from its output equals that from its input",
         auto x = random_numbers<T>(rows * cols, 1, range);
         auto dy = random_numbers<T>(rows * cols, 2);
         std::vector<T> from_x(x.size());
+        std::vector<float> db(cols, 1.0f), db_from_y(cols, 1.0f);
         kernels::activation_backward<T>(ctx, Activation::relu, site, places.view(),
                                         matrix_of(x, rows, cols), matrix_of(dy, rows, cols),
-                                        matrix_of(from_x, rows, cols));
+                                        matrix_of(from_x, rows, cols), view_of(db));
         kernels::activation_forward<T>(ctx, Activation::relu, site, places.view(),
                                        matrix_of(x, rows, cols), matrix_of(x, rows, cols));
         kernels::relu_backward<T>(ctx, site, matrix_of(x, rows, cols), matrix_of(dy, rows, cols),
-                                  matrix_of(dy, rows, cols));
+                                  matrix_of(dy, rows, cols), view_of(db_from_y));
         CHECK(to_doubles(dy) == to_doubles(from_x));
+        CHECK(db_from_y == db);
     }
+}
+
+TEST_CASE_TEMPLATE(
+    "the gradients of activations and of the bias before them match hand-computed values", T, float,
+    bf16) {
+    CpuContext ctx(1);
+    const Dropout site{0.5f, 0, &state};
+    auto y = numbers<T>({1, 0, 2, -0.0, 3, 0}), dy = numbers<T>({1, 2, 3, 4, 5, 6});
+    std::vector<float> db{1, 1, 1};
+    kernels::relu_backward<T>(ctx, site, matrix_of(y, 2, 3), matrix_of(dy, 2, 3),
+                              matrix_of(dy, 2, 3), view_of(db));
+    CHECK(to_doubles(dy) == Row{2, 0, 6, 0, 10, 0});
+    CHECK(db == std::vector<float>{3, 11, 7});
+
+    auto x = numbers<T>({0, 30, -30, 0, 30, 30}), dz = numbers<T>({1, 2, 3, 4, 5, 6});
+    for (const Activation f : {Activation::gelu_tanh, Activation::gelu_erf}) {
+        std::vector<T> dx(6);
+        db = {1, 1, 1};
+        kernels::activation_backward<T>(ctx, f, {}, {}, matrix_of(x, 2, 3), matrix_of(dz, 2, 3),
+                                        matrix_of(dx, 2, 3), view_of(db));
+        CHECK(to_doubles(dx) == Row{0.5, 2, 0, 2, 5, 6});
+        CHECK(db == std::vector<float>{3.5, 8, 7});
+    }
+}
+
+TEST_CASE_TEMPLATE("a bias's gradient has the same bits for any number of threads", T, float,
+                   bf16) {
+    constexpr std::int64_t rows = 777, cols = 65;
+    auto x = random_numbers<T>(rows * cols, 1, range), dy = random_numbers<T>(rows * cols, 2);
+    std::vector<T> dx(x.size());
+    const auto sums = [&](int threads, const auto& backward) {
+        CpuContext ctx(threads);
+        std::vector<float> db(cols, 1.0f);
+        backward(ctx, view_of(db));
+        return db;
+    };
+    const auto gelu = [&](CpuContext& ctx, HostView<float> db) {
+        kernels::activation_backward<T>(ctx, Activation::gelu_tanh, {}, {},
+                                        matrix_of(x, rows, cols), matrix_of(dy, rows, cols),
+                                        matrix_of(dx, rows, cols), db);
+    };
+    const auto relu = [&](CpuContext& ctx, HostView<float> db) {
+        kernels::relu_backward<T>(ctx, {}, matrix_of(x, rows, cols), matrix_of(dy, rows, cols),
+                                  matrix_of(dx, rows, cols), db);
+    };
+    CHECK(sums(1, gelu) == sums(2, gelu));
+    check_column_sums(dx, sums(2, gelu));
+    CHECK(sums(1, relu) == sums(2, relu));
+    check_column_sums(dx, sums(2, relu));
 }

@@ -38,7 +38,8 @@ struct Case {
           mean(static_cast<std::size_t>(r)),
           rstd(mean.size()),
           dgamma(static_cast<std::size_t>(d), 1.0f),
-          dbeta(dgamma) {}
+          dbeta(dgamma),
+          dbias(dgamma) {}
 
     void forward(CpuContext& ctx) {
         kernels::norm_forward<T>(ctx, site, places.view(), matrix_of(x, rows, cols),
@@ -51,7 +52,7 @@ struct Case {
                                   matrix_of(d_sum, rows, cols), matrix_of(sum, rows, cols),
                                   const_view_of(mean), const_view_of(rstd), const_view_of(gamma),
                                   matrix_of(dx, rows, cols), matrix_of(d_branch, rows, cols),
-                                  view_of(dgamma), view_of(dbeta));
+                                  view_of(dgamma), view_of(dbeta), view_of(dbias));
     }
     double factor(std::int64_t row, std::int64_t column) const {
         const auto at = static_cast<std::size_t>(row);
@@ -69,7 +70,7 @@ struct Case {
     Dropout site;
     Places places;
     std::vector<T> x, branch, gamma, beta, dy, d_sum, sum, y, dx, d_branch;
-    std::vector<float> mean, rstd, dgamma, dbeta;
+    std::vector<float> mean, rstd, dgamma, dbeta, dbias;
 };
 
 // sum over a row of dy * norm(sum): its derivative in sum is what backward computes.
@@ -120,17 +121,19 @@ void check_backward(const Case<T>& c) {
 template <class T>
 void check_parameters(const Case<T>& c) {
     for (std::int64_t j = 0; j < c.cols; ++j) {
-        double dgamma = 1, dbeta = 1;  // they accumulate on what was there
+        double dgamma = 1, dbeta = 1, dbias = 1;  // they accumulate on what was there
         for (std::int64_t i = 0; i < c.rows; ++i) {
             const auto row = static_cast<std::size_t>(i);
             const double h =
                 (to_double(c.sum[c.at(i, j)]) - double{c.mean[row]}) * double{c.rstd[row]};
             dgamma += to_double(c.dy[c.at(i, j)]) * h;
             dbeta += to_double(c.dy[c.at(i, j)]);
+            dbias += to_double(c.d_branch[c.at(i, j)]);
         }
         const auto at = static_cast<std::size_t>(j);
         REQUIRE(close(double{c.dgamma[at]}, dgamma, Dtype::fp32, c.rows, 2));
         REQUIRE(close(double{c.dbeta[at]}, dbeta, Dtype::fp32, c.rows));
+        REQUIRE(close(double{c.dbias[at]}, dbias, Dtype::fp32, c.rows, 2));
     }
 }
 
@@ -179,22 +182,49 @@ TEST_CASE_TEMPLATE("norm gradients of many rows have the same bits for any numbe
     b.backward(two);
     CHECK(a.dgamma == b.dgamma);
     CHECK(a.dbeta == b.dbeta);
+    CHECK(a.dbias == b.dbias);
     check_parameters(a);
+}
+
+TEST_CASE_TEMPLATE("the norm's and the bias's gradients match hand-computed values", T, float,
+                   bf16) {
+    CpuContext ctx(1);
+    auto dy = numbers<T>({1, 0, 0, 0, 1, 0}), sum = numbers<T>({-1, 0, 1, -1, 0, 1});
+    const auto gamma = numbers<T>({1, 1, 1});
+    const std::vector<float> mean{0, 0}, rstd{1, 1};
+    std::vector<T> dx(6);
+    std::vector<float> dgamma{0, 0, 0}, dbeta{0, 0, 5}, dbias{0, 0, 5};
+    kernels::norm_backward<T>(ctx, {}, {}, matrix_of(dy, 2, 3), {}, matrix_of(sum, 2, 3),
+                              const_view_of(mean), const_view_of(rstd), const_view_of(gamma),
+                              matrix_of(dx, 2, 3), {}, view_of(dgamma), view_of(dbeta),
+                              view_of(dbias));
+    // g - mean(g) - h mean(g h)
+    const double third = 1.0 / 3;
+    const Row expected{third, -third, 0, -third, 2 * third, -third}, sums{0, third, 5 - third};
+    for (std::size_t i = 0; i < 6; ++i) CHECK(close(to_double(dx[i]), expected[i], dtype_of<T>));
+    CHECK(dgamma == std::vector<float>{-1, 0, 0});
+    CHECK(dbeta == std::vector<float>{1, 1, 5});
+    for (std::size_t j = 0; j < 3; ++j) CHECK(close(double{dbias[j]}, sums[j], dtype_of<T>, 2));
 }
 
 TEST_CASE("norm_backward may write over its inputs, and optional operands may be missing") {
     CpuContext ctx(1);
-    Case<float> a(4, 33, 0), b(4, 33, 0);
+    Case<float> a(4, 33, 0);
     a.forward(ctx);
-    b.forward(ctx);
     std::fill(a.d_sum.begin(), a.d_sum.end(), 0.0f);
+    const Case<float> before = a;
     a.backward(ctx);
-    kernels::norm_backward<float>(ctx, {}, {}, matrix_of(b.dy, 4, 33), {}, matrix_of(b.sum, 4, 33),
-                                  const_view_of(b.mean), const_view_of(b.rstd),
-                                  const_view_of(b.gamma), matrix_of(b.dy, 4, 33), {},
-                                  view_of(b.dgamma), view_of(b.dbeta));
-    CHECK(b.dy == a.dx);
-    CHECK(b.dgamma == a.dgamma);
+    for (const bool with_bias : {false, true}) {
+        Case<float> b = before;
+        kernels::norm_backward<float>(
+            ctx, {}, {}, matrix_of(b.dy, 4, 33), {}, matrix_of(b.sum, 4, 33), const_view_of(b.mean),
+            const_view_of(b.rstd), const_view_of(b.gamma), matrix_of(b.dy, 4, 33), {},
+            view_of(b.dgamma), view_of(b.dbeta), with_bias ? view_of(b.dbias) : HostView<float>());
+        CHECK(b.dy == a.dx);
+        CHECK(b.dgamma == a.dgamma);
+        CHECK(b.dbeta == a.dbeta);
+        CHECK(b.dbias == (with_bias ? a.dbias : before.dbias));
+    }
 }
 
 TEST_CASE_TEMPLATE("norm_forward of the sum alone writes the same bits again", T, float, bf16) {

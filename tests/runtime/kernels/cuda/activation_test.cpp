@@ -48,17 +48,21 @@ TEST_CASE_TEMPLATE("CUDA's activations and their gradients are the CPU's, with a
                 const Dropout on_gpu{rate, 7, state.data()}, on_cpu{rate, 7, &c.state};
                 kernels::activation_forward<T>(ctx, f, on_gpu, places.view(), x.matrix(rows, cols),
                                                y.matrix(rows, cols));
+                std::vector<float> expected(wide_x.size()),
+                    sums(static_cast<std::size_t>(cols), 1.0f);
+                const OnDevice db(ctx, sums);
                 kernels::activation_backward<T>(ctx, f, on_gpu, places.view(), x.matrix(rows, cols),
-                                                dy.matrix(rows, cols), dx.matrix(rows, cols));
-                std::vector<float> expected(wide_x.size());
+                                                dy.matrix(rows, cols), dx.matrix(rows, cols),
+                                                db.view());
                 kernels::activation_forward<float>(cpu, f, on_cpu, c.places.view(),
                                                    matrix_of(wide_x, rows, cols),
                                                    matrix_of(expected, rows, cols));
                 require_close(y.values(), expected, 4, 4);
                 kernels::activation_backward<float>(
                     cpu, f, on_cpu, c.places.view(), matrix_of(wide_x, rows, cols),
-                    matrix_of(wide_dy, rows, cols), matrix_of(expected, rows, cols));
+                    matrix_of(wide_dy, rows, cols), matrix_of(expected, rows, cols), view_of(sums));
                 require_close(dx.values(), expected, 4, 4);
+                require_close(db.values(), sums, 4 * rows, 4);
             }
     }
 }
@@ -69,8 +73,37 @@ TEST_CASE_TEMPLATE("CUDA's relu backward needs no more than the output, in place
     const Dropout site{0.5f, 0, nullptr};
     const OnDevice y(ctx, numbers<T>({1, 0, 2, -0.0, 3, 0})),
         dy(ctx, numbers<T>({1, 2, 3, 4, 5, 6}));
-    kernels::relu_backward<T>(ctx, site, y.matrix(2, 3), dy.matrix(2, 3), dy.matrix(2, 3));
+    const OnDevice<float> db(ctx, {1, 1, 1});
+    kernels::relu_backward<T>(ctx, site, y.matrix(2, 3), dy.matrix(2, 3), dy.matrix(2, 3),
+                              db.view());
     CHECK(to_doubles(dy.values()) == std::vector<double>{2, 0, 6, 0, 10, 0});
+    CHECK(db.values() == std::vector<float>{3, 11, 7});
+}
+
+TEST_CASE_TEMPLATE(
+    "CUDA's bias gradients over many rows of an activation are the CPU's, and the same at each "
+    "call",
+    T, float, bf16, fp16) {
+    CudaContext ctx(0);
+    CpuContext cpu(1);
+    for (const std::int64_t many : {1, 31, 700})
+        for (const std::int64_t cols : {8, 31, 300}) {
+            const auto x = random_numbers<T>(many * cols, 1, 4),
+                       dy = random_numbers<T>(many * cols, 2);
+            auto wide_x = widened(x), wide_dy = widened(dy), wide_dx = wide_x;
+            const OnDevice on_x(ctx, x), on_dy(ctx, dy), dx(ctx, unwritten<T>(many * cols));
+            std::vector<float> expected(static_cast<std::size_t>(cols), 2.0f);
+            const OnDevice db(ctx, expected), again(ctx, expected);
+            for (const auto& sums : {db.view(), again.view()})
+                kernels::activation_backward<T>(ctx, Activation::gelu_tanh, {}, {},
+                                                on_x.matrix(many, cols), on_dy.matrix(many, cols),
+                                                dx.matrix(many, cols), sums);
+            kernels::activation_backward<float>(
+                cpu, Activation::gelu_tanh, {}, {}, matrix_of(wide_x, many, cols),
+                matrix_of(wide_dy, many, cols), matrix_of(wide_dx, many, cols), view_of(expected));
+            require_close(db.values(), expected, 4 * many, 4);
+            CHECK(same_bits(db.values(), again.values()));
+        }
 }
 
 TEST_CASE("CUDA's relu keeps NaN") {

@@ -20,9 +20,10 @@ namespace {
 
 constexpr std::int64_t rows = 12, in = 16, hidden = 40, out = 24;
 
-void check_close(const std::vector<float>& actual, const std::vector<float>& expected) {
-    for (std::size_t i = 0; i < actual.size(); ++i)
-        REQUIRE(std::abs(actual[i] - expected[i]) <= 0.012f);  // also with TF32
+void check_close(const std::vector<float>& actual, const std::vector<float>& expected,
+                 std::int64_t terms = 1) {
+    for (std::size_t i = 0; i < actual.size(); ++i)  // also with TF32
+        REQUIRE(std::abs(actual[i] - expected[i]) <= 0.012f * static_cast<float>(terms));
 }
 
 }  // namespace
@@ -49,6 +50,8 @@ TEST_CASE(
                 ctx.cached<ProductSettings>().fusion = fusion;
                 const std::vector<float> none(static_cast<std::size_t>(rows * hidden), NAN);
                 auto h = none, y = none, dh = none;
+                std::vector<float> db(static_cast<std::size_t>(hidden), 1.0f);
+                const OnDevice db_there(ctx, db);
                 const kernels::ActivationSite<HostSpace> site{f, {rate, 7, &state}, places.view()};
                 kernels::linear_activation_forward<float>(
                     cpu, matrix_of(x, rows, in), matrix_of(w, hidden, in), view_of(bias), site,
@@ -56,7 +59,7 @@ TEST_CASE(
                 kernels::linear_activation_backward<float>(
                     cpu, matrix_of(dz, rows, out), matrix_of(down, out, hidden), site,
                     matrix_of(h, rows, hidden), matrix_of(y, rows, hidden),
-                    matrix_of(dh, rows, hidden));
+                    matrix_of(dh, rows, hidden), view_of(db));
 
                 const OnDevice h_there(ctx, none), y_there(ctx, none), dh_there(ctx, none);
                 const kernels::ActivationSite<CudaSpace> there{
@@ -68,8 +71,10 @@ TEST_CASE(
                     there, h_matrix, y_there.matrix(rows, hidden));
                 kernels::linear_activation_backward<float>(
                     ctx, dz_there.matrix(rows, out), down_there.matrix(out, hidden), there,
-                    h_matrix, y_there.matrix(rows, hidden), dh_there.matrix(rows, hidden));
+                    h_matrix, y_there.matrix(rows, hidden), dh_there.matrix(rows, hidden),
+                    db_there.view());
                 check_close(y_there.values(), y);
                 check_close(dh_there.values(), dh);
+                check_close(db_there.values(), db, rows);
             }
 }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/kernels/norm.hpp"
 
+#include <tuple>
+
 #include "runtime/kernels/dropout.hpp"
+#include "runtime/kernels/linear.hpp"
 #include "tests/runtime/kernels/cuda/against_cpu.hpp"
 
 using namespace lockstep;
@@ -145,9 +148,9 @@ TEST_CASE_TEMPLATE("CUDA's layer norm backward is the CPU's, and the same at eac
             cpu, on_cpu, places.view(), matrix_of(wide_dy, rows, cols),
             matrix_of(wide_d_sum, rows, cols), matrix_of(wide_sum, rows, cols), const_view_of(mean),
             const_view_of(rstd), const_view_of(wide_gamma), matrix_of(dx, rows, cols), {},
-            view_of(dgamma), view_of(dbeta));
+            view_of(dgamma), view_of(dbeta), {});
 
-        std::vector<float> first;
+        std::vector<float> first, first_bias;
         for (int call = 0; call < 2; ++call) {
             const OnDevice on_dy(ctx, dy), on_d_sum(ctx, d_sum), on_sum(ctx, sum);
             const OnDevice on_mean(ctx, mean), on_rstd(ctx, rstd), on_gamma(ctx, gamma);
@@ -155,11 +158,12 @@ TEST_CASE_TEMPLATE("CUDA's layer norm backward is the CPU's, and the same at eac
             const OnDevice on_branch(ctx, unwritten<T>(rows * cols));
             const OnDevice on_dgamma(ctx, std::vector<float>(dgamma.size(), 1.0f));
             const OnDevice on_dbeta(ctx, std::vector<float>(dgamma.size(), 1.0f));
+            const OnDevice on_dbias(ctx, std::vector<float>(dgamma.size(), 1.0f));
             kernels::norm_backward<T>(ctx, on_gpu, device_places.view(), on_dy.matrix(rows, cols),
                                       on_d_sum.matrix(rows, cols), on_sum.matrix(rows, cols),
                                       on_mean.view(), on_rstd.view(), on_gamma.view(),
                                       on_dx.matrix(rows, cols), on_branch.matrix(rows, cols),
-                                      on_dgamma.view(), on_dbeta.view());
+                                      on_dgamma.view(), on_dbeta.view(), on_dbias.view());
             require_close(on_dx.values(), dx, 64, 2);
             // The mask is applied to what was rounded.
             auto masked = widened(on_dx.values());
@@ -170,6 +174,12 @@ TEST_CASE_TEMPLATE("CUDA's layer norm backward is the CPU's, and the same at eac
             require_close(on_dbeta.values(), dbeta, rows, 8);
             if (first.empty()) first = on_dgamma.values();
             CHECK(same_bits(on_dgamma.values(), first));
+            std::vector<float> dbias(dgamma.size(), 1.0f);
+            auto branch = widened(on_branch.values());
+            kernels::add_bias_backward<float>(cpu, matrix_of(branch, rows, cols), view_of(dbias));
+            require_close(on_dbias.values(), dbias, rows, 8);
+            if (first_bias.empty()) first_bias = on_dbias.values();
+            CHECK(same_bits(on_dbias.values(), first_bias));
         }
     }
 }
@@ -181,17 +191,48 @@ TEST_CASE_TEMPLATE("CUDA's layer norm backward in place, without a residual", T,
         sum(ctx, numbers<T>({-1, 0, 1, -1, 0, 1}));
     const OnDevice gamma(ctx, numbers<T>({1, 1, 1}));
     const OnDevice<float> mean(ctx, {0, 0}), rstd(ctx, {1, 1}), dgamma(ctx, {0, 0, 0});
-    const OnDevice<float> dbeta(ctx, {0, 0, 5});
+    const OnDevice<float> dbeta(ctx, {0, 0, 5}), dbias(ctx, {0, 0, 5});
     kernels::norm_backward<T>(ctx, {}, {}, dy.matrix(2, 3), {}, sum.matrix(2, 3), mean.view(),
                               rstd.view(), gamma.view(), dy.matrix(2, 3), {}, dgamma.view(),
-                              dbeta.view());
+                              dbeta.view(), dbias.view());
     // g - mean(g) - h mean(g h)
-    const std::vector<double> expected{
-        1 - 1.0 / 3 - 1.0 / 3, -1.0 / 3, 0, -1.0 / 3, 2.0 / 3, -1.0 / 3};
+    const double third = 1.0 / 3;
+    const std::vector<double> expected{third, -third, 0, -third, 2 * third, -third};
+    const std::vector<double> sums{0, third, 5 - third};
     const auto dx = dy.values();
     for (std::size_t i = 0; i < 6; ++i) CHECK(close(to_double(dx[i]), expected[i], dtype_of<T>));
     CHECK(dgamma.values() == std::vector<float>{-1, 0, 0});
     CHECK(dbeta.values() == std::vector<float>{1, 1, 5});
+    const auto bias = dbias.values();
+    for (std::size_t j = 0; j < 3; ++j) CHECK(close(double{bias[j]}, sums[j], dtype_of<T>, 2));
+}
+
+TEST_CASE_TEMPLATE("CUDA's layer norm backward is the same where no bias's gradient is wanted", T,
+                   float, bf16, fp16) {
+    CudaContext ctx(0);
+    for (const std::int64_t cols : awkward_columns) {
+        const OnDevice dy(ctx, random_numbers<T>(rows * cols, 1)),
+            sum(ctx, about<T>(rows * cols, 2, 1.0f)), gamma(ctx, about<T>(cols, 3, 1.0f));
+        const OnDevice mean(ctx, std::vector<float>(rows, 1.0f)),
+            rstd(ctx, std::vector<float>(rows, 2.0f));
+        const std::vector<float> none(static_cast<std::size_t>(cols));
+        const OnDevice dbias(ctx, none);
+        const auto backward = [&](CudaView<float> bias) {
+            const OnDevice dx(ctx, unwritten<T>(rows * cols));
+            const OnDevice dgamma(ctx, none), dbeta(ctx, none);
+            kernels::norm_backward<T>(ctx, {}, {}, dy.matrix(rows, cols), {},
+                                      sum.matrix(rows, cols), mean.view(), rstd.view(),
+                                      gamma.view(), dx.matrix(rows, cols), {}, dgamma.view(),
+                                      dbeta.view(), bias);
+            return std::tuple(to_doubles(dx.values()), dgamma.values(), dbeta.values());
+        };
+        const auto [dx, dgamma, dbeta] = backward(dbias.view());
+        const auto [dx_alone, dgamma_alone, dbeta_alone] = backward({});
+        CHECK(dx_alone == dx);
+        // More blocks may be at work, each with fewer rows.
+        require_close(dgamma_alone, dgamma, rows, 8);
+        require_close(dbeta_alone, dbeta, rows, 8);
+    }
 }
 
 TEST_CASE_TEMPLATE("CUDA's residual and add are the CPU's", T, float, bf16, fp16) {

@@ -11,7 +11,12 @@ namespace lockstep::kernels::cuda {
 __device__ __forceinline__ uint4 load16(const void* from) {
     return *static_cast<const uint4*>(from);
 }
-__device__ __forceinline__ void store16(void* to, uint4 words) { *static_cast<uint4*>(to) = words; }
+// As one number: nvcc stores a uint4 in four parts where it moves the address along with a loop.
+__device__ __forceinline__ void store16(void* to, uint4 words) {
+    using Words = unsigned __int128;
+    *static_cast<Words*>(to) =
+        Words{words.w} << 96 | Words{words.z} << 64 | Words{words.y} << 32 | Words{words.x};
+}
 // 4 bytes at an address that is a multiple of 4.
 __device__ __forceinline__ void store4(void* to, std::uint32_t word) {
     *static_cast<std::uint32_t*>(to) = word;
