@@ -6,6 +6,19 @@
 
 namespace lockstep::device {
 
+namespace {
+
+// A graph takes memory of the GPU by the kernel and does not say how much. Where little is left,
+// calls cost time; a graph that finds no room would cost the run.
+bool has_room_for_a_graph() {
+    constexpr std::size_t enough = std::size_t{512} << 20;
+    std::size_t free = 0, total = 0;
+    check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+    return free >= enough;
+}
+
+}  // namespace
+
 std::size_t Replay<CudaContext>::captured() const {
     return static_cast<std::size_t>(std::ranges::count_if(
         works_, [](const auto& work) { return !work.second.pieces.empty(); }));
@@ -23,7 +36,7 @@ Queued Replay<CudaContext>::run(const WorkKey& key, std::int64_t moves,
         }
         return Queued::at_once;
     }
-    if (in_place && captured() < most_) {
+    if (in_place && captured() < most_ && has_room_for_a_graph()) {
         capture(known, work);
         return Queued::at_once;
     }

@@ -19,7 +19,8 @@ struct GraphSettings {
 
 // By graphs. Work runs call by call at first, which brings scratch memory to its size, has
 // libraries choose and load their kernels, and shows whether memory still moves; the next time it
-// is captured, and from then on replayed. apart() cuts it into several graphs.
+// is captured, and from then on replayed, if the GPU has memory to spare. apart() cuts it into
+// several graphs.
 template <>
 class Replay<CudaContext> {
 public:

@@ -65,6 +65,8 @@ struct cudaDeviceProp {
 };
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
+// For tests: as if another process had taken so much.
+void emulated_foreign_memory(std::size_t bytes);
 cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device);
 
 // Device memory lies between guards, which are looked at when it is freed, and begins as NaN.

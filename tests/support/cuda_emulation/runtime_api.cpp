@@ -11,7 +11,7 @@
 namespace {
 
 constexpr std::size_t device_bytes = std::size_t{1} << 30;
-std::atomic<std::size_t> taken_bytes = 0;
+std::atomic<std::size_t> taken_bytes = 0, foreign_bytes = 0;
 constexpr std::size_t guard_bytes = 256;  // also the alignment
 constexpr unsigned char guard = 0xA5, undefined = 0xFF;
 
@@ -116,9 +116,11 @@ cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int) {
 
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
     *total = device_bytes;
-    *free = device_bytes - taken_bytes;
+    *free = device_bytes - taken_bytes - foreign_bytes;
     return cudaSuccess;
 }
+void emulated_foreign_memory(std::size_t bytes) { foreign_bytes = bytes; }
+
 cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
     if (const cudaError_t error = emulated_unsafe_call(); error != cudaSuccess) return error;
     if (bytes > device_bytes - taken_bytes) return cudaErrorMemoryAllocation;
