@@ -9,7 +9,7 @@ namespace {
 
 using namespace cuda;
 
-constexpr int resident_backward_blocks = 4;  // on a multiprocessor
+constexpr int resident_backward_blocks = 3;  // on a multiprocessor
 
 template <int width, Masking masking, class T>
 __global__ void __launch_bounds__(most_row_warps* warp_size, resident_backward_blocks)

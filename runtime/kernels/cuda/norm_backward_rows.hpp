@@ -70,48 +70,78 @@ template <int width, class T>
 __device__ __forceinline__ NormTotals first_pass(const NormBackward<T>& b, std::int64_t row,
                                                  float mean, float rstd,
                                                  const RowMemory<T>& memory) {
+    constexpr int ahead = 3, step = warp_size * width;
+    const std::int64_t cols = b.sum.cols;
     NormTotals totals{0, 0};
-    for_lane_columns<width>(b.sum.cols, [&](std::int64_t j) {
-        float dy[width], sum[width], gamma[width];
-        load(at(b.dy, {row, j}), dy);
-        load(at(b.sum, {row, j}), sum);
-        load(b.gamma + j, gamma);
-        store(memory.dy + j, dy);
-        store(memory.sum + j, sum);
+    for (std::int64_t first = threadIdx.x % warp_size * width; first < cols;
+         first += ahead * step) {
+        Packed<width, T> packed_dy[ahead], packed_sum[ahead];
 #pragma unroll
-        for (int k = 0; k < width; ++k) {
-            const float h = (sum[k] - mean) * rstd, g = dy[k] * gamma[k];
-            totals.g += g;
-            totals.gh += g * h;
+        for (int v = 0; v < ahead; ++v) {
+            const std::int64_t j = first + v * step;
+            if (j < cols) load(at(b.dy, {row, j}), packed_dy[v]);
+            if (j < cols) load(at(b.sum, {row, j}), packed_sum[v]);
         }
-    });
+#pragma unroll
+        for (int v = 0; v < ahead; ++v) {
+            const std::int64_t j = first + v * step;
+            if (j >= cols) break;
+            float dy[width], sum[width], gamma[width];
+            unpack(packed_dy[v], dy);
+            unpack(packed_sum[v], sum);
+            load(b.gamma + j, gamma);
+            store(memory.dy + j, dy);
+            store(memory.sum + j, sum);
+#pragma unroll
+            for (int k = 0; k < width; ++k) {
+                const float h = (sum[k] - mean) * rstd, g = dy[k] * gamma[k];
+                totals.g += g;
+                totals.gh += g * h;
+            }
+        }
+    }
     return {warp_reduce<Sum>(totals.g), warp_reduce<Sum>(totals.gh)};
 }
 
-// d(sum) = rstd (g - mean(g) - h mean(g h)).
+// d(sum) = rstd (g - mean(g) - h mean(g h)). A lane reads several vectors of d_sum before it writes
+// one of dx, which may be the same matrix.
 template <int width, Masking masking, class T>
 __device__ __forceinline__ void second_pass(const NormBackward<T>& b, std::int64_t row, float mean,
                                             float rstd, NormTotals means,
                                             const RowMemory<T>& memory) {
-    for_lane_columns<width>(b.sum.cols, [&](std::int64_t j) {
-        float dy[width], sum[width], gamma[width], d_sum[width] = {};
-        load(memory.dy + j, dy);
-        load(memory.sum + j, sum);
-        load(b.gamma + j, gamma);
-        if (b.d_sum.data != nullptr) load(at(b.d_sum, {row, j}), d_sum);
+    constexpr int ahead = 3, step = warp_size * width;
+    const MaskedToken token = masked_token<masking>(b.mask, row);
+    const std::int64_t cols = b.sum.cols;
+    for (std::int64_t first = threadIdx.x % warp_size * width; first < cols;
+         first += ahead * step) {
+        Packed<width, T> packed[ahead];
 #pragma unroll
-        for (int k = 0; k < width; ++k) {
-            const float h = (sum[k] - mean) * rstd;
-            const float dx = rstd * (dy[k] * gamma[k] - means.g - h * means.gh) + d_sum[k];
-            dy[k] = widen(narrow<T>(dx));
+        for (int v = 0; v < ahead; ++v)
+            if (first + v * step < cols && b.d_sum.data != nullptr)
+                load(at(b.d_sum, {row, first + v * step}), packed[v]);
+#pragma unroll
+        for (int v = 0; v < ahead; ++v) {
+            const std::int64_t j = first + v * step;
+            if (j >= cols) break;
+            float dy[width], sum[width], gamma[width], d_sum[width] = {};
+            load(memory.dy + j, dy);
+            load(memory.sum + j, sum);
+            load(b.gamma + j, gamma);
+            if (b.d_sum.data != nullptr) unpack(packed[v], d_sum);
+#pragma unroll
+            for (int k = 0; k < width; ++k) {
+                const float h = (sum[k] - mean) * rstd;
+                const float dx = rstd * (dy[k] * gamma[k] - means.g - h * means.gh) + d_sum[k];
+                dy[k] = widen(narrow<T>(dx));
+            }
+            store(at(b.dx, {row, j}), dy);
+            if (b.d_branch.data != nullptr) {
+                apply_mask<masking>(b.mask, token, j, dy);
+                store(at(b.d_branch, {row, j}), dy);
+            }
+            if (b.with_bias()) store(memory.d_bias + j, dy);
         }
-        store(at(b.dx, {row, j}), dy);
-        if (b.d_branch.data != nullptr) {
-            apply_mask<masking>(b.mask, row, j, dy);
-            store(at(b.d_branch, {row, j}), dy);
-        }
-        if (b.with_bias()) store(memory.d_bias + j, dy);
-    });
+    }
 }
 
 // Adds `count` rows from `first` on, one of each warp, to the sums.
