@@ -243,8 +243,9 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEve
         if (event->captured) return cudaErrorCapturedEvent;
         if (!event->milliseconds || (event->flags & cudaEventDisableTiming) != 0)
             return cudaErrorInvalidResourceHandle;
-        if (!event->pending.unfinished().empty()) return cudaErrorNotReady;
     }
+    for (const cudaEvent_t event : {begin, end})
+        if (!event->pending.unfinished().empty()) return cudaErrorNotReady;
     *milliseconds = static_cast<float>(*end->milliseconds - *begin->milliseconds);
     return cudaSuccess;
 }
