@@ -13,6 +13,8 @@
 namespace lockstep::kernels::cuda {
 
 constexpr int plain_threads = 256;
+// What a block may ask for on every GPU: 99 KiB on those of compute capability 8.6 and 8.9.
+constexpr std::size_t least_shared_bytes = std::size_t{99} << 10;
 
 template <int width, int tile>
 struct PlainShape {

@@ -29,7 +29,9 @@ struct cudaLaunchConfig_t {
 };
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize };
 inline cudaError_t cudaFuncSetAttribute(const void*, cudaFuncAttribute, int value) {
-    return value <= 163 << 10 ? cudaSuccess : cudaErrorInvalidValue;
+    int most = 0;
+    cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0);
+    return value <= most ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 template <class... Parameters>

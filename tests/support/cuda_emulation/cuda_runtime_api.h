@@ -67,6 +67,8 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
 // For tests: as if another process had taken so much.
 void emulated_foreign_memory(std::size_t bytes);
+// For tests: how much shared memory a block may ask for, 163 KiB at first.
+void emulated_shared_memory(int bytes);
 cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device);
 
 // Device memory lies between guards, which are looked at when it is freed, and begins as NaN.

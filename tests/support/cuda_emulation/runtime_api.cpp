@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t device_bytes = std::size_t{1} << 30;
 std::atomic<std::size_t> taken_bytes = 0, foreign_bytes = 0;
+std::atomic<int> most_shared_bytes = 163 << 10;
 constexpr std::size_t guard_bytes = 256;  // also the alignment
 constexpr unsigned char guard = 0xA5, undefined = 0xFF;
 
@@ -98,7 +99,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr which, int) {
             *value = 0;
             break;
         case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-            *value = 163 << 10;
+            *value = most_shared_bytes;
             break;
     }
     return cudaSuccess;
@@ -120,6 +121,7 @@ cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
     return cudaSuccess;
 }
 void emulated_foreign_memory(std::size_t bytes) { foreign_bytes = bytes; }
+void emulated_shared_memory(int bytes) { most_shared_bytes = bytes; }
 
 cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
     if (const cudaError_t error = emulated_unsafe_call(); error != cudaSuccess) return error;
