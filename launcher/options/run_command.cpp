@@ -61,6 +61,8 @@ void check(Task task, const RunConfig& config) {
     if (task == Task::evaluate && config.data.empty()) {
         config_error("--data: name what `lockstep prepare` wrote");
     }
+    if (config.vocabulary > 0 && !config.data.empty())
+        config_error("--vocabulary contradicts --data, whose dictionary tells it; leave one out");
     if (config.verbose && config.quiet)
         config_error("--verbose contradicts --quiet; leave one out");
     if (config.timeout_s <= 0) config_error("--timeout: give more than 0 seconds");

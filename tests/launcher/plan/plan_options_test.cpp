@@ -35,4 +35,6 @@ TEST_CASE("plan takes a training run's options and needs none of them") {
         parse_run(Task::plan, "", {"-m", "gpt2", "-bs", "4", "--num-epochs", "3", "-opt", "sgd"});
     CHECK(config->model.kind == model::Kind::gpt2);
     CHECK_THROWS_AS(parse_run(Task::plan, "", {"--batch-tokens", "0"}), Error);
+    CHECK_THROWS_WITH_AS(parse_run(Task::plan, "", {"--data", "DATA", "--vocabulary", "5"}),
+                         doctest::Contains("--vocabulary contradicts --data"), Error);
 }
