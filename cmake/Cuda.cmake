@@ -38,6 +38,10 @@ if(NOT LOCKSTEP_CUDA STREQUAL OFF)
         # CMake 3.25 does not know that nvcc has C++20. constexpr functions run on the device as they are.
         set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
         string(APPEND CMAKE_CUDA_FLAGS " --expt-relaxed-constexpr")
+        # CMake 3.25 marks this target as deprecated whether or not it is there, and CUDA 13 has none.
+        if(NOT TARGET CUDA::nvToolsExt)
+            add_library(CUDA::nvToolsExt INTERFACE IMPORTED)
+        endif()
         find_package(CUDAToolkit REQUIRED)
         find_path(NVTX_INCLUDE_DIR nvtx3/nvToolsExt.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
         set(LOCKSTEP_CUDA_FOUND ON)
