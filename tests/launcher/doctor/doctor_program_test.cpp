@@ -11,7 +11,7 @@
 #include <sstream>
 #include <vector>
 
-#include "tests/support/run_program.hpp"
+#include "tests/support/program_checks.hpp"
 
 using namespace lockstep::tests;
 namespace fs = std::filesystem;
@@ -39,16 +39,6 @@ std::map<std::string, std::string> environment() {
     return {{"PATH", bin + ":" + getenv("PATH")},
             {"OMPI_ALLOW_RUN_AS_ROOT", "1"},
             {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}};
-}
-
-void says(const ProgramResult& run, int code, const std::vector<std::string>& words) {
-    INFO(run.out);
-    INFO(run.err);
-    CHECK(run.code == code);
-    for (const std::string& word : words) {
-        CAPTURE(word);
-        CHECK((run.out + run.err).find(word) != std::string::npos);
-    }
 }
 
 ProgramResult on_four_hosts(const std::string& fault, const std::string& line) {

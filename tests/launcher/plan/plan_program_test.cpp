@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "tests/support/run_program.hpp"
+#include "tests/support/program_checks.hpp"
 
 using namespace lockstep::tests;
 
@@ -13,30 +13,11 @@ namespace {
 
 const std::string small = " --embedding-size 16 --n-layers 1 --ffn-size 16 ";
 
-struct Prepared {
-    ScratchFolder scratch;
-    std::string data = scratch / "data", model = scratch / "model";
-
-    Prepared() {
-        copy_head("examples/shakespeare/train.txt", scratch / "train.txt", 60);
-        const auto run =
-            run_line("lockstep prepare --input " + (scratch / "train.txt") + " --out " + data);
-        REQUIRE_MESSAGE(run.code == 0, run.out << run.err);
-    }
+struct Prepared : PreparedDialogues {
     ProgramResult plan(const std::string& more) const {
         return run_line("lockstep plan --data " + data + " --device cpu " + more);
     }
 };
-
-void says(const ProgramResult& run, int code, const std::vector<std::string>& words) {
-    INFO(run.out);
-    INFO(run.err);
-    CHECK(run.code == code);
-    for (const std::string& word : words) {
-        CAPTURE(word);
-        CHECK((run.out + run.err).find(word) != std::string::npos);
-    }
-}
 
 }  // namespace
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "tests/support/run_program.hpp"
+#include "tests/support/program_checks.hpp"
 
 using namespace lockstep::tests;
 namespace fs = std::filesystem;
@@ -37,16 +37,7 @@ void refused_text(const std::string& text, const std::vector<std::string>& words
     CHECK(std::distance(fs::directory_iterator(scratch / ""), {}) == 1);
 }
 
-struct Prepared {
-    ScratchFolder scratch;
-    std::string data = scratch / "data", model = scratch / "model";
-
-    Prepared() {
-        copy_head("examples/shakespeare/train.txt", scratch / "train.txt", 60);
-        const auto run =
-            run_line("lockstep prepare --input " + (scratch / "train.txt") + " --out " + data);
-        REQUIRE_MESSAGE(run.code == 0, run.out << run.err);
-    }
+struct Prepared : PreparedDialogues {
     ProgramResult train(const std::string& more) const {
         return run_line("train --data " + data + " -mf " + model +
                         " --embedding-size 16 --n-layers 1 --ffn-size 16 --max-train-steps 2 "

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/support/run_program.hpp"
+
+namespace lockstep::tests {
+
+// A few dialogues, prepared by the program, and a place for a model of them.
+struct PreparedDialogues {
+    ScratchFolder scratch;
+    std::string data = scratch / "data", model = scratch / "model";
+
+    PreparedDialogues() {
+        copy_head("examples/shakespeare/train.txt", scratch / "train.txt", 60);
+        const auto run =
+            run_line("lockstep prepare --input " + (scratch / "train.txt") + " --out " + data);
+        REQUIRE_MESSAGE(run.code == 0, run.out << run.err);
+    }
+};
+
+// The program ended with that code, and all of these words are in what it printed.
+inline void says(const ProgramResult& run, int code, const std::vector<std::string>& words) {
+    INFO(run.out);
+    INFO(run.err);
+    CHECK(run.code == code);
+    for (const std::string& word : words) {
+        CAPTURE(word);
+        CHECK((run.out + run.err).find(word) != std::string::npos);
+    }
+}
+
+}  // namespace lockstep::tests
