@@ -3,8 +3,11 @@
 
 #include <cstdlib>
 #include <string>
+#include <string_view>
 
+#include "runtime/comm/place.hpp"
 #include "runtime/comm/reduction.hpp"
+#include "runtime/comm/roll_call.hpp"
 #include "runtime/core/error.hpp"
 
 namespace lockstep::comm {
@@ -50,6 +53,11 @@ void choose_interface(const std::string& interface) {
     ::setenv(include, interface.c_str(), 1);
 }
 
+bool under_slurm() {
+    const char* name_space = std::getenv("PMIX_NAMESPACE");
+    return name_space != nullptr && std::string_view(name_space).starts_with("slurm.");
+}
+
 }  // namespace
 
 void check(int code, const char* what) {
@@ -61,26 +69,44 @@ void check(int code, const char* what) {
                 std::string(what) + ": " + text.data() + " (code " + std::to_string(code) + ")");
 }
 
-MpiSession::MpiSession(const std::string& interface) {
+MpiSession::MpiSession(const std::string& interface) : pmix_(PmixClient::connect()) {
     choose_interface(interface);
+    if (pmix_) answer_roll_call(*pmix_, host_name());
     int provided = MPI_THREAD_SINGLE;
     check(::MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
     if (provided < MPI_THREAD_FUNNELED) {
         throw Error(ErrorKind::mpi, "this MPI was built without support for threads");
     }
+    meet(Clock::time_point::max());
     operations_ = {operations_of<Element::f32>(MPI_SUM), operations_of<Element::f64>(MPI_SUM),
                    operations_of<Element::bf16>(own_operation<Element::bf16, Reduction::sum>()),
                    operations_of<Element::u64>(MPI_SUM)};
 }
 
 MpiSession::~MpiSession() {
+    constexpr std::chrono::seconds longest{5};
     if (disturbed_) return;
+    meet(Clock::now() + longest);
     for (auto& by_reduction : operations_) {
         for (auto& operation : by_reduction) {
             if (operation != MPI_SUM) ::MPI_Op_free(&operation);  // the others are ours
         }
     }
     ::MPI_Finalize();
+}
+
+// Open MPI ends MPI_Init with a fence and begins MPI_Finalize with one, but without data, so that
+// under Slurm they do not wait for other nodes (see PmixClient::fence). A rank's first message then
+// ends a slow one on another node (a segmentation fault in mca_btl_tcp), and its last one is lost
+// if it still waits for a connection.
+void MpiSession::meet(Clock::time_point deadline) {
+    constexpr std::chrono::microseconds pause{200};
+    if (!pmix_ || !under_slurm()) return;
+    const auto all_here = pmix_->fence();
+    while (all_here.wait_for(pause) != std::future_status::ready && Clock::now() < deadline) {
+        int found = 0;  // asked only so that MPI works on what is under way
+        ::MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE);
+    }
 }
 
 MPI_Op MpiSession::operation(Element element, Reduction reduction) const {

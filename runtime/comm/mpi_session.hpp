@@ -4,9 +4,11 @@
 #include <mpi.h>
 
 #include <array>
+#include <memory>
 #include <string>
 
 #include "runtime/comm/communicator.hpp"
+#include "runtime/comm/pmix_client.hpp"
 
 namespace lockstep::comm {
 
@@ -19,6 +21,7 @@ class MpiSession {
 public:
     // `interface` is the network of its TCP connections, unless the environment already chooses
     // one; empty: MPI chooses. Throws kind config where this MPI cannot be told.
+    // Returns once every rank can take messages.
     explicit MpiSession(const std::string& interface);
     // Finalizes, unless disturbed: Finalize waits for ranks that may never come.
     ~MpiSession();
@@ -30,6 +33,9 @@ public:
     static MPI_Datatype type(Element element) noexcept;
 
 private:
+    void meet(Clock::time_point deadline);
+
+    std::unique_ptr<PmixClient> pmix_;  // beside MPI's own until the end; null without PMIx
     std::array<std::array<MPI_Op, 3>, 4> operations_{};  // by element, then reduction
     bool disturbed_ = false;
 };

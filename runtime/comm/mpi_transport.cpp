@@ -194,10 +194,25 @@ void MpiTransport::barrier() {
              [&](MPI_Request* request) { return ::MPI_Ibarrier(communicator_, request); });
 }
 
+// MPI_Comm_split has every rank of the world spin until the slowest is there, again and again; this
+// concerns the part's ranks alone.
 std::unique_ptr<Transport> MpiTransport::split(int colour) {
-    barrier();  // MPI_Comm_split spins until all are here, and knows no time-out
+    std::vector<std::uint64_t> own{static_cast<std::uint64_t>(colour)};
+    std::vector<std::uint64_t> all(static_cast<std::size_t>(size_));
+    all_gather(view_of(own), view_of(all));
+    std::vector<int> ranks;
+    for (int rank = 0; rank < size_; ++rank) {
+        if (all[static_cast<std::size_t>(rank)] == own.front()) ranks.push_back(rank);
+    }
+    MPI_Group whole = MPI_GROUP_NULL, group = MPI_GROUP_NULL;
     MPI_Comm part = MPI_COMM_NULL;
-    check(::MPI_Comm_split(communicator_, colour, rank_, &part), "MPI_Comm_split");
+    check(::MPI_Comm_group(communicator_, &whole), "MPI_Comm_group");
+    check(::MPI_Group_incl(whole, static_cast<int>(ranks.size()), ranks.data(), &group),
+          "MPI_Group_incl");
+    check(::MPI_Comm_create_group(communicator_, group, message_tag, &part),
+          "MPI_Comm_create_group");
+    ::MPI_Group_free(&group);
+    ::MPI_Group_free(&whole);
     return std::unique_ptr<Transport>(new MpiTransport(session_, part, options_));
 }
 

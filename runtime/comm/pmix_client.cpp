@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <future>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -19,20 +19,31 @@ namespace {
 
 constexpr int success = 0;
 constexpr std::uint8_t everywhere = 3;  // PMIX_GLOBAL
+constexpr std::uint16_t bool_type = 1;
 constexpr std::uint16_t string_type = 3;
 constexpr int daemon_answer_ms = 5'000;
 constexpr const char* host_key = "pmix.hname";
+constexpr std::string_view collect_key = "pmix.collect";
 
 struct Process {
     std::array<char, 256> name_space{};
     std::uint32_t rank = 0;
 };
 
-// Wide enough for every kind of value; of ours only strings.
+// Wide enough for every kind of value; of ours only strings and truths.
 struct Value {
     std::uint16_t type = 0;
-    char* string = nullptr;
+    union {
+        char* string = nullptr;
+        bool truth;
+    };
     std::array<std::byte, 64> rest{};
+};
+
+struct Info {
+    std::array<char, 512> key{};
+    std::uint32_t directives = 0;
+    Value value;
 };
 
 Process process_of(const std::string& name_space, int rank) {
@@ -44,10 +55,16 @@ Process process_of(const std::string& name_space, int rank) {
 
 // The library's calls wait for a daemon, some of them for ever; who waits in vain stays behind.
 template <class Result>
-std::optional<Result> within(int timeout_ms, std::function<Result()> call) {
+std::future<Result> begin(std::function<Result()> call) {
     const auto promise = std::make_shared<std::promise<Result>>();
     auto answer = promise->get_future();
     std::thread([promise, call = std::move(call)] { promise->set_value(call()); }).detach();
+    return answer;
+}
+
+template <class Result>
+std::optional<Result> within(int timeout_ms, std::function<Result()> call) {
+    auto answer = begin<Result>(std::move(call));
     if (answer.wait_for(std::chrono::milliseconds(timeout_ms)) == std::future_status::timeout) {
         return std::nullopt;
     }
@@ -65,13 +82,15 @@ struct PmixClient::Library {
     int (*commit)() = nullptr;
     int (*get)(const Process*, const char* key, const void* info, std::size_t infos,
                Value**) = nullptr;
+    int (*fence)(const Process*, std::size_t processes, const Info*, std::size_t infos) = nullptr;
 
     bool load() {
         // Never closed: its threads live on.
         void* handle = ::dlopen("libpmix.so.2", RTLD_NOW | RTLD_LOCAL);
         return handle != nullptr && find(handle, "PMIx_Init", init) &&
                find(handle, "PMIx_Finalize", finalize) && find(handle, "PMIx_Put", put) &&
-               find(handle, "PMIx_Commit", commit) && find(handle, "PMIx_Get", get);
+               find(handle, "PMIx_Commit", commit) && find(handle, "PMIx_Get", get) &&
+               find(handle, "PMIx_Fence", fence);
     }
 
 private:
@@ -128,6 +147,16 @@ std::optional<std::string> PmixClient::get(int rank, const std::string& key, int
         return text;
     });
     return answer.value_or(std::nullopt);
+}
+
+std::future<bool> PmixClient::fence() const {
+    return begin<bool>([library = library_] {
+        Info collect;
+        collect_key.copy(collect.key.data(), collect.key.size() - 1);
+        collect.value.type = bool_type;
+        collect.value.truth = true;
+        return library->fence(nullptr, 0, &collect, 1) == success;
+    });
 }
 
 std::optional<std::string> PmixClient::host_of(int rank) const {

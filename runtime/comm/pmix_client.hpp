@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,6 +24,10 @@ public:
     bool put(const std::string& key, const std::string& value);
     // A value that `rank` has put; empty where it does not come within `timeout_ms`.
     std::optional<std::string> get(int rank, const std::string& key, int timeout_ms) const;
+    // Ready when every rank of the job has called it; false where the daemon refuses it. What the
+    // ranks have put goes along: without data Slurm's daemons of different nodes do not wait for
+    // each other in jobs of fewer nodes than its TreeWidth.
+    std::future<bool> fence() const;
     // Empty where the launcher does not tell.
     std::optional<std::string> host_of(int rank) const;
 

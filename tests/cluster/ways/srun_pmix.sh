@@ -6,6 +6,10 @@ expect 0 "${two_nodes[@]}" --mpi=pmix "${train[@]}"
 trained mpi
 expect 0 "${two_nodes[@]}" --mpi=pmix "${train[@]}" --backend gloo
 trained mpi
+# One rank is still in MPI_Init when those of the other node have left it.
+expect 0 "${two_nodes[@]}" --mpi=pmix env LD_PRELOAD="$build/lib/lockstep/liblate_fence.so" \
+    LATE_RANK=6 "${train[@]}"
+trained mpi
 export LOCKSTEP_MPI_MODULE=$build/lib/lockstep/liblone_mpi.so
 expect 0 "${two_nodes[@]}" --mpi=pmix "${train[@]}"
 trained mpi
