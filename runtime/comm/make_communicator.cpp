@@ -40,26 +40,26 @@ std::unique_ptr<Communicator> join_by_gloo(const Place& place, const CommOptions
     });
 }
 
-// The local rank chooses cores and devices, so it must not be a guess.
-void check_locality(const Place& place, const MpiLocality& locality) {
-    if (place.local_rank == locality.local_rank && place.local_size == locality.local_size) return;
+// Ranks share out a host's cores and devices by local rank, so that its size must not be a guess.
+void check_local_size(const Place& place, int local_size) {
+    if (place.local_size == local_size) return;
     throw Error(ErrorKind::config,
-                "MPI says " + position(locality.local_rank, locality.local_size) + " on " +
-                    place.host + ", the environment says " +
-                    position(place.local_rank, place.local_size) +
+                "ranks on " + place.host + ": MPI has " + std::to_string(local_size) +
+                    ", the environment says " + std::to_string(place.local_size) +
                     ": unset the variables that are left over from an outer job");
 }
 
 // MPI_Init waits for every rank, for ever. Who gives up leaves it behind with what it uses.
 std::unique_ptr<Communicator> init_mpi(const Place& place, const CommOptions& options,
                                        const MpiOptions& mpi,
-                                       const std::shared_ptr<MpiLocality>& locality) {
+                                       const std::shared_ptr<int>& local_size) {
     require_pmix_daemon(process_environment());
     const int roll_call_ms = std::min(options.timeout_ms / 3, 10'000);
+    const WaitingRank waiting(place);
     try {
         return std::make_unique<QueuedCommunicator>(
-            [module = options.mpi_module, mpi, locality] {
-                return connect_mpi(module, mpi, *locality);
+            [module = options.mpi_module, mpi, local_size] {
+                return connect_mpi(module, mpi, *local_size);
             },
             options.timeout_ms - roll_call_ms);
     } catch (const Error& error) {
@@ -83,10 +83,10 @@ std::unique_ptr<Communicator> join_by_mpi(const Place& place, const CommOptions&
     MpiOptions mpi;
     mpi.interface = options.interface;
     mpi.timeout_ms = options.timeout_ms;
-    const auto locality = std::make_shared<MpiLocality>();
-    auto joined = init_mpi(place, options, mpi, locality);
+    const auto local_size = std::make_shared<int>(0);
+    auto joined = init_mpi(place, options, mpi, local_size);
     if (joined->rank() == place.rank && joined->size() == place.size) {
-        check_locality(place, *locality);
+        check_local_size(place, *local_size);
         return joined;
     }
     // An MPI that does not understand the launcher's PMI believes to be alone, on every rank.

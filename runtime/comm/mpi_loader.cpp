@@ -50,7 +50,7 @@ bool mpi_is_here(const std::string& path) {
 }
 
 std::unique_ptr<Transport> connect_mpi(const std::string& path, const MpiOptions& options,
-                                       MpiLocality& locality) {
+                                       int& local_size) {
     std::string module = named_module(path);
     if (module.empty()) module = module_beside_the_program();
     if (module.empty()) {
@@ -68,7 +68,7 @@ std::unique_ptr<Transport> connect_mpi(const std::string& path, const MpiOptions
                                         (reason == nullptr ? "unknown reason" : reason) +
                                         "): rebuild it against this machine's MPI");
     }
-    return std::unique_ptr<Transport>(reinterpret_cast<ConnectMpi>(found)(&options, &locality));
+    return std::unique_ptr<Transport>(reinterpret_cast<ConnectMpi>(found)(&options, &local_size));
 }
 
 }  // namespace lockstep::comm

@@ -13,7 +13,7 @@ namespace lockstep::comm {
 // LOCKSTEP_MPI_MODULE does, else it is looked for beside the program: in ../lib/lockstep of an
 // installed tree, of a build tree alike. Throws kind mpi when it is not there or does not load.
 std::unique_ptr<Transport> connect_mpi(const std::string& path, const MpiOptions& options,
-                                       MpiLocality& locality);
+                                       int& local_size);
 
 // Whether that would load a module. One that somebody named counts, so that a wrong name is told.
 bool mpi_is_here(const std::string& path);

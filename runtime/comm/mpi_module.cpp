@@ -3,9 +3,9 @@
 
 #include "runtime/comm/mpi_transport.hpp"
 
-extern "C" __attribute__((visibility("default"))) lockstep::comm::Transport* lockstep_connect_mpi_2(
-    const lockstep::comm::MpiOptions* options, lockstep::comm::MpiLocality* locality) {
+extern "C" __attribute__((visibility("default"))) lockstep::comm::Transport* lockstep_connect_mpi_3(
+    const lockstep::comm::MpiOptions* options, int* local_size) {
     auto transport = std::make_unique<lockstep::comm::MpiTransport>(*options);
-    *locality = transport->locality();
+    *local_size = transport->local_size();
     return transport.release();
 }

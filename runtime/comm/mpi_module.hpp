@@ -12,7 +12,7 @@
 // export anything; classes and exceptions look alike on both sides as both come from one build.
 namespace lockstep::comm {
 
-constexpr const char* mpi_module_function = "lockstep_connect_mpi_2";
+constexpr const char* mpi_module_function = "lockstep_connect_mpi_3";
 
 struct MpiOptions {
     int timeout_ms = 300'000;
@@ -21,13 +21,8 @@ struct MpiOptions {
     std::size_t max_count = std::numeric_limits<int>::max();
 };
 
-// Where this rank is among those of its host: of one kernel, called by one name.
-struct MpiLocality {
-    int local_rank = 0;
-    int local_size = 1;
-};
-
 // Initialises MPI on the calling thread, which must make all later calls, and joins its world.
-using ConnectMpi = Transport* (*)(const MpiOptions*, MpiLocality*);
+// `local_size`: of its ranks, those on this host: of one kernel, called by one name.
+using ConnectMpi = Transport* (*)(const MpiOptions*, int* local_size);
 
 }  // namespace lockstep::comm

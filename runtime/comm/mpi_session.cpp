@@ -5,9 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "runtime/comm/place.hpp"
 #include "runtime/comm/reduction.hpp"
-#include "runtime/comm/roll_call.hpp"
 #include "runtime/core/error.hpp"
 
 namespace lockstep::comm {
@@ -69,14 +67,14 @@ void check(int code, const char* what) {
                 std::string(what) + ": " + text.data() + " (code " + std::to_string(code) + ")");
 }
 
-MpiSession::MpiSession(const std::string& interface) : pmix_(PmixClient::connect()) {
+MpiSession::MpiSession(const std::string& interface) {
     choose_interface(interface);
-    if (pmix_) answer_roll_call(*pmix_, host_name());
     int provided = MPI_THREAD_SINGLE;
     check(::MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
     if (provided < MPI_THREAD_FUNNELED) {
         throw Error(ErrorKind::mpi, "this MPI was built without support for threads");
     }
+    if (under_slurm()) pmix_ = PmixClient::of_mpi();
     meet(Clock::time_point::max());
     operations_ = {operations_of<Element::f32>(MPI_SUM), operations_of<Element::f64>(MPI_SUM),
                    operations_of<Element::bf16>(own_operation<Element::bf16, Reduction::sum>()),
@@ -87,6 +85,7 @@ MpiSession::~MpiSession() {
     constexpr std::chrono::seconds longest{5};
     if (disturbed_) return;
     meet(Clock::now() + longest);
+    pmix_.reset();
     for (auto& by_reduction : operations_) {
         for (auto& operation : by_reduction) {
             if (operation != MPI_SUM) ::MPI_Op_free(&operation);  // the others are ours
@@ -101,7 +100,7 @@ MpiSession::~MpiSession() {
 // if it still waits for a connection.
 void MpiSession::meet(Clock::time_point deadline) {
     constexpr std::chrono::microseconds pause{200};
-    if (!pmix_ || !under_slurm()) return;
+    if (!pmix_) return;
     const auto all_here = pmix_->fence();
     while (all_here.wait_for(pause) != std::future_status::ready && Clock::now() < deadline) {
         int found = 0;  // asked only so that MPI works on what is under way

@@ -35,7 +35,7 @@ public:
 private:
     void meet(Clock::time_point deadline);
 
-    std::unique_ptr<PmixClient> pmix_;  // beside MPI's own until the end; null without PMIx
+    std::unique_ptr<PmixClient> pmix_;                   // under Slurm's PMIx
     std::array<std::array<MPI_Op, 3>, 4> operations_{};  // by element, then reduction
     bool disturbed_ = false;
 };

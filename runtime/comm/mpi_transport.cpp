@@ -69,14 +69,11 @@ void MpiTransport::find_rank() {
 
 // As MPI_Comm_split_type tells it, but that one spins while it waits: where ranks share cores, a
 // third of a second.
-MpiLocality MpiTransport::locality() {
+int MpiTransport::local_size() {
     std::vector<std::uint64_t> own{this_host()};
     std::vector<std::uint64_t> all(static_cast<std::size_t>(size_));
     all_gather(view_of(own), view_of(all));
-    const auto count = [&](auto end) {
-        return static_cast<int>(std::count(all.begin(), end, own.front()));
-    };
-    return {count(all.begin() + rank_), count(all.end())};
+    return static_cast<int>(std::count(all.begin(), all.end(), own.front()));
 }
 
 template <class Start>

@@ -22,8 +22,8 @@ public:
 
     int rank() const noexcept override { return rank_; }
     int size() const noexcept override { return size_; }
-    // Collective.
-    MpiLocality locality();
+    // Ranks on this host. Collective.
+    int local_size();
 
     void all_reduce(HostRange range, Reduction reduction) override;
     void reduce_scatter(HostRange range, Reduction reduction) override;

@@ -47,8 +47,9 @@ Place checked_place(Place place, const std::string& source) {
         refuse_place(source + " gives rank " + text(place.rank) + " of " + text(place.size) +
                      ": ranks count from 0 to size - 1");
     }
+    // Open MPI 5 numbers a host's ranks in another order than the world's.
     const bool local_fits = place.local_rank >= 0 && place.local_rank < place.local_size &&
-                            place.local_rank <= place.rank && place.local_size <= place.size;
+                            place.local_size <= place.size;
     if (!local_fits) {
         refuse_place(source + " gives local rank " + text(place.local_rank) + " of " +
                      text(place.local_size) + " on this host, which contradicts rank " +

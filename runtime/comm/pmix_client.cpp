@@ -73,9 +73,10 @@ std::optional<Result> within(int timeout_ms, std::function<Result()> call) {
 
 }  // namespace
 
-// What we use of libpmix.so.2, the same in PMIx 2 to 5. Loaded when needed, so that neither
-// building nor running asks for it.
+// What we use of PMIx, the same in its versions 2 to 5. Found when needed, so that neither building
+// nor running asks for it.
 struct PmixClient::Library {
+    int (*initialized)() = nullptr;
     int (*init)(Process*, const void* info, std::size_t infos) = nullptr;
     int (*finalize)(const void* info, std::size_t infos) = nullptr;
     int (*put)(std::uint8_t scope, const char* key, Value*) = nullptr;
@@ -84,16 +85,30 @@ struct PmixClient::Library {
                Value**) = nullptr;
     int (*fence)(const Process*, std::size_t processes, const Info*, std::size_t infos) = nullptr;
 
-    bool load() {
-        // Never closed: its threads live on.
-        void* handle = ::dlopen("libpmix.so.2", RTLD_NOW | RTLD_LOCAL);
-        return handle != nullptr && find(handle, "PMIx_Init", init) &&
+    // Null where this process has it not. Never closed: its threads live on.
+    static std::shared_ptr<const Library> open(const char* file, int flags) {
+        void* handle = ::dlopen(file, RTLD_NOW | flags);
+        auto library = std::make_shared<Library>();
+        return handle != nullptr && library->find_all(handle) ? library : nullptr;
+    }
+
+    // Open MPI 4 may hold a PMIx of its own, in one of the last two.
+    static std::shared_ptr<const Library> of_mpi() {
+        for (const char* file : {"libpmix.so.2", "libopen-pal.so.40", "mca_pmix_pmix3x.so"}) {
+            auto library = open(file, RTLD_NOLOAD);
+            if (library != nullptr && library->initialized() != 0) return library;
+        }
+        return nullptr;
+    }
+
+private:
+    bool find_all(void* handle) {
+        return find(handle, "PMIx_Initialized", initialized) && find(handle, "PMIx_Init", init) &&
                find(handle, "PMIx_Finalize", finalize) && find(handle, "PMIx_Put", put) &&
                find(handle, "PMIx_Commit", commit) && find(handle, "PMIx_Get", get) &&
                find(handle, "PMIx_Fence", fence);
     }
 
-private:
     template <class Function>
     static bool find(void* handle, const char* name, Function& function) {
         function = reinterpret_cast<Function>(::dlsym(handle, name));
@@ -105,9 +120,15 @@ PmixClient::PmixClient(std::shared_ptr<const Library> library, std::string name_
     : library_(std::move(library)), name_space_(std::move(name_space)) {}
 
 std::unique_ptr<PmixClient> PmixClient::connect() {
+    auto library = Library::of_mpi();
+    return join(library != nullptr ? library : Library::open("libpmix.so.2", RTLD_LOCAL));
+}
+
+std::unique_ptr<PmixClient> PmixClient::of_mpi() { return join(Library::of_mpi()); }
+
+std::unique_ptr<PmixClient> PmixClient::join(const std::shared_ptr<const Library>& library) {
     const char* name_space = std::getenv("PMIX_NAMESPACE");
-    const auto library = std::make_shared<Library>();
-    if (name_space == nullptr || !library->load()) return nullptr;
+    if (name_space == nullptr || library == nullptr) return nullptr;
     // Without a daemon PMIx says that this process is a job of its own.
     const auto joined = within<bool>(daemon_answer_ms, [library, job = std::string(name_space)] {
         Process self;

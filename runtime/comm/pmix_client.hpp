@@ -14,8 +14,11 @@ namespace lockstep::comm {
 class PmixClient {
 public:
     // Null where PMIx did not start this process, libpmix is not installed, or the daemon does not
-    // answer.
+    // answer. Where MPI has joined the daemon it is its connection: a second one of the same rank
+    // would upset Open MPI 4's daemon.
     static std::unique_ptr<PmixClient> connect();
+    // MPI's connection, which must outlive this; null while MPI has none.
+    static std::unique_ptr<PmixClient> of_mpi();
     ~PmixClient();
     PmixClient(const PmixClient&) = delete;
     PmixClient& operator=(const PmixClient&) = delete;
@@ -34,6 +37,7 @@ public:
 private:
     struct Library;
     explicit PmixClient(std::shared_ptr<const Library> library, std::string name_space);
+    static std::unique_ptr<PmixClient> join(const std::shared_ptr<const Library>& library);
 
     std::shared_ptr<const Library> library_;
     std::string name_space_;

@@ -2,10 +2,14 @@
 #include "runtime/comm/roll_call.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
 #include <future>
 #include <map>
+#include <mutex>
 #include <vector>
 
+#include "runtime/comm/pmix_client.hpp"
 #include "runtime/comm/store_join.hpp"
 
 namespace lockstep::comm {
@@ -31,9 +35,23 @@ std::vector<int> missing_ranks(const PmixClient& pmix, const Place& place, int p
     return missing;
 }
 
+// Through MPI's own connection, as soon as it has one.
+void tell_of_waiting(const std::stop_token& stop, const std::string& host) {
+    using namespace std::chrono_literals;
+    constexpr auto moment = 500ms;  // nearly every MPI_Init takes less
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    std::condition_variable_any never;
+    while (!never.wait_for(lock, stop, moment, [] { return false; }) && !stop.stop_requested()) {
+        const auto pmix = PmixClient::of_mpi();
+        if (pmix != nullptr && pmix->put(key, host)) return;
+    }
+}
+
 }  // namespace
 
-void answer_roll_call(PmixClient& pmix, const std::string& host) { pmix.put(key, host); }
+WaitingRank::WaitingRank(const Place& place)
+    : thread_([host = place.host](const std::stop_token& stop) { tell_of_waiting(stop, host); }) {}
 
 std::string roll_call(const Place& place, int patience_ms) {
     constexpr int most_runs = 8;

@@ -2,14 +2,20 @@
 #pragma once
 
 #include <string>
+#include <thread>
 
 #include "runtime/comm/place.hpp"
-#include "runtime/comm/pmix_client.hpp"
 
 namespace lockstep::comm {
 
-// What a rank leaves before it waits for MPI_Init, so that the others know it has come.
-void answer_roll_call(PmixClient& pmix, const std::string& host);
+// While it lives: a rank that waits for MPI_Init, and after a moment tells the others so by PMIx.
+class WaitingRank {
+public:
+    explicit WaitingRank(const Place& place);
+
+private:
+    std::jthread thread_;
+};
 
 // For a rank that has waited in vain for MPI_Init: which ranks have not come, with their hosts, as
 // far as PMIx tells within `patience_ms`. Empty where it tells nothing.
