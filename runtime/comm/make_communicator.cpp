@@ -40,7 +40,7 @@ std::unique_ptr<Communicator> join_by_gloo(const Place& place, const CommOptions
     });
 }
 
-// Ranks share out a host's cores and devices by local rank, so that its size must not be a guess.
+// Ranks share out their host's cores and devices, so that their number must not be a guess.
 void check_local_size(const Place& place, int local_size) {
     if (place.local_size == local_size) return;
     throw Error(ErrorKind::config,
