@@ -92,11 +92,11 @@ struct PmixClient::Library {
         return handle != nullptr && library->find_all(handle) ? library : nullptr;
     }
 
-    // Open MPI 4 may hold a PMIx of its own, in one of the last two.
+    // MPI's, whether it has joined the daemon or not. Open MPI 4 may hold a PMIx of its own, in one
+    // of the first two.
     static std::shared_ptr<const Library> of_mpi() {
-        for (const char* file : {"libpmix.so.2", "libopen-pal.so.40", "mca_pmix_pmix3x.so"}) {
-            auto library = open(file, RTLD_NOLOAD);
-            if (library != nullptr && library->initialized() != 0) return library;
+        for (const char* file : {"libopen-pal.so.40", "mca_pmix_pmix3x.so", "libpmix.so.2"}) {
+            if (auto library = open(file, RTLD_NOLOAD)) return library;
         }
         return nullptr;
     }
@@ -124,7 +124,13 @@ std::unique_ptr<PmixClient> PmixClient::connect() {
     return join(library != nullptr ? library : Library::open("libpmix.so.2", RTLD_LOCAL));
 }
 
-std::unique_ptr<PmixClient> PmixClient::of_mpi() { return join(Library::of_mpi()); }
+std::unique_ptr<PmixClient> PmixClient::of_mpi() {
+    const auto library = Library::of_mpi();
+    if (library == nullptr) return nullptr;
+    const auto joined =  // an answer waits for the end of PMIx_Init
+        within<bool>(daemon_answer_ms, [library] { return library->initialized() != 0; });
+    return joined.value_or(false) ? join(library) : nullptr;
+}
 
 std::unique_ptr<PmixClient> PmixClient::join(const std::shared_ptr<const Library>& library) {
     const char* name_space = std::getenv("PMIX_NAMESPACE");
