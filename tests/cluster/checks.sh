@@ -11,6 +11,7 @@ train=(distributed_train --data "$work/data" -mf "$model" -m transformer/generat
     --timeout 30 --verbose)
 two_nodes=(srun -N2 --ntasks-per-node=4)
 output=""
+runs=0
 
 fail() {
     echo "FAILED: $*"
@@ -25,6 +26,8 @@ expect() {
     shift
     echo "+ $*"
     rm -rf "$model"
+    # With one session folder for all, mpiruns that follow each other remove it for the next.
+    export OMPI_MCA_orte_tmpdir_base=/tmp/mpi.$way.$((++runs))
     local limit=(timeout 60)
     [ "$(type -t "$1")" != function ] || limit=()
     output=$("${limit[@]}" "$@" 2>&1 < /dev/null) || code=$?

@@ -33,6 +33,7 @@ std::string program_path(const std::string& name) {
     reopen(streams / "in", O_RDONLY, STDIN_FILENO);
     reopen(streams / "out", O_WRONLY | O_CREAT | O_TRUNC, STDOUT_FILENO);
     reopen(streams / "err", O_WRONLY | O_CREAT | O_TRUNC, STDERR_FILENO);
+    keep_mpi_sessions_apart(streams);
     for (const auto& [name, value] : input.environment) setenv(name.c_str(), value.c_str(), 1);
     if (!input.folder.empty() && chdir(input.folder.c_str()) != 0) _exit(126);
     const std::string program = program_path(command.front());
@@ -44,6 +45,10 @@ std::string program_path(const std::string& name) {
 }
 
 }  // namespace
+
+void keep_mpi_sessions_apart(const std::string& scratch) {
+    setenv("OMPI_MCA_orte_tmpdir_base", scratch.c_str(), 1);
+}
 
 ProgramResult run_program(const std::vector<std::string>& command, const ProgramInput& input) {
     const ScratchFolder streams;

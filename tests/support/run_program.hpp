@@ -20,6 +20,10 @@ struct ProgramInput {
 };
 
 // Runs a program of the build (looked up in the build's bin/ first, then on PATH) to its end.
+// For a child before exec: Open MPI's session folder, of which mpiruns that follow each other make
+// and remove the same one otherwise, is under `scratch`.
+void keep_mpi_sessions_apart(const std::string& scratch);
+
 ProgramResult run_program(const std::vector<std::string>& command, const ProgramInput& input = {});
 
 // "lockstep prepare --input ..." as one text, split at blanks.

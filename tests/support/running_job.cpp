@@ -39,6 +39,7 @@ std::vector<std::string> split(const std::string& text, char separator) {
     setenv("PATH", (bin + ":" + getenv("PATH")).c_str(), 1);
     setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
     setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
+    keep_mpi_sessions_apart(streams);
     for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
     std::vector<char*> argv;
     for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
