@@ -14,8 +14,8 @@ namespace lockstep::comm {
 class PmixClient {
 public:
     // Null where PMIx did not start this process, libpmix is not installed, or the daemon does not
-    // answer. Where MPI has joined the daemon it is its connection: a second one of the same rank
-    // would upset Open MPI 4's daemon.
+    // answer. Where MPI holds a PMIx it is MPI's connection: a second one of the same rank would
+    // upset Open MPI 4's daemon.
     static std::unique_ptr<PmixClient> connect();
     // MPI's connection, which must outlive this; null while MPI has none.
     static std::unique_ptr<PmixClient> of_mpi();

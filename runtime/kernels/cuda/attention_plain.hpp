@@ -26,6 +26,24 @@ struct PlainShape {
     using ResultPart = float[side][parts][4];
 };
 
+// Calls run<width, tile>(); the tile is of half that size where a block of this GPU is not granted
+// the shared memory.
+template <template <int, int> class Shared, int width, int tile, class Run>
+void with_largest_tile(const CudaContext& ctx, const Run& run) {
+    if constexpr (sizeof(Shared<width, tile>) > least_shared_bytes)
+        if (sizeof(Shared<width, tile>) > ctx.properties().most_shared_bytes)
+            return with_largest_tile<Shared, width, tile / 2>(ctx, run);
+    run.template operator()<width, tile>();
+}
+
+// The same with the least width that holds a head.
+template <template <int, int> class Shared, class Run>
+void by_width(const CudaContext& ctx, int head_dim, const Run& run) {
+    if (head_dim <= 64) return with_largest_tile<Shared, 64, 64>(ctx, run);
+    if (head_dim <= 128) return with_largest_tile<Shared, 128, 64>(ctx, run);
+    with_largest_tile<Shared, most_head_dim, 32>(ctx, run);
+}
+
 __device__ __forceinline__ int thread_down() { return static_cast<int>(threadIdx.x) / 16; }
 __device__ __forceinline__ int thread_across() { return static_cast<int>(threadIdx.x) % 16; }
 

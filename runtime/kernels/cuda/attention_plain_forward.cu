@@ -117,22 +117,12 @@ void run(CudaContext& ctx, const AttentionBatch& batch, const ForwardMatrices<T>
            batch, m);
 }
 
-// By tiles of half that size where a block of this GPU is not granted the shared memory.
-template <int width, int tile, class T>
-void run_largest(CudaContext& ctx, const AttentionBatch& batch, const ForwardMatrices<T>& m) {
-    if constexpr (sizeof(Shared<width, tile>) > least_shared_bytes)
-        if (sizeof(Shared<width, tile>) > ctx.properties().most_shared_bytes)
-            return run_largest<width, tile / 2>(ctx, batch, m);
-    run<width, tile>(ctx, batch, m);
-}
-
 }  // namespace
 
 template <class T>
 void plain_forward(CudaContext& ctx, const AttentionBatch& batch, const ForwardMatrices<T>& m) {
-    if (batch.head_dim <= 64) return run_largest<64, 64>(ctx, batch, m);
-    if (batch.head_dim <= 128) return run_largest<128, 64>(ctx, batch, m);
-    run_largest<most_head_dim, 32>(ctx, batch, m);
+    by_width<Shared>(ctx, batch.head_dim,
+                     [&]<int width, int tile>() { run<width, tile>(ctx, batch, m); });
 }
 
 template void plain_forward(CudaContext&, const AttentionBatch&, const ForwardMatrices<float>&);
