@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/core/error.hpp"
+#include "runtime/core/read_file.hpp"
 
 namespace lockstep::data {
 namespace {
@@ -60,11 +61,11 @@ const SplitInfo* DatasetInfo::find(std::string_view split) const noexcept {
 
 DatasetInfo read_dataset_info(const std::string& directory) {
     const std::string path = directory + "/" + format::dataset_file;
-    std::ifstream file(path);
-    if (!file) throw_errno("not a prepared data directory (make one with lockstep prepare)", path);
+    const std::string text =
+        read_file(path, "not a prepared data directory (make one with lockstep prepare)");
     std::int64_t version = 0;
     try {
-        const Json json = Json::parse(file);
+        const Json json = Json::parse(text);
         version = json.at(format::version);
         if (version == format_version) return info_of(json);
     } catch (const std::exception&) {

@@ -101,6 +101,7 @@ Dictionary Dictionary::load(const std::string& path, LetterCase letter_case) {
         dictionary.index_.add(token);
         dictionary.counts_.push_back(count);
     }
+    if (file.bad()) throw_errno("cannot read the dictionary", path);
     if (dictionary.size() == static_cast<std::int32_t>(specials.size()))
         throw Error(ErrorKind::data, path + ": the dictionary has no tokens; build it again");
     dictionary.finish();

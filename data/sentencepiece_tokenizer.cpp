@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <fstream>
-#include <sstream>
 
 #include "data/tokenizer_file.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/hash.hpp"
+#include "runtime/core/read_file.hpp"
 
 namespace lockstep::data {
 namespace {
@@ -46,11 +46,7 @@ SentencePieceTokenizer::~SentencePieceTokenizer() = default;
 SentencePieceTokenizer::SentencePieceTokenizer(SentencePieceTokenizer&&) noexcept = default;
 
 SentencePieceTokenizer SentencePieceTokenizer::load(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) throw_errno("cannot read the SentencePiece model", path);
-    std::ostringstream content;
-    content << file.rdbuf();
-    return {std::move(content).str(), path};
+    return {read_file(path, "cannot read the SentencePiece model"), path};
 }
 
 void SentencePieceTokenizer::encode(std::string_view text, std::vector<std::int32_t>& out) const {

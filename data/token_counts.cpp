@@ -24,17 +24,26 @@ void write_run(const std::string& path, const std::vector<TokenCount>& counts) {
 
 class Run {
 public:
-    explicit Run(const std::string& path) : file_(path, std::ios::binary) {}
+    explicit Run(const std::string& path) : path_(path), file_(path, std::ios::binary) {
+        if (!file_) throw_unreadable();
+    }
 
     bool next() {
-        if (!(file_ >> head.second)) return false;
+        file_ >> head.second;
         file_.get();
-        return static_cast<bool>(std::getline(file_, head.first, '\0'));
+        std::getline(file_, head.first, '\0');
+        if (file_.bad()) throw_unreadable();
+        return static_cast<bool>(file_);
     }
 
     TokenCount head;
 
 private:
+    [[noreturn]] void throw_unreadable() const {
+        throw_errno("the counted words cannot be read again", path_);
+    }
+
+    std::string path_;
     std::ifstream file_;
 };
 

@@ -7,6 +7,7 @@
 #include "data/shard_format.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/hash.hpp"
+#include "runtime/core/read_file.hpp"
 
 namespace lockstep::data {
 namespace {
@@ -29,10 +30,10 @@ void write_tokenizer_file(const std::string& directory, const TokenizerFile& con
 
 TokenizerFile read_tokenizer_file(const std::string& directory) {
     const std::string path = path_in(directory);
-    std::ifstream file(path);
-    if (!file) throw_errno("cannot read the tokenizer (made by lockstep prepare)", path);
+    const std::string text =
+        read_file(path, "cannot read the tokenizer (made by lockstep prepare)");
     try {
-        const auto json = nlohmann::json::parse(file);
+        const auto json = nlohmann::json::parse(text);
         return {.name = json.at("tokenizer"),
                 .file = json.at("file"),
                 .hash = std::stoull(json.at("hash").get<std::string>(), nullptr, 16),

@@ -58,6 +58,7 @@ void answer_all(std::istream& in, const std::string& origin, const RunConfig& co
         batch.add(line, origin, ++line_number);
         if (static_cast<std::int64_t>(batch.size()) == config.batch.batchsize) batch.answer();
     }
+    if (in.bad()) throw_errno("--input cannot be read to its end", origin);
     batch.answer();
 }
 

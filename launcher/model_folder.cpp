@@ -80,12 +80,22 @@ void require_writable(const std::string& folder) {
                                        "; choose another folder");
 }
 
-void require_room(const std::string& folder, std::uintmax_t bytes) {
-    std::error_code none;
+std::uintmax_t room_for(const std::string& folder) {
     std::uintmax_t room = fs::space(nearest_existing(folder)).available;
-    for (const auto& file : fs::recursive_directory_iterator(folder, none)) {
-        if (file.is_regular_file(none)) room += file.file_size(none);
+    std::error_code none;
+    // Others may remove a folder meanwhile, or keep one to themselves: no reason to end.
+    for (fs::recursive_directory_iterator at(folder, fs::directory_options::skip_permission_denied,
+                                             none);
+         at != fs::recursive_directory_iterator(); at.increment(none)) {
+        const bool counts = at->is_regular_file(none);
+        const std::uintmax_t bytes = counts ? at->file_size(none) : 0;
+        if (!none) room += bytes;
     }
+    return room;
+}
+
+void require_room(const std::string& folder, std::uintmax_t bytes) {
+    const std::uintmax_t room = room_for(folder);
     if (room >= bytes) return;
     throw Error(ErrorKind::config, folder + ": this model's checkpoints take " +
                                        std::to_string((bytes >> 20) + 1) + " MiB, but there are " +

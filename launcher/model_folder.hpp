@@ -24,8 +24,11 @@ std::filesystem::path nearest_existing(const std::string& folder);
 // Throws a config error where the folder cannot be made or written to.
 void require_writable(const std::string& folder);
 
-// Throws a config error where the disk, less what the folder holds already, has no room for so many
-// bytes: better told at the start than hours later.
+// The free bytes of the folder's disk with those that it holds already, which are replaced bit by
+// bit.
+std::uintmax_t room_for(const std::string& folder);
+
+// Throws a config error where there is less: better told at the start than hours later.
 void require_room(const std::string& folder, std::uintmax_t bytes);
 
 // The model that a training run uses. In a folder that holds one already, its own options count:

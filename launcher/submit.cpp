@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <iterator>
 
 #include "launcher/options/command_line.hpp"
 #include "launcher/options/run_command.hpp"
@@ -14,6 +13,7 @@
 #include "launcher/programs.hpp"
 #include "launcher/sbatch_script.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/read_file.hpp"
 
 namespace lockstep::launcher {
 
@@ -87,8 +87,8 @@ void check_command(const JobSpec& job) {
 
 // A script that somebody wrote by hand is not replaced.
 void write_script(const std::string& path, const std::string& script) {
-    std::ifstream in(path, std::ios::binary);
-    const std::string old{std::istreambuf_iterator<char>(in), {}};
+    const char* cannot = "the job script cannot be written; give --script FILE";
+    const std::string old = std::filesystem::exists(path) ? read_file(path, cannot) : "";
     if (!old.empty() && !old.starts_with(sbatch_header)) {
         throw Error(ErrorKind::config, "--script: " + path +
                                            " exists and was not written by submit; name another "
@@ -97,7 +97,7 @@ void write_script(const std::string& path, const std::string& script) {
     std::ofstream out(path, std::ios::binary | std::ios::trunc);
     out << script;
     out.close();
-    if (!out) throw_errno("the job script cannot be written; give --script FILE", path);
+    if (!out) throw_errno(cannot, path);
 }
 
 bool on_path(const std::string& program) {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <thread>
 #include <vector>
 
@@ -33,15 +32,6 @@ struct Looked {
     std::shared_ptr<TrialFile> trial;
 };
 
-std::int64_t bytes_in(const std::string& folder) {
-    std::error_code none;
-    std::int64_t bytes = 0;
-    for (const auto& file : fs::recursive_directory_iterator(folder, none)) {
-        if (file.is_regular_file(none)) bytes += static_cast<std::int64_t>(file.file_size(none));
-    }
-    return bytes;
-}
-
 // Synced, as checkpoints are.
 double write_rate(const std::string& path, std::int64_t free_bytes) {
     const std::vector<std::byte> block(block_bytes, std::byte{0x5A});
@@ -69,9 +59,7 @@ Looked look(const std::string& folder, std::int64_t checkpoints_bytes) {
     facts.existing = existing.string();
     try {
         require_writable(folder);
-        // What the folder holds already is replaced bit by bit.
-        facts.free_bytes =
-            static_cast<std::int64_t>(fs::space(existing).available) + bytes_in(folder);
+        facts.free_bytes = static_cast<std::int64_t>(room_for(folder));
         const std::string name = ".lockstep-doctor-" + std::to_string(::getpid());
         const std::string text =
             hex(hash64(name, static_cast<std::uint64_t>(Clock::now().time_since_epoch().count())));
@@ -126,7 +114,9 @@ std::string look_for(const std::string& path, const std::string& text, int timeo
         const auto deadline = Clock::now() + milliseconds(timeout_ms);
         while (true) {
             std::ifstream file(path);
-            if (std::string(std::istreambuf_iterator<char>(file), {}) == text) return true;
+            std::string line;
+            std::getline(file, line);
+            if (line == text) return true;
             if (Clock::now() >= deadline) return false;
             std::this_thread::sleep_for(milliseconds(50));
         }

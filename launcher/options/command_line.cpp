@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <boost/program_options.hpp>
-#include <fstream>
 #include <iostream>
 #include <map>
 #include <numeric>
 #include <sstream>
 
 #include "runtime/core/error.hpp"
+#include "runtime/core/read_file.hpp"
 
 namespace lockstep::launcher {
 
@@ -183,8 +183,7 @@ OptionTable general_table(std::string& config, bool& help, bool& dump) {
 
 void read_config(const std::string& path, const po::options_description& known,
                  po::variables_map& values, const Index& index) {
-    std::ifstream in(path);
-    if (!in) throw_errno("the --config file cannot be read", path);
+    std::istringstream in(read_file(path, "the --config file cannot be read"));
     std::stringstream normal;  // underscores as dashes in names, as on the command line
     for (std::string line; std::getline(in, line);) {
         const auto end = std::min(line.find('='), line.size());

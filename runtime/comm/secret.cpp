@@ -5,10 +5,10 @@
 #include <sys/stat.h>
 
 #include <array>
-#include <fstream>
 #include <utility>
 
 #include "runtime/core/error.hpp"
+#include "runtime/core/read_file.hpp"
 
 namespace lockstep::comm {
 
@@ -19,16 +19,13 @@ Secret Secret::from(const Environment& environment) {
 
 Secret Secret::from_file(const std::string& path) {
     struct stat status {};
-    std::ifstream file(path);
-    if (!file || ::stat(path.c_str(), &status) != 0) {
-        throw Error(ErrorKind::config, "--secret-file " + path + " cannot be read");
-    }
+    const std::string text = read_file(path, "--secret-file cannot be read");
+    if (::stat(path.c_str(), &status) != 0) throw_errno("--secret-file cannot be read", path);
     if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
         throw Error(ErrorKind::config,
                     "--secret-file " + path + " may be read by others: type chmod 600 " + path);
     }
-    std::string line;
-    std::getline(file, line);
+    std::string line = text.substr(0, text.find('\n'));
     constexpr std::size_t fewest_characters = 16;
     if (line.size() < fewest_characters) {
         throw Error(ErrorKind::config, "--secret-file " + path + ": its first line needs " +

@@ -56,6 +56,7 @@ void truncate_metrics(const std::string& path, std::int64_t step) {
         if (at < 0 || at > step) break;
         kept_bytes += line.size() + 1;
     }
+    if (in.bad()) throw_errno("cannot be read", path);
     std::error_code failure;
     if (kept_bytes < std::filesystem::file_size(path, failure)) {
         std::filesystem::resize_file(path, kept_bytes, failure);
