@@ -7,12 +7,11 @@
 
 #include "data/dictionary_tokenizer.hpp"
 #include "runtime/core/error.hpp"
-#include "tests/data/files.hpp"
-#include "tests/data/temporary_directory.hpp"
+#include "tests/support/files.hpp"
 
 using namespace lockstep;
 using namespace lockstep::data;
-using support::contents;
+using namespace lockstep::tests;
 
 namespace {
 
@@ -52,35 +51,35 @@ TEST_CASE("minfreq leaves out the rare, maxtokens counts the specials") {
 }
 
 TEST_CASE("what is saved can be loaded, escapes included") {
-    const support::TemporaryDirectory dir;
+    const tests::ScratchFolder dir;
     const Dictionary d({{"\n", 7}, {"\\", 3}, {"\t", 2}, {"word", 1}},
                        {.letter_case = LetterCase::lower});
-    d.save(dir.path("d"));
-    CHECK(contents(dir.path("d")).find("\n\\n\t7\n") != std::string::npos);
-    const Dictionary again = Dictionary::load(dir.path("d"), LetterCase::lower);
+    d.save(dir / "d");
+    CHECK(read_text(dir / "d").find("\n\\n\t7\n") != std::string::npos);
+    const Dictionary again = Dictionary::load(dir / "d", LetterCase::lower);
     CHECK(tokens_of(again) == tokens_of(d));
     CHECK(again.hash() == d.hash());
     CHECK(again.count(4) == 7);
-    CHECK(Dictionary::load(dir.path("d"), LetterCase::keep).hash() != d.hash());
+    CHECK(Dictionary::load(dir / "d", LetterCase::keep).hash() != d.hash());
 }
 
 TEST_CASE("ParlAI's own file comes back byte for byte") {
-    const support::TemporaryDirectory dir;
+    const tests::ScratchFolder dir;
     const Dictionary d = Dictionary::load("examples/shakespeare/dict.parlai", LetterCase::lower);
     CHECK(d.size() == 11016);
-    d.save(dir.path("d"));
-    CHECK(contents(dir.path("d")) == contents("examples/shakespeare/dict.parlai"));
+    d.save(dir / "d");
+    CHECK(read_text(dir / "d") == read_text("examples/shakespeare/dict.parlai"));
 }
 
 TEST_CASE("a bad dictionary file is refused by file and line") {
-    const support::TemporaryDirectory dir;
-    const std::string path = dir.path("d");
+    const tests::ScratchFolder dir;
+    const std::string path = dir / "d";
     CHECK(load_error(path, "a\t1\nb\n").starts_with(path + ":2: no tab"));
     CHECK(load_error(path, "a\tmany\n").starts_with(path + ":1: 'many' is not a count"));
     CHECK(load_error(path, "a\t2\na\t1\n").starts_with(path + ":2: the token 'a' is there twice"));
     CHECK(load_error(path, "a\t2\n__end__\t1\n").starts_with(path + ":2: __end__ is out of"));
     CHECK(load_error(path, "").find("no tokens") != std::string::npos);
-    CHECK_THROWS_AS(Dictionary::load(dir.path("absent"), LetterCase::keep), Error);
+    CHECK_THROWS_AS(Dictionary::load(dir / "absent", LetterCase::keep), Error);
 }
 
 TEST_CASE("a dictionary encodes and decodes as ParlAI does") {

@@ -5,7 +5,7 @@
 
 #include "data/shard_store.hpp"
 #include "data/step_loader.hpp"
-#include "tests/data/temporary_directory.hpp"
+#include "tests/support/files.hpp"
 #include "tests/support/written_dataset.hpp"
 
 using namespace lockstep;
@@ -14,12 +14,12 @@ using namespace lockstep::data;
 namespace {
 
 struct Written {
-    support::TemporaryDirectory directory;
+    tests::ScratchFolder directory;
     Dataset dataset;
 
     Written() : dataset(written(directory)) {}
 
-    static Dataset written(const support::TemporaryDirectory& directory) {
+    static Dataset written(const tests::ScratchFolder& directory) {
         testing::write_dataset(directory.path(), testing::random_shard(5, 900, 60),
                                testing::random_shard(6, 10, 10), 2);
         return Dataset::open(directory.path());

@@ -8,7 +8,7 @@
 
 #include "data/prepare.hpp"
 #include "runtime/core/error.hpp"
-#include "tests/data/temporary_directory.hpp"
+#include "tests/support/files.hpp"
 
 using namespace lockstep;
 using namespace lockstep::data;
@@ -54,15 +54,15 @@ std::string error_with_files_of(rlim_t bytes, const std::string& out) {
 }  // namespace
 
 TEST_CASE("a disk that fills up gives one line, and nothing half-written stays") {
-    const support::TemporaryDirectory dir;
+    const tests::ScratchFolder dir;
     for (const rlim_t bytes : {1000, 50'000, 200'000, 1'000'000, 2'300'000}) {
-        const std::string error = error_with_files_of(bytes, dir.path("d"));
+        const std::string error = error_with_files_of(bytes, dir / "d");
         CAPTURE(bytes);
         CAPTURE(error);
         CHECK(error.find("cannot write") != std::string::npos);
-        CHECK(error.find(dir.path("d.partial")) != std::string::npos);
+        CHECK(error.find(dir / "d.partial") != std::string::npos);
         CHECK(error.find('\n') == std::string::npos);
         CHECK(std::filesystem::is_empty(dir.path()));
     }
-    CHECK(error_with_files_of(100'000'000, dir.path("d")) == "no error");
+    CHECK(error_with_files_of(100'000'000, dir / "d") == "no error");
 }

@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "data/prepare.hpp"
-#include "tests/data/temporary_directory.hpp"
+#include "tests/support/files.hpp"
 
 using namespace lockstep;
 using namespace lockstep::data;
@@ -24,17 +24,17 @@ int check_with_h5py(const PrepareOptions& options) {
 }  // namespace
 
 TEST_CASE("h5py reads the shards as documented") {
-    const support::TemporaryDirectory dir;
+    const tests::ScratchFolder dir;
     PrepareOptions options;
     options.inputs = {"examples/shakespeare/train.txt"};
     options.valid = {"examples/shakespeare/valid.txt"};
     options.shards = 3;
-    options.out = dir.path("dialogue");
+    options.out = dir / "dialogue";
     CHECK(check_with_h5py(options) == 0);
 
     options.inputs = options.valid = {"examples/shakespeare/plain.txt"};
     options.read.format = TextFormat::text;
     options.block_size = 100;
-    options.out = dir.path("text");
+    options.out = dir / "text";
     CHECK(check_with_h5py(options) == 0);
 }

@@ -8,8 +8,7 @@
 
 #include "data/prepare.hpp"
 #include "runtime/core/error.hpp"
-#include "tests/data/files.hpp"
-#include "tests/data/temporary_directory.hpp"
+#include "tests/support/files.hpp"
 
 using namespace lockstep;
 using namespace lockstep::data;
@@ -43,13 +42,13 @@ bool has(const std::string& text, const std::string& part) {
 }  // namespace
 
 TEST_CASE("rows of a dialogue: contexts with history, targets, labels as written") {
-    const support::TemporaryDirectory dir;
-    support::write(dir.path("t"),
-                   "text:How are you?\tlabels:Fine.\ntext:Good\tlabels:Yes\tepisode_done:True\n"
-                   "text:\tlabels:Hello you\n");
-    support::write(dir.path("v"), "text:How?\tlabels:Fine you|so  so\n");
-    make(dir.path("d"), dir.path("t"), TextFormat::parlai, dir.path("v"));
-    const std::string text = inspected(dir.path("d"));
+    const tests::ScratchFolder dir;
+    tests::write_text(dir / "t",
+                      "text:How are you?\tlabels:Fine.\ntext:Good\tlabels:Yes\tepisode_done:True\n"
+                      "text:\tlabels:Hello you\n");
+    tests::write_text(dir / "v", "text:How?\tlabels:Fine you|so  so\n");
+    make(dir / "d", dir / "t", TextFormat::parlai, dir / "v");
+    const std::string text = inspected(dir / "d");
     CAPTURE(text);
     CHECK(has(text, "dialogue, tokenizer re of 13 tokens"));
     CHECK(has(text, "train: 3 rows in 1 shards"));
@@ -61,14 +60,14 @@ TEST_CASE("rows of a dialogue: contexts with history, targets, labels as written
     CHECK(has(text, "row 2\n    source: \n    target: Hello you\n"));
     CHECK(has(text, "label as written: Fine you\n    label as written: so  so\n"));
     CHECK(has(text, "       8-15         1         0\n"));
-    CHECK_FALSE(has(inspected(dir.path("d"), 0), "row "));
+    CHECK_FALSE(has(inspected(dir / "d", 0), "row "));
 }
 
 TEST_CASE("documents: every token in one block, the end marked, no block across documents") {
-    const support::TemporaryDirectory dir;
-    support::write(dir.path("t"), "one two three four\nfive\n\nsix seven eight\r\nnine ten\n");
-    make(dir.path("d"), dir.path("t"), TextFormat::text);
-    const std::string text = inspected(dir.path("d"));
+    const tests::ScratchFolder dir;
+    tests::write_text(dir / "t", "one two three four\nfive\n\nsix seven eight\r\nnine ten\n");
+    make(dir / "d", dir / "t", TextFormat::text);
+    const std::string text = inspected(dir / "d");
     CAPTURE(text);
     CHECK(has(text, "language_model"));
     CHECK(has(text, "train: 2 rows in 1 shards"));
@@ -79,25 +78,25 @@ TEST_CASE("documents: every token in one block, the end marked, no block across 
 }
 
 TEST_CASE("damage is named") {
-    const support::TemporaryDirectory dir;
-    make(dir.path("d"), "examples/shakespeare/valid.txt", TextFormat::parlai);
-    make(dir.path("e"), "examples/shakespeare/plain.txt", TextFormat::text);
+    const tests::ScratchFolder dir;
+    make(dir / "d", "examples/shakespeare/valid.txt", TextFormat::parlai);
+    make(dir / "e", "examples/shakespeare/plain.txt", TextFormat::text);
     const auto error = [&] {
         try {
-            inspected(dir.path("d"));
+            inspected(dir / "d");
         } catch (const Error& e) {
             return std::string(e.what());
         }
         return std::string("no error");
     };
-    const std::string shard = dir.path("d/train-00000-of-00001.h5");
+    const std::string shard = dir / "d/train-00000-of-00001.h5";
     CHECK(error() == "no error");
-    std::filesystem::copy_file(dir.path("e/train-00000-of-00001.h5"), shard,
+    std::filesystem::copy_file(dir / "e/train-00000-of-00001.h5", shard,
                                std::filesystem::copy_options::overwrite_existing);
     CHECK(has(error(), shard));
     std::filesystem::resize_file(shard, 5000);
     CHECK(has(error(), shard));
-    support::write(dir.path("d/dataset.json"), "{");
-    CHECK(has(error(), dir.path("d/dataset.json")));
-    CHECK_THROWS_AS(inspected(dir.path("absent")), Error);
+    tests::write_text(dir / "d/dataset.json", "{");
+    CHECK(has(error(), dir / "d/dataset.json"));
+    CHECK_THROWS_AS(inspected(dir / "absent"), Error);
 }

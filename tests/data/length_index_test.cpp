@@ -7,7 +7,7 @@
 
 #include "data/shard_store.hpp"
 #include "runtime/core/error.hpp"
-#include "tests/data/temporary_directory.hpp"
+#include "tests/support/files.hpp"
 #include "tests/support/written_dataset.hpp"
 
 using namespace lockstep;
@@ -16,7 +16,7 @@ using namespace lockstep::data;
 namespace {
 
 struct Written {
-    support::TemporaryDirectory directory;
+    tests::ScratchFolder directory;
 
     Written() {
         testing::write_dataset(directory.path(), testing::random_shard(7, 5000, 40),

@@ -12,13 +12,11 @@
 #include "data/tokenizer.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/hash.hpp"
-#include "tests/data/files.hpp"
-#include "tests/data/temporary_directory.hpp"
+#include "tests/support/files.hpp"
 
 using namespace lockstep;
 using namespace lockstep::data;
-using support::contents;
-using support::write;
+using namespace lockstep::tests;
 
 namespace {
 
@@ -59,18 +57,18 @@ std::size_t entries(const std::string& directory) {
 }  // namespace
 
 TEST_CASE("the Shakespeare dictionary equals ParlAI's byte for byte, and all rows are there") {
-    const support::TemporaryDirectory dir;
-    const PrepareReport report = run(shakespeare(dir.path("d")));
+    const tests::ScratchFolder dir;
+    const PrepareReport report = run(shakespeare(dir / "d"));
     CHECK(report.dictionary_size == 11016);
-    CHECK(contents(dir.path("d/dictionary.txt")) == contents("examples/shakespeare/dict.parlai"));
+    CHECK(read_text(dir / "d/dictionary.txt") == read_text("examples/shakespeare/dict.parlai"));
     REQUIRE(report.splits.size() == 2);
     CHECK(report.splits[0].rows == 3192);
     CHECK(report.splits[1].rows == 356);
 
-    const DatasetInfo info = read_dataset_info(dir.path("d"));
+    const DatasetInfo info = read_dataset_info(dir / "d");
     CHECK(info.kind == DatasetKind::dialogue);
     CHECK(info.vocabulary == 11016);
-    CHECK(info.dictionary_hash == hex(open_tokenizer(dir.path("d"))->hash()));
+    CHECK(info.dictionary_hash == hex(open_tokenizer(dir / "d")->hash()));
     const SplitInfo& train = *info.find("train");
     CHECK(train.rows == 3192);
     CHECK(train.longest_source == 1037);
@@ -84,61 +82,61 @@ TEST_CASE("the Shakespeare dictionary equals ParlAI's byte for byte, and all row
 }
 
 TEST_CASE("the result depends on neither the number of threads nor the time") {
-    const support::TemporaryDirectory dir;
-    auto options = shakespeare(dir.path("one"));
+    const tests::ScratchFolder dir;
+    auto options = shakespeare(dir / "one");
     options.threads = 1;
     run(options);
     std::this_thread::sleep_for(std::chrono::milliseconds(1100));  // times in files are seconds
     options.threads = 3;
-    options.out = dir.path("three");
+    options.out = dir / "three";
     run(options);
     for (const char* file : {"dictionary.txt", "train-00000-of-00002.h5", "train-00001-of-00002.h5",
                              "valid-00000-of-00001.h5", "index.h5"}) {
         CAPTURE(file);
-        CHECK(contents(dir.path("one/") + file) == contents(dir.path("three/") + file));
+        CHECK(read_text(dir / "one/" + file) == read_text(dir / "three/" + file));
     }
 }
 
 TEST_CASE("an existing data set is replaced only when asked for") {
-    const support::TemporaryDirectory dir;
-    auto options = shakespeare(dir.path("d"));
+    const tests::ScratchFolder dir;
+    auto options = shakespeare(dir / "d");
     run(options);
     CHECK(error_of(options).find("--overwrite") != std::string::npos);
     options.existing = Existing::overwrite;
     options.shards = 1;
     run(options);
-    CHECK(read_dataset_info(dir.path("d")).find("train")->shards.size() == 1);
+    CHECK(read_dataset_info(dir / "d").find("train")->shards.size() == 1);
     CHECK(entries(dir.path()) == 1);
 
-    write(dir.path("other/file"), "mine");
-    options.out = dir.path("other");
+    write_text(dir / "other/file", "mine");
+    options.out = dir / "other";
     CHECK(error_of(options).find("other files") != std::string::npos);
-    CHECK(contents(dir.path("other/file")) == "mine");
+    CHECK(read_text(dir / "other/file") == "mine");
 }
 
 TEST_CASE("a dictionary can be reused") {
-    const support::TemporaryDirectory dir;
-    auto options = shakespeare(dir.path("d"));
+    const tests::ScratchFolder dir;
+    auto options = shakespeare(dir / "d");
     options.tokenizer.dict_file = "examples/shakespeare/dict.parlai";
     options.inputs = {"examples/shakespeare/valid.txt"};
     options.valid = {};
     CHECK(run(options).dictionary_size == 11016);
-    CHECK(read_dataset_info(dir.path("d")).splits.size() == 1);
+    CHECK(read_dataset_info(dir / "d").splits.size() == 1);
 }
 
 TEST_CASE("SentencePiece is trained inside") {
-    const support::TemporaryDirectory dir;
-    auto options = shakespeare(dir.path("d"));
+    const tests::ScratchFolder dir;
+    auto options = shakespeare(dir / "d");
     options.tokenizer.kind = TokenizerKind::sentencepiece;
     options.tokenizer.vocab_size = 1000;
     options.tokenizer.sample_sentences = 2000;
     CHECK(run(options).dictionary_size <= 1000);
-    CHECK(open_tokenizer(dir.path("d"))->name() == "sentencepiece");
+    CHECK(open_tokenizer(dir / "d")->name() == "sentencepiece");
 }
 
 TEST_CASE("more shards than blocks of rows are warned of") {
-    const support::TemporaryDirectory dir;
-    auto options = shakespeare(dir.path("d"));
+    const tests::ScratchFolder dir;
+    auto options = shakespeare(dir / "d");
     options.inputs = options.valid;
     options.shards = 8;
     std::string said;
@@ -147,37 +145,37 @@ TEST_CASE("more shards than blocks of rows are warned of") {
 }
 
 TEST_CASE("wrong requests and bad input are one line, and nothing is left behind") {
-    const support::TemporaryDirectory dir;
-    auto options = shakespeare(dir.path("out"));
+    const tests::ScratchFolder dir;
+    auto options = shakespeare(dir / "out");
     const auto refused = [&](const std::string& expected) {
         const std::string error = error_of(options);
         CAPTURE(error);
         CHECK(error.find(expected) != std::string::npos);
         CHECK(error.find('\n') == std::string::npos);
-        CHECK_FALSE(std::filesystem::exists(dir.path("out")));
+        CHECK_FALSE(std::filesystem::exists(dir / "out"));
     };
     options.shards = 0;
     refused("--shards 0");
     options.shards = 513;
     refused("--shards 513");
-    options = shakespeare(dir.path("out"));
-    options.inputs = {dir.path("absent.txt")};
-    refused(dir.path("absent.txt") + ": no such file");
+    options = shakespeare(dir / "out");
+    options.inputs = {dir / "absent.txt"};
+    refused(dir / "absent.txt" + ": no such file");
     options.inputs = {dir.path()};
     refused("not a regular file");
-    write(dir.path("empty.txt"), "");
-    options.inputs = {dir.path("empty.txt")};
+    write_text(dir / "empty.txt", "");
+    options.inputs = {dir / "empty.txt"};
     refused("empty.txt: the file is empty");
-    write(dir.path("blank.txt"), "\n\n");
-    options.inputs = {dir.path("blank.txt")};
+    write_text(dir / "blank.txt", "\n\n");
+    options.inputs = {dir / "blank.txt"};
     refused("blank.txt: no examples in it");
-    write(dir.path("bad.txt"), "text:a\tlabels:b\ntext:\xFF\tlabels:c\n");
-    options.inputs = {dir.path("bad.txt")};
-    refused(dir.path("bad.txt") + ":2: not valid UTF-8");
+    write_text(dir / "bad.txt", "text:a\tlabels:b\ntext:\xFF\tlabels:c\n");
+    options.inputs = {dir / "bad.txt"};
+    refused(dir / "bad.txt" + ":2: not valid UTF-8");
     options.inputs = {"examples/shakespeare/train.txt"};
-    options.valid = {dir.path("bad.txt")};
-    refused(dir.path("bad.txt") + ":2: not valid UTF-8");
-    options = shakespeare(dir.path("empty.txt") + "/out");
+    options.valid = {dir / "bad.txt"};
+    refused(dir / "bad.txt" + ":2: not valid UTF-8");
+    options = shakespeare(dir / "empty.txt" + "/out");
     CHECK(error_of(options).find("cannot make this folder") != std::string::npos);
     options.inputs = {};
     refused("--input");

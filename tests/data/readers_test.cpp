@@ -2,9 +2,8 @@
 #include <doctest/doctest.h>
 
 #include "data/encoded_chunk.hpp"
-#include "tests/data/files.hpp"
 #include "tests/data/recorded_turns.hpp"
-#include "tests/data/temporary_directory.hpp"
+#include "tests/support/files.hpp"
 
 using namespace lockstep;
 using namespace lockstep::data;
@@ -90,19 +89,19 @@ TEST_CASE("conversations: either speaker's turns, or both, are labels") {
 }
 
 TEST_CASE("chunks never cut an episode, lose nothing and know their lines") {
-    const support::TemporaryDirectory dir;
+    const tests::ScratchFolder dir;
     std::string text = "\xEF\xBB\xBF";
     for (int i = 0; i < 120'000; ++i)
         text += "text:" + std::to_string(i) + "\tlabels:some label" +
                 (i % 7 == 6 ? "\tepisode_done:True\n" : "\n");
-    support::write(dir.path("a"), text);
-    support::write(dir.path("b"), "text:x\tlabels:y");
-    ChunkReader reader({dir.path("a"), dir.path("b")}, TextFormat::parlai);
+    tests::write_text(dir / "a", text);
+    tests::write_text(dir / "b", "text:x\tlabels:y");
+    ChunkReader reader({dir / "a", dir / "b"}, TextFormat::parlai);
     CHECK(reader.total_bytes() == text.size() + 15);
     std::string all;
     std::uint64_t line = 1, chunks = 0;
     for (TextChunk chunk; reader.next(chunk); ++chunks) {
-        if (chunk.path == dir.path("b")) {
+        if (chunk.path == dir / "b") {
             CHECK(chunk.file == 1);
             CHECK(chunk.first_line == 1);
             CHECK(chunk.text == "text:x\tlabels:y");
@@ -119,9 +118,9 @@ TEST_CASE("chunks never cut an episode, lose nothing and know their lines") {
 }
 
 TEST_CASE("a line or an episode without an end is refused") {
-    const support::TemporaryDirectory dir;
-    support::write(dir.path("t"), "short\n" + std::string(40 << 20, 'x'));
-    ChunkReader reader({dir.path("t")}, TextFormat::text);
+    const tests::ScratchFolder dir;
+    tests::write_text(dir / "t", "short\n" + std::string(40 << 20, 'x'));
+    ChunkReader reader({dir / "t"}, TextFormat::text);
     TextChunk chunk;
     const auto read_all = [&] {
         while (reader.next(chunk)) {

@@ -12,7 +12,7 @@
 #include "data/eval_loader.hpp"
 #include "data/step_loader.hpp"
 #include "runtime/core/error.hpp"
-#include "tests/data/temporary_directory.hpp"
+#include "tests/support/files.hpp"
 #include "tests/support/written_dataset.hpp"
 
 using namespace lockstep;
@@ -28,10 +28,10 @@ struct Prepared {
     }
     Dataset open() const { return Dataset::open(folder.path()); }
     std::string shard(const std::string& name = "train-00000-of-00002.h5") const {
-        return folder.path(name);
+        return folder / name;
     }
 
-    support::TemporaryDirectory folder;
+    tests::ScratchFolder folder;
 };
 
 StepLoaderOptions two_lanes(int num_workers = 0) {
@@ -158,7 +158,7 @@ TEST_CASE("evaluation reads every alternative label as written") {
 
 TEST_CASE("a folder that is not a data set is named, and how to make one") {
     CHECK(says(complaint([] { Dataset::open("/nowhere/at/all"); }), "/nowhere/at/all: no such"));
-    const support::TemporaryDirectory empty;
+    const tests::ScratchFolder empty;
     CHECK(says(complaint([&] { Dataset::open(empty.path()); }), "lockstep prepare"));
     const Prepared data;
     CHECK(says(complaint([&] { Dataset::open(data.shard()); }), "not a folder"));

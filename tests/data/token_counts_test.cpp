@@ -7,7 +7,8 @@
 #include <filesystem>
 
 #include "data/ordered_pipeline.hpp"
-#include "tests/data/temporary_directory.hpp"
+#include "runtime/core/error.hpp"
+#include "tests/support/files.hpp"
 
 using namespace lockstep;
 using namespace lockstep::data;
@@ -16,7 +17,7 @@ namespace {
 
 // Token "w<i>" in all of 1..i of `runs` runs of counts, three times in each.
 std::vector<TokenCount> merged(int runs, int tokens, const DictionaryOptions& options) {
-    const support::TemporaryDirectory dir;
+    const tests::ScratchFolder dir;
     CountRuns files(dir.path());
     std::vector<TokenCounts> last(2);
     for (int run = 0; run < runs; ++run) {
@@ -41,6 +42,19 @@ TEST_CASE("counts written as runs add up") {
     CHECK(std::find(counts.begin(), counts.end(), TokenCount("last \n", 8)) != counts.end());
     CHECK(std::find(counts.begin(), counts.end(), TokenCount("w0", 3)) != counts.end());
     CHECK(std::find(counts.begin(), counts.end(), TokenCount("w49", 9)) != counts.end());
+}
+
+TEST_CASE("a run of counts that is lost is an error, not a smaller dictionary") {
+    const tests::ScratchFolder dir;
+    CountRuns files(dir.path());
+    std::vector<TokenCounts> last(2);
+    last[0].add("word");
+    files.write(last[0]);
+    const std::string run = dir / *dir.names().begin();
+    std::filesystem::remove(run);
+    CHECK_THROWS_WITH_AS(files.merge(last, {}), doctest::Contains(run.c_str()), Error);
+    std::filesystem::create_directory(run);  // as on a broken disk: opens, but cannot be read
+    CHECK_THROWS_WITH_AS(files.merge(last, {}), doctest::Contains(run.c_str()), Error);
 }
 
 TEST_CASE("dropping the rare early changes no dictionary") {

@@ -9,7 +9,7 @@
 #include "data/sentencepiece_tokenizer.hpp"
 #include "data/sentencepiece_training.hpp"
 #include "runtime/core/error.hpp"
-#include "tests/data/temporary_directory.hpp"
+#include "tests/support/files.hpp"
 
 using namespace lockstep;
 using namespace lockstep::data;
@@ -65,7 +65,7 @@ TEST_CASE("lines joined by a line feed have the tokens of the lines") {
 }
 
 TEST_CASE("a saved tokenizer opens again, and a changed one is refused") {
-    const support::TemporaryDirectory dir;
+    const tests::ScratchFolder dir;
     const SentencePieceTokenizer pieces = trained(SentencePieceModel::unigram);
     pieces.save(dir.path());
     CHECK(open_tokenizer(dir.path())->name() == "sentencepiece");
@@ -75,12 +75,12 @@ TEST_CASE("a saved tokenizer opens again, and a changed one is refused") {
         Dictionary({{"my", 2}, {"lord", 1}}, {.letter_case = LetterCase::lower}));
     words.save(dir.path());
     CHECK(encoded(*open_tokenizer(dir.path()), "My lord") == std::vector<std::int32_t>{4, 5});
-    std::ofstream(dir.path("dictionary.txt"), std::ios::app) << "more\t1\n";
+    std::ofstream(dir / "dictionary.txt", std::ios::app) << "more\t1\n";
     CHECK_THROWS_WITH_AS(open_tokenizer(dir.path()), doctest::Contains("dictionary.txt: changed"),
                          Error);
-    std::ofstream(dir.path("tokenizer.json")) << "{}";
+    std::ofstream(dir / "tokenizer.json") << "{}";
     CHECK_THROWS_WITH_AS(open_tokenizer(dir.path()), doctest::Contains("tokenizer.json"), Error);
-    CHECK_THROWS_WITH_AS(open_tokenizer(dir.path("absent")), doctest::Contains("absent"), Error);
+    CHECK_THROWS_WITH_AS(open_tokenizer(dir / "absent"), doctest::Contains("absent"), Error);
 }
 
 TEST_CASE("the sample is bounded, fair and repeatable") {

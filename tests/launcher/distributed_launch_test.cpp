@@ -10,6 +10,7 @@
 #include "launcher/distributed_launch_sinks.hpp"
 #include "runtime/comm/place.hpp"
 #include "runtime/core/error.hpp"
+#include "tests/support/files.hpp"
 #include "tests/support/run_program.hpp"
 
 using namespace lockstep;

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "launcher/thread_stack.hpp"
+#include "tests/support/files.hpp"
 #include "tests/support/run_program.hpp"
 
 using namespace lockstep;

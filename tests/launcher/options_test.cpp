@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
-#include <fstream>
-
 #include "launcher/options/command_line.hpp"
 #include "launcher/options/run_command.hpp"
 #include "runtime/core/error.hpp"
+#include "tests/support/files.hpp"
 #include "tests/support/run_program.hpp"
 
 using namespace lockstep;

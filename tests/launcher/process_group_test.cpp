@@ -9,38 +9,17 @@
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "runtime/core/error.hpp"
+#include "tests/support/files.hpp"
 
 using namespace lockstep;
 using namespace lockstep::launcher;
 
 namespace {
-
-namespace fs = std::filesystem;
-
-// A folder of this test's own, gone with it.
-struct Folder {
-    Folder() {
-        std::string name = (fs::temp_directory_path() / "process_group.XXXXXX").string();
-        if (::mkdtemp(name.data()) == nullptr) FAIL("no temporary folder");
-        path = name;
-    }
-    ~Folder() { fs::remove_all(path); }
-    std::string file(const std::string& name) const { return (path / name).string(); }
-
-    fs::path path;
-};
-
-std::string contents(const std::string& path) {
-    std::ifstream file(path);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
 
 ProcessSpec shell(const std::string& script) {
     return {{"sh", "-c", script}, comm::process_environment()};
@@ -62,8 +41,8 @@ void until(Condition condition) {
 }
 
 pid_t pid_in(const std::string& path) {
-    until([&] { return contents(path).ends_with("\n"); });
-    return std::stoi(contents(path));
+    until([&] { return tests::read_text(path).ends_with("\n"); });
+    return std::stoi(tests::read_text(path));
 }
 
 // Runs the group in a process of its own, as a launcher would; its exit code is the group's.
@@ -90,25 +69,24 @@ TEST_CASE("a group whose ranks all succeed succeeds") {
 }
 
 TEST_CASE("one failure ends the others, and is the one reported") {
-    const Folder folder;
-    const std::string sleeper = "echo $$ > " + folder.file("pid") + "; exec sleep 600";
+    const tests::ScratchFolder folder;
+    const std::string sleeper = "echo $$ > " + folder / "pid" + "; exec sleep 600";
     const auto result = run_process_group(
-        {shell(sleeper), shell("until [ -s " + folder.file("pid") + " ]; do :; done; exit 5")},
+        {shell(sleeper), shell("until [ -s " + folder / "pid" + " ]; do :; done; exit 5")},
         quick());
     CHECK(result.failed_rank == 1);
     CHECK(result.status == 5);
-    CHECK_FALSE(alive(pid_in(folder.file("pid"))));
+    CHECK_FALSE(alive(pid_in(folder / "pid")));
 }
 
 TEST_CASE("a rank that ignores TERM is killed after the grace period") {
-    const Folder folder;
+    const tests::ScratchFolder folder;
     const std::string deaf =
-        "trap '' TERM; echo $$ > " + folder.file("pid") + "; while :; do sleep 0.01; done";
+        "trap '' TERM; echo $$ > " + folder / "pid" + "; while :; do sleep 0.01; done";
     const auto result = run_process_group(
-        {shell("until [ -s " + folder.file("pid") + " ]; do :; done; exit 1"), shell(deaf)},
-        quick());
+        {shell("until [ -s " + folder / "pid" + " ]; do :; done; exit 1"), shell(deaf)}, quick());
     CHECK(result.failed_rank == 0);
-    CHECK_FALSE(alive(pid_in(folder.file("pid"))));
+    CHECK_FALSE(alive(pid_in(folder / "pid")));
 }
 
 TEST_CASE("a rank killed by a signal is a failure with the signal's code") {
@@ -119,19 +97,19 @@ TEST_CASE("a rank killed by a signal is a failure with the signal's code") {
 }
 
 TEST_CASE("the rank that failed is reported, not one that only lost its peer") {
-    const Folder folder;
+    const tests::ScratchFolder folder;
     const std::string culprit =
-        "trap 'exit 7' TERM; echo $$ > " + folder.file("pid") + "; while :; do sleep 0.01; done";
+        "trap 'exit 7' TERM; echo $$ > " + folder / "pid" + "; while :; do sleep 0.01; done";
     const auto result = run_process_group(
-        {shell("until [ -s " + folder.file("pid") + " ]; do :; done; exit 3"), shell(culprit)},
+        {shell("until [ -s " + folder / "pid" + " ]; do :; done; exit 3"), shell(culprit)},
         GroupOptions());
     CHECK(result.failed_rank == 1);
     CHECK(result.status == 7);
 }
 
 TEST_CASE("a killed rank is reported even where its peer's end is seen first") {
-    const Folder folder;
-    const std::string pid = folder.file("pid");
+    const tests::ScratchFolder folder;
+    const std::string pid = folder / "pid";
     const std::string peer = "until [ -s " + pid +
                              " ]; do sleep 0.01; done; kill -STOP $PPID; kill -KILL $(cat " + pid +
                              "); (sleep 0.1; kill -CONT $PPID) & exit 3";
@@ -141,92 +119,92 @@ TEST_CASE("a killed rank is reported even where its peer's end is seen first") {
 }
 
 TEST_CASE("processes that a rank leaves behind end with it") {
-    const Folder folder;
-    const std::string file = folder.file("pid");
+    const tests::ScratchFolder folder;
+    const std::string file = folder / "pid";
     const auto result =
         run_process_group({shell("sleep 600 & echo $! > " + file + "; exit 0")}, quick());
     CHECK(result.failed_rank == -1);
     const pid_t pid = pid_in(file);
     until([&] {  // killed, and then reaped by whoever inherits orphans here, or a zombie for ever
-        const std::string stat = contents("/proc/" + std::to_string(pid) + "/stat");
+        const std::string stat = tests::read_text("/proc/" + std::to_string(pid) + "/stat");
         return stat.empty() || stat.find(") Z ") != std::string::npos;
     });
 }
 
 TEST_CASE("INT, TERM, USR1 and USR2 reach the ranks") {
     for (const int signal : {SIGINT, SIGTERM}) {
-        const Folder folder;
-        const std::string rank = "trap 'echo told > " + folder.file("usr1") +
-                                 "' USR1; trap 'echo told > " + folder.file("usr2") +
-                                 "' USR2; trap 'exit 0' INT TERM; echo $$ > " + folder.file("pid") +
+        const tests::ScratchFolder folder;
+        const std::string rank = "trap 'echo told > " + folder / "usr1" +
+                                 "' USR1; trap 'echo told > " + folder / "usr2" +
+                                 "' USR2; trap 'exit 0' INT TERM; echo $$ > " + folder / "pid" +
                                  "; while :; do sleep 0.01; done";
         const pid_t group = launch({shell(rank)}, GroupOptions());
-        pid_in(folder.file("pid"));
+        pid_in(folder / "pid");
         ::kill(group, SIGUSR1);
-        until([&] { return !contents(folder.file("usr1")).empty(); });
+        until([&] { return !tests::read_text(folder / "usr1").empty(); });
         ::kill(group, SIGUSR2);
-        until([&] { return !contents(folder.file("usr2")).empty(); });
+        until([&] { return !tests::read_text(folder / "usr2").empty(); });
         ::kill(group, signal);
         CHECK(exit_code(group) == signal);  // no rank failed: each ended with 0
     }
 }
 
 TEST_CASE("a rank that does not end after TERM from outside is killed") {
-    const Folder folder;
+    const tests::ScratchFolder folder;
     const std::string deaf =
-        "trap '' TERM INT; echo $$ > " + folder.file("pid") + "; while :; do sleep 0.01; done";
+        "trap '' TERM INT; echo $$ > " + folder / "pid" + "; while :; do sleep 0.01; done";
     const pid_t group = launch({shell(deaf)}, quick());
-    const pid_t rank = pid_in(folder.file("pid"));
+    const pid_t rank = pid_in(folder / "pid");
     ::kill(group, SIGTERM);
     CHECK(exit_code(group) == 128 + SIGKILL);
     CHECK_FALSE(alive(rank));
 }
 
 TEST_CASE("ranks that are given the time for it finish what they do after TERM") {
-    const Folder folder;
-    const std::string slow = "trap 'sleep 1; echo saved > " + folder.file("checkpoint") +
-                             "; exit 0' TERM; echo $$ > " + folder.file("pid") +
+    const tests::ScratchFolder folder;
+    const std::string slow = "trap 'sleep 1; echo saved > " + folder / "checkpoint" +
+                             "; exit 0' TERM; echo $$ > " + folder / "pid" +
                              "; while :; do sleep 0.01; done";
     GroupOptions patient = quick();
     patient.stop_grace_ms.reset();
     const pid_t group = launch({shell(slow)}, patient);
-    pid_in(folder.file("pid"));
+    pid_in(folder / "pid");
     ::kill(group, SIGTERM);
     CHECK(exit_code(group) == SIGTERM);
-    CHECK(contents(folder.file("checkpoint")) == "saved\n");
+    CHECK(tests::read_text(folder / "checkpoint") == "saved\n");
 }
 
 TEST_CASE("a second INT does not wait for the grace period") {
-    const Folder folder;
-    const std::string deaf = "trap 'echo told > " + folder.file("int") + "' INT; echo $$ > " +
-                             folder.file("pid") + "; while :; do sleep 0.01; done";
+    const tests::ScratchFolder folder;
+    const std::string deaf = "trap 'echo told > " + folder / "int" + "' INT; echo $$ > " +
+                             folder / "pid" + "; while :; do sleep 0.01; done";
     GroupOptions patient;
     patient.stop_grace_ms = 3'600'000;
     const pid_t group = launch({shell(deaf)}, patient);
-    pid_in(folder.file("pid"));
+    pid_in(folder / "pid");
     ::kill(group, SIGINT);
-    until([&] { return !contents(folder.file("int")).empty(); });
+    until([&] { return !tests::read_text(folder / "int").empty(); });
     ::kill(group, SIGINT);
     CHECK(exit_code(group) == 128 + SIGKILL);
 }
 
 TEST_CASE("when the launcher itself is killed, no rank stays") {
-    const Folder folder;
-    const std::string rank = "echo $$ > " + folder.file("pid") + "; exec sleep 600";
+    const tests::ScratchFolder folder;
+    const std::string rank = "echo $$ > " + folder / "pid" + "; exec sleep 600";
     const pid_t group = launch({shell(rank)}, GroupOptions());
-    const pid_t pid = pid_in(folder.file("pid"));
+    const pid_t pid = pid_in(folder / "pid");
     ::kill(group, SIGKILL);
     CHECK(exit_code(group) == 128 + SIGKILL);
     until([&] {
-        const std::string stat = contents("/proc/" + std::to_string(pid) + "/stat");
+        const std::string stat = tests::read_text("/proc/" + std::to_string(pid) + "/stat");
         return stat.empty() || stat.find(") Z ") != std::string::npos;
     });
 }
 
 TEST_CASE("a program that does not exist is named, and what had started is ended") {
-    const Folder folder;
-    const std::string rank = "echo $$ > " + folder.file("pid") + "; exec sleep 600";
-    const ProcessSpec missing{{folder.file("no-such-program")}, {}};
+    const tests::ScratchFolder folder;
+    const std::string rank = "echo $$ > " + folder / "pid" + "; exec sleep 600";
+    const ProcessSpec missing{{folder / "no-such-program"}, {}};
     try {
         run_process_group({shell(rank), missing}, quick());
         FAIL("started");
@@ -235,13 +213,13 @@ TEST_CASE("a program that does not exist is named, and what had started is ended
         CHECK(std::string(error.what()).find("no-such-program") != std::string::npos);
     }
     const std::string text =
-        contents(folder.file("pid"));  // empty when ended before its first word
+        tests::read_text(folder / "pid");  // empty when ended before its first word
     if (text.ends_with("\n")) CHECK_FALSE(alive(std::stoi(text)));
     CHECK(::waitpid(-1, nullptr, WNOHANG) == -1);
 }
 
 TEST_CASE("each rank is told its place, its cores and the secret, and nobody else's command line") {
-    const Folder folder;
+    const tests::ScratchFolder folder;
     LocalRanks ranks;
     ranks.size = 2;
     ranks.threads_per_rank = 3;
@@ -249,7 +227,7 @@ TEST_CASE("each rank is told its place, its cores and the secret, and nobody els
     ranks.command = {"sh", "-c",
                      "echo $RANK $LOCAL_RANK $WORLD_SIZE $LOCAL_WORLD_SIZE $MASTER_ADDR "
                      "$OMP_NUM_THREADS $LOCKSTEP_THREADS $LOCKSTEP_SECRET $OTHER > " +
-                         folder.file("$RANK")};
+                         folder / "$RANK"};
     auto base = comm::process_environment();
     base["OTHER"] = "kept";
     base["RANK"] = "17";
@@ -260,14 +238,14 @@ TEST_CASE("each rank is told its place, its cores and the secret, and nobody els
     CHECK(processes[1].environment.at("MASTER_PORT") == std::to_string(port));
     for (const auto& word : processes[0].command) CHECK(word.find("hush") == std::string::npos);
     CHECK(run_process_group(processes, quick()).failed_rank == -1);
-    CHECK(contents(folder.file("0")) == "0 0 2 2 127.0.0.1 3 3 hush kept\n");
-    CHECK(contents(folder.file("1")) == "1 1 2 2 127.0.0.1 3 3 hush kept\n");
+    CHECK(tests::read_text(folder / "0") == "0 0 2 2 127.0.0.1 3 3 hush kept\n");
+    CHECK(tests::read_text(folder / "1") == "1 1 2 2 127.0.0.1 3 3 hush kept\n");
 }
 
 TEST_CASE("children start with the signals that this process had, not with the group's") {
-    const Folder folder;
+    const tests::ScratchFolder folder;
     const auto result = run_process_group(
-        {shell("grep SigBlk /proc/self/status > " + folder.file("blocked"))}, quick());
+        {shell("grep SigBlk /proc/self/status > " + folder / "blocked")}, quick());
     CHECK(result.failed_rank == -1);
-    CHECK(contents(folder.file("blocked")).find("0000000000000000") != std::string::npos);
+    CHECK(tests::read_text(folder / "blocked").find("0000000000000000") != std::string::npos);
 }

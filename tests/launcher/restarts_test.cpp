@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "tests/support/files.hpp"
 #include "tests/support/run_program.hpp"
 
 using namespace lockstep::launcher;

@@ -12,6 +12,7 @@
 #include "launcher/own_program.hpp"
 #include "launcher/submit.hpp"
 #include "runtime/core/error.hpp"
+#include "tests/support/files.hpp"
 #include "tests/support/run_program.hpp"
 
 using namespace lockstep;

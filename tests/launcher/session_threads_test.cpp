@@ -11,6 +11,7 @@
 #include "launcher/training_session.hpp"
 #include "runtime/comm/thread_world.hpp"
 #include "tests/launcher/programs/metrics_file.hpp"
+#include "tests/support/files.hpp"
 
 using namespace lockstep;
 using namespace lockstep::launcher;

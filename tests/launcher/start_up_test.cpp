@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "runtime/comm/thread_world.hpp"
+#include "tests/support/files.hpp"
 #include "tests/support/run_program.hpp"
 
 using namespace lockstep;

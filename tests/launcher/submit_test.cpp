@@ -9,6 +9,7 @@
 
 #include "launcher/sbatch_script.hpp"
 #include "runtime/core/error.hpp"
+#include "tests/support/files.hpp"
 #include "tests/support/run_program.hpp"
 
 using namespace lockstep;
@@ -89,6 +90,10 @@ TEST_CASE("a failing sbatch, a missing one, and a script that somebody wrote") {
         run_line("lockstep submit --script mine.sbatch" + command, fakes.input());
     CHECK(hand.code == 2);
     CHECK(read_text(fakes.folder / "mine.sbatch") == "#!/bin/bash\nsrun mine\n");
+    const ProgramResult folder = run_line("lockstep submit --script ." + command, fakes.input());
+    CHECK(folder.code == 2);
+    CHECK(folder.err ==
+          "submit: .: the job script cannot be written; give --script FILE: Is a directory\n");
 }
 
 TEST_CASE("what the ranks would refuse in hours is refused now") {

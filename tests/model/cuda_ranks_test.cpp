@@ -5,8 +5,8 @@
 
 #include "runtime/comm/thread_world.hpp"
 #include "tests/model/device_run.hpp"
-#include "tests/runtime/train/temporary_folder.hpp"
 #include "tests/runtime/train/toy_source.hpp"
+#include "tests/support/files.hpp"
 
 using namespace lockstep;
 using tests::DeviceRun;
@@ -72,9 +72,9 @@ TEST_CASE("a step's communication is told with that step, whatever was shared be
         engine->restore({});
         engine->queue({}, {tests::ToySource::batch_of({1, 2})});
         (void)engine->take_result();
-        const test::TemporaryFolder folder;
-        trace.write(folder.path() + "/trace");
-        const std::string told = test::read_file(folder.path() + "/trace");
+        const tests::ScratchFolder folder;
+        trace.write(folder / "trace");
+        const std::string told = tests::read_text(folder / "trace");
         for (const std::string label : {"initial weights", "optimizer state", "bucket 0"})
             CHECK(told.find(label) != std::string::npos);
     });

@@ -3,12 +3,11 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <filesystem>
 
 #include "runtime/comm/local_communicator.hpp"
 #include "tests/model/device_run.hpp"
 #include "tests/model/golden.hpp"
-#include "tests/runtime/train/temporary_folder.hpp"
+#include "tests/support/files.hpp"
 
 using namespace lockstep;
 using model::Kind;
@@ -153,8 +152,8 @@ TEST_CASE(
 
 TEST_CASE("a checkpoint of one device continues on the other, and bit for bit on its own") {
     const auto config = with_dropout(toy_config(Kind::gpt2));
-    const test::TemporaryFolder folder;
-    const std::string file = folder.path() + "/checkpoint";
+    const tests::ScratchFolder folder;
+    const std::string file = folder / "checkpoint";
     auto first = options_of(OptimizerKind::adam);
     first.limits.max_train_steps = 8;
     const auto whole = options_of(OptimizerKind::adam);
@@ -175,8 +174,8 @@ TEST_CASE("a checkpoint of one device continues on the other, and bit for bit on
 
 TEST_CASE("fp16's checkpoint keeps weights without a master, and the loss scale") {
     const auto config = toy_config(Kind::gpt2);
-    const test::TemporaryFolder folder;
-    const std::string file = folder.path() + "/checkpoint";
+    const tests::ScratchFolder folder;
+    const std::string file = folder / "checkpoint";
     auto whole = fp16_options(0x1p22F);
     whole.limits.max_train_steps = 10;
     auto first = whole;

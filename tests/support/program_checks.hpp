@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/files.hpp"
 #include "tests/support/run_program.hpp"
 
 namespace lockstep::tests {

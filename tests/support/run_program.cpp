@@ -6,10 +6,12 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <fstream>
+#include <filesystem>
 #include <iterator>
 #include <sstream>
 #include <stdexcept>
+
+#include "tests/support/files.hpp"
 
 namespace lockstep::tests {
 
@@ -65,33 +67,6 @@ ProgramResult run_program(const std::vector<std::string>& command, const Program
 ProgramResult run_line(const std::string& line, const ProgramInput& input) {
     std::istringstream words(line);
     return run_program({std::istream_iterator<std::string>(words), {}}, input);
-}
-
-ScratchFolder::ScratchFolder() {
-    std::string name = (fs::temp_directory_path() / "lockstep-test-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no scratch folder");
-    path_ = name;
-}
-
-ScratchFolder::~ScratchFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-}
-
-std::string read_text(const std::string& path) {
-    std::ifstream in(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-}
-
-void write_text(const std::string& path, const std::string& text) {
-    std::ofstream(path, std::ios::binary) << text;
-}
-
-void copy_head(const std::string& from, const std::string& to, int lines) {
-    std::ifstream in(from, std::ios::binary);
-    std::ofstream out(to, std::ios::binary);
-    std::string line;
-    for (int i = 0; i < lines && std::getline(in, line); ++i) out << line << '\n';
 }
 
 }  // namespace lockstep::tests

@@ -11,6 +11,7 @@
 #include <sstream>
 #include <vector>
 
+#include "tests/support/files.hpp"
 #include "tests/support/program_checks.hpp"
 
 using namespace lockstep::tests;

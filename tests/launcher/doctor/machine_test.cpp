@@ -7,6 +7,7 @@
 
 #include "launcher/doctor/control_group.hpp"
 #include "launcher/doctor/units.hpp"
+#include "tests/support/files.hpp"
 #include "tests/support/run_program.hpp"
 
 using namespace lockstep::launcher::doctor;

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/support/files.hpp"
 #include "tests/support/run_program.hpp"
 #include "tests/support/written_dataset.hpp"
 
@@ -49,6 +50,8 @@ TEST_CASE("a folder is measured, and nothing stays in it") {
     REQUIRE(trial);
     CHECK(look_for(trial->path(), trial->text(), enough_ms).empty());
     CHECK(look_for(trial->path(), "another text", 10) ==
+          "a file that rank 0 wrote there is not seen here");
+    CHECK(look_for(scratch.path(), trial->text(), 10) ==  // opens, but cannot be read
           "a file that rank 0 wrote there is not seen here");
     const std::string path = trial->path();
     trial.reset();

@@ -6,7 +6,7 @@
 #include "launcher/options/run_command.hpp"
 #include "model/transformer.hpp"
 #include "runtime/core/error.hpp"
-#include "tests/data/temporary_directory.hpp"
+#include "tests/support/files.hpp"
 #include "tests/support/written_dataset.hpp"
 
 using namespace lockstep;
@@ -27,7 +27,7 @@ RunConfig config_of(const Words& more) {
 
 // Rows of all lengths, some longer than the model's positions.
 struct Written {
-    support::TemporaryDirectory directory;
+    tests::ScratchFolder directory;
 
     Written() {
         testing::write_dataset(directory.path(), testing::random_shard(5, 700, 90),
@@ -163,7 +163,7 @@ TEST_CASE("evaluation's own batches count where they are larger") {
 }
 
 TEST_CASE("what cannot be planned is refused") {
-    const support::TemporaryDirectory empty;
+    const tests::ScratchFolder empty;
     testing::write_dataset(empty.path(), {}, testing::random_shard(6, 3, 4), 1);
     CHECK_THROWS_WITH_AS(plan_run(config_of({"--device", "cpu", "--data", empty.path()})),
                          doctest::Contains("no rows"), Error);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "tests/support/files.hpp"
 #include "tests/support/program_checks.hpp"
 
 using namespace lockstep::tests;
@@ -162,6 +163,20 @@ TEST_CASE("rows longer than the model's positions are cut and counted") {
     REQUIRE_MESSAGE(run.code == 0, run.out << run.err);
     CHECK(read_text(prepared.model + "/metrics.jsonl").find("\"truncated_rows\"") !=
           std::string::npos);
+}
+
+TEST_CASE("a folder where a file belongs") {
+    const Prepared prepared;
+    const std::string folder = prepared.scratch / "folder";
+    fs::create_directory(folder);
+    const std::string why = "Is a directory";
+    refused(prepared.train("--config " + folder), {"--config", folder, why});
+    REQUIRE(prepared.train("--max-train-steps 1").code == 0);
+    refused(run_line("lockstep generate -mf " + prepared.model + " --input " + folder),
+            {"--input", folder, why});
+    refused(run_line("lockstep prepare --input " + (prepared.scratch / "train.txt") + " --out " +
+                     (prepared.scratch / "new") + " --dict-file " + folder),
+            {folder, why});
 }
 
 TEST_CASE("a folder that takes no files") {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "tests/support/files.hpp"
 #include "tests/support/running_job.hpp"
 
 namespace lockstep::tests {

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "tests/launcher/programs/metrics_file.hpp"
+#include "tests/support/files.hpp"
 #include "tests/support/run_program.hpp"
 
 using namespace lockstep::tests;

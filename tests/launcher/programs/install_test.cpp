@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "tests/support/files.hpp"
 #include "tests/support/run_program.hpp"
 
 using namespace lockstep::tests;

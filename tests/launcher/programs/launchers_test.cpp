@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "tests/support/files.hpp"
 #include "tests/support/run_program.hpp"
 
 using namespace lockstep::tests;

@@ -7,6 +7,7 @@
 #include <sstream>
 #include <vector>
 
+#include "tests/support/files.hpp"
 #include "tests/support/run_program.hpp"
 
 using namespace lockstep::tests;

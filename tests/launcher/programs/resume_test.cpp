@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/launcher/programs/metrics_file.hpp"
+#include "tests/support/files.hpp"
 
 using namespace lockstep::tests;
 

@@ -5,6 +5,7 @@
 
 #include <bit>
 #include <cstring>
+#include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -12,7 +13,7 @@
 #include "runtime/core/philox.hpp"
 #include "runtime/train/checkpoint_folder.hpp"
 #include "tests/runtime/train/file_size_limit.hpp"
-#include "tests/runtime/train/temporary_folder.hpp"
+#include "tests/support/files.hpp"
 
 using namespace lockstep;
 using namespace lockstep::train;
@@ -74,17 +75,17 @@ bool contains(const std::string& text, const std::string& part) {
 }
 
 void flip_a_bit(const std::string& path) {
-    std::string bytes = test::read_file(path);
+    std::string bytes = tests::read_text(path);
     bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
-    test::write_file(path, bytes);
+    tests::write_text(path, bytes);
 }
 
 class Fixture {
 public:
-    test::TemporaryFolder folder;
+    tests::ScratchFolder folder;
     std::ostringstream lines;
     Log log{lines, Verbosity::normal, 0, ""};
-    std::string path = folder.path() + "/step-1";
+    std::string path = folder / "step-1";
 };
 
 }  // namespace
@@ -113,20 +114,23 @@ TEST_CASE_FIXTURE(Fixture, "damage to any file is found and the file is named") 
         flip_a_bit(damaged);
         contains(failure(ErrorKind::data, [&] { verify_checkpoint(path); }),
                  damaged + ": is damaged: its checksum");
-        test::write_file(damaged, "{}");
+        tests::write_text(damaged, "{}");
         contains(failure(ErrorKind::data, [&] { verify_checkpoint(path); }), damaged + ": is dama");
         std::filesystem::remove(damaged);
         contains(failure(ErrorKind::data, [&] { verify_checkpoint(path); }), damaged + ": is miss");
     }
     save_checkpoint(path, run.tensors(), run.record);
     const std::string manifest = path + "/manifest.json";
-    const std::string good = test::read_file(manifest);
+    const std::string good = tests::read_text(manifest);
     for (std::size_t length = 0; length < good.size() - 1; length += 7) {
-        test::write_file(manifest, good.substr(0, length));
+        tests::write_text(manifest, good.substr(0, length));
         contains(failure(ErrorKind::data, [&] { verify_checkpoint(path); }), manifest + ": ");
     }
-    test::write_file(manifest, R"({"format_version":2,"files":{}})");
+    tests::write_text(manifest, R"({"format_version":2,"files":{}})");
     contains(failure(ErrorKind::data, [&] { verify_checkpoint(path); }), "version 2");
+    std::filesystem::remove(manifest);
+    std::filesystem::create_directory(manifest);  // as on a broken disk: opens, but cannot be read
+    contains(failure(ErrorKind::io, [&] { verify_checkpoint(path); }), manifest + ": ");
     std::filesystem::remove(manifest);
     contains(failure(ErrorKind::io, [&] { verify_checkpoint(path); }), manifest + ": ");
 }
@@ -160,8 +164,8 @@ TEST_CASE_FIXTURE(Fixture, "the newest good checkpoint is used and the damaged o
         checkpoints.save(run.tensors(), run.record);
     }
     CHECK(folder.names("checkpoints") == Names{"step-100000000", "step-100000001"});
-    const std::string older = folder.path() + "/checkpoints/step-100000000";
-    const std::string newer = folder.path() + "/checkpoints/step-100000001";
+    const std::string older = folder / "checkpoints/step-100000000";
+    const std::string newer = folder / "checkpoints/step-100000001";
     CHECK(checkpoints.newest_good() == newer);
     CHECK(lines.str().empty());
 
@@ -178,7 +182,7 @@ TEST_CASE_FIXTURE(Fixture, "saving replaces the same step, later damaged ones an
     CheckpointFolder checkpoints(folder.path(), 1, log);
     Run late(30), early(20);
     checkpoints.save(late.tensors(), late.record);
-    const std::string leftover = folder.path() + "/checkpoints/step-00000040.tmp-99";
+    const std::string leftover = folder / "checkpoints/step-00000040.tmp-99";
     std::filesystem::create_directory(leftover);
     CHECK(checkpoints.paths().size() == 1);
     checkpoints.save(early.tensors(), early.record);
@@ -206,25 +210,25 @@ TEST_CASE_FIXTURE(Fixture, "a disk that fills up leaves the older checkpoint and
 
 TEST_CASE_FIXTURE(Fixture, "weights come from a file, a model folder or a checkpoint") {
     Run run(1);
-    const std::string model = folder.path() + "/model";
+    const std::string model = folder / "model";
     save_model(model, {R"({"kind":"gpt2"})", "00ff"}, run.table, view_of(run.master));
     save_checkpoint(path, run.tensors(), run.record);
-    CheckpointFolder(folder.path() + "/unfinished", 2, log).save(run.tensors(), run.record);
+    CheckpointFolder(folder / "unfinished", 2, log).save(run.tensors(), run.record);
     for (const std::string& from :
-         {model, model + "/model.safetensors", path, folder.path() + "/unfinished"}) {
+         {model, model + "/model.safetensors", path, folder / "unfinished"}) {
         std::vector<float> master(run.table.flat_size());
         load_weights(from, run.table, view_of(master));
         CHECK(std::memcmp(master.data(), run.master.data(), master.size() * 4) == 0);
     }
     CHECK(read_description(model).dictionary_hash == "00ff");
     CHECK(read_description(model).config_json == R"({"kind":"gpt2"})");
-    test::write_file(model + "/config.json", "{");
+    tests::write_text(model + "/config.json", "{");
     contains(failure(ErrorKind::data, [&] { read_description(model); }), "config.json: is damaged");
 
     const auto load = [&](const std::string& from) {
         return [&, from] { load_weights(from, run.table, view_of(run.master)); };
     };
-    const std::string empty = folder.path() + "/empty";
+    const std::string empty = folder / "empty";
     std::filesystem::create_directory(empty);
     contains(failure(ErrorKind::config, load(empty)), empty + ": holds neither");
     contains(failure(ErrorKind::io, load(empty + "/none")), empty + "/none: cannot be read");
@@ -251,7 +255,5 @@ TEST_CASE_FIXTURE(Fixture, "the sink writes on rank 0 only") {
     CHECK(folder.names() == Names{"config.json", "model.safetensors"});
     sink.save(CheckpointKind::latest, state);
     CHECK(folder.names("checkpoints") == Names{"step-00000008"});
-    CHECK(
-        load_checkpoint(folder.path() + "/checkpoints/step-00000008", run.tensors()).trainer.step ==
-        8);
+    CHECK(load_checkpoint(folder / "checkpoints/step-00000008", run.tensors()).trainer.step == 8);
 }

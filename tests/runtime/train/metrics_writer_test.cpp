@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "tests/runtime/train/temporary_folder.hpp"
+#include "tests/support/files.hpp"
 
 using namespace lockstep;
 using namespace lockstep::train;
@@ -26,7 +26,7 @@ StepReport report_of(std::int64_t step) {
 
 std::vector<json> lines_of(const std::string& path) {
     std::vector<json> lines;
-    std::istringstream in(test::read_file(path));
+    std::istringstream in(tests::read_text(path));
     for (std::string line; std::getline(in, line);) lines.push_back(json::parse(line));
     return lines;
 }
@@ -97,8 +97,8 @@ TEST_CASE("a validation's line has its metrics") {
 }
 
 TEST_CASE("a continued run leaves each step in the file once") {
-    const test::TemporaryFolder folder;
-    const std::string path = folder.path() + "/metrics.jsonl";
+    const tests::ScratchFolder folder;
+    const std::string path = folder / "metrics.jsonl";
     {
         MetricsWriter writer(folder.path(), 0);
         for (std::int64_t step = 1; step <= 5; ++step) writer.on_step(report_of(step));
@@ -116,20 +116,20 @@ TEST_CASE("a continued run leaves each step in the file once") {
     REQUIRE(lines.size() == 6);
     for (std::size_t i = 0; i < lines.size(); ++i) CHECK(lines[i]["step"] == i + 1);
     MetricsWriter(folder.path(), 0);
-    CHECK(test::read_file(path).empty());
+    CHECK(tests::read_text(path).empty());
 }
 
 TEST_CASE("what a crash left half-written goes") {
-    const test::TemporaryFolder folder;
-    const std::string path = folder.path() + "/metrics.jsonl";
+    const tests::ScratchFolder folder;
+    const std::string path = folder / "metrics.jsonl";
     const std::string good = metrics_line(report_of(1)) + "\n";
     const std::string next = metrics_line(report_of(2));
     for (const std::string& tail : {next, next.substr(0, 9), next.substr(0, 9) + "\n" + good,
                                     std::string("{}\n"), std::string("\n"), std::string("7\n")}) {
-        test::write_file(path, good + tail);
+        tests::write_text(path, good + tail);
         truncate_metrics(path, 10);
-        CHECK(test::read_file(path) == good);
+        CHECK(tests::read_text(path) == good);
     }
-    truncate_metrics(folder.path() + "/none", 10);
+    truncate_metrics(folder / "none", 10);
     CHECK(folder.names() == std::set<std::string>{"metrics.jsonl"});
 }

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <limits>
 
-#include "tests/runtime/train/temporary_folder.hpp"
+#include "tests/support/files.hpp"
 
 using namespace lockstep;
 using train::SafetensorsFile;
@@ -37,8 +37,8 @@ std::string refusal(const std::string& path) {
 }  // namespace
 
 TEST_CASE("tensors of every type survive bit for bit") {
-    const test::TemporaryFolder folder;
-    const std::string path = folder.path() + "/t.safetensors";
+    const tests::ScratchFolder folder;
+    const std::string path = folder / "t.safetensors";
     const std::vector<float> floats = {1.5f,
                                        -0.0f,
                                        std::numeric_limits<float>::infinity(),
@@ -84,19 +84,19 @@ TEST_CASE("tensors of every type survive bit for bit") {
 }
 
 TEST_CASE("writing checks names and shapes") {
-    const test::TemporaryFolder folder;
+    const tests::ScratchFolder folder;
     const std::vector<float> values(4);
     const std::vector<TensorToWrite> twice = {{"a", {4}, view_of(values)},
                                               {"a", {4}, view_of(values)}};
-    CHECK_THROWS_AS(train::write_safetensors(folder.path() + "/x", twice, {}), Error);
+    CHECK_THROWS_AS(train::write_safetensors(folder / "x", twice, {}), Error);
     const std::vector<TensorToWrite> wrong = {{"a", {5}, view_of(values)}};
-    CHECK_THROWS_AS(train::write_safetensors(folder.path() + "/x", wrong, {}), Error);
+    CHECK_THROWS_AS(train::write_safetensors(folder / "x", wrong, {}), Error);
     CHECK(folder.names().empty());
 }
 
 TEST_CASE("damaged and hostile headers are refused in one line that names the file") {
-    const test::TemporaryFolder folder;
-    const std::string path = folder.path() + "/bad.safetensors";
+    const tests::ScratchFolder folder;
+    const std::string path = folder / "bad.safetensors";
     struct Case {
         std::string bytes, says;
     };
@@ -136,7 +136,7 @@ TEST_CASE("damaged and hostile headers are refused in one line that names the fi
         {file_with(R"({"__metadata__":[]})", 0), "metadata"},
     };
     for (const Case& c : cases) {
-        test::write_file(path, c.bytes);
+        tests::write_text(path, c.bytes);
         const std::string line = refusal(path);
         CAPTURE(line);
         CHECK(line.starts_with(path + ": "));
@@ -146,13 +146,13 @@ TEST_CASE("damaged and hostile headers are refused in one line that names the fi
             (line.find(c.says.substr(0, bar)) != std::string::npos ||
              (bar != std::string::npos && line.find(c.says.substr(bar + 1)) != std::string::npos)));
     }
-    test::write_file(path, file_with(good, 8));
+    tests::write_text(path, file_with(good, 8));
     CHECK(refusal(path) == "");
 }
 
 TEST_CASE("a missing file and a folder are io errors that name the path") {
-    const test::TemporaryFolder folder;
-    for (const std::string& path : {folder.path() + "/none", folder.path()}) {
+    const tests::ScratchFolder folder;
+    for (const std::string& path : {folder / "none", folder.path()}) {
         try {
             const SafetensorsFile file(path);
             FAIL("opened " << path);

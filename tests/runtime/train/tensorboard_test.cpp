@@ -7,7 +7,7 @@
 #include <map>
 #include <vector>
 
-#include "tests/runtime/train/temporary_folder.hpp"
+#include "tests/support/files.hpp"
 
 using namespace lockstep;
 using namespace lockstep::train;
@@ -125,7 +125,7 @@ Event parse_event(std::string_view bytes) {
 }
 
 std::vector<Event> events_of(const std::string& path) {
-    const std::string bytes = test::read_file(path);
+    const std::string bytes = tests::read_text(path);
     std::vector<Event> events;
     for (Reader records(bytes); !records.done();) events.push_back(parse_event(records.record()));
     return events;
@@ -141,7 +141,7 @@ TEST_CASE("CRC-32C of RFC 3720's examples") {
 }
 
 TEST_CASE("an event file parses back") {
-    const test::TemporaryFolder folder;
+    const tests::ScratchFolder folder;
     EventFile file(folder.path());
     const std::vector<Scalar> scalars = {{"train/loss", 3.25f}, {std::string(200, 'x'), -1e-30f}};
     file.add_scalars(3'000'000'000, scalars);
@@ -160,7 +160,7 @@ TEST_CASE("an event file parses back") {
 }
 
 TEST_CASE("every run writes a file of its own and says where it continues") {
-    const test::TemporaryFolder folder;
+    const tests::ScratchFolder folder;
     for (const std::int64_t resumed_step : {0, 20}) {
         TensorboardWriter writer(folder.path(), resumed_step);
         StepReport step;
