@@ -4,13 +4,14 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iomanip>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
+
+#include "launcher/utc.hpp"
 
 namespace lockstep::launcher {
 
@@ -21,15 +22,6 @@ constexpr const char* file_name = "/failure.json";
 std::string seconds(std::int64_t milliseconds) {
     std::ostringstream text;
     text << std::fixed << std::setprecision(1) << static_cast<double>(milliseconds) / 1000 << " s";
-    return text.str();
-}
-
-std::string utc(std::chrono::system_clock::time_point time) {
-    const std::time_t whole = std::chrono::system_clock::to_time_t(time);
-    std::tm parts{};
-    gmtime_r(&whole, &parts);
-    std::ostringstream text;
-    text << std::put_time(&parts, "%FT%TZ");
     return text.str();
 }
 

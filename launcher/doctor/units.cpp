@@ -43,6 +43,13 @@ std::string count_text(std::int64_t count) {
     return count == unlimited ? "unlimited" : std::to_string(count);
 }
 
+std::string grouped(std::int64_t count) {
+    std::string text = std::to_string(count);
+    const std::size_t sign = count < 0 ? 1 : 0;
+    for (std::size_t at = text.size(); at > 3 + sign; at -= 3) text.insert(at - 3, ",");
+    return text;
+}
+
 std::string rate_text(double bytes_per_s) {
     return scaled(bytes_per_s / 1e3, 1e3, {"kB/s", "MB/s", "GB/s", "TB/s"});
 }

@@ -9,6 +9,7 @@ namespace lockstep::launcher::doctor {
 
 std::string bytes_text(std::int64_t bytes);  // "1.5 GiB"; "unlimited"
 std::string count_text(std::int64_t count);  // "1024"; "unlimited"
+std::string grouped(std::int64_t count);     // "1,024"
 std::string rate_text(double bytes_per_s);   // "118 MB/s"
 std::string seconds_text(double seconds);    // "0.21 ms", "3.5 s"
 std::string digits(double value);            // three digits that count: "0.21", "118"

@@ -9,14 +9,8 @@ namespace lockstep::launcher::plan {
 namespace {
 
 using doctor::bytes_text;
+using doctor::grouped;
 using doctor::TextTable;
-
-// "1,024"
-std::string grouped(std::int64_t count) {
-    std::string text = std::to_string(count);
-    for (std::size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, ",");
-    return text;
-}
 
 std::string counted(std::int64_t count, const std::string& one, const std::string& more) {
     return grouped(count) + " " + (count == 1 ? one : more);
