@@ -8,18 +8,12 @@
 
 #include "data/shard_format.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/core/unique_handle.hpp"
+#include "runtime/core/file_descriptor.hpp"
 
 namespace lockstep::data {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct DescriptorTraits {
-    using Raw = int;
-    static Raw null() noexcept { return -1; }
-    static void destroy(Raw raw) noexcept { ::close(raw); }
-};
 
 void check_free(const std::string& path, Existing existing) {
     std::error_code failure;
@@ -37,7 +31,7 @@ void check_free(const std::string& path, Existing existing) {
 }
 
 void flush_to_disk(const std::string& path) {
-    const UniqueHandle<DescriptorTraits> file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!file || ::fsync(file.raw()) != 0) throw_errno("cannot flush to disk", path);
 }
 

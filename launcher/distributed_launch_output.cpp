@@ -95,16 +95,16 @@ int RankOutputs::open_sink(Sink sink, int console, const std::string& prefix,
     std::array<int, 2> ends{};
     if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw_errno("cannot make a pipe", "--tee");
     kept_.emplace_back(ends[1]);
-    copies_.push_back({comm::Descriptor(ends[0]), file, console, prefix, ""});
+    copies_.push_back({FileDescriptor(ends[0]), file, console, prefix, ""});
     ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
     return ends[1];
 }
 
-comm::Descriptor RankOutputs::open_file(const std::string& folder, const char* name) const {
+FileDescriptor RankOutputs::open_file(const std::string& folder, const char* name) const {
     std::error_code failure;
     std::filesystem::create_directories(folder, failure);
     const std::string path = folder + "/" + name;
-    comm::Descriptor file(
+    FileDescriptor file(
         ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644));
     if (!file) throw_errno("--log-dir: cannot write", path);
     return file;

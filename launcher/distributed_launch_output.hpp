@@ -28,24 +28,24 @@ private:
     // A stream that is copied: what comes out of `source` goes to `file` (when there is one) and
     // to `console`.
     struct Copy {
-        comm::Descriptor source;
+        FileDescriptor source;
         int file, console;
         std::string prefix, line;
     };
 
     int open_sink(Sink sink, int console, const std::string& prefix, const std::string& folder,
                   const char* name);
-    comm::Descriptor open_file(const std::string& folder, const char* name) const;
+    FileDescriptor open_file(const std::string& folder, const char* name) const;
     void start();
     void copy_until_stopped();
     static bool copy_some(Copy& copy);
     static void show_lines(Copy& copy);
 
-    std::vector<comm::Descriptor> kept_;  // files, and the pipes' ends for the ranks
+    std::vector<FileDescriptor> kept_;  // files, and the pipes' ends for the ranks
     std::deque<Copy> copies_;
     std::vector<StreamSinks> sinks_;
     std::vector<int> outputs_, errors_;  // by local rank; -1: inherited
-    comm::Descriptor stop_;
+    FileDescriptor stop_;
     std::thread thread_;
 };
 

@@ -37,7 +37,7 @@ public:
         struct sigaction usual {};
         usual.sa_handler = SIG_DFL;
         ::sigaction(SIGCHLD, &usual, &child_action_);
-        descriptor_ = comm::Descriptor(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
+        descriptor_ = FileDescriptor(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
         if (!descriptor_) throw_errno("cannot watch for signals", "signalfd");
         ::pthread_sigmask(SIG_BLOCK, &watched, &before_);
     }
@@ -65,7 +65,7 @@ private:
         return static_cast<int>(info.ssi_signo);
     }
 
-    comm::Descriptor descriptor_;
+    FileDescriptor descriptor_;
     sigset_t before_{};
     struct sigaction child_action_ {};
 };

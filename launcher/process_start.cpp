@@ -57,8 +57,8 @@ pid_t start_process(const ProcessSpec& spec, const sigset_t& mask) {
     const auto environment = pointers_to(variables);
     std::array<int, 2> report{};
     if (::pipe2(report.data(), O_CLOEXEC) != 0) throw_errno("cannot make a pipe", words.front());
-    const comm::Descriptor reads(report[0]);
-    comm::Descriptor writes(report[1]);
+    const FileDescriptor reads(report[0]);
+    FileDescriptor writes(report[1]);
     const pid_t parent = ::getpid();
     const pid_t pid = ::fork();
     if (pid == 0) {
@@ -66,7 +66,7 @@ pid_t start_process(const ProcessSpec& spec, const sigset_t& mask) {
                mask, {spec.standard_output, spec.standard_error}, writes.raw());
     }
     int failure = pid < 0 ? errno : 0;
-    writes = comm::Descriptor();  // so that the read below ends when the child executes
+    writes = FileDescriptor();  // so that the read below ends when the child executes
     const bool told = pid > 0 && ::read(reads.raw(), &failure, sizeof failure) == sizeof failure;
     if (pid < 0 || told) {
         if (pid > 0) ::waitpid(pid, nullptr, 0);

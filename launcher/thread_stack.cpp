@@ -77,7 +77,7 @@ std::string ThreadStack::take(int timeout_ms) const {
     std::array<int, 2> ends{};
     // The thread may answer late: its end stays open, and must not block it.
     if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) return {};
-    const comm::Descriptor reads(ends[0]);
+    const FileDescriptor reads(ends[0]);
     sigval value{};
     value.sival_int = ends[1];
     if (::pthread_sigqueue(thread_, asking_signal(), value) != 0) return {};

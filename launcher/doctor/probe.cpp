@@ -34,7 +34,7 @@ std::string why(int failure, const std::string& address, int port, int timeout_m
 }
 
 struct Opened {
-    comm::Descriptor socket;
+    FileDescriptor socket;
     std::string problem;
 };
 

@@ -31,7 +31,7 @@ private:
 
     std::string token_;
     WallClock clock_;
-    std::vector<comm::Descriptor> listeners_;
+    std::vector<FileDescriptor> listeners_;
     int port_ = 0;
     std::jthread thread_;  // last: it uses all of the above
 };

@@ -17,7 +17,7 @@ namespace {
 using std::chrono::milliseconds;
 
 // Tells the time whenever it is asked.
-void tell_time(const comm::Descriptor& socket, const WallClock& clock, Clock::time_point deadline) {
+void tell_time(const FileDescriptor& socket, const WallClock& clock, Clock::time_point deadline) {
     std::byte question{};
     while (receive_all(socket, &question, 1, deadline)) {
         const std::int64_t now = clock().count();
@@ -27,7 +27,7 @@ void tell_time(const comm::Descriptor& socket, const WallClock& clock, Clock::ti
 
 // Counts what arrives for a while from the first byte on: what the sender has handed to its own
 // host may still be on the way.
-void count_stream(const comm::Descriptor& socket, Clock::time_point deadline) {
+void count_stream(const FileDescriptor& socket, Clock::time_point deadline) {
     std::vector<std::byte> buffer(stream_block_bytes);
     if (!comm::wait_for(socket, POLLIN, milliseconds_to(deadline))) return;
     const auto begin = Clock::now();
@@ -47,7 +47,7 @@ void count_stream(const comm::Descriptor& socket, Clock::time_point deadline) {
     }
 }
 
-void attend(comm::Descriptor accepted, const std::string& token, const WallClock& clock) {
+void attend(FileDescriptor accepted, const std::string& token, const WallClock& clock) {
     const auto deadline = Clock::now() + longest_probe;
     std::string greeting(token.size() + 1, '\0');
     if (!receive_all(accepted, greeting.data(), greeting.size(), deadline)) return;
@@ -83,7 +83,7 @@ void ProbeServer::serve(const std::stop_token& stop) {
             entries[i] = {listeners_[i].raw(), POLLIN, 0};
         if (::poll(entries.data(), listeners_.size(), look_around_ms) <= 0) continue;
         for (const auto& listener : listeners_) {
-            comm::Descriptor accepted(
+            FileDescriptor accepted(
                 ::accept4(listener.raw(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
             if (!accepted || connections.size() >= most_connections) continue;
             connections.emplace_back([this, accepted = std::move(accepted)]() mutable {

@@ -14,7 +14,7 @@ int milliseconds_to(Clock::time_point deadline) {
     return static_cast<int>(std::max<std::int64_t>(left.count(), 0));
 }
 
-bool send_all(const comm::Descriptor& socket, const void* data, std::size_t bytes,
+bool send_all(const FileDescriptor& socket, const void* data, std::size_t bytes,
               Clock::time_point deadline) {
     const char* next = static_cast<const char*>(data);
     while (bytes > 0) {
@@ -28,7 +28,7 @@ bool send_all(const comm::Descriptor& socket, const void* data, std::size_t byte
     return true;
 }
 
-bool receive_all(const comm::Descriptor& socket, void* data, std::size_t bytes,
+bool receive_all(const FileDescriptor& socket, void* data, std::size_t bytes,
                  Clock::time_point deadline) {
     char* next = static_cast<char*>(data);
     while (bytes > 0) {

@@ -9,9 +9,9 @@
 namespace lockstep::launcher::doctor {
 
 // All bytes over a non-blocking socket until the deadline; false where that fails.
-bool send_all(const comm::Descriptor& socket, const void* data, std::size_t bytes,
+bool send_all(const FileDescriptor& socket, const void* data, std::size_t bytes,
               Clock::time_point deadline);
-bool receive_all(const comm::Descriptor& socket, void* data, std::size_t bytes,
+bool receive_all(const FileDescriptor& socket, void* data, std::size_t bytes,
                  Clock::time_point deadline);
 
 int milliseconds_to(Clock::time_point deadline);

@@ -18,7 +18,7 @@ void check_interface(const std::string& interface, const Place& place) {
     if (::if_nametoindex(interface.c_str()) == 0) refuse(" has no such network interface");
     ifreq request{};
     interface.copy(request.ifr_name, IFNAMSIZ - 1);
-    const Descriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    const FileDescriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     if (!socket || ::ioctl(socket.raw(), SIOCGIFFLAGS, &request) != 0) return;
     const bool loopback = (request.ifr_flags & IFF_LOOPBACK) != 0;
     if (loopback && !place.one_host()) refuse(" reaches no other host by it");

@@ -31,16 +31,14 @@ std::size_t port_offset(const SocketAddress& address) noexcept {
                                        : offsetof(sockaddr_in6, sin6_port);
 }
 
-Descriptor open_socket(int family) {
-    Descriptor socket(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+FileDescriptor open_socket(int family) {
+    FileDescriptor socket(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     const int on = 1;
     if (socket) ::setsockopt(socket.raw(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     return socket;
 }
 
 }  // namespace
-
-void DescriptorTraits::destroy(Raw descriptor) noexcept { ::close(descriptor); }
 
 bool SocketAddress::loopback() const noexcept {
     if (family() == AF_INET) {
@@ -100,7 +98,7 @@ std::vector<SocketAddress> resolve(const std::string& host, int port) {
 }
 
 Listening listen_on(const SocketAddress& address) {
-    Descriptor socket = open_socket(address.family());
+    FileDescriptor socket = open_socket(address.family());
     if (!socket) return {{}, errno};
     const int on = 1;
     // A port in TIME_WAIT after an earlier job is free; one that is listened on stays taken.
@@ -115,7 +113,7 @@ Listening listen_on(const SocketAddress& address) {
 }
 
 Connecting try_to_connect(const SocketAddress& address, int timeout_ms) {
-    Descriptor socket = open_socket(address.family());
+    FileDescriptor socket = open_socket(address.family());
     if (!socket) return {{}, errno};
     if (::connect(socket.raw(), generic(address), address.length) != 0) {
         if (errno != EINPROGRESS) return {{}, errno};
@@ -128,7 +126,7 @@ Connecting try_to_connect(const SocketAddress& address, int timeout_ms) {
     return {std::move(socket), 0};
 }
 
-Descriptor connect_to(const SocketAddress& address, int timeout_ms) {
+FileDescriptor connect_to(const SocketAddress& address, int timeout_ms) {
     return try_to_connect(address, timeout_ms).socket;
 }
 
@@ -139,14 +137,14 @@ SocketAddress any_address(int family, int port) {
     return address.with_port(port);
 }
 
-SocketAddress local_address_of(const Descriptor& socket) {
+SocketAddress local_address_of(const FileDescriptor& socket) {
     SocketAddress address;
     address.length = sizeof address.storage;
     ::getsockname(socket.raw(), reinterpret_cast<sockaddr*>(&address.storage), &address.length);
     return address;
 }
 
-bool wait_for(const Descriptor& socket, short events, int timeout_ms) {
+bool wait_for(const FileDescriptor& socket, short events, int timeout_ms) {
     pollfd entry{socket.raw(), events, 0};
     return ::poll(&entry, 1, std::max(timeout_ms, 0)) > 0;
 }

@@ -6,16 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/core/unique_handle.hpp"
+#include "runtime/core/file_descriptor.hpp"
 
 namespace lockstep::comm {
-
-struct DescriptorTraits {
-    using Raw = int;
-    static Raw null() noexcept { return -1; }
-    static void destroy(Raw descriptor) noexcept;
-};
-using Descriptor = UniqueHandle<DescriptorTraits>;
 
 // A resolved address, of either family.
 struct SocketAddress {
@@ -33,26 +26,26 @@ struct SocketAddress {
 std::vector<SocketAddress> resolve(const std::string& host, int port);
 
 struct Listening {
-    Descriptor socket;  // non-blocking; empty: see failure
-    int failure = 0;    // errno: EADDRINUSE, EADDRNOTAVAIL ...
+    FileDescriptor socket;  // non-blocking; empty: see failure
+    int failure = 0;        // errno: EADDRINUSE, EADDRNOTAVAIL ...
 };
 Listening listen_on(const SocketAddress& address);
 
 struct Connecting {
-    Descriptor socket;  // connected, non-blocking; empty: see failure
-    int failure = 0;    // errno: ECONNREFUSED, EHOSTUNREACH, ETIMEDOUT after `timeout_ms` ...
+    FileDescriptor socket;  // connected, non-blocking; empty: see failure
+    int failure = 0;        // errno: ECONNREFUSED, EHOSTUNREACH, ETIMEDOUT after `timeout_ms` ...
 };
 Connecting try_to_connect(const SocketAddress& address, int timeout_ms);
 
 // The socket alone: empty when nobody listens, or `timeout_ms` passed.
-Descriptor connect_to(const SocketAddress& address, int timeout_ms);
+FileDescriptor connect_to(const SocketAddress& address, int timeout_ms);
 
 // Every address of this machine, of one family.
 SocketAddress any_address(int family, int port);
 
-SocketAddress local_address_of(const Descriptor& socket);
+SocketAddress local_address_of(const FileDescriptor& socket);
 
 // Waits for POLLIN or POLLOUT; false after the time-out. Negative times count as 0.
-bool wait_for(const Descriptor& socket, short events, int timeout_ms);
+bool wait_for(const FileDescriptor& socket, short events, int timeout_ms);
 
 }  // namespace lockstep::comm

@@ -91,7 +91,7 @@ std::vector<int> ports_of(const Place& place) {
 }
 
 struct Served {
-    std::vector<Descriptor> listeners;
+    std::vector<FileDescriptor> listeners;
     int port = 0;
 };
 

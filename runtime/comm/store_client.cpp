@@ -130,7 +130,7 @@ Reply StoreClient::ask(const Request& request, int timeout_ms) {
         reply = decode_reply(payload);
     }
     if (!reply) {
-        socket_ = Descriptor();  // what comes later on it could be taken for another answer
+        socket_ = FileDescriptor();  // what comes later on it could be taken for another answer
         throw Error(ErrorKind::peer, "the connection to rank 0's store is lost: rank 0 has ended");
     }
     if (reply->status == Status::refused) {

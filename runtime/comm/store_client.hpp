@@ -49,7 +49,7 @@ private:
     Unseal unseal_;
     int answer_ms_;
     mutable std::mutex mutex_;
-    Descriptor socket_;
+    FileDescriptor socket_;
     std::string buffer_;
 };
 

@@ -9,7 +9,7 @@ namespace lockstep::comm {
 
 // One rank's, or one stranger's, connection as the store sees it.
 struct StoreConnection {
-    Descriptor socket;         // non-blocking
+    FileDescriptor socket;     // non-blocking
     std::string server_nonce;  // of the greeting
     std::string in, out;       // arrived and not yet understood; not yet sent
     bool proven = false;       // knows the secret

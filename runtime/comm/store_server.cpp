@@ -22,7 +22,7 @@ constexpr std::uint64_t first_listener_id = 1;
 
 void queue(std::string& out, const Reply& reply) { out += frame(encode(reply)); }
 
-int control(const Descriptor& epoll, int operation, const Descriptor& descriptor,
+int control(const FileDescriptor& epoll, int operation, const FileDescriptor& descriptor,
             std::uint32_t events, std::uint64_t id) {
     epoll_event event{};
     event.events = events;
@@ -32,7 +32,7 @@ int control(const Descriptor& epoll, int operation, const Descriptor& descriptor
 
 }  // namespace
 
-StoreServer::StoreServer(std::vector<Descriptor> listeners, Secret secret, StoreLimits limits,
+StoreServer::StoreServer(std::vector<FileDescriptor> listeners, Secret secret, StoreLimits limits,
                          std::string credential)
     : listeners_(std::move(listeners)),
       secret_(std::move(secret)),
@@ -94,10 +94,10 @@ void StoreServer::watch_listeners(std::uint32_t events) {
     }
 }
 
-void StoreServer::accept_all(const Descriptor& listener) {
+void StoreServer::accept_all(const FileDescriptor& listener) {
     constexpr std::chrono::milliseconds pause(100);  // until descriptors may be free again
     while (true) {
-        Descriptor socket(
+        FileDescriptor socket(
             ::accept4(listener.raw(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
         if (!socket) {
             if (errno != EMFILE && errno != ENFILE) return;

@@ -31,7 +31,7 @@ struct StoreLimits {
 class StoreServer {
 public:
     // `listeners` listen already. `credential` holds the secret under a seal, for who can open it.
-    StoreServer(std::vector<Descriptor> listeners, Secret secret, StoreLimits limits,
+    StoreServer(std::vector<FileDescriptor> listeners, Secret secret, StoreLimits limits,
                 std::string credential = {});
     // Closes every connection.
     ~StoreServer();
@@ -56,7 +56,7 @@ private:
 
     void loop();
     int milliseconds_to_next_deadline() const;
-    void accept_all(const Descriptor& listener);
+    void accept_all(const FileDescriptor& listener);
     void watch_listeners(std::uint32_t events);
     void attend(Id id, std::uint32_t events);
     void watch(Connection& connection, int operation);
@@ -72,7 +72,7 @@ private:
     void wake(const std::string& key);
     void execute_wills();
 
-    std::vector<Descriptor> listeners_;
+    std::vector<FileDescriptor> listeners_;
     Secret secret_;
     std::string credential_;
     StoreLimits limits_;
@@ -83,8 +83,8 @@ private:
     std::map<std::string, std::string> wills_;               // of connections that have just ended
     Id next_id_ = 0;
     std::optional<Clock::time_point> listens_again_;  // after a want of descriptors
-    Descriptor stop_;
-    Descriptor epoll_;
+    FileDescriptor stop_;
+    FileDescriptor epoll_;
     std::thread thread_;  // last: it uses all of the above
 };
 

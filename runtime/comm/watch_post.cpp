@@ -99,7 +99,7 @@ std::pair<std::unique_ptr<StoreServer>, Invitation> serve(const Place& place,
         place.one_host() ? resolve("127.0.0.1", 0) : addresses_for_others(place, options.interface);
     Invitation invitation;
     invitation.secret = Secret::make().text();
-    std::vector<Descriptor> listeners;
+    std::vector<FileDescriptor> listeners;
     for (const auto& address : addresses) {
         auto [socket, failure] = listen_on(address.with_port(invitation.port));
         if (!socket) continue;

@@ -2,27 +2,16 @@
 #include "runtime/core/read_file.hpp"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <cerrno>
 
 #include "runtime/core/error.hpp"
-#include "runtime/core/unique_handle.hpp"
+#include "runtime/core/file_descriptor.hpp"
 
 namespace lockstep {
 
-namespace {
-
-struct DescriptorTraits {
-    using Raw = int;
-    static constexpr Raw null() { return -1; }
-    static void destroy(Raw file) noexcept { ::close(file); }
-};
-
-}  // namespace
-
 std::string read_file(const std::string& path, const std::string& complaint) {
-    const UniqueHandle<DescriptorTraits> file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!file) throw_errno(complaint, path);
     std::string text;
     for (char block[1 << 14];;) {

@@ -75,8 +75,6 @@ void remove_quietly(const std::string& path) noexcept {
 
 }  // namespace
 
-void FileDescriptorTraits::destroy(int raw) noexcept { ::close(raw); }
-
 OutputFile::OutputFile(std::string path, Mode mode)
     : path_(std::move(path)),
       file_(::open(path_.c_str(),

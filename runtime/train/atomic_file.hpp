@@ -7,16 +7,9 @@
 #include <string>
 #include <string_view>
 
-#include "runtime/core/unique_handle.hpp"
+#include "runtime/core/file_descriptor.hpp"
 
 namespace lockstep::train {
-
-struct FileDescriptorTraits {
-    using Raw = int;
-    static constexpr int null() noexcept { return -1; }
-    static void destroy(int raw) noexcept;
-};
-using FileDescriptor = UniqueHandle<FileDescriptorTraits>;
 
 // A file being written, without buffering. Whatever fails is an io error that names the path, the
 // system's reason (disk full, read-only, ...) and what to do about it.

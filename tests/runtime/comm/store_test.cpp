@@ -69,7 +69,7 @@ private:
 struct Served {
     explicit Served(const Secret& secret, StoreLimits limits = {})
         : address(resolve("127.0.0.1", tests::free_port()).front()) {
-        std::vector<Descriptor> listeners;
+        std::vector<FileDescriptor> listeners;
         listeners.push_back(listen_on(address).socket);
         server = std::make_unique<StoreServer>(std::move(listeners), secret, limits);
     }
@@ -83,7 +83,7 @@ struct Served {
 };
 
 // The bytes that arrive, at least so many.
-std::string receive(const Descriptor& socket, std::size_t bytes) {
+std::string receive(const FileDescriptor& socket, std::size_t bytes) {
     std::string text;
     std::array<char, 4096> buffer;
     while (text.size() < bytes && wait_for(socket, POLLIN, 5000)) {
@@ -95,8 +95,8 @@ std::string receive(const Descriptor& socket, std::size_t bytes) {
 }
 
 // Greets as a rank does, the proof cut into pieces of so many bytes.
-Descriptor greet(const SocketAddress& address, const Secret& secret, std::size_t piece) {
-    Descriptor socket = connect_to(address, 1000);
+FileDescriptor greet(const SocketAddress& address, const Secret& secret, std::size_t piece) {
+    FileDescriptor socket = connect_to(address, 1000);
     const std::size_t length_bytes = 4;
     const auto hello =
         receive(socket, length_bytes + protocol::magic.size() + protocol::nonce_bytes);
@@ -114,7 +114,7 @@ Descriptor greet(const SocketAddress& address, const Secret& secret, std::size_t
     return socket;
 }
 
-bool closed_by_peer(const Descriptor& socket) {
+bool closed_by_peer(const FileDescriptor& socket) {
     std::array<char, 256> buffer;
     while (wait_for(socket, POLLIN, 5000)) {
         const auto got = ::recv(socket.raw(), buffer.data(), buffer.size(), 0);
@@ -190,12 +190,12 @@ TEST_CASE("silent, half-open and hostile connections hold up nobody and are clos
     StoreLimits limits;
     limits.greeting_ms = 50;
     const Served served(Secret("s"), limits);
-    std::vector<Descriptor> silent;
+    std::vector<FileDescriptor> silent;
     for (int i = 0; i < 20; ++i) silent.push_back(connect_to(served.address, 1000));
-    const Descriptor garbage = connect_to(served.address, 1000);
+    const FileDescriptor garbage = connect_to(served.address, 1000);
     const std::string text = "GET / HTTP/1.1\r\n\r\n";
     REQUIRE(::send(garbage.raw(), text.data(), text.size(), MSG_NOSIGNAL) > 0);
-    const Descriptor huge = connect_to(served.address, 1000);
+    const FileDescriptor huge = connect_to(served.address, 1000);
     const std::string length("\xff\xff\xff\xff", 4);
     REQUIRE(::send(huge.raw(), length.data(), length.size(), MSG_NOSIGNAL) > 0);
 
@@ -213,7 +213,7 @@ TEST_CASE("a port scanner that comes and goes leaves nothing behind") {
     StoreClient client = served.client(Secret("s"));
     const linger reset_at_once{1, 0};
     for (int i = 0; i < 300; ++i) {
-        const Descriptor scanner = connect_to(served.address, 1000);
+        const FileDescriptor scanner = connect_to(served.address, 1000);
         REQUIRE(scanner);
         ::setsockopt(scanner.raw(), SOL_SOCKET, SO_LINGER, &reset_at_once, sizeof reset_at_once);
     }
@@ -244,7 +244,7 @@ TEST_CASE("a greeting may arrive byte by byte, and who does not read its answers
     StoreClient client = served.client(secret);
     const std::string large(500'000, 'x');
     client.set("large", large);
-    const Descriptor deaf = greet(served.address, secret, 1);
+    const FileDescriptor deaf = greet(served.address, secret, 1);
     const std::string request =
         protocol::frame(protocol::encode({protocol::Command::get, 0, "large", ""}));
     std::size_t asked = 0;
