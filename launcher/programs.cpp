@@ -29,6 +29,7 @@ constexpr std::array programs{
     Program{"doctor", "checks hosts, network, folders and data before a run", doctor_program,
             Load::computes},
     Program{"plan", "what a run takes of a device's memory, before it starts", plan_program},
+    Program{"ladder", "measures each speed-up of training on your data", ladder_program},
     Program{"submit", "write and submit a Slurm job", submit_program},
     Program{"generate", "replies to prompts from a file or standard input", generate_program,
             Load::computes},

@@ -36,6 +36,7 @@ int multiprocessing_eval_program(const std::vector<std::string>& args);
 int distributed_launch_program(const std::vector<std::string>& args);
 int doctor_program(const std::vector<std::string>& args);
 int plan_program(const std::vector<std::string>& args);
+int ladder_program(const std::vector<std::string>& args);
 int submit_program(const std::vector<std::string>& args);
 int generate_program(const std::vector<std::string>& args);
 int interactive_program(const std::vector<std::string>& args);

@@ -27,10 +27,15 @@ void check_train(const RunConfig& config) {
     if (needs_length && config.train.schedule.max_lr_steps <= 0 && limits.max_train_steps <= 0) {
         config_error("--lr-scheduler linear and cosine need --max-lr-steps or --max-train-steps");
     }
+}
+
+// ladder: it leaves out generation by itself.
+void check_metric(Task task, const RunConfig& config) {
     const std::string& metric = config.train.validation.metric;
-    if (config.skip_generation && (metric == "f1" || metric == "bleu-4")) {
-        config_error("--validation-metric " + metric + " needs --skip-generation false");
-    }
+    if (!config.skip_generation || (metric != "f1" && metric != "bleu-4")) return;
+    config_error("--validation-metric " + metric +
+                 (task == Task::ladder ? ": most rungs do not generate; give ppl, loss or token_acc"
+                                       : " needs --skip-generation false"));
 }
 
 void check_batches(const BatchConfig& batch, const std::set<std::string>& given) {
@@ -53,11 +58,16 @@ void check_device(const RunConfig& config) {
 }
 
 void check(Task task, const RunConfig& config) {
-    if (config.model_file.empty() && task != Task::doctor && task != Task::plan)
+    const bool needs_folder =
+        task == Task::train || task == Task::evaluate || task == Task::generate;
+    if (config.model_file.empty() && needs_folder)
         config_error("--model-file: name the model's folder");
     check_batches(config.batch, config.given);
     check_device(config);
-    if (task == Task::train) check_train(config);
+    if (task == Task::train || task == Task::ladder) {
+        check_train(config);
+        check_metric(task, config);
+    }
     if (task == Task::evaluate && config.data.empty()) {
         config_error("--data: name what `lockstep prepare` wrote");
     }
@@ -108,6 +118,17 @@ void derive(RunConfig& config) {
                                            : 1024;
 }
 
+void set_defaults(Task task, RunConfig& config) {
+    if (task == Task::evaluate) config.skip_generation = false;
+    if (task == Task::doctor) config.timeout_s = 30;
+    if (task == Task::ladder) {
+        config.batch.batchsize = 64;  // ParlAI's, in its tutorial's baseline
+        config.train.limits.num_epochs = 1;
+        config.train.limits.max_train_time_s = 60;
+        config.train.validation.max_examples = 256;
+    }
+}
+
 }  // namespace
 
 std::vector<OptionTable> run_tables(Task task, RunConfig& config) {
@@ -118,7 +139,8 @@ std::vector<OptionTable> run_tables(Task task, RunConfig& config) {
     }
     if (task == Task::doctor) tables.push_back(doctor_table(config));
     if (task == Task::plan) tables.push_back(plan_table(config));
-    if (task == Task::train || task == Task::doctor || task == Task::plan) {
+    if (task == Task::ladder) tables.push_back(ladder_table(config));
+    if (task != Task::evaluate && task != Task::generate) {
         tables.push_back(model_table(config));
         tables.push_back(optimizer_table(config));
         tables.push_back(schedule_table(config));
@@ -148,9 +170,7 @@ std::vector<OptionTable> run_tables(Task task, RunConfig& config) {
 std::optional<RunConfig> parse_run(Task task, const std::string& usage,
                                    const std::vector<std::string>& args) {
     RunConfig config;
-    if (task == Task::evaluate) config.skip_generation = false;
-    constexpr double doctor_timeout_s = 30;
-    if (task == Task::doctor) config.timeout_s = doctor_timeout_s;
+    set_defaults(task, config);
     const std::vector<OptionTable> tables = run_tables(task, config);
     const auto line = parse_or_answer(usage, args, tables);
     if (!line) return std::nullopt;

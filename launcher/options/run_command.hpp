@@ -11,8 +11,8 @@
 namespace lockstep::launcher {
 
 // doctor, plan: a training run that is only checked or reckoned, so that nothing of it need be
-// given.
-enum class Task { train, evaluate, generate, doctor, plan };
+// given. ladder: several short ones.
+enum class Task { train, evaluate, generate, doctor, plan, ladder };
 
 // The tables of a task's options, bound to `config`.
 std::vector<OptionTable> run_tables(Task task, RunConfig& config);

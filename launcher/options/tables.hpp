@@ -22,5 +22,6 @@ OptionTable generation_table(RunConfig& config);
 OptionTable place_table(RunConfig& config);
 OptionTable doctor_table(RunConfig& config);
 OptionTable plan_table(RunConfig& config);
+OptionTable ladder_table(RunConfig& config);
 
 }  // namespace lockstep::launcher

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/ladder/rungs.hpp"
+
+#include <algorithm>
+
+#include "launcher/compute_device.hpp"
+#include "launcher/cpu_share.hpp"
+
+namespace lockstep::launcher::ladder {
+
+namespace {
+
+// A rank on the CPU computes with several cores as fast as several ranks with one: ranks are for
+// large hosts, whose memory has several parts.
+constexpr int cores_of_a_rank = 8;
+constexpr int most_workers = 8;
+
+int ranks_of(const RunConfig& config, const Host& host) {
+    if (config.world_size > 0) return static_cast<int>(config.world_size);
+    if (host.gpus > 0) return host.gpus;
+    return std::min(host.cores, std::max(2, host.cores / cores_of_a_rank));
+}
+
+// ParlAI's rule is a GPU's share of the cores; where these compute, one prepares for them.
+std::int64_t workers_of(const RunConfig& config, const Host& host) {
+    if (config.batch.num_workers > 0) return config.batch.num_workers;
+    return host.gpus > 0 ? std::clamp(host.cores / host.gpus, 1, most_workers) : 1;
+}
+
+Rung skip_generation(const RunConfig& config, Validation validation) {
+    const std::int64_t given = config.batch.eval_batchsize;
+    Rung rung{"no generation in validation", "2-skip-generation",
+              [given](Settings& settings) {
+                  settings.generation = Generation::off;
+                  settings.eval_batchsize = given > 0 ? given : 2 * settings.batchsize;
+              },
+              ""};
+    if (validation == Validation::none) rung.absent = "the data has no split `valid`";
+    return rung;
+}
+
+Rung dynamic_batching(const RunConfig& config) {
+    const auto given = config.batch.dynamic;
+    const auto dynamic = given == data::Dynamic::off ? data::Dynamic::full : given;
+    return {"dynamic batching", "3-dynamic-batching",
+            [dynamic](Settings& settings) { settings.dynamic = dynamic; }, ""};
+}
+
+Rung precision(const RunConfig& config, const Host& host) {
+    const bool none = host.fast == train::Precision::fp32;
+    const std::string name = none ? std::string("16 bits") : train::name(host.fast);
+    Rung rung{name, "4-" + (none ? "precision" : name),
+              [fast = host.fast](Settings& settings) { settings.precision = fast; }, ""};
+    if (none)
+        rung.absent = config.precision == PrecisionChoice::fp32
+                          ? "--precision fp32 was asked for"
+                          : "this processor has no fast products of bf16";
+    return rung;
+}
+
+Rung larger_batches() {
+    return {"batches of twice the size", "5-larger-batches",
+            [](Settings& settings) {
+                settings.batchsize *= 2;
+                if (settings.eval_batchsize > 0) settings.eval_batchsize *= 2;
+            },
+            ""};
+}
+
+Rung workers(const RunConfig& config, const Host& host) {
+    const std::int64_t count = workers_of(config, host);
+    return {"batches built by " + std::to_string(count) + (count == 1 ? " worker" : " workers"),
+            "6-workers", [count](Settings& settings) { settings.num_workers = count; }, ""};
+}
+
+Rung ranks(const RunConfig& config, const Host& host) {
+    const int count = ranks_of(config, host);
+    Rung rung{std::to_string(count) + (host.gpus > 0 ? " GPUs" : " ranks"), "7-ranks",
+              [count](Settings& settings) { settings.ranks = count; }, ""};
+    if (count < 2)
+        rung = {"several ranks", "7-ranks", rung.change,
+                host.gpus > 0 ? "there is one GPU" : "there is one core"};
+    return rung;
+}
+
+}  // namespace
+
+Host host_of(const RunConfig& config) {
+    const Gpus gpus = gpus_for(config);
+    Host host;
+    host.gpus = static_cast<int>(gpus.visible.size());
+    host.cores = usable_cores();
+    host.fast = precision_of(config.precision, choose_gpu(config, comm::alone(), gpus));
+    return host;
+}
+
+std::vector<Rung> rungs(const RunConfig& config, const Host& host, Validation validation) {
+    return {{"baseline", "1-baseline", [](Settings&) {}, ""},
+            skip_generation(config, validation),
+            dynamic_batching(config),
+            precision(config, host),
+            larger_batches(),
+            workers(config, host),
+            ranks(config, host)};
+}
+
+}  // namespace lockstep::launcher::ladder

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+
+#include "launcher/ladder/table.hpp"
+
+namespace lockstep::launcher::ladder {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const char* name(Verdict verdict) {
+    switch (verdict) {
+        case Verdict::kept:
+            return "kept";
+        case Verdict::slower:
+            return "slower";
+        case Verdict::failed:
+            return "failed";
+        case Verdict::absent:
+            return "absent";
+    }
+    return "";
+}
+
+Json json_of(const Outcome& outcome, const Work& work) {
+    Json json{{"name", outcome.rung.name}, {"verdict", name(outcome.verdict)}};
+    if (!outcome.failure.empty()) json["why"] = outcome.failure;
+    if (!outcome.measured) return json;
+    const Measurement& m = *outcome.measured;
+    json["train_s"] = m.train_s(work);
+    json["valid_s"] = m.valid_s(work);
+    json["total_s"] = m.total_s(work);
+    json["speed_up"] = outcome.speed_up;
+    json["measured_train_rows"] = m.train_rows;
+    json["measured_valid_rows"] = m.valid_rows;
+    if (m.ppl) json["ppl"] = *m.ppl;
+    return json;
+}
+
+}  // namespace
+
+std::string table_json(const Subject& subject, const Climb& climb, const Work& work,
+                       const std::vector<std::string>& command) {
+    Json rungs = Json::array();
+    for (const Outcome& outcome : climb.outcomes) rungs.push_back(json_of(outcome, work));
+    const Json json{{"model", subject.model},
+                    {"parameters", subject.parameters},
+                    {"gpus", subject.host.gpus},
+                    {"cores", subject.host.cores},
+                    {"train_rows", work.train_rows},
+                    {"valid_rows", work.valid_rows},
+                    {"rungs", std::move(rungs)},
+                    {"fastest", {{"speed_up", climb.speed_up}, {"command", command}}}};
+    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace lockstep::launcher::ladder
