@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/report/history.hpp"
+
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "launcher/report/lines.hpp"
+#include "runtime/core/error.hpp"
+
+namespace lockstep::launcher::report {
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::array train_names{"loss",
+                                 "ppl",
+                                 "token_acc",
+                                 "tokens",
+                                 "rows",
+                                 "truncated_rows",
+                                 "tokens_per_s",
+                                 "lr",
+                                 "gnorm",
+                                 "clip",
+                                 "loss_scale",
+                                 "hidden",
+                                 "seconds",
+                                 "seconds_data",
+                                 "seconds_forward",
+                                 "seconds_backward",
+                                 "seconds_comm_not_hidden",
+                                 "seconds_optimizer",
+                                 "seconds_buckets",
+                                 "seconds_buckets_not_hidden",
+                                 "seconds_last_bucket",
+                                 "peak_memory_bytes"};
+// Of others of the line.
+constexpr std::array computed_names{"last_bucket", "skipped_updates"};
+constexpr std::array valid_names{"loss", "ppl", "token_acc", "f1", "bleu-4", "seconds"};
+
+// Beyond it is no measured value, and sums would overflow.
+constexpr double largest = 1e100;
+
+double number(const Json& line, const char* name) {
+    const auto found = line.find(name);
+    if (found == line.end() || !found->is_number()) return Series::none;
+    const double value = found->get<double>();
+    return std::abs(value) < largest ? value : Series::none;
+}
+
+// -1 where it is none.
+std::int64_t count(const Json& line, const char* name) {
+    const auto found = line.find(name);
+    if (found == line.end() || !found->is_number_integer()) return -1;
+    return found->get<std::int64_t>();
+}
+
+void add_point(Curves& curves, std::string_view name, double step, double value) {
+    curves.find(name)->second.add(step, value);
+}
+
+void add_training(const Json& line, double step, Curves& curves) {
+    for (const char* name : train_names) add_point(curves, name, step, number(line, name));
+    const double buckets = number(line, "seconds_buckets");
+    add_point(curves, "last_bucket", step,
+              buckets > 0 ? number(line, "seconds_last_bucket") / buckets : Series::none);
+    const std::int64_t updates = count(line, "updates");
+    add_point(curves, "skipped_updates", step,
+              updates >= 0 ? step - static_cast<double>(updates) : Series::none);
+}
+
+Validation validation_of(const Json& line, std::int64_t step) {
+    Validation validation;
+    validation.step = step;
+    validation.epoch = number(line, "epoch");
+    for (const char* name : valid_names) {
+        const double value = number(line, name);
+        if (std::isfinite(value)) validation.values[name] = value;
+    }
+    const auto best = line.find("best");
+    validation.best = best != line.end() && best->is_boolean() && best->get<bool>();
+    return validation;
+}
+
+const Series& curve(const Curves& curves, std::string_view name) {
+    const auto found = curves.find(name);
+    require(found != curves.end(), "a value that is read from metrics.jsonl");
+    return found->second;
+}
+
+}  // namespace
+
+History::History() {
+    for (const char* name : train_names) train_.try_emplace(name, train_bins);
+    for (const char* name : computed_names) train_.try_emplace(name, train_bins);
+    for (const char* name : valid_names) valid_.try_emplace(name, valid_bins);
+}
+
+void History::add(std::string_view text) {
+    const Json line = Json::parse(text, nullptr, false);
+    const std::int64_t step = line.is_object() ? count(line, "step") : -1;
+    const std::string kind = line.is_object() && line.contains("kind") && line["kind"].is_string()
+                                 ? line["kind"].get<std::string>()
+                                 : "";
+    if (step < step_ || (kind != "train" && kind != "valid")) {
+        ++unusable_lines_;
+        return;
+    }
+    ++used_lines_;
+    step_ = step;
+    updates_ = std::max(updates_, count(line, "updates"));
+    if (const double epoch = number(line, "epoch"); std::isfinite(epoch)) epoch_ = epoch;
+    if (kind == "train") {
+        add_training(line, static_cast<double>(step), train_);
+        return;
+    }
+    for (const char* name : valid_names)
+        add_point(valid_, name, static_cast<double>(step), number(line, name));
+    validations_.push_back(validation_of(line, step));
+    ++validation_count_;
+    if (validations_.back().best) best_ = validations_.back();
+    if (validations_.size() > shown_validations) validations_.pop_front();
+}
+
+const Series& History::train(std::string_view name) const { return curve(train_, name); }
+
+const Series& History::valid(std::string_view name) const { return curve(valid_, name); }
+
+History read_history(const std::string& folder) {
+    const std::string path = folder + "/metrics.jsonl";
+    if (!std::filesystem::exists(path)) {
+        throw Error(ErrorKind::config, path +
+                                           ": is not there; a run writes it with its first line "
+                                           "(--log-every-n-steps): name the -mf of a training run");
+    }
+    History history;
+    for_each_line(path, [&](std::string_view line) { history.add(line); });
+    if (history.used_lines() > 0) return history;
+    throw Error(ErrorKind::data,
+                path + (history.unusable_lines() == 0
+                            ? ": has no line yet; wait for the run's first (--log-every-n-steps)"
+                            : ": none of its lines is one of a run; is it another file?"));
+}
+
+}  // namespace lockstep::launcher::report

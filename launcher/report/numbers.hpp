@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+// The same in every locale.
+namespace lockstep::launcher::report {
+
+std::string number_text(double value);    // four digits that count: "0.1234", "13,222", "3.2e-05"
+std::string tick_text(double value);      // a round value: "0.002", "250", "20k"
+std::string percent_text(double share);   // "34.2 %"
+std::string coordinate(double position);  // one decimal, where it is not 0
+
+// Empty where the word is no number.
+std::optional<double> number_of(std::string_view word);
+
+}  // namespace lockstep::launcher::report

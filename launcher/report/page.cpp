@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/report/page.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "launcher/report/curves.hpp"
+#include "launcher/report/html.hpp"
+#include "launcher/report/style.hpp"
+#include "launcher/report/summary.hpp"
+#include "launcher/report/tables.hpp"
+#include "launcher/report/time_parts.hpp"
+
+namespace lockstep::launcher::report {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string section(const char* title, const std::string& content) {
+    return std::string("<section>\n<h2>") + title + "</h2>\n" + content + "</section>\n";
+}
+
+std::string head(const std::string& title) {
+    return std::string(page_mark) +
+           "<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
+           "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+           "'unsafe-inline'\"/>\n"
+           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
+           "<title>" +
+           title + "</title>\n<style>" + std::string(style()) + "</style>\n</head>\n<body>\n<h1>" +
+           title + "</h1>\n";
+}
+
+std::string details(const Run& run) {
+    return section("Validations", validation_table(run.history)) +
+           section("Checkpoints", checkpoint_table(run)) + section("Options", options_table(run)) +
+           section("Model", config_table(run));
+}
+
+std::string folded(const std::string& label, const std::string& content) {
+    return "<details>\n<summary>" + escaped(label) + "</summary>\n" + content + "</details>\n";
+}
+
+std::string title_of(const std::vector<std::string>& labels) {
+    if (labels.size() == 1) return "Training run " + labels.front();
+    return std::to_string(labels.size()) + " training runs";
+}
+
+std::vector<fs::path> parts_of(const std::string& folder) {
+    std::vector<fs::path> parts;
+    for (const fs::path& part : fs::path(folder).lexically_normal()) {
+        if (!part.empty()) parts.push_back(part);
+    }
+    return parts;
+}
+
+}  // namespace
+
+std::vector<std::string> labels_of(const std::vector<std::string>& folders) {
+    if (folders.size() == 1) return folders;
+    std::vector<std::vector<fs::path>> all;
+    for (const std::string& folder : folders) all.push_back(parts_of(folder));
+    std::size_t common = 0;
+    const auto same = [&](const std::vector<fs::path>& parts) {
+        return common + 1 < parts.size() && common < all.front().size() &&
+               parts[common] == all.front()[common];
+    };
+    while (std::all_of(all.begin(), all.end(), same)) ++common;
+    std::vector<std::string> labels;
+    for (const auto& parts : all) {
+        fs::path label;
+        for (std::size_t i = common; i < parts.size(); ++i) label /= parts[i];
+        labels.push_back(label);
+    }
+    return labels;
+}
+
+std::string page(const std::vector<Run>& runs) {
+    std::vector<std::string> folders;
+    for (const Run& run : runs) folders.push_back(run.folder);
+    const std::vector<std::string> labels = labels_of(folders);
+    std::string html = head(escaped(title_of(labels))) +
+                       section("Summary", endings(runs, labels) + summary(runs, labels));
+    if (runs.size() > 1) html += section("Where they differ", differences(runs, labels));
+    html += section("Curves", "<div class=\"charts\">\n" + curves(runs, labels) + "</div>\n") +
+            section("Where the time went", time_section(runs, labels));
+    if (runs.size() == 1) return html + details(runs.front()) + "</body>\n</html>\n";
+    std::string each;
+    for (std::size_t i = 0; i < runs.size(); ++i) each += folded(labels[i], details(runs[i]));
+    return html + section("Each run", each) + "</body>\n</html>\n";
+}
+
+}  // namespace lockstep::launcher::report

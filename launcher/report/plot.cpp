@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/report/plot.hpp"
+
+#include "launcher/report/html.hpp"
+#include "launcher/report/numbers.hpp"
+
+namespace lockstep::launcher::report {
+
+namespace {
+
+// Of the drawing, which is scaled to the width that there is.
+constexpr double width = 480, height = 250;
+constexpr double left = 50, right = 466, top = 28, bottom = 212;
+
+std::string attribute(const char* name, double value) {
+    return std::string(" ") + name + "=\"" + coordinate(value) + "\"";
+}
+
+std::string label(const char* kind, double x, double y, std::string_view text) {
+    return std::string("<text class=\"") + kind + "\"" + attribute("x", x) + attribute("y", y) +
+           ">" + escaped(text) + "</text>\n";
+}
+
+}  // namespace
+
+double Plot::x(double step) const { return left + (right - left) * steps.share(step); }
+
+double Plot::y(double value) const { return bottom - (bottom - top) * values.share(value); }
+
+std::string begin_plot(const Plot& plot, std::string_view title, std::string_view unit) {
+    std::string svg = "<svg viewBox=\"0 0 " + coordinate(width) + " " + coordinate(height) +
+                      "\" role=\"img\" aria-label=\"" + escaped(title) +
+                      "\">\n<path class=\"grid\" d=\"";
+    for (const double tick : plot.values.ticks)
+        svg += "M" + coordinate(left) + "," + coordinate(plot.y(tick)) + "H" + coordinate(right);
+    svg += "\"/>\n<path class=\"axis\" d=\"M" + coordinate(left) + "," + coordinate(bottom) + "H" +
+           coordinate(right);
+    constexpr double mark = 4, below = 17, beside = 6, half_line = 4;
+    for (const double tick : plot.steps.ticks)
+        svg += "M" + coordinate(plot.x(tick)) + "," + coordinate(bottom) + "v" + coordinate(mark);
+    svg += "\"/>\n";
+    for (const double tick : plot.values.ticks)
+        svg += label("y", left - beside, plot.y(tick) + half_line, tick_text(tick));
+    for (const double tick : plot.steps.ticks)
+        svg += label("x", plot.x(tick), bottom + below, tick_text(tick));
+    svg += label("unit", 2, 11, unit);
+    return svg + label("x", (left + right) / 2, height - 4, "step");
+}
+
+std::string end_plot() { return "</svg>\n"; }
+
+std::string strips(const Plot& plot, const std::vector<Strip>& strips) {
+    std::string svg = "<g class=\"strips\">\n";
+    for (const Strip& strip : strips) {
+        const double x = plot.x(strip.first_step);
+        svg += "<rect" + attribute("x", x) + attribute("width", plot.x(strip.last_step) - x) +
+               attribute("y", top) + attribute("height", bottom - top) + "><title>" +
+               escaped(strip.text) + "</title></rect>\n";
+    }
+    return svg + "</g>\n";
+}
+
+std::string steps_text(double first, double last) {
+    if (first == last) return "step " + number_text(last);
+    return "steps " + number_text(first) + " to " + number_text(last);
+}
+
+std::string legend_key(int colour, std::string_view label) {
+    return "<span class=\"key\"><i class=\"c" + std::to_string(colour) + "\"></i>" +
+           escaped(label) + "</span>\n";
+}
+
+std::string figure(std::string_view title, std::string_view legend, std::string_view svg,
+                   std::string_view caption) {
+    std::string html = "<figure>\n<h3>" + escaped(title) + "</h3>\n";
+    if (!legend.empty()) html += "<p class=\"legend\">" + std::string(legend) + "</p>\n";
+    return html + std::string(svg) + "<figcaption>" + escaped(caption) +
+           "</figcaption>\n</figure>\n";
+}
+
+}  // namespace lockstep::launcher::report

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/report/style.hpp"
+
+namespace lockstep::launcher::report {
+
+// Colours after Okabe and Ito, which the colour-blind tell apart; from the fifth on lines are
+// dashed too.
+std::string_view style() {
+    return R"(
+:root { color-scheme: light dark; --back: #fff; --text: #1b1b1b; --faint: #666; --rule: #ddd;
+  --failed: #fbe6e0; --c0: #0072b2; --c1: #d55e00; --c2: #009e73; --c3: #c0609a; --c4: #e69f00;
+  --c5: #56b4e9; --c6: #7a5230; --c7: #8a8a8a; }
+@media (prefers-color-scheme: dark) {
+  :root { --back: #16181b; --text: #e8e8e8; --faint: #a5a5a5; --rule: #393d42; --failed: #4a2418;
+    --c0: #3d9be0; --c1: #f08030; --c2: #2ac496; --c3: #e08fc0; --c4: #f2b632; --c5: #9bd2f4;
+    --c6: #c49a6c; --c7: #9a9a9a; }
+}
+* { box-sizing: border-box; }
+body { margin: 0 auto; padding: 1rem; max-width: 68rem; background: var(--back);
+  color: var(--text); font: 16px/1.45 system-ui, sans-serif; }
+h1 { font-size: 1.5rem; overflow-wrap: anywhere; margin: .5rem 0; }
+h2 { font-size: 1.2rem; margin: 2rem 0 .5rem; border-bottom: 1px solid var(--rule); }
+h3 { font-size: 1rem; margin: 0; }
+.charts { display: grid; gap: 1.5rem;
+  grid-template-columns: repeat(auto-fit, minmax(min(100%, 26rem), 1fr)); }
+figure { margin: 0; min-width: 0; break-inside: avoid; }
+figcaption { color: var(--faint); font-size: .85rem; }
+svg { display: block; width: 100%; height: auto; }
+svg text { fill: var(--faint); font-size: 13px; }
+text.x { text-anchor: middle; }
+text.y { text-anchor: end; }
+.grid { stroke: var(--rule); fill: none; }
+.axis { stroke: var(--faint); fill: none; }
+.line { fill: none; stroke-width: 1.8; stroke-linecap: round; stroke-linejoin: round; }
+.dots { fill: none; stroke-width: 7; stroke-linecap: round; }
+.band { stroke: none; opacity: .25; }
+.area { stroke: none; }
+.strips rect { fill: transparent; }
+.strips rect:hover { fill: var(--text); opacity: .12; }
+.bar { height: 1.4rem; margin-bottom: .6rem; }
+.bar-label { margin: 0; font-size: .9rem; overflow-wrap: anywhere; }
+.legend { margin: .1rem 0; font-size: .85rem; overflow-wrap: anywhere; }
+.key { display: inline-block; margin-right: 1rem; }
+.key i { display: inline-block; width: .8rem; height: .8rem; margin-right: .35rem;
+  vertical-align: -.1rem; }
+.line.c0, .dots.c0 { stroke: var(--c0); } .band.c0, .area.c0 { fill: var(--c0); }
+.line.c1, .dots.c1 { stroke: var(--c1); } .band.c1, .area.c1 { fill: var(--c1); }
+.line.c2, .dots.c2 { stroke: var(--c2); } .band.c2, .area.c2 { fill: var(--c2); }
+.line.c3, .dots.c3 { stroke: var(--c3); } .band.c3, .area.c3 { fill: var(--c3); }
+.line.c4, .dots.c4 { stroke: var(--c4); } .band.c4, .area.c4 { fill: var(--c4); }
+.line.c5, .dots.c5 { stroke: var(--c5); } .band.c5, .area.c5 { fill: var(--c5); }
+.line.c6, .dots.c6 { stroke: var(--c6); } .band.c6, .area.c6 { fill: var(--c6); }
+.line.c7, .dots.c7 { stroke: var(--c7); } .band.c7, .area.c7 { fill: var(--c7); }
+i.c0 { background: var(--c0); } i.c1 { background: var(--c1); } i.c2 { background: var(--c2); }
+i.c3 { background: var(--c3); } i.c4 { background: var(--c4); } i.c5 { background: var(--c5); }
+i.c6 { background: var(--c6); } i.c7 { background: var(--c7); }
+.line.c4, .line.c5, .line.c6, .line.c7 { stroke-dasharray: 6 4; }
+.scroll { overflow-x: auto; margin: .5rem 0; }
+table { border-collapse: collapse; font-size: .9rem; }
+th, td { padding: .25rem .75rem .25rem 0; text-align: left; vertical-align: top;
+  border-bottom: 1px solid var(--rule); overflow-wrap: anywhere; }
+th { font-weight: 600; min-width: 6rem; }
+td { min-width: 4.5rem; }
+.numbers td, .numbers th + th { text-align: right; font-variant-numeric: tabular-nums; }
+.end { padding: .5rem .75rem; border-left: .3rem solid var(--c7); margin: .5rem 0;
+  overflow-wrap: anywhere; }
+.failed { border-color: var(--c1); background: var(--failed); }
+summary { cursor: pointer; font-weight: 600; padding: .4rem 0; overflow-wrap: anywhere; }
+@media print { body { max-width: none; font-size: 11pt; } .scroll { overflow: visible; }
+  * { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
+)";
+}
+
+}  // namespace lockstep::launcher::report

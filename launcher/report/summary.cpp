@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/report/summary.hpp"
+
+#include "launcher/doctor/units.hpp"
+#include "launcher/report/ending.hpp"
+#include "launcher/report/html.hpp"
+#include "launcher/report/numbers.hpp"
+#include "runtime/train/progress.hpp"
+#include "runtime/train/reduction.hpp"
+
+namespace lockstep::launcher::report {
+
+namespace {
+
+using doctor::grouped;
+
+std::string counted(std::int64_t count, const std::string& one, const std::string& more) {
+    return grouped(count) + " " + (count == 1 ? one : more);
+}
+
+std::int64_t whole(double value) { return static_cast<std::int64_t>(value); }
+
+std::string model_text(const Run& run) {
+    const model::ModelConfig& model = run.model;
+    const bool gpt2 = model.kind == model::Kind::gpt2;
+    const std::string layers =
+        gpt2 ? std::to_string(model.decoder_layers)
+             : std::to_string(model.encoder_layers) + " + " + std::to_string(model.decoder_layers);
+    return text_of(run.config, "model") + ", " + layers + " layers of " +
+           std::to_string(model.embedding_size) + " (" + std::to_string(model.ffn_size) +
+           " inside), " + std::to_string(model.heads) + " heads, " +
+           counted(static_cast<std::int64_t>(run.parameters), "parameter", "parameters");
+}
+
+std::string place_text(const Run& run) {
+    if (!run.saved) return "not known before the first checkpoint";
+    const NamedTexts& versions = run.saved->versions;
+    const std::string ranks = text_of(versions, "ranks"), threads = text_of(versions, "threads");
+    const std::string cores = threads == "1" ? " core" : " cores";
+    return ranks + (ranks == "1" ? " rank" : " ranks") + " on " + text_of(versions, "device") +
+           " with " + threads + cores + " each, " + text_of(versions, "precision");
+}
+
+std::string data_text(const Run& run) {
+    const std::string data = run.saved ? text_of(run.saved->options, "data") : "";
+    return data.empty() ? "not known before the first checkpoint" : data;
+}
+
+std::string steps_taken(const Run& run) {
+    const History& history = run.history;
+    const std::int64_t skipped = history.step() - history.updates();
+    std::string text = counted(history.step(), "step", "steps") + ", " +
+                       counted(history.updates(), "update", "updates");
+    if (skipped > 0) text += " (" + grouped(skipped) + " skipped)";
+    return text + ", " + number_text(history.epoch()) + " epochs";
+}
+
+std::string trained_on(const Run& run) {
+    const History& history = run.history;
+    std::string text = grouped(whole(history.train("tokens").total())) + " label tokens in " +
+                       grouped(whole(history.train("rows").total())) + " rows";
+    const Series& cut = history.train("truncated_rows");
+    return cut.total() > 0 ? text + ", " + grouped(whole(cut.total())) + " of them cut" : text;
+}
+
+std::string speed_text(const Run& run) {
+    const Series& speed = run.history.train("tokens_per_s");
+    if (speed.values() == 0) return "";
+    return "median " + number_text(speed.median()) + ", last " + number_text(speed.last());
+}
+
+std::string best_text(const Run& run) {
+    const auto& best = run.history.best();
+    if (!best) return run.history.validation_count() == 0 ? "no validation" : "";
+    const std::string given = run.saved ? text_of(run.saved->options, "validation-metric") : "";
+    const std::string metric = given.empty() ? "ppl" : given;
+    const auto found = best->values.find(metric);
+    const std::string value =
+        found == best->values.end() ? "" : metric + " " + number_text(found->second) + " ";
+    return value + "at step " + grouped(best->step) + " of " +
+           counted(run.history.validation_count(), "validation", "validations");
+}
+
+std::string memory_text(const Run& run) {
+    const Series& memory = run.history.train("peak_memory_bytes");
+    return memory.values() == 0 ? "" : doctor::bytes_text(whole(memory.high()));
+}
+
+std::string hidden_text(const Run& run) {
+    const auto share = train::hidden_share(run.history.train("seconds_buckets_not_hidden").total(),
+                                           run.history.train("seconds_buckets").total());
+    return share ? percent_text(*share) : "one rank: nothing to exchange";
+}
+
+std::string lines_text(const Run& run) {
+    std::string text = counted(run.history.used_lines(), "line", "lines") + " of metrics.jsonl";
+    if (run.history.unusable_lines() > 0)
+        text += "; " + counted(run.history.unusable_lines(), "damaged one is", "damaged ones are") +
+                " left out";
+    return text + ", the last written " + run.last_line;
+}
+
+struct Row {
+    const char* name;
+    std::string (*text)(const Run&);
+};
+
+}  // namespace
+
+std::string endings(const std::vector<Run>& runs, const std::vector<std::string>& labels) {
+    std::string html;
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        const Ending end = ending(runs[i]);
+        html += end.kind == EndKind::failed ? "<p class=\"end failed\">" : "<p class=\"end\">";
+        if (runs.size() > 1) html += "<b>" + escaped(labels[i]) + "</b>: ";
+        html += escaped(end.text) + "</p>\n";
+    }
+    return html;
+}
+
+std::string summary(const std::vector<Run>& runs, const std::vector<std::string>& labels) {
+    const std::vector<Row> wanted{
+        {"Model", model_text},
+        {"Data", data_text},
+        {"Ran on", place_text},
+        {"Done", steps_taken},
+        {"Trained on", trained_on},
+        {"Time in steps",
+         [](const Run& run) { return train::duration_text(run.history.train("seconds").total()); }},
+        {"Label tokens/s", speed_text},
+        {"Best validation", best_text},
+        {"Peak memory of rank 0", memory_text},
+        {"Communication hidden", hidden_text},
+        {"Read", lines_text},
+    };
+    Cells head;
+    if (runs.size() > 1) head.push_back("");
+    for (std::size_t i = 0; i < runs.size() && runs.size() > 1; ++i) head.push_back(labels[i]);
+    std::vector<Cells> rows;
+    for (const Row& row : wanted) {
+        rows.push_back({row.name});
+        for (const Run& run : runs) rows.back().push_back(row.text(run));
+    }
+    return table(TableKind::words, head, rows);
+}
+
+}  // namespace lockstep::launcher::report

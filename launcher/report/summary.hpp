@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "launcher/report/run.hpp"
+
+namespace lockstep::launcher::report {
+
+// How each run ended, in a sentence.
+std::string endings(const std::vector<Run>& runs, const std::vector<std::string>& labels);
+
+// Each run in a column.
+std::string summary(const std::vector<Run>& runs, const std::vector<std::string>& labels);
+
+}  // namespace lockstep::launcher::report

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/report/tables.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "launcher/doctor/units.hpp"
+#include "launcher/report/html.hpp"
+#include "launcher/report/numbers.hpp"
+
+namespace lockstep::launcher::report {
+
+namespace {
+
+using doctor::grouped;
+
+std::string paragraph(const std::string& text) { return "<p>" + escaped(text) + "</p>\n"; }
+
+std::vector<Cells> rows_of(const NamedTexts& texts) {
+    std::vector<Cells> rows;
+    for (const auto& [name, text] : texts) rows.push_back({name, text});
+    return rows;
+}
+
+// Those values that any of the validations has, in the order in which they are usually read.
+Cells columns_of(const std::vector<Validation>& validations) {
+    Cells columns;
+    for (const char* name : {"loss", "ppl", "token_acc", "f1", "bleu-4", "seconds"}) {
+        if (std::any_of(validations.begin(), validations.end(),
+                        [&](const Validation& v) { return v.values.contains(name); }))
+            columns.push_back(name);
+    }
+    return columns;
+}
+
+Cells row_of(const Validation& validation, const Cells& columns) {
+    Cells row{grouped(validation.step), number_text(validation.epoch)};
+    for (const std::string& name : columns) {
+        const auto found = validation.values.find(name);
+        row.push_back(found == validation.values.end() ? "–" : number_text(found->second));
+    }
+    row.push_back(validation.best ? "best so far" : "");
+    return row;
+}
+
+constexpr const char* no_checkpoint =
+    "There is no checkpoint yet, so that the options are not known.";
+
+}  // namespace
+
+std::string validation_table(const History& history) {
+    if (history.validation_count() == 0)
+        return paragraph(
+            "There is no validation: --validation-every-n-epochs or -steps asks for it.");
+    std::vector<Validation> shown(history.validations().begin(), history.validations().end());
+    if (history.best() && history.best()->step < shown.front().step)
+        shown.insert(shown.begin(), *history.best());
+    Cells columns = columns_of(shown);
+    std::vector<Cells> rows;
+    for (const Validation& validation : shown) rows.push_back(row_of(validation, columns));
+    columns.insert(columns.begin(), {"step", "epoch"});
+    columns.push_back("");
+    const std::int64_t left_out =
+        history.validation_count() - static_cast<std::int64_t>(shown.size());
+    std::string html = table(TableKind::numbers, columns, rows);
+    if (left_out > 0) html += paragraph(grouped(left_out) + " earlier validations are not shown.");
+    return html;
+}
+
+std::string checkpoint_table(const Run& run) {
+    if (run.checkpoints.empty()) return paragraph("There is no checkpoint yet.");
+    std::vector<Cells> rows;
+    for (const Checkpoint& checkpoint : run.checkpoints) {
+        rows.push_back({checkpoint.name, grouped(checkpoint.step),
+                        doctor::bytes_text(static_cast<std::int64_t>(checkpoint.bytes)),
+                        checkpoint.saved});
+    }
+    return table(TableKind::numbers, {"folder", "step", "size", "saved"}, rows);
+}
+
+std::string options_table(const Run& run) {
+    if (!run.saved) return paragraph(no_checkpoint);
+    return table(TableKind::words, {"option given", "value"}, rows_of(run.saved->options)) +
+           table(TableKind::words, {"version", ""}, rows_of(run.saved->versions));
+}
+
+std::string config_table(const Run& run) {
+    return table(TableKind::words, {"config.json", "value"}, rows_of(run.config));
+}
+
+std::string differences(const std::vector<Run>& runs, const std::vector<std::string>& labels) {
+    std::map<std::string, Cells> by_name;
+    const auto add = [&](const std::string& name, const std::string& value, std::size_t run) {
+        Cells& values = by_name.try_emplace(name, runs.size(), "–").first->second;
+        values[run] = value;
+    };
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        for (const auto& [name, value] : runs[i].config) add(name, value, i);
+        if (!runs[i].saved) continue;
+        for (const auto& [name, value] : runs[i].saved->options) add("--" + name, value, i);
+        for (const auto& [name, value] : runs[i].saved->versions) add(name, value, i);
+    }
+    by_name.erase("--model-file");
+    std::vector<Cells> rows;
+    for (const auto& [name, values] : by_name) {
+        if (std::set(values.begin(), values.end()).size() == 1) continue;
+        rows.push_back({name});
+        rows.back().insert(rows.back().end(), values.begin(), values.end());
+    }
+    std::string html;
+    if (std::any_of(runs.begin(), runs.end(), [](const Run& run) { return !run.saved; }))
+        html = paragraph("Options are known of runs with a checkpoint only.");
+    if (rows.empty()) return html + paragraph("No option differs.");
+    Cells head{""};
+    head.insert(head.end(), labels.begin(), labels.end());
+    return html + table(TableKind::words, head, rows);
+}
+
+}  // namespace lockstep::launcher::report

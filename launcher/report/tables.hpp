@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "launcher/report/run.hpp"
+
+namespace lockstep::launcher::report {
+
+// The last validations, and the best if it was before them.
+std::string validation_table(const History& history);
+std::string checkpoint_table(const Run& run);
+std::string options_table(const Run& run);
+std::string config_table(const Run& run);
+
+// Options and versions in which the runs differ.
+std::string differences(const std::vector<Run>& runs, const std::vector<std::string>& labels);
+
+}  // namespace lockstep::launcher::report

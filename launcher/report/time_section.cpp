@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <numeric>
+
+#include "launcher/doctor/units.hpp"
+#include "launcher/report/chart.hpp"
+#include "launcher/report/chart_strips.hpp"
+#include "launcher/report/html.hpp"
+#include "launcher/report/numbers.hpp"
+#include "launcher/report/plot.hpp"
+#include "launcher/report/time_parts.hpp"
+
+namespace lockstep::launcher::report {
+
+namespace {
+
+std::vector<double> shares_of(const std::vector<double>& parts) {
+    const double all = std::accumulate(parts.begin(), parts.end(), 0.0);
+    std::vector<double> shares;
+    for (const double part : parts) shares.push_back(all > 0 ? part / all : 0);
+    return shares;
+}
+
+// One stretch of the stacked picture: the steps that a bin describes.
+struct Column {
+    double first_step, last_step;
+    std::vector<double> shares;
+};
+
+std::vector<Column> columns_of(const History& history) {
+    std::vector<Column> columns;
+    double before = 0;
+    for (std::size_t i = 0; i < history.train("seconds").bins().size(); ++i) {
+        const double last = history.train("seconds").bins()[i].last_x;
+        columns.push_back({before, last, shares_of(seconds_of_bin(history, i))});
+        before = last;
+    }
+    return columns;
+}
+
+// The area between what is stacked up to `part` and what is below it.
+std::string area(const Plot& plot, const std::vector<Column>& columns, std::size_t part) {
+    std::string above = "M" + coordinate(plot.x(0)) + "," + coordinate(plot.y(0)), below;
+    for (const Column& column : columns) {
+        const auto from = column.shares.begin();
+        const double under = std::accumulate(from, from + static_cast<std::ptrdiff_t>(part), 0.0);
+        const double y = plot.y(100 * (under + column.shares[part]));
+        above += "V" + coordinate(y) + "H" + coordinate(plot.x(column.last_step));
+        below.insert(
+            0, "V" + coordinate(plot.y(100 * under)) + "H" + coordinate(plot.x(column.first_step)));
+    }
+    return "<path class=\"area c" + std::to_string(time_parts()[part].colour) + "\" d=\"" + above +
+           below + "z\"/>\n";
+}
+
+std::string column_text(const Column& column) {
+    std::string text =
+        steps_text(std::min(column.first_step + 1, column.last_step), column.last_step);
+    for (std::size_t i = column.shares.size(); i-- > 0;)
+        text += std::string("\n") + time_parts()[i].name + ": " + percent_text(column.shares[i]);
+    return text;
+}
+
+std::vector<Strip> stack_strips(const std::vector<Column>& columns) {
+    const std::size_t every = (columns.size() + most_strips - 1) / most_strips;
+    std::vector<Strip> strips;
+    for (std::size_t i = 0; i < columns.size(); i += every) {
+        const std::size_t last = std::min(i + every, columns.size()) - 1;
+        strips.push_back({columns[i].first_step, columns[last].last_step, column_text(columns[i])});
+    }
+    return strips;
+}
+
+std::string legend() {
+    std::string html;
+    for (const TimePart& part : time_parts()) html += legend_key(part.colour, part.name);
+    return html;
+}
+
+std::string stacked(const History& history) {
+    const std::vector<Column> columns = columns_of(history);
+    const Plot plot{step_axis(columns.back().last_step), value_axis(Scale::from_zero, 0, 100)};
+    constexpr const char* title = "Time of the steps";
+    std::string svg = begin_plot(plot, title, "% of the time");
+    for (std::size_t part = 0; part < time_parts().size(); ++part) svg += area(plot, columns, part);
+    svg += strips(plot, stack_strips(columns)) + end_plot();
+    return figure(title, legend(), svg,
+                  "Stacked from the bottom: the work of the model, then what is waited for. Much "
+                  "waiting for data asks for more --num-workers; much communication that is not "
+                  "hidden for another --bucket-mb or a larger --update-freq.");
+}
+
+std::string bar(const std::vector<double>& shares, const std::string& label) {
+    std::string svg = "<p class=\"bar-label\">" + escaped(label) +
+                      "</p>\n<svg class=\"bar\" viewBox=\"0 0 100 4\" preserveAspectRatio=\"none\" "
+                      "role=\"img\" aria-label=\"" +
+                      escaped(label) + "\">\n";
+    double from = 0;
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+        const double to = from + 100 * shares[i];
+        svg += "<rect class=\"area c" + std::to_string(time_parts()[i].colour) + "\" x=\"" +
+               coordinate(from) + "\" width=\"" + coordinate(to - from) +
+               "\" y=\"0\" height=\"4\"><title>" + escaped(time_parts()[i].name) + ": " +
+               percent_text(shares[i]) + "</title></rect>\n";
+        from = to;
+    }
+    return svg + "</svg>\n";
+}
+
+std::string bars(const std::vector<Run>& runs, const std::vector<std::string>& labels) {
+    std::string html;
+    for (std::size_t i = 0; i < runs.size(); ++i)
+        html += bar(shares_of(seconds_of_run(runs[i].history)), labels[i]);
+    return figure("Time of the steps, in all", legend(), html,
+                  "Shares of each run's whole time. Much waiting for data asks for more "
+                  "--num-workers; much communication that is not hidden for another --bucket-mb or "
+                  "a larger --update-freq.");
+}
+
+std::string shares_table(const std::vector<Run>& runs, const std::vector<std::string>& labels) {
+    Cells head{"part"};
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        head.push_back(runs.size() == 1 ? "share" : labels[i]);
+        if (runs.size() == 1) head.push_back("time");
+    }
+    head.push_back("what helps where it is much");
+    std::vector<Cells> rows;
+    for (const TimePart& part : time_parts()) rows.push_back({part.name});
+    for (const Run& run : runs) {
+        const std::vector<double> seconds = seconds_of_run(run.history);
+        const std::vector<double> shares = shares_of(seconds);
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            rows[i].push_back(percent_text(shares[i]));
+            if (runs.size() == 1) rows[i].push_back(doctor::seconds_text(seconds[i]));
+        }
+    }
+    for (std::size_t i = 0; i < rows.size(); ++i) rows[i].push_back(time_parts()[i].remedy);
+    std::reverse(rows.begin(), rows.end());
+    return table(TableKind::words, head, rows);
+}
+
+std::string communication(const std::vector<Run>& runs, const std::vector<std::string>& labels) {
+    Chart hidden{"Communication that was hidden",
+                 "%",
+                 "Share of the gradient exchanges that ran "
+                 "while backward was still computing; the last bucket cannot.",
+                 Scale::from_zero,
+                 100,
+                 {}};
+    Chart last{"The last bucket",
+               "% of the exchanges",
+               "Its share of the exchanges' time: with a "
+               "tied embedding that table, which is final last and cannot be hidden.",
+               Scale::from_zero,
+               100,
+               {}};
+    double last_step = 1;
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        const History& history = runs[i].history;
+        last_step = std::max(last_step, static_cast<double>(history.step()));
+        const int colour = static_cast<int>(i);
+        hidden.curves.push_back({labels[i], colour, Mark::line, &history.train("hidden")});
+        last.curves.push_back({labels[i], colour, Mark::line, &history.train("last_bucket")});
+    }
+    return chart(hidden, last_step) + chart(last, last_step);
+}
+
+}  // namespace
+
+std::string time_section(const std::vector<Run>& runs, const std::vector<std::string>& labels) {
+    const bool known = std::any_of(runs.begin(), runs.end(), [](const Run& run) {
+        return run.history.train("seconds").values() > 0;
+    });
+    if (!known) return "<p>No training line tells of its time.</p>\n";
+    return "<div class=\"charts\">\n" +
+           (runs.size() == 1 ? stacked(runs.front().history) : bars(runs, labels)) +
+           communication(runs, labels) + "</div>\n" + shares_table(runs, labels);
+}
+
+}  // namespace lockstep::launcher::report
