@@ -30,6 +30,8 @@ constexpr std::array programs{
             Load::computes},
     Program{"plan", "what a run takes of a device's memory, before it starts", plan_program},
     Program{"ladder", "measures each speed-up of training on your data", ladder_program},
+    Program{"report", "an HTML page of a training run, or of several side by side",
+            report_program},
     Program{"submit", "write and submit a Slurm job", submit_program},
     Program{"generate", "replies to prompts from a file or standard input", generate_program,
             Load::computes},

@@ -37,6 +37,7 @@ int distributed_launch_program(const std::vector<std::string>& args);
 int doctor_program(const std::vector<std::string>& args);
 int plan_program(const std::vector<std::string>& args);
 int ladder_program(const std::vector<std::string>& args);
+int report_program(const std::vector<std::string>& args);
 int submit_program(const std::vector<std::string>& args);
 int generate_program(const std::vector<std::string>& args);
 int interactive_program(const std::vector<std::string>& args);
