@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/report/history.hpp"
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include "launcher/report/lines.hpp"
+#include "runtime/core/error.hpp"
+#include "tests/support/files.hpp"
+
+using namespace lockstep;
+using namespace lockstep::launcher::report;
+
+namespace {
+
+std::string train_line(std::int64_t step, const std::string& more = "\"loss\":1.5") {
+    return "{\"kind\":\"train\",\"step\":" + std::to_string(step) +
+           ",\"updates\":" + std::to_string(step) + ",\"epoch\":0.5," + more + "}";
+}
+
+std::string valid_line(std::int64_t step, const std::string& more) {
+    return "{\"kind\":\"valid\",\"step\":" + std::to_string(step) + ",\"epoch\":0.5," + more + "}";
+}
+
+}  // namespace
+
+TEST_CASE("lines come one by one, without one that has no end or is too long") {
+    const tests::ScratchFolder scratch;
+    tests::write_text(scratch / "lines", "one\n\n" + std::string(longest_line_bytes + 1, 'x') +
+                                             "\n" + std::string(300000, 'y') + "\nlast\nunfin");
+    std::vector<std::string> lines;
+    for_each_line(scratch / "lines", [&](std::string_view line) { lines.emplace_back(line); });
+    CHECK(lines == std::vector<std::string>{"one", "", "", "", "last"});
+    CHECK_THROWS_AS(for_each_line(scratch / "none", [](std::string_view) {}), Error);
+    CHECK_THROWS_AS(for_each_line(scratch.path(), [](std::string_view) {}), Error);
+}
+
+TEST_CASE("null, a missing value and one that cannot be meant are gaps") {
+    History history;
+    history.add(train_line(1));
+    history.add(train_line(2, "\"loss\":null"));
+    history.add(train_line(3, "\"loss\":\"2\""));
+    history.add(train_line(4, "\"loss\":1e300"));
+    history.add(train_line(5, "\"ppl\":2"));
+    CHECK(history.used_lines() == 5);
+    CHECK(history.train("loss").bins().size() == 5);
+    CHECK(history.train("loss").values() == 1);
+    CHECK(history.train("ppl").values() == 1);
+    CHECK(history.train("hidden").values() == 0);
+}
+
+TEST_CASE("damaged lines, other objects and steps that go back are left out and counted") {
+    History history;
+    history.add(train_line(10));
+    for (const std::string line :
+         {"", "{\"kind\":\"train\",\"step\":20", "[1]", "12", "{\"kind\":\"train\"}",
+          "{\"kind\":7,\"step\":11}", "{\"kind\":\"other\",\"step\":11}",
+          "{\"kind\":\"train\",\"step\":1.5}", "{\"kind\":\"train\",\"step\":99999999999999999999}",
+          "\xff\xfe"})
+        history.add(line);
+    history.add(train_line(9));
+    CHECK(history.used_lines() == 1);
+    CHECK(history.unusable_lines() == 11);
+    CHECK(history.step() == 10);
+    history.add(train_line(11));
+    CHECK(history.step() == 11);
+}
+
+TEST_CASE("what is computed of a line's values") {
+    History history;
+    history.add(
+        "{\"kind\":\"train\",\"step\":10,\"updates\":8,\"seconds_buckets\":2.0,"
+        "\"seconds_last_bucket\":0.5}");
+    history.add(
+        "{\"kind\":\"train\",\"step\":20,\"updates\":17,\"seconds_buckets\":0.0,"
+        "\"seconds_last_bucket\":0.0}");
+    CHECK(history.train("skipped_updates").last() == 3);
+    CHECK(history.train("last_bucket").values() == 1);
+    CHECK(history.train("last_bucket").last() == 0.25);
+    CHECK(history.updates() == 17);
+}
+
+TEST_CASE("of many validations the last are kept, and the best") {
+    History history;
+    for (int i = 1; i <= 100; ++i) {
+        history.add(valid_line(
+            i, "\"ppl\":" + std::to_string(200 - i) + ",\"best\":" + (i <= 30 ? "true" : "false")));
+    }
+    CHECK(history.validation_count() == 100);
+    CHECK(history.validations().size() == shown_validations);
+    CHECK(history.validations().back().step == 100);
+    REQUIRE(history.best());
+    CHECK(history.best()->step == 30);
+    CHECK(history.best()->values.at("ppl") == 170);
+    CHECK(history.best()->values.count("f1") == 0);
+    CHECK(history.valid("ppl").values() == 100);
+}
+
+TEST_CASE("a file without any line of a run is an error that says what to do") {
+    const tests::ScratchFolder scratch;
+    const auto complaint = [&] {
+        try {
+            read_history(scratch.path());
+        } catch (const Error& error) {
+            return std::string(error.what());
+        }
+        return std::string();
+    };
+    CHECK(complaint().find("is not there") != std::string::npos);
+    tests::write_text(scratch / "metrics.jsonl", train_line(1));
+    CHECK(complaint().find("no line yet; wait") != std::string::npos);
+    tests::write_text(scratch / "metrics.jsonl", "Dear diary,\n");
+    CHECK(complaint().find("is it another file?") != std::string::npos);
+    tests::write_text(scratch / "metrics.jsonl", train_line(1) + "\n");
+    CHECK(complaint().empty());
+}
