@@ -25,10 +25,12 @@ std::vector<Rung> rungs_of(const std::vector<std::string>& names) {
 // What was to be measured, and the answers.
 struct Runs {
     std::map<std::string, double> train_s;  // none: a failure
-    std::map<std::string, std::int64_t> workers;
+    std::map<std::string, std::int64_t> workers = {};
+    std::vector<std::string> order = {};
 
     Attempt operator()(const Settings& settings, const std::string& folder) {
         workers[folder] = settings.num_workers;
+        order.push_back(folder);
         if (!train_s.contains(folder)) return {std::nullopt, "out of memory", 0};
         Measurement measured;
         measured.train_rows = 100;
@@ -49,7 +51,7 @@ Climb climbed(const std::vector<Rung>& rungs, Runs& runs) {
 TEST_CASE("what is faster is kept, what is slower or fails is left out") {
     std::vector<Rung> rungs = rungs_of({"first", "faster", "absent", "slower", "failing", "last"});
     rungs[2].absent = "no such thing here";
-    Runs runs{.train_s = {{"first", 8}, {"faster", 4}, {"slower", 5}, {"last", 2}}, .workers = {}};
+    Runs runs{.train_s = {{"first", 8}, {"faster", 4}, {"slower", 5}, {"last", 2}}};
     const Climb climb = climbed(rungs, runs);
     const std::vector<Verdict> verdicts{Verdict::kept,   Verdict::kept,   Verdict::absent,
                                         Verdict::slower, Verdict::failed, Verdict::kept};
@@ -66,6 +68,27 @@ TEST_CASE("what is faster is kept, what is slower or fails is left out") {
     CHECK(climb.outcomes[3].speed_up == doctest::Approx(1.6));
     CHECK(climb.outcomes[2].failure == "no such thing here");
     CHECK(climb.outcomes[4].failure == "out of memory");
+}
+
+TEST_CASE("a rung that is nearly as fast as the one below is measured once more, in turn with it") {
+    Runs runs{.train_s = {{"a", 8},
+                          {"b", 8.5},
+                          {"b-below", 9},
+                          {"b-again", 7.5},
+                          {"c", 7.25},
+                          {"c-below", 6.5},
+                          {"c-again", 7.25}}};
+    const Climb climb = climbed(rungs_of({"a", "b", "c"}), runs);
+    CHECK(runs.order ==
+          std::vector<std::string>{"a", "b", "b-below", "b-again", "c", "c-below", "c-again"});
+    CHECK(runs.workers["b-below"] == 1);
+    CHECK(runs.workers["b-again"] == 2);
+    CHECK(climb.outcomes[1].verdict == Verdict::kept);
+    CHECK(climb.outcomes[1].measured->train_seconds == 7.5);
+    CHECK(climb.outcomes[1].speed_up == doctest::Approx(8 / 7.5));
+    CHECK(climb.outcomes[2].verdict == Verdict::slower);
+    CHECK(climb.outcomes[2].speed_up == doctest::Approx(8 / 7.5 * 6.5 / 7.25));
+    CHECK(climb.speed_up == doctest::Approx(8 / 7.5));
 }
 
 TEST_CASE("without a first rung there is nothing to climb") {
