@@ -9,6 +9,7 @@ namespace lockstep::launcher::report {
 namespace {
 
 constexpr int most_ticks = 6;
+constexpr double most_filled = 2.5;  // decades with 2 and 5 in them
 // Of values that stand on a tick but for their last digits, fp32's among them.
 constexpr double rounding = 1e-6;
 
@@ -71,7 +72,7 @@ Axis logarithmic(double low, double high) {
         for (const double digit : {1.0, 2.0, 5.0}) {
             const double tick = digit * std::pow(10, ten);
             const bool inside = tick >= low * (1 - rounding) && tick <= high * (1 + rounding);
-            if (inside && (digit == 1 || decades <= 2)) axis.ticks.push_back(tick);
+            if (inside && (digit == 1 || decades <= most_filled)) axis.ticks.push_back(tick);
         }
     }
     return axis;

@@ -63,13 +63,18 @@ std::string path(const std::string& kind, int colour, const std::string& drawn) 
 }
 
 std::string line(const Plot& plot, const Chart& chart, const Curve& curve) {
-    std::string drawn;
+    std::string drawn, lone;
     for (const Bins& stretch : stretches(chart, *curve.series)) {
-        drawn += "M";
-        for (const Bin& bin : stretch) drawn += point(plot, bin.x(), chart.factor * bin.mean());
-        if (stretch.size() == 1) drawn += "h0";  // a dot, by the line's round ends
+        std::string points = "M";
+        for (const Bin& bin : stretch) points += point(plot, bin.x(), chart.factor * bin.mean());
+        if (stretch.size() == 1) {
+            lone += points + "h0";  // a dot, by the round ends of lines
+        } else {
+            drawn += points;
+        }
     }
-    return path("line", curve.colour, drawn);
+    return (drawn.empty() ? "" : path("line", curve.colour, drawn)) +
+           (lone.empty() ? "" : path("lone", curve.colour, lone));
 }
 
 std::string dots(const Plot& plot, const Chart& chart, const Curve& curve) {

@@ -67,4 +67,9 @@ std::string table(TableKind kind, const Cells& head, const std::vector<Cells>& r
     return html + "</tbody></table></div>\n";
 }
 
+std::string folded(std::string_view line, std::string_view content) {
+    return "<details>\n<summary>" + escaped(line) + "</summary>\n" + std::string(content) +
+           "</details>\n";
+}
+
 }  // namespace lockstep::launcher::report

@@ -19,4 +19,7 @@ enum class TableKind { words, numbers };
 // Cells are plain text. The first of each row is its heading; `head` may be empty.
 std::string table(TableKind kind, const Cells& head, const std::vector<Cells>& rows);
 
+// `content`, HTML, behind a line that opens it.
+std::string folded(std::string_view line, std::string_view content);
+
 }  // namespace lockstep::launcher::report

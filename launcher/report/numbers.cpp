@@ -19,11 +19,22 @@ std::string digits(double value, std::chars_format format, int precision) {
     return {text.data(), end};
 }
 
+// "2e-4" of "2e-04", "1e20" of "1e+20".
+std::string short_exponent(std::string text) {
+    const std::size_t at = text.find('e');
+    if (at == std::string::npos) return text;
+    if (text[at + 1] == '+') text.erase(at + 1, 1);
+    const std::size_t digit = text.find_first_of("0123456789", at);
+    if (text[digit] == '0') text.erase(digit, 1);
+    return text;
+}
+
 }  // namespace
 
 std::string number_text(double value) {
     const double size = std::abs(value);
-    if (size < 999.95 || size > 1e15) return digits(value, std::chars_format::general, 4);
+    if (size < 999.95 || size > 1e15)
+        return short_exponent(digits(value, std::chars_format::general, 4));
     return doctor::grouped(std::llround(value));
 }
 
@@ -31,7 +42,14 @@ std::string tick_text(double value) {
     constexpr std::array suffixes{"", "k", "M", "G", "T"};
     std::size_t thousands = 0;
     for (; std::abs(value) >= 999.95 && thousands + 1 < suffixes.size(); ++thousands) value /= 1000;
-    return digits(value, std::chars_format::general, 5) + suffixes[thousands];
+    std::string text = digits(value, std::chars_format::general, 5);
+    constexpr std::size_t longest = 5;
+    if (text.size() > longest && std::abs(value) < 1) {
+        const double ten = std::floor(std::log10(std::abs(value)));
+        text = digits(value / std::pow(10, ten), std::chars_format::general, 5) + "e" +
+               digits(ten, std::chars_format::fixed, 0);
+    }
+    return short_exponent(text) + suffixes[thousands];
 }
 
 std::string percent_text(double share) {

@@ -8,8 +8,8 @@
 // The same in every locale.
 namespace lockstep::launcher::report {
 
-std::string number_text(double value);    // four digits that count: "0.1234", "13,222", "3.2e-05"
-std::string tick_text(double value);      // a round value: "0.002", "250", "20k"
+std::string number_text(double value);    // four digits that count: "0.1234", "13,222", "3.2e-5"
+std::string tick_text(double value);      // a round value: "0.002", "2e-4", "250", "20k"
 std::string percent_text(double share);   // "34.2 %"
 std::string coordinate(double position);  // one decimal, where it is not 0
 

@@ -38,10 +38,6 @@ std::string details(const Run& run) {
            section("Model", config_table(run));
 }
 
-std::string folded(const std::string& label, const std::string& content) {
-    return "<details>\n<summary>" + escaped(label) + "</summary>\n" + content + "</details>\n";
-}
-
 std::string title_of(const std::vector<std::string>& labels) {
     if (labels.size() == 1) return "Training run " + labels.front();
     return std::to_string(labels.size()) + " training runs";

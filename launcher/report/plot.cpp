@@ -10,7 +10,7 @@ namespace {
 
 // Of the drawing, which is scaled to the width that there is.
 constexpr double width = 480, height = 250;
-constexpr double left = 50, right = 466, top = 28, bottom = 212;
+constexpr double left = 56, right = 466, top = 28, bottom = 212;
 
 std::string attribute(const char* name, double value) {
     return std::string(" ") + name + "=\"" + coordinate(value) + "\"";

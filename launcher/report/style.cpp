@@ -31,10 +31,12 @@ text.x { text-anchor: middle; }
 text.y { text-anchor: end; }
 .grid { stroke: var(--rule); fill: none; }
 .axis { stroke: var(--faint); fill: none; }
-.line { fill: none; stroke-width: 1.8; stroke-linecap: round; stroke-linejoin: round; }
-.dots { fill: none; stroke-width: 7; stroke-linecap: round; }
-.band { stroke: none; opacity: .25; }
-.area { stroke: none; }
+.line { fill: none; stroke: currentColor; stroke-width: 1.8; stroke-linecap: round;
+  stroke-linejoin: round; }
+.dots, .lone { fill: none; stroke: currentColor; stroke-width: 7; stroke-linecap: round; }
+.lone { stroke-width: 4; }
+.band { fill: currentColor; opacity: .25; }
+.area { fill: currentColor; }
 .strips rect { fill: transparent; }
 .strips rect:hover { fill: var(--text); opacity: .12; }
 .bar { height: 1.4rem; margin-bottom: .6rem; }
@@ -42,30 +44,22 @@ text.y { text-anchor: end; }
 .legend { margin: .1rem 0; font-size: .85rem; overflow-wrap: anywhere; }
 .key { display: inline-block; margin-right: 1rem; }
 .key i { display: inline-block; width: .8rem; height: .8rem; margin-right: .35rem;
-  vertical-align: -.1rem; }
-.line.c0, .dots.c0 { stroke: var(--c0); } .band.c0, .area.c0 { fill: var(--c0); }
-.line.c1, .dots.c1 { stroke: var(--c1); } .band.c1, .area.c1 { fill: var(--c1); }
-.line.c2, .dots.c2 { stroke: var(--c2); } .band.c2, .area.c2 { fill: var(--c2); }
-.line.c3, .dots.c3 { stroke: var(--c3); } .band.c3, .area.c3 { fill: var(--c3); }
-.line.c4, .dots.c4 { stroke: var(--c4); } .band.c4, .area.c4 { fill: var(--c4); }
-.line.c5, .dots.c5 { stroke: var(--c5); } .band.c5, .area.c5 { fill: var(--c5); }
-.line.c6, .dots.c6 { stroke: var(--c6); } .band.c6, .area.c6 { fill: var(--c6); }
-.line.c7, .dots.c7 { stroke: var(--c7); } .band.c7, .area.c7 { fill: var(--c7); }
-i.c0 { background: var(--c0); } i.c1 { background: var(--c1); } i.c2 { background: var(--c2); }
-i.c3 { background: var(--c3); } i.c4 { background: var(--c4); } i.c5 { background: var(--c5); }
-i.c6 { background: var(--c6); } i.c7 { background: var(--c7); }
+  vertical-align: -.1rem; background: currentColor; }
+.c0 { color: var(--c0); } .c1 { color: var(--c1); } .c2 { color: var(--c2); } .c3 { color: var(--c3); }
+.c4 { color: var(--c4); } .c5 { color: var(--c5); } .c6 { color: var(--c6); } .c7 { color: var(--c7); }
 .line.c4, .line.c5, .line.c6, .line.c7 { stroke-dasharray: 6 4; }
 .scroll { overflow-x: auto; margin: .5rem 0; }
 table { border-collapse: collapse; font-size: .9rem; }
 th, td { padding: .25rem .75rem .25rem 0; text-align: left; vertical-align: top;
-  border-bottom: 1px solid var(--rule); overflow-wrap: anywhere; }
-th { font-weight: 600; min-width: 6rem; }
-td { min-width: 4.5rem; }
+  border-bottom: 1px solid var(--rule); }
+th { font-weight: 600; min-width: 8rem; overflow-wrap: break-word; }
+thead th, td { min-width: 5rem; overflow-wrap: anywhere; }
 .numbers td, .numbers th + th { text-align: right; font-variant-numeric: tabular-nums; }
 .end { padding: .5rem .75rem; border-left: .3rem solid var(--c7); margin: .5rem 0;
   overflow-wrap: anywhere; }
 .failed { border-color: var(--c1); background: var(--failed); }
 summary { cursor: pointer; font-weight: 600; padding: .4rem 0; overflow-wrap: anywhere; }
+@media (max-width: 30rem) { svg text { font-size: 15px; } }
 @media print { body { max-width: none; font-size: 11pt; } .scroll { overflow: visible; }
   * { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
 )";

@@ -35,10 +35,11 @@ std::string model_text(const Run& run) {
 std::string place_text(const Run& run) {
     if (!run.saved) return "not known before the first checkpoint";
     const NamedTexts& versions = run.saved->versions;
-    const std::string ranks = text_of(versions, "ranks"), threads = text_of(versions, "threads");
-    const std::string cores = threads == "1" ? " core" : " cores";
-    return ranks + (ranks == "1" ? " rank" : " ranks") + " on " + text_of(versions, "device") +
-           " with " + threads + cores + " each, " + text_of(versions, "precision");
+    const std::string ranks = text_of(versions, "ranks"), threads = text_of(versions, "threads"),
+                      device = text_of(versions, "device");
+    return ranks + (ranks == "1" ? " rank" : " ranks") + (device.empty() ? "" : " on " + device) +
+           " with " + threads + (threads == "1" ? " core" : " cores") + " each, " +
+           text_of(versions, "precision");
 }
 
 std::string data_text(const Run& run) {
@@ -52,7 +53,8 @@ std::string steps_taken(const Run& run) {
     std::string text = counted(history.step(), "step", "steps") + ", " +
                        counted(history.updates(), "update", "updates");
     if (skipped > 0) text += " (" + grouped(skipped) + " skipped)";
-    return text + ", " + number_text(history.epoch()) + " epochs";
+    const std::string epochs = number_text(history.epoch());
+    return text + ", " + epochs + (epochs == "1" ? " epoch" : " epochs");
 }
 
 std::string trained_on(const Run& run) {
@@ -111,6 +113,7 @@ std::string endings(const std::vector<Run>& runs, const std::vector<std::string>
     std::string html;
     for (std::size_t i = 0; i < runs.size(); ++i) {
         const Ending end = ending(runs[i]);
+        if (runs.size() > 1 && end.kind != EndKind::failed) continue;  // in the table
         html += end.kind == EndKind::failed ? "<p class=\"end failed\">" : "<p class=\"end\">";
         if (runs.size() > 1) html += "<b>" + escaped(labels[i]) + "</b>: ";
         html += escaped(end.text) + "</p>\n";
@@ -119,7 +122,7 @@ std::string endings(const std::vector<Run>& runs, const std::vector<std::string>
 }
 
 std::string summary(const std::vector<Run>& runs, const std::vector<std::string>& labels) {
-    const std::vector<Row> wanted{
+    std::vector<Row> wanted{
         {"Model", model_text},
         {"Data", data_text},
         {"Ran on", place_text},
@@ -134,8 +137,11 @@ std::string summary(const std::vector<Run>& runs, const std::vector<std::string>
         {"Read", lines_text},
     };
     Cells head;
-    if (runs.size() > 1) head.push_back("");
-    for (std::size_t i = 0; i < runs.size() && runs.size() > 1; ++i) head.push_back(labels[i]);
+    if (runs.size() > 1) {
+        wanted.insert(wanted.begin(), {"State", [](const Run& run) { return ending(run).text; }});
+        head.push_back("");
+        head.insert(head.end(), labels.begin(), labels.end());
+    }
     std::vector<Cells> rows;
     for (const Row& row : wanted) {
         rows.push_back({row.name});

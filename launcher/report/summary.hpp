@@ -8,7 +8,7 @@
 
 namespace lockstep::launcher::report {
 
-// How each run ended, in a sentence.
+// How a run ended, in a sentence; of several those that failed.
 std::string endings(const std::vector<Run>& runs, const std::vector<std::string>& labels);
 
 // Each run in a column.

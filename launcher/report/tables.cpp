@@ -44,6 +44,33 @@ Cells row_of(const Validation& validation, const Cells& columns) {
     return row;
 }
 
+// all: also the members of config.json, which options say in other words.
+enum class Compared { options, all };
+
+// A row for each name whose value is not the same in all runs.
+std::vector<Cells> differing(const std::vector<Run>& runs, Compared compared) {
+    std::map<std::string, Cells> by_name;
+    const auto add = [&](const std::string& name, const std::string& value, std::size_t run) {
+        by_name.try_emplace(name, runs.size(), "–").first->second[run] = value;
+    };
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        if (compared == Compared::all) {
+            for (const auto& [name, value] : runs[i].config) add(name, value, i);
+        }
+        if (!runs[i].saved) continue;
+        for (const auto& [name, value] : runs[i].saved->options) add("--" + name, value, i);
+        for (const auto& [name, value] : runs[i].saved->versions) add(name, value, i);
+    }
+    by_name.erase("--model-file");
+    std::vector<Cells> rows;
+    for (const auto& [name, values] : by_name) {
+        if (std::set(values.begin(), values.end()).size() == 1) continue;
+        rows.push_back({name});
+        rows.back().insert(rows.back().end(), values.begin(), values.end());
+    }
+    return rows;
+}
+
 constexpr const char* no_checkpoint =
     "There is no checkpoint yet, so that the options are not known.";
 
@@ -90,31 +117,17 @@ std::string config_table(const Run& run) {
 }
 
 std::string differences(const std::vector<Run>& runs, const std::vector<std::string>& labels) {
-    std::map<std::string, Cells> by_name;
-    const auto add = [&](const std::string& name, const std::string& value, std::size_t run) {
-        Cells& values = by_name.try_emplace(name, runs.size(), "–").first->second;
-        values[run] = value;
-    };
-    for (std::size_t i = 0; i < runs.size(); ++i) {
-        for (const auto& [name, value] : runs[i].config) add(name, value, i);
-        if (!runs[i].saved) continue;
-        for (const auto& [name, value] : runs[i].saved->options) add("--" + name, value, i);
-        for (const auto& [name, value] : runs[i].saved->versions) add(name, value, i);
-    }
-    by_name.erase("--model-file");
-    std::vector<Cells> rows;
-    for (const auto& [name, values] : by_name) {
-        if (std::set(values.begin(), values.end()).size() == 1) continue;
-        rows.push_back({name});
-        rows.back().insert(rows.back().end(), values.begin(), values.end());
-    }
-    std::string html;
-    if (std::any_of(runs.begin(), runs.end(), [](const Run& run) { return !run.saved; }))
-        html = paragraph("Options are known of runs with a checkpoint only.");
+    const bool known =
+        std::all_of(runs.begin(), runs.end(), [](const Run& run) { return run.saved.has_value(); });
+    std::string html = known ? "" : paragraph("Options are known of runs with a checkpoint only.");
+    const std::vector<Cells> rows = differing(runs, known ? Compared::options : Compared::all);
     if (rows.empty()) return html + paragraph("No option differs.");
     Cells head{""};
     head.insert(head.end(), labels.begin(), labels.end());
-    return html + table(TableKind::words, head, rows);
+    html += table(TableKind::words, head, rows);
+    constexpr std::size_t most_open = 12;
+    if (rows.size() <= most_open) return html;
+    return folded(grouped(static_cast<std::int64_t>(rows.size())) + " options and versions", html);
 }
 
 }  // namespace lockstep::launcher::report

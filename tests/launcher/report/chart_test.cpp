@@ -28,11 +28,11 @@ bool has(const std::string& html, const std::string& piece) {
 }  // namespace
 
 TEST_CASE("a curve goes through its values, and is cut in two by a gap") {
-    // 0 to 50 steps are 50 to 466 units, 0 to 4 are 212 to 28.
+    // 0 to 50 steps are 56 to 466 units, 0 to 4 are 212 to 28.
     const Series series = series_of({1, 2, Series::none, 4, 4});
     const std::string html = chart(chart_of(series), 50);
     CAPTURE(html);
-    CHECK(has(html, "<path class=\"line c3\" d=\"M133.2,166 216.4,120 M382.8,28 466,28 \"/>"));
+    CHECK(has(html, "<path class=\"line c3\" d=\"M138,166 220,120 M384,28 466,28 \"/>"));
     CHECK(has(html, "<h3>A title</h3>"));
     CHECK(has(html, ">a unit</text>"));
     CHECK(has(html, "<figcaption>How to read it.</figcaption>"));
@@ -41,7 +41,7 @@ TEST_CASE("a curve goes through its values, and is cut in two by a gap") {
 
 TEST_CASE("a value without neighbours is a dot; without values there is no chart") {
     const Series lone = series_of({Series::none, 4, Series::none});
-    CHECK(has(chart(chart_of(lone), 40), "d=\"M258,28 h0\""));
+    CHECK(has(chart(chart_of(lone), 40), "class=\"lone c3\" d=\"M261,28 h0\""));
     CHECK(chart(chart_of(series_of({Series::none})), 40).empty());
     CHECK(chart(chart_of(series_of({0, -1}), Scale::logarithmic), 40).empty());
 }
