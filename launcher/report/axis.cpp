@@ -75,6 +75,9 @@ Axis logarithmic(double low, double high) {
             if (inside && (digit == 1 || decades <= most_filled)) axis.ticks.push_back(tick);
         }
     }
+    constexpr std::size_t fewest_ticks = 4;
+    if (decades < 1 && axis.ticks.size() < fewest_ticks)
+        axis.ticks = multiples(low, high, round_up((high - low) / (most_ticks - 1)));
     return axis;
 }
 

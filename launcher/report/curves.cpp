@@ -107,6 +107,7 @@ std::string curves(const std::vector<Run>& runs, const std::vector<std::string>&
         add_train(wanted, runs, labels, drawn);
         add_valid(wanted, runs, labels, drawn);
         drawn.scale = scale_for(wanted.scale, drawn);
+        if (drawn.scale != wanted.scale) drawn.unit += ", log axis";
         if (!is_flat_zero(drawn)) html += chart(drawn, last_step);
     }
     return html;

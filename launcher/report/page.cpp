@@ -21,15 +21,15 @@ std::string section(const char* title, const std::string& content) {
     return std::string("<section>\n<h2>") + title + "</h2>\n" + content + "</section>\n";
 }
 
-std::string head(const std::string& title) {
+std::string head(const std::string& title, const char* kind) {
     return std::string(page_mark) +
            "<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
            "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
            "'unsafe-inline'\"/>\n"
            "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
            "<title>" +
-           title + "</title>\n<style>" + std::string(style()) + "</style>\n</head>\n<body>\n<h1>" +
-           title + "</h1>\n";
+           title + "</title>\n<style>" + std::string(style()) +
+           "</style>\n</head>\n<body class=\"" + kind + "\">\n<h1>" + title + "</h1>\n";
 }
 
 std::string details(const Run& run) {
@@ -76,7 +76,7 @@ std::string page(const std::vector<Run>& runs) {
     std::vector<std::string> folders;
     for (const Run& run : runs) folders.push_back(run.folder);
     const std::vector<std::string> labels = labels_of(folders);
-    std::string html = head(escaped(title_of(labels))) +
+    std::string html = head(escaped(title_of(labels)), runs.size() > 1 ? "several" : "one") +
                        section("Summary", endings(runs, labels) + summary(runs, labels));
     if (runs.size() > 1) html += section("Where they differ", differences(runs, labels));
     html += section("Curves", "<div class=\"charts\">\n" + curves(runs, labels) + "</div>\n") +

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/report/plot.hpp"
 
+#include <algorithm>
+
 #include "launcher/report/html.hpp"
 #include "launcher/report/numbers.hpp"
 
@@ -19,6 +21,22 @@ std::string attribute(const char* name, double value) {
 std::string label(const char* kind, double x, double y, std::string_view text) {
     return std::string("<text class=\"") + kind + "\"" + attribute("x", x) + attribute("y", y) +
            ">" + escaped(text) + "</text>\n";
+}
+
+// Options do not break at their dashes.
+std::string with_options_marked(std::string_view caption) {
+    std::string html;
+    while (!caption.empty()) {
+        const std::size_t length = std::min(caption.find(' '), caption.size() - 1) + 1;
+        const std::string_view word = caption.substr(0, length);
+        const std::size_t name = word.find_last_not_of(" .,;:") + 1;
+        const bool option = word.starts_with('-') && name > 1;
+        html += option ? "<code>" + escaped(word.substr(0, name)) + "</code>" +
+                             escaped(word.substr(name))
+                       : escaped(word);
+        caption.remove_prefix(length);
+    }
+    return html;
 }
 
 }  // namespace
@@ -74,7 +92,7 @@ std::string figure(std::string_view title, std::string_view legend, std::string_
                    std::string_view caption) {
     std::string html = "<figure>\n<h3>" + escaped(title) + "</h3>\n";
     if (!legend.empty()) html += "<p class=\"legend\">" + std::string(legend) + "</p>\n";
-    return html + std::string(svg) + "<figcaption>" + escaped(caption) +
+    return html + std::string(svg) + "<figcaption>" + with_options_marked(caption) +
            "</figcaption>\n</figure>\n";
 }
 

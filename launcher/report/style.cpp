@@ -3,6 +3,7 @@
 
 namespace lockstep::launcher::report {
 
+// Curves that are the same are seen as such: the first two of several lines are wider.
 // Colours after Okabe and Ito, which the colour-blind tell apart; from the fifth on lines are
 // dashed too.
 std::string_view style() {
@@ -25,6 +26,7 @@ h3 { font-size: 1rem; margin: 0; }
   grid-template-columns: repeat(auto-fit, minmax(min(100%, 26rem), 1fr)); }
 figure { margin: 0; min-width: 0; break-inside: avoid; }
 figcaption { color: var(--faint); font-size: .85rem; }
+code { font-size: .95em; white-space: nowrap; }
 svg { display: block; width: 100%; height: auto; }
 svg text { fill: var(--faint); font-size: 13px; }
 text.x { text-anchor: middle; }
@@ -47,6 +49,8 @@ text.y { text-anchor: end; }
   vertical-align: -.1rem; background: currentColor; }
 .c0 { color: var(--c0); } .c1 { color: var(--c1); } .c2 { color: var(--c2); } .c3 { color: var(--c3); }
 .c4 { color: var(--c4); } .c5 { color: var(--c5); } .c6 { color: var(--c6); } .c7 { color: var(--c7); }
+.several .line.c0 { stroke-width: 4; }
+.several .line.c1 { stroke-width: 2.8; }
 .line.c4, .line.c5, .line.c6, .line.c7 { stroke-dasharray: 6 4; }
 .scroll { overflow-x: auto; margin: .5rem 0; }
 table { border-collapse: collapse; font-size: .9rem; }
@@ -54,6 +58,8 @@ th, td { padding: .25rem .75rem .25rem 0; text-align: left; vertical-align: top;
   border-bottom: 1px solid var(--rule); }
 th { font-weight: 600; min-width: 8rem; overflow-wrap: break-word; }
 thead th, td { min-width: 5rem; overflow-wrap: anywhere; }
+thead th { min-width: 7rem; }
+.numbers thead th { min-width: 5rem; }
 .numbers td, .numbers th + th { text-align: right; font-variant-numeric: tabular-nums; }
 .end { padding: .5rem .75rem; border-left: .3rem solid var(--c7); margin: .5rem 0;
   overflow-wrap: anywhere; }

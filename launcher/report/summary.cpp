@@ -102,6 +102,11 @@ std::string lines_text(const Run& run) {
     return text + ", the last written " + run.last_line;
 }
 
+std::string state_text(const Run& run) {
+    const Ending end = ending(run);
+    return end.kind == EndKind::failed ? "Failed, as said above" : end.text;
+}
+
 struct Row {
     const char* name;
     std::string (*text)(const Run&);
@@ -138,7 +143,7 @@ std::string summary(const std::vector<Run>& runs, const std::vector<std::string>
     };
     Cells head;
     if (runs.size() > 1) {
-        wanted.insert(wanted.begin(), {"State", [](const Run& run) { return ending(run).text; }});
+        wanted.insert(wanted.begin(), {"State", state_text});
         head.push_back("");
         head.insert(head.end(), labels.begin(), labels.end());
     }

@@ -31,8 +31,11 @@ TEST_CASE("axes have round values around what they show") {
 
 TEST_CASE("logarithmic axes have 1, 2 and 5 of few decades, and powers of ten of many") {
     CHECK(ticks(value_axis(Scale::logarithmic, 12, 180)) == "10 20 50 100 200");
+    CHECK(ticks(value_axis(Scale::logarithmic, 55, 90)) == "50 60 70 80 90 100");
     CHECK(ticks(value_axis(Scale::logarithmic, 160, 17e3)) == "100 200 500 1k 2k 5k 10k 20k");
     CHECK(ticks(value_axis(Scale::logarithmic, 3, 2.5e4)) == "10 100 1k 10k");
+    CHECK(ticks(value_axis(Scale::logarithmic, 6, 6e3)) == "10 100 1k 10k");
+    CHECK(ticks(value_axis(Scale::logarithmic, 6, 3e3)) == "10 100 1k");
     CHECK(ticks(value_axis(Scale::logarithmic, 1, 1e12)) == "1 100 10k 1M 100M 10G 1T");
 }
 

@@ -18,7 +18,8 @@ Series series_of(const std::vector<double>& values) {
 }
 
 Chart chart_of(const Series& series, Scale scale = Scale::from_zero) {
-    return {"A title", "a unit", "How to read it.", scale, 1, {{"run", 3, Mark::line, &series}}};
+    return {"A title", "a unit", "How to read it: --option.",
+            scale,     1,        {{"run", 3, Mark::line, &series}}};
 }
 
 bool has(const std::string& html, const std::string& piece) {
@@ -35,7 +36,7 @@ TEST_CASE("a curve goes through its values, and is cut in two by a gap") {
     CHECK(has(html, "<path class=\"line c3\" d=\"M138,166 220,120 M384,28 466,28 \"/>"));
     CHECK(has(html, "<h3>A title</h3>"));
     CHECK(has(html, ">a unit</text>"));
-    CHECK(has(html, "<figcaption>How to read it.</figcaption>"));
+    CHECK(has(html, "<figcaption>How to read it: <code>--option</code>.</figcaption>"));
     CHECK(lockstep::tests::not_well_formed(html) == "");
 }
 
