@@ -42,7 +42,8 @@ std::string default_out(const std::vector<std::string>& folders) {
 
 // A file that is none of these pages is not replaced.
 bool may_replace(const std::string& path) {
-    if (!fs::is_regular_file(path)) return !fs::exists(path);
+    std::error_code none;
+    if (!fs::is_regular_file(path, none)) return !fs::exists(path, none);
     std::ifstream in(path, std::ios::binary);
     std::string begin(report::page_mark.size(), ' ');
     in.read(begin.data(), static_cast<std::streamsize>(begin.size()));

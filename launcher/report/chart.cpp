@@ -111,7 +111,7 @@ std::string legend(const std::vector<Curve>& curves) {
     for (const Curve& curve : curves) {
         if (colours.insert(curve.colour).second) html += legend_key(curve.colour, curve.label);
     }
-    return colours.size() > 1 ? html : "";
+    return html;
 }
 
 }  // namespace

@@ -131,7 +131,8 @@ const Series& History::valid(std::string_view name) const { return curve(valid_,
 
 History read_history(const std::string& folder) {
     const std::string path = folder + "/metrics.jsonl";
-    if (!std::filesystem::exists(path)) {
+    std::error_code none;
+    if (!std::filesystem::exists(path, none)) {
         throw Error(ErrorKind::config, path +
                                            ": is not there; a run writes it with its first line "
                                            "(--log-every-n-steps): name the -mf of a training run");

@@ -143,10 +143,12 @@ std::string text_of(const NamedTexts& texts, std::string_view name) {
 
 Run read_run(const std::string& folder) {
     const std::string config = folder + "/config.json";
-    if (!fs::is_directory(folder))
-        throw Error(ErrorKind::config,
-                    "-mf " + folder + ": is no folder; name a training run's -mf");
-    if (!fs::exists(config)) {
+    std::error_code none;
+    if (!fs::is_directory(folder, none))
+        throw Error(ErrorKind::config, "-mf " + folder +
+                                           ": is no folder that can be read; name a training "
+                                           "run's -mf");
+    if (!fs::exists(config, none)) {
         throw Error(ErrorKind::config, "-mf " + folder +
                                            ": holds no model (no config.json); name a training "
                                            "run's -mf");

@@ -3,11 +3,12 @@
 
 namespace lockstep::launcher::report {
 
+namespace {
+
 // Curves that are the same are seen as such: the first two of several lines are wider.
 // Colours after Okabe and Ito, which the colour-blind tell apart; from the fifth on lines are
 // dashed too.
-std::string_view style() {
-    return R"(
+constexpr std::string_view css = R"(
 :root { color-scheme: light dark; --back: #fff; --text: #1b1b1b; --faint: #666; --rule: #ddd;
   --failed: #fbe6e0; --c0: #0072b2; --c1: #d55e00; --c2: #009e73; --c3: #c0609a; --c4: #e69f00;
   --c5: #56b4e9; --c6: #7a5230; --c7: #8a8a8a; }
@@ -52,7 +53,7 @@ text.y { text-anchor: end; }
 .several .line.c0 { stroke-width: 4; }
 .several .line.c1 { stroke-width: 2.8; }
 .line.c4, .line.c5, .line.c6, .line.c7 { stroke-dasharray: 6 4; }
-.scroll { overflow-x: auto; margin: .5rem 0; }
+.scroll { overflow-x: auto; margin: 1rem 0; }
 table { border-collapse: collapse; font-size: .9rem; }
 th, td { padding: .25rem .75rem .25rem 0; text-align: left; vertical-align: top;
   border-bottom: 1px solid var(--rule); }
@@ -69,6 +70,9 @@ summary { cursor: pointer; font-weight: 600; padding: .4rem 0; overflow-wrap: an
 @media print { body { max-width: none; font-size: 11pt; } .scroll { overflow: visible; }
   * { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
 )";
-}
+
+}  // namespace
+
+std::string_view style() { return css; }
 
 }  // namespace lockstep::launcher::report

@@ -89,6 +89,7 @@ std::string memory_text(const Run& run) {
 }
 
 std::string hidden_text(const Run& run) {
+    if (run.history.train("seconds_buckets").values() == 0) return "";
     const auto share = train::hidden_share(run.history.train("seconds_buckets_not_hidden").total(),
                                            run.history.train("seconds_buckets").total());
     return share ? percent_text(*share) : "one rank: nothing to exchange";

@@ -159,8 +159,9 @@ std::string communication(const std::vector<Run>& runs, const std::vector<std::s
         const History& history = runs[i].history;
         last_step = std::max(last_step, static_cast<double>(history.step()));
         const int colour = static_cast<int>(i);
-        hidden.curves.push_back({labels[i], colour, Mark::line, &history.train("hidden")});
-        last.curves.push_back({labels[i], colour, Mark::line, &history.train("last_bucket")});
+        const std::string label = runs.size() == 1 ? "training" : labels[i];
+        hidden.curves.push_back({label, colour, Mark::line, &history.train("hidden")});
+        last.curves.push_back({label, colour, Mark::line, &history.train("last_bucket")});
     }
     return chart(hidden, last_step) + chart(last, last_step);
 }

@@ -114,7 +114,8 @@ TEST_CASE("a run of one rank without validation or checkpoint has a summary too"
     const HandMade made;
     fs::remove_all(made.folder + "/checkpoints");
     tests::write_text(made.folder + "/metrics.jsonl",
-                      "{\"kind\":\"train\",\"step\":1,\"updates\":1,\"loss\":2.5}\n");
+                      "{\"kind\":\"train\",\"step\":1,\"updates\":1,\"loss\":2.5,"
+                      "\"seconds_buckets\":0.0,\"seconds_buckets_not_hidden\":0.0}\n");
     const std::string html = summary({read_run(made.folder)}, {"run"});
     CAPTURE(html);
     for (const std::string words : {"no validation", "one rank: nothing to exchange",
