@@ -67,7 +67,9 @@ thead th { min-width: 7rem; }
 .failed { border-color: var(--c1); background: var(--failed); }
 summary { cursor: pointer; font-weight: 600; padding: .4rem 0; overflow-wrap: anywhere; }
 @media (max-width: 30rem) { svg text { font-size: 15px; } }
-@media print { body { max-width: none; font-size: 11pt; } .scroll { overflow: visible; }
+@media print { body { max-width: none; font-size: 10pt; padding: 0; } .scroll { overflow: visible; }
+  .charts { grid-template-columns: 1fr 1fr; gap: .8rem; } h2 { break-after: avoid; }
+  svg text { font-size: 15px; }
   * { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
 )";
 
