@@ -41,13 +41,14 @@ constexpr std::array train_names{"loss",
 constexpr std::array computed_names{"last_bucket", "skipped_updates"};
 constexpr std::array valid_names{"loss", "ppl", "token_acc", "f1", "bleu-4", "seconds"};
 
-// Beyond it is no measured value, and sums would overflow.
-constexpr double largest = 1e100;
+// Beyond them is no measured value: sums would overflow, logarithms be none.
+constexpr double largest = 1e100, smallest = 1e-100;
 
 double number(const Json& line, const char* name) {
     const auto found = line.find(name);
     if (found == line.end() || !found->is_number()) return Series::none;
     const double value = found->get<double>();
+    if (std::abs(value) < smallest) return 0;
     return std::abs(value) < largest ? value : Series::none;
 }
 

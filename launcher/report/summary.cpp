@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/report/summary.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "launcher/doctor/units.hpp"
 #include "launcher/report/ending.hpp"
 #include "launcher/report/html.hpp"
@@ -18,7 +21,10 @@ std::string counted(std::int64_t count, const std::string& one, const std::strin
     return grouped(count) + " " + (count == 1 ? one : more);
 }
 
-std::int64_t whole(double value) { return static_cast<std::int64_t>(value); }
+std::int64_t whole(double value) {
+    constexpr double most = 1e18;
+    return static_cast<std::int64_t>(std::clamp(value, -most, most));
+}
 
 std::string model_text(const Run& run) {
     const model::ModelConfig& model = run.model;
@@ -135,7 +141,10 @@ std::string summary(const std::vector<Run>& runs, const std::vector<std::string>
         {"Done", steps_taken},
         {"Trained on", trained_on},
         {"Time in steps",
-         [](const Run& run) { return train::duration_text(run.history.train("seconds").total()); }},
+         [](const Run& run) {
+             return train::duration_text(
+                 static_cast<double>(whole(std::round(run.history.train("seconds").total()))));
+         }},
         {"Label tokens/s", speed_text},
         {"Best validation", best_text},
         {"Peak memory of rank 0", memory_text},

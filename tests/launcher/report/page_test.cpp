@@ -38,7 +38,7 @@ void check_page(const std::string& html) {
     CHECK(html.starts_with(page_mark));
     CHECK(html.ends_with("</html>\n"));
     CHECK(tests::not_well_formed(html) == "");
-    for (const char* loads :
+    for (const std::string loads :
          {"://", "src=", "href=", "url(", "@import", "<script", "<link", "<iframe", "<object",
           "<embed", "<img", "onload", "onerror=", "nan", "inf\"", "-inf"}) {
         CAPTURE(loads);
@@ -142,6 +142,25 @@ TEST_CASE("a page can be made of a single line of one rank, also without any val
         REQUIRE(run.history.used_lines() == 1);
         check_page(page({run}));
     }
+}
+
+TEST_CASE("values that no run has make a page too") {
+    Run run = hand_made("run");
+    run.history = History();
+    int step = 0;
+    for (const std::string value :
+         {"1e99", "-1e99", "5e-324", "0", "-5e-324", "1e308", "18446744073709551615"}) {
+        std::string line = "{\"kind\":\"train\",\"step\":" + std::to_string(++step);
+        for (const char* name :
+             {"updates", "epoch", "loss", "ppl", "tokens", "rows", "truncated_rows", "tokens_per_s",
+              "gnorm", "clip", "loss_scale", "seconds", "seconds_data", "seconds_buckets",
+              "seconds_buckets_not_hidden", "seconds_last_bucket", "peak_memory_bytes"})
+            line += std::string(",\"") + name + "\":" + value;
+        run.history.add(line + "}");
+        CAPTURE(value);
+        check_page(page({run}));
+    }
+    CHECK(run.history.used_lines() == step);
 }
 
 TEST_CASE("the check for well-formed pages finds what is not") {
