@@ -9,6 +9,7 @@
 #include "data/tokenizer_building.hpp"
 #include "data/tokenizer_file.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/path_status.hpp"
 
 namespace lockstep::data {
 
@@ -16,7 +17,7 @@ namespace fs = std::filesystem;
 
 void build_dict(const PrepareOptions& options, Log& log) {
     const std::string path = options.tokenizer.dict_file;
-    if (fs::exists(path) && options.existing == Existing::refuse) {
+    if (path_exists(path) && options.existing == Existing::refuse) {
         throw Error(ErrorKind::config,
                     "--dict-file " + path + ": exists; --overwrite true builds it anew");
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/dataset.hpp"
 
-#include <filesystem>
 #include <utility>
 
 #include "runtime/core/error.hpp"
+#include "runtime/core/path_status.hpp"
 
 namespace lockstep::data {
 namespace {
@@ -12,14 +12,12 @@ namespace {
 constexpr const char* how_to_prepare = "make one with 'lockstep prepare --input FILE --out DIR'";
 
 void check_directory(const std::string& directory) {
-    std::error_code failure;
-    const auto status = std::filesystem::status(directory, failure);
-    if (!std::filesystem::exists(status))
+    if (!path_exists(directory))
         throw Error(ErrorKind::config,
                     "--data " + directory + ": no such folder; " + how_to_prepare);
-    if (!std::filesystem::is_directory(status))
+    if (!is_folder(directory))
         throw Error(ErrorKind::config, "--data " + directory + ": not a folder; " + how_to_prepare);
-    if (!std::filesystem::exists(directory + "/" + format::dataset_file, failure))
+    if (!path_exists(directory + "/" + format::dataset_file))
         throw Error(ErrorKind::config, "--data " + directory + ": not a prepared data set (no " +
                                            format::dataset_file + "); " + how_to_prepare);
 }

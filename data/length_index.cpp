@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/length_index.hpp"
 
-#include <filesystem>
-
 #include "data/hdf5_read.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/path_status.hpp"
 
 namespace lockstep::data {
 namespace {
@@ -16,7 +15,8 @@ constexpr const char* restore = "; restore the file, or run 'lockstep prepare' a
 
 LengthIndex::LengthIndex(const Dataset& dataset, const SplitInfo& split)
     : path_(dataset.directory() + "/" + format::index_file) {
-    if (!std::filesystem::exists(path_)) throw_errno("cannot read the data set's index", path_);
+    if (!path_exists(path_))
+        throw Error(ErrorKind::data, path_ + ": the data set's index is missing" + restore);
     const Hdf5Section section;
     try {
         open(dataset, split, section);

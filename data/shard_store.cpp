@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/shard_store.hpp"
 
-#include <filesystem>
-
 #include "data/check_shards.hpp"
+#include "runtime/core/path_status.hpp"
 
 namespace lockstep::data {
 
@@ -29,7 +28,7 @@ ShardStore::ShardStore(const Dataset& dataset, const SplitInfo& split) {
 void check_shards(const Dataset& dataset, const SplitInfo& split, MissingShards missing) {
     for (std::size_t i = 0; i < split.shards.size(); ++i) {
         const std::string path = dataset.shard_path(split.shards[i]);
-        if (missing == MissingShards::allow && !std::filesystem::exists(path)) continue;
+        if (missing == MissingShards::allow && !path_exists(path)) continue;
         check_shard(dataset, split, i);
     }
 }

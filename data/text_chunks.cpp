@@ -7,6 +7,7 @@
 #include "data/episode_borders.hpp"
 #include "data/unicode.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/path_status.hpp"
 
 namespace lockstep::data {
 namespace {
@@ -17,12 +18,11 @@ constexpr std::size_t longest_chunk_bytes = std::size_t{16} << 20;
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
 std::uint64_t size_of(const std::string& path) {
-    std::error_code failure;
-    const auto status = std::filesystem::status(path, failure);
-    if (!std::filesystem::exists(status))
+    if (!path_exists(path))
         throw Error(ErrorKind::config, path + ": no such file; check --input and --valid");
-    if (!std::filesystem::is_regular_file(status))
+    if (!is_file(path))
         throw Error(ErrorKind::config, path + ": not a regular file (the text is read twice)");
+    std::error_code failure;
     const std::uint64_t bytes = std::filesystem::file_size(path, failure);
     if (failure || bytes == 0)
         throw Error(ErrorKind::config, path + ": the file is empty; leave it out or fill it");

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/loaded_model.hpp"
 
-#include <filesystem>
-
 #include "runtime/core/error.hpp"
+#include "runtime/core/path_status.hpp"
 #include "runtime/train/checkpoint_folder.hpp"
 
 namespace lockstep::launcher {
@@ -11,7 +10,7 @@ namespace lockstep::launcher {
 namespace {
 
 std::string weights_of(const std::string& folder) {
-    if (std::filesystem::exists(folder + "/model.safetensors")) return folder;
+    if (path_exists(folder + "/model.safetensors")) return folder;
     if (const auto checkpoint = train::newest_good_checkpoint(folder)) return *checkpoint;
     throw Error(ErrorKind::config,
                 folder + ": holds no weights yet; train with -mf " + folder + " first");

@@ -9,6 +9,7 @@
 
 #include "model/config_json.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/path_status.hpp"
 
 namespace lockstep::launcher {
 
@@ -67,22 +68,26 @@ void require_same(const std::string& folder, const model::ModelConfig& stored,
 
 fs::path nearest_existing(const std::string& folder) {
     fs::path path = fs::absolute(folder);
-    while (!fs::exists(path)) path = path.parent_path();
+    while (!path_exists(path)) path = path.parent_path();
     return path;
 }
 
 void require_writable(const std::string& folder) {
     const fs::path path = nearest_existing(folder);
-    const bool is_folder = fs::is_directory(path);
-    if (is_folder && access(path.c_str(), W_OK | X_OK) == 0) return;
+    const bool holds_files = is_folder(path);
+    if (holds_files && access(path.c_str(), W_OK | X_OK) == 0) return;
     throw Error(ErrorKind::config, "-mf " + folder + ": " + path.string() +
-                                       (is_folder ? " is not writable" : " is a file") +
+                                       (holds_files ? " is not writable" : " is a file") +
                                        "; choose another folder");
 }
 
 std::uintmax_t room_for(const std::string& folder) {
-    std::uintmax_t room = fs::space(nearest_existing(folder)).available;
     std::error_code none;
+    std::uintmax_t room = fs::space(nearest_existing(folder), none).available;
+    if (none) {
+        errno = none.value();
+        throw_errno("its disk does not tell its free space", folder);
+    }
     // Others may remove a folder meanwhile, or keep one to themselves: no reason to end.
     for (fs::recursive_directory_iterator at(folder, fs::directory_options::skip_permission_denied,
                                              none);
@@ -104,7 +109,7 @@ void require_room(const std::string& folder, std::uintmax_t bytes) {
 }
 
 bool holds_model(const std::string& folder) {
-    return !folder.empty() && fs::exists(fs::path(folder) / "config.json");
+    return !folder.empty() && path_exists(folder + "/config.json");
 }
 
 void require_same_dictionary(const OpenedModel& model, const std::string& folder,

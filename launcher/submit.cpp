@@ -13,6 +13,7 @@
 #include "launcher/programs.hpp"
 #include "launcher/sbatch_script.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/path_status.hpp"
 #include "runtime/core/read_file.hpp"
 
 namespace lockstep::launcher {
@@ -88,7 +89,7 @@ void check_command(const JobSpec& job) {
 // A script that somebody wrote by hand is not replaced.
 void write_script(const std::string& path, const std::string& script) {
     const char* cannot = "the job script cannot be written; give --script FILE";
-    const std::string old = std::filesystem::exists(path) ? read_file(path, cannot) : "";
+    const std::string old = path_exists(path) ? read_file(path, cannot) : "";
     if (!old.empty() && !old.starts_with(sbatch_header)) {
         throw Error(ErrorKind::config, "--script: " + path +
                                            " exists and was not written by submit; name another "
@@ -105,7 +106,9 @@ bool on_path(const std::string& program) {
     std::string folders = path == nullptr ? "" : path;
     for (std::size_t at = 0; at <= folders.size();) {
         const std::size_t end = std::min(folders.find(':', at), folders.size());
-        if (std::filesystem::exists(folders.substr(at, end - at) + "/" + program)) return true;
+        std::error_code closed;  // a folder that may not be looked into holds nothing for this user
+        if (std::filesystem::exists(folders.substr(at, end - at) + "/" + program, closed))
+            return true;
         at = end + 1;
     }
     return false;

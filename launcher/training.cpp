@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/training.hpp"
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <iostream>
 #include <utility>
@@ -12,8 +14,23 @@
 #include "launcher/training_session.hpp"
 #include "launcher/watched_run.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/path_status.hpp"
 
 namespace lockstep::launcher {
+
+namespace {
+
+// It is written when the run has ended: too late to find out.
+void require_trace_file(const std::string& path) {
+    if (path.empty()) return;
+    if (is_folder(path))
+        throw Error(ErrorKind::config, "--trace " + path + ": is a folder; name a file");
+    const std::string parent = std::filesystem::absolute(path).parent_path();
+    const std::string opened = path_exists(path) ? path : parent;
+    if (::access(opened.c_str(), W_OK) != 0) throw_errno("--trace cannot be written", path);
+}
+
+}  // namespace
 
 TrainingPlan check_training(const RunConfig& config, Standing standing) {
     data::Dataset dataset = data::Dataset::open(config.data);
@@ -26,10 +43,11 @@ TrainingPlan check_training(const RunConfig& config, Standing standing) {
     const bool validates = v.every_n_epochs > 0 || v.every_n_steps > 0 || v.every_n_secs > 0;
     if (validates || dataset.has_split("valid"))
         data::check_shards(dataset, dataset.split("valid"), missing);
-    if (!config.init_model.empty() && !std::filesystem::exists(config.init_model)) {
+    if (!config.init_model.empty() && !path_exists(config.init_model)) {
         throw Error(ErrorKind::config, "--init-model " + config.init_model + ": does not exist");
     }
     require_writable(config.model_file);
+    require_trace_file(config.trace_file);
     return {std::move(dataset), model, train::newest_good_checkpoint(config.model_file)};
 }
 

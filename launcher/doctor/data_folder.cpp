@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <filesystem>
 
 #include "data/dataset.hpp"
 #include "data/read_shard.hpp"
@@ -8,6 +7,7 @@
 #include "launcher/doctor/units.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/hash.hpp"
+#include "runtime/core/path_status.hpp"
 
 namespace lockstep::launcher::doctor {
 
@@ -26,11 +26,9 @@ ShardFacts look_at(const data::Dataset& dataset, const data::SplitInfo& split, s
     ShardFacts facts;
     facts.file = split.shards[number].file;
     facts.rows = static_cast<std::int64_t>(split.shards[number].rows);
-    if (!std::filesystem::exists(dataset.shard_path(split.shards[number]))) {
-        facts.missing = true;
-        return facts;
-    }
     try {
+        facts.missing = !path_exists(dataset.shard_path(split.shards[number]));
+        if (facts.missing) return facts;
         const data::ShardReading reading = data::read_shard(dataset, split, number, deadline);
         facts.rows_read = reading.rows_read;
         facts.hash = hex(reading.hash);

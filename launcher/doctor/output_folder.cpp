@@ -13,6 +13,7 @@
 #include "launcher/model_folder.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/hash.hpp"
+#include "runtime/core/path_status.hpp"
 #include "runtime/core/trace.hpp"
 #include "runtime/train/atomic_file.hpp"
 
@@ -53,11 +54,11 @@ double write_rate(const std::string& path, std::int64_t free_bytes) {
 Looked look(const std::string& folder, std::int64_t checkpoints_bytes) {
     Looked looked;
     FolderFacts& facts = looked.facts;
-    facts.path = folder;
+    facts.path = facts.existing = folder;
     facts.checkpoints_bytes = checkpoints_bytes;
-    const fs::path existing = nearest_existing(folder);
-    facts.existing = existing.string();
     try {
+        const fs::path existing = nearest_existing(folder);
+        facts.existing = existing.string();
         require_writable(folder);
         facts.free_bytes = static_cast<std::int64_t>(room_for(folder));
         const std::string name = ".lockstep-doctor-" + std::to_string(::getpid());

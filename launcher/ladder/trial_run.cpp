@@ -12,6 +12,7 @@
 #include "launcher/process_group.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/file_descriptor.hpp"
+#include "runtime/core/path_status.hpp"
 #include "runtime/core/read_file.hpp"
 #include "runtime/train/atomic_file.hpp"
 
@@ -22,7 +23,8 @@ namespace fs = std::filesystem;
 namespace {
 
 fs::path temporary_folder() {
-    std::string name = (fs::temp_directory_path() / "lockstep-ladder-XXXXXX").string();
+    std::error_code none;
+    std::string name = (fs::temp_directory_path(none) / "lockstep-ladder-XXXXXX").string();
     if (::mkdtemp(name.data()) == nullptr)
         throw_errno("no folder can be made; give -mf DIR or set TMPDIR", name);
     return name;

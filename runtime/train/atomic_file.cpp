@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runtime/core/error.hpp"
+#include "runtime/core/path_status.hpp"
 
 namespace lockstep::train {
 namespace {
@@ -138,7 +139,7 @@ void AtomicDirectory::commit() {
     sync_folder(temporary_);
     // A folder cannot be renamed over one with files in it. Exchanging the two leaves no moment
     // without either; where the file system cannot, the old one goes first.
-    if (!fs::exists(final_)) {
+    if (!path_exists(final_)) {
         rename_over(temporary_, final_);
     } else if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, final_.c_str(),
                            RENAME_EXCHANGE) == 0) {

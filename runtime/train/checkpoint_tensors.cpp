@@ -2,14 +2,12 @@
 #include "runtime/train/checkpoint_tensors.hpp"
 
 #include <algorithm>
-#include <filesystem>
 
+#include "runtime/core/path_status.hpp"
 #include "runtime/train/checkpoint_folder.hpp"
 
 namespace lockstep::train {
 namespace {
-
-namespace fs = std::filesystem;
 
 [[noreturn]] void mismatch(const SafetensorsFile& file, const std::string& what,
                            std::string_view remedy) {
@@ -18,9 +16,9 @@ namespace fs = std::filesystem;
 
 // The file that holds the weights of whatever `path` names.
 std::string weights_file(const std::string& path) {
-    if (!fs::is_directory(path)) return path;
-    if (fs::exists(path + "/manifest.json")) verify_checkpoint(path);
-    if (fs::exists(path + "/model.safetensors")) return path + "/model.safetensors";
+    if (!is_folder(path)) return path;
+    if (path_exists(path + "/manifest.json")) verify_checkpoint(path);
+    if (path_exists(path + "/model.safetensors")) return path + "/model.safetensors";
     if (const auto newest = newest_good_checkpoint(path)) return *newest + "/model.safetensors";
     throw Error(ErrorKind::config, path +
                                        ": holds neither model.safetensors nor checkpoints; give a "

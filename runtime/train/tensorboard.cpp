@@ -7,9 +7,9 @@
 #include <bit>
 #include <chrono>
 #include <cstring>
-#include <filesystem>
 #include <vector>
 
+#include "runtime/core/path_status.hpp"
 #include "runtime/train/metrics_values.hpp"
 
 namespace lockstep::train {
@@ -75,7 +75,7 @@ std::string new_path(const std::string& folder) {
     for (;; ++seconds) {
         const std::string path =
             folder + "/events.out.tfevents." + std::to_string(seconds) + "." + host.data();
-        if (!std::filesystem::exists(path)) return path;
+        if (!path_exists(path)) return path;
     }
 }
 

@@ -179,6 +179,38 @@ TEST_CASE("a folder where a file belongs") {
             {folder, why});
 }
 
+TEST_CASE("a path that cannot be followed") {
+    const Prepared prepared;
+    fs::create_symlink("loop", prepared.scratch / "loop");
+    const std::string path = prepared.scratch / "loop/file";
+    const std::string train = "train --num-epochs 1 --data " + prepared.data;
+    for (const std::string& line :
+         {train + " -mf " + path, train + " -mf " + prepared.model + " --init-model " + path,
+          "train --num-epochs 1 --data " + path + " -mf " + prepared.model,
+          train + " -mf " + prepared.model + " --trace " + path,
+          "lockstep eval --split train --data " + prepared.data + " -mf " + path,
+          "lockstep generate -mf " + path, "lockstep plan --data " + path,
+          "lockstep ladder --data " + prepared.data + " -mf " + path, "lockstep inspect " + path,
+          "lockstep prepare --input " + path + " --out " + (prepared.scratch / "new"),
+          "lockstep prepare --input " + (prepared.scratch / "train.txt") + " --out " + path,
+          "lockstep submit --script " + path + " -- " + train + " -mf " + prepared.model}) {
+        CAPTURE(line);
+        refused(run_line(line), {prepared.scratch / "loop", "Too many levels of symbolic links"});
+    }
+    says(run_line("lockstep doctor --data " + prepared.data + " -mf " + path), 1,
+         {"PROBLEM [folder]", "Too many levels of symbolic links"});
+}
+
+TEST_CASE("a trace that could not be written at the end") {
+    const Prepared prepared;
+    const std::string train = "train --num-epochs 1 --data " + prepared.data + " -mf ";
+    refused(run_line(train + prepared.model + " --trace " + prepared.data),
+            {"--trace", "is a folder"});
+    refused(run_line(train + prepared.model + " --trace " + (prepared.scratch / "none/trace")),
+            {"--trace", "No such file or directory"});
+    CHECK_FALSE(fs::exists(prepared.model));
+}
+
 TEST_CASE("a folder that takes no files") {
     const Prepared prepared;
     const std::string file = prepared.scratch / "file";

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/core/path_status.hpp"
+
+#include <cerrno>
+#include <filesystem>
+
+#include "runtime/core/error.hpp"
+
+namespace lockstep {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+fs::file_status status_of(const std::string& path) {
+    std::error_code failure;
+    const fs::file_status status = fs::status(path, failure);
+    if (status.type() != fs::file_type::none) return status;
+    errno = failure.value();
+    throw_errno("cannot be looked at", path);
+}
+
+}  // namespace
+
+bool path_exists(const std::string& path) { return fs::exists(status_of(path)); }
+bool is_folder(const std::string& path) { return fs::is_directory(status_of(path)); }
+bool is_file(const std::string& path) { return fs::is_regular_file(status_of(path)); }
+
+}  // namespace lockstep
