@@ -24,8 +24,7 @@ std::vector<Wanted> wanted_charts() {
     return {
         {"Perplexity", "log axis", Scale::logarithmic, 1, "ppl", "ppl",
          "How many tokens the model is undecided between; dots are validations. Dots that rise "
-         "while "
-         "training falls mean overfitting: --dropout, --validation-patience."},
+         "while training falls mean overfitting: --dropout, --validation-patience."},
         {"Loss", "per label token", Scale::linear, 1, "loss", "loss",
          "What is minimised, with --label-smoothing where it is given; dots are validations."},
         {"Token accuracy", "%", Scale::from_zero, 100, "token_acc", "token_acc",
@@ -38,23 +37,20 @@ std::vector<Wanted> wanted_charts() {
         {"Learning rate", "", Scale::from_zero, 1, "lr", nullptr,
          "What --lr-scheduler made of -lr: it rises over --warmup-updates and falls afterwards."},
         {"Gradient norm", "before clipping", Scale::linear, 1, "gnorm", nullptr,
-         "Peaks that grow announce divergence: a smaller -lr, more --warmup-updates or a smaller "
-         "--gradient-clip calms them."},
+         "Peaks that grow announce divergence: a smaller -lr, more --warmup-updates or a "
+         "smaller --gradient-clip calms them."},
         {"Clipped steps", "%", Scale::from_zero, 100, "clip", nullptr,
          "Steps whose gradient was longer than --gradient-clip; where that is nearly always so, "
-         "the "
-         "limit sets the length of each update."},
+         "the limit sets the length of each update."},
         {"Speed", "label tokens/s", Scale::from_zero, 1, "tokens_per_s", nullptr,
          "Of all ranks together; where it dips, the picture of the time below shows what was "
-         "waited "
-         "for."},
+         "waited for."},
         {"Loss scale", "fp16, log axis", Scale::logarithmic, 1, "loss_scale", nullptr,
-         "Falls when a gradient overflows, and rises again after many that did not; one that keeps "
-         "falling means divergence, or numbers that fp16 cannot hold: --precision bf16."},
+         "Falls when a gradient overflows, and rises again after many that did not; one that "
+         "keeps falling means divergence, or numbers that fp16 cannot hold: --precision bf16."},
         {"Skipped updates", "so far", Scale::from_zero, 1, "skipped_updates", nullptr,
-         "Steps that changed no weight, mostly because a gradient was not finite; with fp16 a few "
-         "at "
-         "the start are usual."},
+         "Steps that changed no weight, mostly because a gradient was not finite; with fp16 a "
+         "few at the start are usual."},
     };
 }
 

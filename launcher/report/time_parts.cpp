@@ -5,6 +5,8 @@
 #include <functional>
 #include <numeric>
 
+#include "launcher/report/plot.hpp"
+
 namespace lockstep::launcher::report {
 
 namespace {
@@ -45,6 +47,19 @@ std::vector<double> seconds_of_bin(const History& history, std::size_t bin) {
 
 std::vector<double> seconds_of_run(const History& history) {
     return seconds_by_part(history, [](const Series& series) { return series.total(); });
+}
+
+std::vector<double> shares_of(const std::vector<double>& parts) {
+    const double all = std::accumulate(parts.begin(), parts.end(), 0.0);
+    std::vector<double> shares;
+    for (const double part : parts) shares.push_back(all > 0 ? part / all : 0);
+    return shares;
+}
+
+std::string time_legend() {
+    std::string html;
+    for (const TimePart& part : time_parts()) html += legend_key(part.colour, part.name);
+    return html;
 }
 
 }  // namespace lockstep::launcher::report

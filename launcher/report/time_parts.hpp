@@ -21,6 +21,14 @@ std::vector<TimePart> time_parts();
 std::vector<double> seconds_of_bin(const History& history, std::size_t bin);
 std::vector<double> seconds_of_run(const History& history);
 
+// Of their sum; 0 where that is 0.
+std::vector<double> shares_of(const std::vector<double>& parts);
+
+std::string time_legend();
+
+// The parts' shares over the steps of a run that has training lines.
+std::string time_stack(const History& history);
+
 // Where the time of each run went: over the steps, and in all.
 std::string time_section(const std::vector<Run>& runs, const std::vector<std::string>& labels);
 
