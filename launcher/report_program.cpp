@@ -10,6 +10,7 @@
 #include "launcher/report/page.hpp"
 #include "launcher/report/style.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/path_status.hpp"
 #include "runtime/train/atomic_file.hpp"
 
 namespace lockstep::launcher {
@@ -42,8 +43,7 @@ std::string default_out(const std::vector<std::string>& folders) {
 
 // A file that is none of these pages is not replaced.
 bool may_replace(const std::string& path) {
-    std::error_code none;
-    if (!fs::is_regular_file(path, none)) return !fs::exists(path, none);
+    if (!is_file(path)) return !path_exists(path);
     std::ifstream in(path, std::ios::binary);
     std::string begin(report::page_mark.size(), ' ');
     in.read(begin.data(), static_cast<std::streamsize>(begin.size()));
@@ -52,8 +52,7 @@ bool may_replace(const std::string& path) {
 
 void check_place(const std::string& out) {
     const fs::path folder = fs::path(out).has_parent_path() ? fs::path(out).parent_path() : ".";
-    std::error_code none;
-    if (!fs::is_directory(folder, none))
+    if (!is_folder(folder))
         throw Error(ErrorKind::config, "--out " + out + ": there is no folder " + folder.string() +
                                            "; make it, or name another");
     if (::access(folder.c_str(), W_OK | X_OK) != 0)

@@ -3,11 +3,11 @@
 
 #include <array>
 #include <cmath>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "launcher/report/lines.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/path_status.hpp"
 
 namespace lockstep::launcher::report {
 
@@ -132,8 +132,7 @@ const Series& History::valid(std::string_view name) const { return curve(valid_,
 
 History read_history(const std::string& folder) {
     const std::string path = folder + "/metrics.jsonl";
-    std::error_code none;
-    if (!std::filesystem::exists(path, none)) {
+    if (!path_exists(path)) {
         throw Error(ErrorKind::config, path +
                                            ": is not there; a run writes it with its first line "
                                            "(--log-every-n-steps): name the -mf of a training run");

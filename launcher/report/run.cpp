@@ -11,6 +11,7 @@
 #include "model/config_json.hpp"
 #include "model/transformer.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/path_status.hpp"
 #include "runtime/core/read_file.hpp"
 
 namespace lockstep::launcher::report {
@@ -143,12 +144,10 @@ std::string text_of(const NamedTexts& texts, std::string_view name) {
 
 Run read_run(const std::string& folder) {
     const std::string config = folder + "/config.json";
-    std::error_code none;
-    if (!fs::is_directory(folder, none))
-        throw Error(ErrorKind::config, "-mf " + folder +
-                                           ": is no folder that can be read; name a training "
-                                           "run's -mf");
-    if (!fs::exists(config, none)) {
+    if (!is_folder(folder))
+        throw Error(ErrorKind::config,
+                    "-mf " + folder + ": is no folder; name a training run's -mf");
+    if (!path_exists(config)) {
         throw Error(ErrorKind::config, "-mf " + folder +
                                            ": holds no model (no config.json); name a training "
                                            "run's -mf");

@@ -85,7 +85,7 @@ TEST_CASE("a report of nothing is refused in one line, and nothing is written") 
     const std::string out = scratch / "page.html";
     refused("--out " + out, {"-mf is needed"});
     refused("-mf " + (scratch / "none") + " --out " + out, {"is no folder"});
-    refused("-mf " + std::string(5000, 'x') + " --out " + out, {"is no folder"});
+    refused("-mf " + std::string(5000, 'x') + " --out " + out, {"cannot be looked at"});
     refused("-mf " + hand_made + " --out " + std::string(5000, 'x'), {"xxx"});
     refused("-mf " + scratch.path() + " --out " + out, {"no config.json"});
     fs::copy_file(hand_made + "/config.json", scratch / "config.json");
