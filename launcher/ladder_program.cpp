@@ -24,7 +24,8 @@ constexpr const char* usage =
 void refuse_rungs_options(const RunConfig& config) {
     for (const char* name :
          {"skip-generation", "eval-dynamic-batching", "batch-tokens", "validation-every-n-epochs",
-          "validation-every-n-steps", "validation-every-n-secs", "max-train-steps", "trace"}) {
+          "validation-every-n-steps", "validation-every-n-secs", "max-train-steps",
+          "log-every-n-steps", "log-every-n-secs", "trace"}) {
         if (config.given.contains(name))
             throw Error(ErrorKind::config,
                         std::string("--") + name + ": the ladder decides this; leave it out");
@@ -62,8 +63,10 @@ std::string text_of(double value) {
 // What says how long a rung is.
 std::vector<std::string> length_of(const RunConfig& config, const ladder::Work& work) {
     const std::string epochs = text_of(config.train.limits.num_epochs);
-    std::vector<std::string> words{"--num-epochs", epochs, "--max-train-time",
-                                   text_of(config.train.limits.max_train_time_s)};
+    std::vector<std::string> words{
+        "--num-epochs",        epochs,
+        "--max-train-time",    text_of(config.train.limits.max_train_time_s),
+        "--log-every-n-steps", "1"};
     if (work.valid_rows > 0)
         words.insert(words.end(), {"--validation-every-n-epochs", epochs, "--validation-max-exs",
                                    std::to_string(config.train.validation.max_examples)});

@@ -29,7 +29,9 @@ struct Measurement {
     }
 };
 
-// From the metrics of a run's folder. Throws a data error where they tell of no step.
+// From the metrics of a run's folder, which have a line for each step. The first step, which also
+// makes room for the others and chooses their kernels, counts as one of them does, so that short
+// runs tell of long ones. Throws a data error where the metrics tell of no step.
 Measurement read_measurement(const std::string& folder);
 
 }  // namespace lockstep::launcher::ladder

@@ -47,7 +47,8 @@ RunFolders::RunFolders(const std::string& kept)
     if (life_ == Life::temporary) return;
     require_writable(kept);
     train::make_folders(kept);
-    if (!fs::is_empty(path_))
+    std::error_code closed;
+    if (!fs::is_empty(path_, closed))
         throw Error(ErrorKind::config, "-mf " + kept +
                                            ": is not empty; the ladder's runs need a folder of "
                                            "their own");

@@ -31,6 +31,15 @@ TEST_CASE("rows and seconds of a run add up, validations do not") {
     CHECK(m.ppl == 8);
 }
 
+TEST_CASE("the first step counts as an ordinary one") {
+    const auto step = [](const std::string& seconds) {
+        return R"({"kind":"train","rows":1,"seconds":)" + seconds + "}\n";
+    };
+    CHECK(measured(step("9") + step("1") + step("2") + step("4")).train_seconds == 2 + 7);
+    CHECK(measured(step("0.5") + step("1") + step("2")).train_seconds == 3.5);
+    CHECK(measured(step("9") + step("1")).train_seconds == 10);  // too few to tell
+}
+
 TEST_CASE("a part stands for the whole in proportion") {
     const Measurement m = measured(train + "\n" + valid + "\n");
     const Work same{.train_rows = 30, .valid_rows = 20};
