@@ -68,7 +68,8 @@ void RunFolders::measured(const std::string& name) const {
 }
 
 Attempt run_trial(const std::vector<std::string>& command, const std::string& folder) {
-    const std::string log = folder + ".log";
+    train::make_folders(folder);
+    const std::string log = folder + "/output.log";
     const FileDescriptor out(::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
     if (!out) throw_errno("cannot be written", log);
     const ProcessSpec process{with_own_binary(command), comm::process_environment(), out.raw(),

@@ -31,7 +31,7 @@ private:
 };
 
 // Starts this program anew with the words of `command`, as ranks of their own processes, which
-// train into `folder`; what they print goes to a file beside it.
+// train into `folder`; what they print goes to its output.log.
 Attempt run_trial(const std::vector<std::string>& command, const std::string& folder);
 
 }  // namespace lockstep::launcher::ladder

@@ -48,7 +48,7 @@ TEST_CASE("each rung is a run, and the fastest command is one that runs") {
         CHECK(rung["ppl"] > 1);
     }
     CHECK(fs::exists(kept + "/1-baseline/model.safetensors"));
-    CHECK(fs::exists(kept + "/7-ranks.log"));
+    CHECK(fs::exists(kept + "/7-ranks/output.log"));
     std::string fastest;
     for (const auto& word : table["fastest"]["command"]) fastest += word.get<std::string>() + " ";
     fastest.replace(fastest.find("MODEL"), 5, prepared.model);
