@@ -8,6 +8,7 @@
 #include "launcher/options/run_command.hpp"
 #include "launcher/programs.hpp"
 #include "launcher/training.hpp"
+#include "model/config_json.hpp"
 #include "model/transformer.hpp"
 #include "runtime/core/error.hpp"
 
@@ -35,7 +36,7 @@ void refuse_rungs_options(const RunConfig& config) {
 ladder::Subject subject_of(const RunConfig& config, const TrainingPlan& plan,
                            const ladder::Host& host) {
     ladder::Subject subject;
-    subject.model = plan.model.kind == model::Kind::gpt2 ? "gpt2" : "transformer/generator";
+    subject.model = model::name(plan.model.kind);
     subject.parameters = static_cast<std::int64_t>(model::parameter_table(plan.model).count());
     subject.host = host;
     subject.epochs = config.train.limits.num_epochs;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/config_json.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <nlohmann/json.hpp>
@@ -111,6 +112,12 @@ private:
 };
 
 }  // namespace
+
+const char* name(Kind kind) noexcept {
+    return std::find_if(kinds.begin(), kinds.end(),
+                        [&](const auto& one) { return one.first == kind; })
+        ->second;
+}
 
 std::string to_json(const ModelConfig& config) {
     Writer writer;

@@ -7,6 +7,9 @@
 
 namespace lockstep::model {
 
+// "gpt2": as --model and config.json call it.
+const char* name(Kind kind) noexcept;
+
 // config.json: one object with ParlAI's option names (docs/model-format.md), indented.
 std::string to_json(const ModelConfig& config);
 

@@ -3,6 +3,7 @@
 
 #include "launcher/doctor/text_table.hpp"
 #include "launcher/doctor/units.hpp"
+#include "model/config_json.hpp"
 
 namespace lockstep::launcher::plan {
 
@@ -22,8 +23,7 @@ std::string percent(std::int64_t part, std::int64_t whole) {
 }
 
 std::string title(const RunPlan& plan) {
-    const bool gpt2 = plan.model.kind == model::Kind::gpt2;
-    return std::string("lockstep plan: ") + (gpt2 ? "gpt2" : "transformer/generator") + " of " +
+    return std::string("lockstep plan: ") + model::name(plan.model.kind) + " of " +
            grouped(static_cast<std::int64_t>(plan.parameters)) + " parameters in " +
            train::name(plan.precision) + ", " + counted(plan.ranks, "rank", "ranks") + " on " +
            plan.machine.name + "\n\n";
