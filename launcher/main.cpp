@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "launcher/exception_text.hpp"
 #include "launcher/programs.hpp"
 #include "launcher/spinning.hpp"
 #include "runtime/core/error.hpp"
@@ -61,11 +62,8 @@ int main(int argc, char** argv) {
     } catch (const Error& e) {
         complain(name, e.what());
         return exit_code(e.kind());
-    } catch (const std::bad_alloc&) {
-        complain(name, "out of memory; take a smaller batch (-bs, --batch-tokens) or model");
-        return 1;
     } catch (const std::exception& e) {
-        complain(name, e.what());
+        complain(name, launcher::exception_text(e));
         return 1;
     }
 }

@@ -11,6 +11,7 @@
 #include <system_error>
 #include <thread>
 
+#include "launcher/exception_text.hpp"
 #include "launcher/failure_report.hpp"
 #include "launcher/slurm_step.hpp"
 #include "launcher/thread_stack.hpp"
@@ -144,11 +145,8 @@ int run_watched(const RunConfig& config, const std::string& folder, Job& job, Lo
         const bool peer = error.kind() == ErrorKind::peer;
         return fail(watchdog, job.place, peer ? comm::Condition::cut_off : comm::Condition::failed,
                     error.what());
-    } catch (const std::bad_alloc&) {
-        return fail(watchdog, job.place, comm::Condition::failed,
-                    "out of memory; take a smaller batch (-bs, --batch-tokens) or model");
     } catch (const std::exception& error) {
-        return fail(watchdog, job.place, comm::Condition::failed, error.what());
+        return fail(watchdog, job.place, comm::Condition::failed, exception_text(error));
     }
 }
 

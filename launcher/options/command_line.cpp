@@ -131,11 +131,14 @@ private:
         const Option& option = *found->second;
         const std::string head = "--" + option.name + "=";
         if (word.has == Word::Value::attached) {
+            if (word.value.empty()) missing(word.typed);
             out.push_back(head + word.value);
         } else if (option.arity == Arity::flag) {
             out.push_back(head + (next_is_bool() ? args_[++at_] : "true"));
         } else if (option.arity == Arity::one) {
-            if (at_ + 1 >= args_.size() || args_[at_ + 1].starts_with("--")) missing(word.typed);
+            if (at_ + 1 >= args_.size() || args_[at_ + 1].empty() ||
+                args_[at_ + 1].starts_with("--"))
+                missing(word.typed);
             out.push_back(head + args_[++at_]);
         } else {
             const std::size_t before = out.size();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstdint>
 #include <functional>
@@ -42,14 +43,15 @@ public:
               const std::string& help);
     void texts(const std::string& names, std::vector<std::string>& target,
                const std::string& placeholder, const std::string& help);
-    // At least `smallest`; the message says so.
+    // In [smallest, largest]; the message says so. `largest` is beyond what anybody wants, and
+    // small enough that sums and products of such numbers are numbers.
     template <std::integral I>
     void integer(const std::string& names, I& target, const std::string& help,
-                 std::int64_t smallest = INT64_MIN) {
+                 std::int64_t smallest = INT64_MIN, std::uint64_t largest = UINT64_MAX) {
+        const std::uint64_t most = std::min<std::uint64_t>(largest, std::numeric_limits<I>::max());
         add(names, Arity::one, "N", help, std::to_string(target),
-            [&target, smallest, name = first_name(names)](const auto& given) {
-                target = static_cast<I>(
-                    parse_integer(name, given.front(), smallest, std::numeric_limits<I>::max()));
+            [&target, smallest, most, name = first_name(names)](const auto& given) {
+                target = static_cast<I>(parse_integer(name, given.front(), smallest, most));
             });
     }
     void number(const std::string& names, double& target, const std::string& help);

@@ -3,12 +3,21 @@
 
 namespace lockstep::launcher {
 
+namespace {
+
+constexpr std::uint64_t most_threads = 4096;
+constexpr std::uint64_t most_rows = INT32_MAX;
+constexpr std::uint64_t most_lanes = 1 << 16;
+
+}  // namespace
+
 OptionTable run_table(RunConfig& config) {
     OptionTable table("Run");
     table.text("data", config.data, "DIR", "what `lockstep prepare` wrote");
     table.text("model-file,mf", config.model_file, "DIR", "the model's folder");
     table.integer("seed", config.train.seed, "of initial weights, order and dropout", 0);
-    table.integer("threads", config.threads, "of this rank (0: its share of the host's cores)", 0);
+    table.integer("threads", config.threads, "of this rank (0: its share of the host's cores)", 0,
+                  most_threads);
     table.text("trace", config.trace_file, "FILE",
                "write what the rank did when, for Perfetto; rank r > 0 writes FILE.rankR");
     table.flag("verbose,v", config.verbose, "every rank speaks, and says more");
@@ -43,9 +52,9 @@ OptionTable batch_table(RunConfig& config) {
     using data::Dynamic;
     BatchConfig& b = config.batch;
     OptionTable table("Batches");
-    table.integer("batchsize,bs", b.batchsize, "rows of a micro-batch, per rank", 1);
-    table.integer("eval-batchsize", b.eval_batchsize, "rows in evaluation (-1: as --batchsize)",
-                  -1);
+    table.integer("batchsize,bs", b.batchsize, "rows of a micro-batch, per rank", 1, most_rows);
+    table.integer("eval-batchsize", b.eval_batchsize, "rows in evaluation (-1: as --batchsize)", -1,
+                  most_rows);
     table.choice<Dynamic>(
         "dynamic-batching,dynb", b.dynamic,
         {{"off", Dynamic::off}, {"full", Dynamic::full}, {"batchsort", Dynamic::batchsort}},
@@ -57,15 +66,20 @@ OptionTable batch_table(RunConfig& config) {
         "in evaluation (default: as --dynamic-batching)");
     table.integer("batch-tokens", b.batch_tokens,
                   "tokens of a micro-batch, source and target; implies -dynb full (-1: from "
-                  "--batchsize)");
-    table.integer("truncate,tr", b.truncate, "longest context and label (-1: --n-positions)");
-    table.integer("text-truncate", b.text_truncate, "longest context (-1: --truncate)");
-    table.integer("label-truncate", b.label_truncate,
-                  "longest label with its end (-1: --truncate)");
-    table.integer("update-freq", b.update_freq, "micro-batches per rank and update", 1);
-    table.integer("num-workers", b.num_workers, "threads that build batches ahead", 0);
+                  "--batchsize)",
+                  INT64_MIN, most_rows);
+    table.integer("truncate,tr", b.truncate, "longest context and label (-1: --n-positions)",
+                  INT64_MIN, most_positions);
+    table.integer("text-truncate", b.text_truncate, "longest context (-1: --truncate)", INT64_MIN,
+                  most_positions);
+    table.integer("label-truncate", b.label_truncate, "longest label with its end (-1: --truncate)",
+                  INT64_MIN, most_positions);
+    table.integer("update-freq", b.update_freq, "micro-batches per rank and update", 1, most_lanes);
+    table.integer("num-workers", b.num_workers, "threads that build batches ahead", 0,
+                  most_threads);
     table.integer("logical-shards", b.logical_shards,
-                  "lanes of the run (-1: ranks x --update-freq at its first start)");
+                  "lanes of the run (-1: ranks x --update-freq at its first start)", INT64_MIN,
+                  most_lanes);
     return table;
 }
 

@@ -6,6 +6,9 @@
 
 namespace lockstep::launcher {
 
+// Tokens of a sequence.
+constexpr std::uint64_t most_positions = 1 << 20;
+
 // The options of each concern, bound to `config`, which outlives the table.
 OptionTable model_table(RunConfig& config);
 OptionTable batch_table(RunConfig& config);

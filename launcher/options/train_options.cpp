@@ -22,6 +22,9 @@ OptionTable optimizer_table(RunConfig& config) {
                   if (comma != std::string::npos) {
                       o.beta2 = parse_number("betas", word.substr(comma + 1));
                   }
+                  const auto decays = [](double beta) { return beta >= 0 && beta < 1; };
+                  if (!decays(o.beta1) || !decays(o.beta2))
+                      OptionTable::reject("betas", word, "two numbers in [0, 1)");
               });
     table.number("adam-eps", o.adam_eps, "epsilon of adam and adamw");
     table.flag("amsgrad", o.amsgrad, "adam with the largest second moment (ParlAI's adam)");

@@ -86,10 +86,25 @@ TEST_CASE("wrong values name the option and what is allowed") {
     CHECK(refusal({"-opt", "lion"}) ==
           "--optimizer: 'lion' is not one of sgd|adam|adamw|adafactor");
     CHECK(refusal({"--seed"}) == "--seed: needs a value");
+    CHECK(refusal({"--seed="}) == "--seed: needs a value");  // as of a shell's empty variable
+    CHECK(refusal({"--seed", ""}) == "--seed: needs a value");
+    CHECK(refusal({"--fp16="}) == "--fp16: needs a value");
+    CHECK(refusal({"--betas", "0.9,1"}) == "--betas: '0.9,1' is not two numbers in [0, 1)");
+    CHECK(refusal({"--betas", "-1"}).find("in [0, 1)") != std::string::npos);
     CHECK(refusal({"stray"}) == "'stray' is not an option; options begin with --");
     CHECK(refusal({"--batch-tokens", "9", "-dynb", "off"}).find("contradicts") !=
           std::string::npos);
     CHECK(refusal({"-vmt", "f1"}).find("--skip-generation false") != std::string::npos);
+}
+
+TEST_CASE("numbers that no machine can follow are refused") {
+    for (const char* option :
+         {"--threads", "--batchsize", "--eval-batchsize", "--batch-tokens", "--truncate",
+          "--text-truncate", "--label-truncate", "--n-positions", "--update-freq", "--num-workers",
+          "--logical-shards", "--embedding-size", "--ffn-size", "--n-layers"}) {
+        CAPTURE(option);
+        CHECK(refusal({option, "2147483648"}).find("is not allowed: at most") != std::string::npos);
+    }
 }
 
 TEST_CASE("gpt2 brings its own positions, norms and activation") {
