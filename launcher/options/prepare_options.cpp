@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/options/prepare_options.hpp"
 
+#include "launcher/options/tables.hpp"
+
 namespace lockstep::launcher {
 
 OptionTable prepare_table(PrepareConfig& config) {
@@ -38,7 +40,7 @@ OptionTable prepare_table(PrepareConfig& config) {
                   }
                   o.read.delimiter = text;
               });
-    table.integer("threads", o.threads, "0: every core", 0);
+    table.integer("threads", o.threads, "0: every core", 0, most_threads);
     table.integer("seed", o.seed, "chooses the training label among several", 0);
     table.flag("overwrite", config.overwrite, "replace an existing data directory");
     table.flag("verbose", config.verbose, "say more");

@@ -5,7 +5,6 @@ namespace lockstep::launcher {
 
 namespace {
 
-constexpr std::uint64_t most_threads = 4096;
 constexpr std::uint64_t most_rows = INT32_MAX;
 constexpr std::uint64_t most_lanes = 1 << 16;
 

@@ -6,8 +6,8 @@
 
 namespace lockstep::launcher {
 
-// Tokens of a sequence.
-constexpr std::uint64_t most_positions = 1 << 20;
+// What an option's value may be at most: tokens of a sequence, threads.
+constexpr std::uint64_t most_positions = 1 << 20, most_threads = 4096;
 
 // The options of each concern, bound to `config`, which outlives the table.
 OptionTable model_table(RunConfig& config);
