@@ -44,10 +44,4 @@ OptionTable plan_table(RunConfig& config) {
     return table;
 }
 
-OptionTable ladder_table(RunConfig& config) {
-    OptionTable table("Ladder");
-    table.flag("json", config.json, "print one JSON document instead of text");
-    return table;
-}
-
 }  // namespace lockstep::launcher
