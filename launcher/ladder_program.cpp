@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <iostream>
-#include <sstream>
 
 #include "data/shard_format.hpp"
 #include "launcher/ladder/table.hpp"
@@ -55,18 +54,12 @@ ladder::Work work_of(const RunConfig& config, const TrainingPlan& plan) {
     return work;
 }
 
-std::string text_of(double value) {
-    std::ostringstream text;
-    text << value;
-    return text.str();
-}
-
 // What says how long a rung is.
 std::vector<std::string> length_of(const RunConfig& config, const ladder::Work& work) {
-    const std::string epochs = text_of(config.train.limits.num_epochs);
+    const std::string epochs = number_word(config.train.limits.num_epochs);
     std::vector<std::string> words{
         "--num-epochs",        epochs,
-        "--max-train-time",    text_of(config.train.limits.max_train_time_s),
+        "--max-train-time",    number_word(config.train.limits.max_train_time_s),
         "--log-every-n-steps", "1"};
     if (work.valid_rows > 0)
         words.insert(words.end(), {"--validation-every-n-epochs", epochs, "--validation-max-exs",
@@ -113,7 +106,7 @@ int ladder_program(const std::vector<std::string>& args) {
     if (climb.signal != 0) return 128 + climb.signal;
     const auto fastest =
         together(command_of(climb.fastest, *config),
-                 {"--num-epochs", text_of(config->train.limits.num_epochs), "-mf", "MODEL"});
+                 {"--num-epochs", number_word(config->train.limits.num_epochs), "-mf", "MODEL"});
     std::cout << (config->json ? table_json(subject, climb, work, fastest)
                                : closing(climb, work, fastest))
               << std::flush;

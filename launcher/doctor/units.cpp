@@ -50,6 +50,10 @@ std::string grouped(std::int64_t count) {
     return text;
 }
 
+std::string counted(std::int64_t count, const std::string& one, const std::string& more) {
+    return grouped(count) + " " + (count == 1 ? one : more);
+}
+
 std::string rate_text(double bytes_per_s) {
     return scaled(bytes_per_s / 1e3, 1e3, {"kB/s", "MB/s", "GB/s", "TB/s"});
 }

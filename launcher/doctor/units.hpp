@@ -13,6 +13,8 @@ std::string grouped(std::int64_t count);     // "1,024"
 std::string rate_text(double bytes_per_s);   // "118 MB/s"
 std::string seconds_text(double seconds);    // "0.21 ms", "3.5 s"
 std::string digits(double value);            // three digits that count: "0.21", "118"
+// "1 row", "1,024 rows"
+std::string counted(std::int64_t count, const std::string& one, const std::string& more);
 std::string joined(const std::vector<std::string>& words);  // "a, b"
 
 }  // namespace lockstep::launcher::doctor

@@ -3,8 +3,9 @@
 
 #include <algorithm>
 #include <array>
-#include <sstream>
 #include <string_view>
+
+#include "launcher/options/command_line.hpp"
 
 namespace lockstep::launcher::ladder {
 
@@ -38,13 +39,8 @@ std::vector<std::string> command_of(const Settings& settings, const RunConfig& c
     const auto add = [&words](const std::string& name, const std::string& value) {
         words.insert(words.end(), {"--" + name, value});
     };
-    std::istringstream given(config.lines);
-    for (std::string line; std::getline(given, line);) {
-        const std::string separator = " = ";
-        const std::size_t at = line.find(separator);
-        const std::string name = line.substr(0, at);
-        if (std::ranges::find(rungs_options, name) == rungs_options.end())
-            add(name, line.substr(at + separator.size()));
+    for (const auto& [name, value] : dumped_options(config.lines)) {
+        if (std::ranges::find(rungs_options, name) == rungs_options.end()) add(name, value);
     }
     add("batchsize", std::to_string(settings.batchsize));
     if (settings.eval_batchsize > 0) add("eval-batchsize", std::to_string(settings.eval_batchsize));

@@ -269,6 +269,18 @@ std::string dump_config(const std::vector<std::string>& args, const std::vector<
     return out.str();
 }
 
+std::vector<std::pair<std::string, std::string>> dumped_options(const std::string& lines) {
+    std::vector<std::pair<std::string, std::string>> options;
+    std::istringstream in(lines);
+    const std::string between = " = ";
+    for (std::string line; std::getline(in, line);) {
+        const std::size_t at = line.find(between);
+        if (at != std::string::npos)
+            options.emplace_back(line.substr(0, at), line.substr(at + between.size()));
+    }
+    return options;
+}
+
 std::optional<CommandLine> parse_or_answer(const std::string& usage,
                                            const std::vector<std::string>& args,
                                            const std::vector<OptionTable>& tables) {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "launcher/options/option_table.hpp"
@@ -36,5 +37,8 @@ std::string help_text(const std::string& usage, const std::vector<OptionTable>& 
 // `given` options as lines of a --config file.
 std::string dump_config(const std::vector<std::string>& args,
                         const std::vector<OptionTable>& tables);
+
+// The names and values of such lines; others are left out.
+std::vector<std::pair<std::string, std::string>> dumped_options(const std::string& lines);
 
 }  // namespace lockstep::launcher

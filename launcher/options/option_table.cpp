@@ -29,12 +29,6 @@ bool is_false(const std::string& word) {
     return w == "false" || w == "no" || w == "0" || w == "f" || w == "n" || w == "off";
 }
 
-std::string shortest(double value) {
-    char text[32];
-    const auto end = std::to_chars(text, text + sizeof text, value).ptr;
-    return {text, end};
-}
-
 }  // namespace
 
 bool is_bool_word(const std::string& word) { return is_true(word) || is_false(word); }
@@ -71,6 +65,12 @@ double parse_number(const std::string& option, const std::string& word) {
     return value;
 }
 
+std::string number_word(double value) {
+    char text[32];
+    const auto end = std::to_chars(text, text + sizeof text, value).ptr;
+    return {text, end};
+}
+
 void OptionTable::reject(const std::string& name, const std::string& value,
                          const std::string& wanted) {
     throw Error(ErrorKind::config, "--" + name + ": '" + value + "' is not " + wanted);
@@ -105,14 +105,14 @@ void OptionTable::texts(const std::string& names, std::vector<std::string>& targ
 }
 
 void OptionTable::number(const std::string& names, double& target, const std::string& help) {
-    add(names, Arity::one, "X", help, shortest(target),
+    add(names, Arity::one, "X", help, number_word(target),
         [&target, name = first_name(names)](const auto& given) {
             target = parse_number(name, given.front());
         });
 }
 
 void OptionTable::rate(const std::string& names, float& target, const std::string& help) {
-    add(names, Arity::one, "X", help, shortest(static_cast<double>(target)),
+    add(names, Arity::one, "X", help, number_word(static_cast<double>(target)),
         [&target, name = first_name(names)](const auto& given) {
             const double value = parse_number(name, given.front());
             if (value < 0 || value >= 1) reject(name, given.front(), "in [0, 1)");

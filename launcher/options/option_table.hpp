@@ -32,6 +32,8 @@ bool parse_bool(const std::string& option, const std::string& word);
 std::int64_t parse_integer(const std::string& option, const std::string& word,
                            std::int64_t smallest, std::uint64_t largest);
 double parse_number(const std::string& option, const std::string& word);
+// The shortest word that parse_number reads back as `value`.
+std::string number_word(double value);
 
 // The options of one concern, bound to the fields they set. Bound fields outlive the table.
 class OptionTable {

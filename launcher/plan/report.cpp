@@ -10,12 +10,9 @@ namespace lockstep::launcher::plan {
 namespace {
 
 using doctor::bytes_text;
+using doctor::counted;
 using doctor::grouped;
 using doctor::TextTable;
-
-std::string counted(std::int64_t count, const std::string& one, const std::string& more) {
-    return grouped(count) + " " + (count == 1 ? one : more);
-}
 
 std::string percent(std::int64_t part, std::int64_t whole) {
     const double share = whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;

@@ -1,14 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/report/lines.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <vector>
-
-#include "runtime/core/error.hpp"
-#include "runtime/core/file_descriptor.hpp"
+#include "runtime/core/read_file.hpp"
 
 namespace lockstep::launcher::report {
 
@@ -47,19 +40,8 @@ private:
 }  // namespace
 
 void for_each_line(const std::string& path, const std::function<void(std::string_view)>& action) {
-    const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!file) throw_errno("cannot be read", path);
     Splitter lines(action);
-    std::vector<char> block(1 << 18);
-    for (;;) {
-        const ssize_t got = ::read(file.raw(), block.data(), block.size());
-        if (got == 0) return;
-        if (got > 0) {
-            lines.add({block.data(), static_cast<std::size_t>(got)});
-        } else if (errno != EINTR) {
-            throw_errno("cannot be read", path);
-        }
-    }
+    read_blocks(path, "cannot be read", [&lines](std::string_view block) { lines.add(block); });
 }
 
 }  // namespace lockstep::launcher::report

@@ -5,8 +5,8 @@
 #include <charconv>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
+#include "launcher/options/command_line.hpp"
 #include "launcher/utc.hpp"
 #include "model/config_json.hpp"
 #include "model/transformer.hpp"
@@ -55,18 +55,6 @@ std::string written(const fs::path& path) {
         std::chrono::file_clock::to_sys(time)));
 }
 
-// "name = value" lines, as --dump-config prints them.
-NamedTexts options_of(const std::string& config) {
-    NamedTexts options;
-    std::istringstream lines(config);
-    constexpr const char* between = " = ";
-    for (std::string line; std::getline(lines, line);) {
-        const std::size_t at = line.find(between);
-        if (at != std::string::npos) options.emplace_back(line.substr(0, at), line.substr(at + 3));
-    }
-    return options;
-}
-
 std::int64_t integer(const std::string& text) {
     std::int64_t value = 0;
     std::from_chars(text.data(), text.data() + text.size(), value);
@@ -81,7 +69,7 @@ std::optional<SavedState> read_state(const std::string& folder) {
     state.step = integer(member(trainer, "step"));
     if (trainer.is_object() && trainer.contains("validation"))
         state.without_better = integer(member(trainer["validation"], "without_better"));
-    if (json.contains("options")) state.options = options_of(member(json["options"], "config"));
+    if (json.contains("options")) state.options = dumped_options(member(json["options"], "config"));
     if (json.contains("versions")) state.versions = members(json["versions"]);
     return state;
 }

@@ -15,11 +15,8 @@ namespace lockstep::launcher::report {
 
 namespace {
 
+using doctor::counted;
 using doctor::grouped;
-
-std::string counted(std::int64_t count, const std::string& one, const std::string& more) {
-    return grouped(count) + " " + (count == 1 ? one : more);
-}
 
 std::int64_t whole(double value) {
     constexpr double most = 1e18;
