@@ -38,11 +38,9 @@ std::string_view name(SentencePieceModel model) noexcept {
 std::string options_record(const PrepareOptions& options) {
     const ReadOptions& read = options.read;
     const TokenizerOptions& tokenizer = options.tokenizer;
-    nlohmann::ordered_json json = {{"format", name(read.format)},
-                                   {"input", options.inputs},
-                                   {"valid", options.valid},
-                                   {"shards", options.shards},
-                                   {"seed", options.seed}};
+    nlohmann::ordered_json json = {{"format", name(read.format)}, {"input", options.inputs},
+                                   {"valid", options.valid},      {"test", options.test},
+                                   {"shards", options.shards},    {"seed", options.seed}};
     if (read.format == TextFormat::text) {
         json["block_size"] = options.block_size;
         json["documents"] = read.documents == Documents::file ? "file" : "blank_line";

@@ -23,7 +23,11 @@ constexpr int most_shards = 512;
 [[noreturn]] void refuse(const std::string& what) { throw Error(ErrorKind::config, what); }
 
 void check_options(const PrepareOptions& options) {
-    if (options.inputs.empty()) refuse("--input: name at least one text file");
+    const bool evaluates = !options.valid.empty() || !options.test.empty();
+    if (options.inputs.empty() && (!evaluates || options.tokenizer.dict_file.empty()))
+        refuse(
+            "--input: name at least one text file; only with --dict-file can --valid or --test "
+            "stand alone");
     if (options.out.empty()) refuse("--out: name the folder to make");
     if (options.shards < 1 || options.shards > most_shards)
         refuse("--shards " + std::to_string(options.shards) + ": must be 1 to " +
@@ -51,7 +55,27 @@ struct Run {
     Log& log;
 };
 
-SplitInfo write_split(const Run& run, const char* name, const std::vector<std::string>& files) {
+struct SplitFiles {
+    const char* name;
+    const std::vector<std::string>& files;
+    std::uint64_t bytes;
+};
+
+// The splits that have files. Throws a config error that names a file which cannot be read.
+std::vector<SplitFiles> splits_of(const PrepareOptions& options) {
+    std::vector<SplitFiles> splits;
+    const auto add = [&](const char* name, const std::vector<std::string>& files) {
+        if (files.empty()) return;
+        splits.push_back({name, files, ChunkReader(files, options.read.format).total_bytes()});
+    };
+    add(format::train_split, options.inputs);
+    add(format::valid_split, options.valid);
+    add(format::test_split, options.test);
+    return splits;
+}
+
+SplitInfo write_split(const Run& run, const SplitFiles& given) {
+    const auto& [name, files, bytes] = given;
     const bool training = name == std::string_view(format::train_split);
     const bool references = !training && run.kind == DatasetKind::dialogue;
     SplitWriter writer(run.directory, run.index,
@@ -83,8 +107,8 @@ void warn_of_empty_shards(const SplitInfo& train, Log& log) {
                  " shards; use fewer --shards");
 }
 
-DatasetInfo write_dataset(const PrepareOptions& options, int threads, const std::string& directory,
-                          Log& log) {
+DatasetInfo write_dataset(const PrepareOptions& options, const std::vector<SplitFiles>& splits,
+                          int threads, const std::string& directory, Log& log) {
     Warnings warnings(log);
     const auto tokenizer = build_tokenizer(options, threads, directory, warnings, log);
     tokenizer->save(directory);
@@ -99,17 +123,11 @@ DatasetInfo write_dataset(const PrepareOptions& options, int threads, const std:
     index.attribute(format::version, format_version);
     index.attribute(format::dictionary_hash, info.dictionary_hash);
     const Run run{options, threads, *tokenizer, info.kind, directory, index, warnings, log};
-    info.splits.push_back(write_split(run, format::train_split, options.inputs));
-    warn_of_empty_shards(info.splits.back(), log);
-    if (!options.valid.empty())
-        info.splits.push_back(write_split(run, format::valid_split, options.valid));
+    for (const SplitFiles& split : splits) info.splits.push_back(write_split(run, split));
+    warn_of_empty_shards(info.splits.front(), log);
     index.close();
     write_dataset_info(directory, info);
     return info;
-}
-
-std::uint64_t bytes_of(const std::vector<std::string>& files, TextFormat format) {
-    return files.empty() ? 0 : ChunkReader(files, format).total_bytes();
 }
 
 void tell(const PrepareReport& report, const std::string& out, Log& log) {
@@ -127,23 +145,23 @@ PrepareReport prepare(const PrepareOptions& options, Log& log) {
     const auto begin = Clock::now();
     check_options(options);
     // Before any work, so that a wrong name is told at once.
-    const std::uint64_t bytes[] = {bytes_of(options.inputs, options.read.format),
-                                   bytes_of(options.valid, options.read.format)};
+    const std::vector<SplitFiles> splits = splits_of(options);
     OutputDirectory out(options.out, options.existing);
-    const DatasetInfo info = write_dataset(options, thread_count(options), out.partial(), log);
+    const DatasetInfo info =
+        write_dataset(options, splits, thread_count(options), out.partial(), log);
     out.commit();
 
-    const double megabytes = static_cast<double>(bytes[0] + bytes[1]) / 1e6;
     PrepareReport report;
     report.dictionary_size = info.vocabulary;
     report.seconds = seconds_between(begin, Clock::now());
-    report.megabytes_per_s = megabytes / report.seconds;
-    for (std::size_t i = 0; i < info.splits.size(); ++i)
+    for (std::size_t i = 0; i < info.splits.size(); ++i) {
+        report.megabytes_per_s += static_cast<double>(splits[i].bytes) / 1e6 / report.seconds;
         report.splits.push_back(
             {.name = info.splits[i].name,
              .rows = info.splits[i].rows,
              .tokens = info.splits[i].source_tokens + info.splits[i].target_tokens,
-             .bytes_read = bytes[i]});
+             .bytes_read = splits[i].bytes});
+    }
     tell(report, options.out, log);
     return report;
 }

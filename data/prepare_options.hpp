@@ -37,8 +37,9 @@ struct ReadOptions {
 struct PrepareOptions {
     ReadOptions read;
     TokenizerOptions tokenizer;
-    std::vector<std::string> inputs;  // the training files, at least one
-    std::vector<std::string> valid;   // may be empty
+    // Files of each split, any of which may have none. Without training files a dict_file is
+    // needed.
+    std::vector<std::string> inputs, valid, test;
     std::string out;
     int shards = 1;                  // files of the training split
     std::int64_t block_size = 1024;  // text only: tokens of a row

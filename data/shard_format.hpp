@@ -35,6 +35,7 @@ inline constexpr const char* index_file = "index.h5";
 inline constexpr const char* tokenizer_file = "tokenizer.json";
 inline constexpr const char* train_split = "train";
 inline constexpr const char* valid_split = "valid";
+inline constexpr const char* test_split = "test";
 
 // Datasets of a shard. Row r's source is tokens[offsets[2r], offsets[2r+1]), its target
 // tokens[offsets[2r+1], offsets[2r+2]); targets end with __end__ (the last block of a document in

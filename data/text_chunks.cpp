@@ -19,7 +19,7 @@ constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
 std::uint64_t size_of(const std::string& path) {
     if (!path_exists(path))
-        throw Error(ErrorKind::config, path + ": no such file; check --input and --valid");
+        throw Error(ErrorKind::config, path + ": no such file; check --input, --valid and --test");
     if (!is_file(path))
         throw Error(ErrorKind::config, path + ": not a regular file (the text is read twice)");
     std::error_code failure;

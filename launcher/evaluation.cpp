@@ -49,6 +49,8 @@ void print(const std::string& split, const train::ValidationReport& report) {
 void check_evaluation(const RunConfig& config) {
     const data::Dataset dataset = data::Dataset::open(config.data);
     data::check_shards(dataset, dataset.split(config.split), data::MissingShards::allow);
+    if (config.unigram_baseline)
+        data::check_shards(dataset, dataset.split("train"), data::MissingShards::allow);
     require_same_dictionary(open_model_folder(config.model_file), config.model_file, dataset);
 }
 

@@ -24,8 +24,6 @@ std::optional<PrepareConfig> parse_prepare(const std::string& usage,
     PrepareConfig config;
     const std::vector<OptionTable> tables{prepare_table(config), tokenizer_table(config)};
     if (!parse_or_answer(usage, args, tables)) return std::nullopt;
-    require_given(!config.options.inputs.empty(),
-                  "--input: name at least one file of training text");
     if (config.dict_lower)
         config.options.tokenizer.dictionary.letter_case = data::LetterCase::lower;
     if (config.overwrite) config.options.existing = data::Existing::overwrite;
@@ -36,11 +34,10 @@ std::optional<PrepareConfig> parse_prepare(const std::string& usage,
 
 int prepare_program(const std::vector<std::string>& args) {
     const auto config = parse_prepare(
-        "lockstep prepare --input FILE... --out DIR [options]\n"
+        "lockstep prepare --input FILE... [--valid FILE...] [--test FILE...] --out DIR [options]\n"
         "Text to a dictionary (or a SentencePiece model) and HDF5 shards.\n",
         args);
     if (!config) return 0;
-    require_given(!config->options.out.empty(), "--out: name the data directory to make");
     Log log(std::cout, config->verbose ? Verbosity::verbose : Verbosity::normal, 0, "",
             output_screen());
     data::prepare(config->options, log);
@@ -54,6 +51,8 @@ int build_dict_program(const std::vector<std::string>& args) {
         args);
     if (!config) return 0;
     if (!config->options.out.empty()) return prepare_program(args);
+    require_given(!config->options.inputs.empty(),
+                  "--input: name at least one file of training text");
     require_given(!config->options.tokenizer.dict_file.empty(),
                   "--dict-file: name the dictionary to make");
     Log log(std::cout, config->verbose ? Verbosity::verbose : Verbosity::normal, 0, "",

@@ -52,8 +52,8 @@ constexpr std::array habits{
     Habit{"gpu",
           "each rank takes the GPU of its local rank; CUDA_VISIBLE_DEVICES says which there are"},
     Habit{"no-cuda", "it is --device cpu here"},
-    Habit{"datatype", "evaluate a split by --split train or --split valid"},
-    Habit{"dt", "evaluate a split by --split train or --split valid"},
+    Habit{"datatype", "evaluate a split by --split train, valid or test"},
+    Habit{"dt", "evaluate a split by --split train, valid or test"},
     Habit{"gradient-accumulation-steps", "it is --update-freq here"},
     Habit{"per-device-train-batch-size", "it is --batchsize here"},
 };

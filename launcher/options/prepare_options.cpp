@@ -19,6 +19,7 @@ OptionTable prepare_table(PrepareConfig& config) {
                              "ParlAI text, FbDialog/ConvAI2, conversations JSONL, or plain text");
     table.texts("input", o.inputs, "FILE...", "training text");
     table.texts("valid", o.valid, "FILE...", "validation text");
+    table.texts("test", o.test, "FILE...", "test text, as `lockstep eval --split test` reads it");
     table.text("out", o.out, "DIR", "the data directory to make");
     table.integer("shards", o.shards, "files of the training rows; best: ranks x update-freq", 1);
     table.integer("block-size", o.block_size, "plain text: tokens of a row", 2);

@@ -28,6 +28,7 @@ TEST_CASE("h5py reads the shards as documented") {
     PrepareOptions options;
     options.inputs = {"examples/shakespeare/train.txt"};
     options.valid = {"examples/shakespeare/valid.txt"};
+    options.test = options.valid;
     options.shards = 3;
     options.out = dir / "dialogue";
     CHECK(check_with_h5py(options) == 0);

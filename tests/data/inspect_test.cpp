@@ -19,7 +19,7 @@ void make(const std::string& out, const std::string& input, TextFormat format,
           const std::string& valid = "") {
     PrepareOptions options;
     options.inputs = {input};
-    if (!valid.empty()) options.valid = {valid};
+    if (!valid.empty()) options.valid = options.test = {valid};
     options.read.format = format;
     options.block_size = 8;
     options.threads = 1;
@@ -59,6 +59,8 @@ TEST_CASE("rows of a dialogue: contexts with history, targets, labels as written
     CHECK(has(text, "row 2\n    target: Hello you\n") == false);
     CHECK(has(text, "row 2\n    source: \n    target: Hello you\n"));
     CHECK(has(text, "label as written: Fine you\n    label as written: so  so\n"));
+    CHECK(has(text, "test: 1 rows in 1 shards"));
+    CHECK(has(text, "test-00000-of-00001.h5: 1 rows"));
     CHECK(has(text, "       8-15         1         0\n"));
     CHECK_FALSE(has(inspected(dir / "d", 0), "row "));
 }

@@ -124,6 +124,31 @@ TEST_CASE("a dictionary can be reused") {
     CHECK(read_dataset_info(dir / "d").splits.size() == 1);
 }
 
+TEST_CASE(
+    "the test split is as the validation split, and needs no training text with a dictionary") {
+    const tests::ScratchFolder dir;
+    auto options = shakespeare(dir / "d");
+    options.test = options.valid;
+    const PrepareReport report = run(options);
+    REQUIRE(report.splits.size() == 3);
+    CHECK(report.splits[2].name == "test");
+    CHECK(report.splits[2].tokens == report.splits[1].tokens);
+    CHECK(report.splits[2].bytes_read == report.splits[1].bytes_read);
+    CHECK(std::filesystem::exists(dir / "d/test-00000-of-00001.h5"));
+
+    options.inputs = options.valid = {};
+    options.out = dir / "t";
+    CHECK(error_of(options).find("--input") != std::string::npos);
+    options.tokenizer.dict_file = dir / "d/dictionary.txt";
+    CHECK(run(options).splits.size() == 1);
+    const DatasetInfo info = read_dataset_info(dir / "t");
+    CHECK(info.dictionary_hash == read_dataset_info(dir / "d").dictionary_hash);
+    CHECK(info.find("train") == nullptr);
+    CHECK(info.find("test")->rows == 356);
+    options.test = {};
+    CHECK(error_of(options).find("--input") != std::string::npos);
+}
+
 TEST_CASE("SentencePiece is trained inside") {
     const tests::ScratchFolder dir;
     auto options = shakespeare(dir / "d");
