@@ -35,6 +35,7 @@ std::string program_name(std::vector<std::string>& words) {
     words.erase(words.begin());
     if (launcher::find_program(name) != nullptr) return name;
     if (words.empty() || words.front() == "--help" || words.front() == "-h") return "help";
+    if (words.front() == "--version") return "version";
     name = words.front();
     words.erase(words.begin());
     std::replace(name.begin(), name.end(), '-', '_');
@@ -55,7 +56,7 @@ int main(int argc, char** argv) {
         const launcher::Program* program = launcher::find_program(name);
         if (program == nullptr) {
             throw Error(ErrorKind::config,
-                        "no such program; lockstep has " + launcher::program_names());
+                        "no such program; " + launcher::advice_on_program(name));
         }
         if (program->load == launcher::Load::computes) launcher::limit_spinning(argv);
         return program->run(words);

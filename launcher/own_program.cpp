@@ -13,10 +13,10 @@ namespace {
 
 constexpr const char* binary = "lockstep";
 
+// Its own name, whichever alias was typed.
 std::string as_program(const std::string& word) {
-    std::string name = word;
-    std::replace(name.begin(), name.end(), '-', '_');
-    return find_program(name) == nullptr ? "" : name;
+    const Program* program = find_program(word);
+    return program == nullptr ? "" : std::string(program->name);
 }
 
 }  // namespace
@@ -24,8 +24,11 @@ std::string as_program(const std::string& word) {
 std::string own_program(const std::vector<std::string>& command) {
     if (command.empty()) return "";
     const std::string called = std::filesystem::path(command.front()).filename();
-    if (called != binary) return find_program(called) == nullptr ? "" : called;
-    return command.size() < 2 ? "" : as_program(command[1]);
+    if (called != binary) return as_program(called);
+    if (command.size() < 2) return "";
+    std::string word = command[1];
+    std::replace(word.begin(), word.end(), '-', '_');
+    return as_program(word);
 }
 
 std::vector<std::string> with_own_binary(const std::vector<std::string>& command) {

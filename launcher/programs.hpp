@@ -17,11 +17,14 @@ struct Program {
     std::string_view summary;
     int (*run)(const std::vector<std::string>& args);
     Load load = Load::light;
+    std::string_view aliases = "";  // ParlAI's names for it, separated by blanks
 };
 
-// nullptr where there is none of that name.
+// By its name or an alias; nullptr where there is none.
 const Program* find_program(std::string_view name);
-std::string program_names();
+
+// What to type instead of a name that no program has.
+std::string advice_on_program(const std::string& name);
 
 int help_program(const std::vector<std::string>& args);
 int prepare_program(const std::vector<std::string>& args);
@@ -41,5 +44,6 @@ int report_program(const std::vector<std::string>& args);
 int submit_program(const std::vector<std::string>& args);
 int generate_program(const std::vector<std::string>& args);
 int interactive_program(const std::vector<std::string>& args);
+int version_program(const std::vector<std::string>& args);
 
 }  // namespace lockstep::launcher

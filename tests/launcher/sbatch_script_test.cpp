@@ -151,6 +151,8 @@ TEST_CASE("Lockstep's own programs are known by every way to type them") {
     CHECK(own_program({"/usr/bin/distributed_train"}) == "distributed_train");
     CHECK(own_program({"lockstep", "distributed-train"}) == "distributed_train");
     CHECK(own_program({"./lockstep", "eval"}) == "eval");
+    CHECK(own_program({"lockstep", "mp_train"}) == "multiprocessing_train");
+    CHECK(own_program({"train_model", "-bs"}) == "train");
     CHECK(own_program({"lockstep"}).empty());
     CHECK(own_program({"python3", "train"}).empty());
     CHECK(with_own_binary({"python3", "train"}) == std::vector<std::string>{"python3", "train"});

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace lockstep::launcher {
+
+// What to do here instead of calling a program that ParlAI has and Lockstep has not; empty for any
+// other name.
+std::string instead_of_parlai_program(std::string_view name);
+
+}  // namespace lockstep::launcher
