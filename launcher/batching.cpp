@@ -18,17 +18,19 @@ data::Dynamic eval_dynamic(const BatchConfig& batch) {
     return batch.dynamic;
 }
 
+void require_dialogues(const model::ModelConfig& model, const data::Dataset& dataset) {
+    if (model.kind != model::Kind::generator || dataset.kind() != data::DatasetKind::language_model)
+        return;
+    throw Error(ErrorKind::config, dataset.directory() +
+                                       ": holds plain text, but transformer/generator is trained "
+                                       "on dialogues; use -m gpt2, or prepare dialogues");
+}
+
 }  // namespace
 
 data::BatchingOptions train_batching(const RunConfig& config, const model::ModelConfig& model,
                                      const data::Dataset& dataset) {
-    const bool generator = model.kind == model::Kind::generator;
-    if (generator && dataset.kind() == data::DatasetKind::language_model) {
-        throw Error(ErrorKind::config,
-                    dataset.directory() +
-                        ": holds plain text, but transformer/generator is trained "
-                        "on dialogues; use -m gpt2, or prepare dialogues");
-    }
+    require_dialogues(model, dataset);
     return train_batching(config, model);
 }
 
@@ -48,7 +50,12 @@ data::BatchingOptions train_batching(const RunConfig& config, const model::Model
 
 data::BatchingOptions eval_batching(const RunConfig& config, const model::ModelConfig& model,
                                     const data::Dataset& dataset) {
-    data::BatchingOptions options = train_batching(config, model, dataset);
+    require_dialogues(model, dataset);
+    return eval_batching(config, model);
+}
+
+data::BatchingOptions eval_batching(const RunConfig& config, const model::ModelConfig& model) {
+    data::BatchingOptions options = train_batching(config, model);
     options.batchsize = first_positive(config.batch.eval_batchsize, options.batchsize);
     options.dynamic = eval_dynamic(config.batch);
     if (options.dynamic != data::Dynamic::full) options.batch_tokens = 0;

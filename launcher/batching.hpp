@@ -14,6 +14,7 @@ data::BatchingOptions train_batching(const RunConfig& config, const model::Model
 // does not suit the model (transformer/generator needs dialogues).
 data::BatchingOptions train_batching(const RunConfig& config, const model::ModelConfig& model,
                                      const data::Dataset& dataset);
+data::BatchingOptions eval_batching(const RunConfig& config, const model::ModelConfig& model);
 data::BatchingOptions eval_batching(const RunConfig& config, const model::ModelConfig& model,
                                     const data::Dataset& dataset);
 

@@ -15,7 +15,8 @@ void refuse_on_cpu(const RunConfig& config) {
         throw Error(ErrorKind::config,
                     option + " is for GPUs, and this computes on the CPU; " + instead);
     };
-    if (config.precision == PrecisionChoice::fp16)
+    const bool asks = config.given.contains("fp16") || config.given.contains("precision");
+    if (config.precision == PrecisionChoice::fp16 && asks)
         refuse("fp16", "--precision bf16 halves the work there");
     if (config.gpu.tf32) refuse("--tf32", "leave it out");
     if (config.gpu.autotune) refuse("--autotune", "leave it out");
@@ -82,8 +83,9 @@ train::Precision precision_of(PrecisionChoice choice, const std::optional<GpuSea
             return train::Precision::fp32;
         case PrecisionChoice::bf16:
             return train::Precision::bf16;
-        case PrecisionChoice::fp16:
-            return train::Precision::fp16;
+        case PrecisionChoice::fp16:  // without a GPU it is only what a model was trained in
+            if (seat) return train::Precision::fp16;
+            break;
         case PrecisionChoice::automatic:
             break;
     }

@@ -73,7 +73,7 @@ void add_needs(const RunConfig& config, int ranks, doctor::Request& request) {
     const auto looked = doctor::within(request.check_time(), [config]() -> Model {
         const auto dataset = opened(config.data);
         if (!dataset) return std::nullopt;
-        return agree_on_model(config.model_file, config.model, config.given, *dataset);
+        return agree_on_model({config.model_file}, config.model, config.given, *dataset);
     });
     const Model model = looked.value_or(std::nullopt);
     if (!model) return;

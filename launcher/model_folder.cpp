@@ -50,7 +50,7 @@ std::string text_of(const nlohmann::json& value) {
     return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-void require_same(const std::string& folder, const model::ModelConfig& stored,
+void require_same(const ModelSource& source, const model::ModelConfig& stored,
                   const model::ModelConfig& wanted, const std::set<std::string>& given) {
     const nlohmann::json there = nlohmann::json::parse(model::to_json(stored));
     const nlohmann::json here = nlohmann::json::parse(model::to_json(wanted));
@@ -58,9 +58,10 @@ void require_same(const std::string& folder, const model::ModelConfig& stored,
         const std::string* option = given_option(key, given);
         if (option == nullptr || there.at(key.key) == here.at(key.key)) continue;
         throw Error(ErrorKind::config, "--" + *option + " asks for " + text_of(here.at(key.key)) +
-                                           ", but the model in " + folder + " has " +
+                                           ", but the model in " + source.folder + " has " +
                                            text_of(there.at(key.key)) +
-                                           "; leave the option out, or give another -mf");
+                                           "; leave the option out, or give another " +
+                                           source.option);
     }
 }
 
@@ -124,9 +125,9 @@ void require_same_dictionary(const OpenedModel& model, const std::string& folder
 namespace {
 
 // A stored model with those wishes that change no weight.
-model::ModelConfig agreed(const std::string& folder, const model::ModelConfig& stored,
+model::ModelConfig agreed(const ModelSource& source, const model::ModelConfig& stored,
                           const model::ModelConfig& wanted, const std::set<std::string>& given) {
-    require_same(folder, stored, wanted, given);
+    require_same(source, stored, wanted, given);
     model::ModelConfig agreed = stored;
     if (given.contains("dropout")) agreed.dropout = wanted.dropout;
     if (given.contains("attention-dropout")) agreed.attention_dropout = wanted.attention_dropout;
@@ -137,14 +138,14 @@ model::ModelConfig agreed(const std::string& folder, const model::ModelConfig& s
 
 }  // namespace
 
-model::ModelConfig agree_on_model(const std::string& folder, model::ModelConfig wanted,
+model::ModelConfig agree_on_model(const ModelSource& source, model::ModelConfig wanted,
                                   const std::set<std::string>& given,
                                   const data::Dataset& dataset) {
     wanted.vocabulary = dataset.vocabulary();
-    if (holds_model(folder)) {
-        const OpenedModel opened = open_model_folder(folder);
-        require_same_dictionary(opened, folder, dataset);
-        return agreed(folder, opened.config, wanted, given);
+    if (holds_model(source.folder)) {
+        const OpenedModel opened = open_model_folder(source.folder);
+        require_same_dictionary(opened, source.folder, dataset);
+        return agreed(source, opened.config, wanted, given);
     }
     model::validate(wanted);
     return wanted;
@@ -152,16 +153,13 @@ model::ModelConfig agree_on_model(const std::string& folder, model::ModelConfig 
 
 model::ModelConfig agree_on_model(const std::string& folder, const model::ModelConfig& wanted,
                                   const std::set<std::string>& given) {
-    if (holds_model(folder)) return agreed(folder, open_model_folder(folder).config, wanted, given);
+    if (holds_model(folder))
+        return agreed({folder}, open_model_folder(folder).config, wanted, given);
     model::validate(wanted);
     return wanted;
 }
 
-train::ModelDescription describe(const model::ModelConfig& config, const data::Dataset& dataset) {
-    return {model::to_json(config), dataset.dictionary_hash()};
-}
-
-void create_model_folder(const std::string& folder, const model::ModelConfig& config,
+void create_model_folder(const std::string& folder, const train::ModelDescription& description,
                          const data::Dataset& dataset) {
     std::error_code problem;
     fs::create_directories(folder, problem);
@@ -170,7 +168,18 @@ void create_model_folder(const std::string& folder, const model::ModelConfig& co
                                        problem.message() + "; choose another -mf");
     }
     data::open_tokenizer(dataset.directory())->save(folder);
-    train::save_description(folder, describe(config, dataset));
+    train::save_description(folder, description);
+}
+
+std::string model_folder_of(const std::string& path) {
+    std::error_code none;
+    fs::path folder = fs::canonical(path, none);
+    // A checkpoint's file is MODEL/checkpoints/step-N/model.safetensors.
+    for (int above = 0; above <= 3 && !none && folder.has_filename(); ++above) {
+        if (holds_model(folder)) return folder;
+        folder = folder.parent_path();
+    }
+    return "";
 }
 
 OpenedModel open_model_folder(const std::string& folder) {

@@ -31,10 +31,16 @@ std::uintmax_t room_for(const std::string& folder);
 // Throws a config error where there is less: better told at the start than hours later.
 void require_room(const std::string& folder, std::uintmax_t bytes);
 
+// Where a model comes from that a run goes on with, for messages: the option that names it.
+struct ModelSource {
+    std::string folder;
+    const char* option = "-mf";
+};
+
 // The model that a training run uses. In a folder that holds one already, its own options count:
 // one that the user gave (`given`) and that contradicts the folder is a config error, unless it
 // changes no weight (dropout, label smoothing). Throws too where the data's dictionary is another.
-model::ModelConfig agree_on_model(const std::string& folder, model::ModelConfig wanted,
+model::ModelConfig agree_on_model(const ModelSource& source, model::ModelConfig wanted,
                                   const std::set<std::string>& given, const data::Dataset& dataset);
 
 // The same before there is data: the folder's own, or what was wanted, whose vocabulary is then
@@ -42,10 +48,9 @@ model::ModelConfig agree_on_model(const std::string& folder, model::ModelConfig 
 model::ModelConfig agree_on_model(const std::string& folder, const model::ModelConfig& wanted,
                                   const std::set<std::string>& given);
 
-train::ModelDescription describe(const model::ModelConfig& config, const data::Dataset& dataset);
-
-// Makes the folder with its config.json and tokenizer. Rank 0 calls it, before any other writing.
-void create_model_folder(const std::string& folder, const model::ModelConfig& config,
+// Makes the folder with its config.json and the data's tokenizer. Rank 0 calls it, before any other
+// writing.
+void create_model_folder(const std::string& folder, const train::ModelDescription& description,
                          const data::Dataset& dataset);
 
 // Config and tokenizer of an existing model, checked against each other.
@@ -55,6 +60,10 @@ struct OpenedModel {
     std::string dictionary_hash;
 };
 OpenedModel open_model_folder(const std::string& folder);
+
+// The model folder that `path`, the value of --init-model, belongs to: itself, or that of a
+// checkpoint or of a file inside it. Empty where no config.json says what the weights are.
+std::string model_folder_of(const std::string& path);
 
 // Throws a config error naming both where the model was trained with another dictionary.
 void require_same_dictionary(const OpenedModel& model, const std::string& folder,

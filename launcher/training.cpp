@@ -30,6 +30,12 @@ void require_trace_file(const std::string& path) {
     if (::access(opened.c_str(), W_OK) != 0) throw_errno("--trace cannot be written", path);
 }
 
+// The run's own folder; before there is a model, that of the weights to start from.
+ModelSource starts_from(const RunConfig& config) {
+    if (config.init_model.empty() || holds_model(config.model_file)) return {config.model_file};
+    return {model_folder_of(config.init_model), "--init-model"};
+}
+
 }  // namespace
 
 TrainingPlan check_training(const RunConfig& config, Standing standing) {
@@ -37,15 +43,15 @@ TrainingPlan check_training(const RunConfig& config, Standing standing) {
     const auto missing =
         standing == Standing::alone ? data::MissingShards::refuse : data::MissingShards::allow;
     data::check_shards(dataset, dataset.split("train"), missing);
+    if (!config.init_model.empty() && !path_exists(config.init_model)) {
+        throw Error(ErrorKind::config, "--init-model " + config.init_model + ": does not exist");
+    }
     const model::ModelConfig model =
-        agree_on_model(config.model_file, config.model, config.given, dataset);
+        agree_on_model(starts_from(config), config.model, config.given, dataset);
     const train::ValidationOptions& v = config.train.validation;
     const bool validates = v.every_n_epochs > 0 || v.every_n_steps > 0 || v.every_n_secs > 0;
     if (validates || dataset.has_split("valid"))
         data::check_shards(dataset, dataset.split("valid"), missing);
-    if (!config.init_model.empty() && !path_exists(config.init_model)) {
-        throw Error(ErrorKind::config, "--init-model " + config.init_model + ": does not exist");
-    }
     require_writable(config.model_file);
     require_trace_file(config.trace_file);
     return {std::move(dataset), model, train::newest_good_checkpoint(config.model_file)};

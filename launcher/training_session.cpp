@@ -7,6 +7,7 @@
 #include "launcher/batching.hpp"
 #include "launcher/checkpoint_size.hpp"
 #include "launcher/gpu_room.hpp"
+#include "launcher/model_defaults.hpp"
 #include "launcher/model_folder.hpp"
 #include "launcher/share_text.hpp"
 #include "launcher/version.hpp"
@@ -87,7 +88,8 @@ TrainingSession::TrainingSession(const RunConfig& config, const TrainingPlan& pl
 void TrainingSession::prepare_folder() const {
     require_room(config_.model_file, bytes_of_checkpoints(engine_->fetch()));
     if (!holds_model(config_.model_file))
-        create_model_folder(config_.model_file, plan_.model, plan_.dataset);
+        create_model_folder(config_.model_file, describe(plan_.model, config_, plan_.dataset),
+                            plan_.dataset);
 }
 
 // Weights and optimizer state need to be right on rank 0 only: the trainer hands them out.
@@ -104,7 +106,11 @@ void TrainingSession::start_weights() {
                 log_.info("continuing, but not bit for bit: changed since: " + changed);
         } else if (!config_.init_model.empty()) {
             model_->load_weights(config_.init_model);
-            log_.info("starting from the weights of " + config_.init_model);
+            const bool described = !model_folder_of(config_.init_model).empty();
+            log_.info("starting from the weights of " + config_.init_model +
+                      (described ? ""
+                                 : "; no config.json says what they are: only their names and "
+                                   "shapes were compared"));
         } else {
             model_->initialize(options_.seed);
         }
@@ -174,13 +180,12 @@ void TrainingSession::announce() const {
 }
 
 train::ExitReason TrainingSession::train(const train::StopFlag& stop) {
-    const auto description = describe(plan_.model, plan_.dataset);
     train::RunRecord record;
     record.options_json = nlohmann::json{{"config", config_.lines}}.dump();
     record.versions = versions_of(job_);
     train::FolderSink checkpoints(
         job_.place.rank, config_.model_file, kept_checkpoints, log_,
-        [this] { return engine_->fetch(); }, description, record);
+        [this] { return engine_->fetch(); }, describe(plan_.model, config_, plan_.dataset), record);
     TrainingObservers observers(config_, job_.place.rank, log_,
                                 resume_.value_or(train::TrainerState{}));
     StartUpReport start_up(job_.start_up, *job_.communicator, log_);

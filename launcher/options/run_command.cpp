@@ -3,9 +3,11 @@
 
 #include <algorithm>
 
+#include "launcher/model_defaults.hpp"
 #include "launcher/options/command_line.hpp"
 #include "launcher/options/tables.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/path_status.hpp"
 
 namespace lockstep::launcher {
 
@@ -176,6 +178,12 @@ std::optional<RunConfig> parse_run(Task task, const std::string& usage,
     if (!line) return std::nullopt;
     if (!line->rest.empty()) config_error("'" + line->rest.front() + "': nothing may follow --");
     config.given = line->given;
+    if (task == Task::evaluate || task == Task::generate) {
+        apply_defaults(stored_defaults(config.model_file), config.model_file, tables, config.given);
+        if (!config.given.contains("data") && !config.data.empty() && !path_exists(config.data))
+            config_error("--data: the model's own data set, " + config.data +
+                         ", is not there; name one that `lockstep prepare` wrote");
+    }
     config.lines = dump_config(args, tables);
     check(task, config);
     derive(config);

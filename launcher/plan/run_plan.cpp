@@ -71,7 +71,7 @@ public:
 private:
     model::ModelConfig model() const {
         if (dataset_)
-            return agree_on_model(config_.model_file, config_.model, config_.given, *dataset_);
+            return agree_on_model({config_.model_file}, config_.model, config_.given, *dataset_);
         model::ModelConfig wanted = config_.model;
         if (!holds_model(config_.model_file) && config_.vocabulary < 0)
             throw Error(ErrorKind::config,

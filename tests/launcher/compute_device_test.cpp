@@ -84,7 +84,7 @@ TEST_CASE("a GPU that is not there, and what the CPU cannot do, are refused in o
 TEST_CASE("fp16 is asked for by either name, and brings ParlAI's loss scaling") {
     for (const std::string words : {"--fp16", "--precision fp16", "--fp16 true --precision fp16"}) {
         const RunConfig config = config_of(words);
-        CHECK(precision_of(config.precision, std::nullopt) == train::Precision::fp16);
+        CHECK(precision_of(config.precision, GpuSeat{}) == train::Precision::fp16);
         CHECK(config.train.loss_scaling.kind == kernels::LossScaling::Kind::dynamic);
         CHECK(config.train.loss_scaling.first == 0x1p15F);
         CHECK(config.train.loss_scaling.floor == 0x1p-5F);

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// --init-model takes a model for what it is: weights of the same names and shapes that mean
+// something else are refused like those of -mf.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+
+#include "tests/support/program_checks.hpp"
+
+using namespace lockstep::tests;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Trained : PreparedDialogues {
+    Trained() { REQUIRE(train(model, "--n-heads 2 --max-train-steps 2").code == 0); }
+
+    ProgramResult train(const std::string& folder, const std::string& more,
+                        const std::string& from = "") const {
+        return run_line("train --embedding-size 16 --n-layers 1 --ffn-size 16 --threads 1 -bs 8 " +
+                        more + " --data " + (from.empty() ? data : from) + " -mf " + folder);
+    }
+    ProgramResult begin(const std::string& more, const std::string& weights,
+                        const std::string& from = "") const {
+        const std::string fresh = scratch / "fresh";
+        fs::remove_all(fresh);
+        return train(fresh, "--max-train-steps 1 --init-model " + weights + " " + more, from);
+    }
+};
+
+}  // namespace
+
+TEST_CASE("--init-model refuses options that its model contradicts, naming both values") {
+    const Trained t;
+    says(t.begin("--n-heads 4", t.model), 2,
+         {"--n-heads asks for 4, but the model in", "has 2", "another --init-model"});
+    says(t.begin("--activation gelu", t.model), 2, {"--activation asks for gelu", "has relu"});
+    says(t.begin("--variant xlm", t.model), 2, {"--variant asks for xlm", "has aiayn"});
+    says(t.begin("--embeddings-scale false", t.model), 2, {"--embeddings-scale", "sqrt_dim"});
+    CHECK_FALSE(fs::exists(t.scratch / "fresh"));
+}
+
+TEST_CASE("--init-model gives the new model its shape and arithmetic") {
+    const Trained t;
+    says(t.begin("--dropout 0.1", t.model), 0, {"starting from the weights of"});
+    CHECK(read_text(t.scratch / "fresh/config.json").find("\"n_heads\": 2") != std::string::npos);
+}
+
+TEST_CASE("--init-model refuses data of another dictionary of the same size") {
+    const Trained t;
+    std::string text = read_text(t.scratch / "train.txt");
+    // One word is another one: as many tokens, but another dictionary.
+    for (std::size_t at = 0; (at = text.find("thou", at)) != std::string::npos; at += 4)
+        text.replace(at, 4, "qqqq");
+    write_text(t.scratch / "other.txt", text);
+    says(run_line("lockstep prepare --input " + (t.scratch / "other.txt") + " --out " +
+                  (t.scratch / "other")),
+         0, {});
+    says(t.begin("", t.model, t.scratch / "other"), 2, {"another dictionary", t.model});
+}
+
+TEST_CASE("--init-model knows its model by a checkpoint and by a file, too") {
+    const Trained t;
+    const std::string checkpoint = t.model + "/checkpoints/step-00000002";
+    REQUIRE(fs::exists(checkpoint));
+    for (const std::string& weights :
+         {checkpoint, checkpoint + "/model.safetensors", t.model + "/model.safetensors"}) {
+        says(t.begin("--n-heads 4", weights), 2, {"--n-heads asks for 4", "has 2"});
+    }
+}
+
+TEST_CASE("weights without a config.json are compared by names and shapes, and this is said") {
+    const Trained t;
+    const std::string lone = t.scratch / "lone.safetensors";
+    fs::copy_file(t.model + "/model.safetensors", lone);
+    says(t.begin("--n-heads 2", lone), 0, {"only their names and shapes were compared"});
+}
