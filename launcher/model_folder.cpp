@@ -133,6 +133,7 @@ model::ModelConfig agreed(const ModelSource& source, const model::ModelConfig& s
     if (given.contains("attention-dropout")) agreed.attention_dropout = wanted.attention_dropout;
     if (given.contains("relu-dropout")) agreed.relu_dropout = wanted.relu_dropout;
     if (given.contains("label-smoothing")) agreed.label_smoothing = wanted.label_smoothing;
+    model::validate(agreed);
     return agreed;
 }
 

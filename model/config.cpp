@@ -82,6 +82,13 @@ void validate(const ModelConfig& config) {
     share("--attention-dropout", config.attention_dropout);
     share("--relu-dropout", config.relu_dropout);
     share("--label-smoothing", config.label_smoothing);
+    if (config.excluded_token >= config.vocabulary)
+        refuse("excluded_token is not in the vocabulary");
+    if (config.excluded_token >= 0 && config.label_smoothing > 0) {
+        refuse(
+            "--label-smoothing gives each token a share, but this model excludes one (its "
+            "config.json has excluded_token): leave --label-smoothing out");
+    }
 }
 
 NormPlace norm_place(const ModelConfig& config) noexcept {

@@ -29,6 +29,8 @@ struct ModelConfig {
     std::int64_t n_positions = 1024;
     float dropout = 0, attention_dropout = 0, relu_dropout = 0;
     float label_smoothing = 0;
+    // A token whose logit is minus infinity wherever a loss is computed; negative: none.
+    std::int64_t excluded_token = -1;
 
     bool operator==(const ModelConfig&) const = default;
 };

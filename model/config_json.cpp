@@ -49,6 +49,7 @@ void visit(Config& c, Visitor&& v) {
     v.number("attention_dropout", c.attention_dropout);
     v.number("relu_dropout", c.relu_dropout);
     v.number("label_smoothing", c.label_smoothing);
+    v.optional_number("excluded_token", c.excluded_token);
 }
 
 struct Writer {
@@ -61,6 +62,9 @@ struct Writer {
         }
     }
     void number(const char* member, std::int64_t value) { json[member] = value; }
+    void optional_number(const char* member, std::int64_t value) {
+        if (value >= 0) number(member, value);
+    }
     // The shortest digits that give the same float back, not those of its double.
     void number(const char* member, float value) {
         std::array<char, 32> digits;
@@ -90,6 +94,9 @@ public:
         const Json& found = at(member);
         if (!found.is_number_integer()) refuse(member, "is not a whole number");
         value = found.get<std::int64_t>();
+    }
+    void optional_number(const char* member, std::int64_t& value) const {
+        if (json_.contains(member)) number(member, value);
     }
     void number(const char* member, float& value) const {
         const Json& found = at(member);

@@ -71,10 +71,12 @@ public:
                 launched_length<Ctx>(shape.longest_target)};
     }
     std::size_t constant_bytes() const override {
-        if (config_.positions == Positions::learned) return 0;
-        const auto elements =
-            static_cast<std::size_t>(config_.n_positions * config_.embedding_size);
-        return elements * (store_.precision() == train::Precision::fp32 ? 4 : 2);
+        std::int64_t elements = 0;
+        if (config_.positions == Positions::sinusoidal)
+            elements += config_.n_positions * config_.embedding_size;
+        if (config_.excluded_token >= 0) elements += config_.vocabulary;
+        return static_cast<std::size_t>(elements) *
+               (store_.precision() == train::Precision::fp32 ? 4 : 2);
     }
     std::size_t batch_bytes(const train::BatchShape& shape) override {
         return placed_bytes<Ctx>(batch_of(shape));

@@ -43,8 +43,8 @@ void by_chunks(device::Arena<typename Ctx::Space>& arena, std::int64_t total,
 
 template <class Ctx, class T>
 void OutputHead<Ctx, T>::train(Ctx& ctx, device::Arena<Space>& arena,
-                               const kernels::StepState* state, Constant embeddings, Constant x,
-                               Labels labels, float label_smoothing, Matrix dx,
+                               const kernels::StepState* state, Constant embeddings, Bias bias,
+                               Constant x, Labels labels, float label_smoothing, Matrix dx,
                                MatrixView<float, Space> d_embeddings, kernels::LossSums* sums,
                                train::ModelSpans& spans) {
     const NamedRange range("loss");
@@ -52,7 +52,7 @@ void OutputHead<Ctx, T>::train(Ctx& ctx, device::Arena<Space>& arena,
     by_chunks<T, Ctx>(
         arena, x.rows, embeddings.rows, [&](std::int64_t first, std::int64_t rows, Matrix logits) {
             const Constant x_chunk = x.rows_from(first, rows);
-            kernels::linear_forward<T>(ctx, x_chunk, embeddings, {}, logits);
+            kernels::linear_forward<T>(ctx, x_chunk, embeddings, bias, logits);
             const Matrix d_logits = logits;
             kernels::softmax_xent_forward_backward<T>(
                 ctx, state, d_logits, labels.subview(first, rows), label_smoothing, sums);
@@ -65,10 +65,10 @@ void OutputHead<Ctx, T>::train(Ctx& ctx, device::Arena<Space>& arena,
 
 template <class Ctx, class T>
 void OutputHead<Ctx, T>::evaluate(Ctx& ctx, device::Arena<Space>& arena, Constant embeddings,
-                                  Constant x, Labels labels, kernels::LossSums* sums) {
+                                  Bias bias, Constant x, Labels labels, kernels::LossSums* sums) {
     by_chunks<T, Ctx>(
         arena, x.rows, embeddings.rows, [&](std::int64_t first, std::int64_t rows, Matrix logits) {
-            kernels::linear_forward<T>(ctx, x.rows_from(first, rows), embeddings, {}, logits);
+            kernels::linear_forward<T>(ctx, x.rows_from(first, rows), embeddings, bias, logits);
             kernels::softmax_xent_forward<T>(ctx, logits, labels.subview(first, rows), 0, sums);
         });
 }

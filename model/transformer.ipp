@@ -89,9 +89,9 @@ public:
 
         const Matrix d_output =
             arena_.template take_matrix<T>(saved.output.rows, saved.output.cols);
-        OutputHead<Ctx, T>::train(ctx_, arena_, state, weights_.embeddings, saved.output,
-                                  sides.labels, config_.label_smoothing, d_output,
-                                  weights_.d_embeddings, sums, spans_);
+        OutputHead<Ctx, T>::train(
+            ctx_, arena_, state, weights_.embeddings, weights_.class_bias.view(), saved.output,
+            sides.labels, config_.label_smoothing, d_output, weights_.d_embeddings, sums, spans_);
         watch.lap();
 
         backward(sides, state, saved, d_output, sink);
@@ -108,7 +108,8 @@ public:
         }
         const Constant output = Stacks::evaluate(decoder_run(sides, nullptr), weights_.decoder,
                                                  weights_.embeddings, memory);
-        OutputHead<Ctx, T>::evaluate(ctx_, arena_, weights_.embeddings, output, sides.labels, sums);
+        OutputHead<Ctx, T>::evaluate(ctx_, arena_, weights_.embeddings, weights_.class_bias.view(),
+                                     output, sides.labels, sums);
     }
 
 private:

@@ -78,6 +78,7 @@ struct TransformerWeights {
     Stack<T, Space> decoder;
     device::Buffer<T, Space> sinusoidal;  // what Stack::positions shows where they are not learned
     device::Buffer<T, Space> zero_row;    // what Stack::no_positions shows
+    device::Buffer<T, Space> class_bias;  // [vocabulary], or empty: added to the logits of a loss
 };
 
 // `table` is parameter_table(config); the store outlives the weights.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -102,15 +103,28 @@ private:
 };
 
 template <class T, class Ctx>
-device::Buffer<T, typename Ctx::Space> sinusoidal_buffer(Ctx& ctx, const ModelConfig& config) {
-    if (config.positions == Positions::learned) return {};
-    const auto codes = sinusoidal_positions(config.n_positions, config.embedding_size);
-    std::vector<T> values(codes.size());
-    std::ranges::transform(codes, values.begin(), [](float code) { return T(code); });
-    device::Buffer<T, typename Ctx::Space> buffer(codes.size());
+device::Buffer<T, typename Ctx::Space> constant_buffer(Ctx& ctx,
+                                                       const std::vector<float>& constants) {
+    std::vector<T> values(constants.size());
+    std::ranges::transform(constants, values.begin(), [](float constant) { return T(constant); });
+    device::Buffer<T, typename Ctx::Space> buffer(constants.size());
     device::copy(ctx, HostView<const T>(view_of(values)), buffer.view());
     ctx.synchronize();
     return buffer;
+}
+
+template <class T, class Ctx>
+device::Buffer<T, typename Ctx::Space> sinusoidal_buffer(Ctx& ctx, const ModelConfig& config) {
+    if (config.positions == Positions::learned) return {};
+    return constant_buffer<T>(ctx, sinusoidal_positions(config.n_positions, config.embedding_size));
+}
+
+template <class T, class Ctx>
+device::Buffer<T, typename Ctx::Space> class_bias_buffer(Ctx& ctx, const ModelConfig& config) {
+    if (config.excluded_token < 0) return {};
+    std::vector<float> bias(static_cast<std::size_t>(config.vocabulary));
+    bias[static_cast<std::size_t>(config.excluded_token)] = -std::numeric_limits<float>::infinity();
+    return constant_buffer<T>(ctx, bias);
 }
 
 template <class T, class Ctx>
@@ -121,6 +135,7 @@ TransformerWeights<T, typename Ctx::Space> bind_weights(
     const Binder<T, Space> bind(config, table, store);
     TransformerWeights<T, Space> weights;
     weights.sinusoidal = sinusoidal_buffer<T>(ctx, config);
+    weights.class_bias = class_bias_buffer<T>(ctx, config);
     weights.zero_row = device::Buffer<T, Space>(static_cast<std::size_t>(config.embedding_size));
     weights.embeddings = bind.matrix("embeddings.weight");
     weights.d_embeddings = bind.d_matrix("embeddings.weight");

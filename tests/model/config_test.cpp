@@ -50,6 +50,11 @@ TEST_CASE("a config that cannot be a model is refused in one line that names the
     CHECK(refused([](auto& c) { c.vocabulary = 0; }).find("dictionary") != std::string::npos);
     CHECK(refused([](auto& c) { c.dropout = 1; }).find("--dropout") == 0);
     CHECK(refused([](auto& c) { c.label_smoothing = -0.1f; }).find("--label-smoothing") == 0);
+    CHECK(refused([](auto& c) { c.excluded_token = 37; }).find("excluded_token") == 0);
+    CHECK(refused([](auto& c) {
+              c.excluded_token = 1;
+              c.label_smoothing = 0.1f;
+          }).find("--label-smoothing") == 0);
     CHECK(refused([](auto& c) { c.kind = model::Kind::gpt2; }).find("gpt2") != std::string::npos);
 }
 
@@ -61,6 +66,9 @@ TEST_CASE("config.json gives the same config back") {
     const std::string text = model::to_json(config);
     CHECK(text.find("\"dropout\": 0.1,") != std::string::npos);
     CHECK(model::config_from_json(text, "config.json") == config);
+    CHECK(text.find("excluded_token") == std::string::npos);
+    config.excluded_token = 1;
+    CHECK(model::config_from_json(model::to_json(config), "config.json") == config);
     auto gpt2 = model::gpt2_config();
     gpt2.vocabulary = 100;
     CHECK(model::config_from_json(model::to_json(gpt2), "config.json") == gpt2);

@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
@@ -132,6 +133,31 @@ TEST_CASE("gradients add up and carry the loss seed") {
     auto expected = once;
     for (float& value : expected) value *= 4;
     CHECK(difference(expected, test.store.gradient()) < 1e-5);
+}
+
+TEST_CASE("an excluded token is as if it were not in the vocabulary") {
+    Golden golden("aiayn_relu_sinusoidal");
+    ModelUnderTest without(golden.config());
+    auto config = golden.config();
+    config.excluded_token = config.vocabulary++;  // the table's pattern goes on for one more row
+    const auto batch = golden.batch("");
+    for (const auto precision : {train::Precision::fp32, train::Precision::bf16}) {
+        ModelUnderTest with(config, precision);
+        const double tolerance = precision == train::Precision::fp32 ? 1e-6 : 1e-2;
+        CHECK(with.evaluate(batch).nll ==
+              doctest::Approx(without.evaluate(batch).nll).epsilon(tolerance));
+        CHECK(with.train(batch).loss ==
+              doctest::Approx(without.train(batch).loss).epsilon(tolerance));
+        const train::Parameter& table = *with.table.find("embeddings.weight");
+        const auto gradient =
+            HostView<const float>(with.store.gradient()).subview(table.offset, table.count);
+        const auto row =
+            gradient.subview(table.count - config.embedding_size, config.embedding_size);
+        CHECK(std::ranges::count(row, 0.0f) == config.embedding_size);
+        CHECK(std::ranges::count(gradient, 0.0f) == config.embedding_size);
+    }
+    config.excluded_token = -1;
+    CHECK(ModelUnderTest(config).evaluate(batch).nll > without.evaluate(batch).nll * (1 + 1e-4));
 }
 
 namespace {
