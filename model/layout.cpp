@@ -60,17 +60,18 @@ private:
             if (!before_) norm(base + "norm2");
             linear(base + "encoder_attention.out", d, d);
             linear(base + "encoder_attention.q", d, d);
-            linear(base + "encoder_attention.kv", 2 * d, d);
+            linear(base + "encoder_attention.kv", 2 * d, d, 2);
             if (before_) norm(base + "norm2");
         }
         if (!before_) norm(base + "norm1");
         linear(base + self + ".out", d, d);
-        linear(base + self + ".qkv", 3 * d, d);
+        // GPT-2's own attention has one matrix, too.
+        linear(base + self + ".qkv", 3 * d, d, config_.kind == Kind::gpt2 ? 1 : 3);
     }
 
-    void linear(const std::string& name, std::int64_t out, std::int64_t in) {
-        table_.add(name + ".bias", {out}, block_, WeightDecay::skip);
-        table_.add(name + ".weight", {out, in}, block_, WeightDecay::apply);
+    void linear(const std::string& name, std::int64_t out, std::int64_t in, int parts = 1) {
+        table_.add(name + ".bias", {out}, block_, WeightDecay::skip, parts);
+        table_.add(name + ".weight", {out, in}, block_, WeightDecay::apply, parts);
     }
 
     void norm(const std::string& name) {

@@ -54,6 +54,8 @@ constexpr std::array habits{
     Habit{"no-cuda", "it is --device cpu here"},
     Habit{"datatype", "evaluate a split by --split train, valid or test"},
     Habit{"dt", "evaluate a split by --split train, valid or test"},
+    Habit{"nus", "it is of the optimizers qhm and qhadam, which are not here"},
+    Habit{"nu", "it is of the optimizers qhm and qhadam, which are not here"},
     Habit{"gradient-accumulation-steps", "it is --update-freq here"},
     Habit{"per-device-train-batch-size", "it is --batchsize here"},
 };

@@ -8,12 +8,25 @@
 #include "launcher/options/tables.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/path_status.hpp"
+#include "runtime/train/schedule.hpp"
 
 namespace lockstep::launcher {
 
 namespace {
 
 void config_error(const std::string& text) { throw Error(ErrorKind::config, text); }
+
+// Its steps depend on the update's number alone.
+void check_relative_step(const RunConfig& config) {
+    if (!config.train.optimizer.adafactor_relative_step) return;
+    if (config.train.optimizer.kind != train::OptimizerKind::adafactor)
+        config_error("--adafactor-relative-step needs --optimizer adafactor");
+    for (const char* unused : {"learningrate", "lr-scheduler", "warmup-updates"}) {
+        if (config.given.contains(unused))
+            config_error("--adafactor-relative-step contradicts --" + std::string(unused) +
+                         ": the steps follow from the updates alone; leave one out");
+    }
+}
 
 void check_train(const RunConfig& config) {
     const train::RunLimits& limits = config.train.limits;
@@ -23,12 +36,10 @@ void check_train(const RunConfig& config) {
             "nothing ends this run: give --num-epochs, --max-train-steps or "
             "--max-train-time");
     }
-    const auto kind = config.train.schedule.kind;
-    const bool needs_length =
-        kind == train::ScheduleKind::linear || kind == train::ScheduleKind::cosine;
-    if (needs_length && config.train.schedule.max_lr_steps <= 0 && limits.max_train_steps <= 0) {
-        config_error("--lr-scheduler linear and cosine need --max-lr-steps or --max-train-steps");
-    }
+    check_relative_step(config);
+    // It throws where its options are wrong.
+    (void)train::Schedule(config.train.schedule, config.train.optimizer.learningrate,
+                          limits.max_train_steps);
 }
 
 // ladder: it leaves out generation by itself.
@@ -101,8 +112,9 @@ void derive(RunConfig& config) {
     if (config.no_overlap) config.train.reducer.overlap = train::Overlap::off;
     config.comm.timeout_ms = static_cast<int>(config.timeout_s * 1e3);
     config.generation.seed = config.train.seed;
-    auto& schedule = config.train.schedule;
-    if (schedule.max_lr_steps <= 0) schedule.max_lr_steps = config.train.limits.max_train_steps;
+    auto& optimizer = config.train.optimizer;
+    if (!config.given.contains("adafactor-scale-parameter"))
+        optimizer.adafactor_scale_parameter = optimizer.adafactor_relative_step;
     model::ModelConfig& m = config.model;
     m.encoder_layers = config.n_encoder_layers > 0 ? config.n_encoder_layers : config.n_layers;
     m.decoder_layers = config.n_decoder_layers > 0 ? config.n_decoder_layers : config.n_layers;

@@ -54,14 +54,16 @@ OptionTable batch_table(RunConfig& config) {
     table.integer("batchsize,bs", b.batchsize, "rows of a micro-batch, per rank", 1, most_rows);
     table.integer("eval-batchsize", b.eval_batchsize, "rows in evaluation (-1: as --batchsize)", -1,
                   most_rows);
-    table.choice<Dynamic>(
-        "dynamic-batching,dynb", b.dynamic,
-        {{"off", Dynamic::off}, {"full", Dynamic::full}, {"batchsort", Dynamic::batchsort}},
-        "batchsort: rows of similar length together; full: also as many rows as "
-        "--batchsize longest rows have tokens");
+    table.choice<Dynamic>("dynamic-batching,dynb", b.dynamic,
+                          {{"none", Dynamic::off},
+                           {"off", Dynamic::off},
+                           {"full", Dynamic::full},
+                           {"batchsort", Dynamic::batchsort}},
+                          "batchsort: rows of similar length together; full: also as many rows as "
+                          "--batchsize longest rows have tokens");
     table.choice<std::string>(
         "eval-dynamic-batching", b.eval_dynamic,
-        {{"", ""}, {"off", "off"}, {"full", "full"}, {"batchsort", "batchsort"}},
+        {{"", ""}, {"none", "off"}, {"off", "off"}, {"full", "full"}, {"batchsort", "batchsort"}},
         "in evaluation (default: as --dynamic-batching)");
     table.integer("batch-tokens", b.batch_tokens,
                   "tokens of a micro-batch, source and target; implies -dynb full (-1: from "

@@ -3,6 +3,31 @@
 
 namespace lockstep::launcher {
 
+namespace {
+
+void read_betas(const std::string& word, train::OptimizerOptions& o) {
+    const auto comma = word.find(',');
+    o.beta1 = parse_number("betas", word.substr(0, comma));
+    if (comma != std::string::npos) o.beta2 = parse_number("betas", word.substr(comma + 1));
+    const auto decays = [](double beta) { return beta >= 0 && beta < 1; };
+    if (!decays(o.beta1) || !decays(o.beta2))
+        OptionTable::reject("betas", word, "two numbers in [0, 1)");
+}
+
+// The first one keeps a row of zero gradients from being divided by 0, as a float, too.
+void read_adafactor_eps(const std::string& word, train::OptimizerOptions& o) {
+    const auto comma = word.find(',');
+    if (comma == std::string::npos)
+        OptionTable::reject("adafactor-eps", word, "two numbers, as 1e-30,1e-3");
+    o.adafactor_eps1 = parse_number("adafactor-eps", word.substr(0, comma));
+    o.adafactor_eps2 = parse_number("adafactor-eps", word.substr(comma + 1));
+    if (o.adafactor_eps1 < 1e-37 || o.adafactor_eps2 < 0)
+        OptionTable::reject("adafactor-eps", word,
+                            "two numbers, of at least 1e-37 and of at least 0");
+}
+
+}  // namespace
+
 OptionTable optimizer_table(RunConfig& config) {
     using train::OptimizerKind;
     train::OptimizerOptions& o = config.train.optimizer;
@@ -14,25 +39,23 @@ OptionTable optimizer_table(RunConfig& config) {
                                  {"adafactor", OptimizerKind::adafactor}},
                                 "the rule of the update");
     table.number("learningrate,lr", o.learningrate, "highest learning rate");
-    table.add("betas", Arity::one, "B1,B2", "decay of the moments", "0.9,0.999",
-              [&o](const auto& given) {
-                  const std::string& word = given.front();
-                  const auto comma = word.find(',');
-                  o.beta1 = parse_number("betas", word.substr(0, comma));
-                  if (comma != std::string::npos) {
-                      o.beta2 = parse_number("betas", word.substr(comma + 1));
-                  }
-                  const auto decays = [](double beta) { return beta >= 0 && beta < 1; };
-                  if (!decays(o.beta1) || !decays(o.beta2))
-                      OptionTable::reject("betas", word, "two numbers in [0, 1)");
-              });
+    table.add("betas,beta", Arity::one, "B1,B2", "decay of the moments", "0.9,0.999",
+              [&o](const auto& given) { read_betas(given.front(), o); });
     table.number("adam-eps", o.adam_eps, "epsilon of adam and adamw");
     table.flag("amsgrad", o.amsgrad, "adam with the largest second moment (ParlAI's adam)");
     table.number("momentum,mom", o.momentum, "of sgd");
-    table.flag("nesterov", o.nesterov, "Nesterov momentum of sgd");
+    table.flag("nesterov", o.nesterov, "sgd's momentum is Nesterov's");
     table.number("weight-decay,wdecay", o.weight_decay, "not on biases and norms");
+    table.add("adafactor-eps", Arity::one, "E1,E2",
+              "of adafactor: added to the squared gradients; smallest root mean square of weights "
+              "that scales the rate",
+              "1e-30,1e-3", [&o](const auto& given) { read_adafactor_eps(given.front(), o); });
+    table.flag("adafactor-scale-parameter", o.adafactor_scale_parameter,
+               "adafactor's rate is times the root mean square of each matrix's or vector's "
+               "weights (default: as --adafactor-relative-step)");
     table.flag("adafactor-relative-step", o.adafactor_relative_step,
-               "adafactor chooses its step size, --learningrate is unused");
+               "adafactor's rate is min(0.01, 1 / sqrt(update)); --learningrate and schedules are "
+               "refused");
     table.choice<Fp16Kind>("fp16-impl", config.gpu.fp16,
                            {{"safe", Fp16Kind::safe}, {"mem_efficient", Fp16Kind::mem_efficient}},
                            "mem_efficient: fp16 without fp32 weights beside it");
@@ -45,7 +68,8 @@ OptionTable schedule_table(RunConfig& config) {
     train::ScheduleOptions& s = config.train.schedule;
     OptionTable table("Learning rate schedule");
     table.choice<ScheduleKind>("lr-scheduler", s.kind,
-                               {{"fixed", ScheduleKind::fixed},
+                               {{"none", ScheduleKind::none},
+                                {"fixed", ScheduleKind::fixed},
                                 {"linear", ScheduleKind::linear},
                                 {"cosine", ScheduleKind::cosine},
                                 {"invsqrt", ScheduleKind::invsqrt},
@@ -54,12 +78,13 @@ OptionTable schedule_table(RunConfig& config) {
     table.integer("warmup-updates", s.warmup_updates, "updates of linear warm-up (<= 0: none)");
     table.number("warmup-rate", s.warmup_rate, "first learning rate, as a share of the highest");
     table.integer("invsqrt-lr-decay-gamma", s.invsqrt_lr_decay_gamma,
-                  "updates before invsqrt falls (-1: the warm-up's)");
-    table.number("lr-scheduler-decay", s.lr_scheduler_decay, "factor of reduceonplateau");
+                  "gamma of invsqrt: sqrt(gamma / (gamma + updates since the warm-up)) "
+                  "(-1: --warmup-updates)");
+    table.number("lr-scheduler-decay", s.lr_scheduler_decay, "factor of fixed and reduceonplateau");
     table.integer("lr-scheduler-patience", s.lr_scheduler_patience,
-                  "validations without a better one before it", 0);
-    table.integer("max-lr-steps", s.max_lr_steps,
-                  "updates until linear and cosine reach 0 (-1: --max-train-steps)");
+                  "fixed: validations between two decays; reduceonplateau: validations without a "
+                  "better one that are borne",
+                  0);
     return table;
 }
 
@@ -67,7 +92,8 @@ OptionTable length_table(RunConfig& config) {
     train::TrainOptions& t = config.train;
     OptionTable table("Length of the run");
     table.number("num-epochs,eps", t.limits.num_epochs, "epochs (-1: no limit)");
-    table.integer("max-train-steps,tstep", t.limits.max_train_steps, "updates (-1: no limit)");
+    table.integer("max-train-steps,tstep,max-lr-steps", t.limits.max_train_steps,
+                  "updates (-1: no limit); linear and cosine end there");
     table.number("max-train-time,ttim", t.limits.max_train_time_s, "seconds (-1: no limit)");
     table.integer("log-every-n-steps,lstep", t.log_every_n_steps, "updates between log lines", 1);
     table.number("log-every-n-secs,ltim", t.log_every_n_secs, "seconds between log lines");

@@ -6,21 +6,19 @@
 namespace lockstep::kernels {
 
 // How the factor that keeps fp16's gradients in range follows their overflows: ParlAI's rule, which
-// is fairseq's. `fixed` is for types that need none.
+// is fairseq's without a tolerance: each overflow divides it. `fixed` is for types that need none.
 struct LossScaling {
     enum class Kind { fixed, dynamic } kind = Kind::fixed;
     float first = 1;  // at the start of a run; a power of two
     float floor = 0;  // an overflow that leads here ends the run
     float factor = 2;
     std::int64_t window = 2000;  // steps without overflow until it grows
-    double tolerance = 0.05;     // share of the steps since the last change that may overflow
 };
 
 struct LossScale {
     float value = 1;
     std::int64_t steps = 0;
-    std::int64_t last_overflow = -1, last_change = -1;
-    std::int64_t overflows = 0;  // since the last change
+    std::int64_t last_overflow = -1;
 };
 
 enum class Overflow { no, yes };
@@ -28,20 +26,11 @@ enum class Overflow { no, yes };
 // After one more step.
 constexpr LossScale next(LossScale scale, const LossScaling& rule, Overflow overflow) noexcept {
     if (rule.kind == LossScaling::Kind::fixed) return scale;
-    const std::int64_t since_change = scale.steps - scale.last_change;
     if (overflow == Overflow::yes) {
         scale.last_overflow = scale.steps;
-        ++scale.overflows;
-        const double share =
-            static_cast<double>(scale.overflows) / static_cast<double>(since_change);
-        if (share >= rule.tolerance) {
-            scale.value /= rule.factor;
-            scale.last_change = scale.steps;
-            scale.overflows = 0;
-        }
+        scale.value /= rule.factor;
     } else if ((scale.steps - scale.last_overflow) % rule.window == 0) {
         scale.value *= rule.factor;
-        scale.last_change = scale.steps;
     }
     ++scale.steps;
     return scale;

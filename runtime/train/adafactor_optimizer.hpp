@@ -7,13 +7,13 @@
 
 namespace lockstep::train {
 
-// One parameter as a matrix, with its part of the optimizer's memory.
+// One part of a parameter as a matrix, with its share of the optimizer's memory.
 template <class Space>
 struct Factored {
     std::size_t first = 0;
     std::int64_t rows = 1, cols = 1;
     float weight_decay = 0;
-    device::Buffer<float, Space> row, column, full, first_moment;
+    View<float, Space> row, column, full, first_moment;
 
     std::size_t count() const noexcept { return static_cast<std::size_t>(rows * cols); }
 };
@@ -43,8 +43,8 @@ public:
                                                           p.cols};
             const MatrixView<float, Space> master{master_range(store, p.first, p.count()).data(),
                                                   p.rows, p.cols};
-            kernels::adafactor<T>(target_.context, options, state, gradient, master, p.row.view(),
-                                  p.column.view(), p.full.view(), p.first_moment.view(),
+            kernels::adafactor<T>(target_.context, options, state, gradient, master, p.row,
+                                  p.column, p.full, p.first_moment,
                                   scratch_.view().subview(0, p.count()),
                                   compute_range<T>(store, p.first, p.count()));
         }
@@ -54,32 +54,47 @@ public:
 
 private:
     void add(const Parameter& parameter, const OptimizerOptions& options) {
-        Factored<Space> p;
-        p.first = parameter.offset;
-        p.cols = parameter.shape.empty() ? 1 : parameter.shape.back();
-        p.rows = static_cast<std::int64_t>(parameter.count) / std::max<std::int64_t>(1, p.cols);
+        const PartShape part = part_shape(parameter);
+        Factored<Space> whole;
+        whole.rows = part.rows;
+        whole.cols = part.cols;
         if (parameter.decay == WeightDecay::apply)
-            p.weight_decay = static_cast<float>(options.weight_decay);
-        if (parameter.shape.size() >= 2 && p.rows > 1 && p.cols > 1) {
-            p.row = Floats(static_cast<std::size_t>(p.rows));
-            p.column = Floats(static_cast<std::size_t>(p.cols));
-            tensors_.push_back({parameter.name + ".exp_avg_sq_row", {p.rows}, p.row.view()});
-            tensors_.push_back({parameter.name + ".exp_avg_sq_col", {p.cols}, p.column.view()});
+            whole.weight_decay = static_cast<float>(options.weight_decay);
+        if (part.is_matrix()) {
+            whole.row = keep(parameter.name + ".exp_avg_sq_row", {parameter.parts * part.rows});
+            whole.column = keep(parameter.name + ".exp_avg_sq_col", {parameter.parts * part.cols});
         } else {
-            p.full = Floats(parameter.count);
-            tensors_.push_back({parameter.name + ".exp_avg_sq", parameter.shape, p.full.view()});
+            whole.full = keep(parameter.name + ".exp_avg_sq", parameter.shape);
         }
-        if (options.beta1 != 0) {
-            p.first_moment = Floats(parameter.count);
-            tensors_.push_back(
-                {parameter.name + ".exp_avg", parameter.shape, p.first_moment.view()});
+        if (options.beta1 != 0)
+            whole.first_moment = keep(parameter.name + ".exp_avg", parameter.shape);
+        for (int i = 0; i < parameter.parts; ++i) {
+            const auto share = [&](View<float, Space> of) {
+                const std::size_t size = of.size() / static_cast<std::size_t>(parameter.parts);
+                return of.subview(static_cast<std::size_t>(i) * size, size);
+            };
+            Factored<Space> p = whole;
+            p.first = parameter.offset + static_cast<std::size_t>(i) * whole.count();
+            p.row = share(whole.row);
+            p.column = share(whole.column);
+            p.full = share(whole.full);
+            p.first_moment = share(whole.first_moment);
+            factored_.push_back(p);
         }
-        factored_.push_back(std::move(p));
+    }
+
+    View<float, Space> keep(std::string name, std::vector<std::int64_t> shape) {
+        std::size_t count = 1;
+        for (const std::int64_t extent : shape) count *= static_cast<std::size_t>(extent);
+        memory_.emplace_back(count);
+        tensors_.push_back({std::move(name), std::move(shape), memory_.back().view()});
+        return memory_.back().view();
     }
 
     OptimizerTarget<Ctx> target_;
     kernels::AdafactorOptions options_;
     std::vector<Factored<Space>> factored_;
+    std::vector<Floats> memory_;
     Floats scratch_;  // of the largest parameter
     std::vector<TensorIn<Space>> tensors_;
 };

@@ -33,7 +33,7 @@ kernels::AdafactorOptions adafactor_options(const OptimizerOptions& options) {
             static_cast<float>(options.beta1),
             0,
             options.adafactor_relative_step ? Kernel::Step::relative : Kernel::Step::given,
-            Kernel::Scale::parameter};
+            options.adafactor_scale_parameter ? Kernel::Scale::parameter : Kernel::Scale::none};
 }
 
 }  // namespace lockstep::train

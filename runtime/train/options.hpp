@@ -11,7 +11,7 @@
 namespace lockstep::train {
 
 enum class OptimizerKind { sgd, adam, adamw, adafactor };
-enum class ScheduleKind { fixed, linear, cosine, invsqrt, reduceonplateau };
+enum class ScheduleKind { none, fixed, linear, cosine, invsqrt, reduceonplateau };
 enum class Overlap { on, off };
 enum class CommType { fp32, bf16 };
 enum class Direction { minimise, maximise };
@@ -22,11 +22,11 @@ struct OptimizerOptions {
     double learningrate = 1e-3;
     double beta1 = 0.9, beta2 = 0.999, adam_eps = 1e-8;
     double momentum = 0;
-    bool nesterov = false;
+    bool nesterov = true;
     double weight_decay = 0;
     bool amsgrad = false;
     double adafactor_eps1 = 1e-30, adafactor_eps2 = 1e-3;
-    bool adafactor_relative_step = false;
+    bool adafactor_relative_step = false, adafactor_scale_parameter = false;
     double gradient_clip = 0.1;  // largest norm; <= 0: off
 };
 
@@ -37,8 +37,6 @@ struct ScheduleOptions {
     std::int64_t invsqrt_lr_decay_gamma = -1;
     double lr_scheduler_decay = 0.5;
     int lr_scheduler_patience = 3;
-    std::int64_t max_lr_steps =
-        -1;  // linear, cosine: updates until lr is 0; -1: from the run's length
 };
 
 // <= 0 means no such limit.

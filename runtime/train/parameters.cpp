@@ -23,14 +23,22 @@ std::size_t elements_of(const std::vector<std::int64_t>& shape) {
 
 }  // namespace
 
+PartShape part_shape(const Parameter& parameter) noexcept {
+    const auto count = static_cast<std::int64_t>(parameter.count) / parameter.parts;
+    const std::int64_t cols = parameter.shape.size() >= 2 ? parameter.shape.back() : count;
+    return {count / cols, cols};
+}
+
 std::size_t ParameterTable::add(std::string name, std::vector<std::int64_t> shape, int block,
-                                WeightDecay decay) {
+                                WeightDecay decay, int parts) {
     require(find(name) == nullptr, "two parameters have the same name");
     require(
         all_.empty() ? block == 0 : block == all_.back().block || block == all_.back().block + 1,
         "blocks are contiguous and numbered from 0");
     const std::size_t count = elements_of(shape);
-    all_.push_back({std::move(name), std::move(shape), flat_size_, count, block, decay});
+    require(parts == 1 || (!shape.empty() && shape.front() % parts == 0),
+            "a parameter's parts are of different sizes");
+    all_.push_back({std::move(name), std::move(shape), flat_size_, count, block, decay, parts});
     flat_size_ += (count + alignment - 1) / alignment * alignment;
     return all_.size() - 1;
 }

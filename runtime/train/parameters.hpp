@@ -22,7 +22,17 @@ struct Parameter {
     std::size_t count = 0;
     int block = 0;
     WeightDecay decay = WeightDecay::apply;
+    // Equal runs of rows that are matrices of their own to an optimizer that looks at whole ones:
+    // queries, keys and values, which are stored as one.
+    int parts = 1;
 };
+
+// One part as a matrix; a vector is one row.
+struct PartShape {
+    std::int64_t rows, cols;
+    bool is_matrix() const noexcept { return rows > 1 && cols > 1; }
+};
+PartShape part_shape(const Parameter& parameter) noexcept;
 
 // Names and places of all parameters in the flat buffers. Added in the order in which backward
 // finishes their gradients, so that gradients become final front to back. A block is a contiguous
@@ -30,8 +40,8 @@ struct Parameter {
 class ParameterTable {
 public:
     // Returns the parameter's index.
-    std::size_t add(std::string name, std::vector<std::int64_t> shape, int block,
-                    WeightDecay decay);
+    std::size_t add(std::string name, std::vector<std::int64_t> shape, int block, WeightDecay decay,
+                    int parts = 1);
 
     const std::vector<Parameter>& all() const noexcept { return all_; }
     const Parameter& operator[](std::size_t index) const { return all_.at(index); }

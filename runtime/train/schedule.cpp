@@ -10,17 +10,16 @@
 namespace lockstep::train {
 namespace {
 
-// As torch's ReduceLROnPlateau.
-constexpr double better_by = 1e-4;
+// As torch's ReduceLROnPlateau: of the loss, and of the rate.
+constexpr double better_by = 1e-4, least_change = 1e-8;
 
 double curve_length(const ScheduleOptions& options, std::int64_t warmup, std::int64_t run_updates) {
-    const std::int64_t length =
-        options.max_lr_steps > 0 ? options.max_lr_steps : run_updates - warmup;
+    const std::int64_t length = run_updates - warmup;
     const char* kind = options.kind == ScheduleKind::linear ? "linear" : "cosine";
-    if (options.max_lr_steps <= 0 && run_updates <= 0)
+    if (run_updates <= 0)
         throw Error(ErrorKind::config, std::string("--lr-scheduler ") + kind +
                                            " needs to know when the rate ends: add "
-                                           "--max-lr-steps or --max-train-steps");
+                                           "--max-train-steps");
     if (length <= 0)
         throw Error(ErrorKind::config, "--warmup-updates " + std::to_string(warmup) +
                                            " leaves no update for --lr-scheduler " + kind +
@@ -37,12 +36,14 @@ Schedule::Schedule(const ScheduleOptions& options, double learningrate, std::int
       warmup_(std::max<std::int64_t>(0, options.warmup_updates)) {
     if (options.kind == ScheduleKind::linear || options.kind == ScheduleKind::cosine)
         length_ = curve_length(options, warmup_, run_updates);
+    if (options.kind == ScheduleKind::none && warmup_ > 0)
+        throw Error(ErrorKind::config,
+                    "--warmup-updates contradicts --lr-scheduler none; leave one out");
     if (options.kind == ScheduleKind::fixed && options.lr_scheduler_patience < 1)
         throw Error(ErrorKind::config,
                     "--lr-scheduler fixed needs --lr-scheduler-patience of 1 or more");
-    gamma_ = static_cast<double>(options.invsqrt_lr_decay_gamma > 0
-                                     ? options.invsqrt_lr_decay_gamma
-                                     : std::max<std::int64_t>(1, warmup_));
+    gamma_ = static_cast<double>(options.invsqrt_lr_decay_gamma > 0 ? options.invsqrt_lr_decay_gamma
+                                                                    : warmup_);
 }
 
 double Schedule::rate(std::int64_t updates) const noexcept {
@@ -60,7 +61,8 @@ double Schedule::after_warmup(double s) const noexcept {
         case ScheduleKind::cosine:
             return (1 + std::cos(std::numbers::pi * std::min(1.0, s / length_))) / 2;
         case ScheduleKind::invsqrt:
-            return std::sqrt(gamma_) / std::sqrt(std::max(gamma_, s));
+            return std::sqrt(std::max(1.0, gamma_) / std::max(1.0, gamma_ + s));
+        case ScheduleKind::none:
         case ScheduleKind::fixed:
         case ScheduleKind::reduceonplateau:
             break;
@@ -80,7 +82,8 @@ void Schedule::validated(std::int64_t updates, double loss) noexcept {
         state_.best_loss = loss;
         state_.bad_validations = 0;
     } else if (++state_.bad_validations > options_.lr_scheduler_patience) {
-        state_.factor *= options_.lr_scheduler_decay;
+        const double lower = state_.factor * options_.lr_scheduler_decay;
+        if (learningrate_ * (state_.factor - lower) > least_change) state_.factor = lower;
         state_.bad_validations = 0;
     }
 }

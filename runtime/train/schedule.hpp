@@ -8,19 +8,23 @@
 
 namespace lockstep::train {
 
-// The learning rate of every update, with ParlAI's meanings. With W warm-up updates, update u (from
-// 0) has, for u < W, lr * (r + (1 - r) * u / W) where r is warmup_rate; after it, with s = u - W:
-//   linear           lr * max(0, 1 - s / max_lr_steps)
-//   cosine           lr * (1 + cos(pi * min(1, s / max_lr_steps))) / 2
-//   invsqrt          lr * sqrt(gamma) / sqrt(max(gamma, s)), gamma by default W
+// The learning rate of every update. With W warm-up updates, update u (from 0) has, for u < W,
+// lr * (r + (1 - r) * u / W) where r is warmup_rate; after it, with s = u - W and, of a run of T
+// updates, L = T - W:
+//   none             lr
+//   linear           lr * max(0, 1 - s / L)
+//   cosine           lr * (1 + cos(pi * min(1, s / L))) / 2
+//   invsqrt          lr * sqrt(max(1, gamma) / max(1, gamma + s)), gamma by default W
 //   fixed            lr, times lr_scheduler_decay after every lr_scheduler_patience validations
 //   reduceonplateau  lr, times lr_scheduler_decay once more than lr_scheduler_patience validations
-//                    in a row were not better than the best loss by a ten thousandth
-// Validations during the warm-up do not count. max_lr_steps counts from the end of the warm-up; by
-// default the rate reaches 0 at the run's last update.
+//                    in a row were not better than the best loss by a ten thousandth, unless the
+//                    rate would fall by at most 1e-8
+// Validations during the warm-up do not count. The meanings are ParlAI's with two exceptions: its
+// cosine is a quarter of a wave, where this one is torch's and transformers', and it counts s from
+// 1 where there is a warm-up, so that no update has the full rate.
 class Schedule {
 public:
-    // run_updates: the run's limit, <= 0 when it has none. Throws a config error naming the option
+    // run_updates: T, <= 0 when the run has no such limit. Throws a config error naming the option
     // that is wrong or missing.
     Schedule(const ScheduleOptions& options, double learningrate, std::int64_t run_updates);
 
@@ -38,7 +42,7 @@ private:
     double learningrate_;
     std::int64_t warmup_;
     double length_ = 0;  // linear, cosine
-    double gamma_ = 1;   // invsqrt
+    double gamma_ = 0;   // invsqrt
     ScheduleState state_;
 };
 

@@ -30,17 +30,12 @@ nlohmann::json validation_json(const ValidationState& state) {
 }
 
 nlohmann::json scale_json(const kernels::LossScale& scale) {
-    return {{"value", scale.value},
-            {"steps", scale.steps},
-            {"last_overflow", scale.last_overflow},
-            {"last_change", scale.last_change},
-            {"overflows", scale.overflows}};
+    return {{"value", scale.value}, {"steps", scale.steps}, {"last_overflow", scale.last_overflow}};
 }
 
 kernels::LossScale scale_of(const nlohmann::json& json) {
     return {json.at("value").get<float>(), json.at("steps").get<std::int64_t>(),
-            json.at("last_overflow").get<std::int64_t>(),
-            json.at("last_change").get<std::int64_t>(), json.at("overflows").get<std::int64_t>()};
+            json.at("last_overflow").get<std::int64_t>()};
 }
 
 }  // namespace

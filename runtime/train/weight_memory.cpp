@@ -13,11 +13,10 @@ namespace {
 std::size_t adafactor_floats(const OptimizerOptions& options, const ParameterTable& table) {
     std::size_t floats = 0, largest = 0;
     for (const Parameter& parameter : table.all()) {
-        const auto cols =
-            parameter.shape.empty() ? 1 : static_cast<std::size_t>(parameter.shape.back());
-        const std::size_t rows = parameter.count / std::max<std::size_t>(1, cols);
-        const bool matrix = parameter.shape.size() >= 2 && rows > 1 && cols > 1;
-        floats += matrix ? rows + cols : parameter.count;
+        const PartShape part = part_shape(parameter);
+        floats += part.is_matrix()
+                      ? static_cast<std::size_t>(parameter.parts * (part.rows + part.cols))
+                      : parameter.count;
         if (options.beta1 != 0) floats += parameter.count;
         largest = std::max(largest, parameter.count);
     }

@@ -74,6 +74,7 @@ TEST_CASE("habits from other tools are told what to type here") {
     CHECK(refusal({"--no-cuda"}).find("--device cpu") != std::string::npos);
     CHECK(refusal({"--gpu", "1"}).find("CUDA_VISIBLE_DEVICES") != std::string::npos);
     CHECK(refusal({"-t", "convai2"}).find("lockstep prepare") != std::string::npos);
+    CHECK(refusal({"-nu", "0.7"}).find("qhadam") != std::string::npos);
     CHECK(refusal({"--gradient_accumulation_steps", "4"}).find("--update-freq") !=
           std::string::npos);
 }
@@ -95,6 +96,30 @@ TEST_CASE("wrong values name the option and what is allowed") {
     CHECK(refusal({"--batch-tokens", "9", "-dynb", "off"}).find("contradicts") !=
           std::string::npos);
     CHECK(refusal({"-vmt", "f1"}).find("--skip-generation false") != std::string::npos);
+}
+
+TEST_CASE("adafactor's options: ParlAI's defaults, fairseq's with a relative step") {
+    const auto optimizer_of = [](const Words& more) { return train_config(more).train.optimizer; };
+    CHECK_FALSE(optimizer_of({"-opt", "adafactor"}).adafactor_scale_parameter);
+    const Words relative{"-opt", "adafactor", "--adafactor-relative-step"};
+    CHECK(optimizer_of(relative).adafactor_scale_parameter);
+    CHECK_FALSE(optimizer_of({"-opt", "adafactor", "--adafactor-relative-step",
+                              "--adafactor-scale-parameter", "false"})
+                    .adafactor_scale_parameter);
+    CHECK(optimizer_of({"--adafactor-eps", "1e-20,0.01"}).adafactor_eps1 == 1e-20);
+    CHECK(optimizer_of({"--adafactor-eps", "1e-20,0.01"}).adafactor_eps2 == 0.01);
+    for (const char* wrong : {"1e-3", "0,1e-3", "1e-30,-1", "1e-30,x"}) {
+        CAPTURE(wrong);
+        CHECK(refusal({"--adafactor-eps", wrong}).find("--adafactor-eps: '") == 0);
+    }
+    CHECK(refusal({"--adafactor-relative-step"}).find("needs --optimizer adafactor") !=
+          std::string::npos);
+    for (const Words& unused : {Words{"-lr", "1"}, Words{"--lr-scheduler", "invsqrt"},
+                                Words{"--warmup-updates", "5"}}) {
+        Words words = relative;
+        words.insert(words.end(), unused.begin(), unused.end());
+        CHECK(refusal(words).find("--adafactor-relative-step contradicts") == 0);
+    }
 }
 
 TEST_CASE("numbers that no machine can follow are refused") {

@@ -306,8 +306,9 @@ def export_curve(name, config, steps=20, batches=4):
     print(name, "loss per token from", curve[0], "to", curve[-1])
 
 
-os.makedirs(FOLDER, exist_ok=True)
-for case, case_config in CASES.items():
-    export_gradients(case, case_config)
-export_curve("generator", BASE)
-export_curve("gpt2", GPT2)
+if __name__ == "__main__":
+    os.makedirs(FOLDER, exist_ok=True)
+    for case, case_config in CASES.items():
+        export_gradients(case, case_config)
+    export_curve("generator", BASE)
+    export_curve("gpt2", GPT2)

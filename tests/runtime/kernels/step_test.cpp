@@ -5,15 +5,12 @@
 
 #include <cmath>
 #include <limits>
-#include <string_view>
 #include <vector>
 
 #include "runtime/kernels/step_logic.hpp"
 
 using namespace lockstep;
-using kernels::LossScale;
 using kernels::LossScaling;
-using kernels::Overflow;
 using kernels::Step;
 using kernels::StepOutcome;
 
@@ -110,40 +107,4 @@ TEST_CASE("an overflow of the loss or the gradient halves the scale and skips th
     CHECK(step.scale.value == 0x1p13f);
     step = taken(ctx, step, {0, {}}, infinity);
     CHECK(step.scale.value == 0x1p13f);  // a fixed scale stays
-}
-
-// What ParlAI's DynamicLossScaler gives for the same overflows (x).
-TEST_CASE("the loss scale follows ParlAI's") {
-    constexpr std::string_view overflows =
-        ".............xx.....xx......x..x..x.x....x....................x.";
-    constexpr int exponents[] = {15, 15, 15, 15, 15, 15, 16, 16, 16, 16, 16, 16, 16, 15, 14, 14,
-                                 14, 14, 14, 14, 13, 12, 12, 12, 12, 12, 12, 12, 11, 11, 11, 10,
-                                 10, 10, 9,  9,  8,  8,  8,  8,  8,  7,  7,  7,  7,  7,  7,  7,
-                                 8,  8,  8,  8,  8,  8,  8,  9,  9,  9,  9,  9,  9,  9,  8,  8};
-    LossScaling rule = parlai;
-    rule.window = 7;
-    LossScale scale{0x1p15f};
-    for (std::size_t i = 0; i < overflows.size(); ++i) {
-        scale = next(scale, rule, overflows[i] == 'x' ? Overflow::yes : Overflow::no);
-        CAPTURE(i);
-        CHECK(scale.value == std::exp2(static_cast<float>(exponents[i])));
-    }
-    rule.window = 200;
-    scale = LossScale{0x1p15f};
-    std::vector<std::pair<int, double>> changes;
-    for (int i = 0; i < 1000; ++i) {
-        const bool overflow = i == 0 || i == 10 || i == 50 || (i >= 300 && i <= 304) || i == 700;
-        const float before = scale.value;
-        scale = next(scale, rule, overflow ? Overflow::yes : Overflow::no);
-        if (scale.value != before) changes.emplace_back(i, std::log2(scale.value));
-    }
-    CHECK(changes == std::vector<std::pair<int, double>>{{0, 14},
-                                                         {10, 13},
-                                                         {250, 14},
-                                                         {301, 13},
-                                                         {302, 12},
-                                                         {303, 11},
-                                                         {304, 10},
-                                                         {504, 11},
-                                                         {900, 12}});
 }

@@ -76,6 +76,7 @@ OptimizerOptions options_of(OptimizerKind kind, double weight_decay) {
 TEST_CASE("sgd: scaled gradient, decay where it applies, momentum from the second update on") {
     auto options = options_of(OptimizerKind::sgd, 0.5);
     options.momentum = 0.9;
+    options.nesterov = false;
     Bench bench(options);
     bench.update();
     const double g_bias = gradient * scale, g_weight = g_bias + 0.5 * weight;
@@ -118,9 +119,12 @@ TEST_CASE("adafactor factors matrices only") {
     CHECK(bench.state_names() == std::vector<std::string>{"a.exp_avg_sq_row", "a.exp_avg_sq_col",
                                                           "bias.exp_avg_sq", "b.exp_avg_sq"});
     bench.update();
-    // The first second moment is the squared gradient itself, so the update has rms 1; it is
-    // scaled by the weight's rms.
-    for (const char* name : {"a", "bias", "b"}) bench.check(name, weight - lr * weight);
+    // The first second moment is the squared gradient itself, so the update has rms 1.
+    for (const char* name : {"a", "bias", "b"}) bench.check(name, weight - lr);
+    options.adafactor_scale_parameter = true;
+    Bench scaled(options);
+    scaled.update();
+    for (const char* name : {"a", "bias", "b"}) scaled.check(name, weight - lr * weight);
     options.beta1 = 0.9;
     CHECK(Bench(options).state_names().size() == 7);
 }

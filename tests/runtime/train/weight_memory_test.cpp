@@ -18,6 +18,7 @@ train::ParameterTable table_without_gaps() {
     train::ParameterTable table;
     table.add("matrix", {32, 48}, 0, train::WeightDecay::apply);
     table.add("bias", {32}, 0, train::WeightDecay::skip);
+    table.add("qkv", {24, 16}, 0, train::WeightDecay::apply, 3);
     table.add("column", {64, 1}, 1, train::WeightDecay::apply);
     return table;
 }
