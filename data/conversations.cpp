@@ -31,7 +31,9 @@ std::vector<std::string_view> utterances(const Json& conversation, Warnings& war
                 warnings.once("turns with the id 'context' are left out, as in ParlAI", place);
                 continue;
             }
-            texts.push_back(stripped(member(turn, "text", place).get_ref<const std::string&>()));
+            const auto& text = member(turn, "text", place).get_ref<const std::string&>();
+            require_text(text, place);
+            texts.push_back(stripped(text));
         }
     }
     return texts;

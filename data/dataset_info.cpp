@@ -24,6 +24,8 @@ Json to_json(const SplitInfo& split) {
             {"target_tokens", split.target_tokens},
             {"longest_source", split.longest_source},
             {"longest_target", split.longest_target},
+            {"text_tokens", split.texts.all},
+            {"unknown_tokens", split.texts.unknown},
             {"shards", std::move(shards)}};
 }
 
@@ -34,6 +36,8 @@ SplitInfo split_of(const Json& json) {
                     .target_tokens = json.at("target_tokens"),
                     .longest_source = json.at("longest_source"),
                     .longest_target = json.at("longest_target"),
+                    .texts = {.all = json.value("text_tokens", std::uint64_t{0}),
+                              .unknown = json.value("unknown_tokens", std::uint64_t{0})},
                     .shards = {}};
     for (const Json& s : json.at("shards"))
         split.shards.push_back({s.at("file"), s.at("bytes"), s.at("rows"), s.at("tokens")});

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "data/shard_format.hpp"
+#include "data/text_tokens.hpp"
 
 namespace lockstep::data {
 
@@ -18,6 +19,7 @@ struct SplitInfo {
     std::string name;
     std::uint64_t rows = 0, source_tokens = 0, target_tokens = 0;
     std::int64_t longest_source = 0, longest_target = 0;
+    TextTokens texts;  // 0 and 0 in data sets of older versions
     std::vector<ShardInfo> shards;
 };
 

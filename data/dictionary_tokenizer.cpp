@@ -2,14 +2,10 @@
 #include "data/dictionary_tokenizer.hpp"
 
 #include "data/re_split.hpp"
+#include "data/shard_format.hpp"
 #include "data/tokenizer_file.hpp"
 
 namespace lockstep::data {
-namespace {
-
-constexpr const char* file_name = "dictionary.txt";
-
-}  // namespace
 
 void DictionaryTokenizer::encode(std::string_view text, std::vector<std::int32_t>& out) const {
     const auto look_up = [&](std::string_view token) { out.push_back(dictionary_.find(token)); };
@@ -30,10 +26,10 @@ std::string DictionaryTokenizer::decode(std::span<const std::int32_t> ids) const
 }
 
 void DictionaryTokenizer::save(const std::string& directory) const {
-    dictionary_.save(directory + "/" + file_name);
+    dictionary_.save(directory + "/" + format::dictionary_file);
     const bool lower = dictionary_.letter_case() == LetterCase::lower;
     write_tokenizer_file(directory, {.name = std::string(name()),
-                                     .file = file_name,
+                                     .file = format::dictionary_file,
                                      .hash = hash(),
                                      .letter_case = lower ? "lower" : "keep"});
 }

@@ -47,6 +47,7 @@ private:
             out_.ids.insert(out_.ids.end(), delimiter_.begin(), delimiter_.end());
         utterances_.push_back(out_.ids.size());
         tokenizer_.encode(text, out_.ids);
+        out_.tokens.add(std::span(out_.ids).subspan(utterances_.back()), tokenizer_.special().unk);
     }
 
     std::size_t context_begin() const {
@@ -90,6 +91,7 @@ EncodedText encode_documents(const TextChunk& chunk, const Tokenizer& tokenizer,
     read_plain_text(
         chunk, options.documents, [&](std::string_view text) { tokenizer.encode(text, out.ids); },
         [&] { out.document_ends.push_back(out.ids.size()); });
+    out.tokens.add(out.ids, tokenizer.special().unk);
     return out;
 }
 

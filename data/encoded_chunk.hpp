@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "data/text_tokens.hpp"
 #include "data/tokenizer.hpp"
 #include "data/turns.hpp"
 
@@ -23,6 +24,7 @@ struct EncodedChunk {
     std::vector<std::int32_t> ids;
     std::vector<EncodedRow> rows;
     std::vector<std::string> references;
+    TextTokens tokens;
     std::size_t bytes = 0;  // of text
 };
 
@@ -30,6 +32,7 @@ struct EncodedChunk {
 struct EncodedText {
     std::vector<std::int32_t> ids;
     std::vector<std::size_t> document_ends;
+    TextTokens tokens;
     std::size_t bytes = 0;
 };
 

@@ -9,6 +9,7 @@
 #include "data/length_histogram.hpp"
 #include "data/shard_reader.hpp"
 #include "data/tokenizer.hpp"
+#include "data/unknown_words.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/hash.hpp"
 
@@ -67,6 +68,9 @@ private:
         };
         side("source", split_.source_tokens, split_.longest_source);
         side("target", split_.target_tokens, split_.longest_target);
+        if (split_.texts.all > 0)
+            all_.out << "  text: " << split_.texts.all << " tokens, " << unknown_text(split_.texts)
+                     << '\n';
         for (const ShardInfo& shard : split_.shards)
             all_.out << "  " << shard.file << ": " << shard.rows << " rows, " << shard.tokens
                      << " tokens, " << shard.bytes << " bytes\n";

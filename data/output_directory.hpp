@@ -11,8 +11,9 @@ namespace lockstep::data {
 // flushed to disk and renamed. What was not committed is removed.
 class OutputDirectory {
 public:
-    // Throws a config error when `path` is in use, or cannot be made.
-    OutputDirectory(std::string path, Existing existing);
+    // A symbolic link is followed. Throws a config error when `path` is in use or cannot be made;
+    // with Existing::overwrite, when it holds anything that prepare did not write.
+    OutputDirectory(const std::string& path, Existing existing);
     ~OutputDirectory();
     OutputDirectory(const OutputDirectory&) = delete;
     OutputDirectory& operator=(const OutputDirectory&) = delete;
@@ -23,6 +24,7 @@ public:
 
 private:
     std::string path_, partial_;
+    Existing existing_;
 };
 
 }  // namespace lockstep::data

@@ -5,11 +5,13 @@
 #include <thread>
 
 #include "data/dataset_info.hpp"
+#include "data/dict_file.hpp"
 #include "data/options_record.hpp"
 #include "data/output_directory.hpp"
 #include "data/read_progress.hpp"
 #include "data/split_encoding.hpp"
 #include "data/tokenizer_building.hpp"
+#include "data/unknown_words.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/hash.hpp"
 #include "runtime/core/trace.hpp"
@@ -125,6 +127,8 @@ DatasetInfo write_dataset(const PrepareOptions& options, const std::vector<Split
     const Run run{options, threads, *tokenizer, info.kind, directory, index, warnings, log};
     for (const SplitFiles& split : splits) info.splits.push_back(write_split(run, split));
     warn_of_empty_shards(info.splits.front(), log);
+    for (const SplitInfo& split : info.splits)
+        warn_of_unknown(split.name, split.texts, *tokenizer, options.tokenizer.dict_file, log);
     index.close();
     write_dataset_info(directory, info);
     return info;
@@ -133,7 +137,7 @@ DatasetInfo write_dataset(const PrepareOptions& options, const std::vector<Split
 void tell(const PrepareReport& report, const std::string& out, Log& log) {
     for (const SplitReport& split : report.splits)
         log.info(split.name + ": " + std::to_string(split.rows) + " rows, " +
-                 std::to_string(split.tokens) + " tokens");
+                 std::to_string(split.tokens) + " tokens, " + unknown_text(split.texts));
     log.info(out + ": " + std::to_string(report.dictionary_size) + " tokens in the dictionary, " +
              one_decimal(report.seconds) + " s, " + one_decimal(report.megabytes_per_s) +
              " MB/s of text");
@@ -141,9 +145,11 @@ void tell(const PrepareReport& report, const std::string& out, Log& log) {
 
 }  // namespace
 
-PrepareReport prepare(const PrepareOptions& options, Log& log) {
+PrepareReport prepare(const PrepareOptions& given, Log& log) {
     const auto begin = Clock::now();
-    check_options(options);
+    check_options(given);
+    PrepareOptions options = given;
+    options.tokenizer = with_kept_tokenizer(given.tokenizer, log);
     // Before any work, so that a wrong name is told at once.
     const std::vector<SplitFiles> splits = splits_of(options);
     OutputDirectory out(options.out, options.existing);
@@ -160,6 +166,7 @@ PrepareReport prepare(const PrepareOptions& options, Log& log) {
             {.name = info.splits[i].name,
              .rows = info.splits[i].rows,
              .tokens = info.splits[i].source_tokens + info.splits[i].target_tokens,
+             .texts = info.splits[i].texts,
              .bytes_read = splits[i].bytes});
     }
     tell(report, options.out, log);

@@ -6,13 +6,16 @@
 #include <vector>
 
 #include "data/prepare_options.hpp"
+#include "data/text_tokens.hpp"
 #include "runtime/core/log.hpp"
 
 namespace lockstep::data {
 
 struct SplitReport {
     std::string name;
-    std::uint64_t rows = 0, tokens = 0, bytes_read = 0;
+    std::uint64_t rows = 0, tokens = 0;
+    TextTokens texts;
+    std::uint64_t bytes_read = 0;
 };
 
 struct PrepareReport {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "data/shard_format.hpp"
 #include "data/tokenizer_file.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/hash.hpp"
@@ -13,8 +14,6 @@
 
 namespace lockstep::data {
 namespace {
-
-constexpr const char* file_name = "sentencepiece.model";
 
 void check(const sentencepiece::util::Status& status, const std::string& what) {
     if (!status.ok()) throw Error(ErrorKind::data, what + ": " + status.ToString());
@@ -87,13 +86,14 @@ std::string SentencePieceTokenizer::decode_line(std::span<const std::int32_t> id
 std::int32_t SentencePieceTokenizer::size() const noexcept { return processor_->GetPieceSize(); }
 
 void SentencePieceTokenizer::save(const std::string& directory) const {
-    const std::string path = directory + "/" + file_name;
+    const std::string path = directory + "/" + format::sentencepiece_file;
     std::ofstream file(path, std::ios::binary);
     file << model_;
     if (!file.flush()) throw_errno("cannot write the SentencePiece model", path);
-    write_tokenizer_file(
-        directory,
-        {.name = std::string(name()), .file = file_name, .hash = hash(), .letter_case = "keep"});
+    write_tokenizer_file(directory, {.name = std::string(name()),
+                                     .file = format::sentencepiece_file,
+                                     .hash = hash(),
+                                     .letter_case = "keep"});
 }
 
 }  // namespace lockstep::data

@@ -75,14 +75,15 @@ private:
 };
 
 template <class Chunk, class Rows, class Encode>
-void run(const SplitJob& job, Rows rows, Encode&& encode, const std::string& what, Log& log) {
+void run(const SplitJob& job, SplitWriter& writer, Rows rows, Encode&& encode, Log& log) {
     ChunkReader reader(job.files, job.settings.read.format);
-    ReadProgress progress(log, what, reader.total_bytes());
+    ReadProgress progress(log, "encoding " + writer.name(), reader.total_bytes());
     OrderedPipeline<TextChunk, Chunk>::run(
         job.threads, [&](TextChunk& chunk) { return reader.next(chunk); },
         [&](int, const TextChunk& chunk) { return encode(chunk); },
         [&](const Chunk& chunk) {
             rows.add(chunk);
+            writer.count(chunk.tokens);
             progress.add(chunk.bytes);
         });
     progress.finish();
@@ -92,19 +93,18 @@ void run(const SplitJob& job, Rows rows, Encode&& encode, const std::string& wha
 
 void encode_split(const SplitJob& job, const Tokenizer& tokenizer, SplitWriter& writer,
                   Warnings& warnings, Log& log) {
-    const std::string what = "encoding " + writer.name();
     if (job.settings.read.format == TextFormat::text) {
         run<EncodedText>(
-            job, DocumentBlocks(writer, tokenizer.special(), job.block_size),
+            job, writer, DocumentBlocks(writer, tokenizer.special(), job.block_size),
             [&](const TextChunk& c) { return encode_documents(c, tokenizer, job.settings.read); },
-            what, log);
+            log);
     } else {
         run<EncodedChunk>(
-            job, DialogueRows(writer, tokenizer.special()),
+            job, writer, DialogueRows(writer, tokenizer.special()),
             [&](const TextChunk& c) {
                 return encode_dialogues(c, tokenizer, job.settings, warnings);
             },
-            what, log);
+            log);
     }
 }
 

@@ -22,6 +22,7 @@ public:
 
     void add(std::span<const std::int32_t> source, std::span<const std::int32_t> target,
              std::span<const std::string_view> references = {});
+    void count(const TextTokens& tokens) noexcept { info_.texts.add(tokens); }
     SplitInfo close();
 
     std::uint64_t rows() const noexcept { return info_.rows; }

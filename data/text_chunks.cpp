@@ -129,6 +129,11 @@ void ChunkReader::throw_too_long() const {
                                                       : "break it into shorter lines"));
 }
 
+void require_text(std::string_view json_string, const Place& place) {
+    if (json_string.find('\0') != std::string_view::npos)
+        throw_bad_text(place, "a NUL character (\\u0000); text has none: take it out");
+}
+
 void check_encoding(const TextChunk& chunk) {
     const std::size_t invalid = unicode::first_invalid(chunk.text);
     const std::size_t bad = std::min(invalid, chunk.text.find('\0'));

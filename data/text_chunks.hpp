@@ -77,6 +77,9 @@ private:
     enum class State { reading, at_end } state_ = State::reading;
 };
 
+// Throws a data error naming the line when what a JSON string holds is no text: `\u0000`.
+void require_text(std::string_view json_string, const Place& place);
+
 // Throws a data error naming the line when the chunk has a NUL byte or is not UTF-8.
 void check_encoding(const TextChunk& chunk);
 

@@ -18,7 +18,7 @@ constexpr std::size_t most_tokens = 4'000'000;
 
 void write_run(const std::string& path, const std::vector<TokenCount>& counts) {
     std::ofstream file(path, std::ios::binary);
-    for (const auto& [token, count] : counts) file << count << ' ' << token << '\0';
+    for (const auto& [token, count] : counts) file << count << ' ' << token.size() << ' ' << token;
     if (!file.flush()) throw_errno("cannot write", path);
 }
 
@@ -29,11 +29,16 @@ public:
     }
 
     bool next() {
-        file_ >> head.second;
+        std::size_t bytes = 0;
+        if (!(file_ >> head.second)) {
+            if (file_.bad() || !file_.eof()) throw_unreadable();
+            return false;
+        }
+        file_ >> bytes;
         file_.get();
-        std::getline(file_, head.first, '\0');
-        if (file_.bad()) throw_unreadable();
-        return static_cast<bool>(file_);
+        head.first.resize(bytes);
+        if (!file_.read(head.first.data(), static_cast<std::streamsize>(bytes))) throw_unreadable();
+        return true;
     }
 
     TokenCount head;

@@ -93,8 +93,14 @@ std::unique_ptr<Tokenizer> train_pieces(const PrepareOptions& options, int threa
     progress.finish();
     log.info("training SentencePiece on " + std::to_string(sample.sentences().size()) +
              " sentences");
-    return std::make_unique<SentencePieceTokenizer>(
+    auto tokenizer = std::make_unique<SentencePieceTokenizer>(
         train_sentencepiece(sample, options.tokenizer, threads), "the new model");
+    if (tokenizer->size() < options.tokenizer.vocab_size)
+        log.info("SentencePiece made " + std::to_string(tokenizer->size()) +
+                 " pieces, not the --vocab-size of " +
+                 std::to_string(options.tokenizer.vocab_size) +
+                 ": the text has no more that occur often enough");
+    return tokenizer;
 }
 
 }  // namespace

@@ -74,6 +74,10 @@ fs::path nearest_existing(const std::string& folder) {
 }
 
 void require_writable(const std::string& folder) {
+    if (path_exists(folder + "/" + data::format::dataset_file) && !holds_model(folder))
+        throw Error(ErrorKind::config, "-mf " + folder +
+                                           ": is a prepared data set, not a model's folder; choose "
+                                           "another folder");
     const fs::path path = nearest_existing(folder);
     const bool holds_files = is_folder(path);
     if (holds_files && access(path.c_str(), W_OK | X_OK) == 0) return;

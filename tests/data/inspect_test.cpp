@@ -59,6 +59,9 @@ TEST_CASE("rows of a dialogue: contexts with history, targets, labels as written
     CHECK(has(text, "row 2\n    target: Hello you\n") == false);
     CHECK(has(text, "row 2\n    source: \n    target: Hello you\n"));
     CHECK(has(text, "label as written: Fine you\n    label as written: so  so\n"));
+    // Each text once; the line feeds between turns do not count.
+    CHECK(has(text, "  text: 10 tokens, 0.0 % __unk__\n"));
+    CHECK(has(text, "  text: 4 tokens, 50.0 % __unk__\n"));  // "How ?" and "so  so"
     CHECK(has(text, "test: 1 rows in 1 shards"));
     CHECK(has(text, "test-00000-of-00001.h5: 1 rows"));
     CHECK(has(text, "       8-15         1         0\n"));

@@ -108,10 +108,103 @@ TEST_CASE("an existing data set is replaced only when asked for") {
     CHECK(read_dataset_info(dir / "d").find("train")->shards.size() == 1);
     CHECK(entries(dir.path()) == 1);
 
+    write_text(dir / "d/notes.md", "mine");
+    std::filesystem::create_directory(dir / "d/checkpoints");
+    CHECK(
+        error_of(options).find("also has checkpoints, notes.md, which --overwrite would delete") !=
+        std::string::npos);
+    CHECK(read_text(dir / "d/notes.md") == "mine");
+    for (const char* name : {"a", "b", "c", "train-x0000-of-00001.h5"})
+        write_text(dir / "d/" + name, "");
+    CHECK(error_of(options).find("also has a, b, c and 3 more") != std::string::npos);
+
     write_text(dir / "other/file", "mine");
     options.out = dir / "other";
     CHECK(error_of(options).find("other files") != std::string::npos);
     CHECK(read_text(dir / "other/file") == "mine");
+}
+
+TEST_CASE("a symbolic link to a folder is followed") {
+    const tests::ScratchFolder dir;
+    auto options = shakespeare(dir / "link");
+    options.inputs = options.valid;
+    std::filesystem::create_directory(dir / "disk");
+    std::filesystem::create_directory_symlink("disk/data", dir / "link");
+    CHECK(error_of(options).find("link to disk/data, which is not there") != std::string::npos);
+    std::filesystem::create_directory(dir / "disk/data");
+    for (const Existing existing : {Existing::refuse, Existing::overwrite}) {
+        options.existing = existing;
+        run(options);
+        CHECK(std::filesystem::is_symlink(dir / "link"));
+        CHECK(read_dataset_info(dir / "disk/data").splits.size() == 2);
+        CHECK(entries(dir / "disk") == 1);
+    }
+}
+
+TEST_CASE("the share of unknown words is told, and a dictionary of lower-cased text recognised") {
+    const tests::ScratchFolder dir;
+    auto options = shakespeare(dir / "d");
+    std::string said;
+    run(options, &said);
+    CHECK(said.find("train: 3192 rows, 579029 tokens, 0.0 % __unk__\n") != std::string::npos);
+    CHECK(said.find("warning") == std::string::npos);
+    const SplitInfo valid = *read_dataset_info(dir / "d").find("valid");
+    CHECK(valid.texts.unknown > 0);
+    CHECK(valid.texts.all < valid.source_tokens + valid.target_tokens);
+
+    options.tokenizer.dictionary = {};
+    options.tokenizer.dict_file = "examples/shakespeare/dict.parlai";
+    options.out = dir / "kept";
+    run(options, &said);
+    CHECK(said.find("warning: train: ") != std::string::npos);
+    CHECK(said.find("no word of examples/shakespeare/dict.parlai has an upper-case letter; was it made "
+                    "with --dict-lower true?") != std::string::npos);
+
+    options.tokenizer = {};
+    options.tokenizer.dictionary.max_tokens = 50;
+    options.out = dir / "few";
+    run(options, &said);
+    CHECK(said.find("which a model can neither read nor say") != std::string::npos);
+}
+
+TEST_CASE("a dictionary of a data set brings its letter case, and its folder can be named") {
+    const tests::ScratchFolder dir;
+    auto options = shakespeare(dir / "d");
+    run(options);
+    const std::string hash = read_dataset_info(dir / "d").dictionary_hash;
+    options.tokenizer.dictionary.letter_case = LetterCase::keep;
+    for (const char* name : {"d", "d/dictionary.txt"}) {
+        options.tokenizer.dict_file = dir / name;
+        options.out = dir / (std::string(name) + "-again");
+        run(options);
+        CHECK(read_dataset_info(options.out).dictionary_hash == hash);
+    }
+    // Another toolkit's file of that name means nothing.
+    write_text(dir / "own/tokenizer.json", "{\"version\": \"1.0\"}");
+    std::filesystem::copy_file("examples/shakespeare/dict.parlai", dir / "own/dict");
+    options.tokenizer.dict_file = dir / "own/dict";
+    options.out = dir / "out";
+    run(options);
+    CHECK(read_dataset_info(dir / "out").dictionary_hash != hash);
+}
+
+TEST_CASE(
+    "a SentencePiece model of a data set needs no --tokenizer, and one of fewer pieces is told") {
+    const tests::ScratchFolder dir;
+    auto options = shakespeare(dir / "d");
+    options.inputs = options.valid;
+    options.tokenizer.kind = TokenizerKind::sentencepiece;
+    std::string said;
+    run(options, &said);
+    const std::int32_t pieces = open_tokenizer(dir / "d")->size();
+    CHECK(said.find("SentencePiece made " + std::to_string(pieces) +
+                    " pieces, not the --vocab-size of 8000") != std::string::npos);
+    options.tokenizer = {};
+    options.tokenizer.dict_file = dir / "d";
+    options.out = dir / "again";
+    run(options, &said);
+    CHECK(open_tokenizer(dir / "again")->name() == "sentencepiece");
+    CHECK(said.find("--vocab-size") == std::string::npos);
 }
 
 TEST_CASE("a dictionary can be reused") {

@@ -84,6 +84,8 @@ TEST_CASE("conversations: either speaker's turns, or both, are labels") {
     CHECK(jsonl("{}").starts_with("f:1: no \"dialog\""));
     CHECK(jsonl(R"({"dialog":[[{"id":"A"}]]})").starts_with("f:1: no \"text\""));
     CHECK(jsonl(R"({"dialog":[["a"]]})").starts_with("f:1: "));
+    CHECK(jsonl(line + "\n" + R"({"dialog":[[{"id":"A","text":"fine \u0000 day"}]]})")
+              .starts_with("f:2: a NUL character"));
     CHECK(jsonl(R"([1])").starts_with("f:1: "));
     CHECK(jsonl(R"({"dialog":[[{"id":"A","text":1}]]})").starts_with("f:1: "));
 }

@@ -44,6 +44,29 @@ TEST_CASE("counts written as runs add up") {
     CHECK(std::find(counts.begin(), counts.end(), TokenCount("w49", 9)) != counts.end());
 }
 
+TEST_CASE("any bytes can be a token of a run, a NUL byte and digits as well") {
+    const tests::ScratchFolder dir;
+    CountRuns files(dir.path());
+    std::vector<TokenCounts> last(2);
+    const std::string nul("\0", 1), mixed("7 \0\n3 x", 8);
+    for (TokenCounts& counts : last)
+        for (const std::string& token : {nul, mixed, std::string("12"), std::string("word")})
+            counts.add(token);
+    const std::vector<TokenCount> expected = {{nul, 2}, {"12", 2}, {mixed, 2}, {"word", 2}};
+    CHECK(files.merge(last, {}) == expected);
+}
+
+TEST_CASE("a run of counts that is cut off is an error") {
+    const tests::ScratchFolder dir;
+    CountRuns files(dir.path());
+    std::vector<TokenCounts> last(2);
+    last[0].add("a long word");
+    files.write(last[0]);
+    const std::string run = dir / *dir.names().begin();
+    std::filesystem::resize_file(run, std::filesystem::file_size(run) - 3);
+    CHECK_THROWS_WITH_AS(files.merge(last, {}), doctest::Contains(run.c_str()), Error);
+}
+
 TEST_CASE("a run of counts that is lost is an error, not a smaller dictionary") {
     const tests::ScratchFolder dir;
     CountRuns files(dir.path());

@@ -176,7 +176,9 @@ TEST_CASE("a folder where a file belongs") {
             {"--input", folder, why});
     refused(run_line("lockstep prepare --input " + (prepared.scratch / "train.txt") + " --out " +
                      (prepared.scratch / "new") + " --dict-file " + folder),
-            {folder, why});
+            {folder, "tokenizer.json"});
+    refused(run_line("train --num-epochs 1 --data " + prepared.data + " -mf " + prepared.data),
+            {"-mf", "prepared data set"});
 }
 
 TEST_CASE("a path that cannot be followed") {
