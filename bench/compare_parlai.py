@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Compares Lockstep with ParlAI from the same weights: perplexity, token accuracy, greedy and beam replies.
+
+    compare_parlai.py WORK --lockstep build/bin/lockstep --data examples/shakespeare
+
+Trains small models with ParlAI (once; they stay in WORK), converts them with examples/weights_from_parlai.py,
+asks both programs about the same rows and prints a table; exit code 1 where they disagree. Each reply that
+differs is shown with the margin by which ParlAI's own model, in float64, prefers one to the other.
+Needs a Python with ParlAI 1.7.2, torch, safetensors and xxhash.
+"""
+
+import argparse
+import math
+import pathlib
+import subprocess
+import sys
+
+import parlai_peer
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+MODELS = {
+    "aiayn": "--variant aiayn",
+    "prelayernorm": "--variant prelayernorm --activation gelu --learn-positional-embeddings true --n-positions 160",
+    "xlm": "--variant xlm --activation gelu --embeddings-scale false",
+}
+SEARCHES = {
+    "greedy": "--inference greedy",
+    "beam 4": "--inference beam --beam-size 4",
+    "beam 4, blocks": "--inference beam --beam-size 4 --beam-block-ngram 3 --beam-context-block-ngram 3 --beam-min-length 5",
+}
+
+MOST_NOTES = 10  # of a model and a search
+
+
+def lockstep(program, *arguments):
+    done = subprocess.run([program, *map(str, arguments)], capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(done.args)}\n{done.stderr}")
+    return done.stdout
+
+
+def contexts_of(episodes):
+    """The history of each row as one line; the tokenizer re takes a blank as it takes a line feed."""
+    for episode in episodes:
+        said = []
+        for text, label in episode:
+            said.append(text)
+            yield " ".join(said)
+            said.append(label)
+
+
+def evaluate(program, data, model):
+    lines = lockstep(program, "eval", "--data", data, "-mf", model, "--split", "valid", "--precision", "fp32",
+                     "--skip-generation", "true", "-bs", 16)
+    return {line.split()[1]: float(line.split()[2]) for line in lines.splitlines()}
+
+
+def replies(program, model, prompts, work, options):
+    lockstep(program, "generate", "-mf", model, "--input", prompts, "--output", work / "replies.txt",
+             "--precision", "fp32", "-bs", 25, *options)
+    return (work / "replies.txt").read_text().splitlines()
+
+
+class Judge:
+    """ParlAI's model in float64."""
+
+    def __init__(self, model):
+        from parlai.core.agents import create_agent_from_model_file
+
+        self.agent = create_agent_from_model_file(str(model), {"no_cuda": True})
+        self.agent.model.double().eval()
+
+    def score(self, context, reply, penalty):
+        """The sum of log-probabilities, divided by the length penalty."""
+        import torch
+
+        words = self.agent.dict
+        tokens = (words.txt2vec(reply) + [words[words.end_token]])[: self.agent.label_truncate]
+        source = torch.tensor([words.txt2vec(context)[-self.agent.text_truncate :]])
+        with torch.no_grad():
+            logits, _ = self.agent.model(source, ys=torch.tensor([tokens]))[:2]
+        chances = logits[0].log_softmax(-1).gather(1, torch.tensor(tokens)[:, None])
+        return chances.sum().item() / ((2 + len(tokens)) / 6) ** penalty
+
+
+def compare_figures(name, ours, theirs):
+    tokens = sum(answer.tokens for answer in theirs)
+    loss = sum(answer.loss * answer.tokens for answer in theirs) / tokens
+    expected = {"ppl": math.exp(loss), "token_acc": sum(answer.correct for answer in theirs) / tokens}
+    agreed = ours["tokens"] == tokens
+    for metric, value in expected.items():
+        off = abs(ours[metric] / value - 1)
+        agreed = agreed and off < 1e-4
+        print(f"| {name} | {metric} | {value:.6g} | {ours[metric]:.6g} | {off:.0e} |", flush=True)
+    return agreed
+
+
+def compare_replies(name, search, contexts, ours, theirs, judge):
+    same = sum(a == b.reply for a, b in zip(ours, theirs, strict=True))
+    print(f"| {name} | replies, {search} | {len(theirs)} rows | {same} equal | {1 - same / len(theirs):.1%} |", flush=True)
+    notes = []
+    penalty = 0.0 if search == "greedy" else 0.65
+    for row, (context, mine, other) in enumerate(zip(contexts, ours, theirs)):
+        if mine != other.reply:
+            margin = judge().score(context, other.reply, penalty) - judge().score(context, mine, penalty)
+            notes.append(f"{name}, {search}, row {row}: margin {margin:.2e}\n  ParlAI:   {other.reply}\n  Lockstep: {mine}")
+    if len(notes) > MOST_NOTES:
+        notes[MOST_NOTES:] = [f"{name}, {search}: and {len(notes) - MOST_NOTES} more"]
+    return same >= 0.99 * len(theirs), notes
+
+
+def compare(name, work, arguments):
+    model, folder, stem = work / name / "model", work / name / "lockstep", work / "rows"
+    model.parent.mkdir(exist_ok=True)
+    training = [*MODELS[name].split(), "-lr", "3e-3", "-bs", "8", "--seed", "1", "--max-train-steps", arguments.steps]
+    parlai_peer.train(model, work / "text", work / "dict", training)
+    if not folder.exists():
+        subprocess.run([sys.executable, ROOT / "examples/weights_from_parlai.py", model, folder], check=True)
+    data = work / name / "data"
+    lockstep(arguments.lockstep, "prepare", "--format", "parlai", "--input", f"{stem}_valid.txt", "--valid",
+             f"{stem}_valid.txt", "--dict-file", folder / "dictionary.txt", "--dict-lower", "true", "--out", data, "--overwrite")
+    contexts = list(contexts_of(parlai_peer.read_episodes(f"{stem}_valid.txt")))
+    prompts = work / "prompts.txt"
+    prompts.write_text("".join(context + "\n" for context in contexts))
+    judges = []
+
+    def judge():
+        if not judges:
+            judges.append(Judge(model))
+        return judges[0]
+
+    agreed, notes = True, []
+    for search, options in SEARCHES.items():
+        theirs = parlai_peer.answers(model, stem, ["-bs", "25", "--skip-generation", "false", *options.split()])
+        if search == "greedy":
+            agreed = compare_figures(name, evaluate(arguments.lockstep, data, folder), theirs)
+        ours = replies(arguments.lockstep, folder, prompts, work, options.split())
+        good, more = compare_replies(name, search, contexts, ours, theirs, judge)
+        agreed, notes = agreed and good, notes + more
+    return agreed, notes
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("work", type=pathlib.Path, metavar="WORK")
+    parser.add_argument("--lockstep", default=ROOT / "build/bin/lockstep", type=pathlib.Path)
+    parser.add_argument("--data", default=ROOT / "examples/shakespeare", type=pathlib.Path, help="holds train.txt and valid.txt")
+    parser.add_argument("--rows", default=500, type=int)
+    parser.add_argument("--steps", default=600, type=int, help="of ParlAI's training")
+    parser.add_argument("--models", default=",".join(MODELS), help="of " + ",".join(MODELS))
+    arguments = parser.parse_args()
+    work = arguments.work.resolve()
+    work.mkdir(parents=True, exist_ok=True)
+    train, valid = ((arguments.data / f"{split}.txt").read_text().splitlines() for split in ["train", "valid"])
+    parlai_peer.write_task(work / "text", train=train, valid=valid)
+    parlai_peer.write_task(work / "rows", valid=(valid + train)[: arguments.rows])
+    print("| model | | ParlAI | Lockstep | apart |\n| --- | --- | --- | --- | --- |")
+    results = [compare(name, work, arguments) for name in arguments.models.split(",")]
+    print("\n".join(["", *(note for _, notes in results for note in notes)]))
+    sys.exit(0 if all(agreed for agreed, _ in results) else 1)
+
+
+if __name__ == "__main__":
+    main()
