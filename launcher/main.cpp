@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
 #include <filesystem>
 #include <iostream>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "launcher/exception_text.hpp"
@@ -42,24 +47,43 @@ std::string program_name(std::vector<std::string>& words) {
     return name;
 }
 
+// A file that was opened in the place of a closed stream would get what is meant for the stream.
+void occupy_closed_streams() {
+    for (int stream = 0; stream <= 2; ++stream) {
+        // In the wrong direction: what is read or written fails as before.
+        if (::fcntl(stream, F_GETFD) == -1 &&
+            ::open("/dev/null", stream == 0 ? O_WRONLY : O_RDONLY) != stream)
+            return;
+    }
+}
+
 // In one piece: other ranks write to the same terminal.
 void complain(const std::string& name, const std::string& what) {
     std::cerr << name + ": " + what + "\n" << std::flush;
 }
 
+// A program whose answer could not be written has failed, which a full disk shows only now.
+int written(const launcher::Program& program, const std::string& name, int code) {
+    errno = 0;
+    if (std::cout.flush() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+    const std::string reason = errno == 0 ? "" : ": " + std::generic_category().message(errno);
+    complain(name, "standard output cannot be written" + reason);
+    return code == 0 && program.output == launcher::Output::answer ? 1 : code;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+    occupy_closed_streams();
     std::vector<std::string> words(argv, argv + argc);
     const std::string name = program_name(words);
     try {
         const launcher::Program* program = launcher::find_program(name);
         if (program == nullptr) {
-            throw Error(ErrorKind::config,
-                        "no such program; " + launcher::advice_on_program(name));
+            throw Error(ErrorKind::config, "no such program; " + launcher::advice_on_program(name));
         }
         if (program->load == launcher::Load::computes) launcher::limit_spinning(argv);
-        return program->run(words);
+        return written(*program, name, program->run(words));
     } catch (const Error& e) {
         complain(name, e.what());
         return exit_code(e.kind());

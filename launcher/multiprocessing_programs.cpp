@@ -31,11 +31,22 @@ int ranks_here(const RunConfig& config) {
     return last.local_size;
 }
 
-// The processes repeat the whole command, as ranks; a stop from outside that they all obeyed
-// (exit 0) is a success. Each attempt has a port and a secret of its own, so that what is left of
-// the last one cannot join it; the ranks continue from the model folder's newest checkpoint.
+// Tells a process that it is one of the ranks that the program of that name started.
+constexpr const char* ranks_of = "LOCKSTEP_RANKS_OF";
+
+bool is_rank_of(const std::string& program) {
+    const auto variables = comm::process_environment();
+    const auto found = variables.find(ranks_of);
+    return found != variables.end() && found->second == program;
+}
+
+// The processes repeat the whole command, as ranks, so that their messages name it; a stop from
+// outside that they all obeyed (exit 0) is a success. Each attempt has a port and a secret of its
+// own, so that what is left of the last one cannot join it; the ranks continue from the model
+// folder's newest checkpoint.
 int run_ranks(const char* program, const RunConfig& config, const std::vector<std::string>& args) {
-    const auto base = comm::process_environment();
+    auto base = comm::process_environment();
+    base[ranks_of] = program;
     const auto run = [&](int) {
         LocalRanks ranks;
         ranks.command = {std::filesystem::read_symlink("/proc/self/exe"), program};
@@ -64,10 +75,12 @@ int multiprocessing_train_program(const std::vector<std::string>& args) {
     const auto config = parse_run(Task::train,
                                   "multiprocessing_train --data DIR -mf DIR [options]\n"
                                   "Trains on this machine with --distributed-world-size ranks.\n",
-                                  args);
+                                  args, Ranks::started_here);
     if (!config) return 0;
+    constexpr const char* program = "multiprocessing_train";
+    if (is_rank_of(program)) return run_training(*config, Standing::in_job);
     check_training(*config, Standing::alone);
-    return run_ranks("distributed_train", *config, args);
+    return run_ranks(program, *config, args);
 }
 
 int multiprocessing_eval_program(const std::vector<std::string>& args) {
@@ -75,10 +88,12 @@ int multiprocessing_eval_program(const std::vector<std::string>& args) {
         parse_run(Task::evaluate,
                   "multiprocessing_eval --data DIR -mf DIR [options]\n"
                   "Evaluates on this machine with --distributed-world-size ranks.\n",
-                  args);
+                  args, Ranks::started_here);
     if (!config) return 0;
+    constexpr const char* program = "multiprocessing_eval";
+    if (is_rank_of(program)) return run_evaluation(*config, Standing::in_job);
     check_evaluation(*config);
-    return run_ranks("distributed_eval", *config, args);
+    return run_ranks(program, *config, args);
 }
 
 }  // namespace lockstep::launcher

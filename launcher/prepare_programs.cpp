@@ -18,12 +18,17 @@ void require_given(bool condition, const char* what) {
     if (!condition) throw Error(ErrorKind::config, what);
 }
 
-// Empty where --help or --dump-config was answered.
+// Empty where --help or --dump-config was answered. Options in `refused` belong to a data set.
 std::optional<PrepareConfig> parse_prepare(const std::string& usage,
-                                           const std::vector<std::string>& args) {
+                                           const std::vector<std::string>& args,
+                                           const std::vector<std::string>& refused = {}) {
     PrepareConfig config;
-    const std::vector<OptionTable> tables{prepare_table(config), tokenizer_table(config)};
-    if (!parse_or_answer(usage, args, tables)) return std::nullopt;
+    std::vector<OptionTable> tables{prepare_table(config), tokenizer_table(config)};
+    for (OptionTable& table : tables)
+        table.refuse(refused, "a dictionary needs it not; a data set of --out DIR does");
+    const auto line = parse_or_answer(usage, args, tables);
+    if (!line) return std::nullopt;
+    check_prepare(config, line->given);
     if (config.dict_lower)
         config.options.tokenizer.dictionary.letter_case = data::LetterCase::lower;
     if (config.overwrite) config.options.existing = data::Existing::overwrite;
@@ -45,12 +50,17 @@ int prepare_program(const std::vector<std::string>& args) {
 }
 
 int build_dict_program(const std::vector<std::string>& args) {
-    const auto config = parse_prepare(
+    const std::string usage =
         "build_dict --input FILE... --dict-file FILE [options]\n"
-        "The dictionary (or SentencePiece model) of a text; with --out DIR the same as prepare.\n",
-        args);
+        "The dictionary (or SentencePiece model) of a text; with --out DIR the same as prepare.\n";
+    PrepareConfig asked;
+    const auto line = parse_command_line(args, {prepare_table(asked), tokenizer_table(asked)});
+    if (!line.help && !asked.options.out.empty()) return prepare_program(args);
+    const auto config = line.help ? parse_prepare(usage, args)
+                                  : parse_prepare(usage, args,
+                                                  {"valid", "test", "shards", "block-size",
+                                                   "history-size", "delimiter", "seed"});
     if (!config) return 0;
-    if (!config->options.out.empty()) return prepare_program(args);
     require_given(!config->options.inputs.empty(),
                   "--input: name at least one file of training text");
     require_given(!config->options.tokenizer.dict_file.empty(),

@@ -10,6 +10,10 @@ namespace lockstep::launcher {
 // computes: on several threads, by OpenMP.
 enum class Load { light, computes };
 
+// What standard output is. log: of a run that keeps its results elsewhere and is no failure where
+// they cannot be shown.
+enum class Output { answer, log };
+
 // One thing that `lockstep` does. run() gets the words behind the program's name and returns the
 // exit code; what goes wrong is thrown.
 struct Program {
@@ -18,6 +22,7 @@ struct Program {
     int (*run)(const std::vector<std::string>& args);
     Load load = Load::light;
     std::string_view aliases = "";  // ParlAI's names for it, separated by blanks
+    Output output = Output::answer;
 };
 
 // By its name or an alias; nullptr where there is none.

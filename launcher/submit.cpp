@@ -81,9 +81,10 @@ void check_command(const JobSpec& job) {
     const std::string program = own_program(job.command);
     const bool trains = program == "distributed_train" || program == "train";
     if (!trains && program != "distributed_eval" && program != "eval") return;
-    const bool by_name = std::filesystem::path(job.command.front()).filename() == program;
+    const bool by_name = std::filesystem::path(job.command.front()).filename() != "lockstep";
     const std::vector<std::string> args(job.command.begin() + (by_name ? 1 : 2), job.command.end());
-    parse_run(trains ? Task::train : Task::evaluate, program + " [options]\n", args);
+    const Ranks ranks = program.starts_with("distributed") ? Ranks::of_job : Ranks::one;
+    parse_run(trains ? Task::train : Task::evaluate, program + " [options]\n", args, ranks);
 }
 
 // A script that somebody wrote by hand is not replaced.

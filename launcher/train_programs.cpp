@@ -8,13 +8,17 @@ namespace lockstep::launcher {
 
 namespace {
 
+Ranks ranks_of(Standing standing) {
+    return standing == Standing::alone ? Ranks::one : Ranks::of_job;
+}
+
 int train_as(Standing standing, const char* usage, const std::vector<std::string>& args) {
-    const auto config = parse_run(Task::train, usage, args);
+    const auto config = parse_run(Task::train, usage, args, ranks_of(standing));
     return config ? run_training(*config, standing) : 0;
 }
 
 int evaluate_as(Standing standing, const char* usage, const std::vector<std::string>& args) {
-    const auto config = parse_run(Task::evaluate, usage, args);
+    const auto config = parse_run(Task::evaluate, usage, args, ranks_of(standing));
     return config ? run_evaluation(*config, standing) : 0;
 }
 

@@ -5,6 +5,7 @@
 
 #include "launcher/compute_device.hpp"
 #include "launcher/cpu_share.hpp"
+#include "launcher/options/run_command.hpp"
 
 namespace lockstep::launcher::ladder {
 
@@ -42,8 +43,11 @@ Rung skip_generation(const RunConfig& config, Validation validation) {
 Rung dynamic_batching(const RunConfig& config) {
     const auto given = config.batch.dynamic;
     const auto dynamic = given == data::Dynamic::off ? data::Dynamic::full : given;
-    return {"dynamic batching", "3-dynamic-batching",
-            [dynamic](Settings& settings) { settings.dynamic = dynamic; }, ""};
+    Rung rung{"dynamic batching", "3-dynamic-batching",
+              [dynamic](Settings& settings) { settings.dynamic = dynamic; }, ""};
+    if (dynamic == data::Dynamic::full && !tells_longest_row(config))
+        rung.absent = "it needs --text-truncate and --label-truncate, or -dynb batchsort";
+    return rung;
 }
 
 Rung precision(const RunConfig& config, const Host& host) {

@@ -2,13 +2,15 @@
 #include "launcher/options/command_line.hpp"
 
 #include <algorithm>
-#include <array>
 #include <boost/program_options.hpp>
+#include <cctype>
 #include <iostream>
 #include <map>
-#include <numeric>
 #include <sstream>
 
+#include "launcher/options/config_file.hpp"
+#include "launcher/options/habits.hpp"
+#include "launcher/options/spelling.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/read_file.hpp"
 
@@ -18,6 +20,7 @@ namespace po = boost::program_options;
 
 namespace {
 
+// By every name.
 using Index = std::map<std::string, const Option*>;
 
 // What a user typed as an option, with its dashes, for messages.
@@ -26,58 +29,49 @@ struct Word {
     enum class Value { none, attached } has = Value::none;
 };
 
-std::size_t distance(const std::string& a, const std::string& b) {
-    std::vector<std::size_t> row(b.size() + 1);
-    std::iota(row.begin(), row.end(), std::size_t{0});
-    for (std::size_t i = 1; i <= a.size(); ++i) {
-        std::size_t diagonal = row[0];
-        row[0] = i;
-        for (std::size_t j = 1; j <= b.size(); ++j) {
-            const std::size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-            diagonal = row[j];
-            row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
-        }
-    }
-    return row[b.size()];
-}
-
-// Options that users of other tools type out of habit, and what to type here.
-struct Habit {
-    const char* name;
-    const char* instead;
+// What one option was given. `where`: in a --config file, for messages ("run.conf:3: "); the last
+// line where there are several.
+struct Setting {
+    const Option* option;
+    std::vector<std::string> values;
+    std::string where;
 };
-constexpr std::array habits{
-    Habit{"task", "prepare the text with `lockstep prepare` and give --data DIR"},
-    Habit{"t", "prepare the text with `lockstep prepare` and give --data DIR"},
-    Habit{"gpu",
-          "each rank takes the GPU of its local rank; CUDA_VISIBLE_DEVICES says which there are"},
-    Habit{"no-cuda", "it is --device cpu here"},
-    Habit{"datatype", "evaluate a split by --split train, valid or test"},
-    Habit{"dt", "evaluate a split by --split train, valid or test"},
-    Habit{"nus", "it is of the optimizers qhm and qhadam, which are not here"},
-    Habit{"nu", "it is of the optimizers qhm and qhadam, which are not here"},
-    Habit{"gradient-accumulation-steps", "it is --update-freq here"},
-    Habit{"per-device-train-batch-size", "it is --batchsize here"},
-};
+using Settings = std::map<std::string, Setting>;  // by the option's long name
 
 [[noreturn]] void unknown(const std::string& typed, const std::string& name, const Index& index) {
-    for (const Habit& habit : habits) {
-        if (name == habit.name)
-            throw Error(ErrorKind::config, typed + ": no such option; " + habit.instead);
+    const std::string instead = instead_of_option(name);
+    if (!instead.empty()) throw Error(ErrorKind::config, typed + ": no such option; " + instead);
+    std::vector<std::string> names;
+    for (const auto& [known, option] : index) {
+        if (option->instead.empty()) names.push_back(option->name);
     }
-    const auto nearest = std::min_element(index.begin(), index.end(), [&](auto& a, auto& b) {
-        return distance(name, a.second->name) < distance(name, b.second->name);
-    });
-    throw Error(ErrorKind::config, typed + ": no such option; did you mean --" +
-                                       nearest->second->name + "? (--help lists all)");
+    const std::string meant = probably_meant(name, names);
+    throw Error(ErrorKind::config,
+                typed + ": no such option; " +
+                    (meant.empty() ? "--help lists all"
+                                   : "did you mean --" + meant + "? (--help lists all)"));
 }
 
+const Option& find_option(const std::string& typed, const std::string& name, const Index& index) {
+    const auto found = index.find(name);
+    if (found == index.end()) unknown(typed, name, index);
+    const Option& option = *found->second;
+    if (!option.instead.empty())
+        throw Error(ErrorKind::config, typed + ": not an option here; " + option.instead);
+    return option;
+}
+
+// An option that one table refuses and another has is had.
 Index index_of(const std::vector<OptionTable>& tables) {
     Index index;
+    const auto add = [&index](const std::string& name, const Option& option) {
+        const Option*& known = index[name];
+        if (known == nullptr || option.instead.empty()) known = &option;
+    };
     for (const OptionTable& table : tables) {
         for (const Option& option : table.options()) {
-            index[option.name] = &option;
-            for (const std::string& alias : option.aliases) index[alias] = &option;
+            add(option.name, option);
+            for (const std::string& alias : option.aliases) add(alias, option);
         }
     }
     return index;
@@ -103,15 +97,18 @@ Word split_word(const std::string& typed) {
     return word;
 }
 
-// ParlAI's short forms have several letters and its values may begin with a dash (--truncate -1);
-// Boost reads neither, so the words are brought into its one unambiguous form: --name=value.
-class Normaliser {
+[[noreturn]] void missing(const std::string& typed) {
+    throw Error(ErrorKind::config, typed + ": needs a value");
+}
+
+// Reads a command line. ParlAI's short forms have several letters, and its values may begin with
+// a dash (--truncate -1).
+class WordReader {
 public:
-    Normaliser(const std::vector<std::string>& args, const Index& index)
+    WordReader(const std::vector<std::string>& args, const Index& index)
         : args_(args), index_(index) {}
 
-    std::vector<std::string> words(std::vector<std::string>& rest) {
-        std::vector<std::string> out;
+    Settings read(std::vector<std::string>& rest) {
         for (; at_ < args_.size(); ++at_) {
             if (args_[at_] == "--") {
                 rest.assign(args_.begin() + static_cast<std::ptrdiff_t>(at_) + 1, args_.end());
@@ -121,43 +118,45 @@ public:
                 throw Error(ErrorKind::config,
                             "'" + args_[at_] + "' is not an option; options begin with --");
             }
-            option(split_word(args_[at_]), out);
+            option(split_word(args_[at_]));
         }
-        return out;
+        return std::move(settings_);
     }
 
 private:
-    void option(const Word& word, std::vector<std::string>& out) {
-        const auto found = index_.find(word.name);
-        if (found == index_.end()) unknown(word.typed, word.name, index_);
-        const Option& option = *found->second;
-        const std::string head = "--" + option.name + "=";
+    void option(const Word& word) {
+        const Option& option = find_option(word.typed, word.name, index_);
+        const auto given = values_of(word, option);
+        Setting& setting = settings_[option.name];
+        setting.option = &option;
+        setting.values.insert(setting.values.end(), given.begin(), given.end());
+    }
+
+    std::vector<std::string> values_of(const Word& word, const Option& option) {
         if (word.has == Word::Value::attached) {
             if (word.value.empty()) missing(word.typed);
-            out.push_back(head + word.value);
-        } else if (option.arity == Arity::flag) {
-            out.push_back(head + (next_is_bool() ? args_[++at_] : "true"));
-        } else if (option.arity == Arity::one) {
+            return {word.value};
+        }
+        if (option.arity == Arity::flag) return {next_is_bool() ? args_[++at_] : "true"};
+        if (option.arity == Arity::one) {
             if (at_ + 1 >= args_.size() || args_[at_ + 1].empty() ||
                 args_[at_ + 1].starts_with("--"))
                 missing(word.typed);
-            out.push_back(head + args_[++at_]);
-        } else {
-            const std::size_t before = out.size();
-            while (at_ + 1 < args_.size() && !looks_like_option(args_[at_ + 1], index_)) {
-                out.push_back(head + args_[++at_]);
-            }
-            if (out.size() == before) missing(word.typed);
+            return {args_[++at_]};
         }
+        std::vector<std::string> values;
+        while (at_ + 1 < args_.size() && !looks_like_option(args_[at_ + 1], index_)) {
+            values.push_back(args_[++at_]);
+        }
+        if (values.empty()) missing(word.typed);
+        return values;
     }
 
     bool next_is_bool() const { return at_ + 1 < args_.size() && is_bool_word(args_[at_ + 1]); }
-    [[noreturn]] static void missing(const std::string& typed) {
-        throw Error(ErrorKind::config, typed + ": needs a value");
-    }
 
     const std::vector<std::string>& args_;
     const Index& index_;
+    Settings settings_;
     std::size_t at_ = 0;
 };
 
@@ -166,6 +165,7 @@ po::options_description description_of(const std::vector<OptionTable>& tables) {
     for (const OptionTable& table : tables) {
         po::options_description group(table.caption(), 100, 60);
         for (const Option& option : table.options()) {
+            if (!option.instead.empty()) continue;
             std::string help = option.help;
             for (const std::string& alias : option.aliases) help += " (-" + alias + ")";
             if (!option.default_text.empty()) help += " [" + option.default_text + "]";
@@ -173,7 +173,7 @@ po::options_description description_of(const std::vector<OptionTable>& tables) {
             value->value_name(option.arity == Arity::flag ? "BOOL" : option.placeholder);
             group.add_options()(option.name.c_str(), value, help.c_str());
         }
-        all.add(group);
+        if (!group.options().empty()) all.add(group);
     }
     return all;
 }
@@ -186,38 +186,45 @@ OptionTable general_table(std::string& config, bool& help, bool& dump) {
     return table;
 }
 
-void read_config(const std::string& path, const po::options_description& known,
-                 po::variables_map& values, const Index& index) {
-    std::istringstream in(read_file(path, "the --config file cannot be read"));
-    std::stringstream normal;  // underscores as dashes in names, as on the command line
-    for (std::string line; std::getline(in, line);) {
-        const auto end = std::min(line.find('='), line.size());
-        std::replace(line.begin(), line.begin() + static_cast<std::ptrdiff_t>(end), '_', '-');
-        normal << line << '\n';
+// What the command line does not say itself.
+void add_config(const std::string& path, const Index& index, Settings& settings) {
+    Settings read;
+    for (const ConfigLine& line :
+         read_config_lines(read_file(path, "the --config file cannot be read"), path)) {
+        const std::string where = path + ":" + std::to_string(line.number) + ": ";
+        const Option& option = find_option(where + line.name, line.name, index);
+        if (option.name == "config")
+            throw Error(ErrorKind::config, where + "config: a file names no other file");
+        if (line.value.empty()) missing(where + line.name);
+        Setting& setting = read[option.name];
+        setting.option = &option;
+        setting.values.push_back(line.value);
+        setting.where = where;
     }
-    try {
-        po::store(po::parse_config_file(normal, known), values);
-    } catch (const po::unknown_option& e) {
-        unknown(path + ": " + e.get_option_name(), e.get_option_name(), index);
-    } catch (const po::error& e) {
-        throw Error(ErrorKind::config, path + ": " + e.what());
-    }
+    settings.merge(read);
 }
 
-po::variables_map values_of(const std::vector<std::string>& words,
-                            const std::vector<OptionTable>& tables, const Index& index) {
-    const po::options_description known = description_of(tables);
-    po::variables_map values;
-    po::store(
-        po::command_line_parser(words)
-            .options(known)
-            .style(po::command_line_style::allow_long | po::command_line_style::long_allow_adjacent)
-            .run(),
-        values);
-    if (values.count("config")) {
-        read_config(values["config"].as<std::vector<std::string>>().back(), known, values, index);
+// A repeated option means its last value; a list collects.
+std::vector<std::string> meant_values(const Setting& setting) {
+    if (setting.option->arity == Arity::many) return setting.values;
+    return {setting.values.back()};
+}
+
+Settings settings_of(const std::vector<std::string>& args, const Index& index,
+                     std::vector<std::string>& rest) {
+    Settings settings = WordReader(args, index).read(rest);
+    const auto config = settings.find("config");
+    if (config != settings.end()) add_config(config->second.values.back(), index, settings);
+    return settings;
+}
+
+void assign(const Setting& setting) {
+    try {
+        setting.option->assign(meant_values(setting));
+    } catch (const Error& e) {
+        if (setting.where.empty()) throw;
+        throw Error(e.kind(), setting.where + e.what());
     }
-    return values;
 }
 
 }  // namespace
@@ -229,13 +236,8 @@ CommandLine parse_command_line(const std::vector<std::string>& args,
     std::vector<OptionTable> tables = own;
     tables.push_back(general_table(config, line.help, line.dump_config));
     const Index index = index_of(tables);
-    const auto words = Normaliser(args, index).words(line.rest);
-    const po::variables_map values = values_of(words, tables, index);
-    for (const auto& [name, value] : values) {
-        const auto given = value.as<std::vector<std::string>>();
-        const Option& option = *index.at(name);
-        // A repeated option means its last value; a list collects.
-        option.assign(option.arity == Arity::many ? given : std::vector{given.back()});
+    for (const auto& [name, setting] : settings_of(args, index, line.rest)) {
+        assign(setting);
         line.given.insert(name);
     }
     return line;
@@ -258,27 +260,24 @@ std::string dump_config(const std::vector<std::string>& args, const std::vector<
     tables.push_back(general_table(config, help, dump));
     const Index index = index_of(tables);
     std::vector<std::string> rest;
-    const auto words = Normaliser(args, index).words(rest);
-    std::ostringstream out;
-    for (const auto& [name, value] : values_of(words, tables, index)) {
+    std::string lines;
+    for (const auto& [name, setting] : settings_of(args, index, rest)) {
         if (name == "config" || name == "dump-config") continue;
-        const auto given = value.as<std::vector<std::string>>();
-        const bool list = index.at(name)->arity == Arity::many;
-        for (std::size_t i = list ? 0 : given.size() - 1; i < given.size(); ++i) {
-            out << name << " = " << given[i] << '\n';
-        }
+        for (const std::string& value : meant_values(setting)) lines += config_line(name, value);
     }
-    return out.str();
+    return lines;
 }
 
 std::vector<std::pair<std::string, std::string>> dumped_options(const std::string& lines) {
     std::vector<std::pair<std::string, std::string>> options;
     std::istringstream in(lines);
-    const std::string between = " = ";
     for (std::string line; std::getline(in, line);) {
-        const std::size_t at = line.find(between);
-        if (at != std::string::npos)
-            options.emplace_back(line.substr(0, at), line.substr(at + between.size()));
+        try {
+            for (const ConfigLine& read : read_config_lines(line, ""))
+                options.emplace_back(read.name, read.value);
+        } catch (const Error&) {
+            continue;
+        }
     }
     return options;
 }
@@ -287,13 +286,9 @@ std::optional<CommandLine> parse_or_answer(const std::string& usage,
                                            const std::vector<std::string>& args,
                                            const std::vector<OptionTable>& tables) {
     const CommandLine line = parse_command_line(args, tables);
-    if (line.help) {
-        std::cout << help_text(usage, tables);
-    } else if (line.dump_config) {
-        std::cout << dump_config(args, tables);
-    } else {
-        return line;
-    }
+    if (!line.help && !line.dump_config) return line;
+    std::cout << (line.help ? help_text(usage, tables) : dump_config(args, tables)) << std::flush;
+    if (!std::cout) throw Error(ErrorKind::io, "standard output cannot be written");
     return std::nullopt;
 }
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "launcher/options/habits.hpp"
 #include "runtime/core/error.hpp"
 
 namespace lockstep::launcher {
@@ -76,6 +77,12 @@ void OptionTable::reject(const std::string& name, const std::string& value,
     throw Error(ErrorKind::config, "--" + name + ": '" + value + "' is not " + wanted);
 }
 
+void OptionTable::reject_choice(const std::string& name, const std::string& value,
+                                const std::string& words) {
+    const std::string instead = instead_of_value(name, value);
+    reject(name, value, "one of " + words + (instead.empty() ? "" : "; " + instead));
+}
+
 std::string OptionTable::first_name(const std::string& names) {
     return names.substr(0, names.find(','));
 }
@@ -89,7 +96,17 @@ void OptionTable::add(const std::string& names, Arity arity, std::string placeho
     std::vector<std::string> aliases;
     while (std::getline(in, alias, ',')) aliases.push_back(alias);
     options_.push_back({std::move(name), std::move(aliases), arity, std::move(placeholder),
-                        std::move(help), std::move(default_text), std::move(assign)});
+                        std::move(help), std::move(default_text), std::move(assign), ""});
+}
+
+void OptionTable::refuse_all(const std::string& instead) {
+    for (Option& option : options_) option.instead = instead;
+}
+
+void OptionTable::refuse(const std::vector<std::string>& names, const std::string& instead) {
+    for (Option& option : options_) {
+        if (std::ranges::find(names, option.name) != names.end()) option.instead = instead;
+    }
 }
 
 void OptionTable::text(const std::string& names, std::string& target,

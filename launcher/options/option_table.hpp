@@ -23,6 +23,7 @@ struct Option {
     std::string help;
     std::string default_text;
     std::function<void(const std::vector<std::string>&)> assign;  // throws a config error
+    std::string instead;  // not empty: the option is refused, and this is what to do
 };
 
 // "true", "yes", "1", "t", "y", "on" and their opposites in any case, as ParlAI reads a bool.
@@ -77,13 +78,17 @@ public:
                     target = value;
                     return;
                 }
-                reject(name, given.front(), "one of " + words);
+                reject_choice(name, given.front(), words);
             });
     }
 
     // Anything else.
     void add(const std::string& names, Arity arity, std::string placeholder, std::string help,
              std::string default_text, std::function<void(const std::vector<std::string>&)> assign);
+
+    // Options are refused: `instead` says what to do instead of giving them to this program.
+    void refuse_all(const std::string& instead);
+    void refuse(const std::vector<std::string>& names, const std::string& instead);
 
     const std::string& caption() const noexcept { return caption_; }
     const std::vector<Option>& options() const noexcept { return options_; }
@@ -94,6 +99,8 @@ public:
 
 private:
     static std::string first_name(const std::string& names);
+    [[noreturn]] static void reject_choice(const std::string& name, const std::string& value,
+                                           const std::string& words);
 
     std::string caption_;
     std::vector<Option> options_;

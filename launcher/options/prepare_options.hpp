@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <set>
+#include <string>
+
 #include "data/prepare.hpp"
 #include "launcher/options/option_table.hpp"
 
@@ -16,5 +19,8 @@ struct PrepareConfig {
 
 OptionTable prepare_table(PrepareConfig& config);
 OptionTable tokenizer_table(PrepareConfig& config);
+
+// Throws a config error for an option of those `given` that this format or tokenizer does not read.
+void check_prepare(const PrepareConfig& config, const std::set<std::string>& given);
 
 }  // namespace lockstep::launcher

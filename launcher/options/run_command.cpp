@@ -5,6 +5,7 @@
 
 #include "launcher/model_defaults.hpp"
 #include "launcher/options/command_line.hpp"
+#include "launcher/options/program_options.hpp"
 #include "launcher/options/tables.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/path_status.hpp"
@@ -28,13 +29,21 @@ void check_relative_step(const RunConfig& config) {
     }
 }
 
+bool validations_end(const train::ValidationOptions& v) {
+    const bool happen = v.every_n_epochs > 0 || v.every_n_steps > 0 || v.every_n_secs > 0;
+    return happen && (v.patience > 0 || v.has_cutoff);
+}
+
 void check_train(const RunConfig& config) {
     const train::RunLimits& limits = config.train.limits;
     if (config.data.empty()) config_error("--data: name what `lockstep prepare` wrote");
-    if (limits.num_epochs <= 0 && limits.max_train_steps <= 0 && limits.max_train_time_s <= 0) {
+    const bool limited =
+        limits.num_epochs > 0 || limits.max_train_steps > 0 || limits.max_train_time_s > 0;
+    if (!limited && !validations_end(config.train.validation)) {
         config_error(
-            "nothing ends this run: give --num-epochs, --max-train-steps or "
-            "--max-train-time");
+            "nothing ends this run: give --num-epochs, --max-train-steps or --max-train-time, or "
+            "validations (--validation-every-n-epochs, -steps or -secs), which end it by "
+            "--validation-patience or --validation-cutoff");
     }
     check_relative_step(config);
     // It throws where its options are wrong.
@@ -62,6 +71,30 @@ void check_batches(const BatchConfig& batch, const std::set<std::string>& given)
         config_error("--eval-batchsize: 0 is not allowed: give 1 or more");
 }
 
+// Else two updates are an epoch of a small data set: batches of --batchsize x 2048 tokens.
+void check_budget(const RunConfig& config) {
+    if (config.batch.dynamic == data::Dynamic::full && config.batch.batch_tokens <= 0 &&
+        !tells_longest_row(config))
+        config_error(
+            "--dynamic-batching full fills a batch to --batchsize longest rows: say how long by "
+            "--text-truncate and --label-truncate, or --truncate, or give --batch-tokens");
+}
+
+// What is always so may be repeated.
+void check_gpt2(const RunConfig& config) {
+    if (config.model.kind != model::Kind::gpt2) return;
+    const auto refuse = [&config](const char* name, bool same, const std::string& always) {
+        if (config.given.contains(name) && !same)
+            config_error("--" + std::string(name) + ": gpt2 always " + always + "; leave it out");
+    };
+    refuse("variant", config.model.variant == model::Variant::prelayernorm,
+           "is of the variant prelayernorm");
+    refuse("activation", config.model.activation == kernels::Activation::gelu_erf,
+           "has its own gelu");
+    refuse("embeddings-scale", !config.embeddings_scale, "takes embeddings as they are");
+    refuse("learn-positional-embeddings", config.learned_positions, "learns its positions");
+}
+
 void check_device(const RunConfig& config) {
     const bool fp16 = config.precision == PrecisionChoice::fp16;
     if (config.fp16 && config.given.contains("precision") && !fp16)
@@ -77,8 +110,10 @@ void check(Task task, const RunConfig& config) {
         config_error("--model-file: name the model's folder");
     check_batches(config.batch, config.given);
     check_device(config);
+    check_gpt2(config);
     if (task == Task::train || task == Task::ladder) {
         check_train(config);
+        check_budget(config);
         check_metric(task, config);
     }
     if (task == Task::evaluate && config.data.empty()) {
@@ -145,6 +180,11 @@ void set_defaults(Task task, RunConfig& config) {
 
 }  // namespace
 
+bool tells_longest_row(const RunConfig& config) noexcept {
+    const BatchConfig& b = config.batch;
+    return std::max({b.truncate, b.text_truncate, b.label_truncate, config.n_positions}) > 0;
+}
+
 std::vector<OptionTable> run_tables(Task task, RunConfig& config) {
     std::vector<OptionTable> tables{run_table(config), device_table(config)};
     if (task != Task::generate) {
@@ -163,7 +203,7 @@ std::vector<OptionTable> run_tables(Task task, RunConfig& config) {
         tables.push_back(reducer_table(config));
         tables.push_back(graphs_table(config));
         OptionTable start("Start");
-        start.text("init-model,i", config.init_model, "PATH",
+        start.text("init-model,im", config.init_model, "PATH",
                    "weights to start from: a model's folder, a checkpoint or a .safetensors file");
         start.flag("skip-generation", config.skip_generation,
                    "no replies in validations (F1 and BLEU need them)");
@@ -182,11 +222,12 @@ std::vector<OptionTable> run_tables(Task task, RunConfig& config) {
 }
 
 std::optional<RunConfig> parse_run(Task task, const std::string& usage,
-                                   const std::vector<std::string>& args) {
+                                   const std::vector<std::string>& args, Ranks ranks) {
     RunConfig config;
     set_defaults(task, config);
     const std::vector<OptionTable> tables = run_tables(task, config);
-    const auto line = parse_or_answer(usage, args, tables);
+    const std::vector<OptionTable> known = program_tables(task, ranks, tables, config);
+    const auto line = parse_or_answer(usage, args, known);
     if (!line) return std::nullopt;
     if (!line->rest.empty()) config_error("'" + line->rest.front() + "': nothing may follow --");
     config.given = line->given;
@@ -196,7 +237,7 @@ std::optional<RunConfig> parse_run(Task task, const std::string& usage,
             config_error("--data: the model's own data set, " + config.data +
                          ", is not there; name one that `lockstep prepare` wrote");
     }
-    config.lines = dump_config(args, tables);
+    config.lines = dump_config(args, known);
     check(task, config);
     derive(config);
     return config;

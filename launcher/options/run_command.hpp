@@ -14,12 +14,19 @@ namespace lockstep::launcher {
 // given. ladder: several short ones.
 enum class Task { train, evaluate, generate, doctor, plan, ladder };
 
+// How many ranks a program is. any: of plan, doctor and ladder, which take the options of every
+// training program.
+enum class Ranks { one, started_here, of_job, any };
+
+// Whether the options say how long a row may be, which a budget of --batchsize longest rows needs.
+bool tells_longest_row(const RunConfig& config) noexcept;
+
 // The tables of a task's options, bound to `config`.
 std::vector<OptionTable> run_tables(Task task, RunConfig& config);
 
 // Fills `config` from the words behind the program's name and checks what does not need the data.
 // Empty where --help or --dump-config was answered and the program is done.
 std::optional<RunConfig> parse_run(Task task, const std::string& usage,
-                                   const std::vector<std::string>& args);
+                                   const std::vector<std::string>& args, Ranks ranks = Ranks::any);
 
 }  // namespace lockstep::launcher

@@ -7,11 +7,7 @@
 namespace lockstep {
 
 Log::Log(std::ostream& out, Verbosity verbosity, int rank, std::string prefix, Screen screen)
-    : out_(out),
-      verbosity_(verbosity),
-      rank_(rank),
-      prefix_(std::move(prefix)),
-      screen_(screen) {}
+    : out_(out), verbosity_(verbosity), rank_(rank), prefix_(std::move(prefix)), screen_(screen) {}
 
 bool Log::speaks() const noexcept {
     return verbosity_ == Verbosity::verbose || (rank_ == 0 && verbosity_ == Verbosity::normal);
@@ -38,7 +34,8 @@ void Log::progress(std::string_view line) {
 
 void Log::write(std::string_view line) {
     const std::lock_guard lock(mutex_);
-    if (shown_ > 0) out_ << '\r' << std::string(shown_, ' ') << '\r';
+    // The whole line: the ^C of a terminal stands on it as well.
+    if (screen_ == Screen::terminal) out_ << "\r\x1b[K";
     shown_ = 0;
     std::string whole;  // one write, so that lines of several processes do not mix
     if (rank_ != 0) whole.append(prefix_).append(": ");

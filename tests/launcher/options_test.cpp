@@ -62,21 +62,12 @@ TEST_CASE("the last of a repeated option counts, and the command line wins over 
     CHECK(config.batch.label_truncate == 9);
 }
 
-TEST_CASE("an unknown option names the nearest one") {
+TEST_CASE("an unknown option names the one that was probably meant, if there is one") {
     CHECK(refusal({"--batchsise", "2"}) ==
           "--batchsise: no such option; did you mean --batchsize? (--help lists all)");
-    const tests::ScratchFolder scratch;
-    tests::write_text(scratch / "c.ini", "drop_out = 0.1\n");
-    CHECK(refusal({"--config", scratch / "c.ini"}).find("--dropout") != std::string::npos);
-}
-
-TEST_CASE("habits from other tools are told what to type here") {
-    CHECK(refusal({"--no-cuda"}).find("--device cpu") != std::string::npos);
-    CHECK(refusal({"--gpu", "1"}).find("CUDA_VISIBLE_DEVICES") != std::string::npos);
-    CHECK(refusal({"-t", "convai2"}).find("lockstep prepare") != std::string::npos);
-    CHECK(refusal({"-nu", "0.7"}).find("qhadam") != std::string::npos);
-    CHECK(refusal({"--gradient_accumulation_steps", "4"}).find("--update-freq") !=
-          std::string::npos);
+    CHECK(refusal({"--droput", "0.1"}).find("did you mean --dropout?") != std::string::npos);
+    CHECK(refusal({"--foo"}) == "--foo: no such option; --help lists all");
+    CHECK(refusal({"--wblogs"}) == "--wblogs: no such option; --help lists all");
 }
 
 TEST_CASE("wrong values name the option and what is allowed") {
@@ -114,8 +105,8 @@ TEST_CASE("adafactor's options: ParlAI's defaults, fairseq's with a relative ste
     }
     CHECK(refusal({"--adafactor-relative-step"}).find("needs --optimizer adafactor") !=
           std::string::npos);
-    for (const Words& unused : {Words{"-lr", "1"}, Words{"--lr-scheduler", "invsqrt"},
-                                Words{"--warmup-updates", "5"}}) {
+    for (const Words& unused :
+         {Words{"-lr", "1"}, Words{"--lr-scheduler", "invsqrt"}, Words{"--warmup-updates", "5"}}) {
         Words words = relative;
         words.insert(words.end(), unused.begin(), unused.end());
         CHECK(refusal(words).find("--adafactor-relative-step contradicts") == 0);
@@ -139,6 +130,57 @@ TEST_CASE("gpt2 brings its own positions, norms and activation") {
     CHECK(config.model.embedding_scale == model::EmbeddingScale::none);
     CHECK(config.model.activation == kernels::Activation::gelu_tanh);
     CHECK(config.model.n_positions == 1024);
+}
+
+TEST_CASE("what gpt2 always is may be repeated, not contradicted") {
+    const auto gpt2 = [](Words more) {
+        more.insert(more.begin(), {"-m", "gpt2"});
+        return refusal(more);
+    };
+    CHECK(gpt2({"--variant", "prelayernorm", "--activation", "gelu", "--embeddings-scale", "false",
+                "--learn-positional-embeddings", "true"}) == "accepted");
+    CHECK(gpt2({"--variant", "xlm"}) ==
+          "--variant: gpt2 always is of the variant prelayernorm; leave it out");
+    CHECK(gpt2({"--variant", "aiayn"}).starts_with("--variant: gpt2 always"));
+    CHECK(gpt2({"--activation", "relu"}).starts_with("--activation: gpt2 always"));
+    CHECK(gpt2({"--embeddings-scale", "true"}).starts_with("--embeddings-scale: gpt2 always"));
+    CHECK(gpt2({"--learn-positional-embeddings", "false"})
+              .starts_with("--learn-positional-embeddings: gpt2 always"));
+    CHECK(refusal({"--variant", "xlm"}) == "accepted");
+}
+
+TEST_CASE("validations that can end a run are an end") {
+    const auto run = [](Words more) {
+        more.insert(more.begin(), {"--data", "d", "-mf", "m"});
+        try {
+            parse_run(Task::train, "", more);
+        } catch (const Error& e) {
+            return std::string(e.what());
+        }
+        return std::string();
+    };
+    const std::string endless = "nothing ends this run";
+    CHECK(run({}).starts_with(endless));
+    CHECK(run({"-veps", "0.25", "-vp", "10", "-vmt", "ppl", "-vmm", "min"}).empty());
+    CHECK(run({"-vstep", "5"}).empty());  // the patience is 10 where none is given
+    CHECK(run({"-vtim", "5", "-vp", "-1"}).starts_with(endless));
+    CHECK(run({"-vtim", "5", "-vp", "-1", "-vcut", "9"}).empty());
+    CHECK(run({"-vp", "3"}).starts_with(endless));
+    CHECK(run({"-vcut", "9"}).starts_with(endless));
+}
+
+TEST_CASE("a budget of longest rows needs to know how long they are") {
+    CHECK(refusal({"-dynb", "full", "-bs", "16"}) ==
+          "--dynamic-batching full fills a batch to --batchsize longest rows: say how long by "
+          "--text-truncate and --label-truncate, or --truncate, or give --batch-tokens");
+    CHECK(refusal({"-dynb", "full", "--truncate", "-1"}).starts_with("--dynamic-batching full"));
+    CHECK(refusal({"-dynb", "full", "--truncate", "64"}) == "accepted");
+    CHECK(refusal({"-dynb", "full", "--text-truncate", "64"}) == "accepted");
+    CHECK(refusal({"-dynb", "full", "--n-positions", "64"}) == "accepted");
+    CHECK(refusal({"--batch-tokens", "4000"}) == "accepted");
+    CHECK(refusal({"-dynb", "full", "--batch-tokens", "4000"}) == "accepted");
+    CHECK(refusal({"-dynb", "batchsort"}) == "accepted");
+    CHECK_NOTHROW(parse_run(Task::evaluate, "", {"--data", "d", "-mf", "m", "-dynb", "full"}));
 }
 
 TEST_CASE("every option of every task has a default or a placeholder to show") {

@@ -81,7 +81,7 @@ TEST_CASE("what the ladder refuses, before anything is measured") {
     refused("--batch-tokens 100", {"--batch-tokens", "leave it out"});
     refused("--num-epochs -1 --max-train-time -1", {"--num-epochs"});
     refused("--validation-metric f1", {"--validation-metric f1", "give ppl"});
-    refused("-mf " + prepared.data, {prepared.data, "not empty"});
+    refused("-mf " + prepared.data, {prepared.data, "choose another folder"});
     refused("-mf /proc/runs", {"/proc"});
     refused("--data " + (prepared.scratch / "none"), {"none"});
     // The first run says what is wrong with what the ladder does not look at.

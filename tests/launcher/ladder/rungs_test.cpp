@@ -38,7 +38,7 @@ Settings top(const RunConfig& config, const Host& host) {
 }  // namespace
 
 TEST_CASE("the rungs of the tutorial, one above the other") {
-    const Settings settings = top(config_of({}), cpu(32));
+    const Settings settings = top(config_of({"--truncate", "64"}), cpu(32));
     CHECK(settings.batchsize == 128);
     CHECK(settings.eval_batchsize == 256);
     CHECK(settings.generation == Generation::off);
@@ -73,15 +73,21 @@ TEST_CASE("rungs that cannot be climbed say why") {
     CHECK(rungs_of(config_of({"--precision", "fp32"}), slow)[3].absent ==
           "--precision fp32 was asked for");
     CHECK(rungs_of(config_of({}), {1, 8, train::Precision::fp16})[6].absent == "there is one GPU");
-    for (const Rung& rung : rungs_of(config_of({}), cpu(2))) CHECK(rung.absent.empty());
+    CHECK(rungs_of(config_of({}), cpu(2))[2].absent ==
+          "it needs --text-truncate and --label-truncate, or -dynb batchsort");
+    CHECK(rungs_of(config_of({"-dynb", "batchsort"}), cpu(2))[2].absent.empty());
+    for (const Rung& rung : rungs_of(config_of({"--truncate", "64"}), cpu(2)))
+        CHECK(rung.absent.empty());
 }
 
 TEST_CASE("a rung's command is the user's options and its settings") {
-    const RunConfig config = config_of({"--n-layers", "8", "-bs", "4", "-lr", "0.5", "--fp16",
-                                        "--fp16-impl", "mem_efficient", "-vme", "9"});
+    const RunConfig config =
+        config_of({"--n-layers", "8", "-bs", "4", "-lr", "0.5", "--fp16", "--fp16-impl",
+                   "mem_efficient", "-vme", "9", "--n-positions", "32"});
     const Words first = command_of({.batchsize = 4}, config);
     CHECK(first == Words{"train", "--data", "D", "--learningrate", "0.5", "--n-layers", "8",
-                         "--batchsize", "4", "--skip-generation", "false", "--precision", "fp32"});
+                         "--n-positions", "32", "--batchsize", "4", "--skip-generation", "false",
+                         "--precision", "fp32"});
     Settings settings = top(config, {2, 8, train::Precision::fp16});
     CHECK(command_of(settings, config) == Words{"multiprocessing_train",
                                                 "--data",
@@ -90,6 +96,8 @@ TEST_CASE("a rung's command is the user's options and its settings") {
                                                 "0.5",
                                                 "--n-layers",
                                                 "8",
+                                                "--n-positions",
+                                                "32",
                                                 "--batchsize",
                                                 "8",
                                                 "--eval-batchsize",

@@ -29,5 +29,5 @@ TEST_CASE("progress is rewritten in place on a terminal and left out of files") 
         log->info("done");
     }
     CHECK(file.str() == "done\n");
-    CHECK(terminal.str() == "\r50 %\r9 % \r   \rdone\n");
+    CHECK(terminal.str() == "\r50 %\r9 % \r\x1b[Kdone\n");
 }

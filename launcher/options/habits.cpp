@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/options/habits.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace lockstep::launcher {
+
+namespace {
+
+// `names`: separated by blanks.
+struct OptionHabit {
+    std::string_view names;
+    const char* instead;
+};
+
+struct ValueHabit {
+    std::string_view option, values;
+    const char* instead;
+};
+
+constexpr std::array option_habits{
+    // What data is.
+    OptionHabit{"task t fromfile-datapath ffdp fromfile-datatype-extension ffdt datapath dp "
+                "download-path teacher-seed",
+                "prepare the text with `lockstep prepare` and give --data DIR"},
+    OptionHabit{
+        "history-size histsz delimiter dict-file df dict-tokenizer tok tokenizer dict-lower "
+        "dict-minfreq dict-maxtokens",
+        "it is the data's: give it to `lockstep prepare`"},
+    OptionHabit{"dict-maxexs dict-include-valid dict-include-test dict-textfields",
+                "the dictionary is that of all of --input's text; add files there, or take some "
+                "away"},
+    OptionHabit{"dict-class dict-initpath dict-language dict-max-ngram-size dict-nulltoken "
+                "dict-starttoken dict-endtoken dict-unktoken",
+                "dictionaries are ParlAI's with its own special tokens; `lockstep prepare "
+                "--dict-file FILE` takes one that exists"},
+    OptionHabit{"bpe-vocab bpe-merge bpe-add-prefix-space bpe-dropout bpe-debug",
+                "pieces of words are SentencePiece's: `lockstep prepare --tokenizer sentencepiece "
+                "--sentencepiece-model bpe`"},
+    OptionHabit{"person-tokens pt split-lines use-reply add-p1-after-newln history-reversed "
+                "history-add-global-end-token special-tok-lst mutators mut",
+                "a context is what the data says: write it into the text before `lockstep prepare` "
+                "reads it"},
+    OptionHabit{"datatype dt", "evaluate a split by `lockstep eval --split train`, valid or test"},
+    OptionHabit{"evaltask et", "evaluate other data by `lockstep eval --data OTHER -mf MODEL`"},
+    OptionHabit{"multitask-weights mtw",
+                "prepare one data set of all files, as often as each is "
+                "to be seen"},
+    OptionHabit{"image-mode image-size image-cropsize", "models read text alone: leave it out"},
+    OptionHabit{"hide-labels", "`lockstep generate` sees prompts without labels"},
+    // What is kept and shown.
+    OptionHabit{"init-opt o allow-missing-init-opts",
+                "it is --config FILE here, of lines `name = value`; --dump-config writes them"},
+    OptionHabit{"tensorboard-log tblog tensorboard-logdir tblogdir",
+                "leave it out: TensorBoard's events are always written, into -mf"},
+    OptionHabit{"wandb-log wblog wandb-name wandb-project wandb-entity wandb-log-model clearml-log "
+                "clearmllog clearml-project-name clearmlproject clearml-task-name clearmltask",
+                "leave it out: metrics.jsonl and TensorBoard's events are in -mf, and `lockstep "
+                "report -mf MODEL` shows them"},
+    OptionHabit{"load-from-checkpoint lfc",
+                "training in an -mf that exists goes on; to begin anew, name another folder, with "
+                "--init-model for weights"},
+    OptionHabit{"final-extra-opt short-final-eval",
+                "evaluate with other options by `lockstep eval` when the run has ended"},
+    OptionHabit{"validation-share-agent vshare",
+                "leave it out: validation computes with the weights that are trained"},
+    OptionHabit{"metrics mcs aggregate-micro micro compute-tokenized-bleu area-under-curve-digits "
+                "auc area-under-curve-class auclass",
+                "leave it out: `lockstep eval` prints every metric that it has"},
+    OptionHabit{"world-logs save-format log-keep-fields report-filename rf display-examples d",
+                "`lockstep generate --input FILE --output FILE` writes replies; metrics are on "
+                "standard output"},
+    OptionHabit{"loglevel debug", "it is --verbose or --quiet here"},
+    OptionHabit{"helpall", "--help shows them all here"},
+    // What computes.
+    OptionHabit{"gpu",
+                "each rank takes the GPU of its local rank; CUDA_VISIBLE_DEVICES says which "
+                "there are"},
+    OptionHabit{"no-cuda", "it is --device cpu here"},
+    OptionHabit{"model-parallel ddp-backend", "leave it out: each rank holds the whole model"},
+    OptionHabit{"checkpoint-activations",
+                "leave it out, and take a smaller --batchsize with a larger --update-freq; "
+                "`lockstep plan` tells what fits"},
+    OptionHabit{"force-fp16-tokens", "leave it out: the dictionary is the same in every precision"},
+    OptionHabit{"gpu-beam-blocking verbose-topk", "leave it out"},
+    // What is generated.
+    OptionHabit{"beam-block-full-context",
+                "leave it out: --beam-context-block-ngram looks at the context that the model "
+                "sees"},
+    OptionHabit{"beam-block-list-filename", "no words can be forbidden; filter the replies"},
+    OptionHabit{"beam-delay lambda-decay omega-bound p-reset",
+                "it belongs to a way of --inference that is not here; give greedy, beam, topk or "
+                "nucleus"},
+    OptionHabit{"interactive-mode i",
+                "the short form of --init-model is -im; to talk, call `lockstep interactive`"},
+    OptionHabit{"interactive-task it single-turn outfile display-add-fields display-prettify "
+                "fixedCands local-human-candidates-file",
+                "the program reads lines and answers each; `lockstep generate --input FILE "
+                "--output FILE` answers prompts on their own"},
+    // What a model is.
+    OptionHabit{"embedding-type emb embedding-projection embp",
+                "embeddings begin at random; --init-model takes weights from a file"},
+    OptionHabit{"n-segments output-scaling share-word-embeddings rank-candidates rc",
+                "leave it out: models generate, and share one table of embeddings"},
+    OptionHabit{"nus nu", "it is of the optimizers qhm and qhadam, which are not here"},
+    // Of other trainers.
+    OptionHabit{"gradient-accumulation-steps", "it is --update-freq here"},
+    OptionHabit{"per-device-train-batch-size", "it is --batchsize here"},
+    OptionHabit{"nproc-per-node", "it is --distributed-world-size of multiprocessing_train"},
+};
+
+constexpr std::array value_habits{
+    ValueHabit{"model", "hugging_face/gpt2 hugging_face/dialogpt",
+               "give gpt2, whose weights begin at random, or come by --init-model"},
+    ValueHabit{"model", "bart hugging_face/t5 seq2seq transformer/image_generator",
+               "give transformer/generator, the encoder-decoder that is here"},
+    ValueHabit{
+        "model",
+        "transformer/ranker transformer/biencoder transformer/polyencoder "
+        "transformer/crossencoder transformer/classifier bert_ranker ir_baseline repeat_label",
+        "models generate here; give transformer/generator"},
+    ValueHabit{"optimizer",
+               "adamax adadelta adagrad asgd lbfgs muon nadam qhadam qhm radam rmsprop rprop "
+               "sparseadam mem_eff_adam fused_adam",
+               "give adam"},
+    ValueHabit{"inference", "delayedbeam delayednucleusbeam factual_nucleus",
+               "give beam or nucleus"},
+};
+
+bool holds(std::string_view words, std::string_view word) {
+    while (!words.empty()) {
+        const std::size_t end = std::min(words.find(' '), words.size());
+        if (words.substr(0, end) == word) return true;
+        words.remove_prefix(std::min(end + 1, words.size()));
+    }
+    return false;
+}
+
+}  // namespace
+
+std::string instead_of_option(std::string_view name) {
+    for (const OptionHabit& habit : option_habits) {
+        if (holds(habit.names, name)) return habit.instead;
+    }
+    return "";
+}
+
+std::string instead_of_value(std::string_view option, std::string_view value) {
+    for (const ValueHabit& habit : value_habits) {
+        if (habit.option == option && holds(habit.values, value)) return habit.instead;
+    }
+    return "";
+}
+
+}  // namespace lockstep::launcher

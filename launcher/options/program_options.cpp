@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/options/program_options.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace lockstep::launcher {
+
+namespace {
+
+struct Rule {
+    std::vector<std::string> names;
+    std::string instead;
+};
+
+constexpr const char* of_training = "it is for training; leave it out";
+
+std::vector<Rule> rules_of_ranks(Task task, Ranks ranks) {
+    const std::string doing = task == Task::evaluate ? "eval" : "train";
+    switch (ranks) {
+        case Ranks::one:
+            return {{{"distributed-world-size", "max-restarts", "rank", "master-addr",
+                      "master-port", "backend", "interface", "secret-file"},
+                     doing + " is one rank; start several by multiprocessing_" + doing +
+                         ", or distributed_" + doing + " under a launcher"}};
+        case Ranks::started_here:
+            return {{{"rank", "master-addr"},
+                     "the ranks are started here; give it to distributed_" + doing}};
+        case Ranks::of_job:
+            return {{{"max-restarts"},
+                     "what starts the ranks can start them again: give it to "
+                     "multiprocessing_" +
+                         doing + " or distributed_launch"}};
+        case Ranks::any:
+            break;
+    }
+    return {};
+}
+
+std::vector<Rule> rules_of(Task task) {
+    if (task == Task::evaluate)
+        return {{{"trace"}, "only training is traced; leave it out"},
+                {{"update-freq", "num-workers", "logical-shards"}, of_training}};
+    if (task == Task::ladder)
+        return {{{"max-restarts", "rank", "master-addr", "master-port", "backend", "interface",
+                  "secret-file"},
+                 "the ladder's runs are of this machine; leave it out"}};
+    return {};
+}
+
+void refuse(const Rule& rule, std::vector<OptionTable>& tables) {
+    for (OptionTable& table : tables) table.refuse(rule.names, rule.instead);
+}
+
+// All of them: those that the program has as well are had.
+void add_others(Task task, const std::string& instead, RunConfig& config,
+                std::vector<OptionTable>& tables) {
+    for (OptionTable& table : run_tables(task, config)) {
+        table.refuse_all(table.caption() == "Model" ? "the model in -mf has its own; leave it out"
+                                                    : instead);
+        tables.push_back(std::move(table));
+    }
+}
+
+}  // namespace
+
+std::vector<OptionTable> program_tables(Task task, Ranks ranks, std::vector<OptionTable> tables,
+                                        RunConfig& config) {
+    for (const Rule& rule : rules_of(task)) refuse(rule, tables);
+    for (const Rule& rule : rules_of_ranks(task, ranks)) refuse(rule, tables);
+    if (task == Task::evaluate) {
+        add_others(Task::train, of_training, config, tables);
+    } else if (task == Task::generate) {
+        add_others(Task::train, of_training, config, tables);
+        add_others(Task::evaluate, "it is for `lockstep eval`; leave it out", config, tables);
+    } else {
+        add_others(Task::evaluate, "it is for `lockstep eval`; leave it out", config, tables);
+    }
+    return tables;
+}
+
+}  // namespace lockstep::launcher

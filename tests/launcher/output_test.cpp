@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program whose answer nobody gets has failed: /dev/full is a disk without room.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "tests/support/program_checks.hpp"
+
+using namespace lockstep::tests;
+
+namespace {
+
+// The build's programs as a user's shell finds them.
+ProgramResult by_shell(const std::string& command) {
+    const std::string bin = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+    return run_program({"bash", "-c", command},
+                       {"", {{"PATH", bin + ":" + std::getenv("PATH")}}, ""});
+}
+
+void fails_on_a_full_disk(const std::string& command) {
+    CAPTURE(command);
+    const auto run = by_shell(command + " > /dev/full");
+    CAPTURE(run.err);
+    CHECK((run.code == 1 || run.code == 2));
+    CHECK(run.err.find("standard output cannot be written") != std::string::npos);
+    CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
+}
+
+struct Trained : PreparedDialogues {
+    std::string of_model = " --data " + data + " -mf " + model + " ";
+    std::string shape =
+        " --embedding-size 16 --n-layers 1 --ffn-size 16 --threads 1 --max-train-steps 1 ";
+
+    Trained() {
+        const auto run = run_line("train" + of_model + shape);
+        REQUIRE_MESSAGE(run.code == 0, run.out << run.err);
+    }
+};
+
+}  // namespace
+
+TEST_CASE("what a program prints is written, or the program fails") {
+    for (const std::string command :
+         {"lockstep help", "lockstep --version", "train --help", "eval_model --help",
+          "lockstep prepare --help", "multiprocessing_train --help", "distributed_launch --help",
+          "lockstep submit --help", "lockstep doctor --help", "interactive --help",
+          "train --data d -mf m --num-epochs 1 --dump-config",
+          "lockstep plan --vocabulary 9 -mf m --device cpu --dump-config",
+          "lockstep submit --dry-run true -- distributed_train --data d -mf m --num-epochs 1",
+          "lockstep plan --vocabulary 9 --n-layers 1 --embedding-size 8 --ffn-size 8 --n-positions "
+          "8 --device cpu --json"}) {
+        fails_on_a_full_disk(command);
+    }
+}
+
+TEST_CASE("evaluation, replies and reports are written, or the program fails") {
+    const Trained trained;
+    const std::string model = " -mf " + trained.model;
+    const std::string split = " --split train --threads 1 ";
+    fails_on_a_full_disk("lockstep eval" + trained.of_model + split + "--skip-generation true");
+    fails_on_a_full_disk("echo hello | lockstep generate --max-length 2" + model);
+    fails_on_a_full_disk("echo hello | interactive --max-length 2" + model);
+    fails_on_a_full_disk("lockstep inspect " + trained.data);
+    fails_on_a_full_disk("lockstep report" + model);
+    const auto closed = by_shell("lockstep inspect " + trained.data + " >&-");
+    CHECK((closed.code == 1 || closed.code == 2));
+}
+
+TEST_CASE("doctor and ladder fail without their answer") {
+    const PreparedDialogues prepared;
+    fails_on_a_full_disk("lockstep doctor --data " + prepared.data + " --data-seconds 0.1");
+    fails_on_a_full_disk(
+        "lockstep ladder --max-train-time 1 --num-epochs 1 --precision fp32 "
+        "--device cpu --embedding-size 8 --n-layers 1 --ffn-size 8 --threads 1 "
+        "--distributed-world-size 1 -bs 64 --data " +
+        prepared.data);
+}
+
+TEST_CASE("a run whose log cannot be shown has trained, and says so") {
+    const PreparedDialogues prepared;
+    const auto run = by_shell("train --data " + prepared.data + " -mf " + prepared.model +
+                              " --embedding-size 16 --n-layers 1 --ffn-size 16 "
+                              "--threads 1 --max-train-steps 1 > /dev/full");
+    CHECK(run.code == 0);
+    CHECK(run.err.find("train: standard output cannot be written") != std::string::npos);
+    CHECK(run_line("lockstep generate --input /dev/null -mf " + prepared.model).code == 0);
+}
+
+TEST_CASE("ranks that multiprocessing_train started speak under its name") {
+    const PreparedDialogues prepared;
+    // Found only by the ranks, when they have joined.
+    const auto run =
+        run_line("multiprocessing_train --distributed-world-size 2 --data " + prepared.data +
+                 " -mf " + prepared.model +
+                 " --embedding-size 16 --n-layers 1 --ffn-size 16 --threads 1 --max-train-steps 1 "
+                 "--init-model " +
+                 prepared.data + "/dataset.json");
+    CHECK(run.code != 0);
+    CHECK(run.err.find("distributed_train") == std::string::npos);
+    CHECK(run.err.find("multiprocessing_train: ") != std::string::npos);
+}
