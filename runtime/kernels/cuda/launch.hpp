@@ -48,9 +48,10 @@ template <class... Parameters, class... Arguments>
 void launch(device::CudaContext& ctx, void (*kernel)(Parameters...), const Grid& grid,
             Arguments... arguments) {
     if (grid.blocks.x == 0 || grid.blocks.y == 0 || grid.blocks.z == 0) return;
-    constexpr std::size_t granted_shared_bytes = 48
-                                                 << 10;  // more needs the kernel's own limit raised
-    if (grid.shared_bytes > granted_shared_bytes)
+    // A kernel has 48 KiB of shared memory unasked, of which its static memory and what the GPU
+    // keeps for itself (1 KiB from compute capability 8.0 on) are a part.
+    constexpr std::size_t surely_granted_bytes = (48 << 10) - (2 << 10);
+    if (grid.shared_bytes > surely_granted_bytes)
         device::check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
                                            cudaFuncAttributeMaxDynamicSharedMemorySize,
                                            static_cast<int>(grid.shared_bytes)),

@@ -19,7 +19,6 @@ namespace lockstep::test::cuda_emulation {
 namespace {
 
 constexpr unsigned warp_size = 32;
-constexpr std::size_t most_threads = 1024;
 
 struct Copy {
     void* to;
@@ -42,7 +41,7 @@ struct Thread {
 // One for each operating-system thread; its fibers and stacks are kept from launch to launch.
 class Engine {
 public:
-    void run(dim3 grid, dim3 block, std::size_t shared_bytes, const std::function<void()>& kernel);
+    void run(dim3 grid, dim3 block, const SharedBytes& shared, const std::function<void()>& kernel);
 
     Thread& current() {
         require(current_ != nullptr, "a kernel's function was called outside of a kernel");
@@ -61,6 +60,15 @@ public:
         return shared_.data() + (128 - reinterpret_cast<std::uintptr_t>(shared_.data()) % 128);
     }
     std::uint64_t block_number() const { return block_number_; }
+    void claim_static(std::size_t bytes) {
+        static_bytes_ += bytes;
+        if (static_bytes_ + shared_bytes_.dynamic <= shared_bytes_.most) return;
+        throw Error(ErrorKind::contract, "a launch of " + std::to_string(shared_bytes_.dynamic) +
+                                             " bytes of dynamic and " +
+                                             std::to_string(static_bytes_) +
+                                             " of static shared memory, where " +
+                                             std::to_string(shared_bytes_.most) + " are allowed");
+    }
 
 private:
     static void enter(void* engine);
@@ -72,6 +80,8 @@ private:
 
     std::vector<std::unique_ptr<Thread>> threads_;
     std::vector<std::byte> shared_;
+    SharedBytes shared_bytes_;
+    std::size_t static_bytes_ = 0;  // of the running block
     const std::function<void()>* kernel_ = nullptr;
     Thread* current_ = nullptr;
     std::exception_ptr failure_;
@@ -85,16 +95,17 @@ Engine& engine() {
     return engine;
 }
 
-void Engine::run(dim3 grid, dim3 block, std::size_t shared_bytes,
+void Engine::run(dim3 grid, dim3 block, const SharedBytes& shared,
                  const std::function<void()>& kernel) {
     const std::size_t count = std::size_t{block.x} * block.y * block.z;
-    require(count > 0 && count <= most_threads, "a block has 1 to 1024 threads");
+    require(count > 0, "a block has threads");
     require(current_ == nullptr, "a kernel launched a kernel");
     while (threads_.size() < count) threads_.push_back(std::make_unique<Thread>());
     count_ = static_cast<unsigned>(count);
     block_ = block;
     kernel_ = &kernel;
-    shared_.resize(shared_bytes + 128);
+    shared_bytes_ = shared;
+    shared_.resize(shared.dynamic + 128);
     blockDim = block;
     gridDim = grid;
     for (unsigned z = 0; z < grid.z; ++z)
@@ -107,6 +118,7 @@ void Engine::run(dim3 grid, dim3 block, std::size_t shared_bytes,
 
 void Engine::start_block() {
     ++block_number_;
+    static_bytes_ = 0;
     std::memset(shared_.data(), 0xFF, shared_.size());
     for (unsigned i = 0; i < count_; ++i) {
         Thread& thread = *threads_[i];
@@ -177,9 +189,9 @@ void Engine::run_block() {
 
 }  // namespace
 
-void run_grid(dim3 grid, dim3 block, std::size_t shared_bytes,
+void run_grid(dim3 grid, dim3 block, const SharedBytes& shared,
               const std::function<void()>& kernel) {
-    engine().run(grid, block, shared_bytes, kernel);
+    engine().run(grid, block, shared, kernel);
 }
 
 void wait_for_block() {
@@ -218,6 +230,7 @@ unsigned lane() {
 }
 
 void* dynamic_memory() { return engine().dynamic(); }
+void claim_static_memory(std::size_t bytes) { engine().claim_static(bytes); }
 std::uint64_t block_number() { return engine().block_number(); }
 
 void begin_copy(void* to, const void* from, std::size_t bytes) {

@@ -13,9 +13,16 @@
 // wait to wait, so that a missing barrier shows as a wrong value.
 namespace lockstep::test::cuda_emulation {
 
+// The shared memory of a launch's blocks.
+struct SharedBytes {
+    std::size_t dynamic = 0;
+    std::size_t most = 0;  // of dynamic and static memory together
+};
+
 // Runs kernel() for every thread of every block. Throws what the kernel throws, and an error of
 // kind contract where threads wait for others that will not come.
-void run_grid(dim3 grid, dim3 block, std::size_t shared_bytes, const std::function<void()>& kernel);
+void run_grid(dim3 grid, dim3 block, const SharedBytes& shared,
+              const std::function<void()>& kernel);
 
 // __syncthreads.
 void wait_for_block();
@@ -32,6 +39,9 @@ unsigned lane();
 
 // The memory whose size the launch gave.
 void* dynamic_memory();
+// The running block has so much static memory besides. Throws an error of kind contract where the
+// launch does not allow as much: a device, which knows the kernel's size, would have refused it.
+void claim_static_memory(std::size_t bytes);
 // Counts blocks, so that shared memory knows when its content is a former block's.
 std::uint64_t block_number();
 

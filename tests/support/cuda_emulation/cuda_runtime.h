@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "tests/support/cuda_emulation/block.hpp"
+#include "tests/support/cuda_emulation/launch_limits.hpp"
 #include "tests/support/cuda_emulation/vector_types.hpp"
 
 // The words of CUDA C++ for a compiler of plain C++. There is no __shared__: shared memory comes
@@ -28,19 +29,21 @@ struct cudaLaunchConfig_t {
     cudaStream_t stream = nullptr;
 };
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize };
-inline cudaError_t cudaFuncSetAttribute(const void*, cudaFuncAttribute, int value) {
-    int most = 0;
-    cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0);
-    return value <= most ? cudaSuccess : cudaErrorInvalidValue;
+inline cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute, int value) {
+    return lockstep::test::cuda_emulation::allow_dynamic_memory(kernel, value);
 }
 
 template <class... Parameters>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
                                std::type_identity_t<Parameters>... arguments) {
-    return emulated_submit(config->stream, [launch = *config, kernel, arguments...] {
-        lockstep::test::cuda_emulation::run_grid(launch.gridDim, launch.blockDim,
-                                                 launch.dynamicSmemBytes,
-                                                 [&] { kernel(arguments...); });
+    namespace emulation = lockstep::test::cuda_emulation;
+    emulation::SharedBytes shared;
+    const cudaError_t error =
+        emulation::check_launch(reinterpret_cast<const void*>(kernel), config->gridDim,
+                                config->blockDim, config->dynamicSmemBytes, shared);
+    if (error != cudaSuccess) return error;
+    return emulated_submit(config->stream, [launch = *config, shared, kernel, arguments...] {
+        emulation::run_grid(launch.gridDim, launch.blockDim, shared, [&] { kernel(arguments...); });
     });
 }
 

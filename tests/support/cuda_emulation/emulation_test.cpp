@@ -121,6 +121,38 @@ TEST_CASE("an emulated asynchronous copy is not there before it is waited for") 
     CHECK(seen.values() == std::vector<int>{-1, 1});
 }
 
+TEST_CASE("an emulated launch has the limits of a device, static shared memory included") {
+    device::CudaContext ctx(0);
+    const OnDevice values(ctx, counted(96));
+    const auto run = [&](const Grid& grid) {
+        launch(ctx, reverse_kernel, grid, values.data());
+        ctx.synchronize();
+    };
+    constexpr std::size_t granted = 48 << 10;
+    static_assert(sizeof(Reversal) > 256);
+    run({1, 96, granted - sizeof(Reversal)});
+    run({1, 96, granted});  // launch() asks for more than is granted unasked
+    CHECK_THROWS_AS(run({1, 96, 200 << 10}), Error);
+    CHECK_THROWS_AS(run({{1, 1 << 16}, 96}), Error);
+    CHECK_THROWS_AS(run({1, 1025}), Error);
+    CHECK_THROWS_AS(run({1, {1, 1, 65}}), Error);
+}
+
+TEST_CASE("an emulated kernel that asked for nothing has 48 KiB, its static memory included") {
+    device::CudaContext ctx(0);
+    const OnDevice values(ctx, counted(96));
+    cudaLaunchConfig_t config{1, 96, 48 << 10, ctx.stream()};
+    const auto run = [&] {
+        device::check(cudaLaunchKernelEx(&config, unordered_kernel, values.data()), "launch");
+        ctx.synchronize();
+    };
+    CHECK_THROWS_WITH_AS(run(), doctest::Contains("of static shared memory"), Error);
+    config.dynamicSmemBytes -= sizeof(Reversal);
+    run();
+    config.dynamicSmemBytes = (48 << 10) + 1;
+    CHECK_THROWS_AS(run(), Error);
+}
+
 TEST_CASE("an emulated 16-byte access needs its alignment") {
     device::CudaContext ctx(0);
     const OnDevice values(ctx, std::vector<float>(8));

@@ -27,13 +27,20 @@ TEST_CASE_TEMPLATE("CUDA's cross entropy and its gradient are the CPU's", T, flo
     CpuContext cpu(1);
     const StepState host_state{.loss_seed = 4};
     const OnDevice<StepState> state(ctx, {host_state});
-    // Vocabularies that fill vectors and do not, in rows that are padded so that vectors can be
-    // used, and one that shared memory cannot keep in fp32.
+    // Vocabularies whose row takes all of the shared memory that a kernel has unasked, in fp32 and
+    // in 16 bits, before one that asks for more; those that fill vectors and do not, in rows that
+    // are padded so that vectors can be used; and one that shared memory cannot keep in fp32.
     struct Size {
         std::int64_t vocabulary, stride;
     };
-    for (const auto& [vocabulary, stride] :
-         {Size{2, 2}, {33, 40}, {1000, 1000}, {4099, 4099}, {4099, 4104}, {50257, 50264}})
+    for (const auto& [vocabulary, stride] : {Size{12288, 12288},
+                                             {24576, 24576},
+                                             {2, 2},
+                                             {33, 40},
+                                             {1000, 1000},
+                                             {4099, 4099},
+                                             {4099, 4104},
+                                             {50257, 50264}})
         for (const float smoothing : {0.0f, 0.1f}) {
             auto logits = random_numbers<T>(rows * stride, 1, 5);
             std::vector<std::int32_t> labels;

@@ -39,8 +39,10 @@ template <class T>
 T& shared_memory() {
     static thread_local T memory;
     static thread_local std::uint64_t block = 0;
-    if (block != emulation::block_number())
+    if (block != emulation::block_number()) {
+        emulation::claim_static_memory(sizeof memory);
         std::memset(static_cast<void*>(&memory), 0xFF, sizeof memory);
+    }
     block = emulation::block_number();
     return memory;
 }

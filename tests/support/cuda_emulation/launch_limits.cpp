@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/support/cuda_emulation/launch_limits.hpp"
+
+#include <map>
+#include <mutex>
+
+namespace lockstep::test::cuda_emulation {
+
+namespace {
+
+// Static and dynamic memory of a kernel that did not ask for more.
+constexpr std::size_t granted_bytes = 48 << 10;
+constexpr unsigned most_threads = 1024, most_block_depth = 64;
+constexpr unsigned most_blocks_x = 0x7FFFFFFF, most_blocks_yz = 0xFFFF;
+
+std::size_t most_shared_bytes() {
+    int most = 0;
+    cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0);
+    return static_cast<std::size_t>(most);
+}
+
+// As on a device, what a kernel was allowed lasts as long as the process.
+class Allowed {
+public:
+    void set(const void* kernel, std::size_t bytes) {
+        const std::lock_guard lock(mutex_);
+        bytes_[kernel] = bytes;
+    }
+    // Null where nothing was asked for.
+    const std::size_t* find(const void* kernel) {
+        const std::lock_guard lock(mutex_);
+        const auto found = bytes_.find(kernel);
+        return found == bytes_.end() ? nullptr : &found->second;
+    }
+
+private:
+    std::mutex mutex_;
+    std::map<const void*, std::size_t> bytes_;
+};
+
+Allowed& allowed() {
+    static Allowed allowed;
+    return allowed;
+}
+
+bool shape_fits(dim3 grid, dim3 block) {
+    return grid.x <= most_blocks_x && grid.y <= most_blocks_yz && grid.z <= most_blocks_yz &&
+           block.x <= most_threads && block.y <= most_threads && block.z <= most_block_depth &&
+           std::size_t{block.x} * block.y * block.z <= most_threads;
+}
+
+}  // namespace
+
+cudaError_t allow_dynamic_memory(const void* kernel, int bytes) {
+    if (bytes < 0 || static_cast<std::size_t>(bytes) > most_shared_bytes())
+        return cudaErrorInvalidValue;
+    allowed().set(kernel, static_cast<std::size_t>(bytes));
+    return cudaSuccess;
+}
+
+cudaError_t check_launch(const void* kernel, dim3 grid, dim3 block, std::size_t dynamic_bytes,
+                         SharedBytes& shared) {
+    const std::size_t* most_dynamic = allowed().find(kernel);
+    shared = {dynamic_bytes, most_dynamic == nullptr ? granted_bytes : most_shared_bytes()};
+    const bool fits = dynamic_bytes <= (most_dynamic == nullptr ? granted_bytes : *most_dynamic);
+    return fits && shape_fits(grid, block) ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+}  // namespace lockstep::test::cuda_emulation

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+
+#include "tests/support/cuda_emulation/block.hpp"
+
+// What a device refuses to launch, as CUDA's programming guide lists it for every GPU of today.
+namespace lockstep::test::cuda_emulation {
+
+// cudaFuncSetAttribute(..., cudaFuncAttributeMaxDynamicSharedMemorySize, bytes).
+cudaError_t allow_dynamic_memory(const void* kernel, int bytes);
+
+// Success, and what the launch's blocks have of shared memory; or why it fails.
+cudaError_t check_launch(const void* kernel, dim3 grid, dim3 block, std::size_t dynamic_bytes,
+                         SharedBytes& shared);
+
+}  // namespace lockstep::test::cuda_emulation
