@@ -54,7 +54,7 @@ std::size_t take_gpu_seat(const comm::Place& place, std::size_t visible, SharedG
     if (visible == 0)
         throw Error(ErrorKind::config,
                     "no GPU is visible on " + place.host +
-                        ": choose a host with GPUs (srun --gpus-per-task 1), or look at "
+                        ": choose a host with GPUs (srun --gpus-per-node N), or look at "
                         "CUDA_VISIBLE_DEVICES");
     if (const auto seat = gpu_seat(visible, place.local_rank)) return *seat;
     if (shared == SharedGpu::allowed) return static_cast<std::size_t>(place.local_rank) % visible;
@@ -86,7 +86,7 @@ void require_own_gpus(comm::Communicator& communicator, const GpuUser& own) {
     if (!sharing.empty())
         throw Error(ErrorKind::config,
                     sharing +
-                        ": start one rank for each GPU (--gpus-per-task 1 under srun), or give "
+                        ": start one rank for each GPU (--gpus-per-node N under srun), or give "
                         "--allow-shared-gpu");
 }
 

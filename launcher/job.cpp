@@ -7,6 +7,7 @@
 #include "launcher/core_binding.hpp"
 #include "launcher/cpu_share.hpp"
 #include "runtime/comm/environment.hpp"
+#include "runtime/comm/network_interface.hpp"
 #include "runtime/core/error.hpp"
 
 namespace lockstep::launcher {
@@ -17,7 +18,8 @@ namespace {
 train::Precision agree_on_precision(PrecisionChoice choice, const std::optional<GpuSeat>& gpu,
                                     comm::Communicator& communicator) {
     const train::Precision own = precision_of(choice, gpu);
-    if (choice != PrecisionChoice::automatic) return own;
+    const bool fp16_without_gpu = choice == PrecisionChoice::fp16 && !gpu;
+    if (choice != PrecisionChoice::automatic && !fp16_without_gpu) return own;
     std::vector<std::uint64_t> able{own == train::Precision::bf16 ? 1u : 0u};
     communicator.all_reduce(view_of(able), comm::Reduction::min, "precision");
     communicator.finish();
@@ -49,6 +51,7 @@ Job join_job(const RunConfig& config, const comm::Place& place) {
     const auto gpu = choose_gpu(config, place, gpus_for(config));
     // Before there are other threads, which are to stay there as well.
     if (gpu) bind_to_cores(cores_to_use(bound_cores(), cores_near(gpu->identity.pci)));
+    comm::tell_nccl(config.comm.interface);
     Job job;
     job.place = place;
     comm::CommOptions options = config.comm;

@@ -35,7 +35,7 @@ void judge_shared(const Facts& facts, Severity severity, std::vector<Finding>& f
         if (ranks.size() < 2) continue;
         found.push_back({severity, "gpu", where(facts, ranks), "share " + names[uuid],
                          "one rank for each GPU: fewer ranks a host, or "
-                         "--gpus-per-task 1 under srun"});
+                         "--gpus-per-node N under srun"});
     }
 }
 
@@ -108,6 +108,25 @@ void judge_peer_access(const Facts& facts, std::vector<Finding>& found) {
         }
 }
 
+// A control group that shows a rank its own GPU alone keeps it from the others' memory: NCCL then
+// copies through the host, or fails. NVML sees what the group allows.
+void judge_hidden_peers(const Facts& facts, std::vector<Finding>& found) {
+    std::map<std::string, std::vector<int>> lone;  // ranks that see one GPU, by host
+    std::map<std::string, std::set<std::string>> uuids;
+    for (const RankFacts& one : facts.ranks) {
+        if (one.gpu_host.gpus.size() != 1) continue;
+        lone[one.host].push_back(one.rank);
+        uuids[one.host].insert(one.gpu_host.gpus.front().uuid);
+    }
+    for (const auto& [host, ranks] : lone) {
+        if (uuids[host].size() < 2) continue;
+        found.push_back({Severity::warns, "gpu", where(facts, ranks),
+                         "see one GPU each, and not each other's: NCCL cannot copy from GPU to GPU",
+                         "ask Slurm for --gpus-per-node=N instead of --gpus-per-task, or give "
+                         "--gpu-bind=none"});
+    }
+}
+
 void note_unused(const Facts& facts, std::vector<Finding>& found) {
     std::set<std::string> told;
     for (const RankFacts& one : facts.ranks) {
@@ -142,6 +161,7 @@ std::vector<Finding> judge_gpus(const Facts& facts) {
         judge_missing(facts, found);
         judge_room(facts, found);
         judge_peer_access(facts, found);
+        judge_hidden_peers(facts, found);
     } else {
         note_unused(facts, found);
     }

@@ -4,6 +4,8 @@
 #include <net/if.h>
 #include <sys/ioctl.h>
 
+#include <cstdlib>
+
 #include "runtime/comm/socket.hpp"
 #include "runtime/core/error.hpp"
 
@@ -23,6 +25,11 @@ void check_interface(const std::string& interface, const Place& place) {
     const bool loopback = (request.ifr_flags & IFF_LOOPBACK) != 0;
     if (loopback && !place.one_host()) refuse(" reaches no other host by it");
     if ((request.ifr_flags & IFF_UP) == 0) refuse(" has it switched off");
+}
+
+void tell_nccl(const std::string& interface) {
+    // Without the equals sign NCCL would take every interface whose name begins so.
+    if (!interface.empty()) ::setenv("NCCL_SOCKET_IFNAME", ("=" + interface).c_str(), 0);
 }
 
 }  // namespace lockstep::comm

@@ -11,4 +11,8 @@ namespace lockstep::comm {
 // itself where the ranks are on several.
 void check_interface(const std::string& interface, const Place& place);
 
+// NCCL's connections take the interface, too, unless its own NCCL_SOCKET_IFNAME says otherwise. To
+// be called before there are other threads: it sets that variable.
+void tell_nccl(const std::string& interface);
+
 }  // namespace lockstep::comm

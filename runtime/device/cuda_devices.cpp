@@ -59,7 +59,7 @@ std::string why_no_gpu() {
     if (result == cudaErrorInsufficientDriver)
         return "there is no NVIDIA driver, or none for CUDA " + version + ": install one";
     if (result == cudaSuccess || result == cudaErrorNoDevice)
-        return "no GPU is visible: choose a host with GPUs (srun --gpus-per-task 1), or look at "
+        return "no GPU is visible: choose a host with GPUs (srun --gpus-per-node N), or look at "
                "CUDA_VISIBLE_DEVICES";
     return std::string("the NVIDIA driver fails: ") + cudaGetErrorString(result) + " (" +
            cudaGetErrorName(result) + "): try nvidia-smi";

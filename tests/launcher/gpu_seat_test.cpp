@@ -34,7 +34,7 @@ std::string refusal(const comm::Place& place, std::size_t visible, SharedGpu sha
 TEST_CASE("a rank takes the GPU of its local rank, or the only one that it sees") {
     CHECK(gpu_seat(4, 0) == 0);
     CHECK(gpu_seat(4, 3) == 3);
-    CHECK(gpu_seat(1, 3) == 0);  // --gpus-per-task 1
+    CHECK(gpu_seat(1, 3) == 0);  // the launcher chose it
     CHECK_FALSE(gpu_seat(2, 2).has_value());
     CHECK_FALSE(gpu_seat(0, 0).has_value());
 }

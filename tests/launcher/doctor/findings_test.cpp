@@ -193,6 +193,16 @@ TEST_CASE("GPUs: two ranks on one, none, too few, a list that names what is not 
               for (RankFacts& one : facts.ranks)
                   one.gpu_host.links = {{0, 1, "SYS", one.host == "n1"}};
           });
+    found(Severity::warns, "rank 2, 3 on n2", "see one GPU each, and not each other's",
+          [](Facts& facts) {
+              for (int rank : {2, 3}) {
+                  RankFacts& one = facts.ranks[rank];
+                  one.gpu_host.gpus = {one.gpu_host.gpus[static_cast<std::size_t>(rank - 2)]};
+                  one.gpu_host.gpus[0].index = 0;
+                  one.gpu_host.links.clear();
+                  one.visible_gpus = {0};
+              }
+          });
     Facts parts = sound_facts(1, 2);  // of one GPU that MIG has cut
     for (RankFacts& one : parts.ranks) {
         one.cuda_visible_devices = "MIG-" + std::to_string(one.rank);
