@@ -14,12 +14,13 @@ TrainingObservers::TrainingObservers(const RunConfig& config, int rank, Log& log
     if (rank != 0) return;
     own(std::make_unique<train::MetricsWriter>(config.model_file, start.step), summarised_);
     own(std::make_unique<train::TensorboardWriter>(config.model_file, start.step), summarised_);
-    // A bar moves with every step; lines come with the summaries.
-    const bool terminal = output_screen() == Screen::terminal;
-    own(std::make_unique<train::ProgressDisplay>(
-            log, terminal ? train::Display::terminal : train::Display::plain, config.train.limits,
-            start.seconds, output_columns),
-        terminal ? all_ : summarised_);
+    // On a terminal a bar moves with every step; lines come with the summaries, and push it down.
+    const auto display = [&](train::Display kind) {
+        return std::make_unique<train::ProgressDisplay>(log, kind, config.train.limits,
+                                                        start.seconds, output_columns);
+    };
+    if (output_screen() == Screen::terminal) own(display(train::Display::bar), all_);
+    own(display(train::Display::lines), summarised_);
     all_.add(summary_);
 }
 

@@ -63,8 +63,8 @@ OptionTable batch_table(RunConfig& config) {
                           "--batchsize longest rows have tokens");
     table.choice<std::string>(
         "eval-dynamic-batching", b.eval_dynamic,
-        {{"", ""}, {"none", "off"}, {"off", "off"}, {"full", "full"}, {"batchsort", "batchsort"}},
-        "in evaluation (default: as --dynamic-batching)");
+        {{"none", ""}, {"off", "off"}, {"full", "full"}, {"batchsort", "batchsort"}},
+        "in evaluation; none: as --dynamic-batching");
     table.integer("batch-tokens", b.batch_tokens,
                   "tokens of a micro-batch, source and target; implies -dynb full (-1: from "
                   "--batchsize)",

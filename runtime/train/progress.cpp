@@ -153,7 +153,7 @@ Progress ProgressEstimate::update(const StepReport& report) {
 
 void ProgressDisplay::on_step(const StepReport& report) {
     const Progress progress = estimate_.update(report);
-    if (display_ == Display::terminal) {
+    if (display_ == Display::bar) {
         // A full last column would make some terminals begin a new line.
         log_.progress(progress_bar(report, progress, columns_() - 1));
     } else {
@@ -163,7 +163,7 @@ void ProgressDisplay::on_step(const StepReport& report) {
 
 void ProgressDisplay::on_validation(const ValidationReport& report) {
     estimate_.add_seconds(report.seconds);
-    log_.info(validation_line(report));
+    if (display_ == Display::lines) log_.info(validation_line(report));
 }
 
 }  // namespace lockstep::train

@@ -21,7 +21,7 @@ struct Progress {
 // One line without an end, at most `columns` wide, ASCII: a bar, step, epoch, loss, tokens/s, ETA.
 // What does not fit goes: the bar first, then from the right.
 std::string progress_bar(const StepReport& report, const Progress& progress, int columns);
-// The same and a little more for files and pipes.
+// The same and a little more, for a line that stays.
 std::string progress_line(const StepReport& report, const Progress& progress);
 // "loss 5.1 | ppl 164 | token_acc 0.11"
 std::string metrics_text(const ValidationReport& report);
@@ -53,9 +53,10 @@ private:
     double first_seconds_ = 0;
 };
 
-enum class Display { terminal, plain };
+enum class Display { bar, lines };
 
-// Shows reports as they come: a bar that is rewritten in place, or lines.
+// Shows reports as they come: steps as a bar that is rewritten in place, or steps and validations as
+// lines.
 class ProgressDisplay final : public TrainingObserver {
 public:
     // `columns` is asked for the width of the terminal each time.

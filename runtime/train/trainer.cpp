@@ -298,8 +298,10 @@ bool Trainer::save_due(std::int64_t updates) const noexcept {
 void Trainer::save(CheckpointKind kind) {
     const NamedRange range("checkpoint");
     const comm::PhaseScope phase(parts_.whereabouts, comm::Phase::checkpoint);
+    const auto begin = Clock::now();
     parts_.checkpoints.save(kind, state_);
     step_ended_ = Clock::now();
+    parts_.trace.add("step", "checkpoint", begin, step_ended_);
     if (kind == CheckpointKind::best) return;
     saved_ = step_ended_;
     saved_updates_ = state_.updates;

@@ -47,6 +47,15 @@ TEST_CASE("ParlAI's names, short forms and values are understood") {
     CHECK(config.model.n_positions == 64);
 }
 
+TEST_CASE("none and -1 leave a choice to another option, as in ParlAI") {
+    CHECK(train_config({"-dynb", "none"}).batch.dynamic == data::Dynamic::off);
+    CHECK(train_config({"--eval-dynamic-batching", "none"}).batch.eval_dynamic.empty());
+    CHECK(train_config({"--eval-dynamic-batching", "off"}).batch.eval_dynamic == "off");
+    const RunConfig config = train_config({"-nl", "3", "-nel", "1", "--n-layers", "4"});
+    CHECK(config.model.encoder_layers == 1);
+    CHECK(config.model.decoder_layers == 4);
+}
+
 TEST_CASE("booleans come alone, with a word or behind an equals sign") {
     CHECK(train_config({"--learn-positional-embeddings"}).learned_positions);
     CHECK(train_config({"--learn-positional-embeddings", "True", "-bs", "2"}).learned_positions);

@@ -11,15 +11,20 @@
 
 namespace lockstep::tests {
 
-// The training lines of a model folder's metrics.jsonl.
-inline std::vector<nlohmann::json> train_metrics(const std::string& model_folder) {
+// The lines of that kind of a model folder's metrics.jsonl.
+inline std::vector<nlohmann::json> metrics(const std::string& model_folder,
+                                           const std::string& kind) {
     std::istringstream lines(read_text(model_folder + "/metrics.jsonl"));
-    std::vector<nlohmann::json> metrics;
+    std::vector<nlohmann::json> found;
     for (std::string line; std::getline(lines, line);) {
         auto object = nlohmann::json::parse(line);
-        if (object.value("kind", "train") == "train") metrics.push_back(std::move(object));
+        if (object.value("kind", "train") == kind) found.push_back(std::move(object));
     }
-    return metrics;
+    return found;
+}
+
+inline std::vector<nlohmann::json> train_metrics(const std::string& model_folder) {
+    return metrics(model_folder, "train");
 }
 
 inline std::vector<double> losses(const std::string& model_folder) {
