@@ -26,6 +26,7 @@ constexpr const char* usage =
 struct ReportOptions {
     std::vector<std::string> folders;
     std::string out;
+    report::Abscissa abscissa = report::Abscissa::steps;
 };
 
 OptionTable report_table(ReportOptions& options) {
@@ -34,6 +35,14 @@ OptionTable report_table(ReportOptions& options) {
     table.text("out", options.out, "FILE",
                "the page (default: report.html in the run's folder; of several runs "
                "comparison.html in the first one's)");
+    using report::Abscissa;
+    table.choice<Abscissa>("over", options.abscissa,
+                           {{"steps", Abscissa::steps},
+                            {"epochs", Abscissa::epochs},
+                            {"tokens", Abscissa::tokens},
+                            {"time", Abscissa::minutes}},
+                           "what the curves are drawn over: tokens are the label tokens trained "
+                           "on, time is that of training, without validations");
     return table;
 }
 
@@ -76,7 +85,8 @@ int report_program(const std::vector<std::string>& args) {
     std::vector<report::Run> runs;
     const std::string out = options.out.empty() ? default_out(options.folders) : options.out;
     if (!options.out.empty()) check_place(out);
-    for (const std::string& folder : options.folders) runs.push_back(report::read_run(folder));
+    for (const std::string& folder : options.folders)
+        runs.push_back(report::read_run(folder, options.abscissa));
     check_place(out);
     train::write_atomically(out, report::page(runs));
     std::cout << out << '\n';

@@ -98,4 +98,9 @@ Axis step_axis(double last_step) {
     return {Scale::linear, 0, high, multiples(0, high, step)};
 }
 
+Axis axis_until(double last) {
+    const double high = last > 0 ? last : 1;
+    return {Scale::linear, 0, high, multiples(0, high, round_up(high / most_ticks))};
+}
+
 }  // namespace lockstep::launcher::report

@@ -20,7 +20,9 @@ struct Axis {
 // Round values that hold [low, high] between them, and those between.
 Axis value_axis(Scale scale, double low, double high);
 
-// From 0 to the last step itself.
+// From 0 to the last step itself, with ticks at whole steps.
 Axis step_axis(double last_step);
+// From 0 to `last`.
+Axis axis_until(double last);
 
 }  // namespace lockstep::launcher::report

@@ -54,8 +54,8 @@ std::vector<Bins> stretches(const Chart& chart, const Series& series) {
     return all;
 }
 
-std::string point(const Plot& plot, double step, double value) {
-    return coordinate(plot.x(step)) + "," + coordinate(plot.y(value)) + " ";
+std::string point(const Plot& plot, double place, double value) {
+    return coordinate(plot.x(place)) + "," + coordinate(plot.y(value)) + " ";
 }
 
 std::string path(const std::string& kind, int colour, const std::string& drawn) {
@@ -116,13 +116,17 @@ std::string legend(const std::vector<Curve>& curves) {
 
 }  // namespace
 
-std::string chart(const Chart& given, double last_step) {
+Axis axis_of(const Reach& reach) {
+    return reach.abscissa == Abscissa::steps ? step_axis(reach.last) : axis_until(reach.last);
+}
+
+std::string chart(const Chart& given, const Reach& reach) {
     Chart chart = given;
     std::erase_if(chart.curves, [](const Curve& curve) { return curve.series->values() == 0; });
     const Band spread = one_line(chart) ? Band::shown : Band::left_out;
     const Range range = range_of(chart, spread);
     if (range.empty) return "";
-    const Plot plot{step_axis(last_step), value_axis(chart.scale, range.low, range.high)};
+    const Plot plot{reach.abscissa, axis_of(reach), value_axis(chart.scale, range.low, range.high)};
     std::string svg = begin_plot(plot, chart.title, chart.unit);
     for (const Curve& curve : chart.curves) {
         if (curve.mark == Mark::dots) {
@@ -132,7 +136,7 @@ std::string chart(const Chart& given, double last_step) {
             svg += line(plot, chart, curve);
         }
     }
-    svg += strips(plot, chart_strips(chart, last_step)) + end_plot();
+    svg += strips(plot, chart_strips(chart, reach)) + end_plot();
     return figure(chart.title, legend(chart.curves), svg, chart.caption);
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "launcher/report/abscissa.hpp"
 #include "launcher/report/axis.hpp"
 #include "launcher/report/series.hpp"
 
@@ -25,8 +26,15 @@ struct Chart {
     std::vector<Curve> curves;
 };
 
-// The curves over the steps: a bin's mean, and where there is one line alone its lowest and highest
-// value behind it. Empty where no curve has a value.
-std::string chart(const Chart& chart, double last_step);
+// How far the curves of some charts go, in what.
+struct Reach {
+    Abscissa abscissa = Abscissa::steps;
+    double last = 1;
+};
+Axis axis_of(const Reach& reach);
+
+// The curves: a bin's mean, and where there is one line alone its lowest and highest value behind
+// it. Empty where no curve has a value.
+std::string chart(const Chart& chart, const Reach& reach);
 
 }  // namespace lockstep::launcher::report

@@ -23,16 +23,16 @@ std::vector<double> places(const Chart& chart) {
 }
 
 // The strips' borders: half-way between places, or even.
-std::vector<double> borders(const std::vector<double>& places, double last_step) {
+std::vector<double> borders(const std::vector<double>& places, double last) {
     std::vector<double> borders{0};
     if (places.size() > most_strips) {
         for (std::size_t i = 1; i < most_strips; ++i)
-            borders.push_back(last_step * static_cast<double>(i) / most_strips);
+            borders.push_back(last * static_cast<double>(i) / most_strips);
     } else {
         for (std::size_t i = 1; i < places.size(); ++i)
             borders.push_back((places[i - 1] + places[i]) / 2);
     }
-    borders.push_back(last_step);
+    borders.push_back(last);
     return borders;
 }
 
@@ -63,15 +63,15 @@ bool is_drawn(const Chart& chart, const Bin& bin) {
     return bin.values > 0 && (chart.scale != Scale::logarithmic || bin.low > 0);
 }
 
-std::vector<Strip> chart_strips(const Chart& chart, double last_step) {
+std::vector<Strip> chart_strips(const Chart& chart, const Reach& reach) {
     std::vector<Strip> strips;
-    const std::vector<double> edges = borders(places(chart), last_step);
+    const std::vector<double> edges = borders(places(chart), reach.last);
     for (std::size_t i = 1; i < edges.size(); ++i) {
         std::string text;
         for (const Curve& curve : chart.curves) {
             const Bin* bin = bin_within(chart, *curve.series, edges[i - 1], edges[i]);
             if (bin == nullptr) continue;
-            if (text.empty()) text = steps_text(bin->first_x, bin->last_x);
+            if (text.empty()) text = stretch_text(reach.abscissa, bin->first_x, bin->last_x);
             text += values_text(chart, curve, *bin);
         }
         if (!text.empty()) strips.push_back({edges[i - 1], edges[i], text});

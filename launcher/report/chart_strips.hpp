@@ -15,6 +15,6 @@ bool is_drawn(const Chart& chart, const Bin& bin);
 
 // The values of all curves in words, one strip for each place where there are some; of more places
 // than most_strips the nearest share one.
-std::vector<Strip> chart_strips(const Chart& chart, double last_step);
+std::vector<Strip> chart_strips(const Chart& chart, const Reach& reach);
 
 }  // namespace lockstep::launcher::report

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "launcher/report/chart.hpp"
-
 namespace lockstep::launcher::report {
 
 namespace {
@@ -93,10 +91,14 @@ Scale scale_for(Scale wanted, const Chart& chart) {
 
 }  // namespace
 
+Reach reach_of(const std::vector<Run>& runs) {
+    Reach reach{runs.front().history.abscissa(), 0};
+    for (const Run& run : runs) reach.last = std::max(reach.last, run.history.place());
+    return reach;
+}
+
 std::string curves(const std::vector<Run>& runs, const std::vector<std::string>& labels) {
-    double last_step = 1;
-    for (const Run& run : runs)
-        last_step = std::max(last_step, static_cast<double>(run.history.step()));
+    const Reach reach = reach_of(runs);
     std::string html;
     for (const Wanted& wanted : wanted_charts()) {
         Chart drawn{wanted.title, wanted.unit, wanted.caption, wanted.scale, wanted.factor, {}};
@@ -104,7 +106,7 @@ std::string curves(const std::vector<Run>& runs, const std::vector<std::string>&
         add_valid(wanted, runs, labels, drawn);
         drawn.scale = scale_for(wanted.scale, drawn);
         if (drawn.scale != wanted.scale) drawn.unit += ", log axis";
-        if (!is_flat_zero(drawn)) html += chart(drawn, last_step);
+        if (!is_flat_zero(drawn)) html += chart(drawn, reach);
     }
     return html;
 }

@@ -63,14 +63,15 @@ void add_point(Curves& curves, std::string_view name, double step, double value)
     curves.find(name)->second.add(step, value);
 }
 
-void add_training(const Json& line, double step, Curves& curves) {
-    for (const char* name : train_names) add_point(curves, name, step, number(line, name));
+// `place`: where its values are drawn.
+void add_training(const Json& line, double place, Curves& curves) {
+    for (const char* name : train_names) add_point(curves, name, place, number(line, name));
     const double buckets = number(line, "seconds_buckets");
-    add_point(curves, "last_bucket", step,
+    add_point(curves, "last_bucket", place,
               buckets > 0 ? number(line, "seconds_last_bucket") / buckets : Series::none);
     const std::int64_t updates = count(line, "updates");
-    add_point(curves, "skipped_updates", step,
-              updates >= 0 ? step - static_cast<double>(updates) : Series::none);
+    add_point(curves, "skipped_updates", place,
+              updates >= 0 ? static_cast<double>(count(line, "step") - updates) : Series::none);
 }
 
 Validation validation_of(const Json& line, std::int64_t step) {
@@ -94,7 +95,7 @@ const Series& curve(const Curves& curves, std::string_view name) {
 
 }  // namespace
 
-History::History() {
+History::History(Abscissa abscissa) : abscissa_(abscissa) {
     for (const char* name : train_names) train_.try_emplace(name, train_bins);
     for (const char* name : computed_names) train_.try_emplace(name, train_bins);
     for (const char* name : valid_names) valid_.try_emplace(name, valid_bins);
@@ -114,30 +115,52 @@ void History::add(std::string_view text) {
     step_ = step;
     updates_ = std::max(updates_, count(line, "updates"));
     if (const double epoch = number(line, "epoch"); std::isfinite(epoch)) epoch_ = epoch;
+    advance(line);
     if (kind == "train") {
-        add_training(line, static_cast<double>(step), train_);
+        add_training(line, place_, train_);
         return;
     }
-    for (const char* name : valid_names)
-        add_point(valid_, name, static_cast<double>(step), number(line, name));
+    for (const char* name : valid_names) add_point(valid_, name, place_, number(line, name));
     validations_.push_back(validation_of(line, step));
     ++validation_count_;
     if (validations_.back().best) best_ = validations_.back();
     if (validations_.size() > shown_validations) validations_.pop_front();
 }
 
+// Tokens and seconds of a validation are its own. What a line lacks leaves the place where it is.
+void History::advance(const Json& line) {
+    const bool trained = line.at("kind") == "train";
+    const auto sum = [&](double value) {
+        if (trained && value > 0) place_ += value;
+    };
+    switch (abscissa_) {
+        case Abscissa::steps:
+            place_ = static_cast<double>(step_);
+            break;
+        case Abscissa::epochs:
+            place_ = std::max(place_, epoch_);
+            break;
+        case Abscissa::tokens:
+            sum(number(line, "tokens"));
+            break;
+        case Abscissa::minutes:
+            sum(number(line, "seconds") / 60);
+            break;
+    }
+}
+
 const Series& History::train(std::string_view name) const { return curve(train_, name); }
 
 const Series& History::valid(std::string_view name) const { return curve(valid_, name); }
 
-History read_history(const std::string& folder) {
+History read_history(const std::string& folder, Abscissa abscissa) {
     const std::string path = folder + "/metrics.jsonl";
     if (!path_exists(path)) {
         throw Error(ErrorKind::config, path +
                                            ": is not there; a run writes it with its first line "
                                            "(--log-every-n-steps): name the -mf of a training run");
     }
-    History history;
+    History history(abscissa);
     for_each_line(path, [&](std::string_view line) { history.add(line); });
     if (history.used_lines() > 0) return history;
     throw Error(ErrorKind::data,

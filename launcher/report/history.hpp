@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "launcher/report/abscissa.hpp"
 #include "launcher/report/series.hpp"
 
 namespace lockstep::launcher::report {
@@ -27,7 +29,8 @@ struct Validation {
 // What a metrics.jsonl of any length says, in bounded memory.
 class History {
 public:
-    History();
+    History() : History(Abscissa::steps) {}
+    explicit History(Abscissa abscissa);
     // A line without its end. Steps do not go back.
     void add(std::string_view line);
 
@@ -44,8 +47,14 @@ public:
     std::int64_t step() const noexcept { return step_; }
     std::int64_t updates() const noexcept { return updates_; }
     double epoch() const noexcept { return epoch_; }
+    Abscissa abscissa() const noexcept { return abscissa_; }
+    double place() const noexcept { return place_; }  // of the last line, in what the abscissa says
 
 private:
+    void advance(const nlohmann::json& line);
+
+    Abscissa abscissa_;
+    double place_ = 0;
     Curves train_, valid_;
     std::deque<Validation> validations_;
     std::optional<Validation> best_;
@@ -55,6 +64,6 @@ private:
 };
 
 // FOLDER/metrics.jsonl. An error where no line of it can be used.
-History read_history(const std::string& folder);
+History read_history(const std::string& folder, Abscissa abscissa);
 
 }  // namespace lockstep::launcher::report

@@ -41,7 +41,7 @@ std::string with_options_marked(std::string_view caption) {
 
 }  // namespace
 
-double Plot::x(double step) const { return left + (right - left) * steps.share(step); }
+double Plot::x(double place) const { return left + (right - left) * across.share(place); }
 
 double Plot::y(double value) const { return bottom - (bottom - top) * values.share(value); }
 
@@ -54,15 +54,15 @@ std::string begin_plot(const Plot& plot, std::string_view title, std::string_vie
     svg += "\"/>\n<path class=\"axis\" d=\"M" + coordinate(left) + "," + coordinate(bottom) + "H" +
            coordinate(right);
     constexpr double mark = 4, below = 17, beside = 6, half_line = 4;
-    for (const double tick : plot.steps.ticks)
+    for (const double tick : plot.across.ticks)
         svg += "M" + coordinate(plot.x(tick)) + "," + coordinate(bottom) + "v" + coordinate(mark);
     svg += "\"/>\n";
     for (const double tick : plot.values.ticks)
         svg += label("y", left - beside, plot.y(tick) + half_line, tick_text(tick));
-    for (const double tick : plot.steps.ticks)
+    for (const double tick : plot.across.ticks)
         svg += label("x", plot.x(tick), bottom + below, tick_text(tick));
     svg += label("unit", 2, 11, unit);
-    return svg + label("x", (left + right) / 2, height - 4, "step");
+    return svg + label("x", (left + right) / 2, height - 4, axis_title(plot.abscissa));
 }
 
 std::string end_plot() { return "</svg>\n"; }
@@ -70,17 +70,12 @@ std::string end_plot() { return "</svg>\n"; }
 std::string strips(const Plot& plot, const std::vector<Strip>& strips) {
     std::string svg = "<g class=\"strips\">\n";
     for (const Strip& strip : strips) {
-        const double x = plot.x(strip.first_step);
-        svg += "<rect" + attribute("x", x) + attribute("width", plot.x(strip.last_step) - x) +
+        const double x = plot.x(strip.first);
+        svg += "<rect" + attribute("x", x) + attribute("width", plot.x(strip.last) - x) +
                attribute("y", top) + attribute("height", bottom - top) + "><title>" +
                escaped(strip.text) + "</title></rect>\n";
     }
     return svg + "</g>\n";
-}
-
-std::string steps_text(double first, double last) {
-    if (first == last) return "step " + number_text(last);
-    return "steps " + number_text(first) + " to " + number_text(last);
 }
 
 std::string legend_key(int colour, std::string_view label) {

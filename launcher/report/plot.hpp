@@ -5,15 +5,17 @@
 #include <string_view>
 #include <vector>
 
+#include "launcher/report/abscissa.hpp"
 #include "launcher/report/axis.hpp"
 
 namespace lockstep::launcher::report {
 
-// A picture over the steps, as SVG: the frame that curves are drawn into.
+// A picture as SVG: the frame that curves are drawn into.
 struct Plot {
-    Axis steps, values;
+    Abscissa abscissa;
+    Axis across, values;
 
-    double x(double step) const;
+    double x(double place) const;
     double y(double value) const;
 };
 
@@ -22,13 +24,10 @@ std::string end_plot();
 
 // An upright strip of the plot that shows a text where the pointer is on it.
 struct Strip {
-    double first_step = 0, last_step = 0;
+    double first = 0, last = 0;
     std::string text;
 };
 std::string strips(const Plot& plot, const std::vector<Strip>& strips);
-
-// "step 20", "steps 20 to 40"
-std::string steps_text(double first, double last);
 
 // A legend's entry; colour: of `.cN` in the style.
 std::string legend_key(int colour, std::string_view label);

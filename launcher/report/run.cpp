@@ -130,7 +130,7 @@ std::string text_of(const NamedTexts& texts, std::string_view name) {
     return found == texts.end() ? "" : found->second;
 }
 
-Run read_run(const std::string& folder) {
+Run read_run(const std::string& folder, Abscissa abscissa) {
     const std::string config = folder + "/config.json";
     if (!is_folder(folder))
         throw Error(ErrorKind::config,
@@ -146,7 +146,7 @@ Run read_run(const std::string& folder) {
     run.model = model::config_from_json(text, config);
     run.config = members(Json::parse(text, nullptr, false));
     run.parameters = model::parameter_table(run.model).count();
-    run.history = read_history(folder);
+    run.history = read_history(folder, abscissa);
     run.last_line = written(folder + "/metrics.jsonl");
     run.checkpoints = read_checkpoints(folder);
     run.saved = newest_state(run);

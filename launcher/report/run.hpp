@@ -52,6 +52,6 @@ struct Run {
 
 // Throws one line that says what is wrong with the folder. What a run removes or replaces
 // meanwhile is passed over.
-Run read_run(const std::string& folder);
+Run read_run(const std::string& folder, Abscissa abscissa = Abscissa::steps);
 
 }  // namespace lockstep::launcher::report

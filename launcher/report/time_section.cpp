@@ -3,6 +3,7 @@
 
 #include "launcher/doctor/units.hpp"
 #include "launcher/report/chart.hpp"
+#include "launcher/report/curves.hpp"
 #include "launcher/report/html.hpp"
 #include "launcher/report/numbers.hpp"
 #include "launcher/report/plot.hpp"
@@ -76,16 +77,15 @@ std::string communication(const std::vector<Run>& runs, const std::vector<std::s
                Scale::from_zero,
                100,
                {}};
-    double last_step = 1;
     for (std::size_t i = 0; i < runs.size(); ++i) {
         const History& history = runs[i].history;
-        last_step = std::max(last_step, static_cast<double>(history.step()));
         const int colour = static_cast<int>(i);
         const std::string label = runs.size() == 1 ? "training" : labels[i];
         hidden.curves.push_back({label, colour, Mark::line, &history.train("hidden")});
         last.curves.push_back({label, colour, Mark::line, &history.train("last_bucket")});
     }
-    return chart(hidden, last_step) + chart(last, last_step);
+    const Reach reach = reach_of(runs);
+    return chart(hidden, reach) + chart(last, reach);
 }
 
 }  // namespace

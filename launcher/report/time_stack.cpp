@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "launcher/report/chart.hpp"
 #include "launcher/report/chart_strips.hpp"
 #include "launcher/report/numbers.hpp"
 #include "launcher/report/plot.hpp"
@@ -11,9 +12,9 @@ namespace lockstep::launcher::report {
 
 namespace {
 
-// One stretch of the stacked picture: the steps that a bin describes.
+// One stretch of the stacked picture: what a bin describes.
 struct Column {
-    double first_step, last_step;
+    double first, last;
     std::vector<double> shares;
 };
 
@@ -35,28 +36,29 @@ std::string area(const Plot& plot, const std::vector<Column>& columns, std::size
         const auto from = column.shares.begin();
         const double under = std::accumulate(from, from + static_cast<std::ptrdiff_t>(part), 0.0);
         const double y = plot.y(100 * (under + column.shares[part]));
-        above += "V" + coordinate(y) + "H" + coordinate(plot.x(column.last_step));
+        above += "V" + coordinate(y) + "H" + coordinate(plot.x(column.last));
         below.insert(
-            0, "V" + coordinate(plot.y(100 * under)) + "H" + coordinate(plot.x(column.first_step)));
+            0, "V" + coordinate(plot.y(100 * under)) + "H" + coordinate(plot.x(column.first)));
     }
     return "<path class=\"area c" + std::to_string(time_parts()[part].colour) + "\" d=\"" + above +
            below + "z\"/>\n";
 }
 
-std::string column_text(const Column& column) {
+std::string column_text(Abscissa abscissa, const Column& column) {
+    const double after = abscissa == Abscissa::steps ? 1 : 0;
     std::string text =
-        steps_text(std::min(column.first_step + 1, column.last_step), column.last_step);
+        stretch_text(abscissa, std::min(column.first + after, column.last), column.last);
     for (std::size_t i = column.shares.size(); i-- > 0;)
         text += std::string("\n") + time_parts()[i].name + ": " + percent_text(column.shares[i]);
     return text;
 }
 
-std::vector<Strip> stack_strips(const std::vector<Column>& columns) {
+std::vector<Strip> stack_strips(Abscissa abscissa, const std::vector<Column>& columns) {
     const std::size_t every = (columns.size() + most_strips - 1) / most_strips;
     std::vector<Strip> strips;
     for (std::size_t i = 0; i < columns.size(); i += every) {
         const std::size_t last = std::min(i + every, columns.size()) - 1;
-        strips.push_back({columns[i].first_step, columns[last].last_step, column_text(columns[i])});
+        strips.push_back({columns[i].first, columns[last].last, column_text(abscissa, columns[i])});
     }
     return strips;
 }
@@ -65,11 +67,12 @@ std::vector<Strip> stack_strips(const std::vector<Column>& columns) {
 
 std::string time_stack(const History& history) {
     const std::vector<Column> columns = columns_of(history);
-    const Plot plot{step_axis(columns.back().last_step), value_axis(Scale::from_zero, 0, 100)};
+    const Plot plot{history.abscissa(), axis_of({history.abscissa(), columns.back().last}),
+                    value_axis(Scale::from_zero, 0, 100)};
     constexpr const char* title = "Time of the steps";
     std::string svg = begin_plot(plot, title, "% of the time");
     for (std::size_t part = 0; part < time_parts().size(); ++part) svg += area(plot, columns, part);
-    svg += strips(plot, stack_strips(columns)) + end_plot();
+    svg += strips(plot, stack_strips(history.abscissa(), columns)) + end_plot();
     return figure(title, time_legend(), svg,
                   "Stacked from the bottom: the work of the model, then what is waited for. Much "
                   "waiting for data asks for more --num-workers; much communication that is not "

@@ -59,6 +59,8 @@ TEST_CASE("the steps begin at 0 and end with the last one") {
     CHECK(axis.share(0) == 0);
     CHECK(axis.share(392) == 1);
     CHECK(ticks(step_axis(1)) == "0 1");
+    CHECK(ticks(axis_until(1)) == "0 0.2 0.4 0.6 0.8 1");
+    CHECK(ticks(axis_until(0)) == "0 0.2 0.4 0.6 0.8 1");
     CHECK(ticks(step_axis(1e7)) == "0 2M 4M 6M 8M 10M");
 }
 

@@ -81,6 +81,28 @@ TEST_CASE("what is computed of a line's values") {
     CHECK(history.updates() == 17);
 }
 
+TEST_CASE("curves are drawn over steps, epochs, tokens or the time of training") {
+    const auto places = [](Abscissa abscissa) {
+        History history(abscissa);
+        const std::string rest = ",\"loss\":1,\"tokens\":30,\"seconds\":90";
+        history.add(train_line(10, "\"epoch\":0.5" + rest));
+        history.add(valid_line(10, "\"epoch\":0.5" + rest));
+        history.add(train_line(20, "\"epoch\":1" + rest));
+        history.add(train_line(30, "\"loss\":1"));
+        std::vector<double> all;
+        for (const Bin& bin : history.train("loss").bins()) all.push_back(bin.last_x);
+        CHECK(history.valid("loss").bins().front().last_x == all.front());
+        CHECK(history.place() == all.back());
+        return all;
+    };
+    CHECK(places(Abscissa::steps) == std::vector<double>{10, 20, 30});
+    CHECK(places(Abscissa::epochs) == std::vector<double>{0.5, 1, 1});
+    CHECK(places(Abscissa::tokens) == std::vector<double>{30, 60, 60});
+    CHECK(places(Abscissa::minutes) == std::vector<double>{1.5, 3, 3});
+    CHECK(stretch_text(Abscissa::epochs, 0.5, 1) == "epochs 0.5 to 1");
+    CHECK(stretch_text(Abscissa::tokens, 30, 30) == "label token 30");
+}
+
 TEST_CASE("of many validations the last are kept, and the best") {
     History history;
     for (int i = 1; i <= 100; ++i) {
@@ -101,7 +123,7 @@ TEST_CASE("a file without any line of a run is an error that says what to do") {
     const tests::ScratchFolder scratch;
     const auto complaint = [&] {
         try {
-            read_history(scratch.path());
+            read_history(scratch.path(), Abscissa::steps);
         } catch (const Error& error) {
             return std::string(error.what());
         }

@@ -55,6 +55,14 @@ TEST_CASE("a trained model's folder becomes a page, and two become one") {
          {both});
     shows(both, {"2 training runs", "2 ranks on cpu", "Communication that was hidden",
                  "<th scope=\"row\">--learningrate</th><td>–</td><td>0.01</td>"});
+    for (const auto& [over, title] : {std::pair{"epochs", ">epoch<"},
+                                      {"tokens", ">label tokens<"},
+                                      {"time", ">minutes of training<"}}) {
+        says(run_line("lockstep report -mf " + prepared.model + " " + other + " --out " + both +
+                      " --over " + over),
+             0, {both});
+        shows(both, {title});
+    }
     // A page is replaced, another file is not.
     says(run_line("lockstep report -mf " + other + " --out " + both), 0, {});
     shows(both, {"Training run"});

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+namespace lockstep::launcher::report {
+
+// What the curves are drawn over. Tokens are the label tokens trained on, minutes those of
+// training: the seconds of the train lines.
+enum class Abscissa { steps, epochs, tokens, minutes };
+
+// Beneath the axis.
+const char* axis_title(Abscissa abscissa);
+// "step 20", "steps 20 to 40", "epochs 0.5 to 1"
+std::string stretch_text(Abscissa abscissa, double first, double last);
+
+}  // namespace lockstep::launcher::report
