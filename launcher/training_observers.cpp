@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/training_observers.hpp"
 
+#include "launcher/options/command_line.hpp"
 #include "launcher/screen.hpp"
 #include "runtime/train/metrics_writer.hpp"
 #include "runtime/train/progress.hpp"
@@ -13,7 +14,9 @@ TrainingObservers::TrainingObservers(const RunConfig& config, int rank, Log& log
     : summary_(summarised_, config.train.log_every_n_steps, config.train.log_every_n_secs) {
     if (rank != 0) return;
     own(std::make_unique<train::MetricsWriter>(config.model_file, start.step), summarised_);
-    own(std::make_unique<train::TensorboardWriter>(config.model_file, start.step), summarised_);
+    own(std::make_unique<train::TensorboardWriter>(config.model_file, start.step,
+                                                   dumped_options(config.lines)),
+        summarised_);
     // On a terminal a bar moves with every step; lines come with the summaries, and push it down.
     const auto display = [&](train::Display kind) {
         return std::make_unique<train::ProgressDisplay>(log, kind, config.train.limits,

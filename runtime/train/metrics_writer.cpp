@@ -2,6 +2,7 @@
 #include "runtime/train/metrics_writer.hpp"
 
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -14,12 +15,20 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// To the millisecond.
+double unix_time() {
+    const auto since_1970 = std::chrono::system_clock::now().time_since_epoch();
+    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(since_1970).count();
+    return static_cast<double>(ms) / 1e3;
+}
+
 template <class Report>
 Json line_of(const char* kind, const Report& report) {
     Json line = {{"kind", kind},
                  {"step", report.step},
                  {"updates", report.updates},
-                 {"epoch", report.epoch}};
+                 {"epoch", report.epoch},
+                 {"time", unix_time()}};
     for (const MetricValue& metric : metric_values(report)) {
         std::visit([&](auto value) { line[metric.name] = value; }, metric.value);
     }

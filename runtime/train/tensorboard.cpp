@@ -5,6 +5,7 @@
 
 #include <array>
 #include <bit>
+#include <charconv>
 #include <chrono>
 #include <cstring>
 #include <vector>
@@ -20,8 +21,13 @@ namespace field {
 constexpr int event_wall_time = 1, event_step = 2, event_file_version = 3, event_summary = 5,
               event_session_log = 7;
 constexpr int summary_value = 1;
-constexpr int value_tag = 1, value_simple = 2;
+constexpr int value_tag = 1, value_simple = 2, value_metadata = 9;
+constexpr int metadata_plugin = 1, plugin_name = 1, plugin_content = 2;
 constexpr int session_status = 1;
+// Of tensorboard/plugins/hparams, and of protobuf's Struct.
+constexpr int hparams_session_start = 3, session_hparams = 1;
+constexpr int entry_key = 1, entry_value = 2;
+constexpr int number = 2, text = 3;
 }  // namespace field
 constexpr std::uint64_t session_start = 1;
 
@@ -47,6 +53,16 @@ std::string key(int number, Wire wire) {
 
 std::string bytes_field(int number, std::string_view bytes) {
     return key(number, Wire::bytes) + varint(bytes.size()) + std::string(bytes);
+}
+
+// A protobuf Value. torch writes true and false as numbers.
+std::string value_of(const std::string& word) {
+    double number = word == "true" ? 1 : 0;
+    const char* end = word.data() + word.size();
+    const auto read = std::from_chars(word.data(), end, number);
+    const bool is_number = read.ec == std::errc{} && read.ptr == end;
+    if (!is_number && word != "true" && word != "false") return bytes_field(field::text, word);
+    return key(field::number, Wire::fixed64) + little_endian(number);
 }
 
 constexpr std::array<std::uint32_t, 256> crc_table() {
@@ -103,6 +119,25 @@ EventFile::EventFile(const std::string& folder)
     add_event(0, bytes_field(field::event_file_version, "brain.Event:2"));
 }
 
+std::string hyperparameter_summary(const Hyperparameters& parameters) {
+    std::string session;
+    for (const auto& [name, value] : parameters)
+        session += bytes_field(
+            field::session_hparams,
+            bytes_field(field::entry_key, name) + bytes_field(field::entry_value, value_of(value)));
+    const std::string plugin =
+        bytes_field(field::plugin_name, "hparams") +
+        bytes_field(field::plugin_content, bytes_field(field::hparams_session_start, session));
+    return bytes_field(
+        field::summary_value,
+        bytes_field(field::value_tag, "_hparams_/session_start_info") +
+            bytes_field(field::value_metadata, bytes_field(field::metadata_plugin, plugin)));
+}
+
+void EventFile::add_hyperparameters(const Hyperparameters& parameters) {
+    add_event(0, bytes_field(field::event_summary, hyperparameter_summary(parameters)));
+}
+
 void EventFile::add_scalars(std::int64_t step, std::span<const Scalar> scalars) {
     std::string summary;
     for (const Scalar& scalar : scalars) {
@@ -135,8 +170,10 @@ void EventFile::add_record(std::string_view bytes) {
     file_.write(record);
 }
 
-TensorboardWriter::TensorboardWriter(const std::string& folder, std::int64_t resumed_step)
+TensorboardWriter::TensorboardWriter(const std::string& folder, std::int64_t resumed_step,
+                                     const Hyperparameters& parameters)
     : file_(folder) {
+    if (!parameters.empty()) file_.add_hyperparameters(parameters);
     file_.add_restart(resumed_step + 1);
 }
 

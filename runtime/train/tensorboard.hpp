@@ -5,6 +5,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "runtime/train/atomic_file.hpp"
 #include "runtime/train/training_events.hpp"
@@ -19,6 +21,13 @@ struct Scalar {
     float value;
 };
 
+// Names and values, as a user gives options.
+using Hyperparameters = std::vector<std::pair<std::string, std::string>>;
+
+// The Summary message that TensorBoard's page of hyperparameters reads: what torch's add_hparams
+// writes as its session's start.
+std::string hyperparameter_summary(const Hyperparameters& parameters);
+
 // A TensorBoard event file: TFRecord frames of Event messages, encoded by hand, since protobuf
 // would be a large dependency for three kinds of message.
 class EventFile {
@@ -27,6 +36,7 @@ public:
     explicit EventFile(const std::string& folder);
 
     const std::string& path() const noexcept { return file_.path(); }
+    void add_hyperparameters(const Hyperparameters& parameters);
     void add_scalars(std::int64_t step, std::span<const Scalar> scalars);
     // Tells TensorBoard to forget what earlier files say of `step` and later ones.
     void add_restart(std::int64_t step);
@@ -42,7 +52,8 @@ private:
 class TensorboardWriter final : public TrainingObserver {
 public:
     // The run continues after `resumed_step`; 0: from the start.
-    TensorboardWriter(const std::string& folder, std::int64_t resumed_step);
+    TensorboardWriter(const std::string& folder, std::int64_t resumed_step,
+                      const Hyperparameters& parameters = {});
 
     void on_step(const StepReport& report) override;
     void on_validation(const ValidationReport& report) override;

@@ -42,6 +42,7 @@ TEST_CASE("a step's line has every documented key") {
     CHECK(line["loss"] == 3.5);
     CHECK(line["tokens"] == 128);
     CHECK(line["tokens"].is_number_integer());
+    CHECK(line["time"] > 1.7e9);
     CHECK(line["peak_memory_bytes"] == 1ull << 40);
     for (const char* key : {"updates",
                             "epoch",

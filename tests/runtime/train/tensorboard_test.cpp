@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "tests/support/files.hpp"
@@ -182,4 +183,24 @@ TEST_CASE("every run writes a file of its own and says where it continues") {
     CHECK(events[2].scalars.at("train/loss") == 2.5f);
     CHECK(events[3].scalars.at("valid/ppl") == 12);
     CHECK(events[3].step == 21);
+}
+
+TEST_CASE("hyperparameters are written as torch's add_hparams writes them") {
+    const auto golden =
+        nlohmann::json::parse(tests::read_text("tests/runtime/train/golden/hparams.json"));
+    REQUIRE(golden.size() == 6);
+    for (const auto& entry : golden) {
+        const std::string name = entry.at("name"), text = entry.at("text");
+        CAPTURE(name);
+        std::string hex;
+        for (const char c : hyperparameter_summary({{name, text}})) {
+            hex += "0123456789abcdef"[static_cast<unsigned char>(c) >> 4];
+            hex += "0123456789abcdef"[static_cast<unsigned char>(c) & 15];
+        }
+        CHECK(hex == entry.at("summary").get<std::string>());
+    }
+    const tests::ScratchFolder folder;
+    TensorboardWriter(folder.path(), 0, {{"batchsize", "32"}});
+    CHECK(tests::read_text(folder / *folder.names().begin()).find("_hparams_") !=
+          std::string::npos);
 }
