@@ -9,6 +9,7 @@
 #include "launcher/gpu_room.hpp"
 #include "launcher/model_defaults.hpp"
 #include "launcher/model_folder.hpp"
+#include "launcher/options/run_command.hpp"
 #include "launcher/share_text.hpp"
 #include "launcher/version.hpp"
 #include "runtime/core/error.hpp"
@@ -181,7 +182,9 @@ void TrainingSession::announce() const {
 
 train::ExitReason TrainingSession::train(const train::StopFlag& stop) {
     train::RunRecord record;
-    record.options_json = nlohmann::json{{"config", config_.lines}}.dump();
+    record.options_json =
+        nlohmann::json{{"config", config_.lines}, {"values", option_values(Task::train, config_)}}
+            .dump();
     record.versions = versions_of(job_);
     train::FolderSink checkpoints(
         job_.place.rank, config_.model_file, kept_checkpoints, log_,

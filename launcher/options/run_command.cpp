@@ -221,6 +221,15 @@ std::vector<OptionTable> run_tables(Task task, RunConfig& config) {
     return tables;
 }
 
+std::map<std::string, std::string> option_values(Task task, RunConfig config) {
+    std::map<std::string, std::string> values;
+    // A table shows the value of what it is bound to as the option's default.
+    for (const OptionTable& table : run_tables(task, config)) {
+        for (const Option& option : table.options()) values[option.name] = option.default_text;
+    }
+    return values;
+}
+
 std::optional<RunConfig> parse_run(Task task, const std::string& usage,
                                    const std::vector<std::string>& args, Ranks ranks) {
     RunConfig config;

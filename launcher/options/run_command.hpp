@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,5 +29,8 @@ std::vector<OptionTable> run_tables(Task task, RunConfig& config);
 // Empty where --help or --dump-config was answered and the program is done.
 std::optional<RunConfig> parse_run(Task task, const std::string& usage,
                                    const std::vector<std::string>& args, Ranks ranks = Ranks::any);
+
+// Every option of the task with its value in `config`, given or by default.
+std::map<std::string, std::string> option_values(Task task, RunConfig config);
 
 }  // namespace lockstep::launcher

@@ -5,6 +5,15 @@ namespace lockstep::launcher {
 
 namespace {
 
+std::string pair_word(double first, double second) {
+    return number_word(first) + "," + number_word(second);
+}
+
+std::string mode_word(const std::optional<train::Direction>& mode) {
+    if (!mode) return "by the metric";
+    return *mode == train::Direction::minimise ? "min" : "max";
+}
+
 void read_betas(const std::string& word, train::OptimizerOptions& o) {
     const auto comma = word.find(',');
     o.beta1 = parse_number("betas", word.substr(0, comma));
@@ -39,7 +48,8 @@ OptionTable optimizer_table(RunConfig& config) {
                                  {"adafactor", OptimizerKind::adafactor}},
                                 "the rule of the update");
     table.number("learningrate,lr", o.learningrate, "highest learning rate");
-    table.add("betas,beta", Arity::one, "B1,B2", "decay of the moments", "0.9,0.999",
+    table.add("betas,beta", Arity::one, "B1,B2", "decay of the moments",
+              pair_word(o.beta1, o.beta2),
               [&o](const auto& given) { read_betas(given.front(), o); });
     table.number("adam-eps", o.adam_eps, "epsilon of adam and adamw");
     table.flag("amsgrad", o.amsgrad, "adam with the largest second moment (ParlAI's adam)");
@@ -49,7 +59,8 @@ OptionTable optimizer_table(RunConfig& config) {
     table.add("adafactor-eps", Arity::one, "E1,E2",
               "of adafactor: added to the squared gradients; smallest root mean square of weights "
               "that scales the rate",
-              "1e-30,1e-3", [&o](const auto& given) { read_adafactor_eps(given.front(), o); });
+              pair_word(o.adafactor_eps1, o.adafactor_eps2),
+              [&o](const auto& given) { read_adafactor_eps(given.front(), o); });
     table.flag("adafactor-scale-parameter", o.adafactor_scale_parameter,
                "adafactor's rate is times the root mean square of each matrix's or vector's "
                "weights (default: as --adafactor-relative-step)");
@@ -121,7 +132,7 @@ OptionTable validation_table(RunConfig& config) {
                                {"bleu-4", "bleu-4"}},
                               "what decides which model is best");
     table.add("validation-metric-mode,vmm", Arity::one, "min|max", "better is smaller or larger",
-              "by the metric", [&v](const auto& given) {
+              mode_word(v.mode), [&v](const auto& given) {
                   if (given.front() == "min") {
                       v.mode = train::Direction::minimise;
                   } else if (given.front() == "max") {
@@ -131,7 +142,7 @@ OptionTable validation_table(RunConfig& config) {
                   }
               });
     table.add("validation-cutoff,vcut", Arity::one, "X", "training ends once the metric is as good",
-              "", [&v](const auto& given) {
+              v.has_cutoff ? number_word(v.cutoff) : "", [&v](const auto& given) {
                   v.cutoff = parse_number("validation-cutoff", given.front());
                   v.has_cutoff = true;
               });
@@ -151,8 +162,8 @@ OptionTable graphs_table(RunConfig& config) {
 OptionTable reducer_table(RunConfig& config) {
     train::ReducerOptions& r = config.train.reducer;
     OptionTable table("Gradient reduction");
-    table.add("bucket-mb", Arity::one, "X", "size of a gradient bucket", "25",
-              [&r](const auto& given) {
+    table.add("bucket-mb", Arity::one, "X", "size of a gradient bucket",
+              number_word(static_cast<double>(r.bucket_bytes) / 0x1p20), [&r](const auto& given) {
                   const double mb = parse_number("bucket-mb", given.front());
                   if (mb <= 0 || mb > 4096) {
                       OptionTable::reject("bucket-mb", given.front(), "in (0, 4096]");

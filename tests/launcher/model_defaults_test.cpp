@@ -145,6 +145,20 @@ TEST_CASE("training keeps in the model's folder what its text and replies were m
     CHECK_FALSE(defaults.contains("batch-tokens"));
 }
 
+TEST_CASE("a checkpoint tells the value of every option, given or not") {
+    const Trained trained;
+    const json values =
+        json::parse(read_text(trained.model + "/checkpoints/step-00000004/state.json"))
+            .at("options")
+            .at("values");
+    CHECK(values.at("batchsize") == "8");
+    CHECK(values.at("learningrate") == "0.001");
+    CHECK(values.at("betas") == "0.9,0.999");
+    CHECK(values.at("lr-scheduler") == "reduceonplateau");
+    CHECK(values.at("bucket-mb") == "25");
+    CHECK(values.at("seed") == "1");
+}
+
 TEST_CASE("eval without further options gives the run's own validation figures") {
     const Trained trained;
     json validation;
