@@ -12,9 +12,9 @@ pkg_check_modules(hdf5 REQUIRED IMPORTED_TARGET hdf5)
 # process, which is half of what it takes to start one; of the archive only what is used is linked.
 find_library(HDF5_ARCHIVE libhdf5.a HINTS ${hdf5_LIBRARY_DIRS})
 find_library(SZIP_LIBRARY sz)
-find_package(ZLIB)
+find_package(ZLIB REQUIRED)
 add_library(lockstep_hdf5 INTERFACE)
-if(HDF5_ARCHIVE AND SZIP_LIBRARY AND ZLIB_FOUND)
+if(HDF5_ARCHIVE AND SZIP_LIBRARY)
     target_include_directories(lockstep_hdf5 SYSTEM INTERFACE ${hdf5_INCLUDE_DIRS})
     target_link_libraries(lockstep_hdf5 INTERFACE
         ${HDF5_ARCHIVE} ${SZIP_LIBRARY} ZLIB::ZLIB ${CMAKE_DL_LIBS})

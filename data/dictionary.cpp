@@ -6,6 +6,8 @@
 #include <charconv>
 #include <fstream>
 
+#include "data/fields.hpp"
+#include "data/unicode.hpp"
 #include "runtime/core/error.hpp"
 
 namespace lockstep::data {
@@ -17,6 +19,11 @@ constexpr std::uint64_t first_special_count = 1'000'000'003;
 
 bool is_special(std::string_view token) noexcept {
     return std::find(specials.begin(), specials.end(), token) != specials.end();
+}
+
+// Old dictionaries have them in upper case.
+bool is_old_special(std::string_view token) noexcept {
+    return token == "__NULL__" || token == "__START__" || token == "__END__" || token == "__UNK__";
 }
 
 std::string escape(std::string_view token) {
@@ -52,11 +59,20 @@ std::string unescape(std::string_view text) {
 }
 
 std::uint64_t parse_count(std::string_view text, const std::string& path, std::size_t line) {
+    text = stripped(text);
     std::uint64_t count = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
     if (error != std::errc() || end != text.data() + text.size())
-        throw_bad_line(path, line, "'" + std::string(text) + "' is not a count");
+        throw_bad_line(path, line, quoted(text) + " is not a count");
     return count;
+}
+
+void require_text_line(std::string_view line, const std::string& path, std::size_t number) {
+    const bool text =
+        unicode::first_invalid(line) == line.size() && line.find('\0') == std::string_view::npos;
+    if (!text)
+        throw_bad_line(path, number,
+                       "not UTF-8 text; a SentencePiece model needs --tokenizer sentencepiece");
 }
 
 }  // namespace
@@ -86,24 +102,26 @@ Dictionary Dictionary::load(const std::string& path, LetterCase letter_case) {
     dictionary.add_specials();
     std::string line;
     for (std::size_t number = 1; std::getline(file, line); ++number) {
-        const std::size_t tab = line.rfind('\t');
-        if (tab == std::string::npos) throw_bad_line(path, number, "no tab");
-        const std::string token = unescape(std::string_view(line).substr(0, tab));
-        const std::uint64_t count =
-            parse_count(std::string_view(line).substr(tab + 1), path, number);
-        if (is_special(token)) {
-            if (number > specials.size() || token != specials[number - 1])
-                throw_bad_line(path, number, token + " is out of its place");
-            continue;
+        if (!line.empty() && line.back() == '\r') line.pop_back();
+        require_text_line(line, path, number);
+        const std::string_view all = line;
+        const std::size_t tab = all.find('\t');
+        const std::string token = unescape(all.substr(0, tab));
+        std::uint64_t count = 0;
+        if (tab != std::string_view::npos) {
+            const std::string_view rest = all.substr(tab + 1);
+            count = parse_count(rest.substr(0, rest.find('\t')), path, number);
         }
-        if (dictionary.index_.find(token) >= 0)
-            throw_bad_line(path, number, "the token '" + token + "' is there twice");
+        // ParlAI has put the specials first before it reads, and keeps a token's first place.
+        if (is_special(token) || is_old_special(token) || dictionary.index_.find(token) >= 0)
+            continue;
         dictionary.index_.add(token);
         dictionary.counts_.push_back(count);
     }
     if (file.bad()) throw_errno("cannot read the dictionary", path);
     if (dictionary.size() == static_cast<std::int32_t>(specials.size()))
         throw Error(ErrorKind::data, path + ": the dictionary has no tokens; build it again");
+    dictionary.find_special_tokens();
     dictionary.finish();
     return dictionary;
 }
@@ -122,9 +140,22 @@ void Dictionary::add_specials() {
     }
 }
 
+void Dictionary::find_special_tokens() {
+    std::vector<std::pair<std::uint64_t, std::int32_t>> found;
+    for (std::int32_t id = 0; id < size(); ++id)
+        if (count(id) > first_special_count && !token(id).empty())
+            found.emplace_back(count(id), id);
+    std::sort(found.begin(), found.end());
+    // Words of a text as large as that have other counts.
+    for (std::size_t i = 0; i < found.size(); ++i)
+        if (found[i].first != first_special_count + 1 + i) return;
+    for (const auto& [count, id] : found) special_tokens_.push_back(id);
+}
+
 void Dictionary::finish() {
     hash_ = letter_case_ == LetterCase::lower ? 1 : 0;
     for (std::int32_t id = 0; id < size(); ++id) hash_ = hash64(token(id), hash_);
+    for (const std::int32_t id : special_tokens_) hash_ = hash64(token(id), hash_);
 }
 
 }  // namespace lockstep::data

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,8 +28,8 @@ class Dictionary {
 public:
     // From counts in any order; specials among them are dropped.
     Dictionary(std::vector<TokenCount> counts, const DictionaryOptions& options);
-    // Reads ParlAI's file: "token\tcount" a line, with \n \t \r escaped. Throws an error that names
-    // file and line.
+    // Reads ParlAI's file as ParlAI does: "token\tcount" a line, with \n \t \r escaped. Throws an
+    // error that names file and line.
     static Dictionary load(const std::string& path, LetterCase letter_case);
     void save(const std::string& path) const;
 
@@ -40,6 +41,9 @@ public:
     std::string_view token(std::int32_t id) const { return index_.text(id); }
     std::uint64_t count(std::int32_t id) const { return counts_.at(static_cast<std::size_t>(id)); }
     std::int32_t size() const noexcept { return index_.size(); }
+    // The tokens of ParlAI's --special-tok-lst, in its order: they count from 1000000004, and are
+    // found in texts as they are, before anything else.
+    std::span<const std::int32_t> special_tokens() const noexcept { return special_tokens_; }
     LetterCase letter_case() const noexcept { return letter_case_; }
     std::uint64_t hash() const noexcept { return hash_; }
 
@@ -48,11 +52,13 @@ public:
 private:
     explicit Dictionary(LetterCase letter_case) : letter_case_(letter_case) {}
     void add_specials();
+    void find_special_tokens();
     void finish();
 
     LetterCase letter_case_;
     StringIndex index_;
     std::vector<std::uint64_t> counts_;
+    std::vector<std::int32_t> special_tokens_;
     std::uint64_t hash_ = 0;
 };
 

@@ -8,6 +8,26 @@
 namespace lockstep::data {
 
 void DictionaryTokenizer::encode(std::string_view text, std::vector<std::int32_t>& out) const {
+    encode(text, dictionary_.special_tokens(), out);
+}
+
+// ParlAI looks for each of them in turn, so that the first in the list wins where two overlap.
+void DictionaryTokenizer::encode(std::string_view text,
+                                 std::span<const std::int32_t> special_tokens,
+                                 std::vector<std::int32_t>& out) const {
+    if (special_tokens.empty()) return encode_words(text, out);
+    const std::int32_t id = special_tokens.front();
+    const std::string_view token = dictionary_.token(id);
+    for (std::size_t at; (at = text.find(token)) != std::string_view::npos;) {
+        encode(text.substr(0, at), special_tokens.subspan(1), out);
+        out.push_back(id);
+        text.remove_prefix(at + token.size());
+    }
+    encode(text, special_tokens.subspan(1), out);
+}
+
+void DictionaryTokenizer::encode_words(std::string_view text,
+                                       std::vector<std::int32_t>& out) const {
     const auto look_up = [&](std::string_view token) { out.push_back(dictionary_.find(token)); };
     if (dictionary_.letter_case() == LetterCase::lower)
         for_each_token(unicode::lower(text), look_up);

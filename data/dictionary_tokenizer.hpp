@@ -24,6 +24,11 @@ public:
     static constexpr std::string_view tokenizer_name = "re";
 
 private:
+    // `text` has none of the special tokens but these.
+    void encode(std::string_view text, std::span<const std::int32_t> special_tokens,
+                std::vector<std::int32_t>& out) const;
+    void encode_words(std::string_view text, std::vector<std::int32_t>& out) const;
+
     Dictionary dictionary_;
 };
 

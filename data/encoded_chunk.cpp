@@ -78,7 +78,7 @@ private:
 EncodedChunk encode_dialogues(const TextChunk& chunk, const Tokenizer& tokenizer,
                               const EncodeSettings& settings, Warnings& warnings) {
     EncodedChunk out;
-    out.bytes = chunk.text.size();
+    out.file_bytes = chunk.file_bytes;
     EpisodeEncoder encoder(tokenizer, settings, chunk.file, out);
     read_turns(chunk, settings.read, warnings, encoder);
     return out;
@@ -87,7 +87,7 @@ EncodedChunk encode_dialogues(const TextChunk& chunk, const Tokenizer& tokenizer
 EncodedText encode_documents(const TextChunk& chunk, const Tokenizer& tokenizer,
                              const ReadOptions& options) {
     EncodedText out;
-    out.bytes = chunk.text.size();
+    out.file_bytes = chunk.file_bytes;
     read_plain_text(
         chunk, options.documents, [&](std::string_view text) { tokenizer.encode(text, out.ids); },
         [&] { out.document_ends.push_back(out.ids.size()); });

@@ -25,7 +25,7 @@ struct EncodedChunk {
     std::vector<EncodedRow> rows;
     std::vector<std::string> references;
     TextTokens tokens;
-    std::size_t bytes = 0;  // of text
+    std::uint64_t file_bytes = 0;  // that were read for it
 };
 
 // A chunk of plain text: documents end before the given places in ids.
@@ -33,7 +33,7 @@ struct EncodedText {
     std::vector<std::int32_t> ids;
     std::vector<std::size_t> document_ends;
     TextTokens tokens;
-    std::size_t bytes = 0;
+    std::uint64_t file_bytes = 0;  // that were read for it
 };
 
 struct EncodeSettings {

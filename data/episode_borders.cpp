@@ -15,6 +15,7 @@ bool episode_ends(TextFormat format, std::string_view line, std::string_view nex
             return number && following && *following <= *number;
         }
         case TextFormat::jsonl:
+        case TextFormat::messages:
         case TextFormat::text:
             return true;
     }

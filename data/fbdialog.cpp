@@ -51,11 +51,12 @@ public:
 
 private:
     void read_fields() {
+        // Of a number alone the number is the text, as in ParlAI.
         const std::size_t space = line_.find(' ');
-        if (space == std::string::npos) return;
+        const std::size_t begin = space == std::string::npos ? 0 : space + 1;
         std::size_t field = 0;
         std::string_view labels;
-        for_each_part(std::string_view(line_).substr(space + 1), '\t', [&](std::string_view part) {
+        for_each_part(std::string_view(line_).substr(begin), '\t', [&](std::string_view part) {
             if (field == 0) text_ += stripped(part);
             if (field == 1) labels = stripped(part);
             ++field;

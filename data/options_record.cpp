@@ -13,6 +13,8 @@ std::string_view name(TextFormat format) noexcept {
             return "fbdialog";
         case TextFormat::jsonl:
             return "jsonl";
+        case TextFormat::messages:
+            return "messages";
         case TextFormat::text:
             return "text";
     }

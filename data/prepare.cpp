@@ -140,7 +140,7 @@ void tell(const PrepareReport& report, const std::string& out, Log& log) {
                  std::to_string(split.tokens) + " tokens, " + unknown_text(split.texts));
     log.info(out + ": " + std::to_string(report.dictionary_size) + " tokens in the dictionary, " +
              one_decimal(report.seconds) + " s, " + one_decimal(report.megabytes_per_s) +
-             " MB/s of text");
+             " MB/s of input");
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ struct SplitReport {
 struct PrepareReport {
     std::vector<SplitReport> splits;
     std::int32_t dictionary_size = 0;
-    double seconds = 0, megabytes_per_s = 0;  // input text over total time
+    double seconds = 0, megabytes_per_s = 0;  // input files over total time
 };
 
 // Makes the data directory `options.out`. It appears complete or not at all; an existing data set

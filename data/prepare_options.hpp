@@ -9,7 +9,7 @@
 
 namespace lockstep::data {
 
-enum class TextFormat { parlai, fbdialog, jsonl, text };
+enum class TextFormat { parlai, fbdialog, jsonl, messages, text };
 enum class TokenizerKind { re, sentencepiece };
 enum class SentencePieceModel { unigram, bpe };
 // Whose turns of a conversation become labels.

@@ -84,7 +84,7 @@ void run(const SplitJob& job, SplitWriter& writer, Rows rows, Encode&& encode, L
         [&](const Chunk& chunk) {
             rows.add(chunk);
             writer.count(chunk.tokens);
-            progress.add(chunk.bytes);
+            progress.add(chunk.file_bytes);
         });
     progress.finish();
 }

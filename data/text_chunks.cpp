@@ -18,6 +18,10 @@ constexpr std::size_t longest_chunk_bytes = std::size_t{16} << 20;
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
 std::uint64_t size_of(const std::string& path) {
+    if (path == "-")
+        throw Error(ErrorKind::config,
+                    "-: the text is read twice, so it cannot be standard input; name a file, which "
+                    "may be compressed by gzip");
     if (!path_exists(path))
         throw Error(ErrorKind::config, path + ": no such file; check --input, --valid and --test");
     if (!is_file(path))
@@ -47,8 +51,7 @@ ChunkReader::ChunkReader(std::vector<std::string> paths, TextFormat format)
     : paths_(std::move(paths)), format_(format) {
     for (const std::string& path : paths_) {
         total_bytes_ += size_of(path);
-        if (UniqueHandle<FileTraits> readable(std::fopen(path.c_str(), "rb")); !readable)
-            throw_errno("cannot read", path);
+        const InputFile readable(path);
     }
 }
 
@@ -69,9 +72,8 @@ bool ChunkReader::next(TextChunk& chunk) {
 }
 
 void ChunkReader::open_next_file() {
-    const std::string& path = paths_[file_index_];
-    file_ = UniqueHandle<FileTraits>(std::fopen(path.c_str(), "rb"));
-    if (!file_) throw_errno("cannot read", path);
+    file_ = InputFile(paths_[file_index_]);
+    taken_bytes_ = 0;
     state_ = State::reading;
     next_line_ = 1;
     read_until(byte_order_mark.size());
@@ -82,9 +84,14 @@ void ChunkReader::read_until(std::size_t bytes) {
     if (state_ == State::at_end || buffer_.size() >= bytes) return;
     const std::size_t had = buffer_.size();
     buffer_.resize(bytes);
-    const std::size_t got = std::fread(buffer_.data() + had, 1, bytes - had, file_.raw());
+    std::string damage;
+    const std::size_t got = file_.read(buffer_.data() + had, bytes - had, damage);
     buffer_.resize(had + got);
-    if (std::ferror(file_.raw())) throw_errno("cannot read", paths_[file_index_]);
+    if (!damage.empty()) {
+        const auto lines = std::count(buffer_.begin(), buffer_.end(), '\n');
+        throw_bad_text({&paths_[file_index_], next_line_ + static_cast<std::uint64_t>(lines)},
+                       damage);
+    }
     if (had + got < bytes) state_ = State::at_end;
 }
 
@@ -93,13 +100,15 @@ void ChunkReader::take(std::size_t bytes, TextChunk& chunk) {
     chunk.file = static_cast<std::uint32_t>(file_index_);
     chunk.first_line = next_line_;
     chunk.text.assign(buffer_, 0, bytes);
+    chunk.file_bytes = file_.position() - taken_bytes_;
+    taken_bytes_ += chunk.file_bytes;
     chunk.ends = TextChunk::Ends::within;
     buffer_.erase(0, bytes);
     next_line_ +=
         static_cast<std::uint64_t>(std::count(chunk.text.begin(), chunk.text.end(), '\n'));
     if (state_ == State::at_end && buffer_.empty()) {
         chunk.ends = TextChunk::Ends::file;
-        file_ = UniqueHandle<FileTraits>();
+        file_ = InputFile();
         ++file_index_;
     }
 }
@@ -127,11 +136,6 @@ void ChunkReader::throw_too_long() const {
                        (format_ == TextFormat::parlai ? "mark ends with episode_done:True"
                         : episodes                    ? "begin episodes with line number 1"
                                                       : "break it into shorter lines"));
-}
-
-void require_text(std::string_view json_string, const Place& place) {
-    if (json_string.find('\0') != std::string_view::npos)
-        throw_bad_text(place, "a NUL character (\\u0000); text has none: take it out");
 }
 
 void check_encoding(const TextChunk& chunk) {

@@ -2,14 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "data/input_file.hpp"
 #include "data/prepare_options.hpp"
-#include "runtime/core/unique_handle.hpp"
 
 namespace lockstep::data {
 
@@ -28,6 +26,7 @@ struct TextChunk {
     std::uint32_t file = 0;  // its number among the inputs
     std::uint64_t first_line = 1;
     std::string text;
+    std::uint64_t file_bytes = 0;  // of the file, compressed or not, that were read for it
     enum class Ends { within, file } ends = Ends::within;
 };
 
@@ -44,7 +43,8 @@ void for_each_line(const TextChunk& chunk, Line&& line) {
     }
 }
 
-// Cuts files into chunks of about a megabyte, in order. Files are opened one at a time.
+// Cuts files, plain or compressed by gzip, into chunks of about a megabyte, in order. Files are
+// opened one at a time.
 class ChunkReader {
 public:
     // Throws a config error that names a file which cannot be read or is empty.
@@ -52,15 +52,9 @@ public:
 
     // False at the end of the last file.
     bool next(TextChunk& chunk);
-    std::uint64_t total_bytes() const noexcept { return total_bytes_; }
+    std::uint64_t total_bytes() const noexcept { return total_bytes_; }  // of the files
 
 private:
-    struct FileTraits {
-        using Raw = std::FILE*;
-        static Raw null() noexcept { return nullptr; }
-        static void destroy(Raw raw) noexcept { std::fclose(raw); }
-    };
-
     void open_next_file();
     void read_until(std::size_t bytes);
     void take(std::size_t bytes, TextChunk& chunk);
@@ -71,14 +65,12 @@ private:
     TextFormat format_;
     std::uint64_t total_bytes_ = 0;
     std::size_t file_index_ = 0;  // of the open file
-    UniqueHandle<FileTraits> file_;
+    InputFile file_;
+    std::uint64_t taken_bytes_ = 0;  // of the open file
     std::uint64_t next_line_ = 1;
     std::string buffer_;
     enum class State { reading, at_end } state_ = State::reading;
 };
-
-// Throws a data error naming the line when what a JSON string holds is no text: `\u0000`.
-void require_text(std::string_view json_string, const Place& place);
 
 // Throws a data error naming the line when the chunk has a NUL byte or is not UTF-8.
 void check_encoding(const TextChunk& chunk);

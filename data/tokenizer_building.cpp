@@ -54,7 +54,7 @@ std::unique_ptr<Tokenizer> count_dictionary(const PrepareOptions& options, int t
     ReadProgress progress(log, "counting tokens", reader.total_bytes());
     std::vector<TokenCounts> counts(static_cast<std::size_t>(threads));
     CountRuns runs(scratch);
-    OrderedPipeline<TextChunk, std::size_t>::run(
+    OrderedPipeline<TextChunk, std::uint64_t>::run(
         threads, [&](TextChunk& chunk) { return reader.next(chunk); },
         [&](int worker, const TextChunk& chunk) {
             TokenCounts& own = counts[static_cast<std::size_t>(worker)];
@@ -62,9 +62,9 @@ std::unique_ptr<Tokenizer> count_dictionary(const PrepareOptions& options, int t
                 own.add_text(text, dictionary.letter_case);
             });
             if (own.bytes() > most_count_bytes / counts.size()) runs.write(own);
-            return chunk.text.size();
+            return chunk.file_bytes;
         },
-        [&](std::size_t bytes) { progress.add(bytes); });
+        [&](std::uint64_t bytes) { progress.add(bytes); });
     progress.finish();
     return std::make_unique<DictionaryTokenizer>(
         Dictionary(runs.merge(counts, dictionary), dictionary));
@@ -75,11 +75,11 @@ std::unique_ptr<Tokenizer> train_pieces(const PrepareOptions& options, int threa
     ChunkReader reader(options.inputs, options.read.format);
     ReadProgress progress(log, "sampling sentences", reader.total_bytes());
     SentenceSample sample(options.tokenizer.sample_sentences, options.seed);
-    using Texts = std::pair<std::size_t, std::string>;
+    using Texts = std::pair<std::uint64_t, std::string>;
     OrderedPipeline<TextChunk, Texts>::run(
         threads, [&](TextChunk& chunk) { return reader.next(chunk); },
         [&](int, const TextChunk& chunk) {
-            Texts texts{chunk.text.size(), {}};
+            Texts texts{chunk.file_bytes, {}};
             for_each_text(chunk, options.read, warnings,
                           [&](std::string_view text) { texts.second.append(text) += '\n'; });
             return texts;

@@ -3,6 +3,7 @@
 
 #include "data/conversations.hpp"
 #include "data/fbdialog.hpp"
+#include "data/messages.hpp"
 #include "data/parlai_text.hpp"
 #include "runtime/core/error.hpp"
 
@@ -24,6 +25,8 @@ void read_turns(const TextChunk& chunk, const ReadOptions& options, Warnings& wa
             return read_fbdialog(chunk, sink);
         case TextFormat::jsonl:
             return read_conversations(chunk, options.label_turns, warnings, sink);
+        case TextFormat::messages:
+            return read_messages(chunk, warnings, sink);
         case TextFormat::text:
             break;
     }

@@ -18,7 +18,8 @@ bool has_letter(std::string_view token, char first, char last) noexcept {
     return std::any_of(token.begin(), token.end(), [&](char c) { return c >= first && c <= last; });
 }
 
-// Words that keep their case, but none with an upper-case letter: --dict-lower made such a dictionary.
+// Words that keep their case, but none with an upper-case letter: --dict-lower made such a
+// dictionary.
 bool seems_lowered(const Tokenizer& tokenizer) {
     const auto* words = dynamic_cast<const DictionaryTokenizer*>(&tokenizer);
     if (words == nullptr || words->dictionary().letter_case() == LetterCase::lower) return false;
@@ -44,8 +45,9 @@ void warn_of_unknown(const std::string& split, const TextTokens& tokens, const T
     const double share = tokens.unknown_share();
     const std::string what = "warning: " + split + ": " + unknown_text(tokens);
     if (share > many_of_wrong_case && !dict_file.empty() && seems_lowered(tokenizer))
-        log.info(what + ", and no word of " + dict_file +
-                 " has an upper-case letter; was it made with --dict-lower true? Then say it here too");
+        log.info(
+            what + ", and no word of " + dict_file +
+            " has an upper-case letter; was it made with --dict-lower true? Then say it here too");
     else if (share > many)
         log.info(what +
                  ", which a model can neither read nor say; a dictionary of more such text, "

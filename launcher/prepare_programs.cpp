@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "data/build_dict.hpp"
+#include "data/display.hpp"
 #include "data/inspect.hpp"
 #include "launcher/options/command_line.hpp"
 #include "launcher/options/prepare_options.hpp"
@@ -33,6 +34,12 @@ std::optional<PrepareConfig> parse_prepare(const std::string& usage,
         config.options.tokenizer.dictionary.letter_case = data::LetterCase::lower;
     if (config.overwrite) config.options.existing = data::Existing::overwrite;
     return config;
+}
+
+// The folder may be the first word.
+std::vector<std::string> with_data(std::vector<std::string> words) {
+    if (!words.empty() && !words.front().starts_with("-")) words.insert(words.begin(), "--data");
+    return words;
 }
 
 }  // namespace
@@ -73,16 +80,25 @@ int build_dict_program(const std::vector<std::string>& args) {
 
 int inspect_program(const std::vector<std::string>& args) {
     data::InspectOptions options;
-    std::vector<std::string> words = args;
-    if (!words.empty() && !words.front().starts_with("-")) {
-        words.insert(words.begin(), "--data");
-    }
     OptionTable table("Inspect");
     table.text("data", options.data, "DIR", "what `lockstep prepare` wrote");
     table.integer("rows", options.sample_rows, "sample rows shown of each split", 0);
-    if (!parse_or_answer("lockstep inspect DIR\n", words, {table})) return 0;
+    if (!parse_or_answer("lockstep inspect DIR\n", with_data(args), {table})) return 0;
     require_given(!options.data.empty(), "--data: name a directory that `lockstep prepare` wrote");
     data::inspect(options, std::cout);
+    return 0;
+}
+
+int display_data_program(const std::vector<std::string>& args) {
+    data::DisplayOptions options;
+    OptionTable table("Display");
+    table.text("data", options.data, "DIR", "what `lockstep prepare` wrote");
+    table.text("split", options.split, "NAME", "train, valid or test; default: the first there is");
+    table.integer("num-examples,n,ne", options.examples, "rows shown, from the first on", 1);
+    if (!parse_or_answer("display_data DIR [-n 10] [--split NAME]\n", with_data(args), {table}))
+        return 0;
+    require_given(!options.data.empty(), "--data: name a directory that `lockstep prepare` wrote");
+    data::display(options, std::cout);
     return 0;
 }
 

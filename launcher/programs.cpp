@@ -17,6 +17,8 @@ namespace {
 constexpr std::array programs{
     Program{"prepare", "text to a dictionary or tokenizer and HDF5 shards", prepare_program},
     Program{"build_dict", "the dictionary alone, as ParlAI's build_dict", build_dict_program},
+    Program{"display_data", "the first rows of prepared data: contexts and labels",
+            display_data_program, Load::light, "dd"},
     Program{"inspect", "counts, lengths and sample rows of prepared data", inspect_program},
     Program{"train", "train on this machine as one rank", train_program, Load::computes,
             "train_model tm", Output::log},

@@ -11,13 +11,16 @@ OptionTable prepare_table(PrepareConfig& config) {
     using data::TextFormat;
     data::PrepareOptions& o = config.options;
     OptionTable table("Text and shards");
-    table.choice<TextFormat>("format", o.read.format,
-                             {{"parlai", TextFormat::parlai},
-                              {"fbdialog", TextFormat::fbdialog},
-                              {"jsonl", TextFormat::jsonl},
-                              {"text", TextFormat::text}},
-                             "ParlAI text, FbDialog/ConvAI2, conversations JSONL, or plain text");
-    table.texts("input", o.inputs, "FILE...", "training text");
+    table.choice<TextFormat>(
+        "format", o.read.format,
+        {{"parlai", TextFormat::parlai},
+         {"fbdialog", TextFormat::fbdialog},
+         {"jsonl", TextFormat::jsonl},
+         {"messages", TextFormat::messages},
+         {"text", TextFormat::text}},
+        "ParlAI text, FbDialog/ConvAI2, JSONL of ParlAI's conversations or of chat "
+        "messages, or plain text");
+    table.texts("input", o.inputs, "FILE...", "training text, plain or compressed by gzip");
     table.texts("valid", o.valid, "FILE...", "validation text");
     table.texts("test", o.test, "FILE...", "test text, as `lockstep eval --split test` reads it");
     table.text("out", o.out, "DIR", "the data directory to make");

@@ -157,8 +157,9 @@ TEST_CASE("the share of unknown words is told, and a dictionary of lower-cased t
     options.out = dir / "kept";
     run(options, &said);
     CHECK(said.find("warning: train: ") != std::string::npos);
-    CHECK(said.find("no word of examples/shakespeare/dict.parlai has an upper-case letter; was it made "
-                    "with --dict-lower true?") != std::string::npos);
+    CHECK(said.find(
+              "no word of examples/shakespeare/dict.parlai has an upper-case letter; was it made "
+              "with --dict-lower true?") != std::string::npos);
 
     options.tokenizer = {};
     options.tokenizer.dictionary.max_tokens = 50;

@@ -60,6 +60,22 @@ TEST_CASE("text that cannot be read") {
     refused_text("text:hello\tlabels:h\xFFi\n", {"in.txt", "1", "UTF-8"});
     refused_text("text:a\tlabels:b\ntext:no answer\n", {"in.txt:2", "labels"});
     refused_text("labels:b\n", {"in.txt:1", "text"});
+    refused_text("{\"messages\":[{\"role\":\"user\",\"content\":1}]}", {"in.txt:1", "messages"},
+                 "--format messages");
+    refused_text("\x1F\x8B\x08", {"in.txt:1", "gzip", "cut off"});
+    refused(run_line("lockstep prepare --input - --out " + (scratch / "data")),
+            {"standard input", "name a file"});
+}
+
+TEST_CASE("rows of prepared data are displayed as ParlAI's display_data does") {
+    const Prepared prepared;
+    for (const char* program : {"display_data ", "lockstep dd --data "}) {
+        const auto run = run_line(program + prepared.data + " -n 1 --split train");
+        says(run, 0, {"- - - train 0 - - -\n", "\n   ", "train: 1 of 60 rows\n"});
+    }
+    says(run_line("display_data " + prepared.data), 0, {"train: 10 of 60 rows"});
+    refused(run_line("display_data " + prepared.data + " --split test"), {"test", "train"});
+    refused(run_line("display_data"), {"--data"});
 }
 
 TEST_CASE("episode_done:False is read as ParlAI does, and said once") {

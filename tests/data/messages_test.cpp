@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include "tests/data/recorded_turns.hpp"
+
+using namespace lockstep;
+using namespace lockstep::data;
+
+namespace {
+
+Read read(const std::string& text, TextFormat format = TextFormat::messages) {
+    ReadOptions options;
+    options.format = format;
+    return read_text(text, options);
+}
+
+// A line of the given messages, each "role:content".
+std::string line(std::initializer_list<const char*> messages) {
+    std::string out;
+    for (const std::string message : messages) {
+        const std::size_t colon = message.find(':');
+        out += (out.empty() ? "" : ",") + (R"({"role":")" + message.substr(0, colon)) +
+               R"(","content":")" + message.substr(colon + 1) + R"("})";
+    }
+    return R"({"messages":[)" + out + "]}\n";
+}
+
+std::string with_content(const std::string& content) {
+    return R"({"messages":[{"role":"user","content":)" + content +
+           R"(},{"role":"assistant","content":"b"}]})";
+}
+
+}  // namespace
+
+TEST_CASE("chat messages: what the assistant says are labels, the rest is context") {
+    CHECK(read(line({"system:be kind", "user: a ", "assistant:b", "user:c", "assistant:d"}) + "\n" +
+               line({"user:e", "assistant:f", "user:g"}))
+              .turns == "[ 1:be kind-> 1:a->b 1:c->d][ 3:e->f 3:g->");
+    CHECK(read(line({"developer:x", "user:a", "assistant:b", "tool:7", "assistant:c"})).turns ==
+          "[ 1:x-> 1:a->b 1:7->c");
+    CHECK(read(line({"assistant:hello", "user:a", "assistant:b"})).turns ==
+          "[ 1:__SILENCE__->hello 1:a->b");
+    CHECK(read(line({"system:s", "assistant:hello"})).turns == "[ 1:s->hello");
+    CHECK(read(line({"user:a", "user:b", "assistant:c", "assistant:d"})).turns ==
+          "[ 1:a-> 1:b->c\nd");
+    CHECK(read(R"({"messages":[]})").turns == "[");
+}
+
+TEST_CASE("chat messages: weight 0 is context, parts of text are joined, others left out") {
+    CHECK(read(R"({"messages":[{"role":"user","content":"a"},)"
+               R"({"role":"assistant","content":"b","weight":0},{"role":"user","content":"c"},)"
+               R"({"role":"assistant","content":"d","weight":1}]})")
+              .turns == "[ 1:a-> 1:b-> 1:c->d");
+    const Read parts = read(with_content(
+        R"([{"type":"text","text":"x"},{"type":"image_url","image_url":{}},{"type":"text","text":"y"}])"));
+    CHECK(parts.turns == "[ 1:x\ny->b");
+    CHECK(parts.warnings.find("f:1: parts of messages that are no text") != std::string::npos);
+    const Read call = read(R"({"messages":[{"role":"user","content":"a"},)"
+                           R"({"role":"assistant","content":null,"tool_calls":[]},)"
+                           R"({"role":"tool","content":"7"},{"role":"assistant","content":"b"}]})");
+    CHECK(call.turns == "[ 1:a-> 1:7->b");
+    CHECK(call.warnings.find("f:1: messages without text") != std::string::npos);
+}
+
+TEST_CASE("chat messages: what is wrong is told with file and line") {
+    const std::string good = line({"user:a", "assistant:b"});
+    for (const std::string bad :
+         {"[1]", "{}", "3", "\"messages\"", R"({"messages":{}})", R"({"messages":"x"})",
+          R"({"messages":[1]})", R"({"messages":[{"content":"a"}]})",
+          R"({"messages":[{"role":1,"content":"a"}]})",
+          R"({"messages":[{"role":"assistant","content":"a","weight":"x"}]})"}) {
+        CAPTURE(bad);
+        CHECK(read(good + bad).turns.starts_with("f:2: "));
+        CHECK(read(good + bad).turns.find("; a line is {\"messages\": [") != std::string::npos);
+    }
+    for (const char* content : {"1", "{}", "[1]", R"([{"type":"text"}])", R"([{"text":"x"}])"}) {
+        CAPTURE(content);
+        CHECK(read(good + with_content(content)).turns.starts_with("f:2: not a conversation"));
+    }
+    CHECK(read(line({"robot:a"})).turns.starts_with("f:1: a message of the role 'robot'"));
+    CHECK(read(good + with_content(R"("x\u0000y")")).turns.starts_with("f:2: a NUL character"));
+    CHECK(read(good + "{\"messages\":[").turns.starts_with("f:2: not JSON"));
+    CHECK(read(with_content("\"\\ud800\"")).turns.starts_with("f:1: not JSON"));
+    CHECK(read(good + with_content("\"\xFF\"")).turns.starts_with("f:2: not valid UTF-8"));
+    CHECK(read(R"({"dialog":[]})").turns.find("--format jsonl") != std::string::npos);
+    CHECK(read(good, TextFormat::jsonl).turns.find("--format messages") != std::string::npos);
+}
