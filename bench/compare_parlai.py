@@ -41,12 +41,12 @@ def lockstep(program, *arguments):
 
 
 def contexts_of(episodes):
-    """The history of each row as one line; the tokenizer re takes a blank as it takes a line feed."""
+    """The history of each row, its turns joined by line feeds."""
     for episode in episodes:
         said = []
         for text, label in episode:
             said.append(text)
-            yield " ".join(said)
+            yield "\n".join(said)
             said.append(label)
 
 
@@ -122,7 +122,7 @@ def compare(name, work, arguments):
              f"{stem}_valid.txt", "--dict-file", folder / "dictionary.txt", "--dict-lower", "true", "--out", data, "--overwrite")
     contexts = list(contexts_of(parlai_peer.read_episodes(f"{stem}_valid.txt")))
     prompts = work / "prompts.txt"
-    prompts.write_text("".join(context + "\n" for context in contexts))
+    prompts.write_text("".join(context.replace("\n", "\\n") + "\n" for context in contexts))
     judges = []
 
     def judge():
@@ -150,6 +150,7 @@ def main():
     parser.add_argument("--steps", default=600, type=int, help="of ParlAI's training")
     parser.add_argument("--models", default=",".join(MODELS), help="of " + ",".join(MODELS))
     arguments = parser.parse_args()
+    arguments.lockstep = arguments.lockstep.resolve()
     work = arguments.work.resolve()
     work.mkdir(parents=True, exist_ok=True)
     train, valid = ((arguments.data / f"{split}.txt").read_text().splitlines() for split in ["train", "valid"])

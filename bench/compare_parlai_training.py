@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Trains the same model on the same rows with ParlAI and with Lockstep, and compares validation perplexity.
+
+    compare_parlai_training.py WORK --lockstep build/bin/lockstep --data examples/shakespeare
+
+One epoch, the same options, several seeds: a row of the table each, and the means. Exit code 1 where Lockstep's
+mean is the higher one by more than two standard errors. Needs a Python with ParlAI 1.7.2.
+"""
+
+import argparse
+import json
+import pathlib
+import shutil
+import statistics
+import sys
+
+import parlai_peer
+from compare_parlai import ROOT, evaluate, lockstep
+
+SHARED = (
+    "--n-layers 2 --n-heads 4 --embedding-size 64 --ffn-size 128 --dropout 0.1 --text-truncate 128 --label-truncate 64 "
+    "--optimizer adam -lr 3e-3 --lr-scheduler invsqrt --warmup-updates 50 --invsqrt-lr-decay-gamma 50 -clip 0.1 "
+    "-bs 16 --num-epochs 1"
+).split()
+
+
+def theirs(work, seed):
+    model = work / f"parlai-{seed}"
+    parlai_peer.train(model, work / "text", work / "dict", [*SHARED, "--seed", seed])
+    return json.loads(pathlib.Path(f"{model}.trainstats").read_text())["final_valid_report"]["ppl"]
+
+
+def ours(work, program, seed):
+    model = work / f"lockstep-{seed}"
+    shutil.rmtree(model, ignore_errors=True)
+    lockstep(program, "train", "--data", work / "data", "-mf", model, *SHARED, "--amsgrad", "true", "--precision", "fp32",
+             "--threads", 1, "--seed", seed)
+    return evaluate(program, work / "data", model)["ppl"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("work", type=pathlib.Path, metavar="WORK")
+    parser.add_argument("--lockstep", default=ROOT / "build/bin/lockstep", type=pathlib.Path)
+    parser.add_argument("--data", default=ROOT / "examples/shakespeare", type=pathlib.Path, help="holds train.txt and valid.txt")
+    parser.add_argument("--seeds", default=5, type=int)
+    arguments = parser.parse_args()
+    arguments.lockstep = arguments.lockstep.resolve()
+    work = arguments.work.resolve()
+    work.mkdir(parents=True, exist_ok=True)
+    train, valid = ((arguments.data / f"{split}.txt").read_text().splitlines() for split in ["train", "valid"])
+    parlai_peer.write_task(work / "text", train=train, valid=valid)
+    shutil.copy(arguments.data / "dict.parlai", work / "dict")
+    lockstep(arguments.lockstep, "prepare", "--format", "parlai", "--input", work / "text_train.txt", "--valid",
+             work / "text_valid.txt", "--dict-file", work / "dict", "--dict-lower", "true", "--out", work / "data", "--overwrite")
+    pairs = []
+    print("| seed | ParlAI | Lockstep |\n| --- | --- | --- |")
+    for seed in range(1, arguments.seeds + 1):
+        pairs.append((theirs(work, seed), ours(work, arguments.lockstep, seed)))
+        print(f"| {seed} | {pairs[-1][0]:.1f} | {pairs[-1][1]:.1f} |", flush=True)
+    means = [statistics.mean(side) for side in zip(*pairs)]
+    spreads = [statistics.stdev(side) for side in zip(*pairs)]
+    print("| mean ± deviation | " + " | ".join(f"{m:.1f} ± {s:.1f}" for m, s in zip(means, spreads)) + " |")
+    error = (sum(spread**2 for spread in spreads) / len(pairs)) ** 0.5
+    sys.exit(0 if means[1] <= means[0] + 2 * error else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Makes a GPT2LMHeadModel of Hugging Face's transformers of a Lockstep model folder that holds a gpt2.
+
+    weights_to_hf.py FOLDER OUT
+
+Writes config.json and model.safetensors for GPT2LMHeadModel.from_pretrained(OUT), and the dictionary beside them.
+transformers is not needed, but these are:
+
+    pip install numpy safetensors
+"""
+
+import argparse
+import json
+import pathlib
+import shutil
+import sys
+
+MODULES = {
+    "self_attention.qkv": "attn.c_attn",
+    "self_attention.out": "attn.c_proj",
+    "ffn.lin1": "mlp.c_fc",
+    "ffn.lin2": "mlp.c_proj",
+    "norm1": "ln_1",
+    "norm2": "ln_2",
+}
+TABLES = {
+    "embeddings.weight": "transformer.wte.weight",
+    "decoder.position_embeddings.weight": "transformer.wpe.weight",
+    "decoder.norm_embeddings.weight": "transformer.ln_f.weight",
+    "decoder.norm_embeddings.bias": "transformer.ln_f.bias",
+}
+
+
+class Refused(Exception):
+    """What is wrong with a request, in one line."""
+
+
+def names(layers):
+    """Lockstep's name, transformers' name, and whether its matrix lies on its side, of each tensor."""
+    for ours, theirs in TABLES.items():
+        yield ours, theirs, False
+    for layer in range(layers):
+        for ours, theirs in MODULES.items():
+            for end in ["weight", "bias"]:
+                turned = end == "weight" and "." in ours
+                yield f"decoder.layers.{layer}.{ours}.{end}", f"transformer.h.{layer}.{theirs}.{end}", turned
+
+
+def read_json(path):
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, json.JSONDecodeError) as problem:
+        raise Refused(f"{path}: is not what a model's folder has there ({problem})")
+
+
+def config_of(config):
+    return {
+        "architectures": ["GPT2LMHeadModel"],
+        "model_type": "gpt2",
+        "activation_function": "gelu_new",
+        "vocab_size": config["vocabulary_size"],
+        "n_positions": config["n_positions"],
+        "n_embd": config["embedding_size"],
+        "n_inner": config["ffn_size"],
+        "n_layer": config["n_decoder_layers"],
+        "n_head": config["n_heads"],
+        "embd_pdrop": config["dropout"],
+        "resid_pdrop": config["dropout"],
+        "attn_pdrop": config["attention_dropout"],
+        "layer_norm_epsilon": 1e-5,
+        "tie_word_embeddings": True,
+        "pad_token_id": 0,
+        "bos_token_id": 1,
+        "eos_token_id": 2,
+        "lockstep_dictionary_hash": config["dictionary_hash"],
+    }
+
+
+def run(folder, out):
+    from safetensors.numpy import load_file, save
+
+    config, tokenizer = read_json(folder / "config.json"), read_json(folder / "tokenizer.json")
+    if config.get("model") != "gpt2":
+        raise Refused(f"{folder}: is a {config.get('model')}; only a gpt2 becomes a GPT2LMHeadModel")
+    if config["activation"] != "gelu_tanh":
+        raise Refused(f"{folder}: has the activation {config['activation']}; GPT2LMHeadModel wants gelu_tanh")
+    weights = folder / "model.safetensors"
+    if not weights.exists():
+        raise Refused(f"{weights}: is missing; it comes with the first validation or the end of training")
+    if out.exists():
+        raise Refused(f"{out}: is there already; name a new folder")
+    ours = load_file(weights)
+    theirs = {there: (ours[here].T.copy() if turned else ours[here]) for here, there, turned in names(config["n_decoder_layers"])}
+    out.mkdir(parents=True)
+    (out / "model.safetensors").write_bytes(save(theirs, {"format": "pt"}))
+    (out / "config.json").write_text(json.dumps(config_of(config), indent=2) + "\n")
+    for name in ["tokenizer.json", tokenizer["file"]]:
+        shutil.copy(folder / name, out / f"lockstep-{name}")
+    print(f"{out}: {len(theirs)} tensors; start is token 1, end is token 2")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=pathlib.Path, metavar="FOLDER")
+    parser.add_argument("out", type=pathlib.Path, metavar="OUT")
+    args = parser.parse_args()
+    try:
+        run(args.folder, args.out)
+    except ModuleNotFoundError as missing:
+        sys.exit(f"weights_to_hf.py: {missing.name} is missing: pip install numpy safetensors")
+    except (Refused, OSError) as problem:
+        sys.exit(f"weights_to_hf.py: {problem}")
+
+
+if __name__ == "__main__":
+    main()
