@@ -10,10 +10,11 @@ namespace {
 constexpr const char* terminal = "talk to a model in the terminal: lockstep interactive -mf MODEL";
 constexpr const char* counts = "lockstep inspect DATA shows counts, lengths and sample rows";
 constexpr const char* text_files =
-    "it is ParlAI's, for its own tasks: run parlai convert_data_to_parlai_format there, then "
+    "it is ParlAI's, for its own tasks: run parlai convert_to_parlai there, then "
     "lockstep prepare --format parlai --input FILE --out DATA here";
 constexpr const char* dialogues =
-    "it is ParlAI's, for its own tasks: run it there, then lockstep prepare --format jsonl --input "
+    "it is ParlAI's, for its own tasks: run parlai convert_to_json there, then lockstep prepare "
+    "--format jsonl --input "
     "FILE --out DATA here";
 constexpr const char* one_page =
     "lockstep report -mf MODEL writes a page of a run, its settings and its curves";

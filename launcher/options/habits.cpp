@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "runtime/core/path_status.hpp"
+
 namespace lockstep::launcher {
 
 namespace {
@@ -151,6 +153,17 @@ std::string instead_of_value(std::string_view option, std::string_view value) {
         if (habit.option == option && holds(habit.values, value)) return habit.instead;
     }
     return "";
+}
+
+std::string instead_of_model(const std::string& path) {
+    const std::string converts =
+        "examples/weights_from_parlai.py makes a model folder of it, which -mf and --init-model "
+        "take";
+    if (path.starts_with("zoo:") || path.starts_with("models:"))
+        return "is a model of ParlAI's zoo: download it with ParlAI, then " + converts;
+    // ParlAI keeps the options beside its model files.
+    if (is_folder(path) || !path_exists(path + ".opt")) return "";
+    return "is a model file of ParlAI's; " + converts;
 }
 
 }  // namespace lockstep::launcher

@@ -5,6 +5,7 @@
 
 #include "launcher/model_defaults.hpp"
 #include "launcher/options/command_line.hpp"
+#include "launcher/options/habits.hpp"
 #include "launcher/options/program_options.hpp"
 #include "launcher/options/tables.hpp"
 #include "runtime/core/error.hpp"
@@ -95,6 +96,14 @@ void check_gpt2(const RunConfig& config) {
     refuse("learn-positional-embeddings", config.learned_positions, "learns its positions");
 }
 
+void check_models(const RunConfig& config) {
+    for (const auto& [option, path] : {std::pair{"--model-file ", config.model_file},
+                                       std::pair{"--init-model ", config.init_model}}) {
+        const std::string instead = instead_of_model(path);
+        if (!instead.empty()) config_error(option + path + ": " + instead);
+    }
+}
+
 void check_device(const RunConfig& config) {
     const bool fp16 = config.precision == PrecisionChoice::fp16;
     if (config.fp16 && config.given.contains("precision") && !fp16)
@@ -109,6 +118,7 @@ void check(Task task, const RunConfig& config) {
     if (config.model_file.empty() && needs_folder)
         config_error("--model-file: name the model's folder");
     check_batches(config.batch, config.given);
+    check_models(config);
     check_device(config);
     check_gpt2(config);
     if (task == Task::train || task == Task::ladder) {

@@ -13,6 +13,7 @@
 #include "launcher/options/prepare_options.hpp"
 #include "launcher/options/run_command.hpp"
 #include "runtime/core/error.hpp"
+#include "tests/support/files.hpp"
 
 using namespace lockstep;
 using namespace lockstep::launcher;
@@ -123,6 +124,24 @@ TEST_CASE("the ranks' options are taken by those programs that read them") {
     CHECK(answer("multiprocessing_train", restarted).empty());
     CHECK(to_train({"--timeout", "10"}).empty());
     CHECK(to_train({"--split", "valid"}).find("not an option here") != std::string::npos);
+}
+
+TEST_CASE("a model of ParlAI's is told how to become one of Lockstep's") {
+    const tests::ScratchFolder scratch;
+    const std::string theirs = scratch / "model";
+    tests::write_text(theirs, "PK");
+    CHECK(instead_of_model(theirs).empty());
+    tests::write_text(theirs + ".opt", "{}");
+    CHECK(to_train({"-im", theirs}) ==
+          "--init-model " + theirs +
+              ": is a model file of ParlAI's; examples/weights_from_parlai.py makes a model folder "
+              "of it, which -mf and --init-model take");
+    CHECK(answer("eval", {"--data", "d", "-mf", theirs}).find("weights_from_parlai.py") !=
+          std::string::npos);
+    CHECK(to_train({"-im", "zoo:blender/blender_90M/model"}).find("ParlAI's zoo") !=
+          std::string::npos);
+    CHECK(instead_of_model(scratch / "none").empty());
+    CHECK(instead_of_model("").empty());
 }
 
 TEST_CASE("prepare refuses what its format or tokenizer does not read") {
