@@ -29,7 +29,8 @@ struct Verdict {
 
 std::vector<std::string> programs() {
     std::istringstream lines(run_line("lockstep help").out);
-    std::vector<std::string> names;
+    // Some options have another default elsewhere, as in ParlAI: these two come first.
+    std::vector<std::string> names{"train", "eval"};
     for (std::string line; std::getline(lines, line);) {
         std::smatch found;
         if (std::regex_match(line, found, std::regex("  ([a-z_]+) {2,}.*")))
@@ -48,7 +49,7 @@ void add(std::map<std::string, Shown>& options, const std::string& text) {
     shown.names.insert(found[1]);
     for (std::sregex_iterator i(text.begin(), text.end(), short_form), end; i != end; ++i)
         shown.names.insert((*i)[1]);
-    // The first program to show it has the say: others may have a default of their own.
+    // The first program to show it has the say.
     if (shown.default_text.empty() && std::regex_match(text, found, default_text))
         shown.default_text = found[1];
 }
@@ -109,6 +110,19 @@ bool named_in(const std::string& file, const std::set<std::string>& names) {
     });
 }
 
+// Of "1e-30,0.001"; nothing where a word is none.
+std::optional<std::vector<double>> numbers(const std::string& text) {
+    std::istringstream words(text);
+    std::vector<double> values;
+    for (std::string word; std::getline(words, word, ',');) {
+        std::istringstream in(word);
+        double value = 0;
+        if (!(in >> value) || !in.eof()) return std::nullopt;
+        values.push_back(value);
+    }
+    return values;
+}
+
 bool same_default(std::string ours, std::string parlais) {
     std::ranges::replace(parlais, '\n', 'n');
     std::erase(ours, '\\');
@@ -116,12 +130,7 @@ bool same_default(std::string ours, std::string parlais) {
         return text.empty() || text == "-1" || text == "none" || text == "by the metric";
     };
     if (ours == parlais || (unset(ours) && unset(parlais))) return true;
-    const auto number = [](const std::string& text) {
-        std::istringstream in(text);
-        double value = 0;
-        return in >> value && in.eof() ? std::optional(value) : std::nullopt;
-    };
-    return number(ours) && number(ours) == number(parlais);
+    return numbers(ours) && numbers(ours) == numbers(parlais);
 }
 
 // Short forms as in ParlAI; where the meaning is said to be equal, defaults too.
