@@ -9,7 +9,8 @@ import json
 import pathlib
 
 from parlai.agents.transformer.transformer import TransformerGeneratorAgent
-from parlai.scripts import build_dict, eval_model, interactive, multiprocessing_train, train_model
+from parlai.scripts import (build_dict, display_data, display_model, eval_model, interactive,
+                            multiprocessing_train, self_chat, train_model)
 
 
 def text_of(default):
@@ -30,7 +31,8 @@ def options_of(parser):
 
 
 options = {}
-for script in (build_dict, interactive, eval_model, multiprocessing_train, train_model):
+for script in (build_dict, display_data, display_model, self_chat, interactive, eval_model,
+               multiprocessing_train, train_model):
     for name, option in options_of(script.setup_args()):
         # The training program has the last word about defaults.
         short = sorted({*option["short"], *options.get(name, option)["short"]})
