@@ -39,8 +39,12 @@ SplitInfo split_of(const Json& json) {
                     .texts = {.all = json.value("text_tokens", std::uint64_t{0}),
                               .unknown = json.value("unknown_tokens", std::uint64_t{0})},
                     .shards = {}};
-    for (const Json& s : json.at("shards"))
+    std::uint64_t rows = 0;
+    for (const Json& s : json.at("shards")) {
         split.shards.push_back({s.at("file"), s.at("bytes"), s.at("rows"), s.at("tokens")});
+        rows += split.shards.back().rows;
+    }
+    if (split.shards.empty() || rows != split.rows) throw std::runtime_error("rows without shards");
     return split;
 }
 
@@ -52,6 +56,7 @@ DatasetInfo info_of(const Json& json) {
                      .splits = {},
                      .options = json.at("options").dump()};
     for (const Json& split : json.at("splits")) info.splits.push_back(split_of(split));
+    if (info.splits.empty()) throw std::runtime_error("no splits");
     return info;
 }
 

@@ -21,7 +21,14 @@ void check_prepare(const PrepareConfig& config, const std::set<std::string>& giv
     using data::TextFormat;
     const TextFormat format = config.options.read.format;
     const bool words = config.options.tokenizer.kind == data::TokenizerKind::re;
+    const bool makes_data = !config.options.out.empty();
+    const bool reuses = makes_data && !config.options.tokenizer.dict_file.empty();
     const std::array rules{
+        Rule{reuses,
+             {"dict-minfreq", "dict-maxtokens", "vocab-size", "sentencepiece-model",
+              "sentencepiece-sample"},
+             "a new dictionary, not to that of --dict-file"},
+        Rule{makes_data && config.options.inputs.empty(), {"shards"}, "the rows of --input"},
         Rule{format != TextFormat::text, {"block-size", "documents"}, "--format text"},
         Rule{format != TextFormat::jsonl, {"label-turns"}, "--format jsonl"},
         Rule{format == TextFormat::text, {"history-size", "delimiter"}, "dialogues"},

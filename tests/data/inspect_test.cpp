@@ -101,7 +101,14 @@ TEST_CASE("damage is named") {
     CHECK(has(error(), shard));
     std::filesystem::resize_file(shard, 5000);
     CHECK(has(error(), shard));
-    tests::write_text(dir / "d/dataset.json", "{");
-    CHECK(has(error(), dir / "d/dataset.json"));
+    const std::string json = tests::read_text(dir / "d/dataset.json");
+    const auto first_shard = json.find('{', json.find("\"shards\": ["));
+    const auto last_shard = json.find(']', first_shard);
+    REQUIRE(last_shard < json.size());
+    for (const std::string& damaged :
+         {std::string("{"), json.substr(0, first_shard) + json.substr(last_shard)}) {
+        tests::write_text(dir / "d/dataset.json", damaged);
+        CHECK(has(error(), dir / "d/dataset.json: damaged"));
+    }
     CHECK_THROWS_AS(inspected(dir / "absent"), Error);
 }

@@ -157,6 +157,12 @@ TEST_CASE("prepare refuses what its format or tokenizer does not read") {
     CHECK(prepare({"-tok", "sentencepiece", "--dict-minfreq", "2"}).find("--tokenizer re") !=
           std::string::npos);
     CHECK(prepare({"--dict-minfreq", "2", "--dict-maxtokens", "9"}).empty());
+    CHECK(prepare({"--dict-minfreq", "2", "--dict-file", "D"}).empty());
+    for (const char* option : {"--dict-minfreq", "--dict-maxtokens", "--vocab-size"})
+        CHECK(prepare({option, "99", "--dict-file", "D", "--input", "T", "--out", "O"})
+                  .find("belongs to a new dictionary") != std::string::npos);
+    CHECK(prepare({"--shards", "2", "--dict-file", "D", "--test", "T", "--out", "O"})
+              .find("the rows of --input") != std::string::npos);
 }
 
 TEST_CASE("help lists only what a program takes") {
