@@ -66,7 +66,7 @@ int run_evaluation(const RunConfig& config, Standing standing) {
     options.world = place.size;
     if (!config.skip_generation) options.references = data::ReferenceText::read;
 
-    Replier replier(loaded.model().decoder(), loaded.tokenizer(), config.generation);
+    Replier replier(loaded.model().decoder(), loaded.tokenizer(), reply_options(config));
     Evaluator evaluator(loaded.model(), data::open_eval_source(dataset, options),
                         options.batching.layout, *job.communicator,
                         config.skip_generation ? nullptr : &replier);

@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
 
 #include "launcher/options/run_command.hpp"
 #include "launcher/programs.hpp"
+#include "launcher/prompts.hpp"
+#include "launcher/screen.hpp"
 #include "launcher/talker.hpp"
 #include "runtime/core/error.hpp"
 
@@ -11,31 +18,77 @@ namespace lockstep::launcher {
 
 namespace {
 
-// Prompts are shown above their replies on a terminal or a log, not in a file of replies.
-enum class Echo { off, on };
+using Json = nlohmann::ordered_json;
 
-// Lines that are answered together.
+Json to_json(const Reply& reply) {
+    return {{"reply", reply.text}, {"score", reply.score}, {"tokens", reply.tokens}};
+}
+
+// Writes what was replied, as the options say.
+class ReplyWriter {
+public:
+    // Prompts are shown above their replies where both go to people and nobody typed them.
+    ReplyWriter(std::ostream& out, std::string name, const TalkConfig& talk)
+        : out_(out),
+          name_(std::move(name)),
+          talk_(talk),
+          shows_prompts_(talk.output.empty() && output_screen() == Screen::terminal &&
+                         (!talk.input.empty() || isatty(STDIN_FILENO) == 0)) {}
+
+    void write(const Prompt& prompt, std::vector<Reply> replies) {
+        replies.resize(std::min(replies.size(), static_cast<std::size_t>(talk_.n_best)));
+        if (talk_.json) return write_json(prompt, replies);
+        if (shows_prompts_) {
+            for (const std::string& turn : prompt.turns) out_ << "> " << on_one_line(turn) << '\n';
+        }
+        for (const Reply& reply : replies) {
+            if (talk_.n_best > 1) out_ << prompt.number + 1 << '\t' << reply.score << '\t';
+            out_ << on_one_line(reply.text) << '\n';
+        }
+    }
+
+    void flush() {
+        if (!out_.flush()) throw_errno("replies cannot be written", name_);
+    }
+
+private:
+    void write_json(const Prompt& prompt, const std::vector<Reply>& replies) {
+        Json line;
+        prompt.turns.size() == 1 ? line["prompt"] = prompt.turns.front()
+                                 : line["prompt"] = prompt.turns;
+        line.update(to_json(replies.front()));
+        if (talk_.n_best > 1) {
+            for (const Reply& reply : replies) line["n_best"].push_back(to_json(reply));
+        }
+        out_ << line.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+    }
+
+    std::ostream& out_;
+    const std::string name_;
+    const TalkConfig& talk_;
+    const bool shows_prompts_;
+};
+
+// Prompts that are answered together.
 class PromptBatch {
 public:
-    PromptBatch(Talker& talker, std::ostream& out, Echo echo)
-        : talker_(talker), out_(out), echo_(echo) {}
+    PromptBatch(Talker& talker, ReplyWriter& writer, std::int64_t size)
+        : talker_(talker), writer_(writer), size_(static_cast<std::size_t>(size)) {}
 
-    std::size_t size() const noexcept { return prompts_.size(); }
-
-    void add(const std::string& prompt, const std::string& origin, std::uint32_t line_number) {
-        contexts_.push_back(talker_.tokens_of(prompt, origin + ":" + std::to_string(line_number)));
-        prompts_.push_back(prompt);
-        rows_.push_back(line_number - 1);
+    void add(Prompt prompt) {
+        contexts_.push_back(talker_.context_of(prompt.turns));
+        rows_.push_back(prompt.number);
+        prompts_.push_back(std::move(prompt));
+        if (prompts_.size() == size_) answer();
     }
 
     void answer() {
         if (prompts_.empty()) return;
-        const auto replies = talker_.reply(contexts_, rows_);
+        auto replies = talker_.ranked(contexts_, rows_);
         for (std::size_t i = 0; i < replies.size(); ++i) {
-            if (echo_ == Echo::on) out_ << "> " << prompts_[i] << '\n';
-            out_ << replies[i] << '\n';
+            writer_.write(prompts_[i], std::move(replies[i]));
         }
-        out_.flush();
+        writer_.flush();
         prompts_.clear();
         contexts_.clear();
         rows_.clear();
@@ -43,50 +96,64 @@ public:
 
 private:
     Talker& talker_;
-    std::ostream& out_;
-    Echo echo_;
-    std::vector<std::string> prompts_;
+    ReplyWriter& writer_;
+    const std::size_t size_;
+    std::vector<Prompt> prompts_;
     std::vector<std::vector<std::int32_t>> contexts_;
     std::vector<std::uint32_t> rows_;
 };
 
-void answer_all(std::istream& in, const std::string& origin, const RunConfig& config,
-                PromptBatch& batch) {
-    std::uint32_t line_number = 0;
-    for (std::string line; std::getline(in, line);) {
-        if (!line.empty() && line.back() == '\r') line.pop_back();
-        batch.add(line, origin, ++line_number);
-        if (static_cast<std::int64_t>(batch.size()) == config.batch.batchsize) batch.answer();
-    }
-    if (in.bad()) throw_errno("--input cannot be read to its end", origin);
-    batch.answer();
+PromptFormat format_of(const TalkConfig& talk) {
+    if (talk.format != PromptFormat::automatic) return talk.format;
+    return talk.input.ends_with(".jsonl") ? PromptFormat::jsonl : PromptFormat::text;
+}
+
+// A file is read before anything starts, so that a wrong line costs nothing.
+std::vector<Prompt> prompts_of(const TalkConfig& talk) {
+    std::ifstream file(talk.input);
+    if (!file) throw_errno("--input cannot be read", talk.input);
+    PromptReader reader(file, talk.input, format_of(talk));
+    std::vector<Prompt> prompts;
+    for (Prompt prompt; reader.next(prompt);) prompts.push_back(prompt);
+    return prompts;
+}
+
+std::ofstream opened(const TalkConfig& talk) {
+    std::error_code none;
+    if (std::filesystem::equivalent(talk.input, talk.output, none))
+        throw Error(ErrorKind::config, "--output " + talk.output +
+                                           ": is the --input, which it would overwrite; name "
+                                           "another file");
+    std::ofstream file(talk.output);
+    if (!file) throw_errno("--output cannot be written", talk.output);
+    return file;
 }
 
 }  // namespace
 
 int generate_program(const std::vector<std::string>& args) {
-    const auto config = parse_run(Task::generate,
-                                  "lockstep generate -mf DIR [--input FILE] [options]\n"
-                                  "Replies to prompts, one a line.\n",
-                                  args);
+    const auto config =
+        parse_run(Task::generate,
+                  "lockstep generate -mf DIR [--input FILE] [options]\n"
+                  "Replies to prompts, one a line; a line feed in a reply is written as \\n.\n",
+                  args);
     if (!config) return 0;
-    std::ifstream file;
-    if (!config->input.empty()) {
-        file.open(config->input);
-        if (!file) throw_errno("--input cannot be read", config->input);
-    }
+    const TalkConfig& talk = config->talk;
+    std::vector<Prompt> prompts;
+    if (!talk.input.empty()) prompts = prompts_of(talk);
     Talker talker(*config);
-    std::ofstream replies;
-    if (!config->output.empty()) {
-        replies.open(config->output);
-        if (!replies) throw_errno("--output cannot be written", config->output);
+    std::ofstream file;
+    if (!talk.output.empty()) file = opened(talk);
+    ReplyWriter writer(talk.output.empty() ? std::cout : file,
+                       talk.output.empty() ? "standard output" : talk.output, talk);
+    PromptBatch batch(talker, writer, config->batch.batchsize);
+    if (talk.input.empty()) {
+        PromptReader reader(std::cin, "standard input", format_of(talk));
+        for (Prompt prompt; reader.next(prompt);) batch.add(prompt);
+    } else {
+        for (Prompt& prompt : prompts) batch.add(std::move(prompt));
     }
-    PromptBatch batch(talker, config->output.empty() ? std::cout : replies,
-                      config->output.empty() ? Echo::on : Echo::off);
-    answer_all(config->input.empty() ? std::cin : file,
-               config->input.empty() ? "standard input" : config->input, *config, batch);
-    if (!config->output.empty() && !replies.flush())
-        throw_errno("--output cannot be written", config->output);
+    batch.answer();
     return 0;
 }
 

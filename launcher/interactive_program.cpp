@@ -2,9 +2,13 @@
 #include <unistd.h>
 
 #include <iostream>
+#include <optional>
 
+#include "launcher/conversation_log.hpp"
+#include "launcher/line_reader.hpp"
 #include "launcher/options/run_command.hpp"
 #include "launcher/programs.hpp"
+#include "launcher/prompts.hpp"
 #include "launcher/talker.hpp"
 #include "runtime/core/error.hpp"
 
@@ -13,43 +17,77 @@ namespace lockstep::launcher {
 namespace {
 
 constexpr const char* greeting =
-    "Type and press Enter; [DONE] forgets the conversation, [EXIT] or Ctrl-D ends it.\n";
+    "Type and press Enter; \\n is a line feed. [DONE] or /reset begins a new conversation, [EXIT] "
+    "or "
+    "Ctrl-D ends.\n";
 
-// The conversation so far is the context, as in training.
-void talk(Talker& talker, std::istream& in, std::ostream& out) {
-    std::string history;
-    std::uint32_t turn = 0;
-    for (std::string line; out << "you: " << std::flush, std::getline(in, line);) {
-        if (line == "[EXIT]") return;
-        if (line == "[DONE]") {
-            history.clear();
-            continue;
-        }
-        history += (history.empty() ? "" : "\n") + line;
-        std::string answer;
-        try {
-            answer = talker.reply({talker.tokens_of(history, "your line")}, {turn++}).front();
-        } catch (const Error& e) {
-            if (e.kind() != ErrorKind::data) throw;
-            out << e.what() << '\n';
-            history.clear();
-            continue;
-        }
-        out << "model: " << answer << '\n';
-        history += "\n" + answer;
-    }
-    out << '\n';
+bool contains(const std::string& line, const char* word) {
+    return line.find(word) != std::string::npos;
 }
+
+class Talk {
+public:
+    Talk(Talker& talker, const TalkConfig& config, std::optional<ConversationLog>& log)
+        : talker_(talker), config_(config), log_(log) {}
+
+    void run(LineReader& lines) {
+        for (std::string line; lines.next(line) && !contains(line, "[EXIT]");) {
+            if (contains(line, "[DONE]") || line == "/reset") {
+                begin();
+                show("(a new conversation)");
+            } else {
+                answer(with_line_feeds(line));
+            }
+        }
+    }
+
+private:
+    void begin() {
+        turns_.clear();
+        if (log_) log_->begin();
+    }
+
+    void answer(const std::string& line) {
+        try {
+            require_utf8(line, "your line");
+        } catch (const Error& e) {
+            return show(e.what());
+        }
+        turns_.push_back(line);
+        turns_.push_back(talker_.reply(turns_, replies_++));
+        show("model: " + turns_.back());
+        if (log_) log_->add({"localHuman", line}, {talker_.name(), turns_.back()});
+        if (config_.single_turn) begin();
+    }
+
+    void show(const std::string& text) {
+        std::cout << text << '\n' << std::flush;
+        if (!std::cout) throw_errno("replies cannot be written", "standard output");
+    }
+
+    Talker& talker_;
+    const TalkConfig& config_;
+    std::optional<ConversationLog>& log_;
+    std::vector<std::string> turns_;  // the context, as in training
+    std::uint32_t replies_ = 0;
+};
 
 }  // namespace
 
 int interactive_program(const std::vector<std::string>& args) {
     const auto config =
-        parse_run(Task::generate, "interactive -mf DIR [options]\nTalk to a model.\n", args);
+        parse_run(Task::interactive,
+                  "interactive -mf DIR [options]\n"
+                  "Talk to a model. [DONE] or /reset begins a new conversation, [EXIT] "
+                  "or Ctrl-D ends.\n",
+                  args);
     if (!config) return 0;
+    std::optional<ConversationLog> log;
+    if (!config->talk.outfile.empty()) log.emplace(config->talk.outfile, config->talk.save_format);
     Talker talker(*config);
-    if (isatty(STDIN_FILENO) == 1) std::cout << greeting;
-    talk(talker, std::cin, std::cout);
+    if (isatty(STDIN_FILENO) == 1) std::cout << greeting << std::flush;
+    Talk(talker, config->talk, log).run(*make_line_reader("you: "));
+    if (isatty(STDIN_FILENO) == 1) std::cout << '\n';
     return 0;
 }
 

@@ -43,6 +43,7 @@ constexpr std::array programs{
     Program{"generate", "replies to prompts from a file or standard input", generate_program,
             Load::computes},
     Program{"interactive", "talk to a model", interactive_program, Load::computes, "i"},
+    Program{"self_chat", "a model talks to itself", self_chat_program, Load::computes},
     Program{"version", "the version of Lockstep", version_program},
     Program{"help", "this list", help_program},
 };

@@ -50,6 +50,7 @@ int report_program(const std::vector<std::string>& args);
 int submit_program(const std::vector<std::string>& args);
 int generate_program(const std::vector<std::string>& args);
 int interactive_program(const std::vector<std::string>& args);
+int self_chat_program(const std::vector<std::string>& args);
 int version_program(const std::vector<std::string>& args);
 
 }  // namespace lockstep::launcher

@@ -17,6 +17,16 @@ std::vector<std::int32_t> context_of(const train::Batch& batch, std::int64_t seq
 
 }  // namespace
 
+model::GenerationOptions reply_options(const RunConfig& config) {
+    constexpr int parlais_longest = 256;
+    const BatchConfig& b = config.batch;
+    model::GenerationOptions options = config.generation;
+    if (options.max_length >= 0) return options;
+    const std::int64_t truncation = b.label_truncate > 0 ? b.label_truncate : b.truncate;
+    options.max_length = truncation > 0 ? static_cast<int>(truncation) : parlais_longest;
+    return options;
+}
+
 std::vector<std::vector<std::int32_t>> contexts_of(const train::Batch& batch, data::Layout layout) {
     std::vector<std::vector<std::int32_t>> contexts;
     for (std::size_t s = 0; s < batch.rows.size(); ++s) {
@@ -31,13 +41,27 @@ std::vector<std::vector<std::int32_t>> contexts_of(const train::Batch& batch, da
     return contexts;
 }
 
-std::vector<std::string> Replier::reply(const std::vector<std::vector<std::int32_t>>& contexts,
-                                        const std::vector<std::uint32_t>& rows) {
-    const data::SpecialTokens ids = tokenizer_.special();
+std::vector<std::string> Replier::reply(
+    const std::vector<std::vector<std::int32_t>>& contexts, const std::vector<std::uint32_t>& rows,
+    const std::vector<std::vector<std::int32_t>>& whole_contexts) {
     std::vector<std::string> replies;
-    for (const auto& hypothesis :
-         model::generate(decoder_, contexts, rows, options_, {ids.start, ids.end})) {
-        replies.push_back(tokenizer_.decode(hypothesis.tokens));
+    for (auto& of_context : ranked(contexts, rows, whole_contexts)) {
+        replies.push_back(std::move(of_context.front().text));
+    }
+    return replies;
+}
+
+std::vector<std::vector<Reply>> Replier::ranked(
+    const std::vector<std::vector<std::int32_t>>& contexts, const std::vector<std::uint32_t>& rows,
+    const std::vector<std::vector<std::int32_t>>& whole_contexts) {
+    const data::SpecialTokens ids = tokenizer_.special();
+    std::vector<std::vector<Reply>> replies;
+    for (const auto& hypotheses : model::generate_ranked(decoder_, contexts, rows, options_,
+                                                         {ids.start, ids.end}, whole_contexts)) {
+        auto& of_context = replies.emplace_back();
+        for (const auto& [tokens, score] : hypotheses) {
+            of_context.push_back({tokenizer_.decode(tokens), score, tokens.size()});
+        }
     }
     return replies;
 }

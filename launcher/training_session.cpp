@@ -158,7 +158,8 @@ void TrainingSession::open_validation() {
     if (!config_.skip_generation) {
         options.references = data::ReferenceText::read;
         tokenizer_ = data::open_tokenizer(plan_.dataset.directory());
-        replier_ = std::make_unique<Replier>(model_->decoder(), *tokenizer_, config_.generation);
+        replier_ =
+            std::make_unique<Replier>(model_->decoder(), *tokenizer_, reply_options(config_));
     }
     evaluator_ =
         std::make_unique<Evaluator>(*model_, data::open_eval_source(plan_.dataset, options),

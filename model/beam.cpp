@@ -18,13 +18,14 @@ constexpr float impossible = -std::numeric_limits<float>::infinity();
 }  // namespace
 
 Search::Search(const GenerationOptions& options, const SpecialTokens& special,
-               const std::vector<std::int32_t>& context, std::uint32_t row)
+               const std::vector<std::int32_t>& context, std::uint32_t row, int steps)
     : options_(options),
       special_(special),
       context_(context),
       row_(row),
       width_(options.inference == Inference::greedy ? 1 : options.beam_size),
       min_length_(options.inference == Inference::greedy ? 0 : options.beam_min_length),
+      steps_left_(steps),
       live_(samples() ? width_ : 1),
       samples_(live_.size()) {
     std::iota(samples_.begin(), samples_.end(), 0u);
@@ -108,7 +109,7 @@ auto Search::advance(std::span<float> log_probs, std::int64_t vocabulary) -> std
     }
     top_ended_ = top_ended_ || candidates.front().token == special_.end;
     const bool enough = top_ended_ && static_cast<int>(ended_.size()) >= width_;
-    done_ = next.empty() || (enough && !samples());
+    done_ = next.empty() || (enough && !samples()) || --steps_left_ == 0;
     live_ = std::move(next);
     samples_ = std::move(next_samples);
     return moves;
@@ -119,16 +120,19 @@ double Search::rescored(const Hypothesis& hypothesis, int special_tokens) const 
     return hypothesis.score / std::pow((1 + length) / 6, options_.beam_length_penalty);
 }
 
-Hypothesis Search::best() const {
-    const int special_tokens = ended_.empty() ? 1 : 2;  // START, and END
-    const auto& all = ended_.empty() ? live_ : ended_;
-    Hypothesis best;
-    best.score = -std::numeric_limits<double>::infinity();
-    for (const Hypothesis& hypothesis : all) {
-        const double score = rescored(hypothesis, special_tokens);
-        if (score > best.score) best = {hypothesis.tokens, score};
+std::vector<Hypothesis> Search::ranked() const {
+    if (ended_.empty()) {
+        Hypothesis cut{live_.front().tokens, rescored(live_.front(), 1)};  // START
+        if (steps_left_ == 0) cut.tokens.pop_back();
+        return {cut};
     }
-    return best;
+    std::vector<Hypothesis> all;
+    for (const Hypothesis& hypothesis : ended_) {
+        all.push_back({hypothesis.tokens, rescored(hypothesis, 2)});  // START and END
+    }
+    std::stable_sort(all.begin(), all.end(),
+                     [](const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; });
+    return all;
 }
 
 }  // namespace lockstep::model

@@ -19,9 +19,9 @@ public:
         std::int32_t token;
     };
 
-    // Options and context outlive the search.
+    // Options and context outlive the search, which ends after `steps` tokens at the latest.
     Search(const GenerationOptions& options, const SpecialTokens& special,
-           const std::vector<std::int32_t>& context, std::uint32_t row);
+           const std::vector<std::int32_t>& context, std::uint32_t row, int steps);
 
     int live() const noexcept { return static_cast<int>(live_.size()); }
     bool done() const noexcept { return done_; }
@@ -30,9 +30,9 @@ public:
     // it may change, and returns what the then live hypotheses come from.
     std::vector<Move> advance(std::span<float> log_probs, std::int64_t vocabulary);
 
-    // The best of the ended hypotheses by rescored length, or of the live ones where none has
-    // ended.
-    Hypothesis best() const;
+    // The ended hypotheses, the best by rescored length first. Where none has ended, the first live
+    // one alone: as in ParlAI, END then stands in the place of its last token.
+    std::vector<Hypothesis> ranked() const;
 
 private:
     struct Candidate {
@@ -52,7 +52,7 @@ private:
     const SpecialTokens special_;
     const std::vector<std::int32_t>& context_;
     std::uint32_t row_;
-    int width_, min_length_;
+    int width_, min_length_, steps_left_;
     std::vector<Hypothesis> live_, ended_;  // scores are plain sums
     std::vector<std::uint32_t> samples_;    // which sample live_[i] is
     bool top_ended_ = false, done_ = false;

@@ -16,11 +16,12 @@ class IncrementalDecoder {
 public:
     virtual ~IncrementalDecoder() = default;
 
-    // Encodes the contexts; afterwards every slot has seen its context and no token. Returns how
-    // many tokens, the START token among them, can then be fed to each slot: max_new_tokens, or
-    // fewer where the model has fewer positions. Of a context that is too long the end is kept.
-    virtual int start(const std::vector<std::vector<std::int32_t>>& contexts, int slots_per_context,
-                      int max_new_tokens) = 0;
+    // Encodes the contexts; afterwards every slot has seen its context and no token. Returns for
+    // each context how many tokens, the START token among them, can then be fed to its slots:
+    // max_new_tokens, or fewer where the model has fewer positions. It depends on that context
+    // alone. Of a context that is too long the end is kept.
+    virtual std::vector<int> start(const std::vector<std::vector<std::int32_t>>& contexts,
+                                   int slots_per_context, int max_new_tokens) = 0;
 
     // Feeds one token to each listed slot (each at most once) and writes the scores of the token
     // after it, [slots.size(), vocabulary()]: logits, that is log-probabilities up to a constant.

@@ -21,13 +21,12 @@ void add_filler(train::RaggedTokens& side) {
 }  // namespace
 
 train::RaggedTokens ragged_ends(const std::vector<std::vector<std::int32_t>>& sequences,
-                                std::int64_t most) {
+                                const std::vector<std::int64_t>& kept) {
     train::RaggedTokens side;
     side.offsets = {0};
-    for (const auto& sequence : sequences) {
-        const auto length =
-            static_cast<std::int32_t>(std::min(most, static_cast<std::int64_t>(sequence.size())));
-        side.tokens.insert(side.tokens.end(), sequence.end() - length, sequence.end());
+    for (std::size_t s = 0; s < sequences.size(); ++s) {
+        const auto length = static_cast<std::int32_t>(kept[s]);
+        side.tokens.insert(side.tokens.end(), sequences[s].end() - length, sequences[s].end());
         for (std::int32_t i = 0; i < length; ++i) side.positions.push_back(i);
         side.offsets.push_back(static_cast<std::int32_t>(side.tokens.size()));
         side.longest = std::max(side.longest, length);

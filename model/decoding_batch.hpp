@@ -11,9 +11,9 @@ namespace lockstep::model {
 // What a decoder reads, with filler so that few shapes occur: a product's first run at a new shape
 // takes longer than a small product. Up to 8 tokens get none, beyond them at most a quarter.
 
-// The last `most` tokens of each sequence.
+// The last kept[i] tokens of sequence i, which has as many.
 train::RaggedTokens ragged_ends(const std::vector<std::vector<std::int32_t>>& sequences,
-                                std::int64_t most);
+                                const std::vector<std::int64_t>& kept);
 
 // Sequences of one token each.
 train::RaggedTokens single_tokens(const std::vector<std::int32_t>& tokens,

@@ -38,22 +38,21 @@ public:
                const SpecialTokens& special)
         : decoder_(decoder), options_(options), special_(special) {}
 
-    std::vector<Hypothesis> run(const std::vector<std::vector<std::int32_t>>& contexts,
-                                const std::vector<std::uint32_t>& rows) {
+    std::vector<std::vector<Hypothesis>> run(
+        const std::vector<std::vector<std::int32_t>>& contexts,
+        const std::vector<std::uint32_t>& rows,
+        const std::vector<std::vector<std::int32_t>>& blocked) {
+        const std::vector<int> steps =
+            decoder_.start(contexts, options_.beam_size, options_.max_length);
         for (std::size_t c = 0; c < contexts.size(); ++c) {
-            searches_.emplace_back(options_, special_, contexts[c], rows[c]);
+            searches_.emplace_back(options_, special_, blocked[c], rows[c], steps[c]);
         }
         unmoved_.resize(contexts.size() * options_.beam_size);
         std::iota(unmoved_.begin(), unmoved_.end(), 0);
-        const int steps = decoder_.start(contexts, options_.beam_size, options_.max_length);
-        feed_start();
-        for (int step = 0; step < steps && !slots_.empty(); ++step) {
-            decoder_.step(slots_, tokens_, logits_);
-            advance();
-        }
-        std::vector<Hypothesis> best;
-        for (const Search& search : searches_) best.push_back(search.best());
-        return best;
+        for (feed_start(); !slots_.empty(); advance()) decoder_.step(slots_, tokens_, logits_);
+        std::vector<std::vector<Hypothesis>> ranked;
+        for (const Search& search : searches_) ranked.push_back(search.ranked());
+        return ranked;
     }
 
 private:
@@ -107,11 +106,26 @@ private:
 std::vector<Hypothesis> generate(IncrementalDecoder& decoder,
                                  const std::vector<std::vector<std::int32_t>>& contexts,
                                  const std::vector<std::uint32_t>& rows,
-                                 const GenerationOptions& options, const SpecialTokens& special) {
+                                 const GenerationOptions& options, const SpecialTokens& special,
+                                 const std::vector<std::vector<std::int32_t>>& whole_contexts) {
+    std::vector<Hypothesis> best;
+    for (auto& ranked :
+         generate_ranked(decoder, contexts, rows, options, special, whole_contexts)) {
+        best.push_back(std::move(ranked.front()));
+    }
+    return best;
+}
+
+std::vector<std::vector<Hypothesis>> generate_ranked(
+    IncrementalDecoder& decoder, const std::vector<std::vector<std::int32_t>>& contexts,
+    const std::vector<std::uint32_t>& rows, const GenerationOptions& options,
+    const SpecialTokens& special, const std::vector<std::vector<std::int32_t>>& whole_contexts) {
     check(options);
     require(rows.size() == contexts.size(), "generate: one row per context");
+    const auto& blocked = whole_contexts.empty() ? contexts : whole_contexts;
+    require(blocked.size() == contexts.size(), "generate: one whole context per context");
     if (contexts.empty()) return {};
-    return Generation(decoder, options, special).run(contexts, rows);
+    return Generation(decoder, options, special).run(contexts, rows, blocked);
 }
 
 }  // namespace lockstep::model

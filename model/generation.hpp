@@ -39,13 +39,22 @@ struct Hypothesis {
     double score = 0;
 };
 
-// The best reply to each context, in order; one that meets max_length is cut there. rows[i] is the
-// global row of context i: what is sampled depends on (seed, row, sample, token) and on nothing
-// else. Greedy is a beam of one without a minimal length. Throws a config error that names the
-// option when one is out of range.
+// The replies to each context, in order, that ended within max_length, the best first; or one that
+// is cut there, whose last token gives way to END, as in ParlAI. rows[i] is the global row of
+// context i: what is sampled depends on (seed, row, sample, token) and on nothing else. Greedy is a
+// beam of one without a minimal length. beam_context_block_ngram sees whole_contexts where there
+// are any, else contexts. Throws a config error that names the option when one is out of range.
+std::vector<std::vector<Hypothesis>> generate_ranked(
+    IncrementalDecoder& decoder, const std::vector<std::vector<std::int32_t>>& contexts,
+    const std::vector<std::uint32_t>& rows, const GenerationOptions& options,
+    const SpecialTokens& special,
+    const std::vector<std::vector<std::int32_t>>& whole_contexts = {});
+
+// The best of each.
 std::vector<Hypothesis> generate(IncrementalDecoder& decoder,
                                  const std::vector<std::vector<std::int32_t>>& contexts,
                                  const std::vector<std::uint32_t>& rows,
-                                 const GenerationOptions& options, const SpecialTokens& special);
+                                 const GenerationOptions& options, const SpecialTokens& special,
+                                 const std::vector<std::vector<std::int32_t>>& whole_contexts = {});
 
 }  // namespace lockstep::model

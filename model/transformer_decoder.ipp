@@ -33,27 +33,27 @@ public:
 
     std::int64_t vocabulary() const override { return config_.vocabulary; }
 
-    int start(const std::vector<std::vector<std::int32_t>>& contexts, int slots_per_context,
-              int max_new_tokens) override {
+    std::vector<int> start(const std::vector<std::vector<std::int32_t>>& contexts,
+                           int slots_per_context, int max_new_tokens) override {
         require(slots_per_context > 0 && max_new_tokens > 0, "a decoder needs slots and tokens");
         slots_per_context_ = slots_per_context;
-        std::size_t longest = 0;
-        for (const auto& context : contexts) longest = std::max(longest, context.size());
         const bool prefixed = !weights_.encoder;
         const std::int64_t positions = config_.n_positions;
-        std::int64_t most = std::min<std::int64_t>(max_new_tokens, positions);
-        if (prefixed) {
-            // Where both do not fit, a reply may take half.
-            const auto room = positions - static_cast<std::int64_t>(longest);
-            most = std::min(most, std::max({room, positions / 2, std::int64_t{1}}));
+        std::vector<int> most;
+        std::vector<std::int64_t> kept;
+        std::int64_t capacity = 0;
+        for (const auto& context : contexts) {
+            const auto length = static_cast<std::int64_t>(context.size());
+            most.push_back(new_tokens(length, max_new_tokens));
+            kept.push_back(std::min(length, prefixed ? positions - most.back() : positions));
+            capacity = std::max(capacity, most.back() + (prefixed ? kept.back() : 0));
         }
-        const train::RaggedTokens side =
-            ragged_ends(contexts, prefixed ? positions - most : positions);
-        cache_.reset(weights_.decoder.layers.size(), contexts.size() * slots_per_context,
-                     most + (prefixed ? side.longest : 0), config_.embedding_size);
+        const train::RaggedTokens side = ragged_ends(contexts, kept);
+        cache_.reset(weights_.decoder.layers.size(), contexts.size() * slots_per_context, capacity,
+                     config_.embedding_size);
         arena_.reset();
         prefixed ? read_prefixes(side) : encode(side);
-        return static_cast<int>(most);
+        return most;
     }
 
     void step(const std::vector<std::int32_t>& slots, const std::vector<std::int32_t>& tokens,
@@ -104,6 +104,16 @@ private:
         View<const std::int32_t, Space> memory_length;
         View<const std::int64_t, Space> next_rows;
     };
+
+    // How many tokens may follow a context of that length.
+    int new_tokens(std::int64_t context, int max_new_tokens) const {
+        const std::int64_t positions = config_.n_positions;
+        std::int64_t most = std::min<std::int64_t>(max_new_tokens, positions);
+        // Where both do not fit, a reply may take half.
+        if (!weights_.encoder)
+            most = std::min(most, std::max({positions - context, positions / 2, std::int64_t{1}}));
+        return static_cast<int>(most);
+    }
 
     Ranges ranges_of(const std::vector<std::int32_t>& slots, std::int64_t total) const {
         const auto count = static_cast<std::size_t>(total);

@@ -5,6 +5,17 @@
 
 namespace lockstep::launcher {
 
+void add_delimiter(OptionTable& table, std::string& target) {
+    table.add("delimiter", Arity::one, "TEXT", "between the utterances of a context", "\\n",
+              [&target](const auto& given) {
+                  std::string text = given.front();
+                  for (std::size_t at; (at = text.find("\\n")) != std::string::npos;) {
+                      text.replace(at, 2, "\n");
+                  }
+                  target = text;
+              });
+}
+
 OptionTable prepare_table(PrepareConfig& config) {
     using data::Documents;
     using data::LabelTurns;
@@ -36,14 +47,7 @@ OptionTable prepare_table(PrepareConfig& config) {
                              "jsonl: whose turns are labels");
     table.integer("history-size,histsz", o.read.history_size, "utterances of context (-1: all)",
                   -1);
-    table.add("delimiter", Arity::one, "TEXT", "between the utterances of a context", "\\n",
-              [&o](const auto& given) {
-                  std::string text = given.front();
-                  for (std::size_t at; (at = text.find("\\n")) != std::string::npos;) {
-                      text.replace(at, 2, "\n");
-                  }
-                  o.read.delimiter = text;
-              });
+    add_delimiter(table, o.read.delimiter);
     table.integer("threads", o.threads, "0: every core", 0, most_threads);
     table.integer("seed", o.seed, "chooses the training label among several", 0);
     table.flag("overwrite", config.overwrite, "replace an existing data directory");

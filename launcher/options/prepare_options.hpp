@@ -17,6 +17,9 @@ struct PrepareConfig {
     bool verbose = false;
 };
 
+// --delimiter, in whose value \n means a line feed.
+void add_delimiter(OptionTable& table, std::string& target);
+
 OptionTable prepare_table(PrepareConfig& config);
 OptionTable tokenizer_table(PrepareConfig& config);
 

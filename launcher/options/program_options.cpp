@@ -70,7 +70,7 @@ std::vector<OptionTable> program_tables(Task task, Ranks ranks, std::vector<Opti
     for (const Rule& rule : rules_of_ranks(task, ranks)) refuse(rule, tables);
     if (task == Task::evaluate) {
         add_others(Task::train, of_training, config, tables);
-    } else if (task == Task::generate) {
+    } else if (talks(task)) {
         add_others(Task::train, of_training, config, tables);
         add_others(Task::evaluate, "it is for `lockstep eval`; leave it out", config, tables);
     } else {

@@ -8,6 +8,7 @@
 #include "launcher/options/habits.hpp"
 #include "launcher/options/program_options.hpp"
 #include "launcher/options/tables.hpp"
+#include "launcher/options/talk_options.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/path_status.hpp"
 #include "runtime/train/schedule.hpp"
@@ -112,9 +113,17 @@ void check_device(const RunConfig& config) {
         config_error("--fp16-impl needs --precision fp16");
 }
 
+void check_talk(const RunConfig& config) {
+    const int n = config.talk.n_best, width = config.generation.beam_size;
+    if (n > width) {
+        config_error("--n-best " + std::to_string(n) +
+                     ": there are as many replies as --beam-size, " + std::to_string(width) +
+                     "; add --inference beam --beam-size " + std::to_string(n));
+    }
+}
+
 void check(Task task, const RunConfig& config) {
-    const bool needs_folder =
-        task == Task::train || task == Task::evaluate || task == Task::generate;
+    const bool needs_folder = task == Task::train || task == Task::evaluate || talks(task);
     if (config.model_file.empty() && needs_folder)
         config_error("--model-file: name the model's folder");
     check_batches(config.batch, config.given);
@@ -134,6 +143,7 @@ void check(Task task, const RunConfig& config) {
     if (config.verbose && config.quiet)
         config_error("--verbose contradicts --quiet; leave one out");
     if (config.timeout_s <= 0) config_error("--timeout: give more than 0 seconds");
+    if (talks(task)) check_talk(config);
     if (config.data_seconds < 0) config_error("--data-seconds: give 0 or more");
     if (config.world_size == 0) config_error("--distributed-world-size: give 1 or more");
     if (config.generation.temperature <= 0) config_error("--temperature: give more than 0");
@@ -195,16 +205,19 @@ bool tells_longest_row(const RunConfig& config) noexcept {
     return std::max({b.truncate, b.text_truncate, b.label_truncate, config.n_positions}) > 0;
 }
 
+bool talks(Task task) noexcept {
+    return task == Task::generate || task == Task::interactive || task == Task::self_chat;
+}
+
 std::vector<OptionTable> run_tables(Task task, RunConfig& config) {
+    if (talks(task)) return talk_tables(task, config);
     std::vector<OptionTable> tables{run_table(config), device_table(config)};
-    if (task != Task::generate) {
-        tables.push_back(batch_table(config));
-        tables.push_back(place_table(config));
-    }
+    tables.push_back(batch_table(config));
+    tables.push_back(place_table(config));
     if (task == Task::doctor) tables.push_back(doctor_table(config));
     if (task == Task::plan) tables.push_back(plan_table(config));
     if (task == Task::ladder) tables.push_back(ladder_table(config));
-    if (task != Task::evaluate && task != Task::generate) {
+    if (task != Task::evaluate) {
         tables.push_back(model_table(config));
         tables.push_back(optimizer_table(config));
         tables.push_back(schedule_table(config));
@@ -220,13 +233,6 @@ std::vector<OptionTable> run_tables(Task task, RunConfig& config) {
         tables.push_back(std::move(start));
     }
     if (task == Task::evaluate) tables.push_back(eval_table(config));
-    if (task == Task::generate) {
-        OptionTable files("Prompts");
-        files.text("input", config.input, "FILE", "prompts, one a line (default: standard input)");
-        files.text("output", config.output, "FILE", "replies, one a line (default: shown)");
-        files.integer("batchsize,bs", config.batch.batchsize, "prompts answered together", 1);
-        tables.push_back(std::move(files));
-    }
     tables.push_back(generation_table(config));
     return tables;
 }
@@ -250,7 +256,7 @@ std::optional<RunConfig> parse_run(Task task, const std::string& usage,
     if (!line) return std::nullopt;
     if (!line->rest.empty()) config_error("'" + line->rest.front() + "': nothing may follow --");
     config.given = line->given;
-    if (task == Task::evaluate || task == Task::generate) {
+    if (task == Task::evaluate || talks(task)) {
         apply_defaults(stored_defaults(config.model_file), config.model_file, tables, config.given);
         if (!config.given.contains("data") && !config.data.empty() && !path_exists(config.data))
             config_error("--data: the model's own data set, " + config.data +

@@ -13,7 +13,10 @@ namespace lockstep::launcher {
 
 // doctor, plan: a training run that is only checked or reckoned, so that nothing of it need be
 // given. ladder: several short ones.
-enum class Task { train, evaluate, generate, doctor, plan, ladder };
+enum class Task { train, evaluate, generate, interactive, self_chat, doctor, plan, ladder };
+
+// Whether a task's program answers texts with a model that is there.
+bool talks(Task task) noexcept;
 
 // How many ranks a program is. any: of plan, doctor and ladder, which take the options of every
 // training program.

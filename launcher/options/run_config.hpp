@@ -35,6 +35,25 @@ struct BatchConfig {
 // CUDA graphs. automatic: of so many shapes of work as are worth their memory.
 enum class GraphChoice { automatic, on, off };
 
+enum class PromptFormat { automatic, text, jsonl };
+enum class LogFormat { conversations, parlai };
+
+// How contexts are put together, what prompts and replies are, and where a talk is kept.
+struct TalkConfig {
+    std::int64_t history_size = -1;  // <= 0: every turn
+    std::string delimiter = "\n";
+    std::string input, output;  // generate; empty: standard input and output
+    PromptFormat format = PromptFormat::automatic;
+    bool json = false;
+    int n_best = 1;
+    bool single_turn = false;  // interactive
+    std::string outfile;
+    LogFormat save_format = LogFormat::conversations;
+    std::int64_t self_chats = 1, max_turns = 6;
+    std::string seed_messages;  // a file's name
+    bool display = true;
+};
+
 // What GPUs alone can do.
 struct GpuConfig {
     bool allow_shared = false, tf32 = false, autotune = false;
@@ -46,7 +65,6 @@ struct GpuConfig {
 // are the initial values here.
 struct RunConfig {
     std::string data, model_file, init_model, split = "valid", trace_file;
-    std::string input, output;  // generate
     DeviceChoice device = DeviceChoice::automatic;
     GpuConfig gpu;
     PrecisionChoice precision = PrecisionChoice::automatic;
@@ -59,7 +77,8 @@ struct RunConfig {
     bool no_overlap = false;
     bool skip_generation = true;
     bool unigram_baseline = false;
-    model::GenerationOptions generation;
+    model::GenerationOptions generation{.max_length = -1};  // reply_options() has the real one
+    TalkConfig talk;                                        // generate, interactive, self_chat
     std::int64_t threads = 0;  // of this rank; 0: its share of the host's cores
     bool verbose = false, quiet = false;
     std::int64_t world_size = -1;  // multiprocessing programs; -1: one rank per core

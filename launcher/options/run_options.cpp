@@ -106,8 +106,9 @@ OptionTable generation_table(RunConfig& config) {
                              {"topk", Inference::topk},
                              {"nucleus", Inference::nucleus}},
                             "how a reply is chosen");
-    table.integer("beam-size", g.beam_size, "hypotheses", 1);
-    table.integer("beam-min-length", g.beam_min_length, "fewest tokens of a reply", 0);
+    table.integer("beam-size", g.beam_size, "hypotheses; of topk and nucleus: samples", 1);
+    table.integer("beam-min-length", g.beam_min_length,
+                  "fewest tokens of a reply; greedy heeds it not, as in ParlAI", 0);
     table.integer("beam-block-ngram", g.beam_block_ngram, "no n-gram twice in a reply (-1: off)");
     table.integer("beam-context-block-ngram", g.beam_context_block_ngram,
                   "no n-gram of the context in the reply (-1: off)");
@@ -115,7 +116,8 @@ OptionTable generation_table(RunConfig& config) {
     table.integer("topk", g.topk, "entries that topk draws from", 1);
     table.number("topp", g.topp, "probability mass that nucleus draws from");
     table.number("temperature", g.temperature, "divides the logits");
-    table.integer("max-length", g.max_length, "longest reply", 1);
+    table.integer("max-length", g.max_length,
+                  "longest reply, its end counted (-1: --label-truncate, else 256)", -1);
     return table;
 }
 

@@ -40,7 +40,7 @@ const std::map<std::string, Parse> programs{
     {"distributed_train", parse<Task::train, Ranks::of_job>},
     {"eval", parse<Task::evaluate, Ranks::one>},
     {"multiprocessing_eval", parse<Task::evaluate, Ranks::started_here>},
-    {"interactive", parse<Task::generate, Ranks::any>},
+    {"interactive", parse<Task::interactive, Ranks::any>},
     {"build_dict", parse_prepare},
 };
 

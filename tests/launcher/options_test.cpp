@@ -193,7 +193,8 @@ TEST_CASE("a budget of longest rows needs to know how long they are") {
 }
 
 TEST_CASE("every option of every task has a default or a placeholder to show") {
-    for (const Task task : {Task::train, Task::evaluate, Task::generate}) {
+    for (const Task task :
+         {Task::train, Task::evaluate, Task::generate, Task::interactive, Task::self_chat}) {
         RunConfig config;
         const auto tables = run_tables(task, config);
         const std::string help = help_text("usage", tables);

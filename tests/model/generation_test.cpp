@@ -31,12 +31,15 @@ class ToyDecoder final : public IncrementalDecoder {
 public:
     explicit ToyDecoder(std::uint64_t seed) : seed_(seed) {}
 
-    int start(const std::vector<Tokens>& contexts, int slots_per_context, int most) override {
+    std::vector<int> start(const std::vector<Tokens>& contexts, int slots_per_context,
+                           int most) override {
         seen_.clear();
+        std::vector<int> steps;
         for (const Tokens& context : contexts) {
+            steps.push_back(std::min(most, context.front() == 4 ? limit_of_4 : limit));
             for (int i = 0; i < slots_per_context; ++i) seen_.push_back({context.front(), 0});
         }
-        return std::min(most, limit);
+        return steps;
     }
     void step(const Tokens& slots, const Tokens& tokens, std::vector<float>& logits) override {
         logits.clear();
@@ -64,7 +67,7 @@ public:
         return x;
     }
 
-    int limit = 1000;
+    int limit = 1000, limit_of_4 = 1000;
 
 private:
     std::uint64_t seed_;
@@ -222,9 +225,62 @@ TEST_CASE("a reply is cut at the longest length, also at the decoder's") {
     ToyDecoder decoder(1);
     GenerationOptions options = with(Inference::beam, 2);
     options.beam_min_length = 50;
-    CHECK(run(decoder, options)[0].tokens.size() == 12);
+    // END takes the place of the last token.
+    CHECK(run(decoder, options)[0].tokens.size() == 11);
     decoder.limit = 7;
-    CHECK(run(decoder, options)[0].tokens.size() == 7);
+    const auto replies = run(decoder, options);
+    CHECK(replies[0].tokens.size() == 6);
+    CHECK(replies[1].tokens.size() == 11);  // its context leaves more room
+}
+
+TEST_CASE("a cut reply is that of the first hypothesis, without its last token") {
+    ToyDecoder decoder(2);
+    GenerationOptions options = with(Inference::topk, 3);
+    options.topk = 4;
+    options.beam_min_length = 50;
+    const auto replies = run(decoder, options);
+    const Tokens firsts{3, 4, 0};
+    for (std::size_t c = 0; c < replies.size(); ++c) {
+        // Sample 0 alone is a beam of one sample.
+        GenerationOptions one = options;
+        one.beam_size = 1;
+        one.max_length = 13;
+        const auto longer = run(decoder, one, {{firsts[c]}}, {static_cast<std::uint32_t>(10 + c)});
+        CHECK(replies[c].tokens == Tokens(longer[0].tokens.begin(), longer[0].tokens.begin() + 11));
+        CHECK(replies[c].tokens.size() == 11);
+    }
+}
+
+TEST_CASE("ranked replies are sorted, and the first is the best") {
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        ToyDecoder decoder(seed);
+        const GenerationOptions options = with(Inference::beam, 4);
+        const auto best = run(decoder, options);
+        const auto ranked = generate_ranked(decoder, {{3}, {4}, {0}}, {10, 11, 12}, options,
+                                            {start_token, end_token});
+        for (std::size_t c = 0; c < ranked.size(); ++c) {
+            CHECK(ranked[c].front().tokens == best[c].tokens);
+            CHECK(ranked[c].front().score == best[c].score);
+            std::set<Tokens> different;
+            for (std::size_t i = 0; i < ranked[c].size(); ++i) {
+                different.insert(ranked[c][i].tokens);
+                if (i > 0) CHECK(ranked[c][i - 1].score >= ranked[c][i].score);
+            }
+            CHECK(different.size() == ranked[c].size());
+            CHECK(ranked[c].size() >= 4);
+        }
+    }
+}
+
+TEST_CASE("n-gram blocking sees whole contexts") {
+    ToyDecoder decoder(1);
+    GenerationOptions options = with(Inference::greedy, 1);
+    options.beam_context_block_ngram = 1;
+    const auto reply = [&](const std::vector<Tokens>& whole) {
+        return generate(decoder, {{3, 0}}, {0}, options, {start_token, end_token}, whole)[0];
+    };
+    CHECK(std::ranges::count(reply({}).tokens, 4) > 0);
+    CHECK(std::ranges::count(reply({{4, 3, 0}}).tokens, 4) == 0);
 }
 
 TEST_CASE("top-k and nucleus draw from their set only, in proportion") {

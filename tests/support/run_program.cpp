@@ -21,11 +21,6 @@ namespace {
 
 fs::path build_bin() { return fs::read_symlink("/proc/self/exe").parent_path(); }
 
-std::string program_path(const std::string& name) {
-    const fs::path built = build_bin() / name;
-    return fs::exists(built) ? built.string() : name;
-}
-
 [[noreturn]] void run_child(const std::vector<std::string>& command, const ProgramInput& input,
                             const fs::path& streams) {
     const auto reopen = [](const fs::path& path, int flags, int to) {
@@ -47,6 +42,11 @@ std::string program_path(const std::string& name) {
 }
 
 }  // namespace
+
+std::string program_path(const std::string& name) {
+    const fs::path built = build_bin() / name;
+    return fs::exists(built) ? built.string() : name;
+}
 
 void keep_mpi_sessions_apart(const std::string& scratch) {
     setenv("OMPI_MCA_orte_tmpdir_base", scratch.c_str(), 1);

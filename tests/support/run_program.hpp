@@ -18,6 +18,9 @@ struct ProgramInput {
     std::string folder;                              // to run in; empty: here
 };
 
+// A program's full path where it is one of the build, else its name.
+std::string program_path(const std::string& name);
+
 // For a child before exec: Open MPI's session folder, of which mpiruns that follow each other make
 // and remove the same one otherwise, is under `scratch`.
 void keep_mpi_sessions_apart(const std::string& scratch);

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// `lockstep generate` from prompts to replies.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/launcher/programs/small_talk.hpp"
+
+using namespace lockstep::tests;
+using Json = nlohmann::json;
+
+namespace {
+
+std::vector<std::string> lines_of(const std::string& text) {
+    std::vector<std::string> lines;
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);) lines.push_back(line);
+    return lines;
+}
+
+// Prompts whose lengths differ as much as prompts do.
+std::string uneven_prompts() {
+    std::string text;
+    for (const int words : {1, 3, 0, 40, 7, 2, 90, 1, 21, 5, 60, 120, 4, 1, 14}) {
+        for (int w = 0; w < words; ++w) {
+            text += (w == 0 ? "" : " ") + std::string(w * words % 3 == 0 ? "king" : "my lord");
+        }
+        text += '\n';
+    }
+    return text;
+}
+
+}  // namespace
+
+TEST_CASE("a reply a line, to prompts of one or several turns") {
+    const SmallTalk talk;
+    const std::string prompts =
+        "hello\nwho are you\r\nhello\\ngood morning\\nwho are you\nwhere\\nis rome\n\n";
+    const std::string replies = "good morning\nnobody\na model\nin \\n italy\nsilence\n";
+    CHECK(talk.generate("", prompts) == replies);
+    CHECK(talk.generate("-bs 4", prompts) == replies);
+    const std::string output = talk.scratch / "replies.txt";
+    CHECK(talk.generate("--output " + output, prompts).empty());
+    CHECK(read_text(output) == replies);
+
+    const std::string turns = talk.scratch / "turns.jsonl";
+    write_text(turns,
+               "{\"context\": [\"hello\", \"good morning\", \"who are you\"]}\n\n"
+               "{\"text\": \"who are you\"}\n{\"text\": \"where\\nis rome\"}\n{\"context\": []}\n");
+    CHECK(talk.generate("--input " + turns) == "a model\nnobody\nin \\n italy\nsilence\n");
+    CHECK(talk.generate("--history-size 1 --input " + turns) ==
+          "nobody\nnobody\nin \\n italy\nsilence\n");
+    CHECK(talk.generate("--delimiter hello --input " + turns) !=
+          "a model\nnobody\nin \\n italy\nsilence\n");
+    CHECK(talk.generate("--format jsonl", read_text(turns)) ==
+          "a model\nnobody\nin \\n italy\nsilence\n");
+}
+
+TEST_CASE("the longest context and reply are the truncations") {
+    const SmallTalk talk;
+    const std::string turns = "hello\\ngood morning\\nwho are you\n";
+    CHECK(talk.generate("--text-truncate 3", turns) == "nobody\n");
+    CHECK(talk.generate("--truncate 3 --text-truncate 50", turns) == "a model\n");
+    CHECK(talk.generate("--label-truncate 2", "hello\n") == "good\n");
+    CHECK(talk.generate("--truncate 2", "hello\n") == "good\n");
+    CHECK(talk.generate("--max-length 3 --label-truncate 2", "hello\n") == "good morning\n");
+}
+
+TEST_CASE("replies as JSON, and several to each prompt") {
+    const SmallTalk talk;
+    const Json one = Json::parse(talk.generate("--json", "hello\n"));
+    CHECK(one.at("prompt") == "hello");
+    CHECK(one.at("reply") == "good morning");
+    CHECK(one.at("tokens") == 2);
+    CHECK(one.at("score").get<double>() <= 0);
+    CHECK(one.size() == 4);
+
+    const std::string beam = "--inference beam --beam-size 3 ";
+    const auto texts = lines_of(talk.generate(beam + "--n-best 2", "hello\nwhere\\nis rome\n"));
+    REQUIRE(texts.size() == 4);
+    CHECK(texts[0].starts_with("1\t"));
+    CHECK(texts[0].ends_with("\tgood morning"));
+    CHECK(texts[2].starts_with("2\t"));
+    CHECK(texts[2].ends_with("\tin \\n italy"));
+    const Json several = Json::parse(talk.generate(beam + "--json --n-best 3", "hello\n"));
+    REQUIRE(several.at("n_best").size() == 3);
+    CHECK(several["n_best"][0]["reply"] == "good morning");
+    CHECK(several["n_best"][0]["score"] > several["n_best"][1]["score"]);
+    says(run_line("lockstep generate -mf " + talk.model + " --n-best 2"), 2,
+         {"--n-best", "--inference"});
+}
+
+TEST_CASE("replies do not depend on what they are generated together with") {
+    const PreparedDialogues prepared;
+    for (const char* model : {"gpt2 --n-positions 48", "transformer/generator --n-positions 48"}) {
+        const std::string folder = prepared.model + std::string(model).substr(0, 4);
+        SmallTalk::done("train --data " + prepared.data + " -mf " + folder +
+                        " --embedding-size 16 --n-layers 1 --ffn-size 16 --max-train-steps 20 "
+                        "--threads 1 --precision fp32 -lr 0.01 -m " +
+                        model);
+        for (const char* how : {"greedy", "beam --beam-size 3", "topk", "nucleus --beam-size 2"}) {
+            CAPTURE(how);
+            const auto replies = [&](const std::string& batch) {
+                return SmallTalk::done("lockstep generate --precision fp32 --threads 1 -mf " +
+                                           folder + " --max-length 40 -bs " + batch +
+                                           " --inference " + how,
+                                       uneven_prompts());
+            };
+            const std::string alone = replies("1");
+            CHECK(lines_of(alone).size() == 15);
+            CHECK(replies("2") == alone);
+            CHECK(replies("7") == alone);
+        }
+    }
+}
+
+TEST_CASE("prompts that are none, and replies that cannot be written") {
+    const SmallTalk talk;
+    const std::string file = talk.scratch / "prompts.jsonl", output = talk.scratch / "out.txt";
+    write_text(output, "kept");
+    const auto refused = [&](const std::string& line, const std::vector<std::string>& words) {
+        CAPTURE(line);
+        write_text(file, "{\"text\": \"hello\"}\n" + line + "\n");
+        auto all = words;
+        all.push_back("prompts.jsonl:2: ");
+        const auto run = run_line("lockstep generate -mf " + talk.model + " --input " + file +
+                                  " --output " + output);
+        says(run, 2, all);
+        CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
+        CHECK(read_text(output) == "kept");
+    };
+    refused("hello", {"not JSON, at byte 1", "\"context\""});
+    refused("{\"text\": \"h\xFF\"}", {"byte 12 is not UTF-8"});
+    refused("[\"hello\"]", {"not a JSON object"});
+    refused("{\"prompt\": \"hello\"}", {"neither"});
+    refused("{\"text\": \"a\", \"context\": []}", {"both"});
+    refused("{\"text\": 3}", {"\"text\" is not a string"});
+    refused("{\"context\": \"hello\"}", {"\"context\" is not a list"});
+    refused("{\"context\": [\"a\", null]}", {"a turn that is not a string"});
+    refused(std::string(100'000, '['), {"not JSON"});
+
+    const std::string generate = "lockstep generate -mf " + talk.model;
+    says(run_line(generate, ProgramInput{"hi\nh\xFFi\n", {}, ""}), 2,
+         {"standard input:2: byte 2 is not UTF-8"});
+    write_text(file, "{\"text\": \"hello\"}");
+    says(run_line(generate + " --input " + file + " --output " + file), 2, {"is the --input"});
+    says(run_program({"bash", "-c", "echo hello | \"$0\" generate -mf \"$1\" > /dev/full",
+                      program_path("lockstep"), talk.model}),
+         2, {"No space left"});
+}
