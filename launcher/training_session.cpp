@@ -16,16 +16,11 @@
 #include "runtime/kernels/product_library.hpp"
 #include "runtime/train/checkpoint_folder.hpp"
 #include "runtime/train/progress.hpp"
+#include "runtime/train/weight_memory.hpp"
 
 namespace lockstep::launcher {
 
 namespace {
-
-std::uintmax_t bytes_of_checkpoints(const train::RunTensors& tensors) {
-    std::uintmax_t optimizer = 0;
-    for (const auto& tensor : tensors.optimizer) optimizer += tensor.values.size();
-    return launcher::bytes_of_checkpoints(tensors.master.size(), optimizer);
-}
 
 // What must not change for a bitwise resume.
 train::Metadata versions_of(const Job& job) {
@@ -87,7 +82,10 @@ TrainingSession::TrainingSession(const RunConfig& config, const TrainingPlan& pl
 }
 
 void TrainingSession::prepare_folder() const {
-    require_room(config_.model_file, bytes_of_checkpoints(engine_->fetch()));
+    const train::ParameterTable& table = engine_->parameters();
+    require_room(config_.model_file,
+                 bytes_of_checkpoints(table.flat_size(),
+                                      train::optimizer_floats(options_.optimizer, table)));
     if (!holds_model(config_.model_file))
         create_model_folder(config_.model_file, describe(plan_.model, config_, plan_.dataset),
                             plan_.dataset);
