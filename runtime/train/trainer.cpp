@@ -124,7 +124,12 @@ void Trainer::step() {
     parts_.communicator.finish();
     advance(pending);
     pending_.push_back(std::move(pending));
-    while (pending_.size() > parts_.engine.steps_ahead()) settle();
+    while (pending_.size() > steps_ahead()) settle();
+}
+
+// A gradient that ends the run is looked at before the next step overwrites it.
+std::size_t Trainer::steps_ahead() const noexcept {
+    return state_.nonfinite_in_a_row > 0 ? 0 : parts_.engine.steps_ahead();
 }
 
 kernels::StepOrder Trainer::order() const {

@@ -60,6 +60,7 @@ private:
     StepVector tell(const StepBatches& batches) const;
     void advance(Pending& pending);
     void settle();
+    std::size_t steps_ahead() const noexcept;
     void settle_all();
     void count(const StepResult& result, const StepVector& totals);
     [[noreturn]] void throw_not_finite(const std::string& how, const StepResult& result);

@@ -105,6 +105,23 @@ TEST_CASE("gradients that are never finite end the run and name the parameter") 
                          Error);
 }
 
+TEST_CASE("the parameter is that of the step named, also where a later step was queued before") {
+    auto setup = spoiled(two_ranks(), [](std::uint64_t step) { return step >= 3 && step < 13; });
+    setup.rows = 600;
+    setup.results = RunSetup::Results::a_step_late;
+    CHECK_THROWS_WITH_AS(run_training(setup),
+                         doctest::Contains("10 steps in a row, the last one step 13 (first in the "
+                                           "gradient of bias.2)"),
+                         Error);
+}
+
+TEST_CASE("results that come a step late change no weight") {
+    auto setup = spoiled(two_ranks(), [](std::uint64_t step) { return step == 4; });
+    const auto at_once = run_training(setup);
+    setup.results = RunSetup::Results::a_step_late;
+    CHECK(run_training(setup)[0].weights == at_once[0].weights);
+}
+
 TEST_CASE("under dynamic scaling an overflow halves the scale, which the checkpoint keeps") {
     auto setup = spoiled(two_ranks(), [](std::uint64_t step) { return step == 5; });
     setup.options.loss_scaling = {kernels::LossScaling::Kind::dynamic, 0x1p15F, 0x1p-5F};

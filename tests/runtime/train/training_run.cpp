@@ -7,6 +7,7 @@
 
 #include "runtime/comm/thread_world.hpp"
 #include "runtime/train/device_engine.hpp"
+#include "tests/runtime/train/engine_ahead.hpp"
 #include "tests/runtime/train/toy_model.hpp"
 #include "tests/runtime/train/toy_source.hpp"
 
@@ -83,13 +84,16 @@ void run_rank(const RunSetup& setup, comm::Communicator& communicator, RankRun& 
     ToySource source({setup.world, rank, setup.options.lanes, setup.rows, setup.batchsize});
     train::DeviceEngine<device::CpuContext> engine(
         setup.options, {context, communicator, communicator, trace, model, store});
+    EngineAhead ahead(engine);
+    const bool late = setup.results == RunSetup::Results::a_step_late;
+    train::Engine& trained = late ? static_cast<train::Engine&>(ahead) : engine;
     if (setup.resume) restore(*setup.resume, engine.fetch());
     Witness witness(setup, handle, model, engine, run);
 
     std::optional<train::TrainerState> resume;
     if (setup.resume) resume = setup.resume->state;
     train::Trainer trainer(setup.options,
-                           {engine, communicator, trace, source, witness, witness, &witness, stop},
+                           {trained, communicator, trace, source, witness, witness, &witness, stop},
                            resume);
     run.reason = trainer.run();
     run.state = trainer.state();

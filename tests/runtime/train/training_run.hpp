@@ -51,6 +51,7 @@ struct RunSetup {
     using Wrap = std::function<std::unique_ptr<train::Model>(train::Model& toy, RankHandle)>;
     Wrap wrap;
     std::function<void(const train::StepReport&, RankHandle)> on_step;
+    enum class Results { at_once, a_step_late } results = Results::at_once;
     // The loss of the n-th validation; without it, the model's own.
     std::function<double(std::size_t)> validation_loss;
 };

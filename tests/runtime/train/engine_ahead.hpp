@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "runtime/train/engine.hpp"
+
+namespace lockstep::tests {
+
+// An engine whose results are asked for a step late, as those of a GPU are: what it shows of its
+// gradient is that of the step queued last.
+class EngineAhead final : public train::Engine {
+public:
+    explicit EngineAhead(train::Engine& inner) : inner_(inner) {}
+
+    const train::ParameterTable& parameters() const noexcept override {
+        return inner_.parameters();
+    }
+    train::RunTensors fetch() override { return inner_.fetch(); }
+    void place() override { inner_.place(); }
+    void share_weights() override { inner_.share_weights(); }
+    void share_optimizer() override { inner_.share_optimizer(); }
+    void check_weights_alike(std::int64_t updates) override { inner_.check_weights_alike(updates); }
+    void restore(const kernels::Step& before) override { inner_.restore(before); }
+    std::size_t steps_ahead() const noexcept override { return 1; }
+    void queue(const kernels::StepOrder& order, const std::vector<train::Batch>& lanes) override {
+        inner_.queue(order, lanes);
+        results_.push_back(inner_.take_result());
+    }
+    train::StepResult take_result() override {
+        train::StepResult result = results_.front();
+        results_.pop_front();
+        return result;
+    }
+    std::string nonfinite_gradient() override { return inner_.nonfinite_gradient(); }
+
+private:
+    train::Engine& inner_;
+    std::deque<train::StepResult> results_;
+};
+
+}  // namespace lockstep::tests
