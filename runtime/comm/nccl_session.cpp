@@ -12,9 +12,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Between two looks at a call that NCCL is still at: it connects in the background.
-constexpr std::chrono::microseconds pause{50};
-
 std::string seconds_of(int ms) { return std::to_string((ms + 999) / 1000) + " s"; }
 
 bool is_done(cudaEvent_t event) {
@@ -25,6 +22,11 @@ bool is_done(cudaEvent_t event) {
 }
 
 }  // namespace
+
+std::chrono::microseconds pause_before_look(int looks) noexcept {
+    constexpr int looks_without_pause = 200;
+    return std::chrono::microseconds(looks < looks_without_pause ? 0 : 50);
+}
 
 NcclSession::NcclSession(int device, int timeout_ms, const Connect& connect)
     : timeout_ms_(timeout_ms) {
@@ -74,13 +76,15 @@ void NcclSession::end() {
 // What became of a call that may still be going on. Others look and abort meanwhile.
 ncclResult_t NcclSession::settle(std::unique_lock<std::mutex>& lock, ncclResult_t result,
                                  Clock::time_point until, const std::string& what) {
-    while (result == ncclInProgress) {
+    for (int looks = 0; result == ncclInProgress; ++looks) {
         if (Clock::now() > until)
             throw Error(ErrorKind::peer,
                         what + ": no answer from the other ranks for " + seconds_of(timeout_ms_) +
                             ": was every rank started, and can their GPUs reach each other?");
         lock.unlock();
-        std::this_thread::sleep_for(pause);
+        const auto pause = pause_before_look(looks);
+        if (pause.count() == 0) std::this_thread::yield();
+        if (pause.count() > 0) std::this_thread::sleep_for(pause);
         lock.lock();
         if (failure_) std::rethrow_exception(failure_);
         library_.check(library_.get_async_error(comm_, &result), "ncclCommGetAsyncError", comm_);

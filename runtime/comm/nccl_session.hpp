@@ -3,6 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -16,6 +17,11 @@
 #include "runtime/comm/nccl_library.hpp"
 
 namespace lockstep::comm {
+
+// How long to wait before one more look at a call that NCCL is still at, after so many looks. A
+// collective is accepted within some tens of microseconds, for which a sleep would be too coarse;
+// joining takes seconds.
+std::chrono::microseconds pause_before_look(int looks) noexcept;
 
 // One NCCL communicator that never blocks, with a thread that watches it: when NCCL reports an
 // error, or an operation runs for longer than the time-out, it is aborted, so that the GPU and

@@ -166,6 +166,12 @@ TEST_CASE("timings are those of the oldest finish() not asked about") {
     });
 }
 
+TEST_CASE("a call of NCCL that is accepted soon is not slept for") {
+    CHECK(pause_before_look(0).count() == 0);
+    CHECK(pause_before_look(100).count() == 0);
+    CHECK(pause_before_look(1000).count() > 0);
+}
+
 TEST_CASE("a rank that never joins an operation is an error of kind peer that names it") {
     run_as_threads(2, [](Communicator& host) {
         Rank rank(host, impatient_ms);
