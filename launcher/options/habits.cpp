@@ -3,8 +3,7 @@
 
 #include <algorithm>
 #include <array>
-
-#include "runtime/core/path_status.hpp"
+#include <filesystem>
 
 namespace lockstep::launcher {
 
@@ -161,8 +160,11 @@ std::string instead_of_model(const std::string& path) {
         "take";
     if (path.starts_with("zoo:") || path.starts_with("models:"))
         return "is a model of ParlAI's zoo: download it with ParlAI, then " + converts;
-    // ParlAI keeps the options beside its model files.
-    if (is_folder(path) || !path_exists(path + ".opt")) return "";
+    // ParlAI keeps the options beside its model files. A path that cannot be followed is told by
+    // the program that uses it.
+    std::error_code failure;
+    const bool folder = std::filesystem::is_directory(path, failure);
+    if (folder || !std::filesystem::exists(path + ".opt", failure)) return "";
     return "is a model file of ParlAI's; " + converts;
 }
 
