@@ -34,9 +34,10 @@ options = {}
 for script in (build_dict, display_data, display_model, self_chat, interactive, eval_model,
                multiprocessing_train, train_model):
     for name, option in options_of(script.setup_args()):
-        # The training program has the last word about defaults.
-        short = sorted({*option["short"], *options.get(name, option)["short"]})
-        options[name] = {"short": short, "default": option["default"]}
+        # Some have another default in each program.
+        known = options.setdefault(name, {"short": [], "defaults": []})
+        known["short"] = sorted({*known["short"], *option["short"]})
+        known["defaults"] = sorted({*known["defaults"], option["default"]})
 
 path = pathlib.Path(__file__).parents[2] / "golden" / "parlai_options.json"
 lines = [f"{json.dumps(name)}: {json.dumps(options[name])}" for name in sorted(options)]

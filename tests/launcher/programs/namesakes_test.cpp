@@ -29,8 +29,7 @@ struct Verdict {
 
 std::vector<std::string> programs() {
     std::istringstream lines(run_line("lockstep help").out);
-    // Some options have another default elsewhere, as in ParlAI: these two come first.
-    std::vector<std::string> names{"train", "eval"};
+    std::vector<std::string> names;
     for (std::string line; std::getline(lines, line);) {
         std::smatch found;
         if (std::regex_match(line, found, std::regex("  ([a-z_]+) {2,}.*")))
@@ -144,10 +143,11 @@ void check_parlai(const nlohmann::json& parlai, const Shown& shown, const Verdic
             CHECK(shown.names.contains(short_form));
         }
         if (verdict.word != "equal") continue;
-        const std::string default_text = parlai.at(name).at("default");
+        const auto defaults = parlai.at(name).at("defaults").get<std::vector<std::string>>();
         CAPTURE(shown.default_text);
-        CAPTURE(default_text);
-        CHECK(same_default(shown.default_text, default_text));
+        CHECK(std::ranges::any_of(defaults, [&](const std::string& text) {
+            return same_default(shown.default_text, text);
+        }));
     }
 }
 
