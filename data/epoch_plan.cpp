@@ -3,10 +3,8 @@
 
 #include <algorithm>
 
-#include "data/lane_blocks.hpp"
+#include "data/joined_stores.hpp"
 #include "data/length_index.hpp"
-#include "data/shard_store.hpp"
-#include "data/window_size.hpp"
 
 namespace lockstep::data {
 namespace {
@@ -58,23 +56,22 @@ std::int64_t add_lane(EpochPlan& plan, LanePlanner lane, const BatchRules& rules
 
 }  // namespace
 
-EpochPlan plan_epoch(RowStore& store, const SplitInfo& split, const BatchRules& rules,
+EpochPlan plan_epoch(RowStore& store, std::span<const SplitInfo> splits, const BatchRules& rules,
                      const EpochOptions& options) {
-    const WindowSize window = choose_window(split, rules, options.lanes, 0);
-    const std::vector<std::int64_t> shard_rows = data::shard_rows(split);
+    const auto [mixture, window_batches] =
+        choose_mixture(splits, options.weights, rules, options.lanes, 0);
     EpochPlan plan;
     std::int64_t batches = 0;
     for (std::int64_t lane = 0; lane < options.lanes; ++lane) {
-        const std::int64_t own =
-            add_lane(plan,
-                     LanePlanner(store, rules,
-                                 lane_blocks(shard_rows, window.block_rows, {lane, options.lanes}),
-                                 {options.seed, 0, lane}, window.batches, RowOrder::shuffled),
-                     rules, options.most_rows);
+        const std::int64_t own = add_lane(
+            plan,
+            LanePlanner(mixture.feed(store, {options.seed, 0, {lane, options.lanes}}), rules,
+                        {options.seed, 0, lane}, window_batches, RowOrder::shuffled),
+            rules, options.most_rows);
         plan.steps = std::max(plan.steps, own);
         batches += own;
     }
-    const auto rows = static_cast<std::int64_t>(split.rows);
+    const std::int64_t rows = mixture.rows_per_epoch();
     if (plan.rows > 0 && plan.rows < rows) {
         const double share = static_cast<double>(plan.rows) / static_cast<double>(rows);
         plan.steps = static_cast<std::int64_t>(static_cast<double>(batches) / share /
@@ -83,10 +80,17 @@ EpochPlan plan_epoch(RowStore& store, const SplitInfo& split, const BatchRules& 
     return plan;
 }
 
-EpochPlan plan_epoch(const Dataset& dataset, const SplitInfo& split, const BatchRules& rules,
+EpochPlan plan_epoch(std::span<const Dataset> datasets, const BatchRules& rules,
                      const EpochOptions& options) {
-    LengthIndex index(dataset, split);
-    return plan_epoch(index, split, rules, options);
+    std::vector<SplitInfo> splits;
+    std::vector<JoinedStores::Part> stores;
+    for (const Dataset& dataset : datasets) {
+        const SplitInfo& split = splits.emplace_back(dataset.split(format::train_split));
+        stores.push_back({std::make_unique<LengthIndex>(dataset, split),
+                          static_cast<std::int32_t>(split.shards.size()),
+                          static_cast<std::uint32_t>(split.rows)});
+    }
+    return plan_epoch(*joined(std::move(stores)), splits, rules, options);
 }
 
 }  // namespace lockstep::data

@@ -3,9 +3,12 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
+#include <vector>
 
 #include "data/dataset.hpp"
 #include "data/lane_planner.hpp"
+#include "data/mixture.hpp"
 #include "runtime/train/batch.hpp"
 
 namespace lockstep::data {
@@ -22,14 +25,15 @@ struct EpochPlan {
 struct EpochOptions {
     std::uint64_t seed = 1;
     std::int64_t lanes = 1;
+    std::vector<double> weights;                     // of several data sets
     std::int64_t most_rows = std::int64_t{1} << 22;  // that are planned
 };
 
 // Plans as a run with these options does, by the rows' lengths alone.
-EpochPlan plan_epoch(RowStore& store, const SplitInfo& split, const BatchRules& rules,
+EpochPlan plan_epoch(RowStore& store, std::span<const SplitInfo> splits, const BatchRules& rules,
                      const EpochOptions& options);
-// The same by the data set's index.
-EpochPlan plan_epoch(const Dataset& dataset, const SplitInfo& split, const BatchRules& rules,
+// The same of the data sets' training rows, by their indices.
+EpochPlan plan_epoch(std::span<const Dataset> datasets, const BatchRules& rules,
                      const EpochOptions& options);
 
 }  // namespace lockstep::data

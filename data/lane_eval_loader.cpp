@@ -20,7 +20,8 @@ LaneEvalLoader::LaneEvalLoader(std::unique_ptr<RowStore> store,
 }
 
 void LaneEvalLoader::rewind() {
-    stream_.emplace(LanePlanner(*store_, rules_, blocks_, {}, window_.batches, RowOrder::as_stored),
+    stream_.emplace(LanePlanner(std::make_unique<BlockFeed>(*store_, blocks_), rules_, {},
+                                window_.batches, RowOrder::as_stored),
                     *store_);
 }
 

@@ -20,12 +20,6 @@ std::uint64_t key_of(const PlanKey& key, Purpose purpose) {
                static_cast<std::uint64_t>(purpose));
 }
 
-void shuffle(std::vector<RowBlock>& blocks, std::uint64_t key) {
-    PhiloxStream random(key);
-    for (std::size_t i = blocks.size(); i > 1; --i)
-        std::swap(blocks[i - 1], blocks[random.below(static_cast<std::uint32_t>(i))]);
-}
-
 // The order in which a window's batches, numbered by length, are taken: batch i of the result is
 // the place of random key i among the first `count` keys. All lanes draw the same keys, so lanes
 // whose counts differ by d are at most d places apart in every step.
@@ -42,19 +36,29 @@ std::vector<std::size_t> quantile_order(std::size_t count, std::uint64_t key) {
     return order;
 }
 
+// A row that several passes bring into one window has several places there.
+std::uint64_t random_key(std::uint64_t key, const RowPlace& place) {
+    const std::uint64_t of_row = mix(key, place.row);
+    return place.pass == 0 ? of_row : mix(of_row, place.pass);
+}
+
 }  // namespace
 
-LanePlanner::LanePlanner(RowStore& store, const BatchRules& rules, std::vector<RowBlock> blocks,
-                         PlanKey key, std::int64_t window_batches, RowOrder order)
-    : store_(store),
+std::vector<RowBlock> shuffled_blocks(std::vector<RowBlock> blocks, const PlanKey& key) {
+    PhiloxStream random(mix(key_of(key, Purpose::blocks), static_cast<std::uint64_t>(key.lane)));
+    for (std::size_t i = blocks.size(); i > 1; --i)
+        std::swap(blocks[i - 1], blocks[random.below(static_cast<std::uint32_t>(i))]);
+    return blocks;
+}
+
+LanePlanner::LanePlanner(std::unique_ptr<RowFeed> feed, const BatchRules& rules, PlanKey key,
+                         std::int64_t window_batches, RowOrder order)
+    : feed_(std::move(feed)),
       rules_(rules),
-      blocks_(std::move(blocks)),
       key_(key),
       window_batches_(static_cast<std::size_t>(window_batches)),
       order_(order) {
     require(window_batches > 0, "a window has batches");
-    if (order_ == RowOrder::shuffled)
-        shuffle(blocks_, mix(key_of(key_, Purpose::blocks), static_cast<std::uint64_t>(key_.lane)));
 }
 
 void LanePlanner::fill_pool() {
@@ -65,10 +69,9 @@ void LanePlanner::fill_pool() {
                    ? pool_tokens_ > batches * rules_.budget()
                    : static_cast<std::int64_t>(pool_.size()) > batches * rules_.batchsize();
     };
-    while (!enough() && next_block_ < blocks_.size()) {
-        const RowBlock& block = blocks_[next_block_++];
+    while (!enough() && !feed_->done()) {
         const std::size_t before = pool_.size();
-        store_.append_places(block.shard, block.first, block.rows, pool_);
+        feed_->append(pool_);
         for (std::size_t i = before; i < pool_.size(); ++i)
             pool_tokens_ += std::min(rules_.fit(pool_[i]).tokens(), rules_.budget());
     }
@@ -85,7 +88,7 @@ std::vector<std::uint32_t> LanePlanner::pool_order() const {
     for (std::uint32_t i = 0; i < rows.size(); ++i) {
         const bool by_length = rules_.dynamic() != Dynamic::off;
         rows[i] = {by_length ? rules_.fit(pool_[i]).tokens() : 0,
-                   order_ == RowOrder::shuffled ? mix(key, pool_[i].row) : i, i};
+                   order_ == RowOrder::shuffled ? random_key(key, pool_[i]) : i, i};
     }
     std::sort(rows.begin(), rows.end(), [](const Sorted& a, const Sorted& b) {
         return std::tie(a.tokens, a.tie, a.index) < std::tie(b.tokens, b.tie, b.index);

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "data/batch_rules.hpp"
-#include "data/lane_blocks.hpp"
-#include "data/row_store.hpp"
+#include "data/row_feed.hpp"
 
 namespace lockstep::data {
 
@@ -18,6 +18,9 @@ struct PlanKey {
     std::int64_t epoch = 0;
     std::int64_t lane = 0;
 };
+
+// In the random order of a lane's epoch.
+std::vector<RowBlock> shuffled_blocks(std::vector<RowBlock> blocks, const PlanKey& key);
 
 // A lane's next micro-batches, in the order of steps. Batch b is rows[begins[b]] up to
 // rows[begins[b + 1]].
@@ -34,11 +37,11 @@ struct WindowPlan {
 // the same place in every lane's window: ranks carry equal work in every step without talking.
 class LanePlanner {
 public:
-    // `store` and `rules` outlive the planner.
-    LanePlanner(RowStore& store, const BatchRules& rules, std::vector<RowBlock> blocks, PlanKey key,
+    // `rules`, and what the feed reads from, outlive the planner.
+    LanePlanner(std::unique_ptr<RowFeed> feed, const BatchRules& rules, PlanKey key,
                 std::int64_t window_batches, RowOrder order);
 
-    bool done() const noexcept { return pool_.empty() && next_block_ == blocks_.size(); }
+    bool done() const noexcept { return pool_.empty() && feed_->done(); }
     // Not when done. Never empty.
     WindowPlan next();
 
@@ -48,13 +51,11 @@ private:
     std::vector<std::uint32_t> pool_order() const;
     void arrange(WindowPlan& plan) const;
 
-    RowStore& store_;
+    std::unique_ptr<RowFeed> feed_;
     const BatchRules& rules_;
-    std::vector<RowBlock> blocks_;
     PlanKey key_;
     std::size_t window_batches_;
     RowOrder order_;
-    std::size_t next_block_ = 0;
     std::uint64_t window_ = 0;
     std::vector<RowPlace> pool_;  // read but not planned yet, in the order of arrival
     std::int64_t pool_tokens_ = 0;

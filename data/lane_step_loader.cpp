@@ -8,44 +8,44 @@
 namespace lockstep::data {
 
 LaneStepLoader::LaneStepLoader(std::unique_ptr<StepPlanner> planner, int num_workers)
-    : planner_(std::move(planner)), num_workers_(num_workers) {}
+    : planner_(std::move(planner)), num_workers_(num_workers) {
+    usage_.sets.resize(planner_->mixture().sets().size());
+}
 
-train::StepBatches LaneStepLoader::prepared_step() {
-    if (num_workers_ == 0) return build_step(planner_->next(), planner_->rules());
+BuiltStep LaneStepLoader::prepared_step() {
+    if (num_workers_ == 0) return planner_->build(planner_->next());
     if (!pipeline_) pipeline_.emplace(*planner_, num_workers_);
     return pipeline_->next();
 }
 
-train::StepBatches LaneStepLoader::empty_step() const {
-    train::StepBatches step;
+BuiltStep LaneStepLoader::empty_step() const {
+    BuiltStep built;
+    train::StepBatches& step = built.batches;
     step.position = position_;
     step.lanes.resize(static_cast<std::size_t>(planner_->lanes()));
     step.lanes_finished = planner_->lanes();
     step.epoch_done = 1;
-    return step;
+    return built;
 }
 
 train::StepBatches LaneStepLoader::next() {
     // Steps prepared beyond the end of this rank's lanes are the next epoch's already.
-    train::StepBatches step = finished_ ? empty_step() : prepared_step();
+    BuiltStep built = finished_ ? empty_step() : prepared_step();
+    const train::StepBatches& step = built.batches;
     require(step.position.epoch == position_.epoch &&
                 step.position.step_in_epoch == position_.step_in_epoch,
             "prepared steps are those asked for");
     finished_ = step.lanes_finished == planner_->lanes();
     ++position_.step_in_epoch;
-    for (const train::Batch& batch : step.lanes) {
-        usage_.coverage.add(batch.rows);
-        usage_.truncated_rows += batch.truncated_rows;
-    }
-    return step;
+    usage_ += built.usage;
+    return std::move(built.batches);
 }
 
 void LaneStepLoader::next_epoch() {
     const train::Position begin{position_.epoch + 1, 0};
     if (!finished_) return seek(begin);
     position_ = begin;
-    usage_ = {};
-    usage_.coverage.epoch = begin.epoch;
+    usage_ = planner_->mixture().carried(usage_, begin.epoch);
     finished_ = false;
 }
 

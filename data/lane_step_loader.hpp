@@ -18,13 +18,13 @@ public:
     train::StepBatches next() override;
     void next_epoch() override;
     void seek(train::Position position) override;
-    std::int64_t rows_per_epoch() const override { return planner_->rows(); }
-    Coverage coverage() const override { return usage_.coverage; }
-    std::int64_t truncated_rows() const override { return usage_.truncated_rows; }
+    std::int64_t rows_per_epoch() const override { return planner_->mixture().rows_per_epoch(); }
+    std::vector<SetShare> sets() const override { return planner_->mixture().shares(); }
+    const Usage& usage() const override { return usage_; }
 
 private:
-    train::StepBatches prepared_step();
-    train::StepBatches empty_step() const;
+    BuiltStep prepared_step();
+    BuiltStep empty_step() const;
 
     std::unique_ptr<StepPlanner> planner_;
     int num_workers_;

@@ -72,7 +72,8 @@ void LengthIndex::append_places(int shard, std::int64_t first, std::int64_t coun
                                              " has no length that a row can have" + restore);
         const auto row = global_row(static_cast<std::uint64_t>(first + i),
                                     static_cast<std::uint64_t>(shard), lengths_.size());
-        out.push_back({static_cast<std::uint32_t>(row), shard, first + i, 0, source, label});
+        out.push_back({static_cast<std::uint32_t>(row), shard, 0, source, label,
+                       static_cast<std::uint32_t>(first + i), 0});
     }
 }
 

@@ -12,9 +12,10 @@ namespace lockstep::data {
 struct RowPlace {
     std::uint32_t row = 0;  // id within the split
     std::int32_t shard = 0;
-    std::int64_t local = 0;  // number within the shard
     std::uint64_t first_token = 0;
     std::int32_t source = 0, label = 0;  // tokens
+    std::uint32_t local = 0;             // number within the shard
+    std::uint32_t pass = 0;              // over its data set: the how manieth of the epoch
 };
 
 // The shards of a split. Used by one thread at a time.

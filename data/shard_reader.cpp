@@ -138,9 +138,9 @@ void ShardReader::append_places(std::int64_t first, std::int64_t count,
             throw Error(ErrorKind::data, path_ + ": the offsets of row " +
                                              std::to_string(first + static_cast<std::int64_t>(i)) +
                                              " are damaged" + restore);
-        out.push_back({ids[i], shard_, first + static_cast<std::int64_t>(i), source,
-                       static_cast<std::int32_t>(label - source),
-                       static_cast<std::int32_t>(end - label)});
+        out.push_back({ids[i], shard_, source, static_cast<std::int32_t>(label - source),
+                       static_cast<std::int32_t>(end - label),
+                       static_cast<std::uint32_t>(first) + static_cast<std::uint32_t>(i), 0});
     }
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/step_loader.hpp"
 
+#include "data/joined_stores.hpp"
 #include "data/lane_step_loader.hpp"
 #include "data/shard_store.hpp"
-#include "data/window_size.hpp"
 #include "runtime/core/error.hpp"
 
 namespace lockstep::data {
@@ -23,19 +23,28 @@ void check(const StepLoaderOptions& options) {
 
 }  // namespace
 
-std::unique_ptr<StepLoader> open_step_source(const Dataset& dataset,
+std::unique_ptr<StepLoader> open_step_source(std::span<const Dataset> datasets,
                                              const StepLoaderOptions& options) {
     check(options);
-    const SplitInfo& split = dataset.split(options.split);
-    if (split.rows == 0)
-        throw Error(ErrorKind::data, dataset.directory() + ": split '" + options.split +
-                                         "' has no rows; run 'lockstep prepare' with more text");
-    const BatchRules rules(options.batching, dataset.kind());
-    const WindowSize window = choose_window(split, rules, options.lanes, options.window_batches);
-    const RankLanes lanes{options.seed,  options.lanes,     options.rank,
-                          options.world, window.block_rows, window.batches};
-    auto planner = std::make_unique<StepPlanner>(std::make_unique<ShardStore>(dataset, split),
-                                                 shard_rows(split), rules, lanes);
+    std::vector<SplitInfo> splits;
+    std::vector<JoinedStores::Part> stores;
+    for (const Dataset& dataset : datasets) {
+        const SplitInfo& split = splits.emplace_back(dataset.split(options.split));
+        if (split.rows == 0)
+            throw Error(ErrorKind::data,
+                        dataset.directory() + ": split '" + options.split +
+                            "' has no rows; run 'lockstep prepare' with more text");
+        stores.push_back({std::make_unique<ShardStore>(dataset, split),
+                          static_cast<std::int32_t>(split.shards.size()),
+                          static_cast<std::uint32_t>(split.rows)});
+    }
+    const BatchRules rules(options.batching, datasets.front().kind());
+    WindowedMixture chosen =
+        choose_mixture(splits, options.weights, rules, options.lanes, options.window_batches);
+    const RankLanes lanes{options.seed, options.lanes, options.rank, options.world,
+                          chosen.window_batches};
+    auto planner = std::make_unique<StepPlanner>(joined(std::move(stores)),
+                                                 std::move(chosen.mixture), rules, lanes);
     return std::make_unique<LaneStepLoader>(std::move(planner), options.num_workers);
 }
 

@@ -3,16 +3,20 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "data/batching_options.hpp"
 #include "data/coverage.hpp"
 #include "data/dataset.hpp"
+#include "data/set_share.hpp"
 #include "runtime/train/step_source.hpp"
 
 namespace lockstep::data {
 
 struct StepLoaderOptions {
+    std::vector<double> weights;  // of several data sets; see share_epoch()
     BatchingOptions batching;
     std::string split = "train";
     std::uint64_t seed = 1;
@@ -26,17 +30,18 @@ struct StepLoaderOptions {
     std::int64_t window_batches = 0;
 };
 
-// A StepSource that can prove what it gave: coverage() counts the rows of the current epoch,
-// those before a seek included. Errors of its threads are thrown by next().
+// A StepSource that can prove what it gave. Errors of its threads are thrown by next().
 class StepLoader : public train::StepSource {
 public:
-    virtual Coverage coverage() const = 0;
-    virtual std::int64_t truncated_rows() const = 0;  // of the current epoch, as coverage()
+    virtual std::vector<SetShare> sets() const = 0;
+    // In the current epoch, also before a seek.
+    virtual const Usage& usage() const = 0;
 };
 
-// Throws a config error where options are out of range or do not fit the data's kind.
-// Shards that none of this rank's lanes reads are never opened.
-std::unique_ptr<StepLoader> open_step_source(const Dataset& dataset,
+// Of one data set, or of several of one kind and dictionary. Throws a config error where options
+// are out of range or do not fit the data's kind. Of one, shards that none of this rank's lanes
+// reads are never opened; of several, any rank may need any.
+std::unique_ptr<StepLoader> open_step_source(std::span<const Dataset> datasets,
                                              const StepLoaderOptions& options);
 
 }  // namespace lockstep::data

@@ -21,12 +21,12 @@ StepPipeline::~StepPipeline() {
     threads_.clear();
 }
 
-train::StepBatches StepPipeline::next() {
+BuiltStep StepPipeline::next() {
     std::unique_lock lock(mutex_);
     ready_.wait(lock, [&] { return results_.contains(consumed_); });
     const auto found = results_.find(consumed_);
     if (found->second.failure) std::rethrow_exception(found->second.failure);
-    train::StepBatches step = std::move(found->second.step);
+    BuiltStep step = std::move(found->second.step);
     results_.erase(found);
     ++consumed_;
     room_.notify_one();
@@ -64,7 +64,7 @@ void StepPipeline::build() {
         }
         Result result;
         try {
-            result.step = build_step(job.plan, planner_.rules());
+            result.step = planner_.build(job.plan);
         } catch (...) {
             result.failure = std::current_exception();
         }

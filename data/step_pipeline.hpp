@@ -25,7 +25,7 @@ public:
     StepPipeline& operator=(const StepPipeline&) = delete;
 
     // Throws what a thread threw at this step, and again if asked again.
-    train::StepBatches next();
+    BuiltStep next();
 
 private:
     struct Job {
@@ -33,7 +33,7 @@ private:
         StepPlan plan;
     };
     struct Result {
-        train::StepBatches step;
+        BuiltStep step;
         std::exception_ptr failure;
     };
 

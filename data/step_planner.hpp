@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "data/coverage.hpp"
 #include "data/lane_stream.hpp"
+#include "data/mixture.hpp"
 #include "runtime/train/step_source.hpp"
 
 namespace lockstep::data {
@@ -19,42 +19,42 @@ struct StepPlan {
     double epoch_done = 0;
 };
 
+// A step that is built, and what it uses.
+struct BuiltStep {
+    train::StepBatches batches;
+    Usage usage;
+};
+
 struct RankLanes {
     std::uint64_t seed = 0;
     std::int64_t lanes = 1;
     int rank = 0, world = 1;  // rank r has the lanes with lane % world == r
-    std::int64_t block_rows = 1;
     std::int64_t window_batches = 1;
-};
-
-// Rows used, and how many of them were cut.
-struct Usage {
-    Coverage coverage;
-    std::int64_t truncated_rows = 0;
 };
 
 // The endless sequence of a rank's steps: when its lanes have finished an epoch, it goes on with
 // the next. Every epoch has at least one step, though it may be empty.
 class StepPlanner {
 public:
-    StepPlanner(std::unique_ptr<RowStore> store, std::vector<std::int64_t> shard_rows,
-                const BatchRules& rules, const RankLanes& lanes);
+    StepPlanner(std::unique_ptr<RowStore> store, Mixture mixture, const BatchRules& rules,
+                const RankLanes& lanes);
 
     StepPlan next();
-    // Continues from there without reading the tokens before; what the epoch's skipped steps used.
+    // Continues from there without reading the tokens before; what was used until there.
     Usage seek(train::Position position);
 
-    // These never change, so that any thread may ask.
-    const BatchRules& rules() const noexcept { return rules_; }
+    // What follows never changes, so that any thread may ask.
+    BuiltStep build(const StepPlan& plan) const;
+    const Mixture& mixture() const noexcept { return mixture_; }
     std::int64_t lanes() const noexcept;  // of this rank
-    std::int64_t rows() const noexcept;   // of all lanes
 
 private:
     void begin_epoch(std::int64_t epoch);
     std::int64_t finished() const noexcept;
+    LaneOfEpoch lane_of(std::size_t stream, std::int64_t epoch) const noexcept;
 
     std::unique_ptr<RowStore> store_;
-    std::vector<std::int64_t> shard_rows_;
+    const Mixture mixture_;
     BatchRules rules_;
     RankLanes options_;
     std::vector<LaneStream> streams_;
@@ -62,8 +62,5 @@ private:
     bool step_given_ = false;                      // of this epoch, since it began or since a seek
     std::int64_t epoch_rows_ = 0, rows_used_ = 0;  // of this rank
 };
-
-// Any thread may build any step.
-train::StepBatches build_step(const StepPlan& plan, const BatchRules& rules);
 
 }  // namespace lockstep::data

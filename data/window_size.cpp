@@ -27,7 +27,7 @@ WindowSize choose_window(const SplitInfo& split, const BatchRules& rules, std::i
     if (batches <= 0)
         batches =
             std::clamp(window_tokens / (batch_rows * row_tokens), fewest_batches, most_batches);
-    return {batches, choose_block_rows(rows, lanes, batches * batch_rows)};
+    return {batches, choose_block_rows(rows, lanes, batches * batch_rows), batches * batch_rows};
 }
 
 }  // namespace lockstep::data

@@ -12,6 +12,7 @@ namespace lockstep::data {
 struct WindowSize {
     std::int64_t batches = 1;
     std::int64_t block_rows = 1;
+    std::int64_t rows = 1;  // of a window, about
 };
 
 // `batches` > 0 is taken as it is. A pure function, so ranks agree without talking.

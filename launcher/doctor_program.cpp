@@ -71,7 +71,7 @@ void add_needs(const RunConfig& config, int ranks, doctor::Request& request) {
     if (config.data.empty() || config.model_file.empty()) return;
     using Model = std::optional<model::ModelConfig>;
     const auto looked = doctor::within(request.check_time(), [config]() -> Model {
-        const auto dataset = opened(config.data);
+        const auto dataset = opened(config.data.front());
         if (!dataset) return std::nullopt;
         return agree_on_model({config.model_file}, config.model, config.given, *dataset);
     });
@@ -94,7 +94,7 @@ doctor::Computes computes_on(const RunConfig& config, std::chrono::milliseconds 
 
 doctor::Request request_of(const RunConfig& config, const comm::Place& place) {
     doctor::Request request;
-    request.data = config.data;
+    if (!config.data.empty()) request.data = config.data.front();
     request.model_folder = config.model_file;
     request.threads = config.threads;
     request.timeout = milliseconds_of(config.timeout_s);

@@ -32,6 +32,13 @@ void refuse_rungs_options(const RunConfig& config) {
     }
 }
 
+std::int64_t rows_of(const DataSets& sets, const char* split) {
+    std::int64_t rows = 0;
+    for (const data::Dataset& set : sets.sets)
+        rows += static_cast<std::int64_t>(set.split(split).rows);
+    return rows;
+}
+
 ladder::Subject subject_of(const RunConfig& config, const TrainingPlan& plan,
                            const ladder::Host& host) {
     ladder::Subject subject;
@@ -40,17 +47,15 @@ ladder::Subject subject_of(const RunConfig& config, const TrainingPlan& plan,
     subject.host = host;
     subject.epochs = config.train.limits.num_epochs;
     subject.seconds = config.train.limits.max_train_time_s;
-    subject.rows = static_cast<std::int64_t>(plan.dataset.split(data::format::train_split).rows);
+    subject.rows = rows_of(plan.data, data::format::train_split);
     return subject;
 }
 
 ladder::Work work_of(const RunConfig& config, const TrainingPlan& plan) {
     ladder::Work work;
     work.train_rows = config.train.limits.num_epochs *
-                      static_cast<double>(plan.dataset.split(data::format::train_split).rows);
-    if (plan.dataset.has_split(data::format::valid_split))
-        work.valid_rows =
-            static_cast<std::int64_t>(plan.dataset.split(data::format::valid_split).rows);
+                      static_cast<double>(rows_of(plan.data, data::format::train_split));
+    work.valid_rows = rows_of(plan.validation, data::format::valid_split);
     return work;
 }
 

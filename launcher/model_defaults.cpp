@@ -5,6 +5,7 @@
 #include <array>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "data/unicode.hpp"
 #include "launcher/batching.hpp"
@@ -78,15 +79,26 @@ void add_joining(const data::Dataset& dataset, OptionValues& values) {
                                        "; correct it, or remove it from the file");
 }
 
+std::vector<std::string> lines_of(const std::string& text) {
+    std::istringstream in(text);
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(in, line);) lines.push_back(line);
+    return lines;
+}
+
 }  // namespace
 
-OptionValues model_defaults(const RunConfig& config, const data::Dataset& dataset) {
+OptionValues model_defaults(const RunConfig& config, std::span<const data::Dataset> datasets) {
     OptionValues values;
-    const std::string path = std::filesystem::absolute(dataset.directory()).lexically_normal();
+    std::string paths;
+    for (const data::Dataset& dataset : datasets) {
+        const std::string path = std::filesystem::absolute(dataset.directory()).lexically_normal();
+        paths += (paths.empty() ? "" : "\n") + path;
+    }
     // JSON holds UTF-8; a path that is not has to be typed again.
-    if (data::unicode::first_invalid(path) == path.size()) values["data"] = path;
+    if (data::unicode::first_invalid(paths) == paths.size()) values["data"] = paths;
     add_batching(config, values);
-    add_joining(dataset, values);
+    add_joining(datasets.front(), values);
     RunConfig copy = config;
     const OptionTable generation = generation_table(copy);
     for (const Option& option : generation.options()) values[option.name] = option.default_text;
@@ -96,10 +108,10 @@ OptionValues model_defaults(const RunConfig& config, const data::Dataset& datase
 }
 
 train::ModelDescription describe(const model::ModelConfig& model, const RunConfig& config,
-                                 const data::Dataset& dataset) {
+                                 std::span<const data::Dataset> datasets) {
     auto json = nlohmann::ordered_json::parse(model::to_json(model));
-    json["defaults"] = model_defaults(config, dataset);
-    return {json.dump(), dataset.dictionary_hash()};
+    json["defaults"] = model_defaults(config, datasets);
+    return {json.dump(), datasets.front().dictionary_hash()};
 }
 
 OptionValues stored_defaults(const std::string& folder) {
@@ -123,7 +135,8 @@ void apply_defaults(const OptionValues& defaults, const std::string& folder,
             const auto found = defaults.find(option.name);
             if (found == defaults.end() || replaced(option.name, given)) continue;
             try {
-                option.assign({found->second});
+                option.assign(option.arity == Arity::many ? lines_of(found->second)
+                                                          : std::vector{found->second});
             } catch (const Error& error) {
                 damaged(folder, std::string("has a value that does not fit: ") + error.what());
             }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <set>
 #include <string>
 #include <vector>
@@ -19,12 +20,12 @@ using OptionValues = std::map<std::string, std::string>;
 
 // The options of a training run that go with its model: where its data lies, how text is cut and
 // joined, how batches are made in evaluation, in which precision it computes, how it replies.
-// A model's config.json keeps them as "defaults".
-OptionValues model_defaults(const RunConfig& config, const data::Dataset& dataset);
+// A model's config.json keeps them as "defaults", a list with one value a line.
+OptionValues model_defaults(const RunConfig& config, std::span<const data::Dataset> datasets);
 
 // What a run's model folder says of the model: its shape, its defaults and its dictionary.
 train::ModelDescription describe(const model::ModelConfig& model, const RunConfig& config,
-                                 const data::Dataset& dataset);
+                                 std::span<const data::Dataset> datasets);
 
 // The defaults of a model's folder; none where there is no model or where it has none. Throws a
 // config error where they are not a JSON object of texts.

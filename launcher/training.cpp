@@ -36,25 +36,43 @@ ModelSource starts_from(const RunConfig& config) {
     return {model_folder_of(config.init_model), "--init-model"};
 }
 
+// "NAME/ppl" decides by one of several data sets.
+void require_metric(const RunConfig& config, const DataSets& validation) {
+    const std::string& metric = config.train.validation.metric;
+    const auto end = metric.rfind('/');
+    if (end == std::string::npos) return;
+    std::string names;
+    for (const std::string& name : validation.names) {
+        if (validation.several() && metric.substr(0, end) == name) return;
+        names += (names.empty() ? "" : ", ") + name;
+    }
+    throw Error(ErrorKind::config,
+                "--validation-metric " + metric +
+                    (validation.several() ? ": no such data set; the validations have " + names
+                                          : ": there is one data set; leave its name out"));
+}
+
 }  // namespace
 
 TrainingPlan check_training(const RunConfig& config, Standing standing) {
-    data::Dataset dataset = data::Dataset::open(config.data);
+    DataSets sets = open_data_sets("data", config.data);
     const auto missing =
         standing == Standing::alone ? data::MissingShards::refuse : data::MissingShards::allow;
-    data::check_shards(dataset, dataset.split("train"), missing);
+    // Of several sets any rank may need any shard.
+    check_shards(sets, "train", sets.several() ? data::MissingShards::refuse : missing);
     if (!config.init_model.empty() && !path_exists(config.init_model)) {
         throw Error(ErrorKind::config, "--init-model " + config.init_model + ": does not exist");
     }
     const model::ModelConfig model =
-        agree_on_model(starts_from(config), config.model, config.given, dataset);
-    const train::ValidationOptions& v = config.train.validation;
-    const bool validates = v.every_n_epochs > 0 || v.every_n_steps > 0 || v.every_n_secs > 0;
-    if (validates || dataset.has_split("valid"))
-        data::check_shards(dataset, dataset.split("valid"), missing);
+        agree_on_model(starts_from(config), config.model, config.given, sets.first());
+    DataSets validation = validation_sets(config, sets);
+    check_shards(validation, "valid", missing);
+    require_metric(config, validation);
     require_writable(config.model_file);
     require_trace_file(config.trace_file);
-    return {std::move(dataset), model, train::newest_good_checkpoint(config.model_file)};
+    std::vector<double> weights = weights_of(config, sets);
+    return {std::move(sets), std::move(weights), std::move(validation), model,
+            train::newest_good_checkpoint(config.model_file)};
 }
 
 int run_training(const RunConfig& config, Standing standing) {

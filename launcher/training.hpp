@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "data/dataset.hpp"
+#include "launcher/data_sets.hpp"
 #include "launcher/job.hpp"
 #include "launcher/options/run_config.hpp"
 
@@ -12,7 +12,9 @@ namespace lockstep::launcher {
 
 // What a training run works on, found out by reading only.
 struct TrainingPlan {
-    data::Dataset dataset;
+    DataSets data;
+    std::vector<double> weights;  // of `data`
+    DataSets validation;          // none: no validations
     model::ModelConfig model;
     std::optional<std::string> checkpoint;  // to continue from
 };

@@ -56,6 +56,20 @@ void require_unchanged(const RunConfig& config, const train::TrainerState& state
         refuse("logical-shards", static_cast<std::uint64_t>(state.lanes));
 }
 
+// A checkpoint's position is a place in the mixture that it was made of.
+void require_same_mixture(const RunConfig& config, const std::string& then,
+                          const std::string& now) {
+    if (then == now) return;
+    const auto told = [](const std::string& mixture) {
+        return mixture.empty() ? "one data set" : mixture;
+    };
+    throw Error(ErrorKind::config, "--data: the run in " + config.model_file +
+                                       " was started with " + told(then) + ", not with " +
+                                       told(now) +
+                                       "; continue with those, or start another -mf from it by "
+                                       "--init-model");
+}
+
 }  // namespace
 
 TrainingSession::TrainingSession(const RunConfig& config, const TrainingPlan& plan, Job& job,
@@ -87,8 +101,8 @@ void TrainingSession::prepare_folder() const {
                  bytes_of_checkpoints(table.flat_size(),
                                       train::optimizer_floats(options_.optimizer, table)));
     if (!holds_model(config_.model_file))
-        create_model_folder(config_.model_file, describe(plan_.model, config_, plan_.dataset),
-                            plan_.dataset);
+        create_model_folder(config_.model_file, describe(plan_.model, config_, plan_.data.sets),
+                            plan_.data.first());
 }
 
 // Weights and optimizer state need to be right on rank 0 only: the trainer hands them out.
@@ -99,7 +113,11 @@ void TrainingSession::start_weights() {
             const train::RunRecord record =
                 train::load_checkpoint(*plan_.checkpoint, engine_->fetch());
             engine_->place();
-            record_json = nlohmann::json(record.trainer).dump();
+            record_json =
+                nlohmann::json{
+                    {"trainer", record.trainer},
+                    {"data", nlohmann::json::parse(record.options_json).value("data", "")}}
+                    .dump();
             const std::string changed = differences(record.versions, versions_of(job_));
             if (!changed.empty())
                 log_.info("continuing, but not bit for bit: changed since: " + changed);
@@ -118,9 +136,12 @@ void TrainingSession::start_weights() {
     if (!record_json.empty()) continue_from(record_json);
 }
 
-void TrainingSession::continue_from(const std::string& record_json) {
-    resume_ = nlohmann::json::parse(record_json).get<train::TrainerState>();
+void TrainingSession::continue_from(const std::string& shared_json) {
+    const auto shared = nlohmann::json::parse(shared_json);
+    resume_ = shared.at("trainer").get<train::TrainerState>();
     require_unchanged(config_, *resume_);
+    require_same_mixture(config_, shared.at("data").get<std::string>(),
+                         mixture_text(plan_.data, plan_.weights));
     options_.seed = resume_->seed;
     options_.lanes = resume_->lanes;
     if (job_.place.size > options_.lanes) {
@@ -136,32 +157,37 @@ void TrainingSession::continue_from(const std::string& record_json) {
 
 void TrainingSession::open_data() {
     data::StepLoaderOptions options;
-    options.batching = train_batching(config_, plan_.model, plan_.dataset);
+    options.batching = train_batching(config_, plan_.model, plan_.data.first());
+    options.weights = plan_.weights;
     options.seed = options_.seed;
     options.lanes = options_.lanes;
     options.rank = job_.place.rank;
     options.world = job_.place.size;
     options.num_workers = static_cast<int>(config_.batch.num_workers);
-    loader_ = data::open_step_source(plan_.dataset, options);
-    source_ = std::make_unique<CheckedSource>(*loader_, *job_.communicator, log_);
+    loader_ = data::open_step_source(plan_.data.sets, options);
+    source_ = std::make_unique<CheckedSource>(*loader_, plan_.data.names, *job_.communicator, log_);
 }
 
 void TrainingSession::open_validation() {
-    if (!plan_.dataset.has_split("valid")) return;
+    const std::vector<data::Dataset>& sets = plan_.validation.sets;
+    if (sets.empty()) return;
     data::EvalLoaderOptions options;
-    options.batching = eval_batching(config_, plan_.model, plan_.dataset);
+    options.batching = eval_batching(config_, plan_.model, sets.front());
     options.rank = job_.place.rank;
     options.world = job_.place.size;
-    options.max_examples = options_.validation.max_examples;
+    options.max_examples = share_of_each(options_.validation.max_examples, sets.size());
     if (!config_.skip_generation) {
         options.references = data::ReferenceText::read;
-        tokenizer_ = data::open_tokenizer(plan_.dataset.directory());
+        tokenizer_ = data::open_tokenizer(plan_.data.first().directory());
         replier_ =
             std::make_unique<Replier>(model_->decoder(), *tokenizer_, reply_options(config_));
     }
-    evaluator_ =
-        std::make_unique<Evaluator>(*model_, data::open_eval_source(plan_.dataset, options),
-                                    options.batching.layout, *job_.communicator, replier_.get());
+    std::vector<std::unique_ptr<train::Validator>> evaluators;
+    for (const data::Dataset& set : sets)
+        evaluators.push_back(std::make_unique<Evaluator>(
+            *model_, data::open_eval_source(set, options), options.batching.layout,
+            *job_.communicator, replier_.get()));
+    evaluator_ = averaged(plan_.validation.names, std::move(evaluators), average_of(config_));
 }
 
 void TrainingSession::announce() const {
@@ -175,19 +201,22 @@ void TrainingSession::announce() const {
               (device.gpu ? "1 GPU (" + device.name() + "), " : cores + ", ") +
               std::to_string(source_->rows_per_epoch()) + " rows an epoch in " +
               std::to_string(options_.lanes) + (options_.lanes == 1 ? " lane" : " lanes"));
+    if (plan_.data.several()) log_.info("mixing " + mixture_text(plan_.data, plan_.weights));
     log_.detail("placed by " + std::string(comm::name(place.source)) + ", products by " +
                 kernels::product_library());
 }
 
 train::ExitReason TrainingSession::train(const train::StopFlag& stop) {
     train::RunRecord record;
-    record.options_json =
-        nlohmann::json{{"config", config_.lines}, {"values", option_values(Task::train, config_)}}
-            .dump();
+    nlohmann::json options{{"config", config_.lines},
+                           {"values", option_values(Task::train, config_)}};
+    if (plan_.data.several()) options["data"] = mixture_text(plan_.data, plan_.weights);
+    record.options_json = options.dump();
     record.versions = versions_of(job_);
     train::FolderSink checkpoints(
         job_.place.rank, config_.model_file, kept_checkpoints, log_,
-        [this] { return engine_->fetch(); }, describe(plan_.model, config_, plan_.dataset), record);
+        [this] { return engine_->fetch(); }, describe(plan_.model, config_, plan_.data.sets),
+        record);
     TrainingObservers observers(config_, job_.place.rank, log_,
                                 resume_.value_or(train::TrainerState{}));
     StartUpReport start_up(job_.start_up, *job_.communicator, log_);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "data/step_loader.hpp"
+#include "launcher/averaged_validator.hpp"
 #include "launcher/checked_source.hpp"
 #include "launcher/evaluator.hpp"
 #include "launcher/training.hpp"
@@ -33,7 +34,7 @@ public:
 
 private:
     void start_weights();
-    void continue_from(const std::string& record_json);
+    void continue_from(const std::string& shared_json);
     void open_data();
     void open_validation();
     void prepare_folder() const;
@@ -57,7 +58,7 @@ private:
     std::unique_ptr<CheckedSource> source_;
     std::unique_ptr<data::Tokenizer> tokenizer_;
     std::unique_ptr<Replier> replier_;
-    std::unique_ptr<Evaluator> evaluator_;
+    std::unique_ptr<train::Validator> evaluator_;
 };
 
 }  // namespace lockstep::launcher

@@ -45,9 +45,7 @@ constexpr std::array option_habits{
                 "reads it"},
     OptionHabit{"datatype dt", "evaluate a split by `lockstep eval --split train`, valid or test"},
     OptionHabit{"evaltask et", "evaluate other data by `lockstep eval --data OTHER -mf MODEL`"},
-    OptionHabit{"multitask-weights mtw",
-                "prepare one data set of all files, as often as each is "
-                "to be seen"},
+    OptionHabit{"multitask-weights mtw", "it is for training: `train --data A B -mtw 1 3`"},
     OptionHabit{"image-mode image-size image-cropsize", "models read text alone: leave it out"},
     OptionHabit{"hide-labels", "`lockstep generate` sees prompts without labels"},
     // What is kept and shown.

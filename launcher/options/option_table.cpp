@@ -117,7 +117,9 @@ void OptionTable::text(const std::string& names, std::string& target,
 
 void OptionTable::texts(const std::string& names, std::vector<std::string>& target,
                         const std::string& placeholder, const std::string& help) {
-    add(names, Arity::many, placeholder, help, "",
+    std::string shown;
+    for (const std::string& word : target) shown += (shown.empty() ? "" : " ") + word;
+    add(names, Arity::many, placeholder, help, shown,
         [&target](const auto& given) { target = given; });
 }
 

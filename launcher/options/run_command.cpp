@@ -2,6 +2,7 @@
 #include "launcher/options/run_command.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "launcher/model_defaults.hpp"
 #include "launcher/options/command_line.hpp"
@@ -53,9 +54,21 @@ void check_train(const RunConfig& config) {
                           limits.max_train_steps);
 }
 
+void check_weights(const RunConfig& config) {
+    const std::vector<double>& weights = config.multitask_weights;
+    if (weights.empty()) return;
+    if (weights.size() != config.data.size())
+        config_error("--multitask-weights: " + std::to_string(weights.size()) + " weights for " +
+                     std::to_string(config.data.size()) +
+                     " data sets; give one for each of --data");
+    if (std::accumulate(weights.begin(), weights.end(), 0.0) <= 0)
+        config_error("--multitask-weights: all are 0; at least one data set is needed");
+}
+
 // ladder: it leaves out generation by itself.
 void check_metric(Task task, const RunConfig& config) {
-    const std::string& metric = config.train.validation.metric;
+    const std::string& name = config.train.validation.metric;
+    const std::string metric = name.substr(name.rfind('/') + 1);
     if (!config.skip_generation || (metric != "f1" && metric != "bleu-4")) return;
     config_error("--validation-metric " + metric +
                  (task == Task::ladder ? ": most rungs do not generate; give ppl, loss or token_acc"
@@ -128,6 +141,9 @@ void check(Task task, const RunConfig& config) {
         config_error("--model-file: name the model's folder");
     check_batches(config.batch, config.given);
     check_models(config);
+    check_weights(config);
+    if (task == Task::doctor && config.data.size() > 1)
+        config_error("--data: the doctor looks at one data set; call it for each of them");
     check_device(config);
     check_gpt2(config);
     if (task == Task::train || task == Task::ladder) {
@@ -218,6 +234,7 @@ std::vector<OptionTable> run_tables(Task task, RunConfig& config) {
     if (task == Task::plan) tables.push_back(plan_table(config));
     if (task == Task::ladder) tables.push_back(ladder_table(config));
     if (task != Task::evaluate) {
+        tables.push_back(data_table(config));
         tables.push_back(model_table(config));
         tables.push_back(optimizer_table(config));
         tables.push_back(schedule_table(config));
@@ -258,9 +275,10 @@ std::optional<RunConfig> parse_run(Task task, const std::string& usage,
     config.given = line->given;
     if (task == Task::evaluate || talks(task)) {
         apply_defaults(stored_defaults(config.model_file), config.model_file, tables, config.given);
-        if (!config.given.contains("data") && !config.data.empty() && !path_exists(config.data))
-            config_error("--data: the model's own data set, " + config.data +
-                         ", is not there; name one that `lockstep prepare` wrote");
+        for (const std::string& folder : config.data)
+            if (!config.given.contains("data") && !path_exists(folder))
+                config_error("--data: the model's own data set, " + folder +
+                             ", is not there; name one that `lockstep prepare` wrote");
     }
     config.lines = dump_config(args, known);
     check(task, config);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "data/batching_options.hpp"
 #include "model/config.hpp"
@@ -64,7 +65,11 @@ struct GpuConfig {
 // Everything that a training, evaluating or generating program was asked for. The options' defaults
 // are the initial values here.
 struct RunConfig {
-    std::string data, model_file, init_model, split = "valid", trace_file;
+    std::vector<std::string> data, eval_data;
+    std::vector<double> multitask_weights;  // of `data`; empty: alike
+    bool stochastic_weights = false;        // by the data sets' sizes
+    bool aggregate_micro = false;           // averages of several data sets' metrics
+    std::string model_file, init_model, split = "valid", trace_file;
     DeviceChoice device = DeviceChoice::automatic;
     GpuConfig gpu;
     PrecisionChoice precision = PrecisionChoice::automatic;

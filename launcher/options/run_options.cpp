@@ -12,7 +12,8 @@ constexpr std::uint64_t most_lanes = 1 << 16;
 
 OptionTable run_table(RunConfig& config) {
     OptionTable table("Run");
-    table.text("data", config.data, "DIR", "what `lockstep prepare` wrote");
+    table.texts("data", config.data, "DIR...",
+                "what `lockstep prepare` wrote; several folders are used together");
     table.text("model-file,mf", config.model_file, "DIR", "the model's folder");
     table.integer("seed", config.train.seed, "of initial weights, order and dropout", 0);
     table.integer("threads", config.threads, "of this rank (0: its share of the host's cores)", 0,
@@ -93,6 +94,8 @@ OptionTable eval_table(RunConfig& config) {
                "also the perplexity of the training labels' word frequencies alone");
     table.integer("num-examples,ne", config.train.validation.max_examples,
                   "rows to evaluate (-1: all)");
+    table.flag("aggregate-micro,micro", config.aggregate_micro,
+               "averages of several data sets' metrics by tokens and rows, not by sets");
     return table;
 }
 

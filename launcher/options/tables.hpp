@@ -11,6 +11,7 @@ constexpr std::uint64_t most_positions = 1 << 20, most_threads = 4096;
 
 // The options of each concern, bound to `config`, which outlives the table.
 OptionTable model_table(RunConfig& config);
+OptionTable data_table(RunConfig& config);
 OptionTable batch_table(RunConfig& config);
 OptionTable optimizer_table(RunConfig& config);
 OptionTable schedule_table(RunConfig& config);

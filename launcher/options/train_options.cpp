@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <string_view>
+
 #include "launcher/options/tables.hpp"
 
 namespace lockstep::launcher {
@@ -33,6 +37,15 @@ void read_adafactor_eps(const std::string& word, train::OptimizerOptions& o) {
     if (o.adafactor_eps1 < 1e-37 || o.adafactor_eps2 < 0)
         OptionTable::reject("adafactor-eps", word,
                             "two numbers, of at least 1e-37 and of at least 0");
+}
+
+constexpr std::array<std::string_view, 5> metrics{"ppl", "loss", "token_acc", "f1", "bleu-4"};
+
+std::string metric_words() {
+    std::string words;
+    for (const std::string_view name : metrics)
+        words += (words.empty() ? "" : "|") + std::string(name);
+    return words;
 }
 
 }  // namespace
@@ -124,13 +137,18 @@ OptionTable validation_table(RunConfig& config) {
     table.integer("validation-max-exs,vme", v.max_examples, "rows of a validation (-1: all)");
     table.integer("validation-patience,vp", v.patience,
                   "validations without a better one before training ends (<= 0: no limit)");
-    table.choice<std::string>("validation-metric,vmt", v.metric,
-                              {{"ppl", "ppl"},
-                               {"loss", "loss"},
-                               {"token_acc", "token_acc"},
-                               {"f1", "f1"},
-                               {"bleu-4", "bleu-4"}},
-                              "what decides which model is best");
+    table.add("validation-metric,vmt", Arity::one, "[NAME/]METRIC",
+              "what decides which model is best: " + metric_words() +
+                  "; of several data sets their average, or NAME's",
+              v.metric, [&v](const auto& given) {
+                  const std::string metric = given.front().substr(given.front().rfind('/') + 1);
+                  if (std::find(metrics.begin(), metrics.end(), metric) == metrics.end())
+                      OptionTable::reject("validation-metric", given.front(),
+                                          "one of " + metric_words());
+                  v.metric = given.front();
+              });
+    table.flag("aggregate-micro,micro", config.aggregate_micro,
+               "averages of several data sets' metrics by tokens and rows, not by sets");
     table.add("validation-metric-mode,vmm", Arity::one, "min|max", "better is smaller or larger",
               mode_word(v.mode), [&v](const auto& given) {
                   if (given.front() == "min") {

@@ -8,6 +8,7 @@
 #include "data/row_lengths.hpp"
 #include "launcher/batching.hpp"
 #include "launcher/compute_device.hpp"
+#include "launcher/data_sets.hpp"
 #include "launcher/model_folder.hpp"
 #include "launcher/plan/batch_search.hpp"
 #include "runtime/core/error.hpp"
@@ -24,11 +25,13 @@ constexpr std::int64_t rows_at_start = std::int64_t{1} << 18;
 class Planner {
 public:
     Planner(const RunConfig& config, Scope scope) : config_(config), scope_(scope) {
-        if (!config.data.empty()) dataset_ = data::Dataset::open(config.data);
-        if (dataset_ && dataset_->split(data::format::train_split).rows == 0)
-            throw Error(ErrorKind::data, config.data +
+        if (!config.data.empty()) data_ = open_data_sets("data", config.data);
+        for (const data::Dataset& set : data_.sets) {
+            if (set.split(data::format::train_split).rows > 0) continue;
+            throw Error(ErrorKind::data, set.directory() +
                                              ": split 'train' has no rows; run 'lockstep prepare' "
                                              "with more text");
+        }
         plan_.ranks = config.world_size > 0 ? static_cast<int>(config.world_size) : 1;
         plan_.machine = machine_of(config, plan_.ranks);
         plan_.model = model();
@@ -51,15 +54,14 @@ public:
             plan_.precision != train::Precision::fp32)
             plan_.slow_shapes = model::slow_shapes(plan_.model);
         const data::BatchRules rules = this->rules(batching());
-        if (dataset_) add_epoch(dataset_->split(data::format::train_split), rules, memory);
+        if (has_data()) add_epoch(rules, memory);
         if (plan_.epoch && scope_ == Scope::first_epoch) {
             plan_.batch = plan_.epoch->largest;
             plan_.parts = memory.parts(plan_.batch, rows_bytes_);
             return plan_;
         }
-        lengths_ = dataset_ ? data::row_lengths(*dataset_,
-                                                dataset_->split(data::format::train_split), rules)
-                            : data::full_rows(rules);
+        lengths_ = has_data() ? lengths_of(data_, data::format::train_split, rules)
+                              : data::full_rows(rules);
         plan_.batch = largest(batching(), memory);
         const BatchMemory evaluated = evaluation(memory);
         if (evaluated.activations > plan_.batch.activations) plan_.batch = evaluated;
@@ -69,9 +71,21 @@ public:
     }
 
 private:
+    bool has_data() const noexcept { return !data_.sets.empty(); }
+
+    static data::RowLengths lengths_of(const DataSets& sets, const char* split,
+                                       const data::BatchRules& rules) {
+        data::RowLengths lengths;
+        for (const data::Dataset& set : sets.sets)
+            for (const auto& [size, count] : data::row_lengths(set, set.split(split), rules))
+                lengths[size] += count;
+        return lengths;
+    }
+
     model::ModelConfig model() const {
-        if (dataset_)
-            return agree_on_model({config_.model_file}, config_.model, config_.given, *dataset_);
+        if (has_data())
+            return agree_on_model({config_.model_file}, config_.model, config_.given,
+                                  data_.first());
         model::ModelConfig wanted = config_.model;
         if (!holds_model(config_.model_file) && config_.vocabulary < 0)
             throw Error(ErrorKind::config,
@@ -93,12 +107,12 @@ private:
     }
 
     data::BatchingOptions batching() const {
-        return dataset_ ? train_batching(config_, plan_.model, *dataset_)
-                        : train_batching(config_, plan_.model);
+        return has_data() ? train_batching(config_, plan_.model, data_.first())
+                          : train_batching(config_, plan_.model);
     }
 
     data::BatchRules rules(const data::BatchingOptions& options) const {
-        return {options, dataset_ ? dataset_->kind() : data::DatasetKind::dialogue};
+        return {options, has_data() ? data_.first().kind() : data::DatasetKind::dialogue};
     }
 
     BatchMemory largest(const data::BatchingOptions& options, const RankMemory& memory) const {
@@ -108,21 +122,23 @@ private:
     // Of the same batches it takes less than training.
     BatchMemory evaluation(const RankMemory& memory) const {
         const bool own = config_.batch.eval_batchsize > 0 || !config_.batch.eval_dynamic.empty();
-        if (!own || !dataset_ || !dataset_->has_split(data::format::valid_split)) return {};
-        const data::BatchRules rules = this->rules(eval_batching(config_, plan_.model, *dataset_));
-        const data::SplitInfo& split = dataset_->split(data::format::valid_split);
+        if (!own || !has_data()) return {};
+        const DataSets sets = validation_sets(config_, data_);
+        if (sets.sets.empty() || !sets.first().has_split(data::format::valid_split)) return {};
+        const data::BatchRules rules =
+            this->rules(eval_batching(config_, plan_.model, data_.first()));
         return memory.evaluation(
-            data::largest_batches(data::row_lengths(*dataset_, split, rules), rules));
+            data::largest_batches(lengths_of(sets, data::format::valid_split, rules), rules));
     }
 
-    void add_epoch(const data::SplitInfo& split, const data::BatchRules& rules,
-                   const RankMemory& memory) {
-        data::EpochOptions options{config_.train.seed, lanes()};
+    void add_epoch(const data::BatchRules& rules, const RankMemory& memory) {
+        data::EpochOptions options{config_.train.seed, lanes(), weights_of(config_, data_)};
         if (scope_ == Scope::first_epoch) options.most_rows = rows_at_start;
-        const data::EpochPlan epoch = data::plan_epoch(*dataset_, split, rules, options);
+        const data::EpochPlan epoch = data::plan_epoch(data_.sets, rules, options);
         rows_bytes_ = windows_at_once * plan_.lanes_of_rank * epoch.largest_window_bytes;
         EpochFacts facts;
-        facts.rows = static_cast<std::int64_t>(split.rows);
+        for (const data::Dataset& set : data_.sets)
+            facts.rows += static_cast<std::int64_t>(set.split(data::format::train_split).rows);
         facts.planned_rows = epoch.rows;
         facts.truncated_rows = epoch.truncated_rows;
         facts.steps = epoch.steps;
@@ -167,7 +183,7 @@ private:
 
     const RunConfig& config_;
     const Scope scope_;
-    std::optional<data::Dataset> dataset_;
+    DataSets data_;  // none: nothing is known of the rows
     data::RowLengths lengths_;
     std::int64_t rows_bytes_ = 0;
     RunPlan plan_;

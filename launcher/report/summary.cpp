@@ -46,7 +46,10 @@ std::string place_text(const Run& run) {
 }
 
 std::string data_text(const Run& run) {
-    const std::string data = run.saved ? text_of(run.saved->options, "data") : "";
+    std::string data;
+    if (run.saved)
+        for (const auto& [name, value] : run.saved->options)
+            if (name == "data") data += (data.empty() ? "" : ", ") + value;
     return data.empty() ? "not known before the first checkpoint" : data;
 }
 

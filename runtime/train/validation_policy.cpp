@@ -6,8 +6,9 @@
 namespace lockstep::train {
 namespace {
 
-// As ParlAI decides it.
-Direction direction_of(const std::string& metric) {
+// As ParlAI decides it, also for one of several data sets' ("NAME/ppl").
+Direction direction_of(const std::string& name) {
+    const std::string metric = name.substr(name.rfind('/') + 1);
     const bool smaller_is_better = metric == "loss" || metric == "ppl" || metric == "mean_rank";
     return smaller_is_better ? Direction::minimise : Direction::maximise;
 }

@@ -28,7 +28,7 @@ struct Written {
 
 // What the loader gives in the first epoch.
 EpochPlan loaded(const Dataset& dataset, const StepLoaderOptions& options) {
-    const auto loader = open_step_source(dataset, options);
+    const auto loader = open_step_source({&dataset, 1}, options);
     EpochPlan plan;
     for (bool last = false; !last; ++plan.steps) {
         const train::StepBatches step = loader->next();
@@ -66,7 +66,8 @@ TEST_CASE("an epoch's plan is what the loader gives, shape by shape") {
                 options.seed = 9;
                 const BatchRules rules(options.batching, data.dataset.kind());
                 ShardStore store(data.dataset, split);
-                const EpochPlan plan = plan_epoch(store, split, rules, {options.seed, lanes});
+                const EpochPlan plan =
+                    plan_epoch(store, {&split, 1}, rules, {options.seed, lanes, {}});
                 const EpochPlan expected = loaded(data.dataset, options);
                 CHECK(plan.shapes == expected.shapes);
                 CHECK(plan.rows == expected.rows);
@@ -85,7 +86,7 @@ TEST_CASE("of many rows a part is planned, and the steps are reckoned from it") 
     options.n_positions = 50;
     const BatchRules rules(options, data.dataset.kind());
     ShardStore store(data.dataset, split);
-    const EpochPlan part = plan_epoch(store, split, rules, {1, 1, 100});
+    const EpochPlan part = plan_epoch(store, {&split, 1}, rules, {1, 1, {}, 100});
     CHECK(part.rows >= 100);
     CHECK(part.rows < 900);
     CHECK(part.steps == 225);

@@ -23,8 +23,10 @@ std::vector<WindowPlan> plan_lane(const Shards& shards, const BatchRules& rules,
     testing::MemoryRows store(shards);
     const auto rows = testing::rows_of(shards);
     key.lane = lane.number;
-    LanePlanner planner(store, rules, lane_blocks(rows, block_rows, lane), key, window_batches,
-                        order);
+    auto blocks = lane_blocks(rows, block_rows, lane);
+    if (order == RowOrder::shuffled) blocks = shuffled_blocks(std::move(blocks), key);
+    LanePlanner planner(std::make_unique<BlockFeed>(store, std::move(blocks)), rules, key,
+                        window_batches, order);
     std::vector<WindowPlan> windows;
     while (!planner.done()) windows.push_back(planner.next());
     return windows;

@@ -46,7 +46,7 @@ StepLoaderOptions two_lanes(int num_workers = 0) {
 Coverage run_epoch(StepLoader& source, std::int64_t lanes) {
     while (source.next().lanes_finished < lanes) {
     }
-    return source.coverage();
+    return source.usage().sets.at(0).completed;
 }
 
 template <class Action>
@@ -62,7 +62,7 @@ std::string complaint(Action action) {
 std::string training_complaint(const Prepared& data, int num_workers = 0) {
     return complaint([&] {
         const Dataset dataset = data.open();
-        run_epoch(*open_step_source(dataset, two_lanes(num_workers)), 2);
+        run_epoch(*open_step_source({&dataset, 1}, two_lanes(num_workers)), 2);
     });
 }
 
@@ -91,7 +91,7 @@ TEST_CASE("an epoch of shards uses every row once, with the tokens that were wri
     const Prepared data;
     const Dataset dataset = data.open();
     for (const int workers : {0, 2}) {
-        const auto source = open_step_source(dataset, two_lanes(workers));
+        const auto source = open_step_source({&dataset, 1}, two_lanes(workers));
         CHECK(source->rows_per_epoch() == 500);
         std::int64_t finished = 0;
         while (finished < 2) {
@@ -109,7 +109,7 @@ TEST_CASE("an epoch of shards uses every row once, with the tokens that were wri
                             testing::token_of(batch.rows[i], empty ? 0 : size));
                 }
         }
-        CHECK(source->coverage() == complete_coverage(0, 500));
+        CHECK(source->usage().sets.at(0).completed == complete_coverage(0, 1, 500));
     }
 }
 
@@ -119,9 +119,11 @@ TEST_CASE("with as many lanes as shards a rank reads its own file alone") {
     StepLoaderOptions options = two_lanes();
     options.world = 2;
     const Dataset dataset = data.open();
-    CHECK(run_epoch(*open_step_source(dataset, options), 1).rows == 256);
+    CHECK(run_epoch(*open_step_source({&dataset, 1}, options), 1).rows == 256);
     options.rank = 1;
-    CHECK(says(complaint([&] { open_step_source(dataset, options)->next(); }),
+    CHECK(says(complaint([&] {
+                   open_step_source({&dataset, 1}, options)->next();
+               }),
                "train-00001-of-00002.h5"));
 }
 
@@ -132,10 +134,11 @@ TEST_CASE("loaders of several threads do not disturb one another") {
     {
         std::vector<std::jthread> threads;
         for (Coverage& coverage : covered)
-            threads.emplace_back(
-                [&] { coverage = run_epoch(*open_step_source(dataset, two_lanes(1)), 2); });
+            threads.emplace_back([&] {
+                coverage = run_epoch(*open_step_source({&dataset, 1}, two_lanes(1)), 2);
+            });
     }
-    for (const Coverage& coverage : covered) CHECK(coverage == complete_coverage(0, 300));
+    for (const Coverage& coverage : covered) CHECK(coverage == complete_coverage(0, 1, 300));
 }
 
 TEST_CASE("evaluation reads every alternative label as written") {
@@ -215,10 +218,10 @@ TEST_CASE("options that cannot work are named before anything is read") {
     const Dataset dataset = data.open();
     StepLoaderOptions options = two_lanes();
     options.world = 3;
-    CHECK(says(complaint([&] { open_step_source(dataset, options); }), "--logical-shards 2"));
+    CHECK(says(complaint([&] { open_step_source({&dataset, 1}, options); }), "--logical-shards 2"));
     options = two_lanes(-1);
-    CHECK(says(complaint([&] { open_step_source(dataset, options); }), "--num-workers -1"));
+    CHECK(says(complaint([&] { open_step_source({&dataset, 1}, options); }), "--num-workers -1"));
     options = two_lanes();
     options.split = "tset";
-    CHECK(says(complaint([&] { open_step_source(dataset, options); }), "'tset'"));
+    CHECK(says(complaint([&] { open_step_source({&dataset, 1}, options); }), "'tset'"));
 }

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
-#include <map>
 #include <memory>
 #include <string>
 
 #include "data/lane_step_loader.hpp"
 #include "runtime/core/error.hpp"
+#include "tests/data/step_runs.hpp"
 #include "tests/support/memory_rows.hpp"
 
 using namespace lockstep;
 using namespace lockstep::data;
+using testing::content, testing::Content, testing::Epochs, testing::run;
 using Shards = std::vector<testing::MemoryRows::Shard>;
 
 namespace {
@@ -26,62 +27,13 @@ struct Setup {
     std::unique_ptr<LaneStepLoader> rank(int rank, int world) const {
         auto store = std::make_unique<testing::MemoryRows>(shards);
         store->fail_after_reads = fail_after_reads;
-        const RankLanes options{seed, lanes, rank, world, 3, 4};
+        const RankLanes options{seed, lanes, rank, world, 4};
         return std::make_unique<LaneStepLoader>(
-            std::make_unique<StepPlanner>(std::move(store), testing::rows_of(shards),
+            std::make_unique<StepPlanner>(std::move(store), Mixture(testing::rows_of(shards), 3),
                                           BatchRules(batching, DatasetKind::dialogue), options),
             num_workers);
     }
 };
-
-// Everything of a batch that a model sees.
-using Content =
-    std::tuple<std::vector<std::uint32_t>, std::vector<std::int32_t>, std::vector<std::int32_t>,
-               std::vector<std::int32_t>, std::vector<std::int32_t>, std::vector<std::int32_t>>;
-
-Content content(const train::Batch& b) {
-    return {b.rows, b.source.tokens, b.source.offsets, b.target.tokens, b.labels, b.target.offsets};
-}
-
-struct Epochs {
-    std::vector<std::vector<Content>> steps;  // lanes of all ranks, in lane order
-    std::vector<Coverage> coverage;           // summed over ranks, of each epoch
-    std::vector<std::int64_t> steps_of_epoch;
-};
-
-// Runs ranks side by side as a trainer does: an epoch ends when all lanes of all ranks have.
-Epochs run(const Setup& setup, int world, int epochs) {
-    std::vector<std::unique_ptr<LaneStepLoader>> ranks;
-    for (int r = 0; r < world; ++r) ranks.push_back(setup.rank(r, world));
-    Epochs result;
-    for (int epoch = 0; epoch < epochs; ++epoch) {
-        std::int64_t finished = 0, steps = 0;
-        while (finished < setup.lanes) {
-            std::vector<Content> lanes(static_cast<std::size_t>(setup.lanes));
-            finished = 0;
-            for (int r = 0; r < world; ++r) {
-                const train::StepBatches step = ranks[static_cast<std::size_t>(r)]->next();
-                REQUIRE(step.position.epoch == epoch);
-                REQUIRE(step.position.step_in_epoch == steps);
-                for (std::size_t i = 0; i < step.lanes.size(); ++i)
-                    lanes[static_cast<std::size_t>(r) + i * static_cast<std::size_t>(world)] =
-                        content(step.lanes[i]);
-                finished += step.lanes_finished;
-            }
-            result.steps.push_back(lanes);
-            ++steps;
-        }
-        Coverage sum{epoch, 0, 0};
-        for (auto& rank : ranks) {
-            sum.rows += rank->coverage().rows;
-            sum.hash += rank->coverage().hash;
-            rank->next_epoch();
-        }
-        result.coverage.push_back(sum);
-        result.steps_of_epoch.push_back(steps);
-    }
-    return result;
-}
 
 Setup random_setup(PhiloxStream& random) {
     Setup setup;
@@ -111,12 +63,14 @@ TEST_CASE("any world gives the same steps, and each row once an epoch") {
         const Setup setup = random_setup(random);
         const Epochs alone = run(setup, 1, 3);
         for (std::int64_t epoch = 0; epoch < 3; ++epoch)
-            CHECK(alone.coverage[static_cast<std::size_t>(epoch)] ==
-                  complete_coverage(epoch, rows(setup)));
+            CHECK(alone.usage[static_cast<std::size_t>(epoch)].sets ==
+                  std::vector<SetCoverage>{
+                      {complete_coverage(epoch, epoch + 1, rows(setup)), Coverage{}}});
         for (const int world : {2, 3, 4}) {
             const Epochs together = run(setup, world, 3);
             CHECK(together.steps == alone.steps);
-            CHECK(together.coverage == alone.coverage);
+            for (std::size_t epoch = 0; epoch < 3; ++epoch)
+                CHECK(together.usage[epoch].sets == alone.usage[epoch].sets);
         }
     }
 }
@@ -152,15 +106,15 @@ TEST_CASE("seek continues as if every earlier step had been taken") {
         setup.num_workers = static_cast<int>(random.below(3));
         const auto straight = setup.rank(1, 2);
         std::vector<train::StepBatches> steps;
-        std::vector<Coverage> coverage;
+        std::vector<std::vector<SetCoverage>> coverage;
         std::vector<std::int64_t> truncated;
         for (int epoch = 0; epoch < 2; ++epoch) {
             std::int64_t finished = 0;
             while (finished < 2) {
                 steps.push_back(straight->next());
                 finished = steps.back().lanes_finished;
-                coverage.push_back(straight->coverage());
-                truncated.push_back(straight->truncated_rows());
+                coverage.push_back(straight->usage().sets);
+                truncated.push_back(straight->usage().truncated_rows);
             }
             straight->next_epoch();
         }
@@ -176,8 +130,8 @@ TEST_CASE("seek continues as if every earlier step had been taken") {
                 CHECK(content(step.lanes[lane]) == content(steps[i].lanes[lane]));
             CHECK(step.lanes_finished == steps[i].lanes_finished);
             CHECK(step.epoch_done == doctest::Approx(steps[i].epoch_done));
-            CHECK(other->coverage() == coverage[i]);
-            CHECK(other->truncated_rows() == truncated[i]);
+            CHECK(other->usage().sets == coverage[i]);
+            CHECK(other->usage().truncated_rows == truncated[i]);
         }
     }
 }
@@ -188,10 +142,10 @@ TEST_CASE("seek does not read the tokens of windows it passes over") {
     testing::MemoryRows& store = *owned;
     BatchingOptions batching;
     batching.batchsize = 4;
-    StepPlanner planner(std::move(owned), testing::rows_of(shards),
-                        BatchRules(batching, DatasetKind::dialogue), {1, 1, 0, 1, 3, 4});
+    StepPlanner planner(std::move(owned), Mixture(testing::rows_of(shards), 3),
+                        BatchRules(batching, DatasetKind::dialogue), {1, 1, 0, 1, 4});
     const Usage usage = planner.seek({0, 400});
-    CHECK(usage.coverage.rows == 1600);
+    CHECK(usage.sets.at(0).completed.rows == 1600);
     CHECK(store.tokens_read == 0);
     planner.next();
     CHECK(store.tokens_read > 0);
@@ -229,7 +183,7 @@ TEST_CASE("an epoch may be ended early") {
         const auto cut_short = setup.rank(0, 1);
         cut_short->next();
         cut_short->next_epoch();
-        CHECK(cut_short->coverage() == Coverage{1, 0, 0});
+        CHECK(cut_short->usage().sets.at(0).completed == Coverage{});
         const auto other = setup.rank(0, 1);
         other->seek({1, 0});
         CHECK(content(cut_short->next().lanes[0]) == content(other->next().lanes[0]));
@@ -242,7 +196,7 @@ TEST_CASE("fewer rows than lanes still make an epoch") {
     setup.shards = {{{3, 2}}};
     const Epochs epochs = run(setup, 4, 2);
     CHECK(epochs.steps_of_epoch == std::vector<std::int64_t>{1, 1});
-    CHECK(epochs.coverage[1] == complete_coverage(1, 1));
+    CHECK(epochs.usage[1].sets.at(0).completed == complete_coverage(1, 2, 1));
 }
 
 TEST_CASE("an error while reading ahead is thrown by next, at its step, and stays") {
@@ -271,12 +225,12 @@ TEST_CASE("an error while reading ahead is thrown by next, at its step, and stay
 TEST_CASE("coverage notices a row missing, used twice or of another epoch") {
     const std::vector<std::uint32_t> all{3, 1, 0, 2}, missing{0, 1, 2}, twice{0, 1, 2, 2};
     const auto of = [](std::int64_t epoch, const std::vector<std::uint32_t>& ids) {
-        Coverage coverage{epoch, 0, 0};
-        coverage.add(ids);
+        Coverage coverage;
+        for (const std::uint32_t id : ids) coverage.add(epoch, id);
         return coverage;
     };
-    CHECK(of(0, all) == complete_coverage(0, 4));
-    CHECK_FALSE(of(0, missing) == complete_coverage(0, 4));
-    CHECK_FALSE(of(0, twice) == complete_coverage(0, 4));
+    CHECK(of(0, all) == complete_coverage(0, 1, 4));
+    CHECK_FALSE(of(0, missing) == complete_coverage(0, 1, 4));
+    CHECK_FALSE(of(0, twice) == complete_coverage(0, 1, 4));
     CHECK(of(1, all).hash != of(0, all).hash);
 }

@@ -78,7 +78,7 @@ struct Trained {
 
 TEST_CASE("a model's options are the defaults where it is evaluated") {
     const auto config = Folder(stored).evaluate({});
-    CHECK(config.data == "/tmp");
+    CHECK(config.data == std::vector<std::string>{"/tmp"});
     CHECK(config.batch.text_truncate == 48);
     CHECK(config.batch.label_truncate == 24);
     CHECK(config.batch.eval_batchsize == 16);
@@ -100,7 +100,7 @@ TEST_CASE("a data set of the model's own that is gone is told as such") {
 TEST_CASE("the command line replaces a model's options, by their relatives' names too") {
     const Folder folder(stored);
     CHECK(folder.evaluate({"--beam-size", "2"}).generation.beam_size == 2);
-    CHECK(folder.evaluate({"--data", "here"}).data == "here");
+    CHECK(folder.evaluate({"--data", "here"}).data.front() == "here");
     const auto cut = folder.evaluate({"--truncate", "10"}).batch;
     CHECK(cut.truncate == 10);
     CHECK(cut.text_truncate == -1);
@@ -116,7 +116,7 @@ TEST_CASE("defaults that nobody can follow are refused in one line that names th
     Folder(json::array()).refused("/config.json: \"defaults\" is not an object");
     Folder(json{{"beam-size", 7}}).refused("has no text for \"beam-size\"");
     Folder(json{{"beam-size", "0"}}).refused("--beam-size: '0'");
-    CHECK(Folder(json{{"of-a-later-version", "x"}}).evaluate({"--data", "d"}).data == "d");
+    CHECK(Folder(json{{"of-a-later-version", "x"}}).evaluate({"--data", "d"}).data.front() == "d");
 }
 
 TEST_CASE("a model of fp16 computes without a GPU in what the CPU has, unless fp16 is asked for") {

@@ -29,9 +29,8 @@ public:
             auto& places = places_.emplace_back();
             auto& tokens = tokens_.emplace_back();
             for (const auto& [source, label] : shard) {
-                places.push_back({row, static_cast<std::int32_t>(places_.size() - 1),
-                                  static_cast<std::int64_t>(places.size()), tokens.size(), source,
-                                  label});
+                places.push_back({row, static_cast<std::int32_t>(places_.size() - 1), tokens.size(),
+                                  source, label, static_cast<std::uint32_t>(places.size()), 0});
                 for (int i = 0; i < source + label; ++i) tokens.push_back(token_of(row, i));
                 ++row;
             }

@@ -20,8 +20,9 @@ struct Prepared : PreparedDialogues {
              {});
         return out;
     }
-    ProgramResult ladder(const std::string& more) const {
-        return run_line("lockstep ladder --data " + data +
+    ProgramResult ladder(const std::string& more) const { return ladder_of(data, more); }
+    ProgramResult ladder_of(const std::string& folder, const std::string& more) const {
+        return run_line("lockstep ladder --data " + folder +
                         " --embedding-size 8 --n-layers 1 --ffn-size 8 --max-length 4 -bs 8 "
                         "--device cpu --text-truncate 16 --label-truncate 16 --threads 1 " +
                         more);
@@ -33,8 +34,8 @@ struct Prepared : PreparedDialogues {
 TEST_CASE("each rung is a run, and the fastest command is one that runs") {
     const Prepared prepared;
     const std::string kept = prepared.scratch / "runs";
-    const auto run = prepared.ladder("--json --distributed-world-size 2 -mf " + kept + " --data " +
-                                     prepared.validated());
+    const auto run = prepared.ladder_of(prepared.validated(),
+                                        "--json --distributed-world-size 2 -mf " + kept);
     REQUIRE_MESSAGE(run.code == 0, run.out << run.err);
     const auto table = nlohmann::json::parse(run.out);
     REQUIRE(table["rungs"].size() == 7);
