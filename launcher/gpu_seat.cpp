@@ -43,10 +43,12 @@ Error too_few(const comm::Place& place, std::size_t visible) {
 
 }  // namespace
 
-std::optional<std::size_t> gpu_seat(std::size_t visible, int local_rank) noexcept {
+std::optional<std::size_t> gpu_seat(std::size_t visible, int local_rank,
+                                    comm::PlaceSource source) noexcept {
     if (visible == 0) return std::nullopt;
     if (visible == 1) return 0;
     const auto seat = static_cast<std::size_t>(local_rank);
+    if (source == comm::PlaceSource::slurm) return seat % visible;
     return seat < visible ? std::optional(seat) : std::nullopt;
 }
 
@@ -56,7 +58,7 @@ std::size_t take_gpu_seat(const comm::Place& place, std::size_t visible, SharedG
                     "no GPU is visible on " + place.host +
                         ": choose a host with GPUs (srun --gpus-per-node N), or look at "
                         "CUDA_VISIBLE_DEVICES");
-    if (const auto seat = gpu_seat(visible, place.local_rank)) return *seat;
+    if (const auto seat = gpu_seat(visible, place.local_rank, place.source)) return *seat;
     if (shared == SharedGpu::allowed) return static_cast<std::size_t>(place.local_rank) % visible;
     throw too_few(place, visible);
 }

@@ -14,8 +14,11 @@ namespace lockstep::launcher {
 enum class SharedGpu { refused, allowed };
 
 // Which of the GPUs that a rank sees is its own: the only one, since its launcher chose it for this
-// rank, else that of its local rank; none where there are fewer.
-std::optional<std::size_t> gpu_seat(std::size_t visible, int local_rank) noexcept;
+// rank, else that of its local rank; none where there are fewer. Under Slurm, which may show each
+// rank some GPUs of its own, the count begins anew with every so many ranks: whether two share one
+// shows when they meet (require_own_gpus).
+std::optional<std::size_t> gpu_seat(std::size_t visible, int local_rank,
+                                    comm::PlaceSource source) noexcept;
 
 // The same for a run: with SharedGpu::allowed ranks that find none take turns. Throws a config
 // error where there is none to take.

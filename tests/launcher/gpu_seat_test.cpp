@@ -32,11 +32,23 @@ std::string refusal(const comm::Place& place, std::size_t visible, SharedGpu sha
 }  // namespace
 
 TEST_CASE("a rank takes the GPU of its local rank, or the only one that it sees") {
-    CHECK(gpu_seat(4, 0) == 0);
-    CHECK(gpu_seat(4, 3) == 3);
-    CHECK(gpu_seat(1, 3) == 0);  // the launcher chose it
-    CHECK_FALSE(gpu_seat(2, 2).has_value());
-    CHECK_FALSE(gpu_seat(0, 0).has_value());
+    const auto seat = [](std::size_t visible, int local_rank) {
+        return gpu_seat(visible, local_rank, comm::PlaceSource::mpi);
+    };
+    CHECK(seat(4, 0) == 0);
+    CHECK(seat(4, 3) == 3);
+    CHECK(seat(1, 3) == 0);  // the launcher chose it
+    CHECK_FALSE(seat(2, 2).has_value());
+    CHECK_FALSE(seat(0, 0).has_value());
+}
+
+TEST_CASE("Slurm's ranks may see several GPUs each that are their own") {
+    comm::Place third = local(2, 4);
+    third.source = comm::PlaceSource::slurm;
+    CHECK(take_gpu_seat(third, 2, SharedGpu::refused) == 0);
+    third.local_rank = 3;
+    CHECK(take_gpu_seat(third, 2, SharedGpu::refused) == 1);
+    CHECK(take_gpu_seat(third, 4, SharedGpu::refused) == 3);
 }
 
 TEST_CASE("too few GPUs are refused unless they may be shared") {

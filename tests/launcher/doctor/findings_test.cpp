@@ -182,6 +182,8 @@ TEST_CASE("GPUs: two ranks on one, none, too few, a list that names what is not 
     });
     Facts few = sound_facts(1, 3);
     for (auto& one : few.ranks) one.visible_gpus = {0, 1};
+    found(Severity::breaks, "rank 0, 2 on n1", "share GPU 0", few);  // by Slurm they might not
+    for (auto& one : few.ranks) one.source = "torchrun";
     found(Severity::breaks, "rank 2 on n1", "2 are visible to it, for 3 ranks", few);
     found(Severity::breaks, "rank 0 on n1",
           "CUDA_VISIBLE_DEVICES=0,9 names a GPU that is not there", [](Facts& facts) {
