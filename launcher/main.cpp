@@ -43,7 +43,7 @@ std::string program_name(std::vector<std::string>& words) {
     if (words.front() == "--version") return "version";
     name = words.front();
     words.erase(words.begin());
-    std::replace(name.begin(), name.end(), '-', '_');
+    if (!name.starts_with("-")) std::replace(name.begin(), name.end(), '-', '_');
     return name;
 }
 

@@ -102,6 +102,7 @@ TEST_CASE("a mistyped program names the one that was meant, another word all of 
     CHECK(refusal("trian") ==
           "trian: no such program; did you mean train? (lockstep help lists all)\n");
     CHECK(refusal("eval_modle").find("did you mean eval_model?") != std::string::npos);
+    CHECK(refusal("--verison").starts_with("--verison: no such program; did you mean version?"));
     CHECK(refusal("swim").find("lockstep has prepare, build_dict") != std::string::npos);
 }
 
