@@ -93,10 +93,16 @@ constexpr std::array option_habits{
                 "nucleus"},
     OptionHabit{"interactive-mode i",
                 "the short form of --init-model is -im; to talk, call `lockstep interactive`"},
-    OptionHabit{"interactive-task it single-turn outfile display-add-fields display-prettify "
-                "fixedCands local-human-candidates-file",
-                "the program reads lines and answers each; `lockstep generate --input FILE "
-                "--output FILE` answers prompts on their own"},
+    OptionHabit{"interactive-task it selfchat-task st display-add-fields display-prettify "
+                "max-display-len mdl ignore-agent-reply",
+                "leave it out: there is one form of a conversation"},
+    OptionHabit{"fixedCands local-human-candidates-file",
+                "leave it out: replies are generated, not chosen"},
+    OptionHabit{"single-turn", "`lockstep generate` answers prompts on their own"},
+    OptionHabit{"outfile", "`lockstep interactive` and `self_chat` keep their conversations in it"},
+    OptionHabit{"partner-model-file pmf partner-opt-file",
+                "leave it out: both speakers are the model of -mf"},
+    OptionHabit{"seed-messages-from-task", "give --seed-messages-from-file FILE"},
     // What a model is.
     OptionHabit{"embedding-type emb embedding-projection embp",
                 "embeddings begin at random; --init-model takes weights from a file"},

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 namespace lockstep::launcher {
 
@@ -73,6 +74,12 @@ std::vector<OptionTable> program_tables(Task task, Ranks ranks, std::vector<Opti
     } else if (talks(task)) {
         add_others(Task::train, of_training, config, tables);
         add_others(Task::evaluate, "it is for `lockstep eval`; leave it out", config, tables);
+        for (const auto& [other, name] :
+             {std::pair{Task::generate, "generate"}, std::pair{Task::interactive, "interactive"},
+              std::pair{Task::self_chat, "self_chat"}})
+            if (other != task)
+                add_others(other, "it is for `lockstep " + std::string(name) + "`; leave it out",
+                           config, tables);
     } else {
         add_others(Task::evaluate, "it is for `lockstep eval`; leave it out", config, tables);
     }

@@ -41,6 +41,8 @@ const std::map<std::string, Parse> programs{
     {"eval", parse<Task::evaluate, Ranks::one>},
     {"multiprocessing_eval", parse<Task::evaluate, Ranks::started_here>},
     {"interactive", parse<Task::interactive, Ranks::any>},
+    {"self_chat", parse<Task::self_chat, Ranks::any>},
+    {"generate", parse<Task::generate, Ranks::any>},
     {"build_dict", parse_prepare},
 };
 
@@ -112,6 +114,14 @@ TEST_CASE("an option of another program is refused by what to type instead") {
     CHECK(of("eval", {"--trace", "t"}).find("only training") != std::string::npos);
     CHECK(of("train", {"--split", "valid"}).find("`lockstep eval`") != std::string::npos);
     CHECK(of("interactive", {"-lr", "1"}).find("for training") != std::string::npos);
+    for (const char* unread : {"--batchsize", "--data", "--trace", "--quiet"})
+        CHECK(of("interactive", {unread, "7"}).find("not an option here") != std::string::npos);
+    CHECK(of("interactive", {"--input", "p.txt"}) ==
+          "--input: not an option here; it is for `lockstep generate`; leave it out");
+    CHECK(of("interactive", {"--output", "o.txt"}).find("`lockstep generate`") !=
+          std::string::npos);
+    CHECK(of("generate", {"--single-turn"}).find("`lockstep interactive`") != std::string::npos);
+    CHECK(of("generate", {"--data", "d"}).find("not an option here") != std::string::npos);
 }
 
 TEST_CASE("the ranks' options are taken by those programs that read them") {

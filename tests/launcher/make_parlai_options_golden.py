@@ -16,6 +16,7 @@ PROGRAMS = {
     "eval": ("eval_model", ["-m", "transformer/generator"]),
     "multiprocessing_eval": ("multiprocessing_eval", ["-m", "transformer/generator"]),
     "interactive": ("interactive", ["-m", "transformer/generator"]),
+    "self_chat": ("self_chat", ["-m", "transformer/generator"]),
 }
 
 

@@ -24,7 +24,8 @@ void fails_on_a_full_disk(const std::string& command) {
     const auto run = by_shell(command + " > /dev/full");
     CAPTURE(run.err);
     CHECK((run.code == 1 || run.code == 2));
-    CHECK(run.err.find("standard output cannot be written") != std::string::npos);
+    CHECK(run.err.find("standard output") != std::string::npos);
+    CHECK(run.err.find("cannot be written") != std::string::npos);
     CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
 }
 
@@ -62,7 +63,9 @@ TEST_CASE("evaluation, replies and reports are written, or the program fails") {
     fails_on_a_full_disk("lockstep eval" + trained.of_model + split + "--skip-generation true");
     fails_on_a_full_disk("echo hello | lockstep generate --max-length 2" + model);
     fails_on_a_full_disk("echo hello | interactive --max-length 2" + model);
+    fails_on_a_full_disk("lockstep self_chat -d --max-length 2 --selfchat-max-turns 2" + model);
     fails_on_a_full_disk("lockstep inspect " + trained.data);
+    fails_on_a_full_disk("lockstep display_data " + trained.data);
     fails_on_a_full_disk("lockstep report" + model);
     const auto closed = by_shell("lockstep inspect " + trained.data + " >&-");
     CHECK((closed.code == 1 || closed.code == 2));
