@@ -4,8 +4,9 @@
 
     compare_parlai.py WORK --lockstep build/bin/lockstep --data examples/shakespeare
 
-Trains small models with ParlAI (once; they stay in WORK), converts them with examples/weights_from_parlai.py,
-asks both programs about the same rows and prints a table; exit code 1 where they disagree. Each reply that
+Trains small models with ParlAI (once; they stay in WORK) on the rows that are asked for later, so that replies
+depend on their contexts; converts them with examples/weights_from_parlai.py, asks both programs and prints a
+table; exit code 1 where they disagree. Each reply that
 differs is shown with the margin by which ParlAI's own model, in float64, prefers one to the other.
 Needs a Python with ParlAI 1.7.2, torch, safetensors and xxhash.
 """
@@ -98,7 +99,7 @@ def compare_figures(name, ours, theirs):
 
 def compare_replies(name, search, contexts, ours, theirs, judge):
     same = sum(a == b.reply for a, b in zip(ours, theirs, strict=True))
-    print(f"| {name} | replies, {search} | {len(theirs)} rows | {same} equal | {1 - same / len(theirs):.1%} |", flush=True)
+    print(f"| {name} | replies, {search} | {len(theirs)} rows | {same} equal, {len(set(ours))} different ones | {1 - same / len(theirs):.1%} |", flush=True)
     notes = []
     penalty = 0.0 if search == "greedy" else 0.65
     for row, (context, mine, other) in enumerate(zip(contexts, ours, theirs)):
@@ -113,8 +114,8 @@ def compare_replies(name, search, contexts, ours, theirs, judge):
 def compare(name, work, arguments):
     model, folder, stem = work / name / "model", work / name / "lockstep", work / "rows"
     model.parent.mkdir(exist_ok=True)
-    training = [*MODELS[name].split(), "-lr", "3e-3", "-bs", "8", "--seed", "1", "--max-train-steps", arguments.steps]
-    parlai_peer.train(model, work / "text", work / "dict", training)
+    training = [*MODELS[name].split(), "-lr", "3e-3", "-clip", "1", "-bs", "10", "--seed", "1", "--max-train-steps", arguments.steps]
+    parlai_peer.train(model, stem, work / "dict", training)
     if not folder.exists():
         subprocess.run([sys.executable, ROOT / "examples/weights_from_parlai.py", model, folder], check=True)
     data = work / name / "data"
@@ -154,7 +155,6 @@ def main():
     work = arguments.work.resolve()
     work.mkdir(parents=True, exist_ok=True)
     train, valid = ((arguments.data / f"{split}.txt").read_text().splitlines() for split in ["train", "valid"])
-    parlai_peer.write_task(work / "text", train=train, valid=valid)
     parlai_peer.write_task(work / "rows", valid=(valid + train)[: arguments.rows])
     print("| model | | ParlAI | Lockstep | apart |\n| --- | --- | --- | --- | --- |")
     results = [compare(name, work, arguments) for name in arguments.models.split(",")]
