@@ -13,6 +13,7 @@
 #include "launcher/share_text.hpp"
 #include "launcher/version.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/path_status.hpp"
 #include "runtime/kernels/product_library.hpp"
 #include "runtime/train/checkpoint_folder.hpp"
 #include "runtime/train/progress.hpp"
@@ -128,6 +129,10 @@ void TrainingSession::start_weights() {
                       (described ? ""
                                  : "; no config.json says what they are: only their names and "
                                    "shapes were compared"));
+        } else if (path_exists(config_.model_file + "/model.safetensors")) {
+            // A model that was brought here: it is not to be trained anew and then overwritten.
+            model_->load_weights(config_.model_file);
+            log_.info(config_.model_file + ": has no checkpoint; starting from its weights");
         } else {
             model_->initialize(options_.seed);
         }

@@ -75,3 +75,12 @@ TEST_CASE("weights without a config.json are compared by names and shapes, and t
     fs::copy_file(t.model + "/model.safetensors", lone);
     says(t.begin("--n-heads 2", lone), 0, {"only their names and shapes were compared"});
 }
+
+TEST_CASE("a folder with weights but no checkpoint is trained on from these") {
+    const Trained t;
+    fs::remove_all(t.model + "/checkpoints");
+    const std::string before = read_text(t.model + "/model.safetensors");
+    says(t.train(t.model, "--max-train-steps 1 -lr 1e-30"), 0,
+         {t.model + ": has no checkpoint; starting from its weights"});
+    CHECK(read_text(t.model + "/checkpoints/step-00000001/model.safetensors") == before);
+}
