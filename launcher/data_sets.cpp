@@ -8,6 +8,7 @@
 
 #include "launcher/options/option_table.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/path_status.hpp"
 
 namespace lockstep::launcher {
 
@@ -60,6 +61,10 @@ DataSets open_data_sets(const std::string& option, const std::vector<std::string
     DataSets opened;
     std::map<fs::path, std::string> known;
     for (const std::string& folder : folders) {
+        if (folder.find(',') != std::string::npos && !path_exists(folder))
+            throw Error(ErrorKind::config, "--" + option + " " + folder +
+                                               ": no such folder; between several folders there "
+                                               "are blanks, not commas");
         opened.sets.push_back(data::Dataset::open(folder));
         const auto [first, fresh] = known.emplace(real_path(folder), folder);
         if (!fresh)

@@ -204,6 +204,11 @@ TEST_CASE("data sets and weights that do not go together are refused in one line
     refused("train --data " + sets.big + " " + (sets.scratch / "unchecked") + end +
                 " --validation-every-n-steps 2",
             {"unchecked", "valid", "--eval-data"});
+    refused("train --data " + sets.big + "," + sets.small + end, {"big,", "blanks"});
+    prepare("--valid " + (sets.scratch / "small.txt") + " --dict-file " + sets.big +
+            "/dictionary.txt --out " + (sets.scratch / "untrained"));
+    refused("train --data " + sets.big + " " + (sets.scratch / "untrained") + end,
+            {"untrained", "no split 'train'"});
     refused("train" + sets.data() + end + " -vmt none/ppl", {"none/ppl", "big, small"});
     refused("train --data " + sets.big + end + " -vmt big/ppl", {"big/ppl"});
     refused("lockstep doctor" + sets.data(), {"--data", "one data set"});
