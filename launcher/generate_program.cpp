@@ -28,9 +28,8 @@ Json to_json(const Reply& reply) {
 class ReplyWriter {
 public:
     // Prompts are shown above their replies where both go to people and nobody typed them.
-    ReplyWriter(std::ostream& out, std::string name, const TalkConfig& talk)
+    ReplyWriter(std::ostream& out, const TalkConfig& talk)
         : out_(out),
-          name_(std::move(name)),
           talk_(talk),
           shows_prompts_(talk.output.empty() && output_screen() == Screen::terminal &&
                          (!talk.input.empty() || isatty(STDIN_FILENO) == 0)) {}
@@ -48,7 +47,8 @@ public:
     }
 
     void flush() {
-        if (!out_.flush()) throw_errno("replies cannot be written", name_);
+        if (talk_.output.empty()) return flush_output();
+        if (!out_.flush()) throw_errno("--output cannot be written", talk_.output);
     }
 
 private:
@@ -64,7 +64,6 @@ private:
     }
 
     std::ostream& out_;
-    const std::string name_;
     const TalkConfig& talk_;
     const bool shows_prompts_;
 };
@@ -144,8 +143,7 @@ int generate_program(const std::vector<std::string>& args) {
     Talker talker(*config);
     std::ofstream file;
     if (!talk.output.empty()) file = opened(talk);
-    ReplyWriter writer(talk.output.empty() ? std::cout : file,
-                       talk.output.empty() ? "standard output" : talk.output, talk);
+    ReplyWriter writer(talk.output.empty() ? std::cout : file, talk);
     PromptBatch batch(talker, writer, config->batch.batchsize);
     if (talk.input.empty()) {
         PromptReader reader(std::cin, "standard input", format_of(talk));

@@ -9,6 +9,7 @@
 #include "launcher/options/run_command.hpp"
 #include "launcher/programs.hpp"
 #include "launcher/prompts.hpp"
+#include "launcher/screen.hpp"
 #include "launcher/talker.hpp"
 #include "runtime/core/error.hpp"
 
@@ -61,8 +62,8 @@ private:
     }
 
     void show(const std::string& text) {
-        std::cout << text << '\n' << std::flush;
-        if (!std::cout) throw_errno("replies cannot be written", "standard output");
+        std::cout << text << '\n';
+        flush_output();
     }
 
     Talker& talker_;

@@ -4,7 +4,12 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
+#include <iostream>
+#include <system_error>
+
+#include "runtime/core/error.hpp"
 
 namespace lockstep::launcher {
 
@@ -17,6 +22,14 @@ Screen output_screen() {
 int output_columns() {
     winsize size{};
     return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+void flush_output() {
+    errno = 0;
+    if (std::cout.flush()) return;
+    throw Error(ErrorKind::io,
+                "standard output cannot be written" +
+                    (errno == 0 ? "" : ": " + std::generic_category().message(errno)));
 }
 
 }  // namespace lockstep::launcher

@@ -9,4 +9,7 @@ namespace lockstep::launcher {
 Screen output_screen();
 int output_columns();
 
+// Throws an io error where standard output does not take what was written.
+void flush_output();
+
 }  // namespace lockstep::launcher

@@ -7,6 +7,7 @@
 #include "launcher/conversation_log.hpp"
 #include "launcher/options/run_command.hpp"
 #include "launcher/programs.hpp"
+#include "launcher/screen.hpp"
 #include "launcher/talker.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/philox.hpp"
@@ -78,8 +79,8 @@ private:
 
     void show(const std::string& line) {
         if (!config_.talk.display) return;
-        std::cout << line << '\n' << std::flush;
-        if (!std::cout) throw_errno("conversations cannot be written", "standard output");
+        std::cout << line << '\n';
+        flush_output();
     }
 
     Talker& talker_;
