@@ -28,6 +28,10 @@ class Refused(Exception):
     """What is wrong with a request, in one line."""
 
 
+def tell(note):
+    print(f"note: {note}", file=sys.stderr)
+
+
 def choose(value, choices, option):
     if value not in choices:
         raise Refused(f"--{option} {value} is not supported; it must be one of {', '.join(map(str, choices))}")
@@ -78,7 +82,7 @@ def defaults_of(opt):
     if opt.get("inference", "greedy") in INFERENCE:
         names.append("inference")
     else:
-        print(f"note: --inference {opt['inference']} is not supported; replies are greedy unless you choose", file=sys.stderr)
+        tell(f"--inference {opt['inference']} is not supported; replies are greedy unless you choose")
         names.remove("beam_size")
     defaults.update({name.replace("_", "-"): opt[name] for name in names if opt.get(name) is not None})
     return {name: str(value) for name, value in defaults.items()}
@@ -116,7 +120,9 @@ def warn_of_data(opt):
     for option in ["person_tokens", "history_add_global_end_token", "special_tok_lst", "history_reversed", "split_lines"]:
         if opt.get(option):
             name = option.replace("_", "-")
-            print(f"note: the model was trained with --{name} {opt[option]}; prepare the data of the same form", file=sys.stderr)
+            tell(f"the model was trained with --{name} {opt[option]}; prepare the data of the same form")
+    if opt.get("use_reply", "label") != "label":
+        tell(f"the model was trained with --use-reply {opt['use_reply']}; here labels are a dialogue's history")
 
 
 class Tensors:
@@ -292,6 +298,8 @@ def main():
         run(args.model, args.out, args.trust)
     except ModuleNotFoundError as missing:
         sys.exit(f"weights_from_parlai.py: {missing.name} is missing: pip install torch safetensors xxhash")
+    except KeyError as missing:
+        sys.exit(f"weights_from_parlai.py: {args.model}.opt: lacks {missing}; is it that of a transformer/generator?")
     except (Refused, OSError) as problem:
         sys.exit(f"weights_from_parlai.py: {problem}")
 
