@@ -26,6 +26,7 @@ struct Replacement {
 constexpr std::array replacements{
     Replacement{"text-truncate", {"truncate"}},
     Replacement{"label-truncate", {"truncate"}},
+    Replacement{"max-length", {"label-truncate", "truncate"}},
     Replacement{"eval-batchsize", {"batchsize"}},
     Replacement{"eval-dynamic-batching", {"dynamic-batching", "batch-tokens"}},
     Replacement{"batch-tokens",

@@ -42,6 +42,7 @@ std::vector<Rule> rules_of(Task task) {
     if (task == Task::evaluate)
         return {{{"trace"}, "only training is traced; leave it out"},
                 {{"update-freq", "num-workers", "logical-shards"}, of_training}};
+    if (talks(task)) return {{{"allow-shared-gpu"}, "one process computes here; leave it out"}};
     if (task == Task::ladder)
         return {{{"max-restarts", "rank", "master-addr", "master-port", "backend", "interface",
                   "secret-file"},

@@ -66,6 +66,23 @@ TEST_CASE("the longest context and reply are the truncations") {
     CHECK(talk.generate("--max-length 3 --label-truncate 2", "hello\n") == "good morning\n");
 }
 
+TEST_CASE("a truncation that is typed counts before a longest reply that the model brings") {
+    const SmallTalk talk;
+    const std::string brief = talk.scratch / "brief";
+    SmallTalk::done("train --data " + (talk.scratch / "data") + " -mf " + brief + " --init-model " +
+                    talk.model +
+                    " --max-length 2 --max-train-steps 1 "
+                    "-lr 1e-9 --threads 1 --precision fp32");
+    const auto reply = [&](const std::string& more) {
+        return SmallTalk::done("lockstep generate -mf " + brief + more, "hello\n");
+    };
+    CHECK(reply("") == "good\n");
+    CHECK(reply(" --label-truncate 9") == "good morning\n");
+    CHECK(reply(" --truncate 9") == "good morning\n");
+    says(run_line("lockstep generate -mf " + brief + " --allow-shared-gpu"), 2,
+         {"--allow-shared-gpu", "one process"});
+}
+
 TEST_CASE("replies as JSON, and several to each prompt") {
     const SmallTalk talk;
     const Json one = Json::parse(talk.generate("--json", "hello\n"));
