@@ -7,6 +7,10 @@
 
 namespace lockstep::data {
 
+bool holds_references(const Dataset& dataset, std::string_view split) {
+    return dataset.kind() == DatasetKind::dialogue && split != format::train_split;
+}
+
 std::unique_ptr<train::EvalSource> open_eval_source(const Dataset& dataset,
                                                     const EvalLoaderOptions& options) {
     require(options.world > 0 && options.rank >= 0 && options.rank < options.world,

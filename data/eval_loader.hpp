@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "data/batching_options.hpp"
 #include "data/dataset.hpp"
@@ -11,6 +12,7 @@
 
 namespace lockstep::data {
 
+// read: the batches have their rows' whole contexts and references.
 enum class ReferenceText { skip, read };
 
 struct EvalLoaderOptions {
@@ -21,6 +23,10 @@ struct EvalLoaderOptions {
     std::int64_t max_examples = -1;  // rows over all ranks; <= 0: all
     ReferenceText references = ReferenceText::skip;
 };
+
+// Whether the split's rows have labels as text, which replies are compared with. Plain text and the
+// training split have none.
+bool holds_references(const Dataset& dataset, std::string_view split);
 
 // The split's rows that belong to this rank, in an order that is always the same.
 std::unique_ptr<train::EvalSource> open_eval_source(const Dataset& dataset,

@@ -29,10 +29,18 @@ bool LaneEvalLoader::next(train::Batch& batch) {
     const MicroBatch micro = stream_->next();
     if (micro.empty()) return false;
     batch = build_batch(*micro.window, micro.number, rules_);
-    if (references_ == ReferenceText::read)
-        for (const RowPlace& row : micro.window->rows(micro.number))
-            batch.references.push_back(store_->read_references(row));
+    if (references_ == ReferenceText::read) add_texts(micro, batch);
     return true;
+}
+
+void LaneEvalLoader::add_texts(const MicroBatch& micro, train::Batch& batch) const {
+    const std::size_t begin = micro.window->plan().begins[micro.number];
+    for (const RowPlace& row : micro.window->rows(micro.number)) {
+        const auto tokens = micro.window->tokens(begin + batch.contexts.size());
+        const auto context = tokens.first(static_cast<std::size_t>(row.source));
+        batch.contexts.emplace_back(context.begin(), context.end());
+        batch.references.push_back(store_->read_references(row));
+    }
 }
 
 std::vector<std::int64_t> limit_rows(std::vector<std::int64_t> shard_rows, std::int64_t most) {

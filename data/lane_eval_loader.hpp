@@ -22,6 +22,8 @@ public:
     void rewind() override;
 
 private:
+    void add_texts(const MicroBatch& micro, train::Batch& batch) const;
+
     std::unique_ptr<RowStore> store_;
     BatchRules rules_;
     WindowSize window_;

@@ -122,7 +122,8 @@ std::vector<std::vector<Hypothesis>> generate_ranked(
     const SpecialTokens& special, const std::vector<std::vector<std::int32_t>>& whole_contexts) {
     check(options);
     require(rows.size() == contexts.size(), "generate: one row per context");
-    const auto& blocked = whole_contexts.empty() ? contexts : whole_contexts;
+    const bool whole = options.beam_block_full_context && !whole_contexts.empty();
+    const auto& blocked = whole ? whole_contexts : contexts;
     require(blocked.size() == contexts.size(), "generate: one whole context per context");
     if (contexts.empty()) return {};
     return Generation(decoder, options, special).run(contexts, rows, blocked);

@@ -17,6 +17,7 @@ struct GenerationOptions {
     int beam_min_length = 1;
     int beam_block_ngram = -1;
     int beam_context_block_ngram = -1;
+    bool beam_block_full_context = true;  // of what was cut off the context, too
     double beam_length_penalty = 0.65;
     int topk = 10;
     double topp = 0.9;
@@ -42,8 +43,8 @@ struct Hypothesis {
 // The replies to each context, in order, that ended within max_length, the best first; or one that
 // is cut there, whose last token gives way to END, as in ParlAI. rows[i] is the global row of
 // context i: what is sampled depends on (seed, row, sample, token) and on nothing else. Greedy is a
-// beam of one without a minimal length. beam_context_block_ngram sees whole_contexts where there
-// are any, else contexts. Throws a config error that names the option when one is out of range.
+// beam of one without a minimal length. whole_contexts, none or one for each context, are what those
+// were before they were cut. Throws a config error that names the option when one is out of range.
 std::vector<std::vector<Hypothesis>> generate_ranked(
     IncrementalDecoder& decoder, const std::vector<std::vector<std::int32_t>>& contexts,
     const std::vector<std::uint32_t>& rows, const GenerationOptions& options,

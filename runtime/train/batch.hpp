@@ -36,11 +36,13 @@ struct BatchShape {
 // and label together. Target tokens are the labels shifted right behind __start__.
 struct Batch {
     RaggedTokens source, target;
-    std::vector<std::int32_t> labels;   // [target total]; -1: no label (filler, or context)
-    std::vector<std::uint32_t> rows;    // [sequences] global row ids
-    std::int64_t label_tokens = 0;      // labels >= 0
-    std::int64_t truncated_rows = 0;    // rows cut to the model's positions
-    // Evaluation only: every alternative label of each row, as written in the text.
+    std::vector<std::int32_t> labels;  // [target total]; -1: no label (filler, or context)
+    std::vector<std::uint32_t> rows;   // [sequences] global row ids
+    std::int64_t label_tokens = 0;     // labels >= 0
+    std::int64_t truncated_rows = 0;   // rows cut to the model's positions
+    // Of each row, where an evaluation asks for them: the context as it was before any cut, and
+    // every alternative label as written in the text.
+    std::vector<std::vector<std::int32_t>> contexts;
     std::vector<std::vector<std::string>> references;
 
     bool empty() const noexcept { return rows.empty(); }

@@ -90,6 +90,26 @@ TEST_CASE("references follow the rows of a batch") {
     CHECK(batch.references.empty());
 }
 
+TEST_CASE("whole contexts follow the rows of a batch that holds their ends") {
+    BatchingOptions options;
+    options.text_truncate = 2;
+    auto source = loader({{{5, 2}, {1, 3}}}, options, {0, 1}, -1, ReferenceText::read);
+    train::Batch batch;
+    std::size_t cut = 0;
+    while (source.next(batch)) {
+        REQUIRE(batch.contexts.size() == batch.rows.size());
+        for (std::size_t i = 0; i < batch.rows.size(); ++i) {
+            const auto& context = batch.contexts[i];
+            REQUIRE(context.size() == (batch.rows[i] == 0 ? 5 : 1));
+            for (std::size_t t = 0; t < context.size(); ++t)
+                CHECK(context[t] == testing::token_of(batch.rows[i], static_cast<int>(t)));
+            const auto in_batch = batch.source.offsets[i + 1] - batch.source.offsets[i];
+            cut += context.size() - static_cast<std::size_t>(in_batch);
+        }
+    }
+    CHECK(cut == 3);
+}
+
 TEST_CASE("rows are as stored, unless sorting was asked for") {
     const Shards shards{testing::random_shard(1, 40, 30)};
     auto plain = loader(shards, {}, {0, 1});

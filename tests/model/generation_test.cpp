@@ -202,6 +202,21 @@ TEST_CASE("n-gram blocking and the minimal length hold") {
     }
 }
 
+TEST_CASE("n-grams of the whole context are blocked, unless only what is left of it counts") {
+    ToyDecoder decoder(3);
+    GenerationOptions options = with(Inference::greedy, 1);
+    options.beam_context_block_ngram = 1;
+    const std::vector<Tokens> contexts{{3}}, whole{{0, 4, 3}};
+    const auto reply = [&] {
+        return generate(decoder, contexts, {0}, options, {start_token, end_token}, whole)[0].tokens;
+    };
+    CHECK(reply().empty());  // no word is left
+    options.beam_block_full_context = false;
+    const Tokens of_the_rest = reply();
+    CHECK_FALSE(of_the_rest.empty());
+    CHECK(std::ranges::count(of_the_rest, 3) == 0);
+}
+
 TEST_CASE("what blocks which token") {
     const auto blocked = [](int n, const Tokens& tokens, const Tokens& seen) {
         std::vector<float> log_probs(8, 0);
