@@ -8,40 +8,36 @@
 #include "launcher/averaged_validator.hpp"
 #include "launcher/batching.hpp"
 #include "launcher/data_sets.hpp"
-#include "launcher/evaluator.hpp"
+#include "launcher/evaluation_report.hpp"
 #include "launcher/loaded_model.hpp"
+#include "launcher/set_evaluators.hpp"
 #include "launcher/unigram.hpp"
 #include "launcher/watched_run.hpp"
-#include "runtime/core/error.hpp"
+#include "runtime/train/atomic_file.hpp"
 
 namespace lockstep::launcher {
 
 namespace {
 
-data::EvalLoaderOptions loader_options(const RunConfig& config, const model::ModelConfig& model,
-                                       const data::Dataset& dataset) {
-    data::EvalLoaderOptions options;
-    options.batching = eval_batching(config, model, dataset);
-    options.split = config.split;
-    options.max_examples = share_of_each(config.train.validation.max_examples, config.data.size());
-    return options;
-}
-
 // What a model that ignores the context reaches on the same rows: the measure of "has learnt".
-double baseline(data::EvalLoaderOptions test, const data::Dataset& dataset) {
-    data::EvalLoaderOptions training = test;
-    training.split = "train";
-    training.max_examples = -1;
+double baseline(const RunConfig& config, const model::ModelConfig& model,
+                const data::Dataset& dataset) {
+    data::EvalLoaderOptions training;
+    training.batching = eval_batching(config, model, dataset);
+    training.split = data::format::train_split;
+    data::EvalLoaderOptions test = training;
+    test.split = config.split;
+    test.max_examples = share_of_each(config.train.validation.max_examples, config.data.size());
     const auto train_rows = data::open_eval_source(dataset, training);
     const auto test_rows = data::open_eval_source(dataset, test);
     return unigram_perplexity(*train_rows, *test_rows, dataset.vocabulary());
 }
 
-void add_baselines(train::ValidationReport& report, const data::EvalLoaderOptions& options,
-                   const DataSets& sets) {
+void add_baselines(train::ValidationReport& report, const RunConfig& config,
+                   const model::ModelConfig& model, const DataSets& sets) {
     double sum = 0;
     for (std::size_t i = 0; i < sets.sets.size(); ++i) {
-        const double ppl = baseline(options, sets.sets[i]);
+        const double ppl = baseline(config, model, sets.sets[i]);
         if (sets.several()) report.metrics[sets.names[i] + "/unigram_ppl"] = ppl;
         sum += ppl;
     }
@@ -62,6 +58,8 @@ void check_evaluation(const RunConfig& config) {
     const DataSets sets = open_data_sets("data", config.data);
     check_shards(sets, config.split, data::MissingShards::allow);
     if (config.unigram_baseline) check_shards(sets, "train", data::MissingShards::allow);
+    require_output_file("--report-filename", report_path(config));
+    require_output_file("--world-logs", config.world_logs);
     require_same_dictionary(open_model_folder(config.model_file), config.model_file, sets.first());
 }
 
@@ -71,26 +69,24 @@ int run_evaluation(const RunConfig& config, Standing standing) {
     Job job = join_job(config, place);
     const DataSets sets = open_data_sets("data", config.data);
     LoadedModel loaded(config.model_file, job.device);
-    data::EvalLoaderOptions options = loader_options(config, loaded.config(), sets.first());
-    const data::EvalLoaderOptions all_rows = options;
-    options.rank = place.rank;
-    options.world = place.size;
-    if (!config.skip_generation) options.references = data::ReferenceText::read;
-
-    Replier replier(loaded.model().decoder(), loaded.tokenizer(), reply_options(config));
-    std::vector<std::unique_ptr<train::Validator>> evaluators;
-    for (const data::Dataset& set : sets.sets)
-        evaluators.push_back(std::make_unique<Evaluator>(
-            loaded.model(), data::open_eval_source(set, options), options.batching.layout,
-            *job.communicator, config.skip_generation ? nullptr : &replier));
-    const auto evaluator = averaged(sets.names, std::move(evaluators), average_of(config));
+    const EvaluatorParts parts{config, loaded.config(), loaded.model(), loaded.tokenizer(),
+                               *job.communicator};
+    const auto evaluator = open_evaluators(
+        parts, sets, {config.split, config.train.validation.max_examples, config.world_logs});
     Log log(std::cout, verbosity_of(config), place.rank, rank_name(place));
+    const std::string why = why_no_replies(config, sets.first(), config.split);
+    if (!why.empty()) log.info(why);
     return run_watched(config, "", job, log, [&](comm::Whereabouts* whereabouts) {
         const comm::PhaseScope phase(whereabouts, comm::Phase::validation);
         train::ValidationReport report = evaluator->evaluate();
         if (place.rank == 0) {
-            if (config.unigram_baseline) add_baselines(report, all_rows, sets);
+            if (config.unigram_baseline) add_baselines(report, config, loaded.config(), sets);
             print(config.split, report);
+            const std::string path = report_path(config);
+            const auto text = [&] {
+                return evaluation_report(config, {{"report", report.metrics}});
+            };
+            if (!path.empty()) train::write_atomically(path, text());
         }
         job.communicator->barrier("end");
         job.communicator->finish();

@@ -68,7 +68,8 @@ std::vector<std::string> length_of(const RunConfig& config, const ladder::Work& 
         "--log-every-n-steps", "1"};
     if (work.valid_rows > 0)
         words.insert(words.end(), {"--validation-every-n-epochs", epochs, "--validation-max-exs",
-                                   std::to_string(config.train.validation.max_examples)});
+                                   std::to_string(config.train.validation.max_examples),
+                                   "--short-final-eval", "true"});
     return words;
 }
 

@@ -59,7 +59,7 @@ constexpr std::array parlai_programs{
                   "model.safetensors and config.json of a model folder are open formats "
                   "(docs/model-format.md)"},
     ParlaiProgram{"build_candidates", "Lockstep has no rankers, its models generate"},
-    ParlaiProgram{"eval_wordstat", "lockstep eval measures replies by F1 and BLEU-4"},
+    ParlaiProgram{"eval_wordstat", "lockstep eval --metrics all measures replies"},
     ParlaiProgram{"extract_image_feature", only_text},
     ParlaiProgram{"tod_world_script", no_goals},
     ParlaiProgram{"distributed_tod_world_script", no_goals},

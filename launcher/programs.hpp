@@ -48,6 +48,7 @@ int plan_program(const std::vector<std::string>& args);
 int ladder_program(const std::vector<std::string>& args);
 int report_program(const std::vector<std::string>& args);
 int submit_program(const std::vector<std::string>& args);
+int display_model_program(const std::vector<std::string>& args);
 int generate_program(const std::vector<std::string>& args);
 int interactive_program(const std::vector<std::string>& args);
 int self_chat_program(const std::vector<std::string>& args);

@@ -51,6 +51,10 @@ std::vector<std::string> Replier::reply(
     return replies;
 }
 
+std::vector<std::string> Replier::reply(const train::Batch& batch, data::Layout layout) {
+    return reply(contexts_of(batch, layout), batch.rows, batch.contexts);
+}
+
 std::vector<std::vector<Reply>> Replier::ranked(
     const std::vector<std::vector<std::int32_t>>& contexts, const std::vector<std::uint32_t>& rows,
     const std::vector<std::vector<std::int32_t>>& whole_contexts) {

@@ -41,6 +41,8 @@ public:
         const std::vector<std::vector<std::int32_t>>& contexts,
         const std::vector<std::uint32_t>& rows,
         const std::vector<std::vector<std::int32_t>>& whole_contexts = {});
+    // To the rows of a batch whose whole contexts were read.
+    std::vector<std::string> reply(const train::Batch& batch, data::Layout layout);
 
     // The replies to each context that ended, the best first.
     std::vector<std::vector<Reply>> ranked(

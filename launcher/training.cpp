@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/training.hpp"
 
-#include <unistd.h>
-
-#include <filesystem>
 #include <iostream>
 #include <utility>
 
 #include "data/check_shards.hpp"
+#include "launcher/evaluation_report.hpp"
+#include "launcher/evaluator.hpp"
+#include "launcher/final_evaluation.hpp"
 #include "launcher/model_folder.hpp"
 #include "launcher/screen.hpp"
+#include "launcher/set_evaluators.hpp"
 #include "launcher/stop_signal.hpp"
 #include "launcher/training_session.hpp"
 #include "launcher/watched_run.hpp"
@@ -20,14 +21,15 @@ namespace lockstep::launcher {
 
 namespace {
 
-// It is written when the run has ended: too late to find out.
-void require_trace_file(const std::string& path) {
-    if (path.empty()) return;
-    if (is_folder(path))
-        throw Error(ErrorKind::config, "--trace " + path + ": is a folder; name a file");
-    const std::string parent = std::filesystem::absolute(path).parent_path();
-    const std::string opened = path_exists(path) ? path : parent;
-    if (::access(opened.c_str(), W_OK) != 0) throw_errno("--trace cannot be written", path);
+// Sets that are used together are all of dialogues or none.
+void require_references(const RunConfig& config, const DataSets& validation) {
+    if (validation.sets.empty()) return;
+    const std::string& name = config.train.validation.metric;
+    const std::string metric = name.substr(name.rfind('/') + 1);
+    const std::string why = why_no_replies(config, validation.first(), data::format::valid_split);
+    if (why.empty() || !train::needs_replies(metric)) return;
+    throw Error(ErrorKind::config, "--validation-metric " + metric + ": " + why +
+                                       "; give ppl, loss, token_acc or token_em");
 }
 
 // The run's own folder; before there is a model, that of the weights to start from.
@@ -68,8 +70,12 @@ TrainingPlan check_training(const RunConfig& config, Standing standing) {
     DataSets validation = validation_sets(config, sets);
     check_shards(validation, "valid", missing);
     require_metric(config, validation);
+    require_references(config, validation);
+    const DataSets test = sets_with(final_sets(sets, validation), data::format::test_split);
+    check_shards(test, data::format::test_split, missing);
     require_writable(config.model_file);
-    require_trace_file(config.trace_file);
+    require_output_file("--trace", config.trace_file);
+    require_output_file("--world-logs", config.world_logs);
     std::vector<double> weights = weights_of(config, sets);
     return {std::move(sets), std::move(weights), std::move(validation), model,
             train::newest_good_checkpoint(config.model_file)};

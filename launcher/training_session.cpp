@@ -3,20 +3,20 @@
 
 #include <nlohmann/json.hpp>
 
-#include "data/eval_loader.hpp"
 #include "launcher/batching.hpp"
 #include "launcher/checkpoint_size.hpp"
+#include "launcher/final_evaluation.hpp"
 #include "launcher/gpu_room.hpp"
 #include "launcher/model_defaults.hpp"
 #include "launcher/model_folder.hpp"
 #include "launcher/options/run_command.hpp"
+#include "launcher/set_evaluators.hpp"
 #include "launcher/share_text.hpp"
 #include "launcher/version.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/path_status.hpp"
 #include "runtime/kernels/product_library.hpp"
 #include "runtime/train/checkpoint_folder.hpp"
-#include "runtime/train/progress.hpp"
 #include "runtime/train/weight_memory.hpp"
 
 namespace lockstep::launcher {
@@ -174,25 +174,18 @@ void TrainingSession::open_data() {
 }
 
 void TrainingSession::open_validation() {
-    const std::vector<data::Dataset>& sets = plan_.validation.sets;
-    if (sets.empty()) return;
-    data::EvalLoaderOptions options;
-    options.batching = eval_batching(config_, plan_.model, sets.front());
-    options.rank = job_.place.rank;
-    options.world = job_.place.size;
-    options.max_examples = share_of_each(options_.validation.max_examples, sets.size());
-    if (!config_.skip_generation) {
-        options.references = data::ReferenceText::read;
-        tokenizer_ = data::open_tokenizer(plan_.data.first().directory());
-        replier_ =
-            std::make_unique<Replier>(model_->decoder(), *tokenizer_, reply_options(config_));
-    }
-    std::vector<std::unique_ptr<train::Validator>> evaluators;
-    for (const data::Dataset& set : sets)
-        evaluators.push_back(std::make_unique<Evaluator>(
-            *model_, data::open_eval_source(set, options), options.batching.layout,
-            *job_.communicator, replier_.get()));
-    evaluator_ = averaged(plan_.validation.names, std::move(evaluators), average_of(config_));
+    tokenizer_ = data::open_tokenizer(plan_.data.first().directory());
+    if (plan_.validation.sets.empty()) return;
+    const std::string why =
+        why_no_replies(config_, plan_.validation.first(), data::format::valid_split);
+    if (!why.empty()) log_.info(why);
+    EvaluatedRows rows;
+    rows.max_examples = options_.validation.max_examples;
+    evaluator_ = open_evaluators(evaluator_parts(), plan_.validation, rows);
+}
+
+EvaluatorParts TrainingSession::evaluator_parts() {
+    return {config_, plan_.model, *model_, *tokenizer_, *job_.communicator};
 }
 
 void TrainingSession::announce() const {
@@ -211,7 +204,7 @@ void TrainingSession::announce() const {
                 kernels::product_library());
 }
 
-train::ExitReason TrainingSession::train(const train::StopFlag& stop) {
+void TrainingSession::train(const train::StopFlag& stop) {
     train::RunRecord record;
     nlohmann::json options{{"config", config_.lines},
                            {"values", option_values(Task::train, config_)}};
@@ -235,14 +228,20 @@ train::ExitReason TrainingSession::train(const train::StopFlag& stop) {
     // Without validations the last weights are the model.
     if (!trainer.state().validation.best)
         checkpoints.save(train::CheckpointKind::best, trainer.state());
-    return reason;
+    log_.info("training ended: " + std::string(train::describe(reason)));
+    if (reason == train::ExitReason::stop_requested)
+        log_.info("a checkpoint is saved; the same command continues from it");
+    else
+        evaluate_weights(trainer.state(), observers.entry());
 }
 
-void TrainingSession::report_best() {
-    if (evaluator_ == nullptr) return;
+void TrainingSession::evaluate_weights(const train::TrainerState& state,
+                                       train::TrainingObserver& observer) {
+    const comm::PhaseScope phase(whereabouts_, comm::Phase::validation);
     if (job_.place.rank == 0) model_->load_weights(config_.model_file);
     engine_->share_weights();
-    log_.info("the model with the best weights: " + train::metrics_text(evaluator_->evaluate()));
+    evaluate_at_the_end(evaluator_parts(), final_sets(plan_.data, plan_.validation), state, log_,
+                        observer);
 }
 
 void TrainingSession::write_trace() const {
@@ -253,14 +252,8 @@ void TrainingSession::write_trace() const {
 
 void TrainingSession::run(const train::StopFlag& stop) {
     announce();
-    const train::ExitReason reason = train(stop);
+    train(stop);
     write_trace();
-    log_.info("training ended: " + std::string(train::describe(reason)));
-    if (reason == train::ExitReason::stop_requested) {
-        log_.info("a checkpoint is saved; the same command continues from it");
-    } else {
-        report_best();
-    }
     job_.communicator->barrier("end");
     job_.communicator->finish();
 }

@@ -28,8 +28,8 @@ public:
     TrainingSession(const RunConfig& config, const TrainingPlan& plan, Job& job, Log& log,
                     comm::Whereabouts* whereabouts = nullptr);
 
-    // Trains until a limit or a stop; at the end the model folder holds the best weights, and
-    // their validation is logged.
+    // Trains until a limit or a stop; at the end the model folder holds the best weights, and what
+    // they reach on valid and test.
     void run(const train::StopFlag& stop);
 
 private:
@@ -40,8 +40,9 @@ private:
     void prepare_folder() const;
     void announce() const;
     void write_trace() const;
-    train::ExitReason train(const train::StopFlag& stop);
-    void report_best();
+    void train(const train::StopFlag& stop);
+    EvaluatorParts evaluator_parts();
+    void evaluate_weights(const train::TrainerState& state, train::TrainingObserver& observer);
 
     const RunConfig& config_;
     const TrainingPlan& plan_;
@@ -57,7 +58,6 @@ private:
     std::unique_ptr<data::StepLoader> loader_;
     std::unique_ptr<CheckedSource> source_;
     std::unique_ptr<data::Tokenizer> tokenizer_;
-    std::unique_ptr<Replier> replier_;
     std::unique_ptr<train::Validator> evaluator_;
 };
 

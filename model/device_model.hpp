@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "model/config.hpp"
 #include "model/decoder.hpp"
@@ -34,9 +35,8 @@ public:
     // steps up to that size allocate nothing.
     virtual void reserve(std::size_t activation_bytes) = 0;
 
-    // Adds to what take_losses() gives and sets to zero.
-    virtual void evaluate(const train::Batch& batch) = 0;
-    virtual kernels::LossSums take_losses() = 0;
+    // Teacher-forced: the sums of each row's label tokens. Waits for them.
+    virtual std::vector<kernels::LossSums> evaluate(const train::Batch& batch) = 0;
     // The same one at every call.
     virtual IncrementalDecoder& decoder() = 0;
 

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "model/device_model.hpp"
 #include "model/initialize.hpp"
@@ -30,10 +32,7 @@ public:
           connect_(std::move(connect)),
           store_(table_, precision, master),
           weights_(*context_, store_),
-          model_(make_model<Ctx>(config, store_, *context_)),
-          losses_(1) {
-        clear_losses();
-    }
+          model_(make_model<Ctx>(config, store_, *context_)) {}
 
     const train::ParameterTable& parameters() const noexcept override { return table_; }
 
@@ -48,17 +47,15 @@ public:
 
     void reserve(std::size_t activation_bytes) override { model_->reserve(activation_bytes); }
 
-    void evaluate(const train::Batch& batch) override {
-        kernels::Step* const losses = losses_.view().data();
-        model_->evaluate(batch, &losses->batch);
-        end_micro_batch(*context_, losses);
-    }
-    kernels::LossSums take_losses() override {
-        device::Readback<kernels::Step, Ctx> readback(*context_);
-        readback.send(losses_.view().data());
-        const kernels::LossSums sums = readback.take().sums.losses;
-        clear_losses();
-        return sums;
+    std::vector<kernels::LossSums> evaluate(const train::Batch& batch) override {
+        const auto tokens = static_cast<std::size_t>(batch.target.total());
+        if (losses_.size() < tokens) losses_ = device::Buffer<kernels::LossSums, Space>(tokens);
+        model_->evaluate(batch, losses_.view().data());
+        std::vector<kernels::LossSums> each(tokens);
+        const View<const kernels::LossSums, Space> losses = losses_.view();
+        device::copy(*context_, losses.subview(0, tokens), view_of(each));
+        context_->synchronize();
+        return sums_of_rows(batch.target, each);
     }
     IncrementalDecoder& decoder() override {
         if (!decoder_) decoder_ = make_decoder<Ctx>(config_, store_, *context_);
@@ -74,10 +71,16 @@ public:
     }
 
 private:
-    void clear_losses() {
-        const kernels::Step zero;
-        device::copy(*context_, HostView<const kernels::Step>(&zero, 1), losses_.view());
-        context_->synchronize();
+    static std::vector<kernels::LossSums> sums_of_rows(const train::RaggedTokens& target,
+                                                       std::span<const kernels::LossSums> each) {
+        std::vector<kernels::LossSums> rows;
+        for (std::int64_t s = 0; s < target.sequences(); ++s) {
+            kernels::LossSums sums;
+            for (std::int32_t t = target.offsets[s]; t < target.offsets[s + 1]; ++t)
+                sums += each[t];
+            rows.push_back(sums);
+        }
+        return rows;
     }
     Collectives& collectives(comm::Communicator& communicator) {
         if constexpr (std::is_same_v<Space, HostSpace>) {
@@ -95,7 +98,7 @@ private:
     const train::ParameterStore<Space> store_;
     train::HostWeights<Ctx> weights_;
     const std::unique_ptr<train::Model> model_;
-    const device::Buffer<kernels::Step, Space> losses_;  // one
+    device::Buffer<kernels::LossSums, Space> losses_;  // of each token
     std::unique_ptr<IncrementalDecoder> decoder_;
     std::unique_ptr<Collectives> collectives_;
 };

@@ -57,7 +57,8 @@ public:
     }
     std::size_t evaluation_bytes(const train::BatchShape& shape) override {
         const auto model = make_model<Ctx>(step_config_, store_, ctx_);
-        model->evaluate(batch_of(shape), nullptr);
+        std::vector<kernels::LossSums> losses(static_cast<std::size_t>(shape.target_total));
+        model->evaluate(batch_of(shape), losses.data());
         return model->peak_activation_bytes();
     }
     // On the CPU totals alone shape the products.

@@ -65,11 +65,12 @@ void OutputHead<Ctx, T>::train(Ctx& ctx, device::Arena<Space>& arena,
 
 template <class Ctx, class T>
 void OutputHead<Ctx, T>::evaluate(Ctx& ctx, device::Arena<Space>& arena, Constant embeddings,
-                                  Bias bias, Constant x, Labels labels, kernels::LossSums* sums) {
+                                  Bias bias, Constant x, Labels labels, kernels::LossSums* losses) {
     by_chunks<T, Ctx>(
         arena, x.rows, embeddings.rows, [&](std::int64_t first, std::int64_t rows, Matrix logits) {
             kernels::linear_forward<T>(ctx, x.rows_from(first, rows), embeddings, bias, logits);
-            kernels::softmax_xent_forward<T>(ctx, logits, labels.subview(first, rows), 0, sums);
+            kernels::softmax_xent_forward<T>(ctx, logits, labels.subview(first, rows), 0,
+                                             losses + first);
         });
 }
 

@@ -98,7 +98,7 @@ public:
         spans_.backward.push_back(watch.lap());
     }
 
-    void evaluate(const train::Batch& batch, kernels::LossSums* sums) override {
+    void evaluate(const train::Batch& batch, kernels::LossSums* losses) override {
         place(batch);
         const Sides& sides = sides_;
         Constant memory;
@@ -109,7 +109,7 @@ public:
         const Constant output = Stacks::evaluate(decoder_run(sides, nullptr), weights_.decoder,
                                                  weights_.embeddings, memory);
         OutputHead<Ctx, T>::evaluate(ctx_, arena_, weights_.embeddings, weights_.class_bias.view(),
-                                     output, sides.labels, sums);
+                                     output, sides.labels, losses);
     }
 
 private:

@@ -50,12 +50,12 @@ void losses(CudaContext& ctx, KernelTable& table, const KernelSizes& sizes) {
     const std::int64_t rows = sizes.logit_rows();
     const auto logits = numbers<T>(ctx, rows * sizes.vocabulary);
     const auto labels = on_device(ctx, random_tokens(rows, sizes.vocabulary));
-    const device::Buffer<LossSums, CudaSpace> sums(1);
+    const device::Buffer<LossSums, CudaSpace> sums(1), each(static_cast<std::size_t>(rows));
     const device::Buffer<StepState, CudaSpace> state(1);
     const auto all = matrix(logits, rows, sizes.vocabulary);
     const double bytes = static_cast<double>(rows * sizes.vocabulary) * sizeof(T);
     table.moves("softmax_xent_forward", type_name<T>, bytes, [&] {
-        softmax_xent_forward<T>(ctx, all, constant(labels), 0.1f, sums.view().data());
+        softmax_xent_forward<T>(ctx, all, constant(labels), 0.1f, each.view().data());
     });
     table.moves("softmax_xent_forward_backward", type_name<T>, 2 * bytes, [&] {
         softmax_xent_forward_backward<T>(ctx, state.view().data(), all, constant(labels), 0.1f,

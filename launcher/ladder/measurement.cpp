@@ -52,7 +52,7 @@ Measurement read_measurement(const std::string& folder) {
         if (json.at("kind") == "train") {
             found.train_rows += json.at("rows").get<double>();
             steps.push_back(seconds);
-        } else {
+        } else if (json.at("kind") == "valid") {
             found.valid_rows = json.at("examples");
             found.valid_seconds = seconds;
             if (json.at("ppl").is_number()) found.ppl = json.at("ppl");

@@ -60,16 +60,16 @@ constexpr std::array option_habits{
     OptionHabit{"load-from-checkpoint lfc",
                 "training in an -mf that exists goes on; to begin anew, name another folder, with "
                 "--init-model for weights"},
-    OptionHabit{"final-extra-opt short-final-eval",
+    OptionHabit{"final-extra-opt",
                 "evaluate with other options by `lockstep eval` when the run has ended"},
     OptionHabit{"validation-share-agent vshare",
                 "leave it out: validation computes with the weights that are trained"},
-    OptionHabit{"metrics mcs aggregate-micro micro compute-tokenized-bleu area-under-curve-digits "
-                "auc area-under-curve-class auclass",
-                "leave it out: `lockstep eval` prints every metric that it has"},
-    OptionHabit{"world-logs save-format log-keep-fields report-filename rf display-examples d",
-                "`lockstep generate --input FILE --output FILE` writes replies; metrics are on "
-                "standard output"},
+    OptionHabit{"aggregate-micro micro compute-tokenized-bleu area-under-curve-digits auc "
+                "area-under-curve-class auclass",
+                "leave it out: `lockstep eval --metrics all` prints every metric that it has"},
+    OptionHabit{"save-format log-keep-fields display-examples d",
+                "`lockstep eval --world-logs FILE` writes every row with its reply, `lockstep "
+                "display_model` shows rows"},
     OptionHabit{"loglevel debug", "it is --verbose or --quiet here"},
     OptionHabit{"helpall", "--help shows them all here"},
     // What computes.
@@ -84,9 +84,6 @@ constexpr std::array option_habits{
     OptionHabit{"force-fp16-tokens", "leave it out: the dictionary is the same in every precision"},
     OptionHabit{"gpu-beam-blocking verbose-topk", "leave it out"},
     // What is generated.
-    OptionHabit{"beam-block-full-context",
-                "leave it out: --beam-context-block-ngram looks at the context that the model "
-                "sees"},
     OptionHabit{"beam-block-list-filename", "no words can be forbidden; filter the replies"},
     OptionHabit{"beam-delay lambda-decay omega-bound p-reset",
                 "it belongs to a way of --inference that is not here; give greedy, beam, topk or "

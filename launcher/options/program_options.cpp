@@ -39,7 +39,7 @@ std::vector<Rule> rules_of_ranks(Task task, Ranks ranks) {
 }
 
 std::vector<Rule> rules_of(Task task) {
-    if (task == Task::evaluate)
+    if (task == Task::evaluate || task == Task::display)
         return {{{"trace"}, "only training is traced; leave it out"},
                 {{"update-freq", "num-workers", "logical-shards"}, of_training}};
     if (talks(task)) return {{{"allow-shared-gpu"}, "one process computes here; leave it out"}};
@@ -72,7 +72,7 @@ std::vector<OptionTable> program_tables(Task task, Ranks ranks, std::vector<Opti
     for (const Rule& rule : rules_of_ranks(task, ranks)) refuse(rule, tables);
     if (task == Task::evaluate) {
         add_others(Task::train, of_training, config, tables);
-    } else if (talks(task)) {
+    } else if (talks(task) || task == Task::display) {
         add_others(Task::train, of_training, config, tables);
         add_others(Task::evaluate, "it is for `lockstep eval`; leave it out", config, tables);
         for (const auto& [other, name] :

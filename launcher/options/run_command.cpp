@@ -12,6 +12,7 @@
 #include "launcher/options/talk_options.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/path_status.hpp"
+#include "runtime/train/reply_metrics.hpp"
 #include "runtime/train/schedule.hpp"
 
 namespace lockstep::launcher {
@@ -65,11 +66,17 @@ void check_weights(const RunConfig& config) {
         config_error("--multitask-weights: all are 0; at least one data set is needed");
 }
 
+void check_evaluate(const RunConfig& config) {
+    if (config.data.empty()) config_error("--data: name what `lockstep prepare` wrote");
+    (void)train::ReplyMetrics(config.metrics);
+}
+
 // ladder: it leaves out generation by itself.
 void check_metric(Task task, const RunConfig& config) {
     const std::string& name = config.train.validation.metric;
     const std::string metric = name.substr(name.rfind('/') + 1);
-    if (!config.skip_generation || (metric != "f1" && metric != "bleu-4")) return;
+    (void)train::ReplyMetrics(config.metrics);  // refuses names that it does not know
+    if (!config.skip_generation || !train::needs_replies(metric)) return;
     config_error("--validation-metric " + metric +
                  (task == Task::ladder ? ": most rungs do not generate; give ppl, loss or token_acc"
                                        : " needs --skip-generation false"));
@@ -135,8 +142,12 @@ void check_talk(const RunConfig& config) {
     }
 }
 
+bool reads_model(Task task) {
+    return task == Task::evaluate || task == Task::display || talks(task);
+}
+
 void check(Task task, const RunConfig& config) {
-    const bool needs_folder = task == Task::train || task == Task::evaluate || talks(task);
+    const bool needs_folder = task == Task::train || reads_model(task);
     if (config.model_file.empty() && needs_folder)
         config_error("--model-file: name the model's folder");
     check_batches(config.batch, config.given);
@@ -151,9 +162,7 @@ void check(Task task, const RunConfig& config) {
         check_budget(config);
         check_metric(task, config);
     }
-    if (task == Task::evaluate && config.data.empty()) {
-        config_error("--data: name what `lockstep prepare` wrote");
-    }
+    if (task == Task::evaluate || task == Task::display) check_evaluate(config);
     if (config.vocabulary > 0 && !config.data.empty())
         config_error("--vocabulary contradicts --data, whose dictionary tells it; leave one out");
     if (config.verbose && config.quiet)
@@ -204,7 +213,11 @@ void derive(RunConfig& config) {
 }
 
 void set_defaults(Task task, RunConfig& config) {
-    if (task == Task::evaluate) config.skip_generation = false;
+    if (task == Task::display) config.train.validation.max_examples = 10;
+    if (task == Task::evaluate || task == Task::display) {
+        config.skip_generation = false;
+        config.batch.batchsize = 32;  // rows are scored one by one, whatever the batch
+    }
     if (task == Task::doctor) config.timeout_s = 30;
     if (task == Task::ladder) {
         config.batch.batchsize = 64;  // ParlAI's, in its tutorial's baseline
@@ -229,11 +242,11 @@ std::vector<OptionTable> run_tables(Task task, RunConfig& config) {
     if (talks(task)) return talk_tables(task, config);
     std::vector<OptionTable> tables{run_table(config), device_table(config)};
     tables.push_back(batch_table(config));
-    tables.push_back(place_table(config));
+    if (task != Task::display) tables.push_back(place_table(config));
     if (task == Task::doctor) tables.push_back(doctor_table(config));
     if (task == Task::plan) tables.push_back(plan_table(config));
     if (task == Task::ladder) tables.push_back(ladder_table(config));
-    if (task != Task::evaluate) {
+    if (!reads_model(task)) {
         tables.push_back(data_table(config));
         tables.push_back(model_table(config));
         tables.push_back(optimizer_table(config));
@@ -245,11 +258,11 @@ std::vector<OptionTable> run_tables(Task task, RunConfig& config) {
         OptionTable start("Start");
         start.text("init-model,im", config.init_model, "PATH",
                    "weights to start from: a model's folder, a checkpoint or a .safetensors file");
-        start.flag("skip-generation", config.skip_generation,
-                   "no replies in validations (F1 and BLEU need them)");
         tables.push_back(std::move(start));
+        tables.push_back(final_table(config));
     }
     if (task == Task::evaluate) tables.push_back(eval_table(config));
+    if (task == Task::display) tables.push_back(display_table(config));
     tables.push_back(generation_table(config));
     return tables;
 }
@@ -273,7 +286,7 @@ std::optional<RunConfig> parse_run(Task task, const std::string& usage,
     if (!line) return std::nullopt;
     if (!line->rest.empty()) config_error("'" + line->rest.front() + "': nothing may follow --");
     config.given = line->given;
-    if (task == Task::evaluate || talks(task)) {
+    if (reads_model(task)) {
         apply_defaults(stored_defaults(config.model_file), config.model_file, tables, config.given);
         for (const std::string& folder : config.data)
             if (!config.given.contains("data") && !path_exists(folder))

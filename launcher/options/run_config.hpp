@@ -82,6 +82,9 @@ struct RunConfig {
     bool no_overlap = false;
     bool skip_generation = true;
     bool unigram_baseline = false;
+    bool short_final_eval = false;
+    std::string metrics = "default";  // of replies
+    std::string report_filename, world_logs;
     model::GenerationOptions generation{.max_length = -1};  // reply_options() has the real one
     TalkConfig talk;                                        // generate, interactive, self_chat
     std::int64_t threads = 0;  // of this rank; 0: its share of the host's cores

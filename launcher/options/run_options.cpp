@@ -85,20 +85,6 @@ OptionTable batch_table(RunConfig& config) {
     return table;
 }
 
-OptionTable eval_table(RunConfig& config) {
-    OptionTable table("Evaluation");
-    table.text("split", config.split, "NAME", "the split to evaluate");
-    table.flag("skip-generation", config.skip_generation,
-               "no replies: loss, perplexity and token accuracy only");
-    table.flag("unigram-baseline", config.unigram_baseline,
-               "also the perplexity of the training labels' word frequencies alone");
-    table.integer("num-examples,ne", config.train.validation.max_examples,
-                  "rows to evaluate (-1: all)");
-    table.flag("aggregate-micro,micro", config.aggregate_micro,
-               "averages of several data sets' metrics by tokens and rows, not by sets");
-    return table;
-}
-
 OptionTable generation_table(RunConfig& config) {
     using model::Inference;
     model::GenerationOptions& g = config.generation;
@@ -115,6 +101,8 @@ OptionTable generation_table(RunConfig& config) {
     table.integer("beam-block-ngram", g.beam_block_ngram, "no n-gram twice in a reply (-1: off)");
     table.integer("beam-context-block-ngram", g.beam_context_block_ngram,
                   "no n-gram of the context in the reply (-1: off)");
+    table.flag("beam-block-full-context", g.beam_block_full_context,
+               "that context is the whole one, not what truncation leaves of it");
     table.number("beam-length-penalty", g.beam_length_penalty, "exponent of ((1 + length) / 6)");
     table.integer("topk", g.topk, "entries that topk draws from", 1);
     table.number("topp", g.topp, "probability mass that nucleus draws from");

@@ -22,6 +22,8 @@ OptionTable graphs_table(RunConfig& config);
 OptionTable run_table(RunConfig& config);
 OptionTable device_table(RunConfig& config);
 OptionTable eval_table(RunConfig& config);
+OptionTable display_table(RunConfig& config);
+OptionTable final_table(RunConfig& config);
 OptionTable generation_table(RunConfig& config);
 OptionTable place_table(RunConfig& config);
 OptionTable doctor_table(RunConfig& config);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <array>
-#include <string_view>
 
 #include "launcher/options/tables.hpp"
+#include "runtime/train/reply_metrics.hpp"
 
 namespace lockstep::launcher {
 
@@ -39,12 +38,15 @@ void read_adafactor_eps(const std::string& word, train::OptimizerOptions& o) {
                             "two numbers, of at least 1e-37 and of at least 0");
 }
 
-constexpr std::array<std::string_view, 5> metrics{"ppl", "loss", "token_acc", "f1", "bleu-4"};
+std::vector<std::string> metrics() {
+    std::vector<std::string> names{"ppl", "loss", "token_acc", "token_em"};
+    for (const std::string& name : train::reply_metric_names()) names.push_back(name);
+    return names;
+}
 
 std::string metric_words() {
     std::string words;
-    for (const std::string_view name : metrics)
-        words += (words.empty() ? "" : "|") + std::string(name);
+    for (const std::string& name : metrics()) words += (words.empty() ? "" : "|") + name;
     return words;
 }
 
@@ -142,7 +144,8 @@ OptionTable validation_table(RunConfig& config) {
                   "; of several data sets their average, or NAME's",
               v.metric, [&v](const auto& given) {
                   const std::string metric = given.front().substr(given.front().rfind('/') + 1);
-                  if (std::find(metrics.begin(), metrics.end(), metric) == metrics.end())
+                  const auto known = metrics();
+                  if (std::find(known.begin(), known.end(), metric) == known.end())
                       OptionTable::reject("validation-metric", given.front(),
                                           "one of " + metric_words());
                   v.metric = given.front();

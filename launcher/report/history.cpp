@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/report/history.hpp"
 
-#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -39,7 +38,6 @@ constexpr std::array train_names{"loss",
                                  "peak_memory_bytes"};
 // Of others of the line.
 constexpr std::array computed_names{"last_bucket", "skipped_updates"};
-constexpr std::array valid_names{"loss", "ppl", "token_acc", "f1", "bleu-4", "seconds"};
 
 // Beyond them is no measured value: sums would overflow, logarithms be none.
 constexpr double largest = 1e100, smallest = 1e-100;
@@ -57,6 +55,11 @@ std::int64_t count(const Json& line, const char* name) {
     const auto found = line.find(name);
     if (found == line.end() || !found->is_number_integer()) return -1;
     return found->get<std::int64_t>();
+}
+
+std::string text_at(const Json& line, const char* name) {
+    const auto found = line.find(name);
+    return found != line.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
 void add_point(Curves& curves, std::string_view name, double step, double value) {
@@ -104,10 +107,8 @@ History::History(Abscissa abscissa) : abscissa_(abscissa) {
 void History::add(std::string_view text) {
     const Json line = Json::parse(text, nullptr, false);
     const std::int64_t step = line.is_object() ? count(line, "step") : -1;
-    const std::string kind = line.is_object() && line.contains("kind") && line["kind"].is_string()
-                                 ? line["kind"].get<std::string>()
-                                 : "";
-    if (step < step_ || (kind != "train" && kind != "valid")) {
+    const std::string kind = line.is_object() ? text_at(line, "kind") : "";
+    if (step < step_ || (kind != "train" && kind != "valid" && kind != "final")) {
         ++unusable_lines_;
         return;
     }
@@ -116,8 +117,13 @@ void History::add(std::string_view text) {
     updates_ = std::max(updates_, count(line, "updates"));
     if (const double epoch = number(line, "epoch"); std::isfinite(epoch)) epoch_ = epoch;
     advance(line);
+    if (kind != "final") finals_.clear();
     if (kind == "train") {
         add_training(line, place_, train_);
+        return;
+    }
+    if (kind == "final") {
+        finals_.push_back({text_at(line, "split"), validation_of(line, step)});
         return;
     }
     for (const char* name : valid_names) add_point(valid_, name, place_, number(line, name));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -8,11 +9,16 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "launcher/report/abscissa.hpp"
 #include "launcher/report/series.hpp"
 
 namespace lockstep::launcher::report {
+
+// What is read of a validation, in the order in which it is usually looked at.
+inline constexpr std::array valid_names{"loss", "ppl",    "token_acc", "token_em", "accuracy",
+                                        "f1",   "bleu-4", "rouge_L",   "seconds"};
 
 constexpr std::size_t train_bins = 300, valid_bins = 120, shown_validations = 40;
 
@@ -24,6 +30,12 @@ struct Validation {
     double epoch = 0;
     std::map<std::string, double, std::less<>> values;
     bool best = false;
+};
+
+// Of the weights that the run left, when it had ended.
+struct FinalEvaluation {
+    std::string split;
+    Validation values;  // best: those weights were the best of the validations, else the last
 };
 
 // What a metrics.jsonl of any length says, in bounded memory.
@@ -41,6 +53,8 @@ public:
 
     const std::deque<Validation>& validations() const noexcept { return validations_; }  // the last
     const std::optional<Validation>& best() const noexcept { return best_; }
+    // Of the run's end, if it was reached and the run has not gone on since.
+    const std::vector<FinalEvaluation>& finals() const noexcept { return finals_; }
     std::int64_t validation_count() const noexcept { return validation_count_; }
     std::int64_t used_lines() const noexcept { return used_lines_; }
     std::int64_t unusable_lines() const noexcept { return unusable_lines_; }
@@ -58,6 +72,7 @@ private:
     Curves train_, valid_;
     std::deque<Validation> validations_;
     std::optional<Validation> best_;
+    std::vector<FinalEvaluation> finals_;
     std::int64_t validation_count_ = 0, used_lines_ = 0, unusable_lines_ = 0;
     std::int64_t step_ = 0, updates_ = 0;
     double epoch_ = 0;

@@ -33,7 +33,9 @@ std::string head(const std::string& title, const char* kind) {
 }
 
 std::string details(const Run& run) {
-    return section("Validations", validation_table(run.history)) +
+    const std::string finals = final_table(run.history);
+    return (finals.empty() ? "" : section("When training had ended", finals)) +
+           section("Validations", validation_table(run.history)) +
            section("Checkpoints", checkpoint_table(run)) + section("Options", options_table(run)) +
            section("Model", config_table(run));
 }

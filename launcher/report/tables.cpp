@@ -26,7 +26,7 @@ std::vector<Cells> rows_of(const NamedTexts& texts) {
 // Those values that any of the validations has, in the order in which they are usually read.
 Cells columns_of(const std::vector<Validation>& validations) {
     Cells columns;
-    for (const char* name : {"loss", "ppl", "token_acc", "f1", "bleu-4", "seconds"}) {
+    for (const char* name : valid_names) {
         if (std::any_of(validations.begin(), validations.end(),
                         [&](const Validation& v) { return v.values.contains(name); }))
             columns.push_back(name);
@@ -34,12 +34,16 @@ Cells columns_of(const std::vector<Validation>& validations) {
     return columns;
 }
 
-Cells row_of(const Validation& validation, const Cells& columns) {
-    Cells row{grouped(validation.step), number_text(validation.epoch)};
+void add_values(Cells& row, const Validation& validation, const Cells& columns) {
     for (const std::string& name : columns) {
         const auto found = validation.values.find(name);
         row.push_back(found == validation.values.end() ? "–" : number_text(found->second));
     }
+}
+
+Cells row_of(const Validation& validation, const Cells& columns) {
+    Cells row{grouped(validation.step), number_text(validation.epoch)};
+    add_values(row, validation, columns);
     row.push_back(validation.best ? "best so far" : "");
     return row;
 }
@@ -93,6 +97,20 @@ std::string validation_table(const History& history) {
     std::string html = table(TableKind::numbers, columns, rows);
     if (left_out > 0) html += paragraph(grouped(left_out) + " earlier validations are not shown.");
     return html;
+}
+
+std::string final_table(const History& history) {
+    if (history.finals().empty()) return "";
+    std::vector<Validation> shown;
+    for (const FinalEvaluation& final : history.finals()) shown.push_back(final.values);
+    Cells columns = columns_of(shown);
+    std::vector<Cells> rows;
+    for (const FinalEvaluation& final : history.finals()) {
+        rows.push_back({final.split, final.values.best ? "best" : "last"});
+        add_values(rows.back(), final.values, columns);
+    }
+    columns.insert(columns.begin(), {"split", "weights"});
+    return table(TableKind::words, columns, rows);
 }
 
 std::string checkpoint_table(const Run& run) {

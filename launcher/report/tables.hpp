@@ -10,6 +10,8 @@ namespace lockstep::launcher::report {
 
 // The last validations, and the best if it was before them.
 std::string validation_table(const History& history);
+// Empty where the run has not ended.
+std::string final_table(const History& history);
 std::string checkpoint_table(const Run& run);
 std::string options_table(const Run& run);
 std::string config_table(const Run& run);

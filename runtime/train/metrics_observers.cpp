@@ -16,6 +16,10 @@ void ObserverList::on_validation(const ValidationReport& report) {
     for (TrainingObserver* observer : observers_) observer->on_validation(report);
 }
 
+void ObserverList::on_final(const ValidationReport& report) {
+    for (TrainingObserver* observer : observers_) observer->on_final(report);
+}
+
 void ObserverList::on_epoch(std::int64_t epoch) {
     for (TrainingObserver* observer : observers_) observer->on_epoch(epoch);
 }
@@ -75,6 +79,11 @@ void SummarisedSteps::on_step(const StepReport& report) {
 void SummarisedSteps::on_validation(const ValidationReport& report) {
     flush();
     next_.on_validation(report);
+}
+
+void SummarisedSteps::on_final(const ValidationReport& report) {
+    flush();
+    next_.on_final(report);
 }
 
 void SummarisedSteps::on_epoch(std::int64_t epoch) { next_.on_epoch(epoch); }

@@ -15,6 +15,7 @@ public:
 
     void on_step(const StepReport& report) override;
     void on_validation(const ValidationReport& report) override;
+    void on_final(const ValidationReport& report) override;
     void on_epoch(std::int64_t epoch) override;
 
 private:
@@ -47,6 +48,7 @@ public:
 
     void on_step(const StepReport& report) override;
     void on_validation(const ValidationReport& report) override;
+    void on_final(const ValidationReport& report) override;
     void on_epoch(std::int64_t epoch) override;
     void flush();
 

@@ -35,10 +35,14 @@ Json line_of(const char* kind, const Report& report) {
     return line;
 }
 
-// The step of a line, or -1 where it is not whole.
+constexpr const char* final_kind = "final";
+
+// The step of a line, or -1 where it is not whole or describes the end of a run, which a run that
+// continues has not reached.
 std::int64_t step_of(const std::string& line) {
     const Json json = Json::parse(line, nullptr, false);
     if (!json.is_object() || !json.contains("step")) return -1;
+    if (json.contains("kind") && json["kind"] == final_kind) return -1;
     return json["step"].is_number_integer() ? json["step"].get<std::int64_t>() : -1;
 }
 
@@ -51,6 +55,13 @@ std::string metrics_line(const StepReport& report) { return line_of("train", rep
 
 std::string metrics_line(const ValidationReport& report) {
     Json line = line_of("valid", report);
+    line["best"] = report.best;
+    return line.dump();
+}
+
+std::string final_line(const ValidationReport& report) {
+    Json line = line_of(final_kind, report);
+    line["split"] = report.split;
     line["best"] = report.best;
     return line.dump();
 }
@@ -85,6 +96,10 @@ void MetricsWriter::on_step(const StepReport& report) { file_.write(metrics_line
 
 void MetricsWriter::on_validation(const ValidationReport& report) {
     file_.write(metrics_line(report) + "\n");
+}
+
+void MetricsWriter::on_final(const ValidationReport& report) {
+    file_.write(final_line(report) + "\n");
 }
 
 }  // namespace lockstep::train

@@ -55,8 +55,9 @@ public:
     // state->loss_seed, and the loss to *sums.
     virtual void train(const kernels::StepState* state, kernels::LossSums* sums,
                        GradientSink& sink) = 0;
-    // Teacher-forced; no dropout, no label smoothing in `loss`. Adds to *sums.
-    virtual void evaluate(const Batch& batch, kernels::LossSums* sums) = 0;
+    // Teacher-forced; no dropout, no label smoothing in `loss`. losses, [target total], become
+    // those of each token; 0 where there is no label.
+    virtual void evaluate(const Batch& batch, kernels::LossSums* losses) = 0;
     // Since the last call.
     virtual ModelSpans take_spans() = 0;
     virtual std::size_t peak_activation_bytes() const noexcept = 0;

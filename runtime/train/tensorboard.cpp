@@ -185,4 +185,10 @@ void TensorboardWriter::on_validation(const ValidationReport& report) {
     file_.add_scalars(report.step, scalars_of("valid/", report));
 }
 
+// That of the validations' split would be a point off their curve: of other rows or weights.
+void TensorboardWriter::on_final(const ValidationReport& report) {
+    if (report.split != "valid")
+        file_.add_scalars(report.step, scalars_of(report.split + "/", report));
+}
+
 }  // namespace lockstep::train

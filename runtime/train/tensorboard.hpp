@@ -48,7 +48,7 @@ private:
     OutputFile file_;
 };
 
-// The numbers of metrics.jsonl as scalars train/NAME and valid/NAME.
+// The numbers of metrics.jsonl as scalars train/NAME, valid/NAME and, at the end, test/NAME.
 class TensorboardWriter final : public TrainingObserver {
 public:
     // The run continues after `resumed_step`; 0: from the start.
@@ -57,6 +57,7 @@ public:
 
     void on_step(const StepReport& report) override;
     void on_validation(const ValidationReport& report) override;
+    void on_final(const ValidationReport& report) override;
 
 private:
     EventFile file_;

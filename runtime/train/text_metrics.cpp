@@ -3,79 +3,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <cstdlib>
 #include <map>
-#include <vector>
+#include <utility>
+
+#include "runtime/core/error.hpp"
+#include "runtime/core/hash.hpp"
 
 namespace lockstep::train {
 namespace {
 
-using Tokens = std::vector<std::string>;
 using Counts = std::map<std::vector<std::string_view>, std::int64_t>;
-
-bool is_ascii_punctuation(char c) {
-    return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') ||
-           (c >= '{' && c <= '~');
-}
-
-bool is_space(char32_t c) {
-    return (c >= 0x09 && c <= 0x0D) || (c >= 0x1C && c <= 0x20) || c == 0x85 || c == 0xA0 ||
-           c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 ||
-           c == 0x202F || c == 0x205F || c == 0x3000;
-}
-
-// Not white space and not part of a word: the signs that stand next to words in ordinary text. What
-// Python's \w leaves out beyond these would matter only when set against a bare article.
-bool is_sign(char32_t c) {
-    struct Range {
-        char32_t first, last;
-    };
-    constexpr Range signs[] = {
-        {0x00, 0x1F},     {0x7F, 0xA9},      {0xAB, 0xB1},     {0xB4, 0xB4},     {0xB6, 0xB8},
-        {0xBB, 0xBB},     {0xBF, 0xBF},      {0xD7, 0xD7},     {0xF7, 0xF7},     {0x300, 0x36F},
-        {0x200B, 0x206F}, {0x20A0, 0x20FF},  {0x2190, 0x245F}, {0x2500, 0x2775}, {0x2794, 0x2BFF},
-        {0x3001, 0x3003}, {0x3008, 0x3020},  {0xFE00, 0xFE0F}, {0xFE10, 0xFE6F}, {0xFF01, 0xFF0F},
-        {0xFF1A, 0xFF20}, {0x1F300, 0x1FAFF}};
-    return std::ranges::any_of(signs, [c](Range r) { return r.first <= c && c <= r.last; });
-}
-
-// The code point that begins at text[at] and its length; a byte that is no UTF-8 stands for itself.
-struct CodePoint {
-    char32_t value;
-    std::size_t bytes;
-};
-
-CodePoint decode(std::string_view text, std::size_t at) {
-    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-    const unsigned lead = byte(at);
-    const std::size_t length = lead < 0x80   ? 1
-                               : lead < 0xC2 ? 0
-                               : lead < 0xE0 ? 2
-                               : lead < 0xF0 ? 3
-                               : lead < 0xF5 ? 4
-                                             : 0;
-    if (length == 0 || at + length > text.size()) return {0xFFFD, 1};
-    char32_t value = length == 1 ? lead : lead & (0x7Fu >> length);
-    for (std::size_t i = at + 1; i < at + length; ++i) {
-        if ((byte(i) & 0xC0u) != 0x80u) return {0xFFFD, 1};
-        value = (value << 6) | (byte(i) & 0x3Fu);
-    }
-    return {value, length};
-}
-
-bool is_article(std::string_view word) { return word == "a" || word == "an" || word == "the"; }
-
-// Python's str.split(' '): an empty text is one empty token.
-Tokens split_on_spaces(std::string_view text) {
-    Tokens tokens;
-    for (std::size_t begin = 0;;) {
-        const std::size_t end = text.find(' ', begin);
-        tokens.emplace_back(text.substr(begin, end - begin));
-        if (end == std::string_view::npos) return tokens;
-        begin = end + 1;
-    }
-}
 
 Counts ngrams(const Tokens& tokens, int order) {
     Counts counts;
@@ -121,93 +59,73 @@ double brevity_penalty(const Tokens& guess, std::span<const Tokens> references) 
     return std::exp(1 - static_cast<double>(nearest) / static_cast<double>(length(guess)));
 }
 
-double f1_of(const Tokens& guess, const Tokens& reference) {
-    const double same = clipped_matches(guess, {&reference, 1}, 1).matched;
-    if (same == 0) return 0;
-    const double precision = same / static_cast<double>(guess.size());
-    const double recall = same / static_cast<double>(reference.size());
-    return 2 * precision * recall / (precision + recall);
+// Python's text.split(' '): an empty text is one empty word.
+Tokens split_at_blanks(const NormalText& text) {
+    return text.words.empty() ? Tokens{""} : text.words;
+}
+
+std::int64_t ngram_count(const Tokens& words, int order) {
+    return std::max<std::int64_t>(static_cast<std::int64_t>(words.size()) - order + 1, 0);
 }
 
 }  // namespace
 
-std::string lower_ascii(std::string_view text) {
-    std::string lower(text);
-    for (char& c : lower) {
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    }
-    return lower;
+double common_ngrams(const Tokens& a, const Tokens& b, int order) {
+    return clipped_matches(a, {&b, 1}, order).matched;
 }
 
-std::string normalize_answer(std::string_view text, const Lower& lower) {
-    const std::string lowered = lower(text);
-    std::string normal, word;  // word: since the last white space, with its signs
-    std::string run;           // letters since the last sign: an article goes when it is alone
-    const auto end_run = [&] {
-        word += is_article(run) ? " " : run;
-        run.clear();
-    };
-    const auto end_word = [&] {
-        end_run();
-        for (const std::string& part : split_on_spaces(word)) {
-            if (part.empty()) continue;
-            if (!normal.empty()) normal += ' ';
-            normal += part;
-        }
-        word.clear();
-    };
-    for (std::size_t at = 0; at < lowered.size();) {
-        const auto [value, bytes] = decode(lowered, at);
-        const std::string_view here = std::string_view(lowered).substr(at, bytes);
-        if (is_space(value) || is_ascii_punctuation(here[0])) {
-            end_word();
-        } else if (is_sign(value)) {
-            end_run();
-            word += here;
-        } else {
-            run += here;
-        }
-        at += bytes;
-    }
-    end_word();
-    return normal;
+double exact_match(const NormalText& reply, References references) {
+    const bool found = std::ranges::any_of(
+        references, [&](const NormalText& reference) { return reference.text == reply.text; });
+    return found ? 1 : 0;
 }
 
-double token_f1(std::string_view guess, std::span<const std::string> references,
-                const Lower& lower) {
-    const std::string normal = normalize_answer(guess, lower);
-    if (normal.empty()) return 0;
-    double best = 0;
-    for (const std::string& reference : references) {
-        best = std::max(best, f1_of(split_on_spaces(normal),
-                                    split_on_spaces(normalize_answer(reference, lower))));
+WordOverlap word_overlap(const NormalText& reply, References references) {
+    WordOverlap best;
+    for (const NormalText& reference : references) {
+        const double same = common_ngrams(reply.words, reference.words, 1);
+        if (same == 0) continue;
+        const double precision = same / static_cast<double>(reply.words.size());
+        const double recall = same / static_cast<double>(reference.words.size());
+        best.precision = std::max(best.precision, precision);
+        best.recall = std::max(best.recall, recall);
+        best.f1 = std::max(best.f1, 2 * precision * recall / (precision + recall));
     }
     return best;
 }
 
-double sentence_bleu(std::string_view guess, std::span<const std::string> references, int order,
-                     const Lower& lower) {
+double sentence_bleu(const NormalText& reply, References references, int order) {
     constexpr double epsilon = 1e-12;
     require(order > 0, "BLEU needs at least unigrams");
     if (references.empty()) return 0;
-    const Tokens guess_tokens = split_on_spaces(normalize_answer(guess, lower));
-    std::vector<Tokens> reference_tokens;
-    for (const std::string& reference : references) {
-        reference_tokens.push_back(split_on_spaces(normalize_answer(reference, lower)));
-    }
+    const Tokens guess = split_at_blanks(reply);
+    std::vector<Tokens> expected;
+    for (const NormalText& reference : references) expected.push_back(split_at_blanks(reference));
     double log_sum = 0;
     for (int n = 1; n <= order; ++n) {
-        const auto [matched, total] = clipped_matches(guess_tokens, reference_tokens, n);
+        const auto [matched, total] = clipped_matches(guess, expected, n);
         if (n == 1 && matched == 0) return 0;
         log_sum += std::log((matched == 0 ? epsilon : matched) / total);
     }
-    return brevity_penalty(guess_tokens, reference_tokens) * std::exp(log_sum / order);
+    return brevity_penalty(guess, expected) * std::exp(log_sum / order);
 }
 
-void TextScores::add(std::string_view guess, std::span<const std::string> references) {
-    sums_[0] += 1;
-    sums_[1] += token_f1(guess, references, lower_);
-    sums_[2] += sentence_bleu(guess, references, 4, lower_);
+double intra_distinct(const NormalText& reply, int order) {
+    // ParlAI's bounds, which make a reply without an n-gram 1e-7.
+    const auto all = static_cast<double>(ngram_count(reply.words, order));
+    const auto different = static_cast<double>(ngrams(reply.words, order).size());
+    return std::max(different, 1e-12) / std::max(all, 1e-5);
+}
+
+std::vector<std::uint64_t> ngram_hashes(const NormalText& reply, int order) {
+    std::vector<std::uint64_t> hashes;
+    for (std::int64_t first = 0; first < ngram_count(reply.words, order); ++first) {
+        std::string ngram;  // no word has a blank inside
+        for (std::int64_t i = first; i < first + order; ++i)
+            ngram += reply.words[static_cast<std::size_t>(i)] + " ";
+        hashes.push_back(hash64(ngram));
+    }
+    return hashes;
 }
 
 }  // namespace lockstep::train

@@ -59,6 +59,7 @@ struct StepReport {
 };
 
 struct ValidationReport {
+    std::string split = "valid";
     std::map<std::string, double> metrics;  // at least loss, ppl, token_acc; alike on all ranks
     double seconds = 0;
 
@@ -75,6 +76,8 @@ public:
 
     virtual void on_step(const StepReport&) {}
     virtual void on_validation(const ValidationReport&) {}
+    // Of the weights that the run leaves, when it has ended; once for each split.
+    virtual void on_final(const ValidationReport&) {}
     // `epoch` epochs are complete.
     virtual void on_epoch(std::int64_t /*epoch*/) {}
 };

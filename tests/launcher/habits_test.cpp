@@ -40,6 +40,7 @@ const std::map<std::string, Parse> programs{
     {"distributed_train", parse<Task::train, Ranks::of_job>},
     {"eval", parse<Task::evaluate, Ranks::one>},
     {"multiprocessing_eval", parse<Task::evaluate, Ranks::started_here>},
+    {"display_model", parse<Task::display, Ranks::any>},
     {"interactive", parse<Task::interactive, Ranks::any>},
     {"self_chat", parse<Task::self_chat, Ranks::any>},
     {"generate", parse<Task::generate, Ranks::any>},
@@ -113,6 +114,10 @@ TEST_CASE("an option of another program is refused by what to type instead") {
     CHECK(of("eval", {"--update-freq", "2"}).find("for training") != std::string::npos);
     CHECK(of("eval", {"--trace", "t"}).find("only training") != std::string::npos);
     CHECK(of("train", {"--split", "valid"}).find("`lockstep eval`") != std::string::npos);
+    CHECK(of("train", {"-rf", "f"}).find("`lockstep eval`") != std::string::npos);
+    CHECK(of("display_model", {"-rf", "f"}).find("`lockstep eval`") != std::string::npos);
+    CHECK(of("display_model", {"--rank", "0"}).find("leave it out") != std::string::npos);
+    CHECK(of("display_model", {"-opt", "sgd"}).find("for training") != std::string::npos);
     CHECK(of("interactive", {"-lr", "1"}).find("for training") != std::string::npos);
     for (const char* unread : {"--batchsize", "--data", "--trace", "--quiet"})
         CHECK(of("interactive", {unread, "7"}).find("not an option here") != std::string::npos);

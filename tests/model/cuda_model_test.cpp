@@ -13,6 +13,7 @@
 #include "tests/model/batch_parts.hpp"
 #include "tests/model/golden_checks.hpp"
 #include "tests/model/model_under_test.hpp"
+#include "tests/support/summed_losses.hpp"
 
 using namespace lockstep;
 using device::CudaContext;
@@ -57,8 +58,9 @@ public:
         return {losses(), values_of(ctx_, CudaView<const float>(store_.gradient()))};
     }
     kernels::LossSums evaluate(const train::Batch& batch) {
-        model_->evaluate(batch, &begin()->batch);
-        return losses();
+        const device::Buffer<kernels::LossSums, CudaSpace> losses(batch.target.tokens.size());
+        model_->evaluate(batch, losses.view().data());
+        return tests::summed(values_of(ctx_, CudaView<const kernels::LossSums>(losses.view())));
     }
 
 private:

@@ -10,6 +10,7 @@
 #include "model/sampling.hpp"
 #include "model/transformer.hpp"
 #include "runtime/core/philox.hpp"
+#include "tests/support/summed_losses.hpp"
 
 using namespace lockstep;
 using namespace lockstep::model;
@@ -66,9 +67,7 @@ struct Trained {
         batch.labels.assign(target.size(), -1);
         batch.labels.back() = reply.back();
         batch.label_tokens = 1;
-        kernels::LossSums sums;
-        model->evaluate(batch, &sums);
-        return -sums.nll;
+        return -tests::evaluated(*model, batch).nll;
     }
     static train::RaggedTokens side(const Tokens& tokens) {
         train::RaggedTokens s;

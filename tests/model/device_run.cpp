@@ -12,6 +12,7 @@
 #include "tests/model/batch_parts.hpp"
 #include "tests/runtime/train/toy_model.hpp"
 #include "tests/runtime/train/toy_source.hpp"
+#include "tests/support/summed_losses.hpp"
 
 namespace lockstep::tests {
 
@@ -48,8 +49,7 @@ public:
     train::ValidationReport evaluate() override {
         train::Batch batch = ToySource::batch_of({40, 41, 42, 43, 44, 45, 46});
         batch.source = batch.target;
-        model_.evaluate(batch);
-        const kernels::LossSums sums = model_.take_losses();
+        const kernels::LossSums sums = summed(model_.evaluate(batch));
         const double loss = sums.nll / sums.tokens;
         run_.validation_losses.push_back(loss);
         train::ValidationReport report;

@@ -131,20 +131,15 @@ void backward_row(T* x, std::int64_t n, std::int32_t label, float smoothing, flo
     cpu::store(x[label], static_cast<float>(at_label));
 }
 
-// Rows' losses are kept and added in order: the same sum for any number of threads.
 template <class Row>
-void add_rows(CpuContext& ctx, std::int64_t rows, std::int64_t vocabulary,
-              HostView<const std::int32_t> labels, LossSums* sums, const Row& body) {
+void each_row(CpuContext& ctx, std::int64_t rows, std::int64_t vocabulary,
+              HostView<const std::int32_t> labels, LossSums* losses, const Row& body) {
     require(static_cast<std::int64_t>(labels.size()) == rows, "cross entropy: one label a row");
     for (const std::int32_t label : labels)
         require(label < vocabulary, "cross entropy: a label is not in the vocabulary");
-    const auto losses = cpu::scratch<LossSums>(ctx, cpu::ScratchMemory::Slot::losses, rows);
     cpu::parallel_for(ctx, rows, rows * vocabulary, [&](std::int64_t i) {
-        losses[static_cast<std::size_t>(i)] = body(i, labels[static_cast<std::size_t>(i)]);
+        losses[i] = body(i, labels[static_cast<std::size_t>(i)]);
     });
-    LossSums total;
-    for (const LossSums& loss : losses) total += loss;
-    *sums += total;
 }
 
 }  // namespace
@@ -152,19 +147,21 @@ void add_rows(CpuContext& ctx, std::int64_t rows, std::int64_t vocabulary,
 template <class T>
 void softmax_xent_forward(CpuContext& ctx, HostMatrix<const T> logits,
                           HostView<const std::int32_t> labels, float label_smoothing,
-                          LossSums* sums) {
-    add_rows(ctx, logits.rows, logits.cols, labels, sums, [&](std::int64_t i, std::int32_t label) {
-        if (label < 0) return LossSums{};
-        const T* x = logits.data + i * logits.stride;
-        return losses_of(x, logits.cols, label, label_smoothing, statistics(x, logits.cols));
-    });
+                          LossSums* losses) {
+    each_row(
+        ctx, logits.rows, logits.cols, labels, losses, [&](std::int64_t i, std::int32_t label) {
+            if (label < 0) return LossSums{};
+            const T* x = logits.data + i * logits.stride;
+            return losses_of(x, logits.cols, label, label_smoothing, statistics(x, logits.cols));
+        });
 }
 
 template <class T>
 void softmax_xent_forward_backward(CpuContext& ctx, const StepState* state, HostMatrix<T> logits,
                                    HostView<const std::int32_t> labels, float label_smoothing,
                                    LossSums* sums) {
-    add_rows(ctx, logits.rows, logits.cols, labels, sums, [&](std::int64_t i, std::int32_t label) {
+    const auto each = cpu::scratch<LossSums>(ctx, cpu::ScratchMemory::Slot::losses, logits.rows);
+    const auto body = [&](std::int64_t i, std::int32_t label) {
         T* x = logits.data + i * logits.stride;
         if (label < 0) {
             std::fill_n(x, logits.cols, T{});
@@ -175,7 +172,12 @@ void softmax_xent_forward_backward(CpuContext& ctx, const StepState* state, Host
         const LossSums losses = losses_of(logit, logits.cols, label, label_smoothing, row);
         backward_row(x, logits.cols, label, label_smoothing, state->loss_seed, row);
         return losses;
-    });
+    };
+    each_row(ctx, logits.rows, logits.cols, labels, each.data(), body);
+    // In order: the same sum for any number of threads.
+    LossSums total;
+    for (const LossSums& losses : each) total += losses;
+    *sums += total;
 }
 
 template void softmax_xent_forward(CpuContext&, HostMatrix<const float>,

@@ -141,20 +141,18 @@ void run(CudaContext& ctx, const XentRows<T>& rows) {
 }
 
 template <Gradient gradient, class T>
-void add_losses(CudaContext& ctx, const StepState* state, CudaMatrix<T> logits,
-                CudaView<const std::int32_t> labels, float smoothing, LossSums* sums) {
+void each_row(CudaContext& ctx, const StepState* state, CudaMatrix<T> logits,
+              CudaView<const std::int32_t> labels, float smoothing, LossSums* losses) {
     require(static_cast<std::int64_t>(labels.size()) == logits.rows,
             "cross entropy: one label a row");
     if (logits.empty()) return;
-    const auto losses = ctx.scratch<LossSums>(labels.size());
-    const XentRows<T> rows{logits, labels.data(), state, smoothing, losses.data()};
+    const XentRows<T> rows{logits, labels.data(), state, smoothing, losses};
     // Columns that fill no vector at a row's end are no hindrance.
     constexpr int width = vector_width<T>;
     if (by_vectors(logits.data, width, logits.stride))
         run<width, gradient>(ctx, rows);
     else
         run<1, gradient>(ctx, rows);
-    launch(ctx, add_losses_kernel, {1, xent_threads}, losses.data(), logits.rows, sums);
 }
 
 }  // namespace
@@ -162,18 +160,21 @@ void add_losses(CudaContext& ctx, const StepState* state, CudaMatrix<T> logits,
 template <class T>
 void softmax_xent_forward(CudaContext& ctx, CudaMatrix<const T> logits,
                           CudaView<const std::int32_t> labels, float label_smoothing,
-                          LossSums* sums) {
-    // Without a gradient nothing is written.
-    add_losses<Gradient::none, T>(
+                          LossSums* losses) {
+    // Without a gradient the logits stay as they are.
+    each_row<Gradient::none, T>(
         ctx, nullptr, {const_cast<T*>(logits.data), logits.rows, logits.cols, logits.stride},
-        labels, label_smoothing, sums);
+        labels, label_smoothing, losses);
 }
 
 template <class T>
 void softmax_xent_forward_backward(CudaContext& ctx, const StepState* state, CudaMatrix<T> logits,
                                    CudaView<const std::int32_t> labels, float label_smoothing,
                                    LossSums* sums) {
-    add_losses<Gradient::written>(ctx, state, logits, labels, label_smoothing, sums);
+    if (logits.empty()) return;
+    const auto each = ctx.scratch<LossSums>(labels.size());
+    each_row<Gradient::written>(ctx, state, logits, labels, label_smoothing, each.data());
+    launch(ctx, add_losses_kernel, {1, xent_threads}, each.data(), logits.rows, sums);
 }
 
 template void softmax_xent_forward(CudaContext&, CudaMatrix<const float>,

@@ -119,6 +119,23 @@ TEST_CASE("of many validations the last are kept, and the best") {
     CHECK(history.valid("ppl").values() == 100);
 }
 
+TEST_CASE("the end of a run is told until the run goes on") {
+    History history;
+    history.add(valid_line(7, "\"ppl\":12,\"best\":true"));
+    const std::string end = "{\"kind\":\"final\",\"step\":7,\"best\":true,\"split\":";
+    history.add(end + "\"valid\",\"ppl\":11,\"accuracy\":0.25}");
+    history.add(end + "\"test\",\"ppl\":13}");
+    REQUIRE(history.finals().size() == 2);
+    CHECK(history.finals()[0].split == "valid");
+    CHECK(history.finals()[0].values.values.at("accuracy") == 0.25);
+    CHECK(history.finals()[1].values.values.at("ppl") == 13);
+    CHECK(history.finals()[1].values.best);
+    CHECK(history.validation_count() == 1);
+    CHECK(history.valid("ppl").last() == 12);
+    history.add(train_line(8));
+    CHECK(history.finals().empty());
+}
+
 TEST_CASE("a file without any line of a run is an error that says what to do") {
     const tests::ScratchFolder scratch;
     const auto complaint = [&] {

@@ -104,6 +104,18 @@ TEST_CASE("runs side by side have their colours, their columns and what differs 
     CHECK(page(hand_made_runs({"a", "b"})).find("No option differs.") != std::string::npos);
 }
 
+TEST_CASE("a run that has ended shows what its weights reach") {
+    Run run = hand_made("run");
+    CHECK(page({run}).find("When training had ended") == std::string::npos);
+    run.history.add(
+        "{\"kind\":\"final\",\"step\":9000,\"split\":\"test\",\"best\":false,\"ppl\":17.25}");
+    const std::string html = page({run});
+    check_page(html);
+    CHECK(html.find("When training had ended") != std::string::npos);
+    CHECK(html.find("17.25") != std::string::npos);
+    CHECK(html.find(">last<") != std::string::npos);
+}
+
 TEST_CASE("labels are what the folders do not share") {
     using Words = std::vector<std::string>;
     CHECK(labels_of({"x/y/"}) == Words{"x/y/"});

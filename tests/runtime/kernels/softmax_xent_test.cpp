@@ -8,6 +8,7 @@
 #include "tests/support/close.hpp"
 #include "tests/support/numbers.hpp"
 #include "tests/support/reference/rows_reference.hpp"
+#include "tests/support/summed_losses.hpp"
 
 using namespace lockstep;
 using namespace lockstep::test;
@@ -23,10 +24,12 @@ template <class T>
 LossSums forward(CpuContext& ctx, std::vector<T>& logits, const Labels& labels, float smoothing) {
     const auto rows = static_cast<std::int64_t>(labels.size());
     const auto cols = static_cast<std::int64_t>(logits.size()) / rows;
-    LossSums sums;
+    std::vector<LossSums> losses(labels.size(), LossSums{1, 1, 1, 1});
     kernels::softmax_xent_forward<T>(ctx, matrix_of(logits, rows, cols), view_of(labels), smoothing,
-                                     &sums);
-    return sums;
+                                     losses.data());
+    for (std::size_t i = 0; i < labels.size(); ++i)
+        CHECK(losses[i].tokens == (labels[i] < 0 ? 0 : 1));
+    return tests::summed(losses);
 }
 
 template <class T>

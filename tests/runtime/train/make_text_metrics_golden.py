@@ -1,40 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes golden/text_metrics.json: answers normalised and scored by Python's re and by nltk.
+"""Writes golden/text_metrics.json: replies scored by ParlAI's own metric classes.
 
-Needs nltk; run once by hand, from any folder: the test reads only the file it wrote.
+Needs ParlAI 1.7.2 (PYTHONPATH or installed), torch, nltk and py-rouge; run once by hand, from any
+folder: the test reads only the file it wrote. Two things of py-rouge are left out. Its table of
+irregular words ("went" as "go") is no part of the stemmer. nltk's word_tokenize first looks for
+sentences, of which a normalised text is one, with a model that would have to be downloaded.
 """
 import json
 import pathlib
-import re
-from collections import Counter
 
-from nltk.translate import bleu_score
-
-ARTICLES = re.compile(r"\b(a|an|the)\b")
-PUNCTUATION = re.compile(r'[!"#$%&()*+,-./:;<=>?@\[\]\\^`{|}~_\']')
-
-
-def normalize(text):
-    text = ARTICLES.sub(" ", PUNCTUATION.sub(" ", text.lower()))
-    return " ".join(text.split())
-
-
-def f1(guess, reference):
-    guess, reference = normalize(guess).split(), normalize(reference).split()
-    same = sum((Counter(guess) & Counter(reference)).values())
-    if same == 0:
-        return 0.0
-    precision, recall = same / len(guess), same / len(reference)
-    return 2 * precision * recall / (precision + recall)
-
-
-def bleu(guess, references):
-    return float(bleu_score.sentence_bleu(
-        [normalize(r).split(" ") for r in references], normalize(guess).split(" "),
-        smoothing_function=bleu_score.SmoothingFunction(epsilon=1e-12).method1,
-        weights=[1 / 4] * 4))
-
+import rouge
+from nltk.tokenize import NLTKWordTokenizer
+from parlai.core.metrics import ALL_METRICS, TeacherMetrics, normalize_answer
 
 # Upper case is ASCII only: what lies beyond needs a Unicode table, which the metrics do not have.
 CASES = [
@@ -49,6 +27,7 @@ CASES = [
     ("no overlap here", ["completely different words"]),
     ("", ["something"]),
     ("something", [""]),
+    ("", [""]),
     ("the a an", ["..."]),
     ("one", ["one"]),
     ("one two", ["one two three", "two one", "one"]),
@@ -62,12 +41,52 @@ CASES = [
     ("\u043f\u0440\u0438\u0432\u0435\u0442 \u043c\u0438\u0440 a", ["\u043f\u0440\u0438\u0432\u0435\u0442, \u043c\u0438\u0440"]),
     ("a\U0001f600the \U0001f600a b\u2019s the\u20ac", ["\U0001f600 \U0001f600 b\u2019s \u20ac"]),
     ("other brother anthem atheist area the", ["other brother anthem atheist area"]),
+    # For the stemmer: its steps, short words, capitals, digits.
+    ("He was running, hopping and falling; the ponies cried.", ["he runs, hops, falls; a pony cries"]),
+    ("relational conditional rationally valency hesitancy digitizer conformably radically",
+     ["relate condition rational valence hesitance digitize conformable radical"]),
+    ("national happiness hopefulness formality sensitivity electricity electrical goodness",
+     ["nation happy hopeful formal sensitive electric electric good"]),
+    ("agreed plastered motoring sized hissing fizzed failing filing sky happy feudalism",
+     ["agree plaster motor size hiss fizz fail file skies happily feudal"]),
+    ("revival allowance inference airliner adjustable defensible replacement adjustment dependent",
+     ["revive allow infer airline adjust defense replace adjust depend"]),
+    ("probate rate cease controlling rolling generalizations oscillators caresses ties",
+     ["probation rates ceased controller roll generalization oscillate caress tie"]),
+    ("I'm gonna go, gimme that; I cannot wanna gotta lemme", ["i am going to go give me that can not want to got to let me"]),
+    ("24 hours a day, 7 days", ["24hours 7 day"]),
+    # The longest common subsequence is not the common words.
+    ("one two three four five six", ["six five four three two one"]),
+    ("a b c d e f g h", ["b x c y d z e", "h g f e d c b"]),
+    ("police killed the gunman", ["police kill the gunman", "the gunman kill police"]),
+    # py-rouge looks at 665 characters.
+    ("word " * 100 + "more " * 60 + "end", ["word " * 133 + "more", "end " * 700]),
+    ("\u00e9" * 700 + " x", ["x", "\u00e9" * 3]),
+    # n-grams come again.
+    ("to be or not to be that is the question to be or not", ["to be or not to be"]),
+    ("ha ha ha ha ha ha", ["ha ha ha"]),
+    ("I do not know. I do not know. I do not know.", ["I do not know.", "who knows"]),
 ]
 
-golden = [{"guess": guess, "references": references,
-           "normal": [normalize(t) for t in [guess, *references]],
-           "f1": max(f1(guess, r) for r in references), "bleu4": bleu(guess, references)}
-          for guess, references in CASES]
+rouge.Rouge.load_wordnet_db = staticmethod(lambda ensure_compatibility: None)
+rouge.Rouge.tokenize_text = staticmethod(lambda text, language="english": NLTKWordTokenizer().tokenize(text))
+
+everything = TeacherMetrics(metrics_list=",".join(sorted(ALL_METRICS)))
+cases = []
+for reply, references in CASES:
+    metrics = TeacherMetrics(metrics_list="all")
+    for scores in (metrics, everything):
+        scores.evaluate_response({"text": reply}, references)
+    report = {name: value.value() for name, value in metrics.report().items()}
+    assert "rouge_L" in report, "py-rouge is not installed"
+    # Of one reply they are what the intradistinct ones are.
+    for name in ("exs", "interdistinct-1", "interdistinct-2"):
+        del report[name]
+    cases.append({"reply": reply, "references": references,
+                  "normal": [normalize_answer(t) for t in [reply, *references]],
+                  "metrics": report})
+golden = {"cases": cases,
+          "all": {name: value.value() for name, value in everything.report().items()}}
 path = pathlib.Path(__file__).parent / "golden" / "text_metrics.json"
 path.parent.mkdir(exist_ok=True)
 path.write_text(json.dumps(golden, indent=1, ensure_ascii=True) + "\n")

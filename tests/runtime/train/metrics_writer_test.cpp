@@ -97,6 +97,27 @@ TEST_CASE("a validation's line has its metrics") {
     CHECK(line["best"] == true);
 }
 
+TEST_CASE("the end of a run has a line for each split, until the run is continued") {
+    const tests::ScratchFolder folder;
+    const std::string path = folder / "metrics.jsonl";
+    {
+        MetricsWriter writer(folder.path(), 0);
+        writer.on_step(report_of(1));
+        ValidationReport final;
+        final.step = 1;
+        final.split = "test";
+        final.metrics = {{"ppl", 12.5}};
+        writer.on_final(final);
+    }
+    const std::vector<json> lines = lines_of(path);
+    REQUIRE(lines.size() == 2);
+    CHECK(lines[1]["kind"] == "final");
+    CHECK(lines[1]["split"] == "test");
+    CHECK(lines[1]["ppl"] == 12.5);
+    MetricsWriter(folder.path(), 1);
+    CHECK(lines_of(path).size() == 1);
+}
+
 TEST_CASE("a continued run leaves each step in the file once") {
     const tests::ScratchFolder folder;
     const std::string path = folder / "metrics.jsonl";

@@ -6,27 +6,68 @@
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
+
+#include "runtime/core/error.hpp"
+#include "runtime/train/reply_metrics.hpp"
 
 using namespace lockstep;
-using train::normalize_answer;
-using train::sentence_bleu;
-using train::token_f1;
+using train::NormalText;
+using train::ReplyMetrics;
 
-TEST_CASE("normalisation, F1 and BLEU equal Python's and nltk's") {
+namespace {
+
+nlohmann::json golden() {
     std::ifstream in("tests/runtime/train/golden/text_metrics.json");
-    const auto golden = nlohmann::json::parse(in);
-    REQUIRE(golden.size() >= 20);
-    for (const auto& entry : golden) {
-        const auto guess = entry.at("guess").get<std::string>();
-        const auto references = entry.at("references").get<std::vector<std::string>>();
-        CAPTURE(guess);
-        CHECK(normalize_answer(guess) == entry.at("normal").at(0).get<std::string>());
-        for (std::size_t i = 0; i < references.size(); ++i) {
-            CHECK(normalize_answer(references[i]) == entry.at("normal").at(i + 1));
+    return nlohmann::json::parse(in);
+}
+
+std::vector<NormalText> normal(const std::vector<std::string>& texts) {
+    std::vector<NormalText> normal;
+    for (const std::string& text : texts) normal.emplace_back(text);
+    return normal;
+}
+
+}  // namespace
+
+TEST_CASE("normalisation and every metric of a reply equal ParlAI's") {
+    const auto cases = golden().at("cases");
+    REQUIRE(cases.size() >= 38);
+    const ReplyMetrics all("all");
+    REQUIRE(all.means().size() == 13);
+    for (const auto& entry : cases) {
+        const NormalText reply(entry.at("reply").get<std::string>());
+        const auto references = normal(entry.at("references").get<std::vector<std::string>>());
+        CAPTURE(entry.at("reply"));
+        CHECK(reply.text == entry.at("normal").at(0).get<std::string>());
+        for (std::size_t i = 0; i < references.size(); ++i)
+            CHECK(references[i].text == entry.at("normal").at(i + 1));
+        const auto scores = all.score(reply, references);
+        REQUIRE(entry.at("metrics").size() == scores.size());
+        for (std::size_t i = 0; i < scores.size(); ++i) {
+            CAPTURE(all.means()[i]);
+            const auto expected = entry.at("metrics").at(all.means()[i]).get<double>();
+            CHECK(std::abs(scores[i] - expected) <= 1e-9 * std::abs(expected));
         }
-        CHECK(token_f1(guess, references) == doctest::Approx(entry.at("f1").get<double>()));
-        const auto bleu = entry.at("bleu4").get<double>();
-        CHECK(std::abs(sentence_bleu(guess, references) - bleu) <= 1e-9 * bleu);
+    }
+}
+
+TEST_CASE(
+    "different n-grams among those of all replies are counted as ParlAI's InterDistinctMetric") {
+    const auto expected = golden();
+    const ReplyMetrics distinct("distinct");
+    for (const int order : distinct.inter_distinct()) {
+        std::vector<std::uint64_t> all;
+        for (const auto& entry : expected.at("cases")) {
+            const NormalText reply(entry.at("reply").get<std::string>());
+            const auto hashes = train::ngram_hashes(reply, order);
+            all.insert(all.end(), hashes.begin(), hashes.end());
+        }
+        const std::set<std::uint64_t> unique(all.begin(), all.end());
+        const double share =
+            static_cast<double>(unique.size()) / static_cast<double>(all.size());
+        const std::string name = "interdistinct-" + std::to_string(order);
+        CHECK(share == doctest::Approx(expected.at("all").at(name).get<double>()).epsilon(1e-12));
     }
 }
 
@@ -38,32 +79,28 @@ TEST_CASE("a caller's lower-casing is used") {
         }
         return lower;
     };
-    CHECK(normalize_answer("\u00C9TUDE") == "\u00C9tude");
-    CHECK(normalize_answer("\u00C9TUDE", upper_e_acute) == "\u00E9tude");
-    CHECK(token_f1("\u00C9tude", std::vector<std::string>{"\u00E9tude"}) == 0);
-    CHECK(token_f1("\u00C9tude", std::vector<std::string>{"\u00E9tude"}, upper_e_acute) == 1);
+    CHECK(NormalText("\u00C9TUDE").text == "\u00C9tude");
+    CHECK(NormalText("\u00C9TUDE", upper_e_acute).text == "\u00E9tude");
 }
 
 TEST_CASE("bytes that are not UTF-8 pass through") {
-    CHECK(normalize_answer("the \xFF\xC3(end\xE2\x82") == "\xFF\xC3 end\xE2\x82");
+    CHECK(train::normalize_answer("the \xFF\xC3(end\xE2\x82") == "\xFF\xC3 end\xE2\x82");
+    const std::vector<NormalText> references = normal({"\xFF\xC3(end"});
+    CHECK_NOTHROW(ReplyMetrics("all").score(NormalText("\xFF\xC3(end\xE2\x82"), references));
 }
 
-TEST_CASE("no reference scores nothing") {
-    CHECK(token_f1("word", {}) == 0);
-    CHECK(sentence_bleu("word", {}) == 0);
-}
-
-TEST_CASE("scores of two ranks add up to those of one") {
-    const std::vector<std::string> first = {"one two three four five"}, second = {"six"};
-    train::TextScores all, left, right;
-    all.add("one two three four", first);
-    all.add("seven", second);
-    left.add("one two three four", first);
-    right.add("seven", second);
-    for (std::size_t i = 0; i < left.sums().size(); ++i) left.sums()[i] += right.sums()[i];
-    CHECK(left.examples() == 2);
-    CHECK(left.f1() == all.f1());
-    CHECK(left.bleu4() == all.bleu4());
-    CHECK(all.f1() == doctest::Approx(0.5 * 2 * 0.8 / 1.8));
-    CHECK(train::TextScores().f1() == 0);
+TEST_CASE("metrics are chosen by ParlAI's names and groups") {
+    const auto means = [](const char* list) { return ReplyMetrics(list).means(); };
+    using Names = std::vector<std::string>;
+    CHECK(means("default") == Names{"accuracy", "f1", "bleu-4"});
+    CHECK(means("rouge-L,accuracy") == Names{"accuracy", "rouge_L"});
+    CHECK(means("bleu") == Names{"bleu-1", "bleu-2", "bleu-3", "bleu-4"});
+    CHECK(ReplyMetrics("distinct").inter_distinct() == std::vector<int>{1, 2});
+    CHECK(ReplyMetrics("interdistinct-2").means().empty());
+    CHECK(ReplyMetrics("f1", "rouge_2").means() == Names{"f1", "rouge_2"});
+    CHECK(ReplyMetrics("f1", "ppl").means() == Names{"f1"});
+    CHECK_THROWS_WITH_AS(ReplyMetrics("f1,hits@1"), doctest::Contains("'hits@1'"), Error);
+    CHECK_THROWS_AS(ReplyMetrics(""), Error);
+    CHECK(train::needs_replies("accuracy"));
+    CHECK_FALSE(train::needs_replies("token_em"));
 }

@@ -34,7 +34,7 @@ public:
     }
     void train(const kernels::StepState* state, kernels::LossSums* sums,
                train::GradientSink& sink) override;
-    void evaluate(const train::Batch& batch, kernels::LossSums* sums) override;
+    void evaluate(const train::Batch& batch, kernels::LossSums* losses) override;
     // A quarter and half a second.
     train::ModelSpans take_spans() override {
         return {{{{0}, {250'000'000}}}, {{{0}, {500'000'000}}}};

@@ -10,6 +10,7 @@
 #include "tests/runtime/train/engine_ahead.hpp"
 #include "tests/runtime/train/toy_model.hpp"
 #include "tests/runtime/train/toy_source.hpp"
+#include "tests/support/summed_losses.hpp"
 
 namespace lockstep::tests {
 namespace {
@@ -50,8 +51,7 @@ public:
     }
 
     train::ValidationReport evaluate() override {
-        kernels::LossSums sums;
-        model_.evaluate(ToySource::batch_of({100, 101, 102}), &sums);
+        const kernels::LossSums sums = evaluated(model_, ToySource::batch_of({100, 101, 102}));
         double loss = sums.nll / sums.tokens;
         if (setup_.validation_loss) loss = setup_.validation_loss(run_.validations.size());
         train::ValidationReport report;

@@ -73,8 +73,8 @@ public:
                train::GradientSink& sink) override {
         below_.train(state, sums, sink);
     }
-    void evaluate(const train::Batch& batch, kernels::LossSums* sums) override {
-        below_.evaluate(batch, sums);
+    void evaluate(const train::Batch& batch, kernels::LossSums* losses) override {
+        below_.evaluate(batch, losses);
     }
     train::ModelSpans take_spans() override { return below_.take_spans(); }
     std::size_t peak_activation_bytes() const noexcept override {

@@ -2,6 +2,7 @@
 #include "runtime/kernels/softmax_xent.hpp"
 
 #include "tests/runtime/kernels/cuda/against_cpu.hpp"
+#include "tests/support/summed_losses.hpp"
 
 using namespace lockstep;
 using namespace lockstep::test;
@@ -49,9 +50,10 @@ TEST_CASE_TEMPLATE("CUDA's cross entropy and its gradient are the CPU's", T, flo
             labels[2] = labels[4] = -1;
             logits[static_cast<std::size_t>(3 * stride + labels[3])] = static_cast<T>(20.0f);
             const OnDevice on_device(ctx, logits), on_labels(ctx, labels);
-            const OnDevice<LossSums> sums(ctx, {LossSums{1, 1, 1, 1}}), both(ctx, {LossSums{}});
+            const OnDevice<LossSums> each(ctx, std::vector<LossSums>(rows, LossSums{1, 1, 1, 1})),
+                both(ctx, {LossSums{1, 1, 1, 1}});
             const CudaMatrix<T> matrix(on_device.data(), rows, vocabulary, stride);
-            kernels::softmax_xent_forward<T>(ctx, matrix, on_labels.view(), smoothing, sums.data());
+            kernels::softmax_xent_forward<T>(ctx, matrix, on_labels.view(), smoothing, each.data());
             kernels::softmax_xent_forward_backward<T>(ctx, state.data(), matrix, on_labels.view(),
                                                       smoothing, both.data());
             auto wide = widened(logits);
@@ -59,9 +61,10 @@ TEST_CASE_TEMPLATE("CUDA's cross entropy and its gradient are the CPU's", T, flo
             kernels::softmax_xent_forward_backward<float>(
                 cpu, &host_state, HostMatrix<float>(wide.data(), rows, vocabulary, stride),
                 view_of(labels), smoothing, &expected);
-            check_sums(both.values()[0], expected);
+            check_sums(tests::summed(each.values()), expected);
+            CHECK(each.values()[2].tokens == 0);
             expected += LossSums{1, 1, 1, 1};
-            check_sums(sums.values()[0], expected);
+            check_sums(both.values()[0], expected);
             // Rows' ends keep what they held. A sum of exponentials rounds with each of its terms.
             require_close(on_device.values(), wide, vocabulary);
         }
@@ -71,10 +74,11 @@ TEST_CASE_TEMPLATE("CUDA counts as correct the first of the largest", T, float, 
     CudaContext ctx(0);
     const OnDevice logits(ctx, numbers<T>({1, 3, 3, 0, 1, 3, 3, 0}));
     const OnDevice<std::int32_t> labels(ctx, {1, 2});
-    const OnDevice<LossSums> sums(ctx, {LossSums{}});
-    kernels::softmax_xent_forward<T>(ctx, logits.matrix(2, 4), labels.view(), 0, sums.data());
-    CHECK(sums.values()[0].correct == 1);
-    CHECK(sums.values()[0].tokens == 2);
+    const OnDevice<LossSums> losses(ctx, {LossSums{}, LossSums{}});
+    kernels::softmax_xent_forward<T>(ctx, logits.matrix(2, 4), labels.view(), 0, losses.data());
+    CHECK(losses.values()[0].correct == 1);
+    CHECK(losses.values()[1].correct == 0);
+    CHECK(tests::summed(losses.values()).tokens == 2);
 }
 
 TEST_CASE("CUDA's cross entropy of a label outside of the vocabulary is NaN, and has no gradient") {

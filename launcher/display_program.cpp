@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <iostream>
+
+#include "data/eval_loader.hpp"
+#include "launcher/averaged_validator.hpp"
+#include "launcher/batching.hpp"
+#include "launcher/data_sets.hpp"
+#include "launcher/loaded_model.hpp"
+#include "launcher/options/run_command.hpp"
+#include "launcher/programs.hpp"
+#include "launcher/reply.hpp"
+#include "launcher/row_texts.hpp"
+#include "runtime/core/error.hpp"
+
+namespace lockstep::launcher {
+
+namespace {
+
+DataSets open_dialogues(const RunConfig& config) {
+    DataSets sets = open_data_sets("data", config.data);
+    if (sets.first().kind() == data::DatasetKind::language_model)
+        throw Error(ErrorKind::config, sets.first().directory() +
+                                           ": holds plain text, so that there is nothing to "
+                                           "answer; lockstep generate continues texts");
+    check_shards(sets, config.split, data::MissingShards::allow);
+    require_same_dictionary(open_model_folder(config.model_file), config.model_file, sets.first());
+    return sets;
+}
+
+// The form is ParlAI's.
+void show(std::uint32_t row, const RowTexts& texts, const std::string& reply) {
+    std::string labels;
+    for (const std::string& label : texts.labels) labels += (labels.empty() ? "" : "|") + label;
+    std::cout << "- - - ROW " << row << " - - -\n"
+              << texts.context << "\n    labels: " << labels << "\n     model: " << reply << '\n';
+}
+
+void show_set(const RunConfig& config, const data::Dataset& dataset, LoadedModel& loaded) {
+    data::EvalLoaderOptions options;
+    options.batching = eval_batching(config, loaded.config(), dataset);
+    options.split = config.split;
+    options.max_examples = share_of_each(config.train.validation.max_examples, config.data.size());
+    options.references = data::ReferenceText::read;
+    const auto source = data::open_eval_source(dataset, options);
+    Replier replier(loaded.model().decoder(), loaded.tokenizer(), reply_options(config));
+    for (train::Batch batch; source->next(batch);) {
+        const auto replies = replier.reply(batch, options.batching.layout);
+        for (std::size_t i = 0; i < replies.size(); ++i)
+            show(batch.rows[i], texts_of(batch, i, loaded.tokenizer()), replies[i]);
+        std::cout.flush();
+    }
+}
+
+}  // namespace
+
+int display_model_program(const std::vector<std::string>& args) {
+    const auto config = parse_run(Task::display,
+                                  "display_model --data DIR -mf DIR [-n ROWS] [options]\n"
+                                  "Rows of a split with the replies of a model.\n",
+                                  args);
+    if (!config) return 0;
+    const DataSets sets = open_dialogues(*config);
+    LoadedModel loaded(config->model_file, lone_device(*config));
+    for (const data::Dataset& set : sets.sets) show_set(*config, set, loaded);
+    return 0;
+}
+
+}  // namespace lockstep::launcher

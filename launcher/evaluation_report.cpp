@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/evaluation_report.hpp"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "launcher/options/command_line.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/path_status.hpp"
+
+namespace lockstep::launcher {
+
+std::string evaluation_report(const RunConfig& config,
+                              const std::vector<std::pair<std::string, NamedValues>>& metrics) {
+    nlohmann::ordered_json report = {{"opt", nlohmann::ordered_json::object()}};
+    for (const auto& [name, value] : dumped_options(config.lines)) report["opt"][name] = value;
+    for (const auto& [name, values] : metrics) report[name] = values;
+    constexpr auto replace = nlohmann::ordered_json::error_handler_t::replace;
+    return report.dump(4, ' ', false, replace) + "\n";
+}
+
+std::string report_path(const RunConfig& config) {
+    const std::string& name = config.report_filename;
+    if (!name.starts_with('.') || name.find('/') != std::string::npos) return name;
+    std::string folder = config.model_file;
+    while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
+    return folder + name;
+}
+
+void require_output_file(const std::string& option, const std::string& path) {
+    if (path.empty()) return;
+    if (is_folder(path))
+        throw Error(ErrorKind::config, option + " " + path + ": is a folder; name a file");
+    const std::string parent = std::filesystem::absolute(path).parent_path();
+    const std::string opened = path_exists(path) ? path : parent;
+    if (::access(opened.c_str(), W_OK) != 0) throw_errno(option + " cannot be written", path);
+}
+
+}  // namespace lockstep::launcher

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "launcher/options/run_config.hpp"
+#include "launcher/row_scores.hpp"
+
+namespace lockstep::launcher {
+
+// A JSON document: "opt", the options that were given, then each of the named metrics as an object.
+// A number that is not finite is null.
+std::string evaluation_report(const RunConfig& config,
+                              const std::vector<std::pair<std::string, NamedValues>>& metrics);
+
+// Where --report-filename is written; empty: nowhere.
+std::string report_path(const RunConfig& config);
+
+// Throws an error that names the option where no file can be written at `path`; an empty one is
+// fine. For files that are written at the end, when it is too late to find out.
+void require_output_file(const std::string& option, const std::string& path);
+
+}  // namespace lockstep::launcher

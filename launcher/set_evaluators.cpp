@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/set_evaluators.hpp"
+
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include "launcher/averaged_validator.hpp"
+
+namespace lockstep::launcher {
+
+namespace {
+
+std::string log_of(const std::string& log, const std::string& set) {
+    if (log.empty()) return log;
+    std::filesystem::path path = log;
+    path.replace_filename(path.stem().string() + "_" + set + path.extension().string());
+    return path;
+}
+
+}  // namespace
+
+std::unique_ptr<train::Validator> open_evaluators(const EvaluatorParts& parts, const DataSets& sets,
+                                                  const EvaluatedRows& rows) {
+    std::vector<std::unique_ptr<train::Validator>> evaluators;
+    for (std::size_t i = 0; i < sets.sets.size(); ++i) {
+        EvaluatedRows own = rows;
+        own.max_examples = share_of_each(rows.max_examples, sets.sets.size());
+        if (sets.several()) own.log = log_of(rows.log, sets.names[i]);
+        evaluators.push_back(std::make_unique<Evaluator>(parts, sets.sets[i], own));
+    }
+    return averaged(sets.names, std::move(evaluators), average_of(parts.config));
+}
+
+DataSets sets_with(const DataSets& sets, const std::string& split) {
+    DataSets having;
+    for (std::size_t i = 0; i < sets.sets.size(); ++i) {
+        if (!sets.sets[i].has_split(split)) continue;
+        having.sets.push_back(sets.sets[i]);
+        having.names.push_back(sets.names[i]);
+    }
+    return having;
+}
+
+}  // namespace lockstep::launcher
