@@ -35,9 +35,10 @@ MOST_NOTES = 10  # of a model and a search
 
 
 def lockstep(program, *arguments):
-    done = subprocess.run([program, *map(str, arguments)], capture_output=True, text=True)
+    command = [str(program), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
-        sys.exit(f"{' '.join(done.args)}\n{done.stderr}")
+        sys.exit(f"{' '.join(command)}\n{done.stderr}")
     return done.stdout
 
 

@@ -2,6 +2,7 @@
 // Whole models on a GPU against PyTorch and against the CPU's.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "model/dry_model.hpp"
@@ -133,6 +134,31 @@ TEST_CASE("a GPU drops what the CPU drops, and filler changes nothing") {
             largest = std::max<double>(largest, std::abs(gradient[i]));
         }
         CHECK(worst < 1e-5 * largest);
+    }
+}
+
+TEST_CASE("a GPU excludes a token from the loss as the CPU does") {
+    Golden golden("aiayn_relu_sinusoidal");
+    model::ModelConfig config = golden.config();
+    config.excluded_token = config.vocabulary++;  // in no batch
+    const train::Batch batch = golden.batch("");
+    tests::ModelUnderTest on_cpu(config);
+    const double expected = on_cpu.train(batch).loss;
+    CHECK(tests::ModelUnderTest(golden.config()).train(batch).loss ==
+          doctest::Approx(expected).epsilon(1e-6));
+    for (const auto precision :
+         {train::Precision::fp32, train::Precision::bf16, train::Precision::fp16}) {
+        CAPTURE(train::name(precision));
+        const double tolerance = precision == train::Precision::fp32 ? 1e-5 : 1e-2;
+        OnGpu test(config, precision);
+        CHECK(test.evaluate(batch).loss == doctest::Approx(expected).epsilon(tolerance));
+        const auto computed = test.train(batch);
+        CHECK(computed.sums.loss == doctest::Approx(expected).epsilon(tolerance));
+        const train::Parameter& table = *test.table().find("embeddings.weight");
+        const auto row =
+            HostView<const float>(view_of(computed.gradient))
+                .subview(table.offset + table.count - config.embedding_size, config.embedding_size);
+        CHECK(std::ranges::count(row, 0.0f) == config.embedding_size);
     }
 }
 
