@@ -4,7 +4,13 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cmake/install-packages.sh cmake/packages.txt cmake/packages-tests.txt
-cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DLOCKSTEP_TESTS=ON > build-configure.log 2>&1 \
+options=(-DCMAKE_BUILD_TYPE=Release -DLOCKSTEP_TESTS=ON)
+# Where the CUDA backend is built, cuDNN's attention is, too.
+if command -v nvcc > /dev/null || [ -x /usr/local/cuda/bin/nvcc ]; then
+    frontend=$(cmake/cudnn-frontend.sh build/cudnn-frontend)
+    [ -z "$frontend" ] || options+=(-DCUDNN_FRONTEND_INCLUDE_DIR="$frontend")
+fi
+cmake -S . -B build -G Ninja "${options[@]}" > build-configure.log 2>&1 \
     || { cat build-configure.log; exit 1; }
 rm -f build-configure.log
 cmake --build build -- --quiet

@@ -23,11 +23,9 @@ done
 if [ -z "$build" ]; then
     build=build/gpu
     cmake/install-packages.sh cmake/packages.txt cmake/packages-tests.txt
-    # cuDNN's attention needs headers that only PyPI has (docs/cuda.md).
-    frontend=$PWD/$build/cudnn-frontend
-    [ -d "$frontend" ] || python3 -m pip install --quiet --no-deps --target "$frontend" nvidia-cudnn-frontend || true
+    frontend=$(cmake/cudnn-frontend.sh "$build/cudnn-frontend")
     options=(${architectures:+-DCMAKE_CUDA_ARCHITECTURES="$architectures"})
-    [ ! -d "$frontend/include" ] || options+=(-DCUDNN_FRONTEND_INCLUDE_DIR="$frontend/include")
+    [ -z "$frontend" ] || options+=(-DCUDNN_FRONTEND_INCLUDE_DIR="$frontend")
     [ -f "$build/CMakeCache.txt" ] && [ -z "$architectures" ] ||
         cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DLOCKSTEP_CUDA=ON "${options[@]}" > /dev/null
     cmake --build "$build" --target gpu_bundle -- --quiet

@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# Prints the folder of the headers of cuDNN's frontend, which only PyPI has: that of the package in FOLDER, which is
+# fetched there once. Without pip or PyPI it says so on standard error and prints nothing.
+#   cmake/cudnn-frontend.sh FOLDER
+set -euo pipefail
+folder=$(realpath -m "${1:?cudnn-frontend.sh FOLDER}")
+if [ ! -f "$folder/include/cudnn_frontend.h" ] &&
+    ! python3 -m pip install --quiet --disable-pip-version-check --root-user-action ignore --no-deps --upgrade \
+        --target "$folder" nvidia-cudnn-frontend >&2; then
+    echo "nvidia-cudnn-frontend cannot be fetched from PyPI: cuDNN's attention is left out" >&2
+    exit 0
+fi
+echo "$folder/include"
