@@ -8,6 +8,7 @@
 
 #include "data/joined_stores.hpp"
 #include "data/lane_step_loader.hpp"
+#include "data/set_cursor.hpp"
 #include "tests/data/step_runs.hpp"
 #include "tests/support/memory_rows.hpp"
 
@@ -179,20 +180,35 @@ TEST_CASE("each row of a set is used once in every pass, whatever the epochs") {
 }
 
 TEST_CASE("each pass has an order of its own") {
+    const Shards shards{testing::random_shard(1, 40, 10)};
+    testing::MemoryRows store(shards);
+    const SetSequence sequence{lane_blocks(testing::rows_of(shards), 3, {0, 1}), 40};
+    SetCursor cursor(store, sequence, 7, {0, 1}, {0, 120});
+    std::vector<std::vector<std::uint32_t>> passes(3);
+    while (!cursor.done()) {
+        const RowPlace place = cursor.next();
+        passes.at(place.pass).push_back(place.row);
+    }
+    CHECK(passes[0] != passes[1]);
+    CHECK(passes[1] != passes[2]);
+    for (auto& pass : passes) std::sort(pass.begin(), pass.end());
+    CHECK(passes[0] == passes[1]);
+    CHECK(passes[1] == passes[2]);
+    CHECK(passes[0].size() == 40);
+}
+
+TEST_CASE("lanes have alike of a set with fewer rows than lanes") {
     Setup setup;
-    setup.sets = {{testing::random_shard(1, 40, 10)}, {testing::random_shard(2, 40, 10)}};
+    setup.sets = {{testing::random_shard(1, 3, 10)}, {testing::random_shard(2, 397, 10)}};
     setup.weights = {1, 1};
-    const Epochs epochs = run(setup, 1, 2);
-    const auto half = static_cast<std::ptrdiff_t>(epochs.steps_of_epoch.at(0));
-    const auto rows = [](auto first, auto last) {
-        std::vector<std::uint32_t> ids;
-        for (; first != last; ++first) ids.push_back(std::get<0>(first->at(0)).at(0));
-        return ids;
-    };
-    const auto first = rows(epochs.steps.begin(), epochs.steps.begin() + half);
-    const auto second = rows(epochs.steps.begin() + half, epochs.steps.end());
-    CHECK(first != second);
-    CHECK(std::is_permutation(first.begin(), first.end(), second.begin(), second.end()));
+    setup.lanes = 4;
+    const Epochs epochs = run(setup, 1, 1);
+    std::vector<std::int64_t> small(4);
+    for (const auto& lanes : epochs.steps)
+        for (std::size_t lane = 0; lane < lanes.size(); ++lane)
+            for (const std::uint32_t row : std::get<0>(lanes[lane]))
+                small[lane] += setup.place(row).first == 0 ? 1 : 0;
+    CHECK(small == std::vector<std::int64_t>{50, 50, 50, 50});
 }
 
 TEST_CASE("1, 2, 4 and 7 ranks, and any number of workers, take the same steps of several sets") {
