@@ -11,7 +11,7 @@ import pathlib
 import subprocess
 import sys
 
-Answer = collections.namedtuple("Answer", "reply loss tokens correct")
+Answer = collections.namedtuple("Answer", "reply loss tokens correct metrics")
 
 TRAINING = (
     "-m transformer/generator --n-layers 2 --n-heads 4 --embedding-size 64 --ffn-size 128 --dict-lower true "
@@ -76,4 +76,4 @@ def answers(model, stem, options):
 def answer_of(said):
     metrics = said["metrics"]
     tokens = metrics["llen"] - metrics["ltrunclen"]
-    return Answer(said.get("text"), metrics["loss"], round(tokens), round(metrics["token_acc"] * tokens))
+    return Answer(said.get("text"), metrics["loss"], round(tokens), round(metrics["token_acc"] * tokens), metrics)

@@ -27,6 +27,7 @@ SEARCHES = {
     "beam": "--inference beam --beam-size 4",
     "blocks": "--inference beam --beam-size 4 --beam-block-ngram 2 --beam-context-block-ngram 3 --beam-min-length 4",
 }
+OF_REPLIES = ["accuracy", "f1", "bleu-4"]
 
 
 def main():
@@ -43,13 +44,14 @@ def main():
     said = {}
     for name, options in SEARCHES.items():
         answers = parlai_peer.answers(work / "model", work / "text", ["-bs", "10", "--skip-generation", "false", *options.split()])
-        said[name] = [answer.reply for answer in answers]
+        means = {metric: sum(answer.metrics[metric] for answer in answers) / len(answers) for metric in OF_REPLIES}
+        said[name] = {"options": options.split(), "metrics": means, "replies": [answer.reply for answer in answers]}
     tokens = sum(answer.tokens for answer in answers)
     expected = {
         "loss": sum(answer.loss * answer.tokens for answer in answers) / tokens,
         "token_acc": sum(answer.correct for answer in answers) / tokens,
         "tokens": tokens,
-        "searches": [{"options": SEARCHES[name].split(), "replies": said[name]} for name in SEARCHES],
+        "searches": list(said.values()),
     }
     shutil.copy(work / "text_valid.txt", golden / "rows.txt")
     (golden / "expected.json").write_text(json.dumps(expected, indent=1, ensure_ascii=False) + "\n")

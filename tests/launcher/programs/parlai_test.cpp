@@ -51,7 +51,7 @@ std::map<std::string, double> figures(const std::string& printed) {
 
 }  // namespace
 
-TEST_CASE("a model from ParlAI has ParlAI's loss and accuracy") {
+TEST_CASE("a model from ParlAI has ParlAI's figures, those of its replies, too") {
     const ScratchFolder scratch;
     const auto expected = json::parse(read_text(golden + "expected.json"));
     const auto prepared =
@@ -59,15 +59,21 @@ TEST_CASE("a model from ParlAI has ParlAI's loss and accuracy") {
                  golden + "rows.txt --dict-file " + golden +
                  "model/dictionary.txt --dict-lower true --out " + (scratch / "data"));
     REQUIRE_MESSAGE(prepared.code == 0, prepared.out << prepared.err);
-    const auto evaluated =
-        run_line("lockstep eval --split valid --skip-generation true --precision fp32 -bs 7 -mf " +
-                 golden + "model --data " + (scratch / "data"));
-    REQUIRE_MESSAGE(evaluated.code == 0, evaluated.out << evaluated.err);
-    auto found = figures(evaluated.out);
-    CHECK(found["tokens"] == expected.at("tokens").get<double>());
-    for (const std::string metric : {"loss", "token_acc"}) {
-        CAPTURE(metric);
-        CHECK(found[metric] == doctest::Approx(expected.at(metric).get<double>()).epsilon(1e-5));
+    for (const json& search : expected.at("searches")) {
+        std::string line = "lockstep eval --split valid --precision fp32 -bs 7 -mf " + golden +
+                           "model --data " + (scratch / "data");
+        for (const json& option : search.at("options")) line += " " + option.get<std::string>();
+        CAPTURE(line);
+        const auto evaluated = run_line(line);
+        REQUIRE_MESSAGE(evaluated.code == 0, evaluated.out << evaluated.err);
+        auto found = figures(evaluated.out);
+        CHECK(found["tokens"] == expected.at("tokens").get<double>());
+        json wanted = search.at("metrics");
+        wanted.update({{"loss", expected.at("loss")}, {"token_acc", expected.at("token_acc")}});
+        for (const auto& [metric, value] : wanted.items()) {
+            CAPTURE(metric);
+            CHECK(found[metric] == doctest::Approx(value.get<double>()).epsilon(1e-5));
+        }
     }
 }
 
