@@ -200,6 +200,8 @@ void TrainingSession::announce() const {
               std::to_string(source_->rows_per_epoch()) + " rows an epoch in " +
               std::to_string(options_.lanes) + (options_.lanes == 1 ? " lane" : " lanes"));
     if (plan_.data.several()) log_.info("mixing " + mixture_text(plan_.data, plan_.weights));
+    if (const std::string attention = model_->attention(); !attention.empty())
+        log_.info("attention by " + attention);
     log_.detail("placed by " + std::string(comm::name(place.source)) + ", products by " +
                 kernels::product_library());
 }

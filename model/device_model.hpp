@@ -31,6 +31,9 @@ public:
     virtual void initialize(std::uint64_t seed) = 0;
     virtual void load_weights(const std::string& path) = 0;
 
+    // How attention is computed, where there is a choice: for the user. Else empty.
+    virtual std::string attention() = 0;
+
     // Before the first batch: takes the memory of a step with so many bytes of activations, so that
     // steps up to that size allocate nothing.
     virtual void reserve(std::size_t activation_bytes) = 0;

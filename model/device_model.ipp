@@ -10,6 +10,7 @@
 #include "model/initialize.hpp"
 #include "model/transformer.ipp"
 #include "model/transformer_decoder.ipp"
+#include "runtime/kernels/attention.hpp"
 #include "runtime/train/checkpoint_tensors.hpp"
 #include "runtime/train/device_engine.hpp"
 
@@ -43,6 +44,12 @@ public:
     void load_weights(const std::string& path) override {
         train::load_weights(path, table_, weights_.fetch());
         weights_.place();
+    }
+
+    std::string attention() override {
+        return store_.precision() == train::Precision::fp32
+                   ? ""
+                   : kernels::describe_attention(*context_);
     }
 
     void reserve(std::size_t activation_bytes) override { model_->reserve(activation_bytes); }

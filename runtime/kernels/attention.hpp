@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
+
 #include "runtime/core/bf16.hpp"
 #include "runtime/core/fp16.hpp"
 #include "runtime/device/contexts.hpp"
@@ -60,6 +62,10 @@ void attention_backward(CudaContext& ctx, const AttentionShape& shape, const Dro
                         CudaMatrix<const T> k, CudaMatrix<const T> v, CudaMatrix<const T> out,
                         CudaView<const float> log_sum_exp, CudaMatrix<const T> d_out,
                         CudaMatrix<T> dq, CudaMatrix<T> dk, CudaMatrix<T> dv);
+
+// What computes the attention of 16-bit matrices, for the user, where a library might; else empty.
+inline std::string describe_attention(CpuContext&) { return ""; }
+std::string describe_attention(CudaContext& ctx);
 
 // Decoding: one query per sequence, keys and values in a cache. Sequence s attends to cache rows
 // [begin[s], begin[s] + length[s]). q, out [sequences, heads * head_dim].

@@ -23,6 +23,8 @@ bool cuda::is_for_library(const AttentionSettings& settings, const AttentionBatc
     return std::max(batch.queries.longest, batch.keys.longest) >= long_enough;
 }
 
+std::string describe_attention(CudaContext& ctx) { return cuda::describe_library(ctx); }
+
 namespace {
 
 using namespace cuda;

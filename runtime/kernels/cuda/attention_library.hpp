@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
+
 #include "runtime/kernels/cuda/attention_kernels.hpp"
 
 // Attention by cuDNN. A build that does not find cuDNN's frontend has none: then nothing is taken.
@@ -21,6 +23,9 @@ struct AttentionSettings {
 
 // Whether the settings give it to the library.
 bool is_for_library(const AttentionSettings& settings, const AttentionBatch& batch) noexcept;
+
+// Which library a context with matrices of 16 bits would use, and for what; or why none.
+std::string describe_library(CudaContext& ctx);
 
 // How the library's backward adds what blocks contribute to the same gradient: only a fixed order
 // gives the same bits at every run.

@@ -2,6 +2,7 @@
 #include <exception>
 #include <map>
 #include <memory>
+#include <string>
 
 #include "runtime/kernels/cuda/attention_library.hpp"
 #include "runtime/kernels/cuda/cudnn_graphs.hpp"
@@ -21,14 +22,25 @@ public:
     }
     const CudnnHandle& handle() const noexcept { return *handle_; }
 
+    std::string description(const CudaContext& ctx) noexcept {
+        open(ctx);
+        return handle_ ? describe_cudnn(ctx) : "own kernels: " + why_none_;
+    }
+
 private:
+    void open(const CudaContext& ctx) noexcept {
+        if (tried_) return;
+        tried_ = true;
+        try {
+            handle_ = std::make_unique<CudnnHandle>(ctx);
+        } catch (const std::exception& problem) {
+            why_none_ = problem.what();
+        }
+    }
     // The frontend throws too, for instance where it misses a library of its own.
     CudnnPlan made(CudaContext& ctx, const LibraryShape& shape) noexcept {
+        open(ctx);
         try {
-            if (!tried_) {
-                tried_ = true;
-                handle_ = std::make_unique<CudnnHandle>(ctx);
-            }
             return handle_ ? make_plan(*handle_, ctx, shape) : CudnnPlan{};
         } catch (const std::exception&) {
             return {};
@@ -37,6 +49,7 @@ private:
 
     bool tried_ = false;
     std::unique_ptr<CudnnHandle> handle_;
+    std::string why_none_;
     std::map<LibraryShape, CudnnPlan> plans_;
 };
 
@@ -139,6 +152,10 @@ void run(CudaContext& ctx, const AttentionBatch& batch, const CudnnPlan& plan, M
 }
 
 }  // namespace
+
+std::string describe_library(CudaContext& ctx) {
+    return ctx.cached<LibraryPlans>().description(ctx);
+}
 
 template <class T>
 bool library_takes_forward(CudaContext& ctx, const AttentionBatch& batch,

@@ -136,6 +136,25 @@ CudnnHandle::~CudnnHandle() {
     if (handle_ != nullptr) fe::detail::destroy_handle(handle_);
 }
 
+std::string describe_cudnn(const device::CudaContext& ctx) {
+    const std::size_t version = fe::detail::get_backend_version();
+    const auto word = [](std::size_t v) {
+        return std::to_string(v / 10000) + "." + std::to_string(v / 100 % 100);
+    };
+    const std::string name = "cuDNN " + word(version);
+    const int capability = ctx.properties().compute_capability;
+    if (capability < 90)
+        return "own kernels: " + name + "'s are for compute capability 9.0 and newer";
+    if (version < oldest_for(LibraryPass::forward))
+        return "own kernels: " + name + " is older than " + word(oldest_for(LibraryPass::forward));
+    const bool backward = version >= oldest_for(LibraryPass::backward);
+    return name + " for batches with sequences of 256 tokens or more" +
+           (backward ? ""
+                     : ", forward alone (backward from " + word(oldest_for(LibraryPass::backward)) +
+                           " on)") +
+           ", else own kernels";
+}
+
 CudnnPlan make_plan(const CudnnHandle& handle, const device::CudaContext& ctx,
                     const LibraryShape& shape) {
     if (fe::detail::get_backend_version() < oldest_for(shape.pass) || keeps_scores(ctx, shape))

@@ -5,6 +5,7 @@
 #include <compare>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <unordered_map>
 
 #include "runtime/device/cuda_context.hpp"
@@ -59,6 +60,9 @@ private:
     device::CudaLibrary library_;
     cudnnContext* handle_ = nullptr;
 };
+
+// "cuDNN 9.26 where …, else own kernels", by its version and the GPU; or why it serves nothing.
+std::string describe_cudnn(const device::CudaContext& ctx);
 
 // Without a graph: cuDNN does not take the shape.
 struct CudnnPlan {

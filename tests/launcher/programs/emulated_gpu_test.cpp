@@ -105,6 +105,7 @@ TEST_CASE("fp16 trains with ParlAI's words") {
         const auto run = prepared.train(
             implementation, "--fp16 true --fp16-impl " + implementation + " --max-train-steps 3");
         CHECK(contains(run.out, "parameters in fp16"));
+        CHECK(contains(run.out, "attention by an emulated library\n"));
     }
     // The second begins with a scale that may overflow, and skips such steps.
     const auto safe = losses(prepared.model("safe")),
@@ -127,4 +128,5 @@ TEST_CASE("multiprocessing_train starts a rank for each GPU, and not more") {
     const auto one = run_line(command + " --tf32 --autotune --precision fp32");
     REQUIRE_MESSAGE(one.code == 0, one.out << one.err);
     CHECK(contains(one.out, "in fp32 on 1 rank x 1 GPU"));
+    CHECK_FALSE(contains(one.out, "attention by"));  // in fp32 there is no choice
 }
