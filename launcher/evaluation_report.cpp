@@ -12,12 +12,31 @@
 
 namespace lockstep::launcher {
 
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// An option of several values is a list, as several data sets are.
+Json options_json(const std::string& lines) {
+    Json options = Json::object();
+    for (const auto& [name, value] : dumped_options(lines)) {
+        Json& option = options[name];
+        if (option.is_string()) option = Json::array({option});
+        if (option.is_array())
+            option.push_back(value);
+        else
+            option = value;
+    }
+    return options;
+}
+
+}  // namespace
+
 std::string evaluation_report(const RunConfig& config,
                               const std::vector<std::pair<std::string, NamedValues>>& metrics) {
-    nlohmann::ordered_json report = {{"opt", nlohmann::ordered_json::object()}};
-    for (const auto& [name, value] : dumped_options(config.lines)) report["opt"][name] = value;
+    Json report = {{"opt", options_json(config.lines)}};
     for (const auto& [name, values] : metrics) report[name] = values;
-    constexpr auto replace = nlohmann::ordered_json::error_handler_t::replace;
+    constexpr auto replace = Json::error_handler_t::replace;
     return report.dump(4, ' ', false, replace) + "\n";
 }
 

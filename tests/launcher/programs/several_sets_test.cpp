@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "tests/launcher/programs/metrics_file.hpp"
@@ -139,6 +140,11 @@ TEST_CASE("metrics are told by set, and averaged over sets or over rows") {
     const std::string lines = read_text(model + "/metrics.jsonl");
     for (const char* name : {"\"big/ppl\":", "\"small/loss\":", "\"ppl\":"})
         CHECK(lines.find(name) != std::string::npos);
+
+    const auto report = nlohmann::json::parse(read_text(model + "/report.json"));
+    CHECK(report.at("opt").at("data") == nlohmann::json{sets.big, sets.small});
+    CHECK(report.at("opt").at("seed") == "7");
+    CHECK(report.at("final_valid_report").contains("big/ppl"));
 
     const std::string end = " -mf " + model + " --skip-generation";
     auto big = metrics_of("lockstep eval --data " + sets.big + end);
