@@ -15,7 +15,7 @@ struct RowPlace {
     std::uint64_t first_token = 0;
     std::int32_t source = 0, label = 0;  // tokens
     std::uint32_t local = 0;             // number within the shard
-    std::uint32_t pass = 0;              // over its data set: the how manieth of the epoch
+    std::uint32_t pass = 0;              // over its data set, counted from the epoch's first
 };
 
 // The shards of a split. Used by one thread at a time.

@@ -36,7 +36,7 @@ void SetCursor::find_piece() {
             ++pass_;
             begin_pass();
         }
-        // Counted on through the passes, so that lanes have alike of a set with few blocks too.
+        // It counts on through the passes, so that a set of few blocks is fair to all lanes.
         const std::int64_t number = pass_ * blocks + static_cast<std::int64_t>(at_);
         RowBlock block = sequence_.blocks[order_[at_++]];
         const std::int64_t begin = std::max(position_, stretch_.begin);
