@@ -14,6 +14,7 @@
 #include "launcher/unigram.hpp"
 #include "launcher/watched_run.hpp"
 #include "runtime/train/atomic_file.hpp"
+#include "runtime/train/progress.hpp"
 
 namespace lockstep::launcher {
 
@@ -46,9 +47,8 @@ void add_baselines(train::ValidationReport& report, const RunConfig& config,
 
 void print(const std::string& split, const train::ValidationReport& report) {
     std::ostringstream out;
-    out.precision(6);
     for (const auto& [name, value] : report.metrics)
-        out << split << ' ' << name << ' ' << value << '\n';
+        out << split << ' ' << name << ' ' << train::metric_text(value, 6) << '\n';
     std::cout << out.str() << std::flush;
 }
 

@@ -113,10 +113,16 @@ std::string progress_line(const StepReport& report, const Progress& progress) {
     return joined(parts, " | ");
 }
 
+std::string metric_text(double value, int digits) {
+    constexpr double largest_exact = 0x1p53;
+    const bool whole = std::trunc(value) == value && std::abs(value) <= largest_exact;
+    return whole ? text("%.0f", value) : text("%.*g", digits, value);
+}
+
 std::string metrics_text(const ValidationReport& report) {
     std::vector<std::string> parts;
     for (const auto& [name, value] : report.metrics) {
-        parts.push_back(name + text(" %.4g", value));
+        parts.push_back(name + " " + metric_text(value, 4));
     }
     return joined(parts, " | ");
 }

@@ -23,6 +23,8 @@ struct Progress {
 std::string progress_bar(const StepReport& report, const Progress& progress, int columns);
 // The same and a little more, for a line that stays.
 std::string progress_line(const StepReport& report, const Progress& progress);
+// To so many digits; a whole number, such as a count, to its last one.
+std::string metric_text(double value, int digits);
 // "loss 5.1 | ppl 164 | token_acc 0.11"
 std::string metrics_text(const ValidationReport& report);
 std::string validation_line(const ValidationReport& report);

@@ -82,6 +82,16 @@ TEST_CASE("lines for files and pipes") {
           "valid at step 1234 | epoch 2 100% | f1 0.125 | ppl 21.25 | in 0:12 | best so far");
 }
 
+TEST_CASE("a count is shown to the last digit") {
+    ValidationReport validation;
+    validation.metrics = {{"loss", 5.76351}, {"ppl", 123456.7}, {"tokens", 1234567}};
+    CHECK(metrics_text(validation) == "loss 5.764 | ppl 1.235e+05 | tokens 1234567");
+    CHECK(metric_text(1234567, 6) == "1234567");
+    CHECK(metric_text(0, 6) == "0");
+    CHECK(metric_text(0.1188358, 6) == "0.118836");
+    CHECK(metric_text(std::numeric_limits<double>::infinity(), 6) == "inf");
+}
+
 TEST_CASE("durations and short numbers") {
     CHECK(duration_text(0) == "0:00");
     CHECK(duration_text(59.5) == "1:00");
