@@ -187,11 +187,14 @@ std::string model_folder_of(const std::string& path) {
     return "";
 }
 
-OpenedModel open_model_folder(const std::string& folder) {
-    if (!holds_model(folder)) {
+void require_model(const std::string& folder) {
+    if (!holds_model(folder))
         throw Error(ErrorKind::config,
                     folder + ": holds no model (no config.json); train one with -mf " + folder);
-    }
+}
+
+OpenedModel open_model_folder(const std::string& folder) {
+    require_model(folder);
     const train::ModelDescription description = train::read_description(folder);
     OpenedModel opened;
     opened.config = model::config_from_json(description.config_json, folder + "/config.json");

@@ -17,6 +17,8 @@ namespace lockstep::launcher {
 // A model's folder: config.json, the tokenizer's files, model.safetensors, checkpoints/, metrics.
 
 bool holds_model(const std::string& folder);
+// Error{config} where it holds none.
+void require_model(const std::string& folder);
 
 // The folder itself, or the nearest one above it that is there.
 std::filesystem::path nearest_existing(const std::string& folder);

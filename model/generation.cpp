@@ -21,7 +21,7 @@ void check(const GenerationOptions& o) {
                    "--beam-size is " + std::to_string(o.beam_size) + ": give at least 1");
     require_option(o.inference != Inference::greedy || o.beam_size == 1,
                    "--inference greedy keeps one hypothesis, but --beam-size is " +
-                       std::to_string(o.beam_size) + ": add --inference beam");
+                       std::to_string(o.beam_size) + ": give --inference beam, or --beam-size 1");
     require_option(o.topk >= 1, "--topk is " + std::to_string(o.topk) + ": give at least 1");
     require_option(o.topp > 0 && o.topp <= 1,
                    "--topp is " + std::to_string(o.topp) + ": give more than 0, at most 1");

@@ -43,7 +43,9 @@ constexpr std::array option_habits{
                 "history-add-global-end-token special-tok-lst mutators mut",
                 "a context is what the data says: write it into the text before `lockstep prepare` "
                 "reads it"},
-    OptionHabit{"datatype dt", "evaluate a split by `lockstep eval --split train`, valid or test"},
+    OptionHabit{"datatype dt",
+                "it is --split of `lockstep eval`, display_model and display_data: train, valid "
+                "or test"},
     OptionHabit{"evaltask et", "evaluate other data by `lockstep eval --data OTHER -mf MODEL`"},
     OptionHabit{"multitask-weights mtw", "it is for training: `train --data A B -mtw 1 3`"},
     OptionHabit{"image-mode image-size image-cropsize", "models read text alone: leave it out"},

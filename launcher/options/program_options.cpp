@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "launcher/options/habits.hpp"
+
 namespace lockstep::launcher {
 
 namespace {
@@ -73,8 +75,9 @@ std::vector<OptionTable> program_tables(Task task, Ranks ranks, std::vector<Opti
     if (task == Task::evaluate) {
         add_others(Task::train, of_training, config, tables);
     } else if (talks(task) || task == Task::display) {
-        add_others(Task::train, of_training, config, tables);
+        // Both have --metrics and --skip-generation, which are nearer to these programs in eval.
         add_others(Task::evaluate, "it is for `lockstep eval`; leave it out", config, tables);
+        add_others(Task::train, of_training, config, tables);
         for (const auto& [other, name] :
              {std::pair{Task::generate, "generate"}, std::pair{Task::interactive, "interactive"},
               std::pair{Task::self_chat, "self_chat"}})
@@ -84,6 +87,8 @@ std::vector<OptionTable> program_tables(Task task, Ranks ranks, std::vector<Opti
     } else {
         add_others(Task::evaluate, "it is for `lockstep eval`; leave it out", config, tables);
     }
+    if (task == Task::evaluate || task == Task::display)
+        refuse({{"eval-data"}, instead_of_option("evaltask")}, tables);
     return tables;
 }
 

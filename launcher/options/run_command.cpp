@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "launcher/model_defaults.hpp"
+#include "launcher/model_folder.hpp"
 #include "launcher/options/command_line.hpp"
 #include "launcher/options/habits.hpp"
 #include "launcher/options/program_options.hpp"
@@ -67,6 +68,7 @@ void check_weights(const RunConfig& config) {
 }
 
 void check_evaluate(const RunConfig& config) {
+    if (config.data.empty()) require_model(config.model_file);  // which would name its data
     if (config.data.empty()) config_error("--data: name what `lockstep prepare` wrote");
     (void)train::ReplyMetrics(config.metrics);
 }

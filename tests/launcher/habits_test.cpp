@@ -119,6 +119,12 @@ TEST_CASE("an option of another program is refused by what to type instead") {
     CHECK(of("display_model", {"--rank", "0"}).find("leave it out") != std::string::npos);
     CHECK(of("display_model", {"-opt", "sgd"}).find("for training") != std::string::npos);
     CHECK(of("interactive", {"-lr", "1"}).find("for training") != std::string::npos);
+    CHECK(of("display_model", {"--metrics", "all"}).find("`lockstep eval`") != std::string::npos);
+    CHECK(of("eval", {"-et", "d"}) ==
+          "-et: not an option here; evaluate other data by `lockstep eval --data OTHER -mf MODEL`");
+    CHECK(of("display_model", {"-dt", "test"}) ==
+          "-dt: no such option; it is --split of `lockstep eval`, display_model and display_data: "
+          "train, valid or test");
     for (const char* unread : {"--batchsize", "--data", "--trace", "--quiet"})
         CHECK(of("interactive", {unread, "7"}).find("not an option here") != std::string::npos);
     CHECK(of("interactive", {"--input", "p.txt"}) ==
@@ -127,6 +133,12 @@ TEST_CASE("an option of another program is refused by what to type instead") {
           std::string::npos);
     CHECK(of("generate", {"--single-turn"}).find("`lockstep interactive`") != std::string::npos);
     CHECK(of("generate", {"--data", "d"}).find("not an option here") != std::string::npos);
+}
+
+TEST_CASE("a model that is not there is told before data that it would have named") {
+    for (const char* program : {"eval", "display_model"})
+        CHECK(answer(program, {"-mf", "nowhere"}) ==
+              "nowhere: holds no model (no config.json); train one with -mf nowhere");
 }
 
 TEST_CASE("the ranks' options are taken by those programs that read them") {
