@@ -24,6 +24,7 @@ void evaluate_at_the_end(const EvaluatorParts& parts, const DataSets& sets,
     for (const char* split : {data::format::valid_split, data::format::test_split}) {
         const DataSets having = sets_with(sets, split);
         if (having.sets.empty()) continue;
+        log.info("evaluating the " + weights + " weights on " + split);
         EvaluatedRows rows;
         rows.split = split;
         if (config.short_final_eval) rows.max_examples = config.train.validation.max_examples;

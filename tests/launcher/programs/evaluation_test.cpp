@@ -80,7 +80,8 @@ TEST_CASE("when training ends, valid and test are evaluated whole, and written d
     const Splits splits;
     const auto run = splits.train("--max-train-steps 4 -vstep 2 -vme 5");
     says(run, 0,
-         {"the model with the best weights, valid: ", "the model with the best weights, test: "});
+         {"evaluating the best weights on valid", "the model with the best weights, valid: ",
+          "evaluating the best weights on test", "the model with the best weights, test: "});
     auto lines = finals(splits.model);
     REQUIRE(lines.size() == 2);
     CHECK(lines[0].at("split") == "valid");
