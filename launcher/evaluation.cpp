@@ -10,6 +10,7 @@
 #include "launcher/data_sets.hpp"
 #include "launcher/evaluation_report.hpp"
 #include "launcher/loaded_model.hpp"
+#include "launcher/output_file.hpp"
 #include "launcher/set_evaluators.hpp"
 #include "launcher/unigram.hpp"
 #include "launcher/watched_run.hpp"
@@ -58,8 +59,11 @@ void check_evaluation(const RunConfig& config) {
     const DataSets sets = open_data_sets("data", config.data);
     check_shards(sets, config.split, data::MissingShards::allow);
     if (config.unigram_baseline) check_shards(sets, "train", data::MissingShards::allow);
-    require_output_file("--report-filename", report_path(config));
-    require_output_file("--world-logs", config.world_logs);
+    require_output_file("--report-filename", report_path(config), "opt");
+    require_logs(sets, config.world_logs);
+    if (!config.world_logs.empty() && config.world_logs == report_path(config))
+        throw Error(ErrorKind::config, "--report-filename and --world-logs " + config.world_logs +
+                                           ": are the same file; name two");
     require_same_dictionary(open_model_folder(config.model_file), config.model_file, sets.first());
 }
 

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/evaluation_report.hpp"
 
-#include <unistd.h>
-
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "launcher/options/command_line.hpp"
-#include "runtime/core/error.hpp"
-#include "runtime/core/path_status.hpp"
 
 namespace lockstep::launcher {
 
@@ -46,15 +41,6 @@ std::string report_path(const RunConfig& config) {
     std::string folder = config.model_file;
     while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
     return folder + name;
-}
-
-void require_output_file(const std::string& option, const std::string& path) {
-    if (path.empty()) return;
-    if (is_folder(path))
-        throw Error(ErrorKind::config, option + " " + path + ": is a folder; name a file");
-    const std::string parent = std::filesystem::absolute(path).parent_path();
-    const std::string opened = path_exists(path) ? path : parent;
-    if (::access(opened.c_str(), W_OK) != 0) throw_errno(option + " cannot be written", path);
 }
 
 }  // namespace lockstep::launcher

@@ -18,8 +18,4 @@ std::string evaluation_report(const RunConfig& config,
 // Where --report-filename is written; empty: nowhere.
 std::string report_path(const RunConfig& config);
 
-// Throws an error that names the option where no file can be written at `path`; an empty one is
-// fine. For files that are written at the end, when it is too late to find out.
-void require_output_file(const std::string& option, const std::string& path);
-
 }  // namespace lockstep::launcher

@@ -6,15 +6,16 @@
 #include <vector>
 
 #include "launcher/averaged_validator.hpp"
+#include "launcher/output_file.hpp"
 
 namespace lockstep::launcher {
 
 namespace {
 
-std::string log_of(const std::string& log, const std::string& set) {
-    if (log.empty()) return log;
+std::string log_of(const std::string& log, const DataSets& sets, std::size_t set) {
+    if (log.empty() || !sets.several()) return log;
     std::filesystem::path path = log;
-    path.replace_filename(path.stem().string() + "_" + set + path.extension().string());
+    path.replace_filename(path.stem().string() + "_" + sets.names[set] + path.extension().string());
     return path;
 }
 
@@ -26,10 +27,15 @@ std::unique_ptr<train::Validator> open_evaluators(const EvaluatorParts& parts, c
     for (std::size_t i = 0; i < sets.sets.size(); ++i) {
         EvaluatedRows own = rows;
         own.max_examples = share_of_each(rows.max_examples, sets.sets.size());
-        if (sets.several()) own.log = log_of(rows.log, sets.names[i]);
+        own.log = log_of(rows.log, sets, i);
         evaluators.push_back(std::make_unique<Evaluator>(parts, sets.sets[i], own));
     }
     return averaged(sets.names, std::move(evaluators), average_of(parts.config));
+}
+
+void require_logs(const DataSets& sets, const std::string& log) {
+    for (std::size_t i = 0; i < sets.sets.size(); ++i)
+        require_output_file("--world-logs", log_of(log, sets, i), "row");
 }
 
 DataSets sets_with(const DataSets& sets, const std::string& split) {

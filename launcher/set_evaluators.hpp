@@ -14,6 +14,9 @@ namespace lockstep::launcher {
 std::unique_ptr<train::Validator> open_evaluators(const EvaluatorParts& parts, const DataSets& sets,
                                                   const EvaluatedRows& rows);
 
+// Throws an error where the logs of the sets' rows cannot be written, or would replace other files.
+void require_logs(const DataSets& sets, const std::string& log);
+
 // Of those sets that have the split.
 DataSets sets_with(const DataSets& sets, const std::string& split);
 

@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "data/check_shards.hpp"
-#include "launcher/evaluation_report.hpp"
 #include "launcher/evaluator.hpp"
 #include "launcher/final_evaluation.hpp"
 #include "launcher/model_folder.hpp"
+#include "launcher/output_file.hpp"
 #include "launcher/screen.hpp"
 #include "launcher/set_evaluators.hpp"
 #include "launcher/stop_signal.hpp"
@@ -74,8 +74,8 @@ TrainingPlan check_training(const RunConfig& config, Standing standing) {
     const DataSets test = sets_with(final_sets(sets, validation), data::format::test_split);
     check_shards(test, data::format::test_split, missing);
     require_writable(config.model_file);
-    require_output_file("--trace", config.trace_file);
-    require_output_file("--world-logs", config.world_logs);
+    require_output_file("--trace", config.trace_file, "displayTimeUnit");
+    require_logs(test, config.world_logs);
     std::vector<double> weights = weights_of(config, sets);
     return {std::move(sets), std::move(weights), std::move(validation), model,
             train::newest_good_checkpoint(config.model_file)};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Evaluation as it is asked for on the command line: real processes, real text.
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cmath>
@@ -217,6 +218,32 @@ TEST_CASE("a report and a log are written where they can be, or refused before a
     const Json report = Json::parse(read_text(splits.model + ".valid"));
     CHECK(report.at("report").at("examples") == 4);
     CHECK(report.at("opt").at("num-examples") == "4");
+}
+
+TEST_CASE("a report and a log replace their like, and nothing else") {
+    const Splits splits;
+    splits.train_briefly();
+    const std::string log = splits.scratch / "rows.jsonl", fifo = splits.scratch / "fifo";
+    const std::string command = "lockstep eval --data " + splits.data + " -mf " + splits.model;
+    for (int again = 0; again < 2; ++again)
+        splits.eval("lockstep eval", "-rf .valid -ne 2 --skip-generation true --world-logs " + log);
+    CHECK(json_lines(log).size() == 2);
+
+    REQUIRE(::mkfifo(fifo.c_str(), 0666) == 0);
+    for (const std::string option : {"-rf ", "--world-logs "}) {
+        for (const std::string& file :
+             {splits.model + "/config.json", splits.model + "/model.safetensors",
+              splits.data + "/dataset.json", splits.scratch / "train.txt"}) {
+            const std::string before = read_text(file);
+            says(run_line(command + " " + option + file), 2, {file, "would be lost"});
+            CHECK(read_text(file) == before);
+        }
+        says(run_line(command + " " + option + fifo), 2, {fifo, "not a regular file"});
+    }
+    says(run_line(command + " -rf " + log), 2, {log, "would be lost"});
+    const std::string fresh = splits.scratch / "fresh";
+    says(run_line(command + " -rf " + fresh + " --world-logs " + fresh), 2, {fresh, "same file"});
+    says(splits.train("--max-train-steps 9 --trace " + log), 2, {"--trace", log, "would be lost"});
 }
 
 TEST_CASE("display_model shows context, labels and reply of the first rows") {
