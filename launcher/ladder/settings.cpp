@@ -39,8 +39,14 @@ std::vector<std::string> command_of(const Settings& settings, const RunConfig& c
     const auto add = [&words](const std::string& name, const std::string& value) {
         words.insert(words.end(), {"--" + name, value});
     };
+    std::string last;  // the values of a list follow each other
     for (const auto& [name, value] : dumped_options(config.lines)) {
-        if (std::ranges::find(rungs_options, name) == rungs_options.end()) add(name, value);
+        if (std::ranges::find(rungs_options, name) != rungs_options.end()) continue;
+        if (name == last)
+            words.push_back(value);
+        else
+            add(name, value);
+        last = name;
     }
     add("batchsize", std::to_string(settings.batchsize));
     if (settings.eval_batchsize > 0) add("eval-batchsize", std::to_string(settings.eval_batchsize));

@@ -35,6 +35,7 @@ struct Setting {
     const Option* option;
     std::vector<std::string> values;
     std::string where;
+    Word::Value last = Word::Value::none;
 };
 using Settings = std::map<std::string, Setting>;  // by the option's long name
 
@@ -126,10 +127,14 @@ public:
 private:
     void option(const Word& word) {
         const Option& option = find_option(word.typed, word.name, index_);
-        const auto given = values_of(word, option);
         Setting& setting = settings_[option.name];
         setting.option = &option;
-        setting.values.insert(setting.values.end(), given.begin(), given.end());
+        // A repeated option means what was typed last, a list too, as argparse has it; only values
+        // behind equals signs, which may begin with dashes, are a list together.
+        const bool goes_on = word.has == Word::Value::attached && setting.last == word.has;
+        if (!goes_on) setting.values.clear();
+        setting.last = word.has;
+        for (std::string& value : values_of(word, option)) setting.values.push_back(value);
     }
 
     std::vector<std::string> values_of(const Word& word, const Option& option) {
@@ -204,7 +209,7 @@ void add_config(const std::string& path, const Index& index, Settings& settings)
     settings.merge(read);
 }
 
-// A repeated option means its last value; a list collects.
+// Several lines of a file are the values of a list; of another option the last one counts.
 std::vector<std::string> meant_values(const Setting& setting) {
     if (setting.option->arity == Arity::many) return setting.values;
     return {setting.values.back()};

@@ -74,6 +74,15 @@ void remove_quietly(const std::string& path) noexcept {
     fs::remove_all(path, ignored);
 }
 
+// The file that a rename to `path` is to replace.
+std::string replaceable(const std::string& path) {
+    if (!path_exists(path)) return path;
+    if (!is_file(path))
+        throw Error(ErrorKind::io,
+                    path + ": is no regular file, and is not replaced; choose another name");
+    return fs::canonical(path);
+}
+
 }  // namespace
 
 OutputFile::OutputFile(std::string path, Mode mode)
@@ -103,7 +112,7 @@ void OutputFile::close() {
 }
 
 AtomicFile::AtomicFile(const std::string& path)
-    : path_(path), file_(temporary_name(path), OutputFile::Mode::replace) {}
+    : path_(replaceable(path)), file_(temporary_name(path_), OutputFile::Mode::replace) {}
 
 AtomicFile::~AtomicFile() {
     if (!committed_) ::unlink(file_.path().c_str());

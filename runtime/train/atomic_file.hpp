@@ -31,7 +31,8 @@ private:
 };
 
 // A file that appears under its name complete and on disk, or not at all: written beside, synced,
-// renamed. Without commit() nothing stays.
+// renamed. Without commit() nothing stays. A symbolic link stays one, and its file is replaced; what
+// is no regular file (a device, a pipe) is not replaced: an io error says so.
 class AtomicFile {
 public:
     explicit AtomicFile(const std::string& path);

@@ -64,6 +64,10 @@ TEST_CASE("booleans come alone, with a word or behind an equals sign") {
 }
 
 TEST_CASE("the last of a repeated option counts, and the command line wins over --config") {
+    using Words = std::vector<std::string>;
+    CHECK(train_config({"--data", "A", "B", "--data", "C"}).data == Words{"C"});
+    CHECK(train_config({"--data", "A", "--data", "B", "C"}).data == Words{"B", "C"});
+    CHECK(train_config({"--data=A", "--data=B"}).data == Words{"A", "B"});
     const tests::ScratchFolder scratch;
     tests::write_text(scratch / "c.ini", "batchsize = 3\nlabel_truncate = 9\n");
     const RunConfig config = train_config({"--config", scratch / "c.ini", "-bs", "4", "-bs", "5"});

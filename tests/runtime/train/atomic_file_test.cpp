@@ -2,6 +2,7 @@
 #include "runtime/train/atomic_file.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 
@@ -93,6 +94,21 @@ TEST_CASE("a disk that fills up leaves the old file and says so") {
     CHECK(line.find("File too large; raise") != std::string::npos);
     CHECK(tests::read_text(path) == "old");
     CHECK(folder.names() == Names{"file"});
+}
+
+TEST_CASE("a device or a pipe is not replaced by a file, and a link stays a link") {
+    const tests::ScratchFolder folder;
+    const std::string pipe = folder / "pipe", link = folder / "link", file = folder / "file";
+    REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+    CHECK(io_error([&] { train::write_atomically(pipe, "text"); }) ==
+          pipe + ": is no regular file, and is not replaced; choose another name");
+    CHECK(std::filesystem::is_fifo(pipe));
+    train::write_atomically(file, "old");
+    std::filesystem::create_symlink(file, link);
+    train::write_atomically(link, "new");
+    CHECK(std::filesystem::is_symlink(link));
+    CHECK(tests::read_text(file) == "new");
+    CHECK(folder.names() == Names{"file", "link", "pipe"});
 }
 
 TEST_CASE("errors name the path, the reason and the remedy") {
