@@ -27,15 +27,17 @@ DataSets open_dialogues(const RunConfig& config) {
     return sets;
 }
 
-// The form is ParlAI's.
-void show(std::uint32_t row, const RowTexts& texts, const std::string& reply) {
+// The form is ParlAI's; of several data sets a row has its set's name before it.
+void show(const std::string& row, const RowTexts& texts, const std::string& reply) {
     std::string labels;
     for (const std::string& label : texts.labels) labels += (labels.empty() ? "" : "|") + label;
-    std::cout << "- - - ROW " << row << " - - -\n"
+    std::cout << "- - - " << row << " - - -\n"
               << texts.context << "\n    labels: " << labels << "\n     model: " << reply << '\n';
 }
 
-void show_set(const RunConfig& config, const data::Dataset& dataset, LoadedModel& loaded) {
+void show_set(const RunConfig& config, const DataSets& sets, std::size_t set, LoadedModel& loaded) {
+    const data::Dataset& dataset = sets.sets[set];
+    const std::string row = (sets.several() ? sets.names[set] + " " : "") + "ROW ";
     data::EvalLoaderOptions options;
     options.batching = eval_batching(config, loaded.config(), dataset);
     options.split = config.split;
@@ -46,7 +48,8 @@ void show_set(const RunConfig& config, const data::Dataset& dataset, LoadedModel
     for (train::Batch batch; source->next(batch);) {
         const auto replies = replier.reply(batch, options.batching.layout);
         for (std::size_t i = 0; i < replies.size(); ++i)
-            show(batch.rows[i], texts_of(batch, i, loaded.tokenizer()), replies[i]);
+            show(row + std::to_string(batch.rows[i]), texts_of(batch, i, loaded.tokenizer()),
+                 replies[i]);
         std::cout.flush();
     }
 }
@@ -55,13 +58,13 @@ void show_set(const RunConfig& config, const data::Dataset& dataset, LoadedModel
 
 int display_model_program(const std::vector<std::string>& args) {
     const auto config = parse_run(Task::display,
-                                  "display_model --data DIR -mf DIR [-n ROWS] [options]\n"
-                                  "Rows of a split with the replies of a model.\n",
+                                  "display_model -mf DIR [--data DIR] [-n ROWS] [options]\n"
+                                  "Shows rows of a split with the replies of a model.\n",
                                   args);
     if (!config) return 0;
     const DataSets sets = open_dialogues(*config);
     LoadedModel loaded(config->model_file, lone_device(*config));
-    for (const data::Dataset& set : sets.sets) show_set(*config, set, loaded);
+    for (std::size_t set = 0; set < sets.sets.size(); ++set) show_set(*config, sets, set, loaded);
     return 0;
 }
 

@@ -48,7 +48,7 @@ void add_baselines(train::ValidationReport& report, const RunConfig& config,
 
 void print(const std::string& split, const train::ValidationReport& report) {
     std::ostringstream out;
-    for (const auto& [name, value] : report.metrics)
+    for (const auto& [name, value] : train::averages_first(report.metrics))
         out << split << ' ' << name << ' ' << train::metric_text(value, 6) << '\n';
     std::cout << out.str() << std::flush;
 }

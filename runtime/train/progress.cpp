@@ -119,9 +119,17 @@ std::string metric_text(double value, int digits) {
     return whole ? text("%.0f", value) : text("%.*g", digits, value);
 }
 
+std::vector<std::pair<std::string, double>> averages_first(
+    const std::map<std::string, double>& metrics) {
+    std::vector<std::pair<std::string, double>> shown(metrics.begin(), metrics.end());
+    std::ranges::stable_partition(
+        shown, [](const auto& metric) { return metric.first.find('/') == std::string::npos; });
+    return shown;
+}
+
 std::string metrics_text(const ValidationReport& report) {
     std::vector<std::string> parts;
-    for (const auto& [name, value] : report.metrics) {
+    for (const auto& [name, value] : averages_first(report.metrics)) {
         parts.push_back(name + " " + metric_text(value, 4));
     }
     return joined(parts, " | ");

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "runtime/core/log.hpp"
 #include "runtime/train/options.hpp"
@@ -25,6 +27,9 @@ std::string progress_bar(const StepReport& report, const Progress& progress, int
 std::string progress_line(const StepReport& report, const Progress& progress);
 // To so many digits; a whole number, such as a count, to its last one.
 std::string metric_text(double value, int digits);
+// The averages over several data sets, whose names have no '/', before each set's own.
+std::vector<std::pair<std::string, double>> averages_first(
+    const std::map<std::string, double>& metrics);
 // "loss 5.1 | ppl 164 | token_acc 0.11"
 std::string metrics_text(const ValidationReport& report);
 std::string validation_line(const ValidationReport& report);

@@ -170,6 +170,12 @@ TEST_CASE("metrics are told by set, and averaged over sets or over rows") {
     const auto limited = metrics_of("lockstep eval" + sets.data() + end + " --num-examples 10");
     CHECK(limited.at("big/examples") == 5);
     CHECK(limited.at("examples") == 10);
+
+    const auto shown = done("display_model -n 2 -mf " + model);
+    CHECK(shown.out.find("- - - big ROW 0 - - -\n") != std::string::npos);
+    CHECK(shown.out.find("- - - small ROW 0 - - -\n") != std::string::npos);
+    const auto one = done("display_model -n 2 -mf " + model + " --data " + sets.big);
+    CHECK(one.out.starts_with("- - - ROW 0 - - -\n"));
 }
 
 TEST_CASE("--eval-data says which sets are validated") {

@@ -92,6 +92,12 @@ TEST_CASE("a count is shown to the last digit") {
     CHECK(metric_text(std::numeric_limits<double>::infinity(), 6) == "inf");
 }
 
+TEST_CASE("averages stand before the values of each data set") {
+    ValidationReport validation;
+    validation.metrics = {{"a/ppl", 2.5}, {"loss", 1.5}, {"ppl", 3.5}, {"z/ppl", 4.5}};
+    CHECK(metrics_text(validation) == "loss 1.5 | ppl 3.5 | a/ppl 2.5 | z/ppl 4.5");
+}
+
 TEST_CASE("durations and short numbers") {
     CHECK(duration_text(0) == "0:00");
     CHECK(duration_text(59.5) == "1:00");
