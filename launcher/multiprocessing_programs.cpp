@@ -86,7 +86,7 @@ int multiprocessing_train_program(const std::vector<std::string>& args) {
 int multiprocessing_eval_program(const std::vector<std::string>& args) {
     const auto config =
         parse_run(Task::evaluate,
-                  "multiprocessing_eval --data DIR -mf DIR [options]\n"
+                  "multiprocessing_eval -mf DIR [--data DIR] [options]\n"
                   "Evaluates on this machine with --distributed-world-size ranks.\n",
                   args, Ranks::started_here);
     if (!config) return 0;

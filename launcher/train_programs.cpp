@@ -39,16 +39,18 @@ int distributed_train_program(const std::vector<std::string>& args) {
 }
 
 int eval_program(const std::vector<std::string>& args) {
-    return evaluate_as(Standing::alone,
-                       "eval --data DIR -mf DIR [options]\n"
-                       "Loss, perplexity, token accuracy, F1 and BLEU-4.\n",
-                       args);
+    return evaluate_as(
+        Standing::alone,
+        "eval -mf DIR [--data DIR] [options]\n"
+        "Evaluates a model: loss, perplexity, token accuracy, and metrics of its replies.\n"
+        "It reads the split valid of the run's own data, unless --split and --data say else.\n",
+        args);
 }
 
 int distributed_eval_program(const std::vector<std::string>& args) {
     return evaluate_as(Standing::in_job,
-                       "srun|mpirun|torchrun ... distributed_eval --data DIR -mf DIR [options]\n"
-                       "eval as one rank of the job that started it.\n",
+                       "srun|mpirun|torchrun ... distributed_eval -mf DIR [--data DIR] [options]\n"
+                       "Evaluates as one rank of the job that started it.\n",
                        args);
 }
 

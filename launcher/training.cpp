@@ -51,7 +51,8 @@ void require_metric(const RunConfig& config, const DataSets& validation) {
     throw Error(ErrorKind::config,
                 "--validation-metric " + metric +
                     (validation.several() ? ": no such data set; the validations have " + names
-                                          : ": there is one data set; leave its name out"));
+                                          : ": the validations have one data set; leave "
+                                            "its name out"));
 }
 
 }  // namespace

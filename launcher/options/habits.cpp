@@ -24,7 +24,8 @@ constexpr std::array option_habits{
     // What data is.
     OptionHabit{"task t fromfile-datapath ffdp fromfile-datatype-extension ffdt datapath dp "
                 "download-path teacher-seed",
-                "prepare the text with `lockstep prepare` and give --data DIR"},
+                "`parlai convert_to_parlai` writes a task as text, `lockstep prepare --input TEXT "
+                "--out DIR` reads it, and then give --data DIR"},
     OptionHabit{
         "history-size histsz delimiter dict-file df dict-tokenizer tok tokenizer dict-lower "
         "dict-minfreq dict-maxtokens",
@@ -128,6 +129,9 @@ constexpr std::array value_habits{
                "adamax adadelta adagrad asgd lbfgs muon nadam qhadam qhm radam rmsprop rprop "
                "sparseadam mem_eff_adam fused_adam",
                "give adam"},
+    ValueHabit{"tokenizer", "bpe gpt2 slow_bytelevel_bpe bytelevelbpe",
+               "give sentencepiece, for pieces of words by pairs with --sentencepiece-model bpe"},
+    ValueHabit{"tokenizer", "nltk spacy space split", "give re, which is ParlAI's default"},
     ValueHabit{"inference", "delayedbeam delayednucleusbeam factual_nucleus",
                "give beam or nucleus"},
 };

@@ -15,7 +15,8 @@ OptionTable run_table(RunConfig& config) {
     table.texts("data", config.data, "DIR...",
                 "what `lockstep prepare` wrote; several folders are used together");
     table.text("model-file,mf", config.model_file, "DIR", "the model's folder");
-    table.integer("seed", config.train.seed, "of initial weights, order and dropout", 0);
+    table.integer("seed", config.train.seed,
+                  "of initial weights, the rows' order, dropout and what replies draw", 0);
     table.integer("threads", config.threads, "of this rank (0: its share of the host's cores)", 0,
                   most_threads);
     table.text("trace", config.trace_file, "FILE",

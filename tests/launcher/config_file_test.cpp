@@ -131,10 +131,11 @@ TEST_CASE("what is wrong in a file of options is named with the file and the lin
     CHECK(run("\ndrop_otu = 0.1\n") == "train: " + path +
                                            ":2: drop-otu: no such option; did you mean "
                                            "--dropout? (--help lists all)\n");
-    CHECK(run("task = convai2\n") ==
-          "train: " + path +
-              ":1: task: no such option; prepare the text with `lockstep prepare` and give --data "
-              "DIR\n");
+    CHECK(
+        run("task = convai2\n") ==
+        "train: " + path +
+            ":1: task: no such option; `parlai convert_to_parlai` writes a task as text, `lockstep "
+            "prepare --input TEXT --out DIR` reads it, and then give --data DIR\n");
     CHECK(run("max-restarts = 2\n").find(":1: max-restarts: not an option here; ") !=
           std::string::npos);
     CHECK(run("data =\n") == "train: " + path + ":1: data: needs a value\n");

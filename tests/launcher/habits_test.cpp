@@ -207,6 +207,10 @@ TEST_CASE("ParlAI's habits are told what to type here") {
     CHECK(to_train({"--no-cuda"}) == "--no-cuda: no such option; it is --device cpu here");
     CHECK(to_train({"--gpu", "1"}).find("CUDA_VISIBLE_DEVICES") != std::string::npos);
     CHECK(to_train({"-t", "convai2"}).find("lockstep prepare") != std::string::npos);
+    // The text may lie there already, and prepare itself is asked, too.
+    CHECK(answer("build_dict", {"-t", "convai2"}).find("parlai convert_to_parlai") !=
+          std::string::npos);
+    CHECK(answer("build_dict", {"-tok", "bpe"}).find("give sentencepiece") != std::string::npos);
     CHECK(to_train({"-histsz", "2"}).find("`lockstep prepare`") != std::string::npos);
     CHECK(to_train({"--tensorboard_log", "true"}).find("always written") != std::string::npos);
     CHECK(to_train({"-wblog", "true"}).find("lockstep report") != std::string::npos);

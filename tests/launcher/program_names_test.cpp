@@ -56,7 +56,7 @@ TEST_CASE("every link beside the program is one of its programs") {
         ++links;
     }
     CHECK(links >= 13);
-    CHECK(run_line("eval_model --help").out.starts_with("eval --data DIR"));
+    CHECK(run_line("eval_model --help").out.starts_with("eval -mf DIR"));
 }
 
 TEST_CASE("ParlAI's other programs are refused by what to do instead") {
