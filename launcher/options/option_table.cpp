@@ -130,6 +130,14 @@ void OptionTable::number(const std::string& names, double& target, const std::st
         });
 }
 
+void OptionTable::number_from_0(const std::string& names, double& target, const std::string& help) {
+    add(names, Arity::one, "X", help, number_word(target),
+        [&target, name = first_name(names)](const auto& given) {
+            target = parse_number(name, given.front());
+            if (target < 0) reject(name, given.front(), "a number of 0 or more");
+        });
+}
+
 void OptionTable::rate(const std::string& names, float& target, const std::string& help) {
     add(names, Arity::one, "X", help, number_word(static_cast<double>(target)),
         [&target, name = first_name(names)](const auto& given) {

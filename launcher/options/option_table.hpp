@@ -58,6 +58,7 @@ public:
             });
     }
     void number(const std::string& names, double& target, const std::string& help);
+    void number_from_0(const std::string& names, double& target, const std::string& help);
     // In [0, 1).
     void rate(const std::string& names, float& target, const std::string& help);
     // ParlAI's booleans: --name, --name true, --name=False.

@@ -62,15 +62,15 @@ OptionTable optimizer_table(RunConfig& config) {
                                  {"adamw", OptimizerKind::adamw},
                                  {"adafactor", OptimizerKind::adafactor}},
                                 "the rule of the update");
-    table.number("learningrate,lr", o.learningrate, "highest learning rate");
+    table.number_from_0("learningrate,lr", o.learningrate, "highest learning rate");
     table.add("betas,beta", Arity::one, "B1,B2", "decay of the moments",
               pair_word(o.beta1, o.beta2),
               [&o](const auto& given) { read_betas(given.front(), o); });
-    table.number("adam-eps", o.adam_eps, "epsilon of adam and adamw");
+    table.number_from_0("adam-eps", o.adam_eps, "epsilon of adam and adamw");
     table.flag("amsgrad", o.amsgrad, "adam with the largest second moment (ParlAI's adam)");
-    table.number("momentum,mom", o.momentum, "of sgd");
+    table.number_from_0("momentum,mom", o.momentum, "of sgd");
     table.flag("nesterov", o.nesterov, "sgd's momentum is Nesterov's");
-    table.number("weight-decay,wdecay", o.weight_decay, "not on biases and norms");
+    table.number_from_0("weight-decay,wdecay", o.weight_decay, "not on biases and norms");
     table.add("adafactor-eps", Arity::one, "E1,E2",
               "of adafactor: added to the squared gradients; smallest root mean square of weights "
               "that scales the rate",
@@ -102,11 +102,13 @@ OptionTable schedule_table(RunConfig& config) {
                                 {"reduceonplateau", ScheduleKind::reduceonplateau}},
                                "how the learning rate falls");
     table.integer("warmup-updates", s.warmup_updates, "updates of linear warm-up (<= 0: none)");
-    table.number("warmup-rate", s.warmup_rate, "first learning rate, as a share of the highest");
+    table.number_from_0("warmup-rate", s.warmup_rate,
+                        "first learning rate, as a share of the highest");
     table.integer("invsqrt-lr-decay-gamma", s.invsqrt_lr_decay_gamma,
                   "gamma of invsqrt: sqrt(gamma / (gamma + updates since the warm-up)) "
                   "(-1: --warmup-updates)");
-    table.number("lr-scheduler-decay", s.lr_scheduler_decay, "factor of fixed and reduceonplateau");
+    table.number_from_0("lr-scheduler-decay", s.lr_scheduler_decay,
+                        "factor of fixed and reduceonplateau");
     table.integer("lr-scheduler-patience", s.lr_scheduler_patience,
                   "fixed: validations between two decays; reduceonplateau: validations without a "
                   "better one that are borne",

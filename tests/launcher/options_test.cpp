@@ -88,6 +88,10 @@ TEST_CASE("wrong values name the option and what is allowed") {
     CHECK(refusal({"-bs", "4x"}) == "--batchsize: '4x' is not a whole number");
     CHECK(refusal({"-lr", "fast"}) == "--learningrate: 'fast' is not a number");
     CHECK(refusal({"--dropout", "1"}) == "--dropout: '1' is not in [0, 1)");
+    for (const char* option : {"--learningrate", "--adam-eps", "--momentum", "--weight-decay",
+                               "--warmup-rate", "--lr-scheduler-decay"})  // as torch.optim does
+        CHECK(refusal({option, "-1"}) ==
+              std::string(option) + ": '-1' is not a number of 0 or more");
     CHECK(refusal({"-opt", "lion"}) ==
           "--optimizer: 'lion' is not one of sgd|adam|adamw|adafactor");
     CHECK(refusal({"--seed"}) == "--seed: needs a value");
