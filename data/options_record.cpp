@@ -61,7 +61,8 @@ std::string options_record(const PrepareOptions& options) {
         json["vocab_size"] = tokenizer.vocab_size;
         json["sample_sentences"] = tokenizer.sample_sentences;
     }
-    return json.dump();
+    // Paths are bytes, JSON is UTF-8.
+    return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 }  // namespace lockstep::data

@@ -126,6 +126,11 @@ DatasetInfo write_dataset(const PrepareOptions& options, const std::vector<Split
     index.attribute(format::dictionary_hash, info.dictionary_hash);
     const Run run{options, threads, *tokenizer, info.kind, directory, index, warnings, log};
     for (const SplitFiles& split : splits) info.splits.push_back(write_split(run, split));
+    if (tokenizer->size() == tokenizer->special().unk + 1)
+        throw Error(ErrorKind::data,
+                    splits.front().files.front() +
+                        ": no word for the dictionary; check --format, --dict-minfreq and "
+                        "--dict-maxtokens");
     warn_of_empty_shards(info.splits.front(), log);
     for (const SplitInfo& split : info.splits)
         warn_of_unknown(split.name, split.texts, *tokenizer, options.tokenizer.dict_file, log);

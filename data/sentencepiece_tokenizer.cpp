@@ -31,7 +31,9 @@ SentencePieceTokenizer::SentencePieceTokenizer(std::string model, const std::str
     : model_(std::move(model)),
       hash_(hash64(model_)),
       processor_(std::make_unique<sentencepiece::SentencePieceProcessor>()) {
-    check(processor_->LoadFromSerializedProto(model_), origin + ": not a SentencePiece model");
+    if (!processor_->LoadFromSerializedProto(model_).ok())
+        throw Error(ErrorKind::data,
+                    origin + ": not a SentencePiece model, or a damaged one; copy it again");
     line_feed_ = processor_->PieceToId("<0x0A>");
     if (!has_our_specials(*processor_) || line_feed_ == processor_->unk_id())
         throw Error(ErrorKind::data,

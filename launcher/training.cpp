@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "data/check_shards.hpp"
+#include "data/tokenizer.hpp"
 #include "launcher/evaluator.hpp"
 #include "launcher/final_evaluation.hpp"
 #include "launcher/model_folder.hpp"
@@ -74,6 +75,7 @@ TrainingPlan check_training(const RunConfig& config, Standing standing) {
     require_references(config, validation);
     const DataSets test = sets_with(final_sets(sets, validation), data::format::test_split);
     check_shards(test, data::format::test_split, missing);
+    (void)data::open_tokenizer(sets.first().directory());  // throws where it was changed
     require_writable(config.model_file);
     require_output_file("--trace", config.trace_file, "displayTimeUnit");
     require_logs(test, config.world_logs);

@@ -211,7 +211,8 @@ void TrainingSession::train(const train::StopFlag& stop) {
     nlohmann::json options{{"config", config_.lines},
                            {"values", option_values(Task::train, config_)}};
     if (plan_.data.several()) options["data"] = mixture_text(plan_.data, plan_.weights);
-    record.options_json = options.dump();
+    // Paths are bytes, JSON is UTF-8.
+    record.options_json = options.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     record.versions = versions_of(job_);
     train::FolderSink checkpoints(
         job_.place.rank, config_.model_file, kept_checkpoints, log_,

@@ -2,6 +2,7 @@
 #include "launcher/options/run_command.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "launcher/model_defaults.hpp"
@@ -63,8 +64,11 @@ void check_weights(const RunConfig& config) {
         config_error("--multitask-weights: " + std::to_string(weights.size()) + " weights for " +
                      std::to_string(config.data.size()) +
                      " data sets; give one for each of --data");
-    if (std::accumulate(weights.begin(), weights.end(), 0.0) <= 0)
-        config_error("--multitask-weights: all are 0; at least one data set is needed");
+    const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+    if (sum <= 0) config_error("--multitask-weights: all are 0; at least one data set is needed");
+    if (!std::isfinite(sum))
+        config_error(
+            "--multitask-weights: too large; only their ratio counts, so give smaller ones");
 }
 
 void check_evaluate(const RunConfig& config) {

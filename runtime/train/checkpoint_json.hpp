@@ -18,7 +18,11 @@ auto from_json_file(const std::string& path, Action action) {
     try {
         return action();
     } catch (const nlohmann::json::exception& problem) {
-        throw Error(ErrorKind::data, path + ": is damaged: " + problem.what());
+        // The library puts its own name into brackets first.
+        const std::string what = problem.what();
+        const std::size_t end = what.find("] ");
+        throw Error(ErrorKind::data,
+                    path + ": is damaged: " + what.substr(end == std::string::npos ? 0 : end + 2));
     }
 }
 

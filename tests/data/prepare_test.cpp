@@ -294,6 +294,13 @@ TEST_CASE("wrong requests and bad input are one line, and nothing is left behind
     options.inputs = {"examples/shakespeare/train.txt"};
     options.valid = {dir / "bad.txt"};
     refused(dir / "bad.txt" + ":2: not valid UTF-8");
+    options = shakespeare(dir / "out");
+    options.tokenizer.dictionary.max_tokens = 4;
+    refused("no word for the dictionary");
+    options = shakespeare(dir / "out");
+    options.tokenizer.kind = TokenizerKind::sentencepiece;
+    options.tokenizer.dict_file = dir / "bad.txt";
+    refused("bad.txt: not a SentencePiece model, or a damaged one; copy it again");
     options = shakespeare(dir / "empty.txt" + "/out");
     CHECK(error_of(options).find("cannot make this folder") != std::string::npos);
     options.inputs = {};

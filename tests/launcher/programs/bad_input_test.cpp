@@ -134,6 +134,28 @@ TEST_CASE("data that is not what the model needs") {
             {"gpt2"});
 }
 
+TEST_CASE("names of files that are not UTF-8") {
+    const Prepared prepared;
+    const std::string text = prepared.scratch / "text\xFF", data = prepared.scratch / "data\xFE",
+                      model = prepared.scratch / "model\xFD";
+    fs::copy_file(prepared.scratch / "train.txt", text);
+    says(run_line("lockstep prepare --input " + text + " --valid " + text + " --out " + data), 0,
+         {});
+    says(run_line("train --data " + data + " -mf " + model +
+                  " --embedding-size 16 --n-layers 1 --ffn-size 16 --max-train-steps 2 "
+                  "--threads 1"),
+         0, {});
+    says(run_line("lockstep eval --skip-generation true --data " + data + " -mf " + model), 0, {});
+}
+
+TEST_CASE("data whose dictionary was changed") {
+    const Prepared prepared;
+    write_text(prepared.data + "/dictionary.txt",
+               read_text(prepared.data + "/dictionary.txt") + "notthereyet\t1\n");
+    refused(prepared.train(""), {"dictionary.txt: changed since it was prepared"});
+    CHECK_FALSE(fs::exists(prepared.model));
+}
+
 TEST_CASE("a damaged shard is named") {
     const Prepared prepared;
     for (const auto& entry : fs::directory_iterator(prepared.data)) {

@@ -200,6 +200,7 @@ TEST_CASE("data sets and weights that do not go together are refused in one line
     refused(weights("1 -1"), {"--multitask-weights", "-1", "0 or more"});
     refused(weights("nan 1"), {"--multitask-weights", "nan"});
     refused(weights("0 0"), {"--multitask-weights", "all are 0"});
+    refused(weights("1e308 1e308"), {"--multitask-weights", "too large"});
     refused(weights("1,many"), {"--multitask-weights", "many"});
     refused("train --data " + sets.big + " " + sets.small + " " + sets.big + "/." + end,
             {sets.big, "the same data set"});

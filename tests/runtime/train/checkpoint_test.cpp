@@ -224,6 +224,9 @@ TEST_CASE_FIXTURE(Fixture, "weights come from a file, a model folder or a checkp
     CHECK(read_description(model).config_json == R"({"kind":"gpt2"})");
     tests::write_text(model + "/config.json", "{");
     contains(failure(ErrorKind::data, [&] { read_description(model); }), "config.json: is damaged");
+    tests::write_text(model + "/config.json", "{}");
+    contains(failure(ErrorKind::data, [&] { read_description(model); }),
+             "config.json: is damaged: key 'dictionary_hash'");
 
     const auto load = [&](const std::string& from) {
         return [&, from] { load_weights(from, run.table, view_of(run.master)); };
