@@ -9,7 +9,7 @@ generate, interactive and `train -mf OUT` or `--init-model OUT` take. ParlAI is 
 
     pip install torch safetensors xxhash
 
-docs/from-parlai.md tells more.
+docs/parlai-comparison.md tells more.
 """
 
 import argparse
