@@ -18,6 +18,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* unwritten = "--outfile cannot be written";
+constexpr std::size_t looked_at_bytes = 256;
 
 Json to_json(const Utterance& utterance) {
     return {{"id", utterance.speaker}, {"text", utterance.text}, {"episode_done", false}};
@@ -39,6 +40,17 @@ std::string escaped(std::string_view text) {
     return out;
 }
 
+// Whether a file that begins so holds conversations of the format, if only a part that a crash
+// left, or white space.
+bool holds(std::string head, LogFormat format) {
+    std::erase_if(head, [](char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; });
+    const auto begins = [&](std::string_view begin) {
+        return begin.starts_with(head.substr(0, begin.size()));
+    };
+    if (format == LogFormat::conversations) return begins("{\"dialog\":");
+    return begins("id:") || begins("text:");
+}
+
 }  // namespace
 
 ConversationLog::ConversationLog(const std::string& path, LogFormat format)
@@ -55,6 +67,12 @@ ConversationLog::ConversationLog(const std::string& path, LogFormat format)
                                            ": another program writes its conversations there; name "
                                            "another file");
     begin_ = end_ = status.st_size;
+    std::string head(looked_at_bytes, ' ');
+    if (pread(file_.raw(), head.data(), head.size(), 0) < 0) throw_errno(unwritten, path);
+    if (!holds(head, format))
+        throw Error(ErrorKind::config, "--outfile " + path +
+                                           ": holds something else than conversations of the "
+                                           "--save-format; name another file");
     char last = '\n';
     if (end_ > 0 && pread(file_.raw(), &last, 1, end_ - 1) != 1) throw_errno(unwritten, path);
     if (last == '\n') return;

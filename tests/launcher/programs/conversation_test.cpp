@@ -87,6 +87,11 @@ TEST_CASE("a log that cannot be kept is told before the talk") {
         const std::string line = std::string(program) + " -mf " + talk.model + " --outfile ";
         says(run_line(line + "/dev/full"), 2, {"--outfile", "/dev/full", "not a file"});
         says(run_line(line + (talk.scratch / "none/log")), 2, {"--outfile", "No such file"});
+        for (const char* file : {"/config.json", "/model.safetensors", "/dictionary.txt"}) {
+            const std::string before = read_text(talk.model + file);
+            says(run_line(line + talk.model + file), 2, {file, "something else"});
+            CHECK(read_text(talk.model + file) == before);
+        }
         says(run_line(line + (talk.scratch / "")), 2, {"--outfile", "directory"});
     }
     says(run_line("self_chat -mf " + talk.model + " --display-examples false"), 2, {"--outfile"});
