@@ -72,6 +72,9 @@ def opt_of(config, tokenizer):
     for name, kind in {**GENERATION, **DATA}.items():
         if name in defaults:
             opt[name.replace("-", "_")] = kind(defaults[name])
+    # Without them ParlAI cuts nothing, and fails on a text that is longer than the positions.
+    for side in ["text", "label"]:
+        opt.setdefault(f"{side}_truncate", config["n_positions"])
     return opt
 
 
