@@ -44,9 +44,9 @@ std::vector<std::string> metrics() {
     return names;
 }
 
-std::string metric_words() {
+std::string metric_words(const std::string& between) {
     std::string words;
-    for (const std::string& name : metrics()) words += (words.empty() ? "" : "|") + name;
+    for (const std::string& name : metrics()) words += (words.empty() ? "" : between) + name;
     return words;
 }
 
@@ -142,14 +142,14 @@ OptionTable validation_table(RunConfig& config) {
     table.integer("validation-patience,vp", v.patience,
                   "validations without a better one before training ends (<= 0: no limit)");
     table.add("validation-metric,vmt", Arity::one, "[NAME/]METRIC",
-              "what decides which model is best: " + metric_words() +
+              "what decides which model is best: " + metric_words(", ") +
                   "; of several data sets their average, or NAME's",
               v.metric, [&v](const auto& given) {
                   const std::string metric = given.front().substr(given.front().rfind('/') + 1);
                   const auto known = metrics();
                   if (std::find(known.begin(), known.end(), metric) == known.end())
                       OptionTable::reject("validation-metric", given.front(),
-                                          "one of " + metric_words());
+                                          "one of " + metric_words("|"));
                   v.metric = given.front();
               });
     table.flag("aggregate-micro,micro", config.aggregate_micro,
