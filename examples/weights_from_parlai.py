@@ -40,11 +40,14 @@ def choose(value, choices, option):
 
 def read_opt(path):
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        opt = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise Refused(f"{path}: is missing; it holds the model's options and lies beside ParlAI's model file")
     except (UnicodeDecodeError, json.JSONDecodeError):
         raise Refused(f"{path}: is not JSON; load and save the model once with a ParlAI of 2020 or later")
+    if not isinstance(opt, dict):
+        raise Refused(f"{path}: holds no options; is it that of a transformer/generator?")
+    return opt
 
 
 def unescape(text):

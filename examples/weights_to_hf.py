@@ -49,9 +49,12 @@ def names(layers):
 
 def read_json(path):
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, json.JSONDecodeError) as problem:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as problem:
         raise Refused(f"{path}: is not what a model's folder has there ({problem})")
+    if not isinstance(content, dict):
+        raise Refused(f"{path}: is not what a model's folder has there (it holds no JSON object)")
+    return content
 
 
 def config_of(config):
@@ -78,6 +81,7 @@ def config_of(config):
 
 
 def run(folder, out):
+    from safetensors import SafetensorError
     from safetensors.numpy import load_file, save
 
     config, tokenizer = read_json(folder / "config.json"), read_json(folder / "tokenizer.json")
@@ -90,7 +94,10 @@ def run(folder, out):
         raise Refused(f"{weights}: is missing; it comes with the first validation or the end of training")
     if out.exists():
         raise Refused(f"{out}: is there already; name a new folder")
-    ours = load_file(weights)
+    try:
+        ours = load_file(weights)
+    except SafetensorError as problem:
+        raise Refused(f"{weights}: is damaged ({problem}); copy the model again")
     theirs = {there: (ours[here].T.copy() if turned else ours[here]) for here, there, turned in names(config["n_decoder_layers"])}
     out.mkdir(parents=True)
     (out / "model.safetensors").write_bytes(save(theirs, {"format": "pt"}))

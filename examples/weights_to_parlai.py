@@ -26,9 +26,12 @@ DATA = {"text-truncate": int, "label-truncate": int, "history-size": int, "delim
 
 def read_json(path):
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, json.JSONDecodeError) as problem:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, UnicodeDecodeError, json.JSONDecodeError) as problem:
         raise Refused(f"{path}: is not that of a model folder ({problem})")
+    if not isinstance(content, dict):
+        raise Refused(f"{path}: is not that of a model folder (it holds no JSON object)")
+    return content
 
 
 def theirs_of(name, tensor):
@@ -80,6 +83,7 @@ def opt_of(config, tokenizer):
 
 def run(folder, model):
     import torch
+    from safetensors import SafetensorError
     from safetensors.torch import load_file
 
     for path in [model, pathlib.Path(f"{model}.opt"), pathlib.Path(f"{model}.dict")]:
@@ -94,7 +98,11 @@ def run(folder, model):
         raise Refused(f"{folder}: has the tokenizer {tokenizer.get('tokenizer')}; only re, ParlAI's own, can go there")
     if not (folder / "model.safetensors").exists():
         raise Refused(f"{folder}/model.safetensors: is missing; it comes with the first validation or the end of training")
-    theirs = convert(config, load_file(folder / "model.safetensors"))
+    try:
+        ours = load_file(folder / "model.safetensors")
+    except SafetensorError as problem:
+        raise Refused(f"{folder}/model.safetensors: is damaged ({problem}); copy the model again")
+    theirs = convert(config, ours)
     model.parent.mkdir(parents=True, exist_ok=True)
     torch.save({"model": theirs}, model)
     pathlib.Path(f"{model}.opt").write_text(json.dumps(opt_of(config, tokenizer), indent=4) + "\n")
