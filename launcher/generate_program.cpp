@@ -117,8 +117,13 @@ std::vector<Prompt> prompts_of(const TalkConfig& talk) {
     return prompts;
 }
 
-std::ofstream opened(const TalkConfig& talk) {
+std::ofstream opened(const TalkConfig& talk, const std::string& model_folder) {
     std::error_code none;
+    const auto real = std::filesystem::canonical(talk.output, none);  // empty: not there yet
+    if (!real.empty() && std::filesystem::equivalent(real.parent_path(), model_folder, none))
+        throw Error(ErrorKind::config, "--output " + talk.output +
+                                           ": is a file of the model's folder, which it would "
+                                           "overwrite; name another file");
     if (std::filesystem::equivalent(talk.input, talk.output, none))
         throw Error(ErrorKind::config, "--output " + talk.output +
                                            ": is the --input, which it would overwrite; name "
@@ -142,7 +147,7 @@ int generate_program(const std::vector<std::string>& args) {
     if (!talk.input.empty()) prompts = prompts_of(talk);
     Talker talker(*config);
     std::ofstream file;
-    if (!talk.output.empty()) file = opened(talk);
+    if (!talk.output.empty()) file = opened(talk, config->model_file);
     ReplyWriter writer(talk.output.empty() ? std::cout : file, talk);
     PromptBatch batch(talker, writer, config->batch.batchsize);
     if (talk.input.empty()) {

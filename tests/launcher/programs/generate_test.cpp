@@ -156,6 +156,15 @@ TEST_CASE("prompts that are none, and replies that cannot be written") {
     refused("{\"context\": [\"a\", null]}", {"a turn that is not a string"});
     refused(std::string(100'000, '['), {"not JSON"});
 
+    write_text(file, "{\"text\": \"hello\"}\n");
+    for (const char* own : {"/config.json", "/model.safetensors"}) {
+        const std::string before = read_text(talk.model + own);
+        says(run_line("lockstep generate -mf " + talk.model + " --input " + file + " --output " +
+                      talk.model + own),
+             2, {own, "of the model's folder"});
+        CHECK(read_text(talk.model + own) == before);
+    }
+
     const std::string generate = "lockstep generate -mf " + talk.model;
     says(run_line(generate, ProgramInput{"hi\nh\xFFi\n", {}, ""}), 2,
          {"standard input:2: byte 2 is not UTF-8"});
