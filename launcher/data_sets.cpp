@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <numeric>
+#include <sstream>
 
 #include "launcher/options/option_table.hpp"
 #include "runtime/core/error.hpp"
@@ -110,6 +111,15 @@ DataSets validation_sets(const RunConfig& config, const DataSets& training) {
 
 void check_shards(const DataSets& sets, const std::string& split, data::MissingShards missing) {
     for (const data::Dataset& set : sets.sets) data::check_shards(set, set.split(split), missing);
+}
+
+std::string shares_text(const DataSets& sets, const std::vector<double>& weights) {
+    const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+    std::ostringstream text;
+    text.precision(3);
+    for (std::size_t i = 0; i < sets.sets.size(); ++i)
+        text << (i > 0 ? ", " : "") << sets.names[i] << ' ' << 100 * weights[i] / sum << " %";
+    return text.str();
 }
 
 std::string mixture_text(const DataSets& sets, const std::vector<double>& weights) {

@@ -36,6 +36,9 @@ DataSets validation_sets(const RunConfig& config, const DataSets& training);
 
 void check_shards(const DataSets& sets, const std::string& split, data::MissingShards missing);
 
+// Each set's share of an epoch's rows, for the user: "chat 33 %, facts 67 %".
+std::string shares_text(const DataSets& sets, const std::vector<double>& weights);
+
 // What a run must continue with: its data sets with their rows and weights. Empty of one set.
 std::string mixture_text(const DataSets& sets, const std::vector<double>& weights);
 

@@ -20,6 +20,13 @@ void evaluate_at_the_end(const EvaluatorParts& parts, const DataSets& sets,
                          train::TrainingObserver& observer) {
     const RunConfig& config = parts.config;
     const std::string weights = state.validation.best ? "best" : "last";
+    const std::int64_t unseen = state.updates - state.validation.last_updates;
+    if (state.validation.best && unseen > 0)
+        log.info("the last validation was after update " +
+                 std::to_string(state.validation.last_updates) + "; the weights of the " +
+                 std::to_string(unseen) +
+                 " updates since were compared with no others, and are in the newest checkpoint "
+                 "alone");
     std::vector<std::pair<std::string, NamedValues>> metrics;
     for (const char* split : {data::format::valid_split, data::format::test_split}) {
         const DataSets having = sets_with(sets, split);

@@ -199,7 +199,8 @@ void TrainingSession::announce() const {
               (device.gpu ? "1 GPU (" + device.name() + "), " : cores + ", ") +
               std::to_string(source_->rows_per_epoch()) + " rows an epoch in " +
               std::to_string(options_.lanes) + (options_.lanes == 1 ? " lane" : " lanes"));
-    if (plan_.data.several()) log_.info("mixing " + mixture_text(plan_.data, plan_.weights));
+    if (plan_.data.several())
+        log_.info("an epoch's rows are of " + shares_text(plan_.data, plan_.weights));
     if (const std::string attention = model_->attention(); !attention.empty())
         log_.info("attention by " + attention);
     log_.detail("placed by " + std::string(comm::name(place.source)) + ", products by " +

@@ -113,6 +113,15 @@ TEST_CASE("without validations the weights are the last ones, and are called so"
     CHECK(finals(splits.model).at(0).at("best") == false);
 }
 
+TEST_CASE("updates behind the last validation are told of, since their weights are not the model") {
+    const Splits splits;
+    const auto validated = splits.train("--max-train-steps 2 -vstep 2");
+    says(validated, 0, {"with the best weights"});
+    CHECK(validated.out.find("the last validation") == std::string::npos);
+    says(splits.train("--max-train-steps 5"), 0,
+         {"the last validation was after update 2; the weights of the 3 updates since"});
+}
+
 TEST_CASE("1, 2 and 4 ranks report and log the same") {
     const Splits splits;
     splits.train_briefly();
