@@ -76,6 +76,19 @@ TEST_CASE("a file of several compressed parts, and one that is named otherwise")
     CHECK(read_whole(dir / "plain.gz").text == "not compressed\n");
 }
 
+TEST_CASE("text behind compressed data is told, zeros are not") {
+    const tests::ScratchFolder dir;
+    write_gzip(dir / "one.gz", "one\n");
+    const std::string one = tests::read_text(dir / "one.gz");
+    tests::write_text(dir / "mixed.gz", one + "two\n");
+    CHECK(error_of(dir / "mixed.gz").find("that is not gzip follows") != std::string::npos);
+    tests::write_text(dir / "mark.gz", one + "\x1F");
+    CHECK(error_of(dir / "mark.gz").find("that is not gzip follows") != std::string::npos);
+    const std::string zeros(1000, '\0');
+    tests::write_text(dir / "padded.gz", one + zeros + one + zeros);
+    CHECK(read_whole(dir / "padded.gz").text == "one\none\n");
+}
+
 TEST_CASE("damaged and cut off data is told with file and line") {
     const tests::ScratchFolder dir;
     const std::string path = dir / "t.gz";
