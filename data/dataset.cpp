@@ -11,14 +11,14 @@ namespace {
 
 constexpr const char* how_to_prepare = "make one with 'lockstep prepare --input FILE --out DIR'";
 
-void check_directory(const std::string& directory) {
+void check_directory(const std::string& directory, const std::string& option) {
+    const std::string named = "--" + option + " " + directory;
     if (!path_exists(directory))
-        throw Error(ErrorKind::config,
-                    "--data " + directory + ": no such folder; " + how_to_prepare);
+        throw Error(ErrorKind::config, named + ": no such folder; " + how_to_prepare);
     if (!is_folder(directory))
-        throw Error(ErrorKind::config, "--data " + directory + ": not a folder; " + how_to_prepare);
+        throw Error(ErrorKind::config, named + ": not a folder; " + how_to_prepare);
     if (!path_exists(directory + "/" + format::dataset_file))
-        throw Error(ErrorKind::config, "--data " + directory + ": not a prepared data set (no " +
+        throw Error(ErrorKind::config, named + ": not a prepared data set (no " +
                                            format::dataset_file + "); " + how_to_prepare);
 }
 
@@ -27,8 +27,8 @@ void check_directory(const std::string& directory) {
 Dataset::Dataset(std::string directory, DatasetInfo info)
     : directory_(std::move(directory)), info_(std::move(info)) {}
 
-Dataset Dataset::open(const std::string& directory) {
-    check_directory(directory);
+Dataset Dataset::open(const std::string& directory, const std::string& option) {
+    check_directory(directory, option);
     return Dataset(directory, read_dataset_info(directory));
 }
 

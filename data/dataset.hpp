@@ -13,8 +13,8 @@ namespace lockstep::data {
 // the loaders, so a shard may be missing where no lane of this machine reads it.
 class Dataset {
 public:
-    // Throws config or data errors that name the folder and the remedy.
-    static Dataset open(const std::string& directory);
+    // Throws config or data errors that name the folder, the option that named it, and the remedy.
+    static Dataset open(const std::string& directory, const std::string& option = "data");
 
     const std::string& directory() const noexcept { return directory_; }
     const DatasetInfo& info() const noexcept { return info_; }

@@ -66,7 +66,7 @@ DataSets open_data_sets(const std::string& option, const std::vector<std::string
             throw Error(ErrorKind::config, "--" + option + " " + folder +
                                                ": no such folder; between several folders there "
                                                "are blanks, not commas");
-        opened.sets.push_back(data::Dataset::open(folder));
+        opened.sets.push_back(data::Dataset::open(folder, option));
         const auto [first, fresh] = known.emplace(real_path(folder), folder);
         if (!fresh)
             throw Error(ErrorKind::config, "--" + option + ": " + folder + " and " + first->second +

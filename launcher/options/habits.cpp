@@ -70,6 +70,7 @@ constexpr std::array option_habits{
     OptionHabit{"aggregate-micro micro compute-tokenized-bleu area-under-curve-digits auc "
                 "area-under-curve-class auclass",
                 "leave it out: `lockstep eval --metrics all` prints every metric that it has"},
+    OptionHabit{"save-world-logs", "name the file: --world-logs FILE of `lockstep eval`"},
     OptionHabit{"save-format log-keep-fields display-examples d",
                 "`lockstep eval --world-logs FILE` writes every row with its reply, `lockstep "
                 "display_model` shows rows"},

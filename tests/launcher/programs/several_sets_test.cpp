@@ -196,6 +196,8 @@ TEST_CASE("data sets and weights that do not go together are refused in one line
         return "train" + sets.data() + end + " --multitask-weights " + words;
     };
     refused(weights("1"), {"--multitask-weights", "1 weights", "2 data sets"});
+    refused("train" + sets.data() + end + " -et " + (sets.scratch / "none"),
+            {"--eval-data", "none: no such folder"});
     refused(weights("1,2,3"), {"--multitask-weights", "3 weights", "2 data sets"});
     refused(weights("1 -1"), {"--multitask-weights", "-1", "0 or more"});
     refused(weights("nan 1"), {"--multitask-weights", "nan"});
