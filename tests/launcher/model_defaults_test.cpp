@@ -54,16 +54,8 @@ const json stored = {{"data", "/tmp"},
                      {"beam-length-penalty", "0.4"}};
 
 // A small model of dialogues whose rows are cut.
-struct Trained {
-    ScratchFolder scratch;
-    std::string data = scratch / "data", model = scratch / "model";
-
-    Trained() {
-        copy_head("examples/shakespeare/train.txt", scratch / "train.txt", 60);
-        copy_head("examples/shakespeare/valid.txt", scratch / "valid.txt", 20);
-        const auto prepared = run_line("lockstep prepare --input " + (scratch / "train.txt") +
-                                       " --valid " + (scratch / "valid.txt") + " --out " + data);
-        REQUIRE_MESSAGE(prepared.code == 0, prepared.out << prepared.err);
+struct Trained : ValidatedDialogues {
+    Trained() : ValidatedDialogues(60) {
         const auto run = run_line(
             "train --embedding-size 16 --n-layers 1 --n-heads 2 --ffn-size 16 --threads 1 "
             "--n-positions 64 --text-truncate 12 --label-truncate 7 -bs 8 --eval-batchsize 5 "

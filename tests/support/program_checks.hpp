@@ -24,6 +24,20 @@ struct PreparedDialogues {
     }
 };
 
+// The same lines of dialogues are prepared as training data and as validation data.
+struct ValidatedDialogues {
+    ScratchFolder scratch;
+    std::string data = scratch / "data", model = scratch / "model";
+
+    explicit ValidatedDialogues(int lines) {
+        const std::string text = scratch / "train.txt";
+        copy_head("examples/shakespeare/train.txt", text, lines);
+        const auto run =
+            run_line("lockstep prepare --input " + text + " --valid " + text + " --out " + data);
+        REQUIRE_MESSAGE(run.code == 0, run.out << run.err);
+    }
+};
+
 // The program ended with that code, and all of these words are in what it printed.
 inline void says(const ProgramResult& run, int code, const std::vector<std::string>& words) {
     INFO(run.out);

@@ -21,16 +21,8 @@ std::string build_bin() {
 }
 
 // 40 rows, hence 10 updates an epoch.
-struct Dialogues {
-    ScratchFolder scratch;
-    std::string data = scratch / "data", model = scratch / "model";
-
-    Dialogues() {
-        copy_head("examples/shakespeare/train.txt", scratch / "train.txt", 40);
-        const auto run = run_line("lockstep prepare --input " + (scratch / "train.txt") +
-                                  " --valid " + (scratch / "train.txt") + " --out " + data);
-        REQUIRE_MESSAGE(run.code == 0, run.out << run.err);
-    }
+struct Dialogues : ValidatedDialogues {
+    Dialogues() : ValidatedDialogues(40) {}
 
     ProgramResult train(const std::string& options) const {
         std::filesystem::remove_all(model);

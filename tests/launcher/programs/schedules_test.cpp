@@ -14,16 +14,8 @@ using namespace lockstep::tests;
 
 namespace {
 
-struct Dialogues {
-    ScratchFolder scratch;
-    std::string data = scratch / "data", model = scratch / "model";
-
-    Dialogues() {
-        copy_head("examples/shakespeare/train.txt", scratch / "train.txt", 20);
-        const auto run = run_line("lockstep prepare --input " + (scratch / "train.txt") +
-                                  " --valid " + (scratch / "train.txt") + " --out " + data);
-        REQUIRE_MESSAGE(run.code == 0, run.out << run.err);
-    }
+struct Dialogues : ValidatedDialogues {
+    Dialogues() : ValidatedDialogues(20) {}
 
     // Of each update of a run with these options.
     std::vector<double> rates(const std::string& options) const {
