@@ -54,7 +54,7 @@ public:
     std::uint64_t position() const noexcept { return read_ - left_; }
 
 private:
-    // Of a part's mark at least two bytes are needed. False at the end of the file.
+    // Reads on behind what is left in the buffer. It returns false at the end of the file.
     bool fill() {
         std::memmove(buffer_.data(), buffer_.data() + at_, left_);
         at_ = 0;

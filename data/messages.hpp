@@ -6,7 +6,7 @@
 namespace lockstep::data {
 
 // OpenAI's chat data: a JSON object a line, {"messages": [{"role": ..., "content": ...}, ...]}.
-// What the assistant says are labels; everything else, and its messages of weight 0, is context.
+// The assistant's messages are labels; everything else, and its messages of weight 0, is context.
 void read_messages(const TextChunk& chunk, Warnings& warnings, TurnSink& sink);
 
 }  // namespace lockstep::data

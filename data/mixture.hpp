@@ -22,7 +22,7 @@ struct MixedSet {
     std::int64_t block_rows = 1;
 };
 
-// What of an epoch a lane has.
+// It names a lane's part of an epoch.
 struct LaneOfEpoch {
     std::uint64_t seed = 0;
     std::int64_t epoch = 0;
@@ -48,9 +48,9 @@ public:
 
     // Counts a row of the epoch.
     void add(Usage& usage, std::int64_t epoch, const RowPlace& place) const noexcept;
-    // Of the passes that go on from earlier epochs, what the lane has used before this one.
+    // Adds what the lane used before this epoch of the passes that go on in it.
     void add_before(Usage& usage, RowStore& store, const LaneOfEpoch& part) const;
-    // What the epoch before leaves to this one.
+    // Returns what the epoch before leaves to this one.
     Usage carried(const Usage& before, std::int64_t epoch) const;
 
 private:

@@ -10,7 +10,7 @@
 namespace lockstep::data {
 namespace {
 
-// What is left of `total` goes to the largest remainders.
+// The largest remainders get what is left of `total`.
 void deal_rest(std::vector<SetShare>& shares, std::span<const double> ideal, std::int64_t total) {
     std::vector<std::size_t> order(shares.size());
     std::iota(order.begin(), order.end(), std::size_t{0});

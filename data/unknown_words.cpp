@@ -11,7 +11,7 @@ namespace {
 
 // Held-out text of a fitting dictionary has a few percent.
 constexpr double many = 0.1;
-// Where the letter case is wrong, at least the first word of most sentences is unknown.
+// A wrong letter case makes at least the first word of most sentences unknown.
 constexpr double many_of_wrong_case = 0.02;
 
 bool has_letter(std::string_view token, char first, char last) noexcept {

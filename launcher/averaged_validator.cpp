@@ -16,7 +16,7 @@ constexpr std::string_view tokens = "tokens", examples = "examples";
 
 bool is_count(std::string_view metric) { return metric == tokens || metric == examples; }
 
-// What a value of a micro average counts: loss and its relatives are per token, replies per row.
+// A micro average weighs loss and its relatives by tokens, and figures of replies by rows.
 double weight_of(std::string_view metric, const train::ValidationReport& report) {
     const bool per_token = metric == "loss" || metric == "ppl" || metric == "token_acc";
     return report.metrics.at(std::string(per_token ? tokens : examples));

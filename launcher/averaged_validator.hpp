@@ -14,7 +14,7 @@ namespace lockstep::launcher {
 enum class Average { macro, micro };
 Average average_of(const RunConfig& config) noexcept;
 
-// Of a limit of rows over all sets, as ParlAI's; <= 0: no limit.
+// Divides a limit of rows among the sets, as ParlAI does; <= 0 means no limit.
 std::int64_t share_of_each(std::int64_t limit, std::size_t sets) noexcept;
 
 // Metrics of several data sets as one report, as ParlAI's: each set's own as "NAME/metric" and

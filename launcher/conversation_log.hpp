@@ -24,7 +24,7 @@ public:
     // The next exchange begins a conversation, which the context precedes.
     void begin(std::vector<Utterance> context = {});
 
-    // What one said and the other answered. Throws an io error when it cannot be written.
+    // Adds what one said and the other answered. It throws an io error when that cannot be written.
     void add(Utterance said, Utterance answered);
 
 private:

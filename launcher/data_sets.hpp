@@ -39,7 +39,8 @@ void check_shards(const DataSets& sets, const std::string& split, data::MissingS
 // Each set's share of an epoch's rows, for the user: "chat 33 %, facts 67 %".
 std::string shares_text(const DataSets& sets, const std::vector<double>& weights);
 
-// What a run must continue with: its data sets with their rows and weights. Empty of one set.
+// Tells what a run must continue with: its data sets, their rows and weights. It is empty for one
+// set.
 std::string mixture_text(const DataSets& sets, const std::vector<double>& weights);
 
 }  // namespace lockstep::launcher

@@ -15,7 +15,7 @@ namespace lockstep::launcher {
 std::string evaluation_report(const RunConfig& config,
                               const std::vector<std::pair<std::string, NamedValues>>& metrics);
 
-// Where --report-filename is written; empty: nowhere.
+// Returns the file that --report-filename means, or nothing where none is asked for.
 std::string report_path(const RunConfig& config);
 
 }  // namespace lockstep::launcher

@@ -21,7 +21,7 @@ void use_utf8() {
     if (named == nullptr || MB_CUR_MAX == 1) std::setlocale(LC_CTYPE, "C.UTF-8");
 }
 
-// What terminals send for keys that libedit leaves without a meaning.
+// Terminals send these for keys that libedit leaves without a meaning.
 struct Key {
     const char* sent;
     const char* command;

@@ -6,7 +6,7 @@
 
 namespace lockstep::launcher {
 
-// What a person, or a script in a person's place, types.
+// It gives the lines that a person, or a script in a person's place, types.
 class LineReader {
 public:
     virtual ~LineReader() = default;

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <map>
-#include <span>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,7 +23,7 @@ using OptionValues = std::map<std::string, std::string>;
 // A model's config.json keeps them as "defaults", a list with one value a line.
 OptionValues model_defaults(const RunConfig& config, std::span<const data::Dataset> datasets);
 
-// What a run's model folder says of the model: its shape, its defaults and its dictionary.
+// Returns what a run's model folder says of the model: its shape, defaults and dictionary.
 train::ModelDescription describe(const model::ModelConfig& model, const RunConfig& config,
                                  std::span<const data::Dataset> datasets);
 

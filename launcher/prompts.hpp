@@ -10,7 +10,7 @@
 
 namespace lockstep::launcher {
 
-// What is to be answered: the turns of a dialogue so far.
+// A prompt is what is to be answered: the turns of a dialogue so far.
 struct Prompt {
     std::vector<std::string> turns;
     std::uint32_t number = 0;  // from 0

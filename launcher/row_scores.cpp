@@ -12,7 +12,7 @@ namespace lockstep::launcher {
 
 namespace {
 
-// Of a row's values; behind them come metrics_.means().
+// A row has these values; behind them come metrics_.means().
 enum Column : std::size_t { row_number, nll, tokens, correct, replies, fixed_columns };
 
 double exact(double correct, double tokens) { return correct == tokens ? 1 : 0; }

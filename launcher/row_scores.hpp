@@ -26,7 +26,7 @@ public:
     NamedValues add(std::uint32_t row, const kernels::LossSums& losses);
     NamedValues add_reply(const std::string& reply, const std::vector<std::string>& references);
 
-    // Of the rows of all ranks. Collective.
+    // Returns the figures of all ranks' rows. Collective.
     NamedValues of_all(comm::Communicator& communicator) const;
 
 private:

@@ -17,7 +17,7 @@ struct RowTexts {
     std::vector<std::string> labels;  // all alternatives
 };
 
-// Of a batch whose references and whole contexts were read.
+// The batch must have been read with references and whole contexts.
 RowTexts texts_of(const train::Batch& batch, std::size_t row, const data::Tokenizer& tokenizer);
 
 }  // namespace lockstep::launcher

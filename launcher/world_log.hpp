@@ -12,7 +12,7 @@
 
 namespace lockstep::launcher {
 
-// What was evaluated, row by row: --world-logs.
+// It keeps what was evaluated, row by row, for --world-logs.
 class WorldLog {
 public:
     void add(std::uint32_t row, const RowTexts& texts, const std::optional<std::string>& reply,

@@ -21,7 +21,7 @@ struct ValueHabit {
 };
 
 constexpr std::array option_habits{
-    // What data is.
+    // These are about data.
     OptionHabit{"task t fromfile-datapath ffdp fromfile-datatype-extension ffdt datapath dp "
                 "download-path teacher-seed",
                 "`parlai convert_to_parlai` writes a task as text, `lockstep prepare --input TEXT "
@@ -51,7 +51,7 @@ constexpr std::array option_habits{
     OptionHabit{"multitask-weights mtw", "it is for training: `train --data A B -mtw 1 3`"},
     OptionHabit{"image-mode image-size image-cropsize", "models read text alone: leave it out"},
     OptionHabit{"hide-labels", "`lockstep generate` sees prompts without labels"},
-    // What is kept and shown.
+    // These are about what is kept and shown.
     OptionHabit{"init-opt o allow-missing-init-opts",
                 "it is --config FILE here, of lines `name = value`; --dump-config writes them"},
     OptionHabit{"tensorboard-log tblog tensorboard-logdir tblogdir",
@@ -76,7 +76,7 @@ constexpr std::array option_habits{
                 "display_model` shows rows"},
     OptionHabit{"loglevel debug", "it is --verbose or --quiet here"},
     OptionHabit{"helpall", "--help shows them all here"},
-    // What computes.
+    // These are about devices and ranks.
     OptionHabit{"gpu",
                 "each rank takes the GPU of its local rank; CUDA_VISIBLE_DEVICES says which "
                 "there are"},
@@ -87,7 +87,7 @@ constexpr std::array option_habits{
                 "`lockstep plan` tells what fits"},
     OptionHabit{"force-fp16-tokens", "leave it out: the dictionary is the same in every precision"},
     OptionHabit{"gpu-beam-blocking verbose-topk", "leave it out"},
-    // What is generated.
+    // These are about replies.
     OptionHabit{"beam-block-list-filename", "no words can be forbidden; filter the replies"},
     OptionHabit{"beam-delay lambda-decay omega-bound p-reset",
                 "it belongs to a way of --inference that is not here; give greedy, beam, topk or "
@@ -104,13 +104,13 @@ constexpr std::array option_habits{
     OptionHabit{"partner-model-file pmf partner-opt-file",
                 "leave it out: both speakers are the model of -mf"},
     OptionHabit{"seed-messages-from-task", "give --seed-messages-from-file FILE"},
-    // What a model is.
+    // These are about models.
     OptionHabit{"embedding-type emb embedding-projection embp",
                 "embeddings begin at random; --init-model takes weights from a file"},
     OptionHabit{"n-segments output-scaling share-word-embeddings rank-candidates rc",
                 "leave it out: models generate, and share one table of embeddings"},
     OptionHabit{"nus nu", "it is of the optimizers qhm and qhadam, which are not here"},
-    // Of other trainers.
+    // Other trainers have these.
     OptionHabit{"gradient-accumulation-steps", "it is --update-freq here"},
     OptionHabit{"per-device-train-batch-size", "it is --batchsize here"},
     OptionHabit{"nproc-per-node", "it is --distributed-world-size of multiprocessing_train"},

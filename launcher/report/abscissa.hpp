@@ -5,7 +5,7 @@
 
 namespace lockstep::launcher::report {
 
-// What the curves are drawn over. Tokens are the label tokens trained on, minutes those of
+// The curves are drawn over one of these. Tokens are the label tokens trained on, minutes those of
 // training: the seconds of the train lines.
 enum class Abscissa { steps, epochs, tokens, minutes };
 

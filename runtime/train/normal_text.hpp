@@ -24,7 +24,7 @@ struct NormalText {
     Tokens words;
 
     explicit NormalText(std::string_view written, const Lower& lower = lower_ascii);
-    // At blanks, without empty words.
+    // Splits at blanks; no token is empty.
     static Tokens split(std::string_view text);
 };
 

@@ -42,7 +42,7 @@ std::string random_value(std::mt19937& random) {
     return value;
 }
 
-// What a table of one text and one list reads from these words.
+// A table of one text and one list reads these words.
 struct Texts {
     std::string one;
     std::vector<std::string> many;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a model was trained with goes with it: its options are the defaults of eval, generate and
+// A model keeps what it was trained with: its options are the defaults of eval, generate and
 // interactive, and only the command line changes them.
 #include "launcher/model_defaults.hpp"
 

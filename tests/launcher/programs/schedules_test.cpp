@@ -17,7 +17,7 @@ namespace {
 struct Dialogues : ValidatedDialogues {
     Dialogues() : ValidatedDialogues(20) {}
 
-    // Of each update of a run with these options.
+    // Returns the rate of each update of a run with these options.
     std::vector<double> rates(const std::string& options) const {
         std::filesystem::remove_all(model);
         const auto run = run_line("train --data " + data + " -mf " + model +

@@ -19,7 +19,7 @@ std::size_t most_shared_bytes() {
     return static_cast<std::size_t>(most);
 }
 
-// As on a device, what a kernel was allowed lasts as long as the process.
+// A device, too, keeps what a kernel was allowed for as long as the process lives.
 class Allowed {
 public:
     void set(const void* kernel, std::size_t bytes) {

@@ -7,7 +7,8 @@
 
 #include "tests/support/cuda_emulation/block.hpp"
 
-// What a device refuses to launch, as CUDA's programming guide lists it for every GPU of today.
+// A device refuses launches beyond these limits, which CUDA's programming guide lists for every GPU
+// of today.
 namespace lockstep::test::cuda_emulation {
 
 // cudaFuncSetAttribute(..., cudaFuncAttributeMaxDynamicSharedMemorySize, bytes).
