@@ -159,7 +159,7 @@ bool library_takes_forward(CudaContext& ctx, const AttentionBatch& batch,
 template <class T>
 bool library_forward(CudaContext& ctx, const AttentionBatch& batch, const ForwardMatrices<T>& m) {
     if (!takes(ctx, batch)) return false;
-    device::check(emulated_submit(ctx.stream(),
+    device::check(emulated_submit(ctx.stream(), {.name = "attention library"},
                                   [batch, m] {
                                       for_each_head(batch, [&](const Head& head, int number) {
                                           forward_head(batch, m, head, number);
@@ -184,7 +184,7 @@ bool library_backward(CudaContext& ctx, const AttentionBatch& batch, const Backw
                       LibrarySums sums) {
     if (!library_takes_backward(ctx, batch, m, sums)) return false;
     EmulatedAttentionLibrary& library = library_of(ctx);
-    device::check(emulated_submit(ctx.stream(),
+    device::check(emulated_submit(ctx.stream(), {.name = "attention library"},
                                   [batch, m, &library, way = static_cast<int>(sums)] {
                                       for_each_head(batch, [&](const Head& head, int number) {
                                           backward_head(batch, m, head, number);

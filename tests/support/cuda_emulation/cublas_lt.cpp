@@ -294,6 +294,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
                                               cublasLtMatmulPreference_t preference, int most,
                                               cublasLtMatmulHeuristicResult_t results[],
                                               int* count) {
+    emulated_call(__func__);
     ++searches;
     *count = 0;
     if (!shapes_fit(*operation, *a, *b, *d)) return CUBLAS_STATUS_INVALID_VALUE;
@@ -316,6 +317,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, 
                               cublasLtMatrixLayout_t c, void* d_data, cublasLtMatrixLayout_t d,
                               const cublasLtMatmulAlgo_t* algorithm, void* workspace,
                               std::size_t workspace_bytes, cudaStream_t stream) {
+    emulated_call(__func__);
     const auto& op = *operation;
     if (!shapes_fit(op, *a, *b, *d) || !epilogue_fits(op, *a, *d) ||
         algorithm->number == broken_algorithm || workspace_bytes < algorithm->workspace_bytes)
@@ -344,11 +346,12 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, 
                               *static_cast<const float*>(beta),
                               algorithm->reduction};
     last_algorithm = algorithm->number;
-    const auto submitted = emulated_submit(stream, [work, workspace, chosen = *algorithm] {
-        std::memset(workspace, 0xFF, chosen.workspace_bytes);
-        work.run();
-        emulated_device_work(milliseconds_of[chosen.number]);
-    });
+    const auto submitted =
+        emulated_submit(stream, {.name = "product"}, [work, workspace, chosen = *algorithm] {
+            std::memset(workspace, 0xFF, chosen.workspace_bytes);
+            work.run();
+            emulated_device_work(milliseconds_of[chosen.number]);
+        });
     return submitted == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
 }
 

@@ -30,6 +30,7 @@ struct cudaLaunchConfig_t {
 };
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize };
 inline cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute, int value) {
+    emulated_call(__func__);
     return lockstep::test::cuda_emulation::allow_dynamic_memory(kernel, value);
 }
 
@@ -37,12 +38,14 @@ template <class... Parameters>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
                                std::type_identity_t<Parameters>... arguments) {
     namespace emulation = lockstep::test::cuda_emulation;
+    emulated_call(__func__);
+    const auto* const function = reinterpret_cast<const void*>(kernel);
     emulation::SharedBytes shared;
-    const cudaError_t error =
-        emulation::check_launch(reinterpret_cast<const void*>(kernel), config->gridDim,
-                                config->blockDim, config->dynamicSmemBytes, shared);
+    const cudaError_t error = emulation::check_launch(function, config->gridDim, config->blockDim,
+                                                      config->dynamicSmemBytes, shared);
     if (error != cudaSuccess) return error;
-    return emulated_submit(config->stream, [launch = *config, shared, kernel, arguments...] {
+    const EmulatedPiece piece{.kernel = function};
+    return emulated_submit(config->stream, piece, [launch = *config, shared, kernel, arguments...] {
         emulation::run_grid(launch.gridDim, launch.blockDim, shared, [&] { kernel(arguments...); });
     });
 }

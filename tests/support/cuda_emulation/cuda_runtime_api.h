@@ -8,6 +8,8 @@
 #include <memory>
 #include <vector>
 
+#include "tests/support/cuda_emulation/work_log.hpp"
+
 // CUDA's names for a GPU that is the calling processor: kernels and copies run sometimes at the
 // call, after what they are ordered behind, and sometimes only when something waits for them. Each
 // thread that makes streams has a GPU of its own. Only what the backend uses is here.
@@ -69,6 +71,8 @@ cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
 void emulated_foreign_memory(std::size_t bytes);
 // For tests: how much shared memory a block may ask for, 163 KiB at first.
 void emulated_shared_memory(int bytes);
+// For tests: what contexts that are made from now on take the GPU for, 80 at first.
+void emulated_compute_capability(int times_ten);
 cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device);
 
 // Device memory lies between guards, which are looked at when it is freed, and begins as NaN.
@@ -120,8 +124,9 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec);
 // For tests: how many were launched, over all threads.
 int emulated_graph_launches();
 
-// Queues the work, or takes it into the stream's capture.
-cudaError_t emulated_submit(cudaStream_t stream, std::function<void()> work);
+// Queues the work, or takes it into the stream's capture. It is counted when a device gets it.
+cudaError_t emulated_submit(cudaStream_t stream, const EmulatedPiece& piece,
+                            std::function<void()> work);
 
 // What was queued on a stream; by itself something that is done elsewhere.
 struct EmulatedTask {

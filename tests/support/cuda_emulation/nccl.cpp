@@ -153,6 +153,8 @@ ncclResult_t queue(ncclComm_t comm, cudaStream_t stream, Operation operation) {
     if (capturing != cudaStreamCaptureStatusNone) return ncclInvalidUsage;
     operation.work = std::make_shared<EmulatedTask>();
     operation.before = emulated_queue(stream, operation.work);
+    emulated_count({.kind = EmulatedKind::collective,
+                    .bytes = operation.count * emulated_nccl::bytes_of(operation.type)});
     comm->queue.push_back(std::move(operation));
     process().changed.notify_all();
     // A thread of NCCL's launches it; the first one connects as well.
@@ -225,6 +227,7 @@ ncclResult_t ncclCommSplit(ncclComm_t comm, int colour, int key, ncclComm_t* par
     return ncclInProgress;
 }
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* error) {
+    emulated_call(__func__);
     const std::lock_guard lock(process().mutex);
     if (comm->part != nullptr) finish_split(comm);
     *error = comm->error != ncclSuccess ? comm->error
@@ -280,26 +283,32 @@ ncclResult_t ncclCommDeregister(ncclComm_t comm, void* handle) {
 
 ncclResult_t ncclAllReduce(const void* from, void* to, std::size_t count, ncclDataType_t type,
                            ncclRedOp_t reduction, ncclComm_t comm, cudaStream_t stream) {
+    emulated_call(__func__);
     return queue(comm, stream, {Kind::all_reduce, from, to, count, type, reduction, 0, {}, {}});
 }
 ncclResult_t ncclReduceScatter(const void* from, void* to, std::size_t count, ncclDataType_t type,
                                ncclRedOp_t reduction, ncclComm_t comm, cudaStream_t stream) {
+    emulated_call(__func__);
     return queue(comm, stream, {Kind::reduce_scatter, from, to, count, type, reduction, 0, {}, {}});
 }
 ncclResult_t ncclAllGather(const void* from, void* to, std::size_t count, ncclDataType_t type,
                            ncclComm_t comm, cudaStream_t stream) {
+    emulated_call(__func__);
     return queue(comm, stream, {Kind::all_gather, from, to, count, type, ncclSum, 0, {}, {}});
 }
 ncclResult_t ncclBroadcast(const void* from, void* to, std::size_t count, ncclDataType_t type,
                            int root, ncclComm_t comm, cudaStream_t stream) {
+    emulated_call(__func__);
     return queue(comm, stream, {Kind::broadcast, from, to, count, type, ncclSum, root, {}, {}});
 }
 ncclResult_t ncclSend(const void* from, std::size_t count, ncclDataType_t type, int peer,
                       ncclComm_t comm, cudaStream_t stream) {
+    emulated_call(__func__);
     return queue(comm, stream, {Kind::send, from, nullptr, count, type, ncclSum, peer, {}, {}});
 }
 ncclResult_t ncclRecv(void* to, std::size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
                       cudaStream_t stream) {
+    emulated_call(__func__);
     return queue(comm, stream, {Kind::recv, nullptr, to, count, type, ncclSum, peer, {}, {}});
 }
 

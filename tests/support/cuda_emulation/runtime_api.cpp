@@ -5,6 +5,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <mutex>
 
 #include "tests/support/cuda_emulation/streams.hpp"
 
@@ -12,9 +16,36 @@ namespace {
 
 constexpr std::size_t device_bytes = std::size_t{1} << 30;
 std::atomic<std::size_t> taken_bytes = 0, foreign_bytes = 0;
-std::atomic<int> most_shared_bytes = 163 << 10;
+std::atomic<int> most_shared_bytes = 163 << 10, compute_capability = 80;
 constexpr std::size_t guard_bytes = 256;  // also the alignment
 constexpr unsigned char guard = 0xA5, undefined = 0xFF;
+
+// What cudaMalloc gave, of all threads: begin and end of each.
+class DeviceMemory {
+public:
+    void add(const void* begin, std::size_t bytes) {
+        const std::lock_guard lock(mutex_);
+        ends_[begin] = static_cast<const unsigned char*>(begin) + bytes;
+    }
+    void remove(const void* begin) {
+        const std::lock_guard lock(mutex_);
+        ends_.erase(begin);
+    }
+    bool holds(const void* memory) {
+        const std::lock_guard lock(mutex_);
+        const auto after = ends_.upper_bound(memory);
+        return after != ends_.begin() && std::less<>()(memory, std::prev(after)->second);
+    }
+
+private:
+    std::mutex mutex_;
+    std::map<const void*, const void*> ends_;
+};
+
+DeviceMemory& device_memory() {
+    static DeviceMemory memory;
+    return memory;
+}
 
 // Stands in front of the memory, inside its first guard.
 struct Header {
@@ -93,10 +124,10 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr which, int) {
             *value = 1 << 20;
             break;
         case cudaDevAttrComputeCapabilityMajor:
-            *value = 8;
+            *value = compute_capability / 10;
             break;
         case cudaDevAttrComputeCapabilityMinor:
-            *value = 0;
+            *value = compute_capability % 10;
             break;
         case cudaDevAttrMaxSharedMemoryPerBlockOptin:
             *value = most_shared_bytes;
@@ -121,9 +152,12 @@ cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
     return cudaSuccess;
 }
 void emulated_foreign_memory(std::size_t bytes) { foreign_bytes = bytes; }
+bool emulated_is_device(const void* memory) { return device_memory().holds(memory); }
+void emulated_compute_capability(int times_ten) { compute_capability = times_ten; }
 void emulated_shared_memory(int bytes) { most_shared_bytes = bytes; }
 
 cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
+    emulated_call(__func__);
     if (const cudaError_t error = emulated_unsafe_call(); error != cudaSuccess) return error;
     if (bytes > device_bytes - taken_bytes) return cudaErrorMemoryAllocation;
     const std::size_t rounded = (bytes + guard_bytes - 1) / guard_bytes * guard_bytes;
@@ -135,9 +169,11 @@ cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
     std::memcpy(whole, &bytes, sizeof bytes);
     std::memset(whole + guard_bytes, undefined, bytes);
     *memory = whole + guard_bytes;
+    device_memory().add(*memory, bytes);
     return cudaSuccess;
 }
 cudaError_t cudaFree(void* memory) {
+    emulated_call(__func__);
     if (memory == nullptr) return cudaSuccess;
     if (const cudaError_t error = emulated_unsafe_call(); error != cudaSuccess) return error;
     require_idle("device");
@@ -149,16 +185,19 @@ cudaError_t cudaFree(void* memory) {
         std::fprintf(stderr, "a kernel wrote beside %zu bytes of device memory\n", header.bytes);
         std::abort();
     }
+    device_memory().remove(memory);
     taken_bytes -= header.bytes;
     std::free(whole);
     return cudaSuccess;
 }
 cudaError_t cudaMallocHost(void** memory, std::size_t bytes) {
+    emulated_call(__func__);
     if (const cudaError_t error = emulated_unsafe_call(); error != cudaSuccess) return error;
     *memory = std::malloc(bytes);
     return *memory == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
 }
 cudaError_t cudaFreeHost(void* memory) {
+    emulated_call(__func__);
     if (const cudaError_t error = emulated_unsafe_call(); error != cudaSuccess) return error;
     if (memory != nullptr) require_idle("pinned");
     std::free(memory);
@@ -168,9 +207,13 @@ cudaError_t cudaMemset(void* memory, int value, std::size_t bytes) {
     return cudaMemsetAsync(memory, value, bytes, nullptr);
 }
 cudaError_t cudaMemsetAsync(void* memory, int value, std::size_t bytes, cudaStream_t stream) {
-    return emulated_submit(stream, [=] { std::memset(memory, value, bytes); });
+    emulated_call(__func__);
+    const EmulatedPiece piece{.kind = EmulatedKind::fill, .bytes = bytes};
+    return emulated_submit(stream, piece, [=] { std::memset(memory, value, bytes); });
 }
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind,
                             cudaStream_t stream) {
-    return emulated_submit(stream, [=] { std::memmove(to, from, bytes); });
+    emulated_call(__func__);
+    const EmulatedPiece piece{.kind = EmulatedKind::copy, .bytes = bytes, .from = from, .to = to};
+    return emulated_submit(stream, piece, [=] { std::memmove(to, from, bytes); });
 }

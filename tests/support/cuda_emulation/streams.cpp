@@ -115,7 +115,7 @@ bool joined(EmulatedCapture& capture) {
 
 // A graph in flight outlives its destruction.
 struct EmulatedGraph {
-    std::shared_ptr<const std::vector<std::function<void()>>> works;
+    std::shared_ptr<const std::vector<EmulatedCapture::Work>> works;
 };
 
 EmulatedStream::EmulatedStream() {
@@ -161,19 +161,23 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int* lowest, int* highest) {
     return cudaSuccess;
 }
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int) {
+    emulated_call(__func__);
     *stream = new EmulatedStream;
     return cudaSuccess;
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+    emulated_call(__func__);
     delete stream;
     return cudaSuccess;
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+    emulated_call(__func__);
     if (const cudaError_t error = emulated_unsafe_call(); error != cudaSuccess) return error;
     stream->pending.wait();
     return cudaSuccess;
 }
 cudaError_t cudaDeviceSynchronize() {
+    emulated_call(__func__);
     if (const cudaError_t error = emulated_unsafe_call(); error != cudaSuccess) return error;
     std::vector<EmulatedStream*> own;
     {
@@ -186,15 +190,18 @@ cudaError_t cudaDeviceSynchronize() {
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
+    emulated_call(__func__);
     *event = new EmulatedEvent;
     (*event)->flags = flags;
     return cudaSuccess;
 }
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
+    emulated_call(__func__);
     delete event;
     return cudaSuccess;
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+    emulated_call(__func__);
     const auto capture = stream == nullptr ? nullptr : stream->capture;
     if (stream == nullptr && own_capture())
         return broken(*own_capture(), cudaErrorStreamCaptureImplicit);
@@ -210,6 +217,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     return cudaSuccess;
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+    emulated_call(__func__);
     if (!event->captured) {
         if (stream->capture) return broken(*stream->capture, cudaErrorStreamCaptureIsolation);
         stream->pending.add(event->pending.unfinished());
@@ -228,17 +236,20 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
     return capture->broken ? cudaErrorStreamCaptureInvalidated : cudaSuccess;
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+    emulated_call(__func__);
     if (const cudaError_t error = emulated_unsafe_call(); error != cudaSuccess) return error;
     if (event->captured) return cudaErrorCapturedEvent;
     event->pending.wait();
     return cudaSuccess;
 }
 cudaError_t cudaEventQuery(cudaEvent_t event) {
+    emulated_call(__func__);
     if (const cudaError_t error = emulated_unsafe_call(); error != cudaSuccess) return error;
     if (event->captured) return cudaErrorCapturedEvent;
     return event->pending.advance() ? cudaSuccess : cudaErrorNotReady;
 }
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
+    emulated_call(__func__);
     for (const cudaEvent_t event : {begin, end}) {
         if (event->captured) return cudaErrorCapturedEvent;
         if (!event->milliseconds || (event->flags & cudaEventDisableTiming) != 0)
@@ -252,6 +263,7 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEve
 void emulated_device_work(float milliseconds) { device_milliseconds += milliseconds; }
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
+    emulated_call(__func__);
     if (own_capture() || stream == nullptr) return cudaErrorStreamCaptureUnsupported;
     own_capture() = std::make_shared<EmulatedCapture>();
     own_capture()->origin = stream;
@@ -260,6 +272,7 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
     return cudaSuccess;
 }
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+    emulated_call(__func__);
     *graph = nullptr;
     if (!own_capture() || stream != own_capture()->origin) return cudaErrorStreamCaptureUnmatched;
     const auto capture = std::exchange(own_capture(), nullptr);
@@ -268,49 +281,57 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
     if (capture->broken) return cudaErrorStreamCaptureInvalidated;
     if (!whole) return cudaErrorStreamCaptureUnjoined;
     *graph = new EmulatedGraph{
-        std::make_shared<const std::vector<std::function<void()>>>(std::move(capture->works))};
+        std::make_shared<const std::vector<EmulatedCapture::Work>>(std::move(capture->works))};
     return cudaSuccess;
 }
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
+    emulated_call(__func__);
     *status = !stream->capture          ? cudaStreamCaptureStatusNone
               : stream->capture->broken ? cudaStreamCaptureStatusInvalidated
                                         : cudaStreamCaptureStatusActive;
     return cudaSuccess;
 }
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long) {
+    emulated_call(__func__);
     if (const cudaError_t error = emulated_unsafe_call(); error != cudaSuccess) return error;
     *exec = new EmulatedGraph(*graph);
     return cudaSuccess;
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
+    emulated_call(__func__);
     if (stream->capture) return broken(*stream->capture, cudaErrorStreamCaptureUnsupported);
     ++graph_launches;
+    for (const auto& work : *exec->works) emulated_count(work.piece);
     append(stream, [works = exec->works] {
-        for (const auto& work : *works) work();
+        for (const auto& work : *works) work.run();
     });
     return cudaSuccess;
 }
 int emulated_graph_launches() { return graph_launches; }
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+    emulated_call(__func__);
     delete graph;
     return cudaSuccess;
 }
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
+    emulated_call(__func__);
     delete exec;
     return cudaSuccess;
 }
 
-cudaError_t emulated_submit(cudaStream_t stream, std::function<void()> work) {
+cudaError_t emulated_submit(cudaStream_t stream, const EmulatedPiece& piece,
+                            std::function<void()> work) {
     if (stream == nullptr) {
         if (own_capture()) return broken(*own_capture(), cudaErrorStreamCaptureImplicit);
         stream = default_stream();
     }
     if (const auto& capture = stream->capture) {
         if (capture->broken) return cudaErrorStreamCaptureInvalidated;
-        capture->works.push_back(std::move(work));
+        capture->works.push_back({std::move(work), piece});
         progress(*capture, stream);
         return cudaSuccess;
     }
+    emulated_count(piece);
     append(stream, std::move(work));
     return cudaSuccess;
 }

@@ -32,8 +32,13 @@ using EmulatedProgress = std::map<cudaStream_t, int>;
 
 // What is queued on a stream, and on those that were ordered behind it, instead of running.
 struct EmulatedCapture {
+    struct Work {
+        std::function<void()> run;
+        EmulatedPiece piece;
+    };
+
     cudaStream_t origin = nullptr;
-    std::vector<std::function<void()>> works;
+    std::vector<Work> works;
     std::map<cudaStream_t, EmulatedProgress> streams;
     bool broken = false;
 };
@@ -60,3 +65,5 @@ struct EmulatedEvent {
 cudaError_t emulated_unsafe_call();
 // Whether nothing is left to do on the calling thread's GPU.
 bool emulated_idle();
+// Whether cudaMalloc gave this memory.
+bool emulated_is_device(const void* memory);
