@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "model/config.hpp"
+#include "runtime/train/batch.hpp"
+#include "tests/support/cuda_emulation/device_work.hpp"
+
+namespace lockstep::tests {
+
+// A model whose steps are counted on the emulated device, where it has to be narrow: how often
+// something is launched follows from the layers and not from their width.
+struct CountedModel {
+    model::ModelConfig full, narrow;
+    std::int32_t source = 0, target = 0;  // tokens of a row
+};
+
+// GPT-2 with 124M parameters; bench_train_step's seq2seq with 17.6M.
+CountedModel gpt2_124m();
+CountedModel seq2seq_17m();
+
+// `rows` rows of these lengths, every target token with a label.
+train::Batch batch_of_rows(std::int64_t rows, std::int32_t source, std::int32_t target);
+
+// What a step of one micro-batch gives a GPU of compute capability 9.0 when it has been seen often
+// enough to be replayed: bf16, adamw with decay and clipping as in bench_train_step, as many
+// buckets as the full model has. The result is taken as well.
+test::cuda_emulation::DeviceWork work_of_step(const CountedModel& counted, std::int64_t rows);
+
+}  // namespace lockstep::tests
