@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nccl.h>
+
+#include "tests/runtime/comm/nccl_ranks.hpp"
+
+namespace lockstep::test {
+
+int gpu_of(int) { return 0; }  // there is one, which all ranks share
+const int impatient_ms = 1000;
+int left_behind() {
+    return emulated_nccl_communicators() + static_cast<int>(emulated_nccl_registered());
+}
+
+}  // namespace lockstep::test

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#define DOCTEST_CONFIG_IMPLEMENT
+#include <doctest/doctest.h>
+
+#include <cstdio>
+
+#include "runtime/comm/nccl_library.hpp"
+#include "tests/runtime/comm/nccl_ranks.hpp"
+
+namespace lockstep::test {
+
+int gpu_of(int rank) { return rank; }
+const int impatient_ms = 10'000;
+int left_behind() { return 0; }
+
+}  // namespace lockstep::test
+
+namespace {
+
+constexpr int most_ranks = 4;  // of a test
+
+// NCCL refuses two ranks of a process on one GPU.
+void leave_out_more_ranks_than(int gpus, doctest::Context& tests) {
+    for (int ranks = gpus + 1; ranks <= most_ranks; ++ranks) {
+        const std::string suite = std::to_string(ranks) + " ranks";
+        tests.addFilter("test-suite-exclude", suite.c_str());
+        std::printf("not run: the tests of %s, since NCCL wants a GPU for each and %d %s visible\n",
+                    suite.c_str(), gpus, gpus == 1 ? "is" : "are");
+    }
+}
+
+}  // namespace
+
+// 77 tells ctest that the tests were skipped.
+int main(int argc, char** argv) {
+    const int gpus = lockstep::device::visible_gpus();
+    if (gpus == 0) {
+        std::puts("skipped: no GPU is visible");
+        return 77;
+    }
+    try {
+        const lockstep::comm::NcclLibrary library;
+        std::printf("NCCL %s, GPUs: %d\n", library.version().c_str(), gpus);
+    } catch (const lockstep::Error& error) {
+        std::printf("skipped: %s\n", error.what());
+        return 77;
+    }
+    doctest::Context tests(argc, argv);
+    leave_out_more_ranks_than(gpus, tests);
+    return tests.run();
+}
