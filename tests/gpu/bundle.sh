@@ -72,7 +72,7 @@ rm -r "$root/bin"
 cp -L "$(command -v xz)" "$root/xz"
 
 cp -r --parents tests/gpu tests/golden/model examples/shakespeare/train.txt bench/torch_peer.py \
-    bench/shakespeare-lengths.txt "$root/"
+    bench/shakespeare-lengths.txt docs/cuda.md "$root/"
 changed=$(git status --porcelain 2>/dev/null | grep -vc '^??' || true)
 {
     git log -1 --format='%H (%cs)' 2>/dev/null || echo "unknown (not a git checkout)"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUDA's versions and libraries as the program finds them on this machine, as rows of a table.
+// CUDA's versions, GPUs and libraries as the program finds them on this machine, as rows of a table
+// that tests/gpu/preflight.sh reads: what is missing is "none: " and why.
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <link.h>
@@ -9,6 +10,7 @@
 #include <string>
 
 #include "runtime/core/error.hpp"
+#include "runtime/device/cuda_devices.hpp"
 #include "runtime/device/cuda_library.hpp"
 
 namespace {
@@ -44,6 +46,13 @@ void print_row(const char* name, const char* file, const Version& version) {
     std::printf("| %s | %s |\n", name, found.c_str());
 }
 
+void print_gpus() {
+    const auto gpus = lockstep::device::visible_gpu_identities();
+    for (std::size_t i = 0; i < gpus.size(); ++i)
+        std::printf("| GPU %zu | %s, %zu MiB |\n", i, gpus[i].name.c_str(), gpus[i].bytes >> 20);
+    if (gpus.empty()) std::printf("| GPU | none: %s |\n", lockstep::device::why_no_gpu().c_str());
+}
+
 int returned(const CudaLibrary& library, const char* function) {
     return static_cast<int>(library.function<std::size_t()>(function)());
 }
@@ -62,6 +71,7 @@ int main() {
     cudaRuntimeGetVersion(&runtime);
     std::printf("| CUDA: of the driver, of the program | %s, %s |\n",
                 driver > 0 ? cuda_version(driver).c_str() : "none", cuda_version(runtime).c_str());
+    print_gpus();
     print_row("cuBLASLt", "libcublasLt.so.13",
               [](const CudaLibrary& l) { return returned(l, "cublasLtGetVersion"); });
     print_row("cuDNN", "libcudnn.so.9",

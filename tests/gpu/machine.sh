@@ -16,6 +16,12 @@ with_libraries() { LD_LIBRARY_PATH=$root/lib:$cuda_libraries:${LD_LIBRARY_PATH:-
 
 with_emulated_libraries() { LD_LIBRARY_PATH=$root/lib/emulated:$root/lib "$@"; }
 
+# What the program sees of CUDA, of GPUs and of libraries: rows of a table, and the first to load these libraries'
+# gigabytes.
+look_at_libraries() {
+    [ ! -x "$root/bin/gpu_libraries" ] || with_libraries timeout 60 "$root/bin/gpu_libraries" || echo '| CUDA | gpu_libraries failed |'
+}
+
 gpu_names() {
     nvidia-smi --query-gpu=name,memory.total,power.limit,driver_version --format=csv,noheader 2> /dev/null ||
         sed -n 's/^NVRM version: //p' /proc/driver/nvidia/version 2> /dev/null || true
@@ -23,7 +29,8 @@ gpu_names() {
 
 # In a line: GPU, driver, commit, date.
 name_machine() {
-    echo "$(gpu_names | head -n 1 | awk -F ', ' '{ print $1 (NF > 3 ? ", driver " $4 : "") }' | grep . || echo 'no GPU'),"\
+    echo "$(gpu_names | head -n 1 | awk -F ', ' '{ print $1 (NF > 3 ? ", driver " $4 : "") }' | grep . ||
+        found 'GPU 0' | grep . || echo 'no GPU'),"\
         "commit $(cut -c 1-10 "$root/COMMIT")$(grep -o ' with .*' "$root/COMMIT" || true), $(date -u '+%Y-%m-%d %H:%M UTC')"
 }
 
@@ -32,8 +39,7 @@ describe_machine() {
     local line
     printf '| | |\n| --- | --- |\n'
     gpu_names | while read -r line; do printf '| GPU, memory, power limit, driver | %s |\n' "$line"; done
-    # The first to load gigabytes of CUDA's libraries.
-    [ ! -x "$root/bin/gpu_libraries" ] || with_libraries timeout 60 "$root/bin/gpu_libraries" || echo '| CUDA | gpu_libraries failed |'
+    cat "$preflight"
     printf '| python3 | %s |\n' "$(timeout 60 python3 -c 'import sys, torch; print(sys.executable, "torch", torch.__version__)' 2> /dev/null || echo 'has no torch')"
     printf '| processor | %s, %s cores |\n' \
         "$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)" "$(nproc)"

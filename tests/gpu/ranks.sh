@@ -1,6 +1,6 @@
 # Sourced by the steps that start several ranks. Without GPUs they sum by Gloo.
 
-gpus() { if [ "$mode" = dry ]; then echo "${dry_gpus:-2}"; else gpu_names | wc -l; fi; }
+gpus() { if [ "$mode" = dry ]; then echo "${dry_gpus:-2}"; else gpu_count; fi; }
 
 # Ranks of a step: one for each GPU, at most 4, and at least 2.
 several_ranks() {

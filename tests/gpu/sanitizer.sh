@@ -23,6 +23,7 @@ sanitized() {
 # sanitize TOOL: the kernel tests under it. In a dry run the shortest stands for all.
 sanitize() {
     local words some=()
+    needs cuBLASLt
     words=$(sanitized "$1")
     [ -n "$words" ] || not_run "there is no compute-sanitizer here"
     [ "$mode" = gpu ] || some=("--source-file=*/index_test.cpp")

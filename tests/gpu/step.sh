@@ -2,11 +2,14 @@
 #   root    the unpacked bundle
 #   mode    gpu, or dry: without a GPU, by what stands in for it
 #   seconds that it has
-# Exit codes: 0 passed, 76 incomplete, 77 not run (the last line says why), others failed. The page has the commands
-# that show() says and the step's table.md; what the step moves to keep/ is in logs.tar.gz.
+#   preflight  what there is of GPUs and libraries
+# Exit codes: 0 passed (but for the lines of the file `but`), 76 incomplete, 77 not run (the last line says why),
+# others failed. The page has the commands that show() says and the step's table.md; what the step moves to keep/ is
+# in logs.tar.gz.
 set -euo pipefail
 here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 source "$here/machine.sh"
+source "$here/preflight.sh"
 step_folder=$PWD
 exec 3>&1  # the step's log, also where a command's output goes elsewhere
 
@@ -25,6 +28,14 @@ show() {
 incomplete() { echo "$*" >&3; exit 76; }
 
 not_run() { echo "$*" >&3; exit 77; }
+
+# needs ROW...: of preflight, beside a GPU; without one of them the step cannot run.
+needs() {
+    local why
+    [ "$mode" = gpu ] || return 0
+    why=$(wanting GPU "$@")
+    [ -z "$why" ] || not_run "$why"
+}
 
 # failed WHAT [FILE]: ends the step, with the end of a program's output.
 failed() {

@@ -9,15 +9,25 @@ least_s=10  # without so much no file of tests is begun
 cases_of() {
     local program=$1
     shift
-    run_tests "$program" "$@" --list-test-cases --reporters=xml 3> /dev/null |
-        sed -n 's#.*<TestCase name="\([^"]*\)".* filename="[^"]*/\([^"/]*\)".*#\2\t\1#p'
+    listed=0
+    run_tests "$program" "$@" --list-test-cases --reporters=xml 3> /dev/null > list || listed=$?
+    sed -n 's#.*<TestCase name="\([^"]*\)".* filename="[^"]*/\([^"/]*\)".*#\2\t\1#p' list
+}
+
+# leave_out FILE ROW: not run where that row of the preflight is missing.
+leave_out() {
+    local why
+    [ "$mode" = gpu ] || return 0
+    why=$(wanting "$2")
+    [ -z "$why" ] || printf '%s\t%s\n' "$1" "$why" >> left_out
 }
 
 # by_file PROGRAM WORDS [DOCTEST ARGUMENT...]: the tests after WORDS; adds a table to table.md, fails where one fails.
 by_file() {
-    local program=$1 words=$2 file
+    local program=$1 words=$2 file why listed
     shift 2
     cases_of "$program" "$@" > cases
+    [ $listed != 77 ] || not_run "$(tail -n 1 list)"
     [ -s cases ] || failed "no test of $program has these names: $*"
     printf '| tests | verdict | cases | seconds |\n| --- | --- | --- | --- |\n' >> table.md
     # Attention's first, which last longest.
@@ -27,6 +37,7 @@ by_file() {
     done
     wait
     ! grep -q '| FAILED' table.md || failed "see the tests that failed"
+    [ ! -f left_out ] || while IFS=$'\t' read -r file why; do echo "$file was not run: $why"; done < left_out > but
     ! grep -q '| not done' table.md || incomplete "$(grep -c '| not done' table.md) files of tests were not done in $seconds s"
 }
 
@@ -34,10 +45,13 @@ time_left() { echo $((seconds - SECONDS - 5)); }
 
 # Written by its own end, so that the step's end finds a whole table.
 one_file() {
-    local program=$1 words=$2 file=$3 begin=$SECONDS left verdict=passed code=0
+    local program=$1 words=$2 file=$3 begin=$SECONDS left why verdict=passed code=0
     shift 3
     left=$(time_left)
-    if [ "$left" -lt $least_s ]; then
+    why=$(sed -n "s/^$file	//p" left_out 2> /dev/null || true)
+    if [ -n "$why" ]; then
+        verdict="not run: $why"
+    elif [ "$left" -lt $least_s ]; then
         verdict='not done'
     else
         before="timeout --kill-after=2 $left $words" run_tests "$program" "$@" "--source-file=*/$file" > "$file.log" 2>&1 || code=$?

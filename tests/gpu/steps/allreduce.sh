@@ -2,6 +2,7 @@
 # How fast GPUs sum, by NCCL
 source "$(dirname "$0")/../step.sh"
 source "$here/ranks.sh"
+needs NCCL
 dry_gpus=1  # as most machines have
 
 ranks=$(several_ranks)

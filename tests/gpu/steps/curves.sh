@@ -3,6 +3,7 @@
 source "$(dirname "$0")/../step.sh"
 source "$here/test_files.sh"
 source "$here/training.sh"
+needs cuBLASLt
 
 some=()
 [ "$mode" = gpu ] || some=("--test-case=*loss curve*")

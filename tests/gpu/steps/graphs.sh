@@ -2,6 +2,7 @@
 # Replayed CUDA graphs give what the same steps give without them, bit for bit
 source "$(dirname "$0")/../step.sh"
 source "$here/training.sh"
+needs cuBLASLt
 
 prepare_data
 device=cuda

@@ -2,6 +2,7 @@
 # A rank is killed: the others end, one report names it, no process is left
 source "$(dirname "$0")/../step.sh"
 source "$here/training.sh"
+needs cuBLASLt NCCL
 dry_gpus=1  # as most machines have
 
 trap 'processes_of model | xargs -r kill -KILL 2> /dev/null || true' EXIT

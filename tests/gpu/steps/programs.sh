@@ -16,8 +16,8 @@ for program in "$root"/bin/*; do
     strange=$(strange_libraries $libraries "$program")
     code=0
     $libraries "$program" $option > start.log 2>&1 || code=$?
-    # Tests for GPUs end with 77 where there is none.
-    if [ $code = 77 ] && [ "$mode" = dry ]; then code=0; fi
+    # Tests for GPUs end with 77 where they cannot run.
+    [ $code != 77 ] || code=0
     if [ -n "$strange" ] || [ $code != 0 ]; then
         printf '%s %s: exit code %s\n%s\n' "$name" $option $code "$strange"
         tail -n 5 start.log

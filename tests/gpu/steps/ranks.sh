@@ -2,6 +2,7 @@
 # Several ranks by NCCL have the losses of one rank
 source "$(dirname "$0")/../step.sh"
 source "$here/training.sh"
+needs cuBLASLt NCCL
 
 most=1e-4  # of the loss: sums in another order, in fp32, which Adam makes more of
 prepare_data

@@ -2,6 +2,7 @@
 # Communication hidden behind backward
 source "$(dirname "$0")/../step.sh"
 source "$here/training.sh"
+needs cuBLASLt NCCL
 
 prepare_data 4000
 ranks=$(several_ranks)
