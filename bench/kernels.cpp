@@ -79,15 +79,18 @@ void products(CpuContext& ctx, const char* dtype, std::int64_t rows, std::int64_
     report("linear_forward", dtype, flop, "GFLOP/s",
            [&] { linear_forward<T>(ctx, mx, mw, HostView<const T>(view_of(bias)), my); });
     report("linear_backward_input", dtype, flop, "GFLOP/s",
-           [&] { linear_backward_input<T>(ctx, my, mw, mx); });
-    report("add_linear_backward_input", dtype, flop, "GFLOP/s",
-           [&] { add_linear_backward_input<T>(ctx, my, mw, mx); });
-    report("add_linear_backward_weight", dtype, flop, "GFLOP/s", [&] {
-        add_linear_backward_weight<T>(ctx, mx, my, HostMatrix<float>(dw.data(), out, in));
-    });
+           [&] { linear_backward_input<T>(ctx, my, mw, mx, Into::overwrite); });
+    report("linear_backward_input, added", dtype, flop, "GFLOP/s",
+           [&] { linear_backward_input<T>(ctx, my, mw, mx, Into::add); });
+    const HostMatrix<float> mdw(dw.data(), out, in);
+    report("linear_backward_weight", dtype, flop, "GFLOP/s",
+           [&] { linear_backward_weight<T>(ctx, mx, my, mdw, Into::overwrite); });
+    report("linear_backward_weight, added", dtype, flop, "GFLOP/s",
+           [&] { linear_backward_weight<T>(ctx, mx, my, mdw, Into::add); });
     const auto bytes = static_cast<double>(rows * out) * sizeof(T);
-    report("add_bias_backward", dtype, bytes, "GB/s", [&] {
-        add_bias_backward<T>(ctx, my, HostView<float>(dw.data(), static_cast<std::size_t>(out)));
+    report("bias_backward", dtype, bytes, "GB/s", [&] {
+        bias_backward<T>(ctx, my, HostView<float>(dw.data(), static_cast<std::size_t>(out)),
+                         Into::overwrite);
     });
 }
 
@@ -110,7 +113,7 @@ void rows_of_width(CpuContext& ctx, const char* dtype, const Dropout& site) {
     report("norm_backward", dtype, 5 * bytes, "GB/s", [&] {
         norm_backward<T>(ctx, site, places.view(), my, mx, ms, HostView<const float>(view_of(mean)),
                          HostView<const float>(view_of(rstd)), vg, mx, mb, view_of(dgamma),
-                         view_of(dbeta), view_of(dbias));
+                         view_of(dbeta), view_of(dbias), Into::overwrite);
     });
     report("dropout", dtype, 2 * bytes, "GB/s",
            [&] { dropout<T>(ctx, site, places.view(), mx, my); });
@@ -118,10 +121,10 @@ void rows_of_width(CpuContext& ctx, const char* dtype, const Dropout& site) {
            [&] { activation_forward<T>(ctx, Activation::gelu_tanh, site, places.view(), mx, my); });
     report("gelu_erf backward", dtype, 3 * bytes, "GB/s", [&] {
         activation_backward<T>(ctx, Activation::gelu_erf, site, places.view(), mx, mb, my,
-                               view_of(dbias));
+                               view_of(dbias), Into::overwrite);
     });
     report("relu backward", dtype, 3 * bytes, "GB/s",
-           [&] { relu_backward<T>(ctx, site, mx, mb, my, view_of(dbias)); });
+           [&] { relu_backward<T>(ctx, site, mx, mb, my, view_of(dbias), Into::overwrite); });
 }
 
 template <class T>

@@ -33,7 +33,7 @@ double best_rate(device::CpuContext& context) {
         const Method method = repeat % 2 == 0 ? Method::first : Method::packed;
         const auto start = std::chrono::steady_clock::now();
         multiply(context, {n, n, n, factor(mx), transposed(mw), nullptr, y.data(), element_of<T>, n,
-                           Accumulate::overwrite, method});
+                           kernels::Into::overwrite, method});
         const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
         best = std::min(best, passed.count());
     }

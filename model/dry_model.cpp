@@ -52,7 +52,7 @@ public:
         const kernels::StepState state;
         train::NoSink sink;
         model->place(batch);
-        model->train(&state, nullptr, sink);
+        model->train(&state, nullptr, kernels::Into::overwrite, sink);
         return model->peak_activation_bytes();
     }
     std::size_t evaluation_bytes(const train::BatchShape& shape) override {

@@ -26,7 +26,7 @@ struct EmbeddingBlock {
 
     static Stream<T, Space> forward(const Run<Ctx, T>& run, const Weights& weights,
                                     Constant embeddings, Saved& saved);
-    // d_embeddings [vocabulary, d] accumulates, as everywhere.
+    // Adds to d_embeddings [vocabulary, d], which the loss writes first.
     static void backward(const Run<Ctx, T>& run, const Weights& weights, const Saved& saved,
                          StreamGradient<T, Space> d, MatrixView<float, Space> d_embeddings);
 };

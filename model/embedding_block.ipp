@@ -69,16 +69,16 @@ void EmbeddingBlock<Ctx, T>::backward(const Run<Ctx, T>& run, const Weights& wei
 
     const auto to_positions = [&] {
         if (weights.d_positions.empty()) return;
-        kernels::add_embedding_backward<T>(run.ctx, run.batch.positions, run.batch.real(), 1.0f, dx,
-                                           weights.d_positions);
+        kernels::embedding_backward<T>(run.ctx, run.batch.positions, run.batch.real(), 1.0f, dx,
+                                       weights.d_positions, run.gradients_into);
     };
     if (norms_before_positions(run)) to_positions();
     if (weights.embedding_norm) {
         PlainNorm<Ctx, T>::backward(run, *weights.embedding_norm, saved.embedding_norm, dx, {}, dx);
     }
     if (!norms_before_positions(run)) to_positions();
-    kernels::add_embedding_backward<T>(run.ctx, run.batch.tokens, run.batch.real(),
-                                       run.settings.embedding_scale, dx, d_embeddings);
+    kernels::embedding_backward<T>(run.ctx, run.batch.tokens, run.batch.real(),
+                                   run.settings.embedding_scale, dx, d_embeddings, Into::add);
 }
 
 }  // namespace lockstep::model

@@ -44,9 +44,9 @@ void FeedForwardBlock<Ctx, T>::backward(const Run<Ctx, T>& run, const Weights& w
         kernels::activation_forward<T>(run.ctx, site.f, site.dropout, site.places, hidden,
                                        activated);
     }
-    kernels::add_linear_backward_weight<T>(run.ctx, activated, dy, weights.down.dw);
+    kernels::linear_backward_weight<T>(run.ctx, activated, dy, weights.down.dw, run.gradients_into);
     kernels::linear_activation_backward<T>(run.ctx, dy, weights.down.w, site, hidden, activated,
-                                           d_hidden, weights.up.db);
+                                           d_hidden, weights.up.db, run.gradients_into);
     LinearBlock<Ctx, T>::backward_products(run, weights.up, x, d_hidden, dx, into);
 }
 

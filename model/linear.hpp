@@ -7,7 +7,7 @@
 
 namespace lockstep::model {
 
-enum class Into { overwrite, add };
+using kernels::Into;
 
 template <class Ctx, class T>
 struct LinearBlock {
@@ -26,19 +26,18 @@ struct LinearBlock {
         kernels::linear_forward<T>(run.ctx, x, weights.w, weights.b, y);
     }
 
-    // dw += dy^T x;  db += sum of dy;  dx = dy w, or dx += dy w. dx is written last, so it may be x
-    // or what dy was computed from.
+    // dw = or += dy^T x;  db = or += sum of dy, as the run says;  dx = or += dy w, by `into`. dx is
+    // written last, so it may be x or what dy was computed from.
     static void backward(const Run<Ctx, T>& run, const Weights& weights, Constant x, Constant dy,
                          Matrix dx, Into into) {
-        kernels::add_bias_backward<T>(run.ctx, dy, weights.db);
+        kernels::bias_backward<T>(run.ctx, dy, weights.db, run.gradients_into);
         backward_products(run, weights, x, dy, dx, into);
     }
-    // The same without db: what computed dy has added its sum.
+    // The same without db: what computed dy has written its sum.
     static void backward_products(const Run<Ctx, T>& run, const Weights& weights, Constant x,
                                   Constant dy, Matrix dx, Into into) {
-        kernels::add_linear_backward_weight<T>(run.ctx, x, dy, weights.dw);
-        if (into == Into::add) kernels::add_linear_backward_input<T>(run.ctx, dy, weights.w, dx);
-        if (into == Into::overwrite) kernels::linear_backward_input<T>(run.ctx, dy, weights.w, dx);
+        kernels::linear_backward_weight<T>(run.ctx, x, dy, weights.dw, run.gradients_into);
+        kernels::linear_backward_input<T>(run.ctx, dy, weights.w, dx, into);
     }
 };
 

@@ -18,11 +18,12 @@ struct OutputHead {
     using Bias = View<const T, Space>;
     using Labels = View<const std::int32_t, Space>;
 
-    // Overwrites dx, adds to d_embeddings; times state->loss_seed. Adds the loss to *sums.
+    // Overwrites dx, and d_embeddings or adds to it; times state->loss_seed. Adds the loss to
+    // *sums.
     static void train(Ctx& ctx, device::Arena<Space>& arena, const kernels::StepState* state,
                       Constant embeddings, Bias bias, Constant x, Labels labels,
                       float label_smoothing, Matrix dx, MatrixView<float, Space> d_embeddings,
-                      kernels::LossSums* sums, train::ModelSpans& spans);
+                      kernels::Into into, kernels::LossSums* sums, train::ModelSpans& spans);
     static void evaluate(Ctx& ctx, device::Arena<Space>& arena, Constant embeddings, Bias bias,
                          Constant x, Labels labels, kernels::LossSums* losses);
 };

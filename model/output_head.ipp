@@ -45,8 +45,8 @@ template <class Ctx, class T>
 void OutputHead<Ctx, T>::train(Ctx& ctx, device::Arena<Space>& arena,
                                const kernels::StepState* state, Constant embeddings, Bias bias,
                                Constant x, Labels labels, float label_smoothing, Matrix dx,
-                               MatrixView<float, Space> d_embeddings, kernels::LossSums* sums,
-                               train::ModelSpans& spans) {
+                               MatrixView<float, Space> d_embeddings, kernels::Into into,
+                               kernels::LossSums* sums, train::ModelSpans& spans) {
     const NamedRange range("loss");
     device::Stopwatch<Ctx> watch(ctx);
     by_chunks<T, Ctx>(
@@ -57,8 +57,10 @@ void OutputHead<Ctx, T>::train(Ctx& ctx, device::Arena<Space>& arena,
             kernels::softmax_xent_forward_backward<T>(
                 ctx, state, d_logits, labels.subview(first, rows), label_smoothing, sums);
             spans.forward.push_back(watch.lap());
-            kernels::linear_backward_input<T>(ctx, d_logits, embeddings, dx.rows_from(first, rows));
-            kernels::add_linear_backward_weight<T>(ctx, x_chunk, d_logits, d_embeddings);
+            kernels::linear_backward_input<T>(ctx, d_logits, embeddings, dx.rows_from(first, rows),
+                                              kernels::Into::overwrite);
+            kernels::linear_backward_weight<T>(ctx, x_chunk, d_logits, d_embeddings,
+                                               first == 0 ? into : kernels::Into::add);
             spans.backward.push_back(watch.lap());
         });
 }

@@ -59,7 +59,7 @@ struct ResidualNorm {
     static Stream<T, Space> forward(const Run<Ctx, T>& run, DropoutPlace place,
                                     const Weights& weights, Constant residual, Matrix branch,
                                     Saved& saved);
-    // Returns the branch's gradient, and adds it to that of the bias that ends the branch. `d`
+    // Returns the branch's gradient, and writes that of the bias that ends the branch. `d`
     // becomes that of the incoming stream but for what the branch contributes to d.input: the
     // branch's backward writes it there by branch_into().
     static Constant backward(const Run<Ctx, T>& run, DropoutPlace place, const Weights& weights,

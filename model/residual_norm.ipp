@@ -52,7 +52,7 @@ auto ResidualNorm<Ctx, T>::backward(const Run<Ctx, T>& run, DropoutPlace place,
     kernels::norm_backward<T>(run.ctx, dropout, run.batch.places, d.input,
                               after_sum ? Constant() : d.residual, saved.sum, saved.mean,
                               saved.rstd, weights.gamma, d_sum, d_branch, weights.dgamma,
-                              weights.dbeta, d_bias);
+                              weights.dbeta, d_bias, run.gradients_into);
     if (!after_sum) d.residual = d_sum;
     return dropout.active() ? d_branch : d_sum;
 }
@@ -69,7 +69,8 @@ template <class Ctx, class T>
 void PlainNorm<Ctx, T>::backward(const Run<Ctx, T>& run, const Weights& weights, const Saved& saved,
                                  Constant dy, Constant d_past, Matrix dx) {
     kernels::norm_backward<T>(run.ctx, {}, run.batch.places, dy, d_past, saved.sum, saved.mean,
-                              saved.rstd, weights.gamma, dx, {}, weights.dgamma, weights.dbeta, {});
+                              saved.rstd, weights.gamma, dx, {}, weights.dgamma, weights.dbeta, {},
+                              run.gradients_into);
 }
 
 }  // namespace lockstep::model

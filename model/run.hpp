@@ -8,6 +8,7 @@
 #include "runtime/device/upload.hpp"
 #include "runtime/kernels/attention.hpp"
 #include "runtime/kernels/dry/kernels.hpp"
+#include "runtime/kernels/into.hpp"
 #include "runtime/kernels/step_state.hpp"
 #include "runtime/train/batch.hpp"
 
@@ -102,6 +103,8 @@ struct Run {
     std::size_t layer = 0;
     // What the next branch reads, one after the other; empty: each gets memory of its own.
     MatrixView<T, Space> input_space = {};
+    // What backward does with the weights' gradients, each of which it writes once.
+    kernels::Into gradients_into = kernels::Into::add;
 
     MatrixView<T, Space> take(std::int64_t rows, std::int64_t cols) const {
         return arena.template take_matrix<T>(rows, cols);

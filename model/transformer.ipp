@@ -79,7 +79,7 @@ public:
                 arena_.moves() + upload_.moves()};
     }
 
-    void train(const kernels::StepState* state, kernels::LossSums* sums,
+    void train(const kernels::StepState* state, kernels::LossSums* sums, kernels::Into into,
                train::GradientSink& sink) override {
         const Sides& sides = sides_;
         device::Stopwatch<Ctx> watch(ctx_);
@@ -89,12 +89,13 @@ public:
 
         const Matrix d_output =
             arena_.template take_matrix<T>(saved.output.rows, saved.output.cols);
-        OutputHead<Ctx, T>::train(
-            ctx_, arena_, state, weights_.embeddings, weights_.class_bias.view(), saved.output,
-            sides.labels, config_.label_smoothing, d_output, weights_.d_embeddings, sums, spans_);
+        OutputHead<Ctx, T>::train(ctx_, arena_, state, weights_.embeddings,
+                                  weights_.class_bias.view(), saved.output, sides.labels,
+                                  config_.label_smoothing, d_output, weights_.d_embeddings, into,
+                                  sums, spans_);
         watch.lap();
 
-        backward(sides, state, saved, d_output, sink);
+        backward(sides, state, saved, d_output, into, sink);
         spans_.backward.push_back(watch.lap());
     }
 
@@ -139,16 +140,18 @@ private:
     }
 
     void backward(const Sides& sides, const kernels::StepState* state, const Saved& saved,
-                  Matrix d_output, train::GradientSink& sink) {
+                  Matrix d_output, kernels::Into into, train::GradientSink& sink) {
         const NamedRange range("backward");
         BlockProgress progress(table_, sink);
         const auto finish = [&progress] { progress.finish(); };
-        Stacks::backward(decoder_run(sides, state), weights_.decoder, saved.decoder, d_output,
-                         saved.d_memory, weights_.d_embeddings, finish);
+        Run<Ctx, T> decoder = decoder_run(sides, state), encoder = encoder_run(sides, state);
+        decoder.gradients_into = encoder.gradients_into = into;
+        Stacks::backward(decoder, weights_.decoder, saved.decoder, d_output, saved.d_memory,
+                         weights_.d_embeddings, finish);
         if (weights_.encoder) {
             arena_.rewind(saved.before_decoder);
-            Stacks::backward(encoder_run(sides, state), *weights_.encoder, saved.encoder,
-                             saved.d_memory, {}, weights_.d_embeddings, finish);
+            Stacks::backward(encoder, *weights_.encoder, saved.encoder, saved.d_memory, {},
+                             weights_.d_embeddings, finish);
         }
         progress.finish();  // the embedding table, tied and therefore last
     }

@@ -12,7 +12,7 @@
 namespace lockstep::model {
 
 // The model's weights as named views into a parameter store: what is computed with (T), and where
-// the gradients (always fp32) are added. A forward pass alone never touches the latter.
+// the gradients (always fp32) go. A forward pass alone never touches the latter.
 
 // y = x w^T + b, w [out, in]
 template <class T, class Space>

@@ -38,11 +38,13 @@ void linear(CudaContext& ctx, KernelTable& table, std::int64_t rows, std::int64_
     table.computes("linear_forward" + size, type, operations,
                    [&] { linear_forward<T>(ctx, mx, mw, constant(bias), my); });
     table.computes("linear_backward_input" + size, type, operations,
-                   [&] { linear_backward_input<T>(ctx, my, mw, mx); });
-    table.computes("add_linear_backward_weight" + size, type, operations,
-                   [&] { add_linear_backward_weight<T>(ctx, mx, my, matrix(dw, out, in)); });
-    table.moves("add_bias_backward" + size, type, static_cast<double>(rows * out) * sizeof(T), [&] {
-        add_bias_backward<T>(ctx, my, dw.view().subview(0, static_cast<std::size_t>(out)));
+                   [&] { linear_backward_input<T>(ctx, my, mw, mx, Into::overwrite); });
+    table.computes("linear_backward_weight" + size, type, operations, [&] {
+        linear_backward_weight<T>(ctx, mx, my, matrix(dw, out, in), Into::overwrite);
+    });
+    table.moves("bias_backward" + size, type, static_cast<double>(rows * out) * sizeof(T), [&] {
+        bias_backward<T>(ctx, my, dw.view().subview(0, static_cast<std::size_t>(out)),
+                         Into::overwrite);
     });
 }
 
@@ -69,7 +71,7 @@ void activations(CudaContext& ctx, KernelTable& table, std::int64_t rows, std::i
         table.computes("linear_activation_backward" + how, type_name<T>, operations, [&] {
             linear_activation_backward<T>(ctx, matrix(x, rows, in), matrix(w, in, out), site,
                                           matrix(hidden, rows, out), matrix(hidden, rows, out),
-                                          matrix(y, rows, out), db.view());
+                                          matrix(y, rows, out), db.view(), Into::overwrite);
         });
     }
     fusion = before;

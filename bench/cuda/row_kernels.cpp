@@ -63,7 +63,7 @@ void norms(CudaContext& ctx, KernelTable& table, const Rows<T>& x, double bytes)
     const auto backward = [&](const Dropout& site) {
         norm_backward<T>(ctx, site, x.places(), x.part(3), x.part(0), x.part(2), x.row_sums(0),
                          x.row_sums(1), x.weight(0), x.part(0), x.part(1), x.column_sums(0),
-                         x.column_sums(1), x.column_sums(2));
+                         x.column_sums(1), x.column_sums(2), Into::overwrite);
     };
     table.moves("norm_forward", type_name<T>, 4 * bytes, [&] { forward({}); });
     table.moves("norm_forward, dropout", type_name<T>, 4 * bytes, [&] { forward(x.site()); });
@@ -80,11 +80,12 @@ void activations(CudaContext& ctx, KernelTable& table, const Rows<T>& x, double 
                     [&] { activation_forward<T>(ctx, f, {}, {}, x.part(0), x.part(1)); });
         table.moves(std::string("activation_backward, ") + name, type_name<T>, 3 * bytes, [&] {
             activation_backward<T>(ctx, f, {}, {}, x.part(0), x.part(1), x.part(2),
-                                   x.column_sums(0));
+                                   x.column_sums(0), Into::overwrite);
         });
     }
     table.moves("relu_backward", type_name<T>, 3 * bytes, [&] {
-        relu_backward<T>(ctx, {}, x.part(0), x.part(1), x.part(2), x.column_sums(0));
+        relu_backward<T>(ctx, {}, x.part(0), x.part(1), x.part(2), x.column_sums(0),
+                         Into::overwrite);
     });
 }
 

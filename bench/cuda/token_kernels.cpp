@@ -39,9 +39,9 @@ void embeddings(CudaContext& ctx, KernelTable& table, const KernelSizes& sizes) 
                              matrix(y, rows, d));
     });
     const double sums = 8.0 * static_cast<double>(different.size()) * static_cast<double>(d);
-    table.moves("add_embedding_backward", type_name<T>, bytes + sums, [&] {
-        add_embedding_backward<T>(ctx, constant(ids), constant(real), 1.0f, matrix(y, rows, d),
-                                  matrix(d_words, sizes.vocabulary, d));
+    table.moves("embedding_backward", type_name<T>, bytes + sums, [&] {
+        embedding_backward<T>(ctx, constant(ids), constant(real), 1.0f, matrix(y, rows, d),
+                              matrix(d_words, sizes.vocabulary, d), Into::add);
     });
 }
 

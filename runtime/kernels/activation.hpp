@@ -4,6 +4,7 @@
 #include "runtime/core/bf16.hpp"
 #include "runtime/core/fp16.hpp"
 #include "runtime/device/contexts.hpp"
+#include "runtime/kernels/into.hpp"
 #include "runtime/kernels/step_state.hpp"
 
 namespace lockstep::kernels {
@@ -24,24 +25,24 @@ template <class T>
 void activation_forward(CudaContext& ctx, Activation f, const Dropout& site,
                         TokenPlaces<CudaSpace> places, CudaMatrix<const T> x, CudaMatrix<T> y);
 
-// dx = f'(x) * mask(dy); db [cols] += the sums of dx's columns, the gradient of a bias that was
-// added to x. dx may be dy.
+// dx = f'(x) * mask(dy); db [cols] = or += the sums of dx's columns, the gradient of a bias that
+// was added to x. dx may be dy.
 template <class T>
 void activation_backward(CpuContext& ctx, Activation f, const Dropout& site,
                          TokenPlaces<HostSpace> places, HostMatrix<const T> x,
-                         HostMatrix<const T> dy, HostMatrix<T> dx, HostView<float> db);
+                         HostMatrix<const T> dy, HostMatrix<T> dx, HostView<float> db, Into into);
 template <class T>
 void activation_backward(CudaContext& ctx, Activation f, const Dropout& site,
                          TokenPlaces<CudaSpace> places, CudaMatrix<const T> x,
-                         CudaMatrix<const T> dy, CudaMatrix<T> dx, CudaView<float> db);
+                         CudaMatrix<const T> dy, CudaMatrix<T> dx, CudaView<float> db, Into into);
 
 // The same for relu, from forward's y: what was dropped is zero there, so neither x nor the mask is
 // needed. dx may be dy.
 template <class T>
 void relu_backward(CpuContext& ctx, const Dropout& site, HostMatrix<const T> y,
-                   HostMatrix<const T> dy, HostMatrix<T> dx, HostView<float> db);
+                   HostMatrix<const T> dy, HostMatrix<T> dx, HostView<float> db, Into into);
 template <class T>
 void relu_backward(CudaContext& ctx, const Dropout& site, CudaMatrix<const T> y,
-                   CudaMatrix<const T> dy, CudaMatrix<T> dx, CudaView<float> db);
+                   CudaMatrix<const T> dy, CudaMatrix<T> dx, CudaView<float> db, Into into);
 
 }  // namespace lockstep::kernels

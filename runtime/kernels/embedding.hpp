@@ -4,6 +4,7 @@
 #include "runtime/core/bf16.hpp"
 #include "runtime/core/fp16.hpp"
 #include "runtime/device/contexts.hpp"
+#include "runtime/kernels/into.hpp"
 #include "runtime/kernels/step_state.hpp"
 
 namespace lockstep::kernels {
@@ -26,15 +27,16 @@ void embedding_forward(CudaContext& ctx, CudaView<const std::int32_t> tokens,
                        float scale, CudaMatrix<const T> table, CudaMatrix<const T> position_table,
                        CudaMatrix<T> y);
 
-// d_table[tokens[i]] += scale * dy[i] for i < real[0]. Deterministic: the sum runs in an order that
+// d_table[tokens[i]] += scale * dy[i] for i < real[0], after zeroes in the whole table where it is
+// overwritten; it has no gaps between its rows then. Deterministic: the sum runs in an order that
 // tokens alone decide. GPUs leave out ids outside of the table, which the CPU refuses.
 template <class T>
-void add_embedding_backward(CpuContext& ctx, HostView<const std::int32_t> tokens,
-                            HostView<const std::int32_t> real, float scale, HostMatrix<const T> dy,
-                            HostMatrix<float> d_table);
+void embedding_backward(CpuContext& ctx, HostView<const std::int32_t> tokens,
+                        HostView<const std::int32_t> real, float scale, HostMatrix<const T> dy,
+                        HostMatrix<float> d_table, Into into);
 template <class T>
-void add_embedding_backward(CudaContext& ctx, CudaView<const std::int32_t> tokens,
-                            CudaView<const std::int32_t> real, float scale, CudaMatrix<const T> dy,
-                            CudaMatrix<float> d_table);
+void embedding_backward(CudaContext& ctx, CudaView<const std::int32_t> tokens,
+                        CudaView<const std::int32_t> real, float scale, CudaMatrix<const T> dy,
+                        CudaMatrix<float> d_table, Into into);
 
 }  // namespace lockstep::kernels

@@ -4,6 +4,7 @@
 #include "runtime/core/bf16.hpp"
 #include "runtime/core/fp16.hpp"
 #include "runtime/device/contexts.hpp"
+#include "runtime/kernels/into.hpp"
 
 namespace lockstep::kernels {
 
@@ -22,34 +23,26 @@ template <class T>
 void linear_forward(CudaContext& ctx, CudaMatrix<const T> x, CudaMatrix<const T> w,
                     CudaView<const T> bias, CudaMatrix<T> y);
 
-// dx [rows, in] = dy [rows, out] * w [out, in]
+// dx [rows, in] = or += dy [rows, out] * w [out, in]
 template <class T>
 void linear_backward_input(CpuContext& ctx, HostMatrix<const T> dy, HostMatrix<const T> w,
-                           HostMatrix<T> dx);
+                           HostMatrix<T> dx, Into into);
 template <class T>
 void linear_backward_input(CudaContext& ctx, CudaMatrix<const T> dy, CudaMatrix<const T> w,
-                           CudaMatrix<T> dx);
+                           CudaMatrix<T> dx, Into into);
 
-// dx += dy * w
+// dw [out, in] = or += dy^T * x; of no rows, whose product is zero, dw is written without gaps.
 template <class T>
-void add_linear_backward_input(CpuContext& ctx, HostMatrix<const T> dy, HostMatrix<const T> w,
-                               HostMatrix<T> dx);
+void linear_backward_weight(CpuContext& ctx, HostMatrix<const T> x, HostMatrix<const T> dy,
+                            HostMatrix<float> dw, Into into);
 template <class T>
-void add_linear_backward_input(CudaContext& ctx, CudaMatrix<const T> dy, CudaMatrix<const T> w,
-                               CudaMatrix<T> dx);
+void linear_backward_weight(CudaContext& ctx, CudaMatrix<const T> x, CudaMatrix<const T> dy,
+                            CudaMatrix<float> dw, Into into);
 
-// dw [out, in] += dy^T * x
+// db [out] = or += sum over rows of dy
 template <class T>
-void add_linear_backward_weight(CpuContext& ctx, HostMatrix<const T> x, HostMatrix<const T> dy,
-                                HostMatrix<float> dw);
+void bias_backward(CpuContext& ctx, HostMatrix<const T> dy, HostView<float> db, Into into);
 template <class T>
-void add_linear_backward_weight(CudaContext& ctx, CudaMatrix<const T> x, CudaMatrix<const T> dy,
-                                CudaMatrix<float> dw);
-
-// db [out] += sum over rows of dy
-template <class T>
-void add_bias_backward(CpuContext& ctx, HostMatrix<const T> dy, HostView<float> db);
-template <class T>
-void add_bias_backward(CudaContext& ctx, CudaMatrix<const T> dy, CudaView<float> db);
+void bias_backward(CudaContext& ctx, CudaMatrix<const T> dy, CudaView<float> db, Into into);
 
 }  // namespace lockstep::kernels

@@ -28,14 +28,16 @@ void linear_activation_forward(CudaContext& ctx, CudaMatrix<const T> x, CudaMatr
                                CudaMatrix<T> hidden, CudaMatrix<T> y);
 
 // The gradient of hidden from dz of the linear layer z = y w^T that follows:
-// d_hidden = f'(hidden) * mask(dz w); db += the sums of its columns, hidden's bias's gradient.
+// d_hidden = f'(hidden) * mask(dz w); db = or += the sums of its columns, hidden's bias's gradient.
 template <class T>
 void linear_activation_backward(CpuContext& ctx, HostMatrix<const T> dz, HostMatrix<const T> w,
                                 const ActivationSite<HostSpace>& site, HostMatrix<const T> hidden,
-                                HostMatrix<const T> y, HostMatrix<T> d_hidden, HostView<float> db);
+                                HostMatrix<const T> y, HostMatrix<T> d_hidden, HostView<float> db,
+                                Into into);
 template <class T>
 void linear_activation_backward(CudaContext& ctx, CudaMatrix<const T> dz, CudaMatrix<const T> w,
                                 const ActivationSite<CudaSpace>& site, CudaMatrix<const T> hidden,
-                                CudaMatrix<const T> y, CudaMatrix<T> d_hidden, CudaView<float> db);
+                                CudaMatrix<const T> y, CudaMatrix<T> d_hidden, CudaView<float> db,
+                                Into into);
 
 }  // namespace lockstep::kernels

@@ -4,6 +4,7 @@
 #include "runtime/core/bf16.hpp"
 #include "runtime/core/fp16.hpp"
 #include "runtime/device/contexts.hpp"
+#include "runtime/kernels/into.hpp"
 #include "runtime/kernels/step_state.hpp"
 
 namespace lockstep::kernels {
@@ -30,21 +31,21 @@ void norm_forward(CudaContext& ctx, const Dropout& site, TokenPlaces<CudaSpace> 
 
 // Backward of the above. dx = d(y -> sum) + d_sum, where d_sum is the gradient that reached the sum
 // past the norm (empty: none); d_branch = dropout mask applied to dx (empty: not wanted).
-// dgamma, dbeta [d] accumulate, and so does dbias [d] (empty: not wanted): the sums of d_branch's
-// columns, or of dx's where d_branch is not wanted, which are the gradient of a bias that was added
-// to the branch. dx may be dy or d_sum.
+// `into` says what becomes of dgamma, dbeta [d] and dbias [d] (empty: not wanted): the sums of
+// d_branch's columns, or of dx's where d_branch is not wanted, which are the gradient of a bias
+// that was added to the branch. dx may be dy or d_sum.
 template <class T>
 void norm_backward(CpuContext& ctx, const Dropout& site, TokenPlaces<HostSpace> places,
                    HostMatrix<const T> dy, HostMatrix<const T> d_sum, HostMatrix<const T> sum,
                    HostView<const float> mean, HostView<const float> rstd, HostView<const T> gamma,
                    HostMatrix<T> dx, HostMatrix<T> d_branch, HostView<float> dgamma,
-                   HostView<float> dbeta, HostView<float> dbias);
+                   HostView<float> dbeta, HostView<float> dbias, Into into);
 template <class T>
 void norm_backward(CudaContext& ctx, const Dropout& site, TokenPlaces<CudaSpace> places,
                    CudaMatrix<const T> dy, CudaMatrix<const T> d_sum, CudaMatrix<const T> sum,
                    CudaView<const float> mean, CudaView<const float> rstd, CudaView<const T> gamma,
                    CudaMatrix<T> dx, CudaMatrix<T> d_branch, CudaView<float> dgamma,
-                   CudaView<float> dbeta, CudaView<float> dbias);
+                   CudaView<float> dbeta, CudaView<float> dbias, Into into);
 
 // sum = x + dropout(branch): the residual where no norm follows. sum may be x.
 template <class T>

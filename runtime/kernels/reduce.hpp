@@ -22,6 +22,13 @@ void add_count_nonfinite(CudaContext& ctx, CudaView<const float> x, CudaView<std
 
 void fill_zero(CpuContext& ctx, HostView<float> x);
 void fill_zero(CudaContext& ctx, CudaView<float> x);
+// Of a matrix without gaps between its rows.
+template <class Ctx>
+void fill_zero(Ctx& ctx, MatrixView<float, typename Ctx::Space> x) {
+    require(x.stride == x.cols, "fill_zero: there are gaps between the rows");
+    fill_zero(ctx, View<float, typename Ctx::Space>(x.data, static_cast<std::size_t>(x.rows) *
+                                                                static_cast<std::size_t>(x.cols)));
+}
 
 // to = from, rounded to nearest even. Instantiated for <float, bf16>, <bf16, float>, <float,
 // float>; on GPUs also for fp16.

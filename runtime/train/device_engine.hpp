@@ -66,7 +66,7 @@ private:
     };
 
     void accumulate(const std::vector<Batch>& lanes, Spans& spans);
-    void train(const Batch& batch, MoreFollow more_follow, Spans& spans);
+    void train(const Batch& batch, kernels::Into into, MoreFollow more_follow, Spans& spans);
     void reduce();
     void update(Spans& spans);
     void trace_sharing();

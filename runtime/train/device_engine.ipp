@@ -101,7 +101,6 @@ void DeviceEngine<Ctx>::queue(const kernels::StepOrder& order, const std::vector
     kernels::Step* const step = step_.view().data();
     Spans spans;
     begin_step(parts_.context, order, step);
-    kernels::fill_zero(parts_.context, parts_.store.gradient());
     accumulate(lanes, spans);
     // Travels behind the buckets and is waited for with them.
     const View<double, Space> sums(&step->sums.losses.loss, kernels::StepSums::count);
@@ -118,15 +117,20 @@ void DeviceEngine<Ctx>::accumulate(const std::vector<Batch>& lanes, Spans& spans
     const auto last = std::find_if(lanes.rbegin(), lanes.rend(),
                                    [](const Batch& batch) { return !batch.empty(); });
     const Batch* const last_batch = last == lanes.rend() ? nullptr : &*last;
-    for (const Batch& batch : lanes)
-        if (!batch.empty())
-            train(batch, &batch == last_batch ? MoreFollow::no : MoreFollow::yes, spans);
     // Without a micro-batch, the other ranks still need this one's zeros.
+    if (last_batch == nullptr) kernels::fill_zero(parts_.context, parts_.store.gradient());
+    kernels::Into into = kernels::Into::overwrite;
+    for (const Batch& batch : lanes) {
+        if (batch.empty()) continue;
+        train(batch, into, &batch == last_batch ? MoreFollow::no : MoreFollow::yes, spans);
+        into = kernels::Into::add;
+    }
     reducer_.all_ready();
 }
 
 template <class Ctx>
-void DeviceEngine<Ctx>::train(const Batch& batch, MoreFollow more_follow, Spans& spans) {
+void DeviceEngine<Ctx>::train(const Batch& batch, kernels::Into into, MoreFollow more_follow,
+                              Spans& spans) {
     kernels::Step* const step = step_.view().data();
     BucketSink<Ctx> buckets(reducer_, replay_);
     NoSink nothing_final;
@@ -141,13 +145,14 @@ void DeviceEngine<Ctx>::train(const Batch& batch, MoreFollow more_follow, Spans&
     const bool reduces = more_follow == MoreFollow::no && parts_.collectives.size() > 1;
     const device::WorkKey key{static_cast<std::int64_t>(StepWork::micro_batch),
                               reduces ? 1 : 0,
+                              static_cast<std::int64_t>(into),
                               shape.source_total,
                               shape.target_total,
                               shape.sequences,
                               shape.longest_source,
                               shape.longest_target};
     const device::Queued queued = replay_.run(key, shape.moves, [&] {
-        parts_.model.train(&step->state, &step->batch, sink);
+        parts_.model.train(&step->state, &step->batch, into, sink);
         end_micro_batch(parts_.context, step);
     });
     spans.lanes.push_back(watch.lap());

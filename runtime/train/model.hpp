@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/device/mark.hpp"
+#include "runtime/kernels/into.hpp"
 #include "runtime/kernels/loss_sums.hpp"
 #include "runtime/kernels/step_state.hpp"
 #include "runtime/train/batch.hpp"
@@ -51,9 +52,10 @@ public:
     virtual void reserve(std::size_t activation_bytes) = 0;
     // Brings a batch, which is not empty and outlives the train() that follows, to the device.
     virtual PlacedShape place(const Batch& batch) = 0;
-    // Of the batch that was placed last: adds the gradients of the loss *sum*, times
-    // state->loss_seed, and the loss to *sums.
-    virtual void train(const kernels::StepState* state, kernels::LossSums* sums,
+    // Of the batch that was placed last: the gradients of the loss *sum*, times state->loss_seed,
+    // overwrite those of all parameters or are added to them; the loss is added to *sums. Gaps
+    // between parameters are not touched.
+    virtual void train(const kernels::StepState* state, kernels::LossSums* sums, kernels::Into into,
                        GradientSink& sink) = 0;
     // Teacher-forced; no dropout, no label smoothing in `loss`. losses, [target total], become
     // those of each token; 0 where there is no label.

@@ -30,6 +30,27 @@ void fill(train::RaggedTokens& side, std::size_t filler) {
     side.token_rows.resize(total, 0);
 }
 
+template <class T>
+std::vector<T> repeated(const std::vector<T>& values, std::size_t times) {
+    std::vector<T> all;
+    for (std::size_t i = 0; i < times; ++i) all.insert(all.end(), values.begin(), values.end());
+    return all;
+}
+
+train::RaggedTokens repeated(const train::RaggedTokens& side, std::size_t times) {
+    if (side.offsets.empty()) return {};
+    train::RaggedTokens all{
+        repeated(side.tokens, times), repeated(side.positions, times), {}, {0}, side.longest};
+    const auto rows = static_cast<std::uint32_t>(side.sequences());
+    for (std::size_t i = 0; i < times; ++i)
+        for (const std::uint32_t row : side.token_rows)
+            all.token_rows.push_back(row + static_cast<std::uint32_t>(i) * rows);
+    for (std::size_t i = 0; i < times; ++i)
+        for (std::size_t row = 1; row < side.offsets.size(); ++row)
+            all.offsets.push_back(all.offsets.back() + side.offsets[row] - side.offsets[row - 1]);
+    return all;
+}
+
 }  // namespace
 
 train::Batch one_row(const train::Batch& batch, std::size_t row) {
@@ -47,6 +68,32 @@ train::Batch with_filler(train::Batch batch, std::size_t filler) {
     fill(batch.target, filler);
     batch.labels.resize(batch.target.tokens.size(), -1);
     return batch;
+}
+
+train::Batch without_source(train::Batch batch) {
+    batch.source = {{}, {}, {}, std::vector<std::int32_t>(batch.rows.size() + 1), 0};
+    return batch;
+}
+
+train::Batch repeated(const train::Batch& batch, std::size_t times) {
+    train::Batch all;
+    all.source = repeated(batch.source, times);
+    all.target = repeated(batch.target, times);
+    all.labels = repeated(batch.labels, times);
+    const auto rows = static_cast<std::uint32_t>(batch.rows.size());
+    for (std::size_t i = 0; i < times; ++i)
+        for (const std::uint32_t row : batch.rows)
+            all.rows.push_back(row + static_cast<std::uint32_t>(i) * rows);
+    all.label_tokens = batch.label_tokens * static_cast<std::int64_t>(times);
+    return all;
+}
+
+std::vector<train::Batch> variants_of(const train::Batch& batch) {
+    constexpr std::size_t at_once = 512;  // labels
+    std::vector<train::Batch> variants{batch, with_filler(batch, 5),
+                                       repeated(batch, at_once / batch.labels.size() + 1)};
+    if (!batch.source.offsets.empty()) variants.push_back(without_source(batch));
+    return variants;
 }
 
 train::BatchShape shape_of(const train::Batch& batch) {

@@ -48,14 +48,19 @@ public:
         ctx_.cached<kernels::cuda::ProductSettings>().fusion = kernels::cuda::Fusion::always;
     }
 
+    void set_gradients(const std::vector<float>& values) {
+        device::copy(ctx_, HostView<const float>(view_of(values)), store_.gradient());
+        ctx_.synchronize();
+    }
+
     const train::ParameterTable& table() const { return table_; }
     train::Model& model() { return *model_; }
 
-    tests::Computed train(const train::Batch& batch) {
+    tests::Computed train(const train::Batch& batch, kernels::Into into = kernels::Into::add) {
         kernels::Step* const step = begin();
         train::NoSink sink;
         model_->place(batch);
-        model_->train(&step->state, &step->batch, sink);
+        model_->train(&step->state, &step->batch, into, sink);
         return {losses(), values_of(ctx_, CudaView<const float>(store_.gradient()))};
     }
     kernels::LossSums evaluate(const train::Batch& batch) {
@@ -135,6 +140,36 @@ TEST_CASE("a GPU drops what the CPU drops, and filler changes nothing") {
         }
         CHECK(worst < 1e-5 * largest);
     }
+}
+
+TEST_CASE("on a GPU gradients that are overwritten are those added to zero, whatever was there") {
+    for (const std::string& name : tests::golden_cases())
+        for (const auto precision : {train::Precision::fp32, train::Precision::bf16}) {
+            CAPTURE(name);
+            CAPTURE(train::name(precision));
+            Golden golden(name);
+            OnGpu test(golden.config(), precision);
+            std::vector<float> spoiled(test.table().flat_size());
+            const std::vector<float> zeros(spoiled.size());
+            tests::spoil(test.table(), view_of(spoiled));
+            for (const train::Batch& batch : tests::variants_of(golden.batch(""))) {
+                CAPTURE(batch.labels.size());
+                CAPTURE(batch.source.total());
+                test.set_gradients(zeros);
+                const auto added = test.train(batch);
+                test.set_gradients(spoiled);
+                const auto overwritten = test.train(batch, kernels::Into::overwrite);
+                CHECK(overwritten.sums.loss == added.sums.loss);
+                // The two products of a shape need not be one algorithm's.
+                const double largest = std::abs(*std::ranges::max_element(
+                    added.gradient, {}, [](float g) { return std::abs(g); }));
+                std::size_t different = 0;
+                for (std::size_t i = 0; i < zeros.size(); ++i)
+                    if (!(std::abs(overwritten.gradient[i] - added.gradient[i]) <= 1e-6 * largest))
+                        ++different;
+                CHECK(different == 0);
+            }
+        }
 }
 
 TEST_CASE("a GPU excludes a token from the loss as the CPU does") {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "model/config_json.hpp"
 #include "runtime/core/error.hpp"
@@ -90,6 +91,12 @@ train::Batch Golden::batch(const std::string& prefix) {
     }
     batch.label_tokens = std::ranges::count_if(batch.labels, [](int label) { return label >= 0; });
     return batch;
+}
+
+void spoil(const train::ParameterTable& table, HostView<float> gradient) {
+    for (const train::Parameter& p : table.all())
+        std::ranges::fill(gradient.subview(p.offset, p.count),
+                          std::numeric_limits<float>::quiet_NaN());
 }
 
 }  // namespace lockstep::tests

@@ -32,4 +32,7 @@ private:
 // The weights that the goldens were computed with: export_goldens.py's pattern().
 void set_pattern(const train::ParameterTable& table, HostView<float> master);
 
+// NaN in every parameter's gradient; the gaps between them stay as they are.
+void spoil(const train::ParameterTable& table, HostView<float> gradient);
+
 }  // namespace lockstep::tests

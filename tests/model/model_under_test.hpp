@@ -30,11 +30,11 @@ struct ModelUnderTest {
 
     void zero_gradients() { std::ranges::fill(store.gradient(), 0.0f); }
 
-    kernels::LossSums train(const train::Batch& batch) {
+    kernels::LossSums train(const train::Batch& batch, kernels::Into into = kernels::Into::add) {
         train::NoSink sink;
         kernels::LossSums sums;
         model->place(batch);
-        model->train(&state, &sums, sink);
+        model->train(&state, &sums, into, sink);
         return sums;
     }
     kernels::LossSums evaluate(const train::Batch& batch) { return evaluated(*model, batch); }

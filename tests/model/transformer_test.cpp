@@ -10,6 +10,7 @@
 
 #include "runtime/core/error.hpp"
 #include "tests/model/batch_parts.hpp"
+#include "tests/model/golden_checks.hpp"
 #include "tests/model/model_under_test.hpp"
 
 using namespace lockstep;
@@ -135,6 +136,29 @@ TEST_CASE("gradients add up and carry the loss seed") {
     CHECK(difference(expected, test.store.gradient()) < 1e-5);
 }
 
+TEST_CASE("gradients that are overwritten are those added to zero, whatever was there") {
+    for (const std::string& name : tests::golden_cases())
+        for (const auto precision : {train::Precision::fp32, train::Precision::bf16}) {
+            CAPTURE(name);
+            CAPTURE(train::name(precision));
+            Golden golden(name);
+            ModelUnderTest added(with_dropout(golden.config()), precision);
+            ModelUnderTest overwritten(with_dropout(golden.config()), precision);
+            for (const train::Batch& batch : tests::variants_of(golden.batch(""))) {
+                CAPTURE(batch.labels.size());
+                CAPTURE(batch.source.total());
+                added.zero_gradients();
+                added.train(batch);
+                tests::spoil(overwritten.table, overwritten.store.gradient());
+                overwritten.train(batch, kernels::Into::overwrite);
+                CHECK(copy(overwritten.store.gradient()) == copy(added.store.gradient()));
+                added.train(golden.batch(""));
+                overwritten.train(golden.batch(""));
+                CHECK(copy(overwritten.store.gradient()) == copy(added.store.gradient()));
+            }
+        }
+}
+
 TEST_CASE("an excluded token is as if it were not in the vocabulary") {
     Golden golden("aiayn_relu_sinusoidal");
     ModelUnderTest without(golden.config());
@@ -195,7 +219,7 @@ TEST_CASE("gradients are reported block by block, front to back, and are final t
         kernels::LossSums sums;
         const train::Batch batch = golden.batch("");
         test.model->place(batch);
-        test.model->train(&test.state, &sums, recorder);
+        test.model->train(&test.state, &sums, kernels::Into::overwrite, recorder);
         CHECK(recorder.held().size() == test.table.flat_size());
         CHECK(recorder.held() == copy(test.store.gradient()));
         CHECK(recorder.ranges() == test.table.all().back().block + 1);

@@ -154,12 +154,12 @@ void activation_forward(CpuContext& ctx, Activation f, const Dropout& site,
 template <class T>
 void activation_backward(CpuContext& ctx, Activation f, const Dropout& site,
                          TokenPlaces<HostSpace> places, HostMatrix<const T> x,
-                         HostMatrix<const T> dy, HostMatrix<T> dx, HostView<float> db) {
+                         HostMatrix<const T> dy, HostMatrix<T> dx, HostView<float> db, Into into) {
     require(x.rows == dy.rows && x.cols == dy.cols && x.rows == dx.rows && x.cols == dx.cols &&
                 static_cast<std::int64_t>(db.size()) == x.cols,
             "activation backward: shapes differ");
     const cpu::RowMask mask = cpu::row_mask(site);
-    cpu::add_column_sums(ctx, x.rows, x.cols, db, [&](std::int64_t i, float* sums) {
+    cpu::column_sums(ctx, x.rows, x.cols, db, into, [&](std::int64_t i, float* sums) {
         backward_row(f, cpu::at(mask, places, i), x.data + i * x.stride, dy.data + i * dy.stride,
                      dx.data + i * dx.stride, sums, x.cols);
     });
@@ -167,12 +167,12 @@ void activation_backward(CpuContext& ctx, Activation f, const Dropout& site,
 
 template <class T>
 void relu_backward(CpuContext& ctx, const Dropout& site, HostMatrix<const T> y,
-                   HostMatrix<const T> dy, HostMatrix<T> dx, HostView<float> db) {
+                   HostMatrix<const T> dy, HostMatrix<T> dx, HostView<float> db, Into into) {
     require(y.rows == dy.rows && y.cols == dy.cols && y.rows == dx.rows && y.cols == dx.cols &&
                 static_cast<std::int64_t>(db.size()) == y.cols,
             "relu backward: shapes differ");
     const float scale = cpu::row_mask(site).scale;
-    cpu::add_column_sums(ctx, y.rows, y.cols, db, [&](std::int64_t i, float* sums) {
+    cpu::column_sums(ctx, y.rows, y.cols, db, into, [&](std::int64_t i, float* sums) {
         T* to = dx.data + i * dx.stride;
         relu_row(y.data + i * y.stride, dy.data + i * dy.stride, scale, to, y.cols);
         cpu::add_to_sums(to, sums, y.cols);  // in the loop above it would slow bf16 down
@@ -185,14 +185,14 @@ template void activation_forward(CpuContext&, Activation, const Dropout&, TokenP
                                  HostMatrix<const bf16>, HostMatrix<bf16>);
 template void activation_backward(CpuContext&, Activation, const Dropout&, TokenPlaces<HostSpace>,
                                   HostMatrix<const float>, HostMatrix<const float>,
-                                  HostMatrix<float>, HostView<float>);
+                                  HostMatrix<float>, HostView<float>, Into);
 template void activation_backward(CpuContext&, Activation, const Dropout&, TokenPlaces<HostSpace>,
                                   HostMatrix<const bf16>, HostMatrix<const bf16>, HostMatrix<bf16>,
-                                  HostView<float>);
+                                  HostView<float>, Into);
 
 template void relu_backward(CpuContext&, const Dropout&, HostMatrix<const float>,
-                            HostMatrix<const float>, HostMatrix<float>, HostView<float>);
+                            HostMatrix<const float>, HostMatrix<float>, HostView<float>, Into);
 template void relu_backward(CpuContext&, const Dropout&, HostMatrix<const bf16>,
-                            HostMatrix<const bf16>, HostMatrix<bf16>, HostView<float>);
+                            HostMatrix<const bf16>, HostMatrix<bf16>, HostView<float>, Into);
 
 }  // namespace lockstep::kernels

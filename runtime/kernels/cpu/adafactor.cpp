@@ -31,17 +31,16 @@ double sum_in_order(HostView<const double> parts) {
 void average_squares(CpuContext& ctx, const Update& u, HostMatrix<const float> gradient,
                      HostView<float> row, HostView<float> column) {
     const auto sums = cpu::scratch<float>(ctx, Slot::totals, gradient.cols);
-    std::fill(sums.begin(), sums.end(), 0.0f);
     const float rest = 1.0f - u.beta2;
     const auto cols = static_cast<float>(gradient.cols), count = static_cast<float>(gradient.rows);
-    cpu::add_column_sums(
-        ctx, gradient.rows, gradient.cols, sums, [&](std::int64_t i, float* column_sums) {
-            const float sum =
-                rows::add_squares(gradient.data + i * gradient.stride, u.gradient_scale, u.epsilon,
-                                  column_sums, gradient.cols);
-            float& average = row[static_cast<std::size_t>(i)];
-            average = u.beta2 * average + rest * sum / cols;
-        });
+    cpu::column_sums(ctx, gradient.rows, gradient.cols, sums, Into::overwrite,
+                     [&](std::int64_t i, float* column_sums) {
+                         const float sum = rows::add_squares(gradient.data + i * gradient.stride,
+                                                             u.gradient_scale, u.epsilon,
+                                                             column_sums, gradient.cols);
+                         float& average = row[static_cast<std::size_t>(i)];
+                         average = u.beta2 * average + rest * sum / cols;
+                     });
     for (std::size_t j = 0; j < column.size(); ++j)
         column[j] = u.beta2 * column[j] + rest * sums[j] / count;
 }

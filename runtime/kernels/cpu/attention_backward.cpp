@@ -94,21 +94,19 @@ struct Head {
         const Block<C> query = load(q, task.q_row + first, count, b.q);
         const Block<C> g = load(d_out, task.q_row + first, count, b.d_out);
         multiply_blocks(products, height, columns, d, Operand<C>{query},
-                        Operand<C>{key, Side::transposed}, Accumulate::overwrite, b.p_rows,
-                        key_block);
+                        Operand<C>{key, Side::transposed}, Into::overwrite, b.p_rows, key_block);
         multiply_blocks(products, height, columns, d, Operand<C>{g},
-                        Operand<C>{value, Side::transposed}, Accumulate::overwrite, b.ds_rows,
-                        key_block);
+                        Operand<C>{value, Side::transposed}, Into::overwrite, b.ds_rows, key_block);
         for (int i = 0; i < count; ++i) softmax_row(task, first + i, i, key_first, keys);
         std::fill_n(b.p + count * key_block, (height - count) * key_block, C{});
         std::fill_n(b.ds + count * key_block, (height - count) * key_block, C{});
         const Block<C> p{b.p, key_block}, ds{b.ds, key_block};
         multiply_blocks(products, columns, d, height, Operand<C>{p, Side::transposed},
-                        Operand<C>{g}, Accumulate::add, b.dv, d);
-        multiply_blocks(products, height, d, columns, Operand<C>{ds}, Operand<C>{key},
-                        Accumulate::add, b.dq + std::int64_t{first} * d, d);
+                        Operand<C>{g}, Into::add, b.dv, d);
+        multiply_blocks(products, height, d, columns, Operand<C>{ds}, Operand<C>{key}, Into::add,
+                        b.dq + std::int64_t{first} * d, d);
         multiply_blocks(products, columns, d, height, Operand<C>{ds, Side::transposed},
-                        Operand<C>{query}, Accumulate::add, b.dk, d);
+                        Operand<C>{query}, Into::add, b.dk, d);
     }
 
     // Row i of the block, query `position` of the sequence: from S and dO V^T to P M and dS.

@@ -38,21 +38,21 @@ void plan_tasks(const AttentionShape& shape, const Sequences<HostSpace>& sequenc
 }
 
 void multiply_blocks(MatmulCache& products, int m, int n, int k, Operand<bf16> a, Operand<bf16> b,
-                     Accumulate accumulate, float* c, std::int64_t c_stride) {
+                     Into into, float* c, std::int64_t c_stride) {
     const auto factor = [](const Operand<bf16>& x) {
         return x.side == Side::plain ? Factor{x.block.data, Element::bf16, x.block.stride, 1}
                                      : Factor{x.block.data, Element::bf16, 1, x.block.stride};
     };
-    const bool done = products.run(
-        {m, n, k, factor(a), factor(b), nullptr, c, Element::f32, c_stride, accumulate});
+    const bool done =
+        products.run({m, n, k, factor(a), factor(b), nullptr, c, Element::f32, c_stride, into});
     if (!done) throw Error(ErrorKind::dnnl, "attention: oneDNN has no product of these blocks");
 }
 
 // No primitive for each length: the general product is as fast for blocks of floats.
 void multiply_blocks(MatmulCache&, int m, int n, int k, Operand<float> a, Operand<float> b,
-                     Accumulate accumulate, float* c, std::int64_t c_stride) {
+                     Into into, float* c, std::int64_t c_stride) {
     const auto letter = [](Side side) { return side == Side::plain ? 'N' : 'T'; };
-    const float beta = accumulate == Accumulate::add ? 1.0f : 0.0f;
+    const float beta = into == Into::add ? 1.0f : 0.0f;
     const dnnl_status_t status =
         dnnl_sgemm(letter(a.side), letter(b.side), m, n, k, 1.0f, a.block.data, a.block.stride,
                    b.block.data, b.block.stride, beta, c, c_stride);

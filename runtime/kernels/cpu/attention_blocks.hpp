@@ -139,9 +139,9 @@ struct Operand {
 // c [m, n] (rows c_stride apart) = or += a b, where a is [m, k] and b [k, n] after transposition.
 // oneDNN runs it on the calling thread alone, inside a parallel region.
 void multiply_blocks(MatmulCache& products, int m, int n, int k, Operand<bf16> a, Operand<bf16> b,
-                     Accumulate accumulate, float* c, std::int64_t c_stride);
+                     Into into, float* c, std::int64_t c_stride);
 void multiply_blocks(MatmulCache& products, int m, int n, int k, Operand<float> a, Operand<float> b,
-                     Accumulate accumulate, float* c, std::int64_t c_stride);
+                     Into into, float* c, std::int64_t c_stride);
 
 // The first failure inside a parallel region, since nothing may be thrown across its border.
 class RegionFailure {

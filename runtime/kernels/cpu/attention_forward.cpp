@@ -81,11 +81,11 @@ void forward_task(const AttentionTask& task, Mask mask, HeadDropout dropout, Hos
         const int keys = std::min(key_block, task.k_count - first), columns = extent<C>(keys);
         multiply_blocks(products, height, columns, width, Operand<C>{queries},
                         Operand<C>{load(k, task.k_row + first, keys, f.k), Side::transposed},
-                        Accumulate::overwrite, f.scores, key_block);
+                        Into::overwrite, f.scores, key_block);
         online_softmax(task, mask, dropout, d, first, keys, f);
         multiply_blocks(products, height, width, columns, Operand<C>{{f.p, key_block}},
                         Operand<C>{load(v, task.k_row + first, keys, f.v)},
-                        first > 0 ? Accumulate::add : Accumulate::overwrite, f.out, width);
+                        first > 0 ? Into::add : Into::overwrite, f.out, width);
     }
 }
 

@@ -8,6 +8,7 @@
 #include "runtime/core/view.hpp"
 #include "runtime/kernels/cpu/parallel.hpp"
 #include "runtime/kernels/cpu/scratch.hpp"
+#include "runtime/kernels/into.hpp"
 
 namespace lockstep::kernels::cpu {
 
@@ -15,14 +16,17 @@ namespace lockstep::kernels::cpu {
 void add_to_sums(const float* x, float* sums, std::int64_t n);
 void add_to_sums(const bf16* x, float* sums, std::int64_t n);
 
-// totals [cols] += the sum over rows of what add(row, sums) adds to sums [cols]. Rows are summed in
-// blocks whose borders depend on the shape alone, and the blocks in order, so the result is the
-// same for any number of threads. add is called once a row, in order inside a block.
+// totals [cols] = or += the sum over rows of what add(row, sums) adds to sums [cols]. Rows are
+// summed in blocks whose borders depend on the shape alone, and the blocks in order, so the result
+// is the same for any number of threads. add is called once a row, in order inside a block.
 template <class Add>
-void add_column_sums(device::CpuContext& ctx, std::int64_t rows, std::int64_t cols,
-                     HostView<float> totals, const Add& add) {
+void column_sums(device::CpuContext& ctx, std::int64_t rows, std::int64_t cols,
+                 HostView<float> totals, Into into, const Add& add) {
     constexpr std::int64_t most_blocks = 64, smallest_block = 16;
-    if (rows == 0) return;
+    if (rows == 0) {
+        if (into == Into::overwrite) std::ranges::fill(totals, 0.0f);
+        return;
+    }
     const std::int64_t block_rows =
         std::max(smallest_block, (rows + most_blocks - 1) / most_blocks);
     const std::int64_t blocks = (rows + block_rows - 1) / block_rows;
@@ -36,6 +40,8 @@ void add_column_sums(device::CpuContext& ctx, std::int64_t rows, std::int64_t co
     constexpr std::int64_t strip = 256;
     parallel_blocks(ctx, cols, strip, blocks * cols,
                     [&](std::int64_t, std::int64_t first, std::int64_t count) {
+                        if (into == Into::overwrite)
+                            std::fill_n(totals.data() + first, count, 0.0f);
                         for (std::int64_t block = 0; block < blocks; ++block) {
                             const float* sums = partial.data() + block * cols + first;
                             for (std::int64_t j = 0; j < count; ++j)

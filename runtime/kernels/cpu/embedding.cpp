@@ -3,6 +3,7 @@
 
 #include "runtime/kernels/cpu/parallel.hpp"
 #include "runtime/kernels/cpu/vector_math.hpp"
+#include "runtime/kernels/reduce.hpp"
 
 namespace lockstep::kernels {
 
@@ -86,15 +87,16 @@ void embedding_forward(CpuContext& ctx, HostView<const std::int32_t> tokens,
 // Each thread owns strips of columns and goes through the tokens in order: no two threads meet in a
 // row of the table, and the sums do not depend on their number.
 template <class T>
-void add_embedding_backward(CpuContext& ctx, HostView<const std::int32_t> tokens,
-                            HostView<const std::int32_t> real_tokens, float scale,
-                            HostMatrix<const T> dy, HostMatrix<float> d_table) {
+void embedding_backward(CpuContext& ctx, HostView<const std::int32_t> tokens,
+                        HostView<const std::int32_t> real_tokens, float scale,
+                        HostMatrix<const T> dy, HostMatrix<float> d_table, Into into) {
     const std::int64_t real = only(real_tokens);
     require(real >= 0 && real <= dy.rows && static_cast<std::int64_t>(tokens.size()) >= real &&
                 d_table.cols == dy.cols,
             "embedding gradient: shapes differ");
     require(all_below(tokens, real, d_table.rows),
             "embedding gradient: a token is not in the table");
+    if (into == Into::overwrite) fill_zero(ctx, d_table);
     constexpr std::int64_t strip = 64;
     cpu::parallel_blocks(ctx, dy.cols, strip, real * dy.cols,
                          [&](std::int64_t, std::int64_t first, std::int64_t count) {
@@ -113,11 +115,11 @@ template void embedding_forward(CpuContext&, HostView<const std::int32_t>,
 template void embedding_forward(CpuContext&, HostView<const std::int32_t>,
                                 HostView<const std::int32_t>, HostView<const std::int32_t>, float,
                                 HostMatrix<const bf16>, HostMatrix<const bf16>, HostMatrix<bf16>);
-template void add_embedding_backward(CpuContext&, HostView<const std::int32_t>,
-                                     HostView<const std::int32_t>, float, HostMatrix<const float>,
-                                     HostMatrix<float>);
-template void add_embedding_backward(CpuContext&, HostView<const std::int32_t>,
-                                     HostView<const std::int32_t>, float, HostMatrix<const bf16>,
-                                     HostMatrix<float>);
+template void embedding_backward(CpuContext&, HostView<const std::int32_t>,
+                                 HostView<const std::int32_t>, float, HostMatrix<const float>,
+                                 HostMatrix<float>, Into);
+template void embedding_backward(CpuContext&, HostView<const std::int32_t>,
+                                 HostView<const std::int32_t>, float, HostMatrix<const bf16>,
+                                 HostMatrix<float>, Into);
 
 }  // namespace lockstep::kernels

@@ -10,7 +10,6 @@ namespace lockstep::kernels {
 
 namespace {
 
-using cpu::Accumulate;
 using cpu::Method;
 
 // Which of oneDNN 2.6's products is faster was measured (docs/performance.md). Its first choice is,
@@ -19,9 +18,9 @@ using cpu::Method;
 constexpr std::int64_t second_level_elements = std::int64_t{1} << 19;
 
 template <class T>
-Method input_method(HostMatrix<const T> w, Accumulate accumulate) {
+Method input_method(HostMatrix<const T> w, Into into) {
     const bool small = std::is_same_v<T, bf16> && w.rows * w.cols <= second_level_elements;
-    return small && accumulate == Accumulate::overwrite ? Method::first : Method::general;
+    return small && into == Into::overwrite ? Method::first : Method::general;
 }
 
 // A copy of w costs as much as thirty (fp32) to sixty (bf16) rows of the product, which is then
@@ -30,15 +29,6 @@ constexpr std::int64_t rows_worth_packing = 1280;
 
 Method forward_method(std::int64_t rows) {
     return rows >= rows_worth_packing ? Method::packed : Method::first;
-}
-
-template <class T>
-void multiply_input(CpuContext& ctx, HostMatrix<const T> dy, HostMatrix<const T> w,
-                    HostMatrix<T> dx, Accumulate accumulate) {
-    require(dy.cols == w.rows && dx.cols == w.cols && dx.rows == dy.rows,
-            "linear backward: shapes differ");
-    cpu::multiply(ctx, {dy.rows, w.cols, w.rows, cpu::factor(dy), cpu::factor(w), nullptr, dx.data,
-                        cpu::element_of<T>, dx.stride, accumulate, input_method(w, accumulate)});
 }
 
 }  // namespace
@@ -52,25 +42,22 @@ void linear_forward(CpuContext& ctx, HostMatrix<const T> x, HostMatrix<const T> 
             "linear forward: the bias has another size");
     cpu::multiply(ctx,
                   {x.rows, w.rows, w.cols, cpu::factor(x), cpu::transposed(w), bias.data(), y.data,
-                   cpu::element_of<T>, y.stride, Accumulate::overwrite, forward_method(x.rows)});
+                   cpu::element_of<T>, y.stride, Into::overwrite, forward_method(x.rows)});
 }
 
 template <class T>
 void linear_backward_input(CpuContext& ctx, HostMatrix<const T> dy, HostMatrix<const T> w,
-                           HostMatrix<T> dx) {
-    multiply_input(ctx, dy, w, dx, Accumulate::overwrite);
+                           HostMatrix<T> dx, Into into) {
+    require(dy.cols == w.rows && dx.cols == w.cols && dx.rows == dy.rows,
+            "linear backward: shapes differ");
+    cpu::multiply(ctx, {dy.rows, w.cols, w.rows, cpu::factor(dy), cpu::factor(w), nullptr, dx.data,
+                        cpu::element_of<T>, dx.stride, into, input_method(w, into)});
 }
 
 template <class T>
-void add_linear_backward_input(CpuContext& ctx, HostMatrix<const T> dy, HostMatrix<const T> w,
-                               HostMatrix<T> dx) {
-    multiply_input(ctx, dy, w, dx, Accumulate::add);
-}
-
-template <class T>
-void add_bias_backward(CpuContext& ctx, HostMatrix<const T> dy, HostView<float> db) {
+void bias_backward(CpuContext& ctx, HostMatrix<const T> dy, HostView<float> db, Into into) {
     require(static_cast<std::int64_t>(db.size()) == dy.cols, "bias gradient: sizes differ");
-    cpu::add_column_sums(ctx, dy.rows, dy.cols, db, [&](std::int64_t row, float* sums) {
+    cpu::column_sums(ctx, dy.rows, dy.cols, db, into, [&](std::int64_t row, float* sums) {
         cpu::add_to_sums(dy.data + row * dy.stride, sums, dy.cols);
     });
 }
@@ -80,14 +67,10 @@ template void linear_forward(CpuContext&, HostMatrix<const float>, HostMatrix<co
 template void linear_forward(CpuContext&, HostMatrix<const bf16>, HostMatrix<const bf16>,
                              HostView<const bf16>, HostMatrix<bf16>);
 template void linear_backward_input(CpuContext&, HostMatrix<const float>, HostMatrix<const float>,
-                                    HostMatrix<float>);
+                                    HostMatrix<float>, Into);
 template void linear_backward_input(CpuContext&, HostMatrix<const bf16>, HostMatrix<const bf16>,
-                                    HostMatrix<bf16>);
-template void add_linear_backward_input(CpuContext&, HostMatrix<const float>,
-                                        HostMatrix<const float>, HostMatrix<float>);
-template void add_linear_backward_input(CpuContext&, HostMatrix<const bf16>, HostMatrix<const bf16>,
-                                        HostMatrix<bf16>);
-template void add_bias_backward(CpuContext&, HostMatrix<const float>, HostView<float>);
-template void add_bias_backward(CpuContext&, HostMatrix<const bf16>, HostView<float>);
+                                    HostMatrix<bf16>, Into);
+template void bias_backward(CpuContext&, HostMatrix<const float>, HostView<float>, Into);
+template void bias_backward(CpuContext&, HostMatrix<const bf16>, HostView<float>, Into);
 
 }  // namespace lockstep::kernels

@@ -16,13 +16,14 @@ void linear_activation_forward(CpuContext& ctx, HostMatrix<const T> x, HostMatri
 template <class T>
 void linear_activation_backward(CpuContext& ctx, HostMatrix<const T> dz, HostMatrix<const T> w,
                                 const ActivationSite<HostSpace>& site, HostMatrix<const T> hidden,
-                                HostMatrix<const T> y, HostMatrix<T> d_hidden, HostView<float> db) {
-    linear_backward_input<T>(ctx, dz, w, d_hidden);
+                                HostMatrix<const T> y, HostMatrix<T> d_hidden, HostView<float> db,
+                                Into into) {
+    linear_backward_input<T>(ctx, dz, w, d_hidden, Into::overwrite);
     if (site.f == Activation::relu)
-        relu_backward<T>(ctx, site.dropout, y, d_hidden, d_hidden, db);
+        relu_backward<T>(ctx, site.dropout, y, d_hidden, d_hidden, db, into);
     else
         activation_backward<T>(ctx, site.f, site.dropout, site.places, hidden, d_hidden, d_hidden,
-                               db);
+                               db, into);
 }
 
 template void linear_activation_forward(CpuContext&, HostMatrix<const float>,
@@ -35,10 +36,10 @@ template void linear_activation_forward(CpuContext&, HostMatrix<const bf16>, Hos
 template void linear_activation_backward(CpuContext&, HostMatrix<const float>,
                                          HostMatrix<const float>, const ActivationSite<HostSpace>&,
                                          HostMatrix<const float>, HostMatrix<const float>,
-                                         HostMatrix<float>, HostView<float>);
+                                         HostMatrix<float>, HostView<float>, Into);
 template void linear_activation_backward(CpuContext&, HostMatrix<const bf16>,
                                          HostMatrix<const bf16>, const ActivationSite<HostSpace>&,
                                          HostMatrix<const bf16>, HostMatrix<const bf16>,
-                                         HostMatrix<bf16>, HostView<float>);
+                                         HostMatrix<bf16>, HostView<float>, Into);
 
 }  // namespace lockstep::kernels

@@ -7,12 +7,12 @@
 #include "runtime/kernels/cpu/parallel.hpp"
 #include "runtime/kernels/cpu/scratch.hpp"
 #include "runtime/kernels/linear.hpp"
+#include "runtime/kernels/reduce.hpp"
 
 namespace lockstep::kernels {
 
 namespace {
 
-using cpu::Accumulate;
 using cpu::Method;
 
 constexpr std::int64_t line_bytes = 64, page_bytes = 4096;
@@ -27,10 +27,10 @@ bool collides(HostMatrix<const T> matrix) noexcept {
 }
 
 template <class T>
-void add_product(CpuContext& ctx, HostMatrix<const T> dy, HostMatrix<const T> x,
-                 HostMatrix<float> dw, Method method) {
+void multiply(CpuContext& ctx, HostMatrix<const T> dy, HostMatrix<const T> x, HostMatrix<float> dw,
+              Into into, Method method) {
     cpu::multiply(ctx, {dy.cols, x.cols, x.rows, cpu::transposed(dy), cpu::factor(x), nullptr,
-                        dw.data, cpu::Element::f32, dw.stride, Accumulate::add, method});
+                        dw.data, cpu::Element::f32, dw.stride, into, method});
 }
 
 // The same rows, a cache line further apart.
@@ -51,32 +51,35 @@ HostMatrix<const T> spread(CpuContext& ctx, HostMatrix<const T> x) {
 // As many rows at a time as stay in the third-level cache, few enough times that reading and
 // writing dw again does not matter.
 template <class T>
-void add_spread_product(CpuContext& ctx, HostMatrix<const T> dy, HostMatrix<const T> x,
-                        HostMatrix<float> dw) {
+void multiply_spread(CpuContext& ctx, HostMatrix<const T> dy, HostMatrix<const T> x,
+                     HostMatrix<float> dw, Into into) {
     constexpr std::int64_t most = 1024;
     for (std::int64_t first = 0; first < x.rows; first += most) {
         const std::int64_t rows = std::min(most, x.rows - first);
-        add_product(ctx, dy.rows_from(first, rows), spread<T>(ctx, x.rows_from(first, rows)), dw,
-                    Method::general);
+        multiply(ctx, dy.rows_from(first, rows), spread<T>(ctx, x.rows_from(first, rows)), dw,
+                 first == 0 ? into : Into::add, Method::general);
     }
 }
 
 }  // namespace
 
 template <class T>
-void add_linear_backward_weight(CpuContext& ctx, HostMatrix<const T> x, HostMatrix<const T> dy,
-                                HostMatrix<float> dw) {
+void linear_backward_weight(CpuContext& ctx, HostMatrix<const T> x, HostMatrix<const T> dy,
+                            HostMatrix<float> dw, Into into) {
     require(x.rows == dy.rows && dw.rows == dy.cols && dw.cols == x.cols,
             "linear weight gradient: shapes differ");
-    if (x.rows == 0) return;
-    if (collides(dy)) return add_product(ctx, dy, x, dw, Method::first);
-    if (collides(x)) return add_spread_product(ctx, dy, x, dw);
-    add_product(ctx, dy, x, dw, Method::general);
+    if (x.rows == 0) {
+        if (into == Into::overwrite) fill_zero(ctx, dw);
+        return;
+    }
+    if (collides(dy)) return multiply(ctx, dy, x, dw, into, Method::first);
+    if (collides(x)) return multiply_spread(ctx, dy, x, dw, into);
+    multiply(ctx, dy, x, dw, into, Method::general);
 }
 
-template void add_linear_backward_weight(CpuContext&, HostMatrix<const float>,
-                                         HostMatrix<const float>, HostMatrix<float>);
-template void add_linear_backward_weight(CpuContext&, HostMatrix<const bf16>,
-                                         HostMatrix<const bf16>, HostMatrix<float>);
+template void linear_backward_weight(CpuContext&, HostMatrix<const float>, HostMatrix<const float>,
+                                     HostMatrix<float>, Into);
+template void linear_backward_weight(CpuContext&, HostMatrix<const bf16>, HostMatrix<const bf16>,
+                                     HostMatrix<float>, Into);
 
 }  // namespace lockstep::kernels

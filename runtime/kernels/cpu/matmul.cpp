@@ -34,7 +34,7 @@ Key key_of(const Product& p) {
     const auto kinds = static_cast<std::int64_t>(p.a.element) * 8 +
                        static_cast<std::int64_t>(p.c_element) * 4 +
                        static_cast<std::int64_t>(p.method) * 16 + (p.bias != nullptr ? 2 : 0) +
-                       static_cast<std::int64_t>(p.accumulate);
+                       static_cast<std::int64_t>(p.into);
     return {p.m,        p.n,  p.k, p.a.row_stride, p.a.col_stride, p.b.row_stride, p.b.col_stride,
             p.c_stride, kinds};
 }
@@ -110,7 +110,7 @@ void multiply_converted(device::CpuContext& ctx, const Product& p) {
     if (p.c_element == Element::f32) return multiply(ctx, q);
     const auto c = scratch<float>(ctx, ScratchMemory::Slot::result, p.m * p.n + p.n);
     auto* target = static_cast<bf16*>(p.c);
-    if (p.accumulate == Accumulate::add)
+    if (p.into == Into::add)
         for (std::int64_t i = 0; i < p.m; ++i)
             cast<bf16, float>(ctx, HostView<const bf16>(target + i * p.c_stride, p.n),
                               c.subview(i * p.n, p.n));

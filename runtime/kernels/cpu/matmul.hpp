@@ -6,6 +6,7 @@
 
 #include "runtime/core/bf16.hpp"
 #include "runtime/device/cpu_context.hpp"
+#include "runtime/kernels/into.hpp"
 
 namespace lockstep::kernels::cpu {
 
@@ -23,7 +24,6 @@ struct Factor {
     std::int64_t row_stride, col_stride;
 };
 
-enum class Accumulate : std::uint8_t { overwrite, add };
 // oneDNN's implementation: its first choice for the factors as they lie in memory, or for a copy of
 // b in the order that it likes best, made before each product, or its general product, where it has
 // one. None is the fastest for all shapes.
@@ -38,7 +38,7 @@ struct Product {
     void* c;
     Element c_element;
     std::int64_t c_stride;
-    Accumulate accumulate;
+    Into into;
     Method method = Method::first;
 };
 

@@ -27,7 +27,7 @@ Wanted wanted(const Product& p, const Descriptor& b) {
     Wanted w{p.bias != nullptr ? dnnl::matmul::desc(a, b, bias, c) : dnnl::matmul::desc(a, b, c),
              {}};
     w.attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-    if (p.accumulate == Accumulate::add) {
+    if (p.into == Into::add) {
         dnnl::post_ops post_ops;
         post_ops.append_sum(1.0f);
         w.attributes.set_post_ops(post_ops);

@@ -74,7 +74,7 @@ void norm_backward(CpuContext& ctx, const Dropout& site, TokenPlaces<HostSpace> 
                    HostMatrix<const T> dy, HostMatrix<const T> d_sum, HostMatrix<const T> sum,
                    HostView<const float> mean, HostView<const float> rstd, HostView<const T> gamma,
                    HostMatrix<T> dx, HostMatrix<T> d_branch, HostView<float> dgamma,
-                   HostView<float> dbeta, HostView<float> dbias) {
+                   HostView<float> dbeta, HostView<float> dbias, Into into) {
     const auto d = static_cast<std::size_t>(sum.cols);
     require(same_shape(dy, sum) && same_shape(dx, sum) && gamma.size() == d && dgamma.size() == d &&
                 dbeta.size() == d && (dbias.empty() || dbias.size() == d),
@@ -88,8 +88,9 @@ void norm_backward(CpuContext& ctx, const Dropout& site, TokenPlaces<HostSpace> 
     const std::int64_t columns = (dbias.empty() ? 2 : 3) * sum.cols;
     const auto totals = cpu::scratch<float>(ctx, cpu::ScratchMemory::Slot::totals, columns);
     float* to = totals.data();
-    for (const auto& total : wanted) to = std::copy(total.begin(), total.end(), to);
-    cpu::add_column_sums(ctx, sum.rows, columns, totals, [&](std::int64_t i, float* sums) {
+    if (into == Into::add)
+        for (const auto& total : wanted) to = std::copy(total.begin(), total.end(), to);
+    cpu::column_sums(ctx, sum.rows, columns, totals, into, [&](std::int64_t i, float* sums) {
         const cpu::NormGradients<T> row{row_of(dy, i), row_of(d_sum, i), row_of(sum, i),
                                         gamma.data(),  row_of(dx, i),    row_of(d_branch, i),
                                         sums,          sums + sum.cols};
@@ -136,12 +137,12 @@ template void norm_backward(CpuContext&, const Dropout&, TokenPlaces<HostSpace>,
                             HostMatrix<const float>, HostMatrix<const float>,
                             HostMatrix<const float>, HostView<const float>, HostView<const float>,
                             HostView<const float>, HostMatrix<float>, HostMatrix<float>,
-                            HostView<float>, HostView<float>, HostView<float>);
+                            HostView<float>, HostView<float>, HostView<float>, Into);
 template void norm_backward(CpuContext&, const Dropout&, TokenPlaces<HostSpace>,
                             HostMatrix<const bf16>, HostMatrix<const bf16>, HostMatrix<const bf16>,
                             HostView<const float>, HostView<const float>, HostView<const bf16>,
                             HostMatrix<bf16>, HostMatrix<bf16>, HostView<float>, HostView<float>,
-                            HostView<float>);
+                            HostView<float>, Into);
 template void residual_forward(CpuContext&, const Dropout&, TokenPlaces<HostSpace>,
                                HostMatrix<const float>, HostMatrix<const float>, HostMatrix<float>);
 template void residual_forward(CpuContext&, const Dropout&, TokenPlaces<HostSpace>,

@@ -131,19 +131,19 @@ void activation_forward(CudaContext& ctx, Activation f, const Dropout& site,
 template <class T>
 void activation_backward(CudaContext& ctx, Activation f, const Dropout& site,
                          TokenPlaces<CudaSpace> places, CudaMatrix<const T> x,
-                         CudaMatrix<const T> dy, CudaMatrix<T> dx, CudaView<float> db) {
+                         CudaMatrix<const T> dy, CudaMatrix<T> dx, CudaView<float> db, Into into) {
     require(same_shape(x, dy) && same_shape(x, dx), "activation backward: shapes differ");
     const Mask mask = mask_of(site, places, x.rows);
     specialised(f, masking_of(site), [&]<Activation g, Masking masking>() {
-        add_column_sums(ctx, Backward<g, masking, T>{mask, x, dy, dx}, db, dx, x, dy);
+        column_sums(ctx, Backward<g, masking, T>{mask, x, dy, dx}, db, into, dx, x, dy);
     });
 }
 
 template <class T>
 void relu_backward(CudaContext& ctx, const Dropout& site, CudaMatrix<const T> y,
-                   CudaMatrix<const T> dy, CudaMatrix<T> dx, CudaView<float> db) {
+                   CudaMatrix<const T> dy, CudaMatrix<T> dx, CudaView<float> db, Into into) {
     require(same_shape(y, dy) && same_shape(y, dx), "relu backward: shapes differ");
-    add_column_sums(ctx, ReluBackward<T>{kept_scale(site), y, dy, dx}, db, dx, y, dy);
+    column_sums(ctx, ReluBackward<T>{kept_scale(site), y, dy, dx}, db, into, dx, y, dy);
 }
 
 template void activation_forward(CudaContext&, Activation, const Dropout&, TokenPlaces<CudaSpace>,
@@ -154,18 +154,18 @@ template void activation_forward(CudaContext&, Activation, const Dropout&, Token
                                  CudaMatrix<const fp16>, CudaMatrix<fp16>);
 template void activation_backward(CudaContext&, Activation, const Dropout&, TokenPlaces<CudaSpace>,
                                   CudaMatrix<const float>, CudaMatrix<const float>,
-                                  CudaMatrix<float>, CudaView<float>);
+                                  CudaMatrix<float>, CudaView<float>, Into);
 template void activation_backward(CudaContext&, Activation, const Dropout&, TokenPlaces<CudaSpace>,
                                   CudaMatrix<const bf16>, CudaMatrix<const bf16>, CudaMatrix<bf16>,
-                                  CudaView<float>);
+                                  CudaView<float>, Into);
 template void activation_backward(CudaContext&, Activation, const Dropout&, TokenPlaces<CudaSpace>,
                                   CudaMatrix<const fp16>, CudaMatrix<const fp16>, CudaMatrix<fp16>,
-                                  CudaView<float>);
+                                  CudaView<float>, Into);
 template void relu_backward(CudaContext&, const Dropout&, CudaMatrix<const float>,
-                            CudaMatrix<const float>, CudaMatrix<float>, CudaView<float>);
+                            CudaMatrix<const float>, CudaMatrix<float>, CudaView<float>, Into);
 template void relu_backward(CudaContext&, const Dropout&, CudaMatrix<const bf16>,
-                            CudaMatrix<const bf16>, CudaMatrix<bf16>, CudaView<float>);
+                            CudaMatrix<const bf16>, CudaMatrix<bf16>, CudaView<float>, Into);
 template void relu_backward(CudaContext&, const Dropout&, CudaMatrix<const fp16>,
-                            CudaMatrix<const fp16>, CudaMatrix<fp16>, CudaView<float>);
+                            CudaMatrix<const fp16>, CudaMatrix<fp16>, CudaView<float>, Into);
 
 }  // namespace lockstep::kernels

@@ -202,9 +202,8 @@ void average_squares(CudaContext& ctx, const AdafactorOptions& options, const St
     const GradientSquare term{state, options.epsilon1};
     const auto columns = scratch.subview(0, column.size());
     const auto rows = scratch.subview(column.size(), row.size());
-    device::check(cudaMemsetAsync(columns.data(), 0, columns.size() * sizeof(float), ctx.stream()),
-                  "cudaMemsetAsync");
-    add_column_sums(ctx, TermOf<GradientSquare, float>{term, gradient}, columns, gradient);
+    column_sums(ctx, TermOf<GradientSquare, float>{term, gradient}, columns, Into::overwrite,
+                gradient);
     launch(ctx, by_vectors(gradient) ? row_sums_kernel<4> : row_sums_kernel<1>,
            {blocks_for(gradient.rows, 256 / warp_size), 256}, gradient, term, rows.data());
     const Average of_columns{state, options, columns.data(), column.data(),

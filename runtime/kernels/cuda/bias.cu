@@ -15,12 +15,12 @@ struct Same {
 }  // namespace
 
 template <class T>
-void add_bias_backward(CudaContext& ctx, CudaMatrix<const T> dy, CudaView<float> db) {
-    add_column_sums(ctx, TermOf<Same, T>{{}, dy}, db, dy);
+void bias_backward(CudaContext& ctx, CudaMatrix<const T> dy, CudaView<float> db, Into into) {
+    column_sums(ctx, TermOf<Same, T>{{}, dy}, db, into, dy);
 }
 
-template void add_bias_backward(CudaContext&, CudaMatrix<const float>, CudaView<float>);
-template void add_bias_backward(CudaContext&, CudaMatrix<const bf16>, CudaView<float>);
-template void add_bias_backward(CudaContext&, CudaMatrix<const fp16>, CudaView<float>);
+template void bias_backward(CudaContext&, CudaMatrix<const float>, CudaView<float>, Into);
+template void bias_backward(CudaContext&, CudaMatrix<const bf16>, CudaView<float>, Into);
+template void bias_backward(CudaContext&, CudaMatrix<const fp16>, CudaView<float>, Into);
 
 }  // namespace lockstep::kernels

@@ -16,7 +16,7 @@ struct Totals {
 };
 
 __global__ void __launch_bounds__(warps* warp_size)
-    add_parts_kernel(CudaMatrix<const float> parts, std::int64_t cols, Totals totals) {
+    sum_parts_kernel(CudaMatrix<const float> parts, std::int64_t cols, Totals totals, Into into) {
     auto& sums = shared_memory<Sums>();
     const unsigned warp = threadIdx.x / warp_size, lane = threadIdx.x % warp_size;
     const std::int64_t column = std::int64_t{blockIdx.x} * warp_size + lane;
@@ -34,13 +34,13 @@ __global__ void __launch_bounds__(warps* warp_size)
     float* const to = blockIdx.y == 0   ? totals.of[0]
                       : blockIdx.y == 1 ? totals.of[1]
                                         : totals.of[2];
-    to[column] += total;
+    to[column] = into == Into::overwrite ? total : to[column] + total;
 }
 
 }  // namespace
 
-void add_parts_by_column(device::CudaContext& ctx, CudaMatrix<const float> parts,
-                         std::initializer_list<CudaView<float>> totals) {
+void sum_parts_by_column(device::CudaContext& ctx, CudaMatrix<const float> parts,
+                         std::initializer_list<CudaView<float>> totals, Into into) {
     const auto count = static_cast<std::int64_t>(totals.size());
     require(count <= most_totals && parts.cols % count == 0, "column sums: sizes differ");
     const std::int64_t cols = parts.cols / count;
@@ -50,9 +50,9 @@ void add_parts_by_column(device::CudaContext& ctx, CudaMatrix<const float> parts
         require(static_cast<std::int64_t>(total.size()) == cols, "column sums: sizes differ");
         *next++ = total.data();
     }
-    launch(ctx, add_parts_kernel,
+    launch(ctx, sum_parts_kernel,
            {{blocks_for(cols, warp_size), static_cast<unsigned>(count)}, warps * warp_size}, parts,
-           cols, to);
+           cols, to, into);
 }
 
 }  // namespace lockstep::kernels::cuda

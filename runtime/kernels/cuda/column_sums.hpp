@@ -7,15 +7,17 @@
 #include "runtime/kernels/cuda/launch.hpp"
 #include "runtime/kernels/cuda/reduction.hpp"
 #include "runtime/kernels/cuda/vector.hpp"
+#include "runtime/kernels/into.hpp"
+#include "runtime/kernels/reduce.hpp"
 
 namespace lockstep::kernels::cuda {
 
 // At most so many totals come from one matrix of parts.
 constexpr int most_totals = 3;
 
-// totals[i][j] += the sum of column i n + j of parts [.., totals.size() n], in a fixed order.
-void add_parts_by_column(device::CudaContext& ctx, CudaMatrix<const float> parts,
-                         std::initializer_list<CudaView<float>> totals);
+// totals[i][j] = or += the sum of column i n + j of parts [.., totals.size() n], in a fixed order.
+void sum_parts_by_column(device::CudaContext& ctx, CudaMatrix<const float> parts,
+                         std::initializer_list<CudaView<float>> totals, Into into);
 
 constexpr int column_sum_warps = 8;
 constexpr int column_sum_blocks = 4;  // at once on a multiprocessor
@@ -72,7 +74,7 @@ __global__ void __launch_bounds__(column_sum_warps* warp_size, column_sum_blocks
 
 template <int width, class Body>
 void run_column_sums(device::CudaContext& ctx, const Body& body, std::int64_t rows,
-                     std::int64_t cols, CudaView<float> totals) {
+                     std::int64_t cols, CudaView<float> totals, Into into) {
     // Enough blocks for every multiprocessor, each with rows enough to be worth a partial sum.
     constexpr std::int64_t smallest_block = 32;
     const unsigned strips = blocks_for(cols, std::int64_t{warp_size} * width);
@@ -83,24 +85,27 @@ void run_column_sums(device::CudaContext& ctx, const Body& body, std::int64_t ro
     const auto parts = ctx.scratch<float>(static_cast<std::size_t>(blocks * cols));
     launch(ctx, column_sums_kernel<width, Body>, {{strips, blocks}, column_sum_warps * warp_size},
            body, rows, cols, block_rows, parts.data());
-    add_parts_by_column(ctx, {parts.data(), blocks, cols}, {totals});
+    sum_parts_by_column(ctx, {parts.data(), blocks, cols}, {totals}, into);
 }
 
-// totals[j] += the sum over the rows of what body adds for column j, in a fixed order. body is as
-// for elementwise(), with `add<width>(Cell, what was read, float (&sums)[width])` in place of
+// totals[j] = or += the sum over the rows of what body adds for column j, in a fixed order. body is
+// as for elementwise(), with `add<width>(Cell, what was read, float (&sums)[width])` in place of
 // `write`, which may write as well. By vectors of T where all matrices that it touches allow it.
 template <class T, class Body, class... Matrices>
-void add_column_sums(device::CudaContext& ctx, const Body& body, CudaView<float> totals,
-                     CudaMatrix<T> of, const Matrices&... others) {
+void column_sums(device::CudaContext& ctx, const Body& body, CudaView<float> totals, Into into,
+                 CudaMatrix<T> of, const Matrices&... others) {
     require(static_cast<std::int64_t>(totals.size()) == of.cols, "column sums: sizes differ");
-    if (of.empty()) return;
+    if (of.empty()) {
+        if (into == Into::overwrite) fill_zero(ctx, totals);
+        return;
+    }
     if (by_vectors(of) && (by_vectors(others) && ...))
-        run_column_sums<vector_width<T>>(ctx, body, of.rows, of.cols, totals);
+        run_column_sums<vector_width<T>>(ctx, body, of.rows, of.cols, totals, into);
     else
-        run_column_sums<1>(ctx, body, of.rows, of.cols, totals);
+        run_column_sums<1>(ctx, body, of.rows, of.cols, totals, into);
 }
 
-// What add_column_sums() needs to sum term(x).
+// What column_sums() needs to sum term(x).
 template <class Term, class T>
 struct TermOf {
     static constexpr int vectors = 4;

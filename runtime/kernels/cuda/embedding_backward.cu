@@ -3,6 +3,7 @@
 #include "runtime/kernels/cuda/id_order.hpp"
 #include "runtime/kernels/cuda/reduction.hpp"
 #include "runtime/kernels/embedding.hpp"
+#include "runtime/kernels/reduce.hpp"
 
 // Tokens are sorted by id, so that the rows of one id follow each other; they are summed in chunks
 // of 32, by one warp for each 32 vectors of columns. What a chunk has of an id that goes on in the
@@ -143,13 +144,14 @@ void run(CudaContext& ctx, const Backward<T>& b) {
 }  // namespace
 
 template <class T>
-void add_embedding_backward(CudaContext& ctx, CudaView<const std::int32_t> tokens,
-                            CudaView<const std::int32_t> real, float scale, CudaMatrix<const T> dy,
-                            CudaMatrix<float> d_table) {
+void embedding_backward(CudaContext& ctx, CudaView<const std::int32_t> tokens,
+                        CudaView<const std::int32_t> real, float scale, CudaMatrix<const T> dy,
+                        CudaMatrix<float> d_table, Into into) {
     require(real.size() == 1 && static_cast<std::int64_t>(tokens.size()) >= dy.rows &&
                 d_table.cols == dy.cols,
             "embedding gradient: shapes differ");
     const std::int64_t count = dy.rows;
+    if (into == Into::overwrite) fill_zero(ctx, d_table);
     if (count == 0 || dy.cols == 0) return;
     const std::size_t order_words =
         (id_order_words(count) + 3) / 4 * 4;  // parts are read by vectors
@@ -166,14 +168,14 @@ void add_embedding_backward(CudaContext& ctx, CudaView<const std::int32_t> token
         run<1>(ctx, b);
 }
 
-template void add_embedding_backward(CudaContext&, CudaView<const std::int32_t>,
-                                     CudaView<const std::int32_t>, float, CudaMatrix<const float>,
-                                     CudaMatrix<float>);
-template void add_embedding_backward(CudaContext&, CudaView<const std::int32_t>,
-                                     CudaView<const std::int32_t>, float, CudaMatrix<const bf16>,
-                                     CudaMatrix<float>);
-template void add_embedding_backward(CudaContext&, CudaView<const std::int32_t>,
-                                     CudaView<const std::int32_t>, float, CudaMatrix<const fp16>,
-                                     CudaMatrix<float>);
+template void embedding_backward(CudaContext&, CudaView<const std::int32_t>,
+                                 CudaView<const std::int32_t>, float, CudaMatrix<const float>,
+                                 CudaMatrix<float>, Into);
+template void embedding_backward(CudaContext&, CudaView<const std::int32_t>,
+                                 CudaView<const std::int32_t>, float, CudaMatrix<const bf16>,
+                                 CudaMatrix<float>, Into);
+template void embedding_backward(CudaContext&, CudaView<const std::int32_t>,
+                                 CudaView<const std::int32_t>, float, CudaMatrix<const fp16>,
+                                 CudaMatrix<float>, Into);
 
 }  // namespace lockstep::kernels

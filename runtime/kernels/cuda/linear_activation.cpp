@@ -42,7 +42,8 @@ void linear_activation_forward(CudaContext& ctx, CudaMatrix<const T> x, CudaMatr
 template <class T>
 void linear_activation_backward(CudaContext& ctx, CudaMatrix<const T> dz, CudaMatrix<const T> w,
                                 const ActivationSite<CudaSpace>& site, CudaMatrix<const T> hidden,
-                                CudaMatrix<const T> y, CudaMatrix<T> d_hidden, CudaView<float> db) {
+                                CudaMatrix<const T> y, CudaMatrix<T> d_hidden, CudaView<float> db,
+                                Into into) {
     // relu's derivative would need a mask of bits beside y, which tells as much.
     if (may_fuse(ctx, site) && site.f == Activation::gelu_tanh) {
         Product<T, T> product{dz, Transpose::no, w, Transpose::no, d_hidden};
@@ -50,15 +51,15 @@ void linear_activation_backward(CudaContext& ctx, CudaMatrix<const T> dz, CudaMa
         product.before = {const_cast<T*>(hidden.data), hidden.rows, hidden.cols, hidden.stride};
         if (can_multiply(ctx, product)) {
             multiply(ctx, product);
-            return add_bias_backward<T>(ctx, d_hidden, db);
+            return bias_backward<T>(ctx, d_hidden, db, into);
         }
     }
-    linear_backward_input<T>(ctx, dz, w, d_hidden);
+    linear_backward_input<T>(ctx, dz, w, d_hidden, Into::overwrite);
     if (site.f == Activation::relu)
-        relu_backward<T>(ctx, site.dropout, y, d_hidden, d_hidden, db);
+        relu_backward<T>(ctx, site.dropout, y, d_hidden, d_hidden, db, into);
     else
         activation_backward<T>(ctx, site.f, site.dropout, site.places, hidden, d_hidden, d_hidden,
-                               db);
+                               db, into);
 }
 
 template void linear_activation_forward(CudaContext&, CudaMatrix<const float>,
@@ -76,14 +77,14 @@ template void linear_activation_forward(CudaContext&, CudaMatrix<const fp16>,
 template void linear_activation_backward(CudaContext&, CudaMatrix<const float>,
                                          CudaMatrix<const float>, const ActivationSite<CudaSpace>&,
                                          CudaMatrix<const float>, CudaMatrix<const float>,
-                                         CudaMatrix<float>, CudaView<float>);
+                                         CudaMatrix<float>, CudaView<float>, Into);
 template void linear_activation_backward(CudaContext&, CudaMatrix<const bf16>,
                                          CudaMatrix<const bf16>, const ActivationSite<CudaSpace>&,
                                          CudaMatrix<const bf16>, CudaMatrix<const bf16>,
-                                         CudaMatrix<bf16>, CudaView<float>);
+                                         CudaMatrix<bf16>, CudaView<float>, Into);
 template void linear_activation_backward(CudaContext&, CudaMatrix<const fp16>,
                                          CudaMatrix<const fp16>, const ActivationSite<CudaSpace>&,
                                          CudaMatrix<const fp16>, CudaMatrix<const fp16>,
-                                         CudaMatrix<fp16>, CudaView<float>);
+                                         CudaMatrix<fp16>, CudaView<float>, Into);
 
 }  // namespace lockstep::kernels

@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(most_row_warps* warp_size, resident_backward_b
 
 template <int width, class T>
 void run(CudaContext& ctx, NormBackward<T> b, CudaView<float> dgamma, CudaView<float> dbeta,
-         CudaView<float> dbias) {
+         CudaView<float> dbias, Into into) {
     b.sums = dbias.empty() ? 2 : 3;
     const std::size_t fixed = sums_bytes(b), each = warp_bytes(b);
     const int warps = row_warps(ctx, each, fixed);
@@ -65,9 +65,9 @@ void run(CudaContext& ctx, NormBackward<T> b, CudaView<float> dgamma, CudaView<f
            {blocks, static_cast<unsigned>(warps * warp_size), block_bytes}, b);
     const CudaMatrix<const float> parts{b.parts, blocks, part_cols};
     if (dbias.empty())
-        add_parts_by_column(ctx, parts, {dgamma, dbeta});
+        sum_parts_by_column(ctx, parts, {dgamma, dbeta}, into);
     else
-        add_parts_by_column(ctx, parts, {dgamma, dbeta, dbias});
+        sum_parts_by_column(ctx, parts, {dgamma, dbeta, dbias}, into);
 }
 
 }  // namespace
@@ -77,7 +77,7 @@ void norm_backward(CudaContext& ctx, const Dropout& site, TokenPlaces<CudaSpace>
                    CudaMatrix<const T> dy, CudaMatrix<const T> d_sum, CudaMatrix<const T> sum,
                    CudaView<const float> mean, CudaView<const float> rstd, CudaView<const T> gamma,
                    CudaMatrix<T> dx, CudaMatrix<T> d_branch, CudaView<float> dgamma,
-                   CudaView<float> dbeta, CudaView<float> dbias) {
+                   CudaView<float> dbeta, CudaView<float> dbias, Into into) {
     const auto d = static_cast<std::size_t>(sum.cols);
     require(same_shape(dy, sum) && same_shape(dx, sum) && gamma.size() == d && dgamma.size() == d &&
                 dbeta.size() == d && (dbias.empty() || dbias.size() == d),
@@ -85,7 +85,11 @@ void norm_backward(CudaContext& ctx, const Dropout& site, TokenPlaces<CudaSpace>
     require((d_sum.empty() || same_shape(d_sum, sum)) &&
                 (d_branch.empty() || same_shape(d_branch, sum)),
             "norm backward: the residual's shapes differ");
-    if (sum.empty()) return;
+    if (sum.empty()) {
+        if (into == Into::overwrite)
+            for (const auto& total : {dgamma, dbeta, dbias}) fill_zero(ctx, total);
+        return;
+    }
     const Mask mask = d_branch.empty() ? Mask{} : mask_of(site, places, sum.rows);
     const NormBackward<T> b{
         mask,         dy,          d_sum.empty() ? CudaMatrix<const T>{} : d_sum,
@@ -94,25 +98,25 @@ void norm_backward(CudaContext& ctx, const Dropout& site, TokenPlaces<CudaSpace>
         nullptr,      0,           0};
     if (by_vectors(dy) && by_vectors(b.d_sum) && by_vectors(sum) && by_vectors(dx) &&
         by_vectors(b.d_branch) && by_vectors(b.gamma, sum.cols, sum.cols))
-        run<vector_width<T>>(ctx, b, dgamma, dbeta, dbias);
+        run<vector_width<T>>(ctx, b, dgamma, dbeta, dbias, into);
     else
-        run<1>(ctx, b, dgamma, dbeta, dbias);
+        run<1>(ctx, b, dgamma, dbeta, dbias, into);
 }
 
 template void norm_backward(CudaContext&, const Dropout&, TokenPlaces<CudaSpace>,
                             CudaMatrix<const float>, CudaMatrix<const float>,
                             CudaMatrix<const float>, CudaView<const float>, CudaView<const float>,
                             CudaView<const float>, CudaMatrix<float>, CudaMatrix<float>,
-                            CudaView<float>, CudaView<float>, CudaView<float>);
+                            CudaView<float>, CudaView<float>, CudaView<float>, Into);
 template void norm_backward(CudaContext&, const Dropout&, TokenPlaces<CudaSpace>,
                             CudaMatrix<const bf16>, CudaMatrix<const bf16>, CudaMatrix<const bf16>,
                             CudaView<const float>, CudaView<const float>, CudaView<const bf16>,
                             CudaMatrix<bf16>, CudaMatrix<bf16>, CudaView<float>, CudaView<float>,
-                            CudaView<float>);
+                            CudaView<float>, Into);
 template void norm_backward(CudaContext&, const Dropout&, TokenPlaces<CudaSpace>,
                             CudaMatrix<const fp16>, CudaMatrix<const fp16>, CudaMatrix<const fp16>,
                             CudaView<const float>, CudaView<const float>, CudaView<const fp16>,
                             CudaMatrix<fp16>, CudaMatrix<fp16>, CudaView<float>, CudaView<float>,
-                            CudaView<float>);
+                            CudaView<float>, Into);
 
 }  // namespace lockstep::kernels

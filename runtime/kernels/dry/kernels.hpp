@@ -20,23 +20,21 @@ struct Any {
 template <class T, class Like>
 void embedding_forward(DryContext<Like>&, Any, Any, Any, Any, Any, Any, Any) {}
 template <class T, class Like>
-void add_embedding_backward(DryContext<Like>&, Any, Any, Any, Any, Any) {}
+void embedding_backward(DryContext<Like>&, Any, Any, Any, Any, Any, Any) {}
 
 template <class T, class Like>
 void linear_forward(DryContext<Like>&, Any, Any, Any, Any) {}
 template <class T, class Like>
-void linear_backward_input(DryContext<Like>&, Any, Any, Any) {}
+void linear_backward_input(DryContext<Like>&, Any, Any, Any, Any) {}
 template <class T, class Like>
-void add_linear_backward_input(DryContext<Like>&, Any, Any, Any) {}
+void linear_backward_weight(DryContext<Like>&, Any, Any, Any, Any) {}
 template <class T, class Like>
-void add_linear_backward_weight(DryContext<Like>&, Any, Any, Any) {}
-template <class T, class Like>
-void add_bias_backward(DryContext<Like>&, Any, Any) {}
+void bias_backward(DryContext<Like>&, Any, Any, Any) {}
 
 template <class T, class Like>
 void linear_activation_forward(DryContext<Like>&, Any, Any, Any, Any, Any, Any) {}
 template <class T, class Like>
-void linear_activation_backward(DryContext<Like>&, Any, Any, Any, Any, Any, Any, Any = {}) {}
+void linear_activation_backward(DryContext<Like>&, Any, Any, Any, Any, Any, Any, Any, Any) {}
 template <class T, class Like>
 void activation_forward(DryContext<Like>&, Any, Any, Any, Any, Any) {}
 
@@ -44,7 +42,7 @@ template <class T, class Like>
 void norm_forward(DryContext<Like>&, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any) {}
 template <class T, class Like>
 void norm_backward(DryContext<Like>&, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any,
-                   Any = {}) {}
+                   Any, Any) {}
 template <class T, class Like>
 void add(DryContext<Like>&, Any, Any) {}
 template <class T, class Like>

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include "tests/support/close.hpp"
 #include "tests/support/numbers.hpp"
 
@@ -22,9 +24,13 @@ TEST_CASE_TEMPLATE("embedding sums token and position rows and zeroes filler", T
     CHECK(to_doubles(y) == std::vector<double>{20, 32, 2, 4, 0, 0});
     auto dy = numbers<T>({1, 2, 3, 4, 100, 100});
     std::vector<float> d_table(6, 1.0f);
-    kernels::add_embedding_backward<T>(ctx, view_of(tokens), view_of(real), 2.0f,
-                                       matrix_of(dy, 3, 2), matrix_of(d_table, 3, 2));
+    kernels::embedding_backward<T>(ctx, view_of(tokens), view_of(real), 2.0f, matrix_of(dy, 3, 2),
+                                   matrix_of(d_table, 3, 2), kernels::Into::add);
     CHECK(d_table == std::vector<float>{7, 9, 1, 1, 3, 5});
+    std::vector<float> alone(6, NAN);
+    kernels::embedding_backward<T>(ctx, view_of(tokens), view_of(real), 2.0f, matrix_of(dy, 3, 2),
+                                   matrix_of(alone, 3, 2), kernels::Into::overwrite);
+    CHECK(alone == std::vector<float>{6, 8, 0, 0, 2, 4});
 }
 
 TEST_CASE_TEMPLATE("embedding and its gradient match the reference", T, float, bf16) {
@@ -62,9 +68,9 @@ TEST_CASE_TEMPLATE("embedding and its gradient match the reference", T, float, b
                               i / d < real ? 3 * token + position : 0, dtype_of<T>));
             }
             std::vector<float> d_table(expected.size());
-            kernels::add_embedding_backward<T>(ctx, view_of(tokens), view_of(real_tokens), 3.0f,
-                                               matrix_of(dy, count, d),
-                                               matrix_of(d_table, vocabulary, d));
+            kernels::embedding_backward<T>(ctx, view_of(tokens), view_of(real_tokens), 3.0f,
+                                           matrix_of(dy, count, d),
+                                           matrix_of(d_table, vocabulary, d), kernels::Into::add);
             for (std::size_t i = 0; i < expected.size(); ++i)
                 REQUIRE(close(double{d_table[i]}, expected[i], Dtype::fp32, real, 3));
             if (first.empty()) first = d_table;

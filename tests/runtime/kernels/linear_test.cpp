@@ -72,17 +72,24 @@ TEST_CASE_TEMPLATE("linear matches hand-computed values", T, float, bf16) {
     CHECK(to_doubles(y) == std::vector<double>{11, 22, 33, 13, 24, 37});
     auto dy = numbers<T>({1, 0, 2, 0, 1, 1});
     kernels::linear_backward_input<T>(ctx, matrix_of(dy, 2, 3), matrix_of(w, 3, 2),
-                                      matrix_of(dx, 2, 2));
+                                      matrix_of(dx, 2, 2), kernels::Into::overwrite);
     CHECK(to_doubles(dx) == std::vector<double>{3, 2, 1, 2});
-    kernels::add_linear_backward_input<T>(ctx, matrix_of(dy, 2, 3), matrix_of(w, 3, 2),
-                                          matrix_of(dx, 2, 2));
+    kernels::linear_backward_input<T>(ctx, matrix_of(dy, 2, 3), matrix_of(w, 3, 2),
+                                      matrix_of(dx, 2, 2), kernels::Into::add);
     CHECK(to_doubles(dx) == std::vector<double>{6, 4, 2, 4});
     std::vector<float> dw(6, 1.0f), db(3, 1.0f);
-    kernels::add_linear_backward_weight<T>(ctx, matrix_of(x, 2, 2), matrix_of(dy, 2, 3),
-                                           matrix_of(dw, 3, 2));
+    kernels::linear_backward_weight<T>(ctx, matrix_of(x, 2, 2), matrix_of(dy, 2, 3),
+                                       matrix_of(dw, 3, 2), kernels::Into::add);
     CHECK(dw == std::vector<float>{2, 3, 4, 5, 6, 9});
-    kernels::add_bias_backward<T>(ctx, matrix_of(dy, 2, 3), view_of(db));
+    kernels::bias_backward<T>(ctx, matrix_of(dy, 2, 3), view_of(db), kernels::Into::add);
     CHECK(db == std::vector<float>{2, 2, 4});
+    std::vector<float> dw_alone(6, NAN), db_alone(3, NAN);
+    kernels::linear_backward_weight<T>(ctx, matrix_of(x, 2, 2), matrix_of(dy, 2, 3),
+                                       matrix_of(dw_alone, 3, 2), kernels::Into::overwrite);
+    CHECK(dw_alone == std::vector<float>{1, 2, 3, 4, 5, 8});
+    kernels::bias_backward<T>(ctx, matrix_of(dy, 2, 3), view_of(db_alone),
+                              kernels::Into::overwrite);
+    CHECK(db_alone == std::vector<float>{1, 1, 3});
 }
 
 TEST_CASE_TEMPLATE("linear and its gradients match the reference on slices of wider matrices", T,
@@ -109,15 +116,16 @@ TEST_CASE_TEMPLATE("linear and its gradients match the reference on slices of wi
             check_margins(y, 4);
             kernels::linear_forward<T>(ctx, x.view, w.view, {}, y.view);
             check_product(y, in, at(x), turned(w), zero);
-            kernels::linear_backward_input<T>(ctx, dy.view, w.view, dx.view);
+            kernels::linear_backward_input<T>(ctx, dy.view, w.view, dx.view,
+                                              kernels::Into::overwrite);
             check_product(dx, out, at(dy), at(w), zero);
             const Strided<float> dw_before(out, in, 6);
-            kernels::add_linear_backward_weight<T>(ctx, x.view, dy.view, dw.view);
+            kernels::linear_backward_weight<T>(ctx, x.view, dy.view, dw.view, kernels::Into::add);
             check_product(dw, rows, turned(dy), at(x), at(dw_before));
             check_margins(dw, 6);
             Strided<T> sum(rows, in, 5);
             const Strided<T> sum_before(rows, in, 5);
-            kernels::add_linear_backward_input<T>(ctx, dy.view, w.view, sum.view);
+            kernels::linear_backward_input<T>(ctx, dy.view, w.view, sum.view, kernels::Into::add);
             check_product(sum, out, at(dy), at(w), at(sum_before));
             check_margins(sum, 5);
         }
@@ -132,15 +140,22 @@ TEST_CASE_TEMPLATE("linear weight gradients match the reference where rows are p
     for (const int threads : {1, 2}) {
         CpuContext ctx(threads);
         std::vector<float> dw(out * in, 0.5f);
-        kernels::add_linear_backward_weight<T>(ctx, HostMatrix<const T>(x.data(), rows, in),
-                                               HostMatrix<const T>(dy.data(), rows, out),
-                                               matrix_of(dw, out, in));
+        kernels::linear_backward_weight<T>(ctx, HostMatrix<const T>(x.data(), rows, in),
+                                           HostMatrix<const T>(dy.data(), rows, out),
+                                           matrix_of(dw, out, in), kernels::Into::add);
         for (std::int64_t i = 0; i < out * in; ++i) {
             double expected = 0.5;
             for (std::int64_t k = 0; k < rows; ++k)
                 expected += to_double(dy[k * out + i / in]) * to_double(x[k * in + i % in]);
             REQUIRE(close(double{dw[i]}, expected, Dtype::fp32, rows + 1, std::sqrt(rows) / 10));
         }
+        std::vector<float> zeros(out * in), unknown(out * in, NAN);
+        for (auto* const to : {&zeros, &unknown})
+            kernels::linear_backward_weight<T>(
+                ctx, HostMatrix<const T>(x.data(), rows, in),
+                HostMatrix<const T>(dy.data(), rows, out), matrix_of(*to, out, in),
+                to == &zeros ? kernels::Into::add : kernels::Into::overwrite);
+        CHECK(unknown == zeros);
     }
 }
 
@@ -149,8 +164,8 @@ TEST_CASE_TEMPLATE("bias gradients have the same bits for any number of threads"
     for (const std::int64_t rows : {1, 31, 32, 33, 1000, 4097}) {
         const Strided<T> dy(rows, 65, 1);
         std::vector<float> a(65, 2.0f), b(65, 2.0f);
-        kernels::add_bias_backward<T>(one, dy.view, view_of(a));
-        kernels::add_bias_backward<T>(two, dy.view, view_of(b));
+        kernels::bias_backward<T>(one, dy.view, view_of(a), kernels::Into::add);
+        kernels::bias_backward<T>(two, dy.view, view_of(b), kernels::Into::add);
         CHECK(a == b);
         for (std::int64_t j = 0; j < 65; ++j) {
             double expected = 2;
@@ -160,13 +175,22 @@ TEST_CASE_TEMPLATE("bias gradients have the same bits for any number of threads"
     }
 }
 
-TEST_CASE("products of no rows do nothing, of other shapes are refused") {
+TEST_CASE("products of no rows are zero, of other shapes are refused") {
     CpuContext ctx(1);
     std::vector<float> w(6, 1.0f), dw(6, 1.0f), y(4);
     const HostMatrix<float> none_in(nullptr, 0, 2), none_out(nullptr, 0, 3);
     kernels::linear_forward<float>(ctx, none_in, matrix_of(w, 3, 2), {}, none_out);
-    kernels::add_linear_backward_weight<float>(ctx, none_in, none_out, matrix_of(dw, 3, 2));
+    kernels::linear_backward_weight<float>(ctx, none_in, none_out, matrix_of(dw, 3, 2),
+                                           kernels::Into::add);
     CHECK(dw == std::vector<float>(6, 1.0f));
+    kernels::linear_backward_weight<float>(ctx, none_in, none_out, matrix_of(dw, 3, 2),
+                                           kernels::Into::overwrite);
+    CHECK(dw == std::vector<float>(6));
+    std::vector<float> db(3, 1.0f);
+    kernels::bias_backward<float>(ctx, none_out, view_of(db), kernels::Into::add);
+    CHECK(db == std::vector<float>(3, 1.0f));
+    kernels::bias_backward<float>(ctx, none_out, view_of(db), kernels::Into::overwrite);
+    CHECK(db == std::vector<float>(3));
     CHECK_THROWS_AS(
         kernels::linear_forward<float>(ctx, matrix_of(y, 2, 2), matrix_of(w, 2, 3), {}, none_out),
         Error);

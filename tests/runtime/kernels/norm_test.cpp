@@ -48,11 +48,11 @@ struct Case {
                                  matrix_of(y, rows, cols), view_of(mean), view_of(rstd));
     }
     void backward(CpuContext& ctx) {
-        kernels::norm_backward<T>(ctx, site, places.view(), matrix_of(dy, rows, cols),
-                                  matrix_of(d_sum, rows, cols), matrix_of(sum, rows, cols),
-                                  const_view_of(mean), const_view_of(rstd), const_view_of(gamma),
-                                  matrix_of(dx, rows, cols), matrix_of(d_branch, rows, cols),
-                                  view_of(dgamma), view_of(dbeta), view_of(dbias));
+        kernels::norm_backward<T>(
+            ctx, site, places.view(), matrix_of(dy, rows, cols), matrix_of(d_sum, rows, cols),
+            matrix_of(sum, rows, cols), const_view_of(mean), const_view_of(rstd),
+            const_view_of(gamma), matrix_of(dx, rows, cols), matrix_of(d_branch, rows, cols),
+            view_of(dgamma), view_of(dbeta), view_of(dbias), kernels::Into::add);
     }
     double factor(std::int64_t row, std::int64_t column) const {
         const auto at = static_cast<std::size_t>(row);
@@ -197,7 +197,7 @@ TEST_CASE_TEMPLATE("the norm's and the bias's gradients match hand-computed valu
     kernels::norm_backward<T>(ctx, {}, {}, matrix_of(dy, 2, 3), {}, matrix_of(sum, 2, 3),
                               const_view_of(mean), const_view_of(rstd), const_view_of(gamma),
                               matrix_of(dx, 2, 3), {}, view_of(dgamma), view_of(dbeta),
-                              view_of(dbias));
+                              view_of(dbias), kernels::Into::add);
     // g - mean(g) - h mean(g h)
     const double third = 1.0 / 3;
     const Row expected{third, -third, 0, -third, 2 * third, -third}, sums{0, third, 5 - third};
@@ -205,6 +205,21 @@ TEST_CASE_TEMPLATE("the norm's and the bias's gradients match hand-computed valu
     CHECK(dgamma == std::vector<float>{-1, 0, 0});
     CHECK(dbeta == std::vector<float>{1, 1, 5});
     for (std::size_t j = 0; j < 3; ++j) CHECK(close(double{dbias[j]}, sums[j], dtype_of<T>, 2));
+
+    std::vector<float> unknown(9, NAN), zeros(9);
+    for (auto* const to : {&unknown, &zeros}) {
+        const auto part = [&](std::size_t i) { return view_of(*to).subview(3 * i, 3); };
+        kernels::norm_backward<T>(ctx, {}, {}, matrix_of(dy, 2, 3), {}, matrix_of(sum, 2, 3),
+                                  const_view_of(mean), const_view_of(rstd), const_view_of(gamma),
+                                  matrix_of(dx, 2, 3), {}, part(0), part(1), part(2),
+                                  to == &zeros ? kernels::Into::add : kernels::Into::overwrite);
+    }
+    CHECK(unknown == zeros);
+    const HostMatrix<T> none(nullptr, 0, 3);
+    kernels::norm_backward<T>(ctx, {}, {}, none, {}, none, {}, {}, const_view_of(gamma), none, {},
+                              view_of(dgamma), view_of(dbeta), {}, kernels::Into::overwrite);
+    CHECK(dgamma == std::vector<float>(3));
+    CHECK(dbeta == std::vector<float>(3));
 }
 
 TEST_CASE("norm_backward may write over its inputs, and optional operands may be missing") {
@@ -219,7 +234,8 @@ TEST_CASE("norm_backward may write over its inputs, and optional operands may be
         kernels::norm_backward<float>(
             ctx, {}, {}, matrix_of(b.dy, 4, 33), {}, matrix_of(b.sum, 4, 33), const_view_of(b.mean),
             const_view_of(b.rstd), const_view_of(b.gamma), matrix_of(b.dy, 4, 33), {},
-            view_of(b.dgamma), view_of(b.dbeta), with_bias ? view_of(b.dbias) : HostView<float>());
+            view_of(b.dgamma), view_of(b.dbeta), with_bias ? view_of(b.dbias) : HostView<float>(),
+            kernels::Into::add);
         CHECK(b.dy == a.dx);
         CHECK(b.dgamma == a.dgamma);
         CHECK(b.dbeta == a.dbeta);

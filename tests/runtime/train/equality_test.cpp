@@ -59,11 +59,11 @@ public:
     MeanOfMeans(train::Model& toy, tests::RankHandle handle, int world)
         : ModelWrapper(toy), handle_(handle), world_(world) {}
 
-    void train(const kernels::StepState* state, kernels::LossSums* sums,
+    void train(const kernels::StepState* state, kernels::LossSums* sums, kernels::Into into,
                train::GradientSink& sink) override {
         train::NoSink more_follow;
         kernels::LossSums of_batch;
-        ModelWrapper::train(state, &of_batch, more_follow);
+        ModelWrapper::train(state, &of_batch, into, more_follow);
         *sums += of_batch;
         tokens_ += of_batch.tokens;
         if (dynamic_cast<train::NoSink*>(&sink) != nullptr) return;

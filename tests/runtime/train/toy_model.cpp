@@ -78,7 +78,7 @@ kernels::LossSums ToyModel::forward(const train::Batch& batch, const kernels::St
     return sums;
 }
 
-void ToyModel::train(const kernels::StepState* state, kernels::LossSums* sums,
+void ToyModel::train(const kernels::StepState* state, kernels::LossSums* sums, kernels::Into into,
                      train::GradientSink& sink) {
     const train::Batch& batch = *batch_;
     std::vector<double> slopes;
@@ -88,6 +88,7 @@ void ToyModel::train(const kernels::StepState* state, kernels::LossSums* sums,
     const auto& parameters = table_.all();
     for (std::size_t p = 0; p < parameters.size(); ++p) {
         float* to = gradient.data() + parameters[p].offset;
+        if (into == kernels::Into::overwrite) std::fill_n(to, parameters[p].count, 0.0f);
         const bool bias = p < static_cast<std::size_t>(bias_blocks);
         for (std::size_t t = 0; t < batch.labels.size(); ++t)
             for (std::int64_t c = 0; c < vocabulary; ++c) {

@@ -32,7 +32,7 @@ public:
         batch_ = &batch;
         return {};
     }
-    void train(const kernels::StepState* state, kernels::LossSums* sums,
+    void train(const kernels::StepState* state, kernels::LossSums* sums, kernels::Into into,
                train::GradientSink& sink) override;
     void evaluate(const train::Batch& batch, kernels::LossSums* losses) override;
     // A quarter and half a second.

@@ -69,9 +69,9 @@ public:
     }
     void reserve(std::size_t activation_bytes) override { below_.reserve(activation_bytes); }
     train::PlacedShape place(const train::Batch& batch) override { return below_.place(batch); }
-    void train(const kernels::StepState* state, kernels::LossSums* sums,
+    void train(const kernels::StepState* state, kernels::LossSums* sums, kernels::Into into,
                train::GradientSink& sink) override {
-        below_.train(state, sums, sink);
+        below_.train(state, sums, into, sink);
     }
     void evaluate(const train::Batch& batch, kernels::LossSums* losses) override {
         below_.evaluate(batch, losses);

@@ -53,14 +53,15 @@ TEST_CASE_TEMPLATE("CUDA's activations and their gradients are the CPU's, with a
                 const OnDevice db(ctx, sums);
                 kernels::activation_backward<T>(ctx, f, on_gpu, places.view(), x.matrix(rows, cols),
                                                 dy.matrix(rows, cols), dx.matrix(rows, cols),
-                                                db.view());
+                                                db.view(), kernels::Into::add);
                 kernels::activation_forward<float>(cpu, f, on_cpu, c.places.view(),
                                                    matrix_of(wide_x, rows, cols),
                                                    matrix_of(expected, rows, cols));
                 require_close(y.values(), expected, 4, 4);
                 kernels::activation_backward<float>(
                     cpu, f, on_cpu, c.places.view(), matrix_of(wide_x, rows, cols),
-                    matrix_of(wide_dy, rows, cols), matrix_of(expected, rows, cols), view_of(sums));
+                    matrix_of(wide_dy, rows, cols), matrix_of(expected, rows, cols), view_of(sums),
+                    kernels::Into::add);
                 require_close(dx.values(), expected, 4, 4);
                 require_close(db.values(), sums, 4 * rows, 4);
             }
@@ -75,7 +76,7 @@ TEST_CASE_TEMPLATE("CUDA's relu backward needs no more than the output, in place
         dy(ctx, numbers<T>({1, 2, 3, 4, 5, 6}));
     const OnDevice<float> db(ctx, {1, 1, 1});
     kernels::relu_backward<T>(ctx, site, y.matrix(2, 3), dy.matrix(2, 3), dy.matrix(2, 3),
-                              db.view());
+                              db.view(), kernels::Into::add);
     CHECK(to_doubles(dy.values()) == std::vector<double>{2, 0, 6, 0, 10, 0});
     CHECK(db.values() == std::vector<float>{3, 11, 7});
 }
@@ -97,10 +98,11 @@ TEST_CASE_TEMPLATE(
             for (const auto& sums : {db.view(), again.view()})
                 kernels::activation_backward<T>(ctx, Activation::gelu_tanh, {}, {},
                                                 on_x.matrix(many, cols), on_dy.matrix(many, cols),
-                                                dx.matrix(many, cols), sums);
+                                                dx.matrix(many, cols), sums, kernels::Into::add);
             kernels::activation_backward<float>(
                 cpu, Activation::gelu_tanh, {}, {}, matrix_of(wide_x, many, cols),
-                matrix_of(wide_dy, many, cols), matrix_of(wide_dx, many, cols), view_of(expected));
+                matrix_of(wide_dy, many, cols), matrix_of(wide_dx, many, cols), view_of(expected),
+                kernels::Into::add);
             require_close(db.values(), expected, 4 * many, 4);
             CHECK(same_bits(db.values(), again.values()));
         }

@@ -17,19 +17,30 @@ TEST_CASE_TEMPLATE("CUDA's bias gradient is the CPU's, and the same at each call
             auto wide = widened(dy);
             std::vector<float> expected(static_cast<std::size_t>(cols), 2.0f);
             const OnDevice on_dy(ctx, dy), db(ctx, expected), again(ctx, expected);
-            kernels::add_bias_backward<float>(cpu, matrix_of(wide, rows, cols), view_of(expected));
-            kernels::add_bias_backward<T>(ctx, on_dy.matrix(rows, cols), db.view());
-            kernels::add_bias_backward<T>(ctx, on_dy.matrix(rows, cols), again.view());
+            kernels::bias_backward<float>(cpu, matrix_of(wide, rows, cols), view_of(expected),
+                                          kernels::Into::add);
+            kernels::bias_backward<T>(ctx, on_dy.matrix(rows, cols), db.view(), kernels::Into::add);
+            kernels::bias_backward<T>(ctx, on_dy.matrix(rows, cols), again.view(),
+                                      kernels::Into::add);
             require_close(db.values(), expected, rows, 2);
             CHECK(same_bits(db.values(), again.values()));
+            const OnDevice zeros(ctx, std::vector<float>(expected.size()));
+            const OnDevice unknown(ctx, unwritten<float>(cols));
+            kernels::bias_backward<T>(ctx, on_dy.matrix(rows, cols), zeros.view(),
+                                      kernels::Into::add);
+            kernels::bias_backward<T>(ctx, on_dy.matrix(rows, cols), unknown.view(),
+                                      kernels::Into::overwrite);
+            CHECK(unknown.values() == zeros.values());
         }
 }
 
-TEST_CASE("CUDA's bias gradient of no rows adds nothing, and of a slice its columns") {
+TEST_CASE("CUDA's bias gradient of no rows is zero, and of a slice the sum of its columns") {
     CudaContext ctx(0);
     const OnDevice<float> dy(ctx, {1, 2, 3, 4, 5, 6}), db(ctx, {1, 1});
-    kernels::add_bias_backward<float>(ctx, dy.matrix(0, 2), db.view());
+    kernels::bias_backward<float>(ctx, dy.matrix(0, 2), db.view(), kernels::Into::add);
     CHECK(db.values() == std::vector<float>{1, 1});
-    kernels::add_bias_backward<float>(ctx, dy.matrix(2, 2, 3), db.view());
+    kernels::bias_backward<float>(ctx, dy.matrix(2, 2, 3), db.view(), kernels::Into::add);
     CHECK(db.values() == std::vector<float>{6, 8});
+    kernels::bias_backward<float>(ctx, dy.matrix(0, 2), db.view(), kernels::Into::overwrite);
+    CHECK(db.values() == std::vector<float>{0, 0});
 }

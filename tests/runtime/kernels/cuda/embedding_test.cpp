@@ -94,12 +94,13 @@ TEST_CASE_TEMPLATE("CUDA's embedding gradient is the CPU's, and the same at each
                 const OnDevice on_tokens(ctx, tokens), on_real(ctx, real_tokens), on_dy(ctx, dy);
                 const OnDevice d_table(ctx, expected), again(ctx, expected);
                 for (const auto* to : {&d_table, &again})
-                    kernels::add_embedding_backward<T>(ctx, on_tokens.view(), on_real.view(), 3.0f,
-                                                       on_dy.matrix(real + 5, cols),
-                                                       to->matrix(vocabulary, cols));
-                kernels::add_embedding_backward<float>(cpu, view_of(tokens), view_of(real_tokens),
-                                                       3.0f, matrix_of(wide, real + 5, cols),
-                                                       matrix_of(expected, vocabulary, cols));
+                    kernels::embedding_backward<T>(
+                        ctx, on_tokens.view(), on_real.view(), 3.0f, on_dy.matrix(real + 5, cols),
+                        to->matrix(vocabulary, cols), kernels::Into::add);
+                kernels::embedding_backward<float>(cpu, view_of(tokens), view_of(real_tokens), 3.0f,
+                                                   matrix_of(wide, real + 5, cols),
+                                                   matrix_of(expected, vocabulary, cols),
+                                                   kernels::Into::add);
                 require_close(d_table.values(), expected, real, 12);
                 CHECK(same_bits(d_table.values(), again.values()));
             }
@@ -116,7 +117,14 @@ TEST_CASE("CUDA's embedding makes NaN of ids outside of its tables, and has no g
     CHECK(std::isnan(y.values()[1]));
     CHECK(std::isnan(y.values()[2]));
     const OnDevice<float> dy(ctx, {1, 1, 1}), d_table(ctx, {0, 0, 0});
-    kernels::add_embedding_backward<float>(ctx, tokens.view(), real.view(), 2.0f, dy.matrix(3, 1),
-                                           d_table.matrix(3, 1));
+    kernels::embedding_backward<float>(ctx, tokens.view(), real.view(), 2.0f, dy.matrix(3, 1),
+                                       d_table.matrix(3, 1), kernels::Into::add);
     CHECK(d_table.values() == std::vector<float>{2, 0, 0});
+    const OnDevice unknown(ctx, unwritten<float>(3));
+    kernels::embedding_backward<float>(ctx, tokens.view(), real.view(), 2.0f, dy.matrix(3, 1),
+                                       unknown.matrix(3, 1), kernels::Into::overwrite);
+    CHECK(unknown.values() == std::vector<float>{2, 0, 0});
+    kernels::embedding_backward<float>(ctx, {}, real.view(), 2.0f, dy.matrix(0, 1),
+                                       unknown.matrix(3, 1), kernels::Into::overwrite);
+    CHECK(unknown.values() == std::vector<float>{0, 0, 0});
 }

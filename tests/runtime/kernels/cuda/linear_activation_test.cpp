@@ -59,7 +59,7 @@ TEST_CASE(
                 kernels::linear_activation_backward<float>(
                     cpu, matrix_of(dz, rows, out), matrix_of(down, out, hidden), site,
                     matrix_of(h, rows, hidden), matrix_of(y, rows, hidden),
-                    matrix_of(dh, rows, hidden), view_of(db));
+                    matrix_of(dh, rows, hidden), view_of(db), kernels::Into::add);
 
                 const OnDevice h_there(ctx, none), y_there(ctx, none), dh_there(ctx, none);
                 const kernels::ActivationSite<CudaSpace> there{
@@ -72,7 +72,7 @@ TEST_CASE(
                 kernels::linear_activation_backward<float>(
                     ctx, dz_there.matrix(rows, out), down_there.matrix(out, hidden), there,
                     h_matrix, y_there.matrix(rows, hidden), dh_there.matrix(rows, hidden),
-                    db_there.view());
+                    db_there.view(), kernels::Into::add);
                 check_close(y_there.values(), y);
                 check_close(dh_there.values(), dh);
                 check_close(db_there.values(), db, rows);

@@ -65,12 +65,19 @@ TEST_CASE_TEMPLATE("CUDA's linear matches hand-computed values", T, float, bf16,
 
     kernels::linear_forward<T>(ctx, x.matrix(2, 2), w.matrix(3, 2), bias.view(), y.matrix(2, 3));
     CHECK(to_doubles(y.values()) == std::vector<double>{11, 22, 33, 13, 24, 37});
-    kernels::linear_backward_input<T>(ctx, dy.matrix(2, 3), w.matrix(3, 2), dx.matrix(2, 2));
+    kernels::linear_backward_input<T>(ctx, dy.matrix(2, 3), w.matrix(3, 2), dx.matrix(2, 2),
+                                      kernels::Into::overwrite);
     CHECK(to_doubles(dx.values()) == std::vector<double>{3, 2, 1, 2});
-    kernels::add_linear_backward_input<T>(ctx, dy.matrix(2, 3), w.matrix(3, 2), dx.matrix(2, 2));
+    kernels::linear_backward_input<T>(ctx, dy.matrix(2, 3), w.matrix(3, 2), dx.matrix(2, 2),
+                                      kernels::Into::add);
     CHECK(to_doubles(dx.values()) == std::vector<double>{6, 4, 2, 4});
-    kernels::add_linear_backward_weight<T>(ctx, x.matrix(2, 2), dy.matrix(2, 3), dw.matrix(3, 2));
+    kernels::linear_backward_weight<T>(ctx, x.matrix(2, 2), dy.matrix(2, 3), dw.matrix(3, 2),
+                                       kernels::Into::add);
     CHECK(to_doubles(dw.values()) == std::vector<double>{2, 3, 4, 5, 6, 9});
+    const OnDevice dw_alone(ctx, unwritten<float>(6));
+    kernels::linear_backward_weight<T>(ctx, x.matrix(2, 2), dy.matrix(2, 3), dw_alone.matrix(3, 2),
+                                       kernels::Into::overwrite);
+    CHECK(to_doubles(dw_alone.values()) == std::vector<double>{1, 2, 3, 4, 5, 8});
 }
 
 TEST_CASE_TEMPLATE("CUDA's linear is right for slices of awkward sizes", T, float, bf16, fp16) {
@@ -95,24 +102,27 @@ TEST_CASE_TEMPLATE("CUDA's linear is right for slices of awkward sizes", T, floa
         const auto dx_at = [&](auto i, auto j) {
             return sum(out, [&](auto k) { return dy.at(i, k) * w.at(k, j); });
         };
-        kernels::linear_backward_input<T>(ctx, dy.view, w.view, dx.view);
+        kernels::linear_backward_input<T>(ctx, dy.view, w.view, dx.view, kernels::Into::overwrite);
         check_matrix(dx, out, dx_at);
-        kernels::add_linear_backward_input<T>(ctx, dy.view, w.view, more.view);
+        kernels::linear_backward_input<T>(ctx, dy.view, w.view, more.view, kernels::Into::add);
         check_matrix(more, out, [&](auto i, auto j) { return more.at(i, j) + dx_at(i, j); });
-        kernels::add_linear_backward_weight<T>(ctx, x.view, dy.view, dw.view);
+        kernels::linear_backward_weight<T>(ctx, x.view, dy.view, dw.view, kernels::Into::add);
         check_matrix(dw, rows, [&](auto i, auto j) {
             return dw.at(i, j) + sum(rows, [&](auto k) { return dy.at(k, i) * x.at(k, j); });
         });
     }
 }
 
-TEST_CASE("CUDA's linear of no rows computes nothing, and adds nothing to the weight's gradient") {
+TEST_CASE("CUDA's linear of no rows computes nothing, and the weight's gradient is zero") {
     CudaContext ctx(0);
     const OnDevice w(ctx, numbers<float>({1, 2})), dw(ctx, numbers<float>({3, 4}));
     const CudaMatrix<float> none(nullptr, 0, 2), one(nullptr, 0, 1);
     kernels::linear_forward<float>(ctx, none, w.matrix(1, 2), {}, one);
-    kernels::add_linear_backward_weight<float>(ctx, none, one, dw.matrix(1, 2));
+    kernels::linear_backward_weight<float>(ctx, none, one, dw.matrix(1, 2), kernels::Into::add);
     CHECK(dw.values() == std::vector<float>{3, 4});
+    kernels::linear_backward_weight<float>(ctx, none, one, dw.matrix(1, 2),
+                                           kernels::Into::overwrite);
+    CHECK(dw.values() == std::vector<float>{0, 0});
 }
 
 TEST_CASE("products whose shapes do not fit are refused") {

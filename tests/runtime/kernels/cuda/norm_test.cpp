@@ -148,7 +148,7 @@ TEST_CASE_TEMPLATE("CUDA's layer norm backward is the CPU's, and the same at eac
             cpu, on_cpu, places.view(), matrix_of(wide_dy, rows, cols),
             matrix_of(wide_d_sum, rows, cols), matrix_of(wide_sum, rows, cols), const_view_of(mean),
             const_view_of(rstd), const_view_of(wide_gamma), matrix_of(dx, rows, cols), {},
-            view_of(dgamma), view_of(dbeta), {});
+            view_of(dgamma), view_of(dbeta), {}, kernels::Into::add);
 
         std::vector<float> first, first_bias;
         for (int call = 0; call < 2; ++call) {
@@ -163,7 +163,8 @@ TEST_CASE_TEMPLATE("CUDA's layer norm backward is the CPU's, and the same at eac
                                       on_d_sum.matrix(rows, cols), on_sum.matrix(rows, cols),
                                       on_mean.view(), on_rstd.view(), on_gamma.view(),
                                       on_dx.matrix(rows, cols), on_branch.matrix(rows, cols),
-                                      on_dgamma.view(), on_dbeta.view(), on_dbias.view());
+                                      on_dgamma.view(), on_dbeta.view(), on_dbias.view(),
+                                      kernels::Into::add);
             require_close(on_dx.values(), dx, 64, 2);
             // The mask is applied to what was rounded.
             auto masked = widened(on_dx.values());
@@ -176,7 +177,8 @@ TEST_CASE_TEMPLATE("CUDA's layer norm backward is the CPU's, and the same at eac
             CHECK(same_bits(on_dgamma.values(), first));
             std::vector<float> dbias(dgamma.size(), 1.0f);
             auto branch = widened(on_branch.values());
-            kernels::add_bias_backward<float>(cpu, matrix_of(branch, rows, cols), view_of(dbias));
+            kernels::bias_backward<float>(cpu, matrix_of(branch, rows, cols), view_of(dbias),
+                                          kernels::Into::add);
             require_close(on_dbias.values(), dbias, rows, 8);
             if (first_bias.empty()) first_bias = on_dbias.values();
             CHECK(same_bits(on_dbias.values(), first_bias));
@@ -194,7 +196,7 @@ TEST_CASE_TEMPLATE("CUDA's layer norm backward in place, without a residual", T,
     const OnDevice<float> dbeta(ctx, {0, 0, 5}), dbias(ctx, {0, 0, 5});
     kernels::norm_backward<T>(ctx, {}, {}, dy.matrix(2, 3), {}, sum.matrix(2, 3), mean.view(),
                               rstd.view(), gamma.view(), dy.matrix(2, 3), {}, dgamma.view(),
-                              dbeta.view(), dbias.view());
+                              dbeta.view(), dbias.view(), kernels::Into::add);
     // g - mean(g) - h mean(g h)
     const double third = 1.0 / 3;
     const std::vector<double> expected{third, -third, 0, -third, 2 * third, -third};
@@ -205,6 +207,12 @@ TEST_CASE_TEMPLATE("CUDA's layer norm backward in place, without a residual", T,
     CHECK(dbeta.values() == std::vector<float>{1, 1, 5});
     const auto bias = dbias.values();
     for (std::size_t j = 0; j < 3; ++j) CHECK(close(double{bias[j]}, sums[j], dtype_of<T>, 2));
+
+    const CudaMatrix<T> none(nullptr, 0, 3);
+    kernels::norm_backward<T>(ctx, {}, {}, none, {}, none, {}, {}, gamma.view(), none, {},
+                              dgamma.view(), dbeta.view(), {}, kernels::Into::overwrite);
+    CHECK(dgamma.values() == std::vector<float>(3));
+    CHECK(dbeta.values() == std::vector<float>(3));
 }
 
 TEST_CASE_TEMPLATE("CUDA's layer norm backward is the same where no bias's gradient is wanted", T,
@@ -223,7 +231,7 @@ TEST_CASE_TEMPLATE("CUDA's layer norm backward is the same where no bias's gradi
             kernels::norm_backward<T>(ctx, {}, {}, dy.matrix(rows, cols), {},
                                       sum.matrix(rows, cols), mean.view(), rstd.view(),
                                       gamma.view(), dx.matrix(rows, cols), {}, dgamma.view(),
-                                      dbeta.view(), bias);
+                                      dbeta.view(), bias, kernels::Into::add);
             return std::tuple(to_doubles(dx.values()), dgamma.values(), dbeta.values());
         };
         const auto [dx, dgamma, dbeta] = backward(dbias.view());
