@@ -147,7 +147,7 @@ void flat(CpuContext& ctx) {
     auto w = numbers<float>(n, 1), g = numbers<float>(n, 2), m = numbers<float>(n, 3);
     std::vector<float> v(n, 1.0f);
     std::vector<bf16> copy(n);
-    const StepState state{.lr = 1e-6f};
+    const StepState state{.lr = 1e-6f, .adam_step_size = 1e-6f};
     const AdamOptions options{0.9, 0.999, 1e-8, 0.01, AdamOptions::Decay::decoupled};
     const HostView<const float> vg = view_of(g);
     const double bytes = static_cast<double>(n) * sizeof(float);

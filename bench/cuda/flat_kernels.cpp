@@ -20,7 +20,7 @@ struct Flat {
           first(numbers<float>(ctx, n)),
           second(static_cast<std::size_t>(n)),
           narrow(static_cast<std::size_t>(n)),
-          state(on_device(ctx, std::vector<StepState>{{.lr = 1e-4f}})) {}
+          state(on_device(ctx, std::vector<StepState>{{.lr = 1e-4f, .adam_step_size = 1e-4f}})) {}
 
     device::Buffer<float, CudaSpace> gradient, master, first, second;
     device::Buffer<bf16, CudaSpace> narrow;

@@ -55,6 +55,7 @@ struct StepOrder {
 struct StepRules {
     double gradient_clip = 0;  // largest norm; <= 0: off
     LossScaling scaling;
+    double beta1 = 0, beta2 = 0;  // adam's
 };
 
 // Counts the update of the step before, sets everything in `step->state` but the gradient's scale,
@@ -68,7 +69,7 @@ void end_micro_batch(CpuContext& ctx, Step* step);
 void end_micro_batch(CudaContext& ctx, Step* step);
 
 // From the reduced sums and gradient, hence alike on every rank: the outcome, the scale of the
-// gradient in the update (or that there is none) and the next loss scale.
+// gradient in the update (or that there is none), adam's bias corrections and the next loss scale.
 void finish_step(CpuContext& ctx, const StepRules& rules, Step* step);
 void finish_step(CudaContext& ctx, const StepRules& rules, Step* step);
 

@@ -42,12 +42,21 @@ constexpr void end_micro_batch(Step& step) noexcept {
     step.batch = {};
 }
 
-// `root` is that of step.sum_of_squares.
-constexpr void finish(const StepRules& rules, double root, Step& step) noexcept {
+// What each device computes by functions of its own.
+struct StepFunctions {
+    double root;                           // of step.sum_of_squares
+    double correction1, root_correction2;  // 1 - beta1^t, sqrt(1 - beta2^t)
+};
+
+constexpr double update_number(const Step& step) noexcept {
+    return static_cast<double>(step.state.updates + 1);
+}
+
+constexpr void finish(const StepRules& rules, const StepFunctions& of, Step& step) noexcept {
     StepState& state = step.state;
     const double tokens = step.sums.losses.tokens, seed = static_cast<double>(state.loss_seed);
     const bool overflow = step.sums.nonfinite_losses > 0 || !finite(step.sum_of_squares);
-    step.gradient_norm = root / (seed * (tokens > 1 ? tokens : 1));
+    step.gradient_norm = of.root / (seed * (tokens > 1 ? tokens : 1));
     step.outcome = overflow     ? StepOutcome::not_finite
                    : tokens > 0 ? StepOutcome::updated
                                 : StepOutcome::no_tokens;
@@ -61,6 +70,9 @@ constexpr void finish(const StepRules& rules, double root, Step& step) noexcept 
     const double clip = rules.gradient_clip / (step.gradient_norm + 1e-6);
     if (rules.gradient_clip > 0 && clip < 1) step.clip = clip;
     state.gradient_scale = static_cast<float>(step.clip / (seed * tokens));
+    // In double, as torch computes them.
+    state.adam_step_size = static_cast<float>(double{state.lr} / of.correction1);
+    state.adam_root_correction2 = static_cast<float>(of.root_correction2);
 }
 
 }  // namespace lockstep::kernels::step_logic

@@ -16,6 +16,8 @@ struct StepState {
     float lr = 0;
     float loss_seed = 1;         // d(loss)/d(loss sum) that backward starts from: loss scale / N0
     float gradient_scale = 1;    // undoes loss_seed, divides by the update's tokens, and clips
+    float adam_step_size = 0;    // lr / (1 - beta1^t) in update t = updates + 1
+    float adam_root_correction2 = 1;  // sqrt(1 - beta2^t)
     std::uint32_t skip = 0;      // 1: there is no gradient to use, and optimizers change nothing
 };
 

@@ -12,7 +12,7 @@ public:
 
     AdamOptimizer(const OptimizerOptions& options, OptimizerTarget<Ctx> target)
         : target_(target),
-          ranges_(decay_ranges(target.table, options.weight_decay)),
+          decays_(kept(target.context, decay_lines(target.table, options.weight_decay))),
           options_(adam_options(options)),
           first_moment_(target.table.flat_size()),
           second_moment_(target.table.flat_size()) {
@@ -25,24 +25,16 @@ public:
 
     void update(const kernels::StepState* state) override {
         const auto& store = target_.store;
-        for (const auto& [first, count, weight_decay] : ranges_) {
-            kernels::AdamOptions options = options_;
-            options.weight_decay = weight_decay;
-            const auto largest =
-                largest_.size() > 0 ? largest_.view().subview(first, count) : View<float, Space>{};
-            kernels::adam<T>(
-                target_.context, options, state, store.gradient().subview(first, count),
-                master_range(store, first, count), first_moment_.view().subview(first, count),
-                second_moment_.view().subview(first, count), largest,
-                compute_range<T>(store, first, count));
-        }
+        kernels::adam<T>(target_.context, options_, state, store.gradient(), store.master(),
+                         first_moment_.view(), second_moment_.view(), largest_.view(),
+                         compute_copy<T>(store), decays_.view());
     }
 
     const std::vector<TensorIn<Space>>& state() const noexcept override { return tensors_; }
 
 private:
     OptimizerTarget<Ctx> target_;
-    std::vector<DecayRange> ranges_;
+    device::Buffer<std::uint32_t, Space> decays_;  // kernels::DecayLines
     kernels::AdamOptions options_;
     device::Buffer<float, Space> first_moment_, second_moment_;
     device::Buffer<float, Space> largest_;  // empty unless AMSGrad

@@ -38,7 +38,7 @@ enum class StepWork : std::int64_t { micro_batch, reduction, update };
 template <class Ctx>
 DeviceEngine<Ctx>::DeviceEngine(const TrainOptions& options, const EngineParts<Ctx>& parts)
     : parts_(parts),
-      rules_{options.optimizer.gradient_clip, options.loss_scaling},
+      rules_(step_rules(options)),
       optimizer_(make_optimizer<Ctx>(options.optimizer, parts.model.parameters(), parts.store,
                                      parts.context)),
       tensors_(parts.context, parts.model.parameters(), parts.store, *optimizer_),

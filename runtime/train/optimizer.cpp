@@ -1,24 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "runtime/train/optimizer_parts.hpp"
 
 namespace lockstep::train {
 
-std::vector<DecayRange> decay_ranges(const ParameterTable& table, double weight_decay) {
-    std::vector<DecayRange> ranges;
-    for (const Parameter& parameter : table.all()) {
-        const float decay =
-            parameter.decay == WeightDecay::apply ? static_cast<float>(weight_decay) : 0.0F;
-        if (ranges.empty() || ranges.back().weight_decay != decay)
-            ranges.push_back({parameter.offset, 0, decay});
-        ranges.back().count = parameter.offset + parameter.count - ranges.back().first;
+std::vector<std::uint32_t> decay_lines(const ParameterTable& table, double weight_decay) {
+    std::vector<std::uint32_t> words;
+    const auto& all = table.all();
+    const auto spared = [](const Parameter& p) { return p.decay == WeightDecay::skip; };
+    if (static_cast<float>(weight_decay) == 0 || std::none_of(all.begin(), all.end(), spared))
+        return words;
+    words.resize(kernels::decay_words(table.flat_size()));
+    for (const Parameter& parameter : all) {
+        if (spared(parameter)) continue;
+        const std::size_t end = parameter.offset + parameter.count;
+        for (std::size_t i = parameter.offset; i < end; i += kernels::decay_line) {
+            const std::size_t line = i / kernels::decay_line;
+            words[line / 32] |= std::uint32_t{1} << line % 32;
+        }
     }
-    return ranges;
+    return words;
+}
+
+kernels::StepRules step_rules(const TrainOptions& options) {
+    const kernels::AdamOptions adam = adam_options(options.optimizer);
+    return {options.optimizer.gradient_clip, options.loss_scaling, adam.beta1, adam.beta2};
 }
 
 kernels::AdamOptions adam_options(const OptimizerOptions& options) {
     using Decay = kernels::AdamOptions::Decay;
     return {static_cast<float>(options.beta1), static_cast<float>(options.beta2),
-            static_cast<float>(options.adam_eps), 0,
+            static_cast<float>(options.adam_eps), static_cast<float>(options.weight_decay),
             options.kind == OptimizerKind::adamw ? Decay::decoupled : Decay::l2};
 }
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <type_traits>
 #include <vector>
 
 #include "runtime/device/buffer.hpp"
 #include "runtime/kernels/optimizers.hpp"
+#include "runtime/kernels/step.hpp"
 #include "runtime/train/optimizer.hpp"
 
 namespace lockstep::train {
@@ -19,15 +21,23 @@ struct OptimizerTarget {
     Ctx& context;
 };
 
-// A stretch of the flat buffers with one weight decay, gaps between its parameters included.
-struct DecayRange {
-    std::size_t first = 0, count = 0;
-    float weight_decay = 0;
-};
-std::vector<DecayRange> decay_ranges(const ParameterTable& table, double weight_decay);
+// The lines that weight decay applies to, as kernels::DecayLines; none where it makes no
+// difference.
+std::vector<std::uint32_t> decay_lines(const ParameterTable& table, double weight_decay);
 
+kernels::StepRules step_rules(const TrainOptions& options);
 kernels::AdamOptions adam_options(const OptimizerOptions& options);
 kernels::AdafactorOptions adafactor_options(const OptimizerOptions& options);
+
+// Host values in the context's memory, for good.
+template <class T, class Ctx>
+device::Buffer<T, typename Ctx::Space> kept(Ctx& context, const std::vector<T>& values) {
+    device::Buffer<T, typename Ctx::Space> buffer(values.size());
+    if (values.empty()) return buffer;
+    device::copy(context, HostView<const T>(values.data(), values.size()), buffer.view());
+    context.synchronize();
+    return buffer;
+}
 
 // A flat buffer beside the parameters, as a tensor "PARAMETER.suffix" for each.
 template <class Space>
@@ -46,14 +56,20 @@ View<float, Space> master_range(const ParameterStore<Space>& store, std::size_t 
     return store.master().subview(first, count);
 }
 
-// A range of the copy that computes; empty where the master itself computes.
+// The copy that computes; empty where the master itself computes.
 template <class T, class Space>
-View<T, Space> compute_range(const ParameterStore<Space>& store, std::size_t first,
-                             std::size_t count) {
+View<T, Space> compute_copy(const ParameterStore<Space>& store) {
     if constexpr (std::is_same_v<T, float>)
         return {};
     else
-        return store.template compute<T>().subview(first, count);
+        return store.template compute<T>();
+}
+// A range of it.
+template <class T, class Space>
+View<T, Space> compute_range(const ParameterStore<Space>& store, std::size_t first,
+                             std::size_t count) {
+    const View<T, Space> whole = compute_copy<T>(store);
+    return whole.empty() ? whole : whole.subview(first, count);
 }
 
 }  // namespace lockstep::train

@@ -11,9 +11,10 @@ public:
     using Space = typename Ctx::Space;
 
     SgdOptimizer(const OptimizerOptions& options, OptimizerTarget<Ctx> target)
-        : target_(target), ranges_(decay_ranges(target.table, options.weight_decay)) {
+        : target_(target),
+          decays_(kept(target.context, decay_lines(target.table, options.weight_decay))) {
         using Kind = kernels::SgdOptions::Kind;
-        options_ = {static_cast<float>(options.momentum), 0,
+        options_ = {static_cast<float>(options.momentum), static_cast<float>(options.weight_decay),
                     options.nesterov ? Kind::nesterov : Kind::plain};
         if (options.momentum == 0) return;
         momentum_ = device::Buffer<float, Space>(target.table.flat_size());
@@ -22,22 +23,15 @@ public:
 
     void update(const kernels::StepState* state) override {
         const auto& store = target_.store;
-        for (const auto& [first, count, weight_decay] : ranges_) {
-            kernels::SgdOptions options = options_;
-            options.weight_decay = weight_decay;
-            const auto momentum = momentum_.size() > 0 ? momentum_.view().subview(first, count)
-                                                       : View<float, Space>{};
-            kernels::sgd<T>(target_.context, options, state, store.gradient().subview(first, count),
-                            master_range(store, first, count), momentum,
-                            compute_range<T>(store, first, count));
-        }
+        kernels::sgd<T>(target_.context, options_, state, store.gradient(), store.master(),
+                        momentum_.view(), compute_copy<T>(store), decays_.view());
     }
 
     const std::vector<TensorIn<Space>>& state() const noexcept override { return tensors_; }
 
 private:
     OptimizerTarget<Ctx> target_;
-    std::vector<DecayRange> ranges_;
+    device::Buffer<std::uint32_t, Space> decays_;  // kernels::DecayLines
     kernels::SgdOptions options_{};
     device::Buffer<float, Space> momentum_;  // empty without momentum
     std::vector<TensorIn<Space>> tensors_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "runtime/core/bf16.hpp"
+#include "runtime/train/optimizer_parts.hpp"
 
 namespace lockstep::train {
 
@@ -46,6 +47,9 @@ WeightMemory weight_memory(const ParameterTable& table, Precision precision, Mas
     memory.compute = precision == Precision::fp32 ? 0 : weights * sizeof(bf16);
     memory.gradient = weights * sizeof(float);
     memory.optimizer = optimizer_floats(options.optimizer, table) * sizeof(float);
+    if (options.optimizer.kind != OptimizerKind::adafactor)
+        memory.optimizer +=
+            decay_lines(table, options.optimizer.weight_decay).size() * sizeof(std::uint32_t);
     if (options.reducer.comm_dtype == CommType::bf16 && ranks > 1)
         memory.exchanged = weights * sizeof(bf16);
     return memory;

@@ -7,6 +7,7 @@
 #include "runtime/kernels/optimizers.hpp"
 #include "tests/model/golden_checks.hpp"
 #include "tests/model/model_under_test.hpp"
+#include "tests/runtime/kernels/optimizer_case.hpp"
 
 using namespace lockstep;
 using tests::Golden;
@@ -58,6 +59,7 @@ TEST_CASE("20 updates follow PyTorch's loss curve") {
             test.state.lr = 3e-3f;
             test.state.updates = step;
             test.state.gradient_scale = static_cast<float>(1 / sums.tokens);
+            test.state = lockstep::test::for_adam(adam, test.state);
             kernels::adam<float>(test.ctx, adam, &test.state, test.store.gradient(),
                                  test.store.master(), view_of(first), view_of(second), {}, {});
         }

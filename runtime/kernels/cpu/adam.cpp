@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cmath>
-
+#include "runtime/kernels/cpu/decay_runs.hpp"
 #include "runtime/kernels/cpu/parallel.hpp"
 #include "runtime/kernels/cpu/vector_math.hpp"
 #include "runtime/kernels/optimizers.hpp"
@@ -16,11 +15,9 @@ struct Update {
     float step_size, root_correction2, epsilon;
 };
 
-Update update_of(const AdamOptions& options, const StepState& state) {
-    const auto t = static_cast<double>(state.updates + 1);
-    const double lr = double{state.lr}, decay = options.weight_decay;
-    const double correction1 = 1.0 - std::pow(options.beta1, t);
-    const double correction2 = 1.0 - std::pow(options.beta2, t);
+Update update_of(const AdamOptions& options, const StepState& state, cpu::Decays decays) {
+    const double lr = double{state.lr};
+    const double decay = decays == cpu::Decays::yes ? options.weight_decay : 0.0;
     const bool decoupled = options.decay == AdamOptions::Decay::decoupled;
     Update u{};
     u.gradient_scale = state.gradient_scale;
@@ -29,8 +26,8 @@ Update update_of(const AdamOptions& options, const StepState& state) {
     u.rest1 = static_cast<float>(1.0 - options.beta1);
     u.beta2 = static_cast<float>(options.beta2);
     u.rest2 = static_cast<float>(1.0 - options.beta2);
-    u.step_size = static_cast<float>(lr / correction1);
-    u.root_correction2 = static_cast<float>(std::sqrt(correction2));
+    u.step_size = state.adam_step_size;
+    u.root_correction2 = state.adam_root_correction2;
     u.epsilon = static_cast<float>(options.epsilon);
     return u;
 }
@@ -100,29 +97,36 @@ T* from(HostView<T> view, std::int64_t first) {
 template <class T>
 void adam(CpuContext& ctx, const AdamOptions& options, const StepState* state,
           HostView<const float> gradient, HostView<float> master, HostView<float> first_moment,
-          HostView<float> second_moment, HostView<float> largest, HostView<T> compute) {
+          HostView<float> second_moment, HostView<float> largest, HostView<T> compute,
+          DecayLines<HostSpace> decays) {
     const std::size_t n = master.size();
     require(gradient.size() == n && first_moment.size() == n && second_moment.size() == n &&
                 (largest.empty() || largest.size() == n) &&
-                (compute.empty() || compute.size() == n),
+                (compute.empty() || compute.size() == n) &&
+                (decays.empty() || decays.size() == decay_words(n)),
             "adam: sizes differ");
     if (state->skip != 0) return;
-    const Update update = update_of(options, *state);
+    const Update with_decay = update_of(options, *state, cpu::Decays::yes);
+    const Update without = update_of(options, *state, cpu::Decays::no);
     constexpr std::int64_t block = 4096;
     const auto size = static_cast<std::int64_t>(n);
     cpu::parallel_blocks(
-        ctx, size, block, size, [&](std::int64_t, std::int64_t first, std::int64_t count) {
-            update_range(update, Range<T>{gradient.data() + first, master.data() + first,
-                                          first_moment.data() + first, second_moment.data() + first,
-                                          from(largest, first), from(compute, first), count});
+        ctx, size, block, size, [&](std::int64_t, std::int64_t from_here, std::int64_t all) {
+            const auto update = [&](std::int64_t first, std::int64_t count, cpu::Decays decay) {
+                update_range(decay == cpu::Decays::yes ? with_decay : without,
+                             Range<T>{gradient.data() + first, master.data() + first,
+                                      first_moment.data() + first, second_moment.data() + first,
+                                      from(largest, first), from(compute, first), count});
+            };
+            cpu::for_each_decay_run(decays, from_here, all, update);
         });
 }
 
 template void adam(CpuContext&, const AdamOptions&, const StepState*, HostView<const float>,
                    HostView<float>, HostView<float>, HostView<float>, HostView<float>,
-                   HostView<float>);
+                   HostView<float>, DecayLines<HostSpace>);
 template void adam(CpuContext&, const AdamOptions&, const StepState*, HostView<const float>,
                    HostView<float>, HostView<float>, HostView<float>, HostView<float>,
-                   HostView<bf16>);
+                   HostView<bf16>, DecayLines<HostSpace>);
 
 }  // namespace lockstep::kernels

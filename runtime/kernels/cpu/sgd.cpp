@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "runtime/kernels/cpu/decay_runs.hpp"
 #include "runtime/kernels/cpu/parallel.hpp"
 #include "runtime/kernels/cpu/vector_math.hpp"
 #include "runtime/kernels/optimizers.hpp"
@@ -13,10 +14,10 @@ struct Update {
     float momentum, direct, carried;
 };
 
-Update update_of(const SgdOptions& options, const StepState& state) {
+Update update_of(const SgdOptions& options, const StepState& state, cpu::Decays decays) {
     Update u{};
     u.gradient_scale = state.gradient_scale;
-    u.weight_decay = options.weight_decay;
+    u.weight_decay = decays == cpu::Decays::yes ? options.weight_decay : 0.0f;
     u.lr = state.lr;
     // torch starts the buffer with the first gradient, whatever it held.
     u.momentum = state.updates == 0 ? 0.0f : options.momentum;
@@ -77,26 +78,33 @@ template <class T>
 template <class T>
 void sgd(CpuContext& ctx, const SgdOptions& options, const StepState* state,
          HostView<const float> gradient, HostView<float> master, HostView<float> momentum_buffer,
-         HostView<T> compute) {
+         HostView<T> compute, DecayLines<HostSpace> decays) {
     const std::size_t n = master.size();
-    require(gradient.size() == n && (compute.empty() || compute.size() == n), "sgd: sizes differ");
+    require(gradient.size() == n && (compute.empty() || compute.size() == n) &&
+                (decays.empty() || decays.size() == decay_words(n)),
+            "sgd: sizes differ");
     require(momentum_buffer.size() == (options.momentum == 0 ? 0 : n) || n == 0,
             "sgd: momentum needs a buffer of the parameters' size, and only momentum does");
     if (state->skip != 0) return;
-    const Update update = update_of(options, *state);
+    const Update with_decay = update_of(options, *state, cpu::Decays::yes);
+    const Update without = update_of(options, *state, cpu::Decays::no);
     constexpr std::int64_t block = 4096;
     const auto size = static_cast<std::int64_t>(n);
     cpu::parallel_blocks(
-        ctx, size, block, size, [&](std::int64_t, std::int64_t first, std::int64_t count) {
-            update_range(update, gradient.data() + first, master.data() + first,
-                         momentum_buffer.empty() ? nullptr : momentum_buffer.data() + first,
-                         compute.empty() ? nullptr : compute.data() + first, count);
+        ctx, size, block, size, [&](std::int64_t, std::int64_t from_here, std::int64_t all) {
+            const auto update = [&](std::int64_t first, std::int64_t count, cpu::Decays decay) {
+                update_range(decay == cpu::Decays::yes ? with_decay : without,
+                             gradient.data() + first, master.data() + first,
+                             momentum_buffer.empty() ? nullptr : momentum_buffer.data() + first,
+                             compute.empty() ? nullptr : compute.data() + first, count);
+            };
+            cpu::for_each_decay_run(decays, from_here, all, update);
         });
 }
 
 template void sgd(CpuContext&, const SgdOptions&, const StepState*, HostView<const float>,
-                  HostView<float>, HostView<float>, HostView<float>);
+                  HostView<float>, HostView<float>, HostView<float>, DecayLines<HostSpace>);
 template void sgd(CpuContext&, const SgdOptions&, const StepState*, HostView<const float>,
-                  HostView<float>, HostView<float>, HostView<bf16>);
+                  HostView<float>, HostView<float>, HostView<bf16>, DecayLines<HostSpace>);
 
 }  // namespace lockstep::kernels

@@ -14,7 +14,11 @@ void begin_step(CpuContext&, const StepOrder& order, Step* step) {
 void end_micro_batch(CpuContext&, Step* step) { step_logic::end_micro_batch(*step); }
 
 void finish_step(CpuContext&, const StepRules& rules, Step* step) {
-    step_logic::finish(rules, std::sqrt(step->sum_of_squares), *step);
+    const double t = step_logic::update_number(*step);
+    step_logic::finish(rules,
+                       {std::sqrt(step->sum_of_squares), 1.0 - std::pow(rules.beta1, t),
+                        std::sqrt(1.0 - std::pow(rules.beta2, t))},
+                       *step);
 }
 
 }  // namespace lockstep::kernels

@@ -70,13 +70,23 @@ struct Average {
     float* average;
     float count;
 
+    static constexpr int vectors = 1, resident = 8;
+    template <int width>
+    struct Read {
+        float sum[width], before[width];
+    };
+
     __device__ Update prepare() const { return {beta2_of(*state, options), state->skip != 0}; }
     template <int width>
-    __device__ __forceinline__ void run(std::int64_t i, const Update& u) const {
-        if (u.skip) return;
-        float sum[width], before[width];
-        load(sums + i, sum);
-        load(average + i, before);
+    __device__ __forceinline__ Read<width> read(std::int64_t i, const Update&) const {
+        Read<width> r;
+        load(sums + i, r.sum);
+        load(average + i, r.before);
+        return r;
+    }
+    template <int width>
+    __device__ __forceinline__ void write(std::int64_t i, Read<width>& r, const Update& u) const {
+        auto& [sum, before] = r;
 #pragma unroll
         for (int k = 0; k < width; ++k)
             before[k] = u.beta2 * before[k] + (1.0f - u.beta2) * sum[k] / count;
@@ -88,6 +98,12 @@ struct Average {
 struct FactoredUpdate {
     struct Update {
         float gradient_scale, row_scale;  // row_scale = 1 / mean(row)
+        bool skip;
+    };
+    static constexpr int vectors = 2, resident = 8;
+    template <int width>
+    struct Read {
+        float values[width];
     };
 
     const StepState* state;
@@ -98,12 +114,18 @@ struct FactoredUpdate {
 
     __device__ Update prepare() const {
         return {state->gradient_scale,
-                static_cast<float>(static_cast<double>(gradient.rows) / totals->rows)};
+                static_cast<float>(static_cast<double>(gradient.rows) / totals->rows),
+                state->skip != 0};
     }
     template <int width>
-    __device__ __forceinline__ void run(std::int64_t i, const Update& u) const {
-        float values[width];
-        load(gradient.data + i, values);
+    __device__ __forceinline__ Read<width> read(std::int64_t i, const Update&) const {
+        Read<width> r;
+        load(gradient.data + i, r.values);
+        return r;
+    }
+    template <int width>
+    __device__ __forceinline__ void write(std::int64_t i, Read<width>& r, const Update& u) const {
+        auto& values = r.values;
         Cell at = vector_cell(i, gradient.cols, 1);
         float factor = u.gradient_scale * rsqrtf(row[at.row] * u.row_scale);
 #pragma unroll
@@ -132,12 +154,21 @@ struct FullUpdate {
     __device__ Update prepare() const {
         return {state->gradient_scale, beta2_of(*state, options), state->skip != 0};
     }
+    static constexpr int vectors = 1, resident = 8;
     template <int width>
-    __device__ __forceinline__ void run(std::int64_t i, const Update& u) const {
-        if (u.skip) return;
+    struct Read {
         float g[width], m[width];
-        load(gradient + i, g);
-        load(moment + i, m);
+    };
+    template <int width>
+    __device__ __forceinline__ Read<width> read(std::int64_t i, const Update&) const {
+        Read<width> r;
+        load(gradient + i, r.g);
+        load(moment + i, r.m);
+        return r;
+    }
+    template <int width>
+    __device__ __forceinline__ void write(std::int64_t i, Read<width>& r, const Update& u) const {
+        auto& [g, m] = r;
 #pragma unroll
         for (int k = 0; k < width; ++k) {
             g[k] *= u.gradient_scale;
@@ -176,13 +207,22 @@ struct Apply {
         return {static_cast<float>(lr / divisor),
                 static_cast<float>(1.0 - double{options.weight_decay} * lr), state->skip != 0};
     }
+    static constexpr int vectors = 1, resident = 8;
     template <int width>
-    __device__ __forceinline__ void run(std::int64_t i, const Update& u) const {
-        if (u.skip) return;
+    struct Read {
         float values[width], w[width], m[width];
-        load(update + i, values);
-        weights.read(i, w);
-        if (first_moment != nullptr) load(first_moment + i, m);
+    };
+    template <int width>
+    __device__ __forceinline__ Read<width> read(std::int64_t i, const Update&) const {
+        Read<width> r;
+        load(update + i, r.values);
+        weights.read(i, r.w);
+        if (first_moment != nullptr) load(first_moment + i, r.m);
+        return r;
+    }
+    template <int width>
+    __device__ __forceinline__ void write(std::int64_t i, Read<width>& r, const Update& u) const {
+        auto& [values, w, m] = r;
 #pragma unroll
         for (int k = 0; k < width; ++k) {
             const float step = u.step * values[k];
@@ -208,10 +248,10 @@ void average_squares(CudaContext& ctx, const AdafactorOptions& options, const St
            {blocks_for(gradient.rows, 256 / warp_size), 256}, gradient, term, rows.data());
     const Average of_columns{state, options, columns.data(), column.data(),
                              static_cast<float>(gradient.rows)};
-    for_each_element<float>(ctx, of_columns, column.size(), columns.data(), column.data());
+    for_each_element(ctx, of_columns, column.size(), columns.data(), column.data());
     const Average of_rows{state, options, rows.data(), row.data(),
                           static_cast<float>(gradient.cols)};
-    for_each_element<float>(ctx, of_rows, row.size(), rows.data(), row.data());
+    for_each_element(ctx, of_rows, row.size(), rows.data(), row.data());
 }
 
 }  // namespace
@@ -247,10 +287,10 @@ void adafactor(CudaContext& ctx, const AdafactorOptions& options, const StepStat
         add_sum<Identity>(ctx, CudaView<const float>(row), &totals->rows);
         const FactoredUpdate update{state,      totals,        gradient,
                                     row.data(), column.data(), scratch.data()};
-        for_each_element<float>(ctx, update, n, gradient.data, scratch.data());
+        for_each_element(ctx, update, n, gradient.data, scratch.data());
     } else {
         const FullUpdate update{state, options, gradient.data, full.data(), scratch.data()};
-        for_each_element<float>(ctx, update, n, gradient.data, full.data(), scratch.data());
+        for_each_element(ctx, update, n, gradient.data, full.data(), scratch.data());
     }
     add_sum<Square>(ctx, CudaView<const float>(scratch.subview(0, n)), &totals->update_squares);
     const Apply<T> apply{state,
@@ -260,8 +300,8 @@ void adafactor(CudaContext& ctx, const AdafactorOptions& options, const StepStat
                          scratch.data(),
                          weights_of(n, weights, compute),
                          first_moment.data()};
-    for_each_element<T>(ctx, apply, n, scratch.data(), weights.data(), compute.data(),
-                        first_moment.data());
+    for_each_element(ctx, apply, n, scratch.data(), weights.data(), compute.data(),
+                     first_moment.data());
 }
 
 template void adafactor(CudaContext&, const AdafactorOptions&, const StepState*,

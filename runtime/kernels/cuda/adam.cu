@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cmath>
-
 #include "runtime/kernels/cuda/weights.hpp"
 #include "runtime/kernels/optimizers.hpp"
 
@@ -22,31 +20,42 @@ struct Adam {
     const float* gradient;
     Weights<T> weights;
     float *first_moment, *second_moment, *largest;  // largest may be null
-    double log_beta1, log_beta2, decoupled_decay;
+    DecayBits decays;
+    double decoupled_decay;
     float l2, rest1, beta2, rest2, epsilon;  // rest = 1 - beta
 
-    // In double, as torch computes them. 1 - beta^t = -expm1(t log(beta)).
+    // In double, as torch computes it.
     __device__ Update prepare() const {
-        const auto t = static_cast<double>(state->updates + 1);
-        const double lr = double{state->lr};
-        return {state->gradient_scale, static_cast<float>(1.0 - lr * decoupled_decay),
-                static_cast<float>(lr / -expm1(t * log_beta1)),
-                static_cast<float>(sqrt(-expm1(t * log_beta2))), state->skip != 0};
+        return {state->gradient_scale,
+                static_cast<float>(1.0 - double{state->lr} * decoupled_decay),
+                state->adam_step_size, state->adam_root_correction2, state->skip != 0};
     }
 
+    static constexpr int vectors = 1, resident = 5;
     template <int width>
-    __device__ __forceinline__ void run(std::int64_t i, const Update& u) const {
-        if (u.skip) return;
-        float gradients[width], w[width], m[width], v[width], most[width];
-        load(gradient + i, gradients);
-        weights.read(i, w);
-        load(first_moment + i, m);
-        load(second_moment + i, v);
-        if (largest != nullptr) load(largest + i, most);
+    struct Read {
+        float gradients[width], w[width], m[width], v[width], most[width], shrink, l2;
+    };
+    template <int width>
+    __device__ __forceinline__ Read<width> read(std::int64_t i, const Update& u) const {
+        Read<width> r;
+        load(gradient + i, r.gradients);
+        weights.read(i, r.w);
+        load(first_moment + i, r.m);
+        load(second_moment + i, r.v);
+        if (largest != nullptr) load(largest + i, r.most);
+        const bool decay = decays.at(i);
+        r.shrink = decay ? u.shrink : 1.0f;
+        r.l2 = decay ? l2 : 0.0f;
+        return r;
+    }
+    template <int width>
+    __device__ __forceinline__ void write(std::int64_t i, Read<width>& r, const Update& u) const {
+        auto& [gradients, w, m, v, most, shrink, l2_here] = r;
 #pragma unroll
         for (int k = 0; k < width; ++k) {
-            w[k] *= u.shrink;
-            const float g = gradients[k] * u.gradient_scale + l2 * w[k];
+            w[k] *= shrink;
+            const float g = gradients[k] * u.gradient_scale + l2_here * w[k];
             m[k] += rest1 * (g - m[k]);
             v[k] = beta2 * v[k] + rest2 * g * g;
             most[k] = largest != nullptr && most[k] > v[k] ? most[k] : v[k];
@@ -64,7 +73,8 @@ struct Adam {
 template <class T>
 void adam(CudaContext& ctx, const AdamOptions& options, const StepState* state,
           CudaView<const float> gradient, CudaView<float> master, CudaView<float> first_moment,
-          CudaView<float> second_moment, CudaView<float> largest, CudaView<T> compute) {
+          CudaView<float> second_moment, CudaView<float> largest, CudaView<T> compute,
+          DecayLines<CudaSpace> decays) {
     const std::size_t n = gradient.size();
     require(first_moment.size() == n && second_moment.size() == n &&
                 (largest.empty() || largest.size() == n),
@@ -76,26 +86,25 @@ void adam(CudaContext& ctx, const AdamOptions& options, const StepState* state,
                        first_moment.data(),
                        second_moment.data(),
                        largest.data(),
-                       std::log(options.beta1),
-                       std::log(options.beta2),
+                       decay_bits(decays, n),
                        decoupled ? options.weight_decay : 0.0,
                        decoupled ? 0.0f : static_cast<float>(options.weight_decay),
                        static_cast<float>(1.0 - options.beta1),
                        static_cast<float>(options.beta2),
                        static_cast<float>(1.0 - options.beta2),
                        static_cast<float>(options.epsilon)};
-    for_each_element<T>(ctx, body, n, gradient.data(), master.data(), first_moment.data(),
-                        second_moment.data(), largest.data(), compute.data());
+    for_each_element(ctx, body, n, gradient.data(), master.data(), first_moment.data(),
+                     second_moment.data(), largest.data(), compute.data());
 }
 
 template void adam(CudaContext&, const AdamOptions&, const StepState*, CudaView<const float>,
                    CudaView<float>, CudaView<float>, CudaView<float>, CudaView<float>,
-                   CudaView<float>);
+                   CudaView<float>, DecayLines<CudaSpace>);
 template void adam(CudaContext&, const AdamOptions&, const StepState*, CudaView<const float>,
                    CudaView<float>, CudaView<float>, CudaView<float>, CudaView<float>,
-                   CudaView<bf16>);
+                   CudaView<bf16>, DecayLines<CudaSpace>);
 template void adam(CudaContext&, const AdamOptions&, const StepState*, CudaView<const float>,
                    CudaView<float>, CudaView<float>, CudaView<float>, CudaView<float>,
-                   CudaView<fp16>);
+                   CudaView<fp16>, DecayLines<CudaSpace>);
 
 }  // namespace lockstep::kernels

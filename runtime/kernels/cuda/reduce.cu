@@ -19,17 +19,28 @@ struct Nonfinite {
 
 template <class From, class To>
 struct Cast {
-    struct Nothing {};
+    struct Always {
+        bool skip = false;
+    };
+    static constexpr int vectors = 4, resident = 8;
+    template <int width>
+    struct Read {
+        float values[width];
+    };
 
     const From* from;
     To* to;
 
-    __device__ Nothing prepare() const { return {}; }
+    __device__ Always prepare() const { return {}; }
     template <int width>
-    __device__ __forceinline__ void run(std::int64_t i, Nothing) const {
-        float values[width];
-        load(from + i, values);
-        store(to + i, values);
+    __device__ __forceinline__ Read<width> read(std::int64_t i, Always) const {
+        Read<width> r;
+        load(from + i, r.values);
+        return r;
+    }
+    template <int width>
+    __device__ __forceinline__ void write(std::int64_t i, const Read<width>& r, Always) const {
+        store(to + i, r.values);
     }
 };
 
@@ -55,9 +66,8 @@ void fill_zero(CudaContext& ctx, CudaView<float> x) {
 template <class From, class To>
 void cast(CudaContext& ctx, CudaView<const From> from, CudaView<To> to) {
     require(from.size() == to.size(), "cast: sizes differ");
-    using Narrow = std::conditional_t<(sizeof(From) < sizeof(To)), From, To>;
-    for_each_element<Narrow>(ctx, Cast<From, To>{from.data(), to.data()}, from.size(), from.data(),
-                             to.data());
+    for_each_element(ctx, Cast<From, To>{from.data(), to.data()}, from.size(), from.data(),
+                     to.data());
 }
 
 template void cast(CudaContext&, CudaView<const float>, CudaView<float>);

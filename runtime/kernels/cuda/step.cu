@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
 #include "runtime/kernels/cuda/launch.hpp"
 #include "runtime/kernels/step.hpp"
 #include "runtime/kernels/step_logic.hpp"
@@ -13,8 +15,12 @@ __global__ void begin_kernel(StepOrder order, Step* step) { step_logic::begin(or
 
 __global__ void end_micro_batch_kernel(Step* step) { step_logic::end_micro_batch(*step); }
 
-__global__ void finish_kernel(StepRules rules, Step* step) {
-    step_logic::finish(rules, sqrt(step->sum_of_squares), *step);
+// 1 - beta^t = -expm1(t log(beta)), which takes less than pow().
+__global__ void finish_kernel(StepRules rules, double log_beta1, double log_beta2, Step* step) {
+    const double t = step_logic::update_number(*step);
+    step_logic::finish(
+        rules, {sqrt(step->sum_of_squares), -expm1(t * log_beta1), sqrt(-expm1(t * log_beta2))},
+        *step);
 }
 
 }  // namespace
@@ -28,7 +34,7 @@ void end_micro_batch(CudaContext& ctx, Step* step) {
 }
 
 void finish_step(CudaContext& ctx, const StepRules& rules, Step* step) {
-    launch(ctx, finish_kernel, {1, 1}, rules, step);
+    launch(ctx, finish_kernel, {1, 1}, rules, std::log(rules.beta1), std::log(rules.beta2), step);
 }
 
 }  // namespace lockstep::kernels

@@ -26,11 +26,16 @@ bool by_vectors(const CudaMatrix<T>& m) noexcept {
     return m.data == nullptr || by_vectors(m.data, m.cols, m.stride);
 }
 
-// `width` values widened to float; width is vector_width<T>, and `from` aligned to 16 bytes, or 1.
+// `width` values widened to float; width is vector_width<T> or a multiple of it, and `from` aligned
+// to 16 bytes, or half of it, and 8 bytes, or 1.
 template <int width, class T>
 __device__ __forceinline__ void load(const T* from, float (&values)[width]) {
     if constexpr (width == 1) {
         values[0] = widen(*from);
+    } else if constexpr (width * sizeof(T) == 8) {
+        const uint2 words = load8(from);
+        widen_pair(words.x, values, T{});
+        widen_pair(words.y, values + 2, T{});
     } else {
         static_assert(width % vector_width<T> == 0);
 #pragma unroll
@@ -76,6 +81,9 @@ template <int width, class T>
 __device__ __forceinline__ void store(T* to, const float (&values)[width]) {
     if constexpr (width == 1) {
         *to = narrow<T>(values[0]);
+    } else if constexpr (width * sizeof(T) == 8) {
+        store8(to,
+               {narrow_pair(values[0], values[1], T{}), narrow_pair(values[2], values[3], T{})});
     } else {
         static_assert(width % vector_width<T> == 0);
 #pragma unroll

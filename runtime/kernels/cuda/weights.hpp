@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/kernels/cuda/flat.hpp"
+#include "runtime/kernels/optimizers.hpp"
 
 namespace lockstep::kernels::cuda {
 
@@ -25,6 +26,24 @@ struct Weights {
         if (compute != nullptr) store(compute + i, values);
     }
 };
+
+// Which elements decay, as kernels::DecayLines. A vector of flat_width lies in one line, so that
+// this is one word for a warp, from the first-level cache.
+struct DecayBits {
+    const std::uint32_t* words;  // null: all
+
+    __device__ __forceinline__ bool at(std::int64_t element) const {
+        static_assert(decay_line % flat_width == 0);
+        if (words == nullptr) return true;
+        const auto line = static_cast<std::uint64_t>(element) / decay_line;
+        return (words[line / 32] >> line % 32 & 1) != 0;
+    }
+};
+
+inline DecayBits decay_bits(DecayLines<CudaSpace> lines, std::size_t size) {
+    require(lines.empty() || lines.size() == decay_words(size), "an optimizer's sizes differ");
+    return {lines.empty() ? nullptr : lines.data()};
+}
 
 template <class T>
 Weights<T> weights_of(std::size_t size, CudaView<float> master, CudaView<T> compute) {

@@ -19,7 +19,8 @@ void check_golden(const AdamOptions& options, Bound bound, const std::array<doub
     std::vector<float> m(w.size()), v(w.size()), largest(bound == Bound::amsgrad ? w.size() : 0);
     std::vector<T> compute(w.size());
     run_golden_updates([&](const StepState* state, const std::vector<float>& g) {
-        kernels::adam<T>(ctx, options, state, view_of(g), view_of(w), view_of(m), view_of(v),
+        const StepState corrected = for_adam(options, *state);
+        kernels::adam<T>(ctx, options, &corrected, view_of(g), view_of(w), view_of(m), view_of(v),
                          view_of(largest), view_of(compute));
     });
     check_weights(w, golden, compute);
@@ -46,7 +47,8 @@ TEST_CASE_TEMPLATE("adam matches the reference on awkward sizes", T, float, bf16
                 std::vector<Element> expected;
                 for (const float x : w) expected.push_back({double{x}});
                 for (std::uint64_t t = 0; t < 3; ++t) {
-                    const StepState state{.updates = t, .lr = 0.01f, .gradient_scale = 0.5f};
+                    const StepState state =
+                        for_adam(options, {.updates = t, .lr = 0.01f, .gradient_scale = 0.5f});
                     const auto g = random_numbers<float>(n, 10 + t, 3.0 - static_cast<double>(t));
                     kernels::adam<T>(ctx, options, &state, view_of(g), view_of(w), view_of(m),
                                      view_of(v), view_of(largest), view_of(compute));
@@ -62,12 +64,42 @@ TEST_CASE_TEMPLATE("adam matches the reference on awkward sizes", T, float, bf16
     }
 }
 
-TEST_CASE("adam refuses moments of another size") {
+TEST_CASE_TEMPLATE("adam's decay stops at its lines, and changes no other bit", T, float, bf16) {
+    for (const Decay decay : {Decay::l2, Decay::decoupled}) {
+        const AdamOptions options{0.9, 0.98, 1e-6, 0.5, decay}, without{0.9, 0.98, 1e-6, 0, decay};
+        const StepState state = for_adam(options, {.lr = 0.01f, .gradient_scale = 0.5f});
+        CpuContext ctx(2);
+        for (const std::int64_t n : {1, 16, 17, 513, 4097, 20001}) {
+            const auto lines = awkward_decays(n);
+            const auto g = random_numbers<float>(n, 10);
+            auto w = random_numbers<float>(n, 1), expected = w;
+            std::vector<float> m(w.size()), v(w.size()), m2 = m, v2 = v;
+            std::vector<T> compute(w.size()), compute2(w.size());
+            kernels::adam<T>(ctx, options, &state, view_of(g), view_of(w), view_of(m), view_of(v),
+                             {}, view_of(compute), view_of(lines));
+            for_each_line(lines, w.size(), [&](std::size_t first, std::size_t size, bool decays) {
+                const auto part = [&](auto& of) { return view_of(of).subview(first, size); };
+                kernels::adam<T>(ctx, decays ? options : without, &state, part(g), part(expected),
+                                 part(m2), part(v2), {}, part(compute2));
+            });
+            CHECK(w == expected);
+            CHECK(m == m2);
+            CHECK(v == v2);
+        }
+    }
+}
+
+TEST_CASE("adam refuses moments and lines of another size") {
     CpuContext ctx(1);
     std::vector<float> w(4), v(3);
+    const std::vector<std::uint32_t> too_many(2);
     const StepState state;
     CHECK_THROWS_AS(
         kernels::adam<float>(ctx, {0.9, 0.999, 1e-8, 0, Decay::l2}, &state, const_view_of(w),
                              view_of(w), view_of(w), view_of(v), {}, {}),
+        Error);
+    CHECK_THROWS_AS(
+        kernels::adam<float>(ctx, {0.9, 0.999, 1e-8, 0, Decay::l2}, &state, const_view_of(w),
+                             view_of(w), view_of(w), view_of(w), {}, {}, view_of(too_many)),
         Error);
 }

@@ -3,8 +3,11 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
+#include <vector>
 
 #include "runtime/kernels/optimizers.hpp"
 #include "tests/support/close.hpp"
@@ -33,6 +36,35 @@ inline std::vector<float> golden_gradient(std::int64_t update) {
                 static_cast<float>(std::sin(1.0 + 5.0 * static_cast<double>(update) + 3 * i + j) /
                                    double{golden_scale}));
     return g;
+}
+
+// The state as finish_step() leaves it for an update of adam with these betas.
+inline kernels::StepState for_adam(double beta1, double beta2, kernels::StepState state) {
+    const auto t = static_cast<double>(state.updates + 1);
+    state.adam_step_size = static_cast<float>(double{state.lr} / (1 - std::pow(beta1, t)));
+    state.adam_root_correction2 = static_cast<float>(std::sqrt(1 - std::pow(beta2, t)));
+    return state;
+}
+inline kernels::StepState for_adam(const kernels::AdamOptions& options,
+                                   const kernels::StepState& state) {
+    return for_adam(options.beta1, options.beta2, state);
+}
+
+// Lines of 16 elements for `count` elements of which some decay: ranges that end in a word and at
+// its end, one of a single line, one longer than a block of threads.
+inline std::vector<std::uint32_t> awkward_decays(std::int64_t count) {
+    std::vector<std::uint32_t> words(kernels::decay_words(static_cast<std::size_t>(count)));
+    for (std::size_t i = 0; i < words.size(); ++i)
+        words[i] = i % 5 == 1 ? 0xFFFFFFFFu : i % 5 == 2 ? 0u : 0xFF00F00Du;
+    return words;
+}
+// body(first, count, decays) for each line.
+template <class Body>
+void for_each_line(const std::vector<std::uint32_t>& words, std::size_t count, const Body& body) {
+    constexpr std::size_t line = kernels::decay_line;
+    for (std::size_t first = 0; first < count; first += line)
+        body(first, std::min(line, count - first),
+             (words[first / line / 32] >> first / line % 32 & 1) != 0);
 }
 
 // Calls update(state, gradient) three times.

@@ -62,6 +62,27 @@ TEST_CASE_TEMPLATE("sgd matches the reference on awkward sizes", T, float, bf16)
     }
 }
 
+TEST_CASE("sgd's decay stops at its lines, and changes no other bit") {
+    const SgdOptions options{0.8f, 0.5f, Kind::plain}, without{0.8f, 0, Kind::plain};
+    const StepState state{.updates = 1, .lr = 0.1f, .gradient_scale = 0.5f};
+    CpuContext ctx(2);
+    for (const std::int64_t n : {1, 16, 17, 513, 4097, 20001}) {
+        const auto lines = awkward_decays(n);
+        const auto g = random_numbers<float>(n, 10);
+        auto w = random_numbers<float>(n, 1), expected = w;
+        auto b = random_numbers<float>(n, 2), b2 = b;
+        kernels::sgd<float>(ctx, options, &state, view_of(g), view_of(w), view_of(b), {},
+                            view_of(lines));
+        for_each_line(lines, w.size(), [&](std::size_t first, std::size_t size, bool decays) {
+            const auto part = [&](auto& of) { return view_of(of).subview(first, size); };
+            kernels::sgd<float>(ctx, decays ? options : without, &state, part(g), part(expected),
+                                part(b2), {});
+        });
+        CHECK(w == expected);
+        CHECK(b == b2);
+    }
+}
+
 TEST_CASE("sgd with momentum refuses to go without its buffer") {
     CpuContext ctx(1);
     std::vector<float> w(4);

@@ -56,6 +56,18 @@ TEST_CASE("a step sums its micro-batches, and its gradient is divided by tokens 
     CHECK(taken(ctx, before, {1.5, {}}).state.gradient_scale == doctest::Approx(0.25));
 }
 
+TEST_CASE("a step finds adam's bias corrections of its update") {
+    kernels::CpuContext ctx(1);
+    const kernels::StepRules rules{0, {}, 0.9, 0.98};
+    Step step = taken(ctx, {}, rules);
+    CHECK(step.state.adam_step_size == doctest::Approx(0.5 / (1 - 0.9)));
+    CHECK(step.state.adam_root_correction2 == doctest::Approx(std::sqrt(1 - 0.98)));
+    step = taken(ctx, taken(ctx, step, rules), rules);
+    REQUIRE(step.state.updates == 2);
+    CHECK(step.state.adam_step_size == doctest::Approx(0.25 / (1 - 0.9 * 0.9 * 0.9)));
+    CHECK(step.state.adam_root_correction2 == doctest::Approx(std::sqrt(1 - 0.98 * 0.98 * 0.98)));
+}
+
 TEST_CASE("only an update moves the update count, and with it the learning rate") {
     kernels::CpuContext ctx(1);
     Step first = taken(ctx, {}, {});

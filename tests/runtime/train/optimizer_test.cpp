@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "runtime/device/cpu_context.hpp"
+#include "tests/runtime/kernels/optimizer_case.hpp"
 
 using namespace lockstep;
 using train::OptimizerKind;
@@ -41,6 +42,7 @@ struct Bench {
     }
 
     void update() {
+        state = test::for_adam(0.9, 0.999, state);  // the options' defaults
         optimizer->update(&state);
         ++state.updates;
     }

@@ -33,7 +33,7 @@ void check_adam_golden(const AdamOptions& options, Bound bound,
     const OnDevice largest(ctx, zeros(bound == Bound::amsgrad ? 12 : 0));
     const OnDevice compute(ctx, unwritten<T>(12));
     run_golden_updates([&](const StepState* host, const std::vector<float>& g) {
-        const OnDevice<StepState> state(ctx, {*host});
+        const OnDevice<StepState> state(ctx, {for_adam(options, *host)});
         const OnDevice gradient(ctx, g);
         kernels::adam<T>(ctx, options, state.data(), gradient.view(), w.view(), m.view(), v.view(),
                          largest.view(), compute.view());
@@ -53,20 +53,22 @@ TEST_CASE_TEMPLATE("CUDA's adam follows torch.optim", T, float, bf16, fp16) {
 TEST_CASE_TEMPLATE("CUDA's adam is the CPU's on awkward sizes", T, float, bf16, fp16) {
     CudaContext ctx(0);
     CpuContext cpu(1);
-    const AdamOptions options{0.9, 0.98, 1e-6, 0.01, Decay::decoupled};
+    const AdamOptions options{0.9, 0.98, 1e-6, 5, Decay::decoupled};
     for (const std::int64_t n : sizes) {
         auto w = random_numbers<float>(n, 1), m = zeros(w.size()), v = m, largest = m;
         const OnDevice on_w(ctx, w), on_m(ctx, m), on_v(ctx, v), on_largest(ctx, largest);
         const OnDevice compute(ctx, unwritten<T>(n));
+        const auto decays = awkward_decays(n);
+        const OnDevice lines(ctx, decays);
         for (std::uint64_t t = 0; t < 3; ++t) {
             const auto g = random_numbers<float>(n, 10 + t, 3.0 - static_cast<double>(t));
-            const StepState host = state_of(t);
+            const StepState host = for_adam(options, state_of(t));
             const OnDevice<StepState> state(ctx, {host});
             const OnDevice gradient(ctx, g);
             kernels::adam<T>(ctx, options, state.data(), gradient.view(), on_w.view(), on_m.view(),
-                             on_v.view(), on_largest.view(), compute.view());
+                             on_v.view(), on_largest.view(), compute.view(), lines.const_view());
             kernels::adam<float>(cpu, options, &host, view_of(g), view_of(w), view_of(m),
-                                 view_of(v), view_of(largest), {});
+                                 view_of(v), view_of(largest), {}, view_of(decays));
             ctx.synchronize();
         }
         require_close(on_w.values(), w);
@@ -85,14 +87,17 @@ TEST_CASE_TEMPLATE("CUDA's sgd is the CPU's on awkward sizes", T, float, bf16, f
             // What the buffer held before the first update does not matter.
             std::vector<float> b(options.momentum == 0 ? 0 : w.size(), 7.0f);
             const OnDevice on_w(ctx, w), on_b(ctx, b), compute(ctx, unwritten<T>(n));
+            const auto decays = awkward_decays(n);
+            const OnDevice lines(ctx, decays);
             for (std::uint64_t t = 0; t < 3; ++t) {
                 const auto g = random_numbers<float>(n, 10 + t);
                 const StepState host = state_of(t);
                 const OnDevice<StepState> state(ctx, {host});
                 const OnDevice gradient(ctx, g);
                 kernels::sgd<T>(ctx, options, state.data(), gradient.view(), on_w.view(),
-                                on_b.view(), compute.view());
-                kernels::sgd<float>(cpu, options, &host, view_of(g), view_of(w), view_of(b), {});
+                                on_b.view(), compute.view(), lines.const_view());
+                kernels::sgd<float>(cpu, options, &host, view_of(g), view_of(w), view_of(b), {},
+                                    view_of(decays));
                 ctx.synchronize();
             }
             require_close(on_w.values(), w);
@@ -103,7 +108,7 @@ TEST_CASE_TEMPLATE("CUDA's sgd is the CPU's on awkward sizes", T, float, bf16, f
 TEST_CASE_TEMPLATE("CUDA's optimizers update a copy without a master, and change nothing when told",
                    T, float, bf16, fp16) {
     CudaContext ctx(0);
-    StepState host{.lr = 0.5f};
+    StepState host = for_adam(0.5, 0.5, {.lr = 0.5f});
     const OnDevice<float> gradient(ctx, {1, 2}), m(ctx, {0, 0}), v(ctx, {0, 0});
     const OnDevice weights(ctx, numbers<T>({4, 8}));
     const OnDevice<StepState> state(ctx, {host});

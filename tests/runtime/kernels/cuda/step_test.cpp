@@ -34,10 +34,10 @@ void take(Ctx& ctx, const kernels::StepRules& rules, std::uint64_t number, Step*
 
 }  // namespace
 
-TEST_CASE("CUDA's steps are the CPU's to the last bit") {
+TEST_CASE("CUDA's steps are the CPU's to the last bit, but for adam's corrections") {
     CudaContext ctx(0);
     kernels::CpuContext cpu(1);
-    kernels::StepRules rules{0.4, {LossScaling::Kind::dynamic, 0x1p15f, 0x1p-5f}};
+    kernels::StepRules rules{0.4, {LossScaling::Kind::dynamic, 0x1p15f, 0x1p-5f}, 0.9, 0.98};
     rules.scaling.window = 3;
     Step first{};
     first.scale.value = rules.scaling.first;
@@ -66,6 +66,11 @@ TEST_CASE("CUDA's steps are the CPU's to the last bit") {
         CHECK(actual.state.loss_seed == expected.state.loss_seed);
         CHECK(actual.state.gradient_scale == expected.state.gradient_scale);
         CHECK(actual.state.skip == expected.state.skip);
+        // Of functions whose last bits differ.
+        CHECK(actual.state.adam_step_size ==
+              doctest::Approx(expected.state.adam_step_size).epsilon(1e-6));
+        CHECK(actual.state.adam_root_correction2 ==
+              doctest::Approx(expected.state.adam_root_correction2).epsilon(1e-6));
         CHECK(actual.sums.losses.loss == expected.sums.losses.loss);
         CHECK(actual.tokens == expected.tokens);
         CHECK(actual.clip == expected.clip);

@@ -9,7 +9,7 @@
 #include "runtime/core/error.hpp"
 
 // The emulated counterpart of runtime/kernels/cuda/instructions_ptx/instructions/memory.hpp: an
-// address that is no multiple of 16 throws, as it would end the program on a GPU.
+// address that is no multiple of the access throws, as it would end the program on a GPU.
 namespace lockstep::kernels::cuda {
 
 namespace emulation = test::cuda_emulation;
@@ -28,6 +28,20 @@ inline uint4 load16(const void* from) {
 inline void store16(void* to, uint4 words) {
     require_aligned(to);
     std::memcpy(to, &words, 16);
+}
+inline void require_aligned8(const void* address) {
+    require(reinterpret_cast<std::uintptr_t>(address) % 8 == 0,
+            "an 8-byte access at an address that is no multiple of 8");
+}
+inline uint2 load8(const void* from) {
+    require_aligned8(from);
+    uint2 words;
+    std::memcpy(&words, from, 8);
+    return words;
+}
+inline void store8(void* to, uint2 words) {
+    require_aligned8(to);
+    std::memcpy(to, &words, 8);
 }
 inline void store4(void* to, std::uint32_t word) {
     require(reinterpret_cast<std::uintptr_t>(to) % 4 == 0,

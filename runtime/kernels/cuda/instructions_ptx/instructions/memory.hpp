@@ -17,6 +17,13 @@ __device__ __forceinline__ void store16(void* to, uint4 words) {
     *static_cast<Words*>(to) =
         Words{words.w} << 96 | Words{words.z} << 64 | Words{words.y} << 32 | Words{words.x};
 }
+// 8 bytes at an address that is a multiple of 8.
+__device__ __forceinline__ uint2 load8(const void* from) {
+    return *static_cast<const uint2*>(from);
+}
+__device__ __forceinline__ void store8(void* to, uint2 words) {
+    *static_cast<std::uint64_t*>(to) = std::uint64_t{words.y} << 32 | words.x;
+}
 // 4 bytes at an address that is a multiple of 4.
 __device__ __forceinline__ void store4(void* to, std::uint32_t word) {
     *static_cast<std::uint32_t*>(to) = word;
