@@ -100,15 +100,11 @@ Reduction GradientReducer<Ctx>::take_reduction() {
     return reduction;
 }
 
-// Bucket by bucket in their order, so that the sum has the same bits whatever finished first.
+// The whole buffer at once, so that the sum has the same bits whatever the buckets are.
 template <class Ctx>
 void GradientReducer<Ctx>::unpack_and_square(View<double, Space> sum_of_squares) {
-    for (const auto& [first, count] : buckets_) {
-        const auto part = gradient_.subview(first, count);
-        if (compressed_.size() > 0)
-            kernels::cast<bf16, float>(context_, compressed_.view().subview(first, count), part);
-        kernels::add_sum_of_squares(context_, part, sum_of_squares);
-    }
+    if (compressed_.size() > 0) kernels::cast<bf16, float>(context_, compressed_.view(), gradient_);
+    kernels::add_sum_of_squares(context_, gradient_, sum_of_squares);
 }
 
 }  // namespace lockstep::train

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "runtime/kernels/cuda/adafactor_bodies.hpp"
 #include "runtime/kernels/cuda/column_sums.hpp"
-#include "runtime/kernels/cuda/index.hpp"
 #include "runtime/kernels/cuda/sums.hpp"
-#include "runtime/kernels/cuda/weights.hpp"
 #include "runtime/kernels/optimizers.hpp"
 
 namespace lockstep::kernels {
@@ -10,41 +9,27 @@ namespace lockstep::kernels {
 namespace {
 
 using namespace cuda;
+using namespace cuda::adafactor_bodies;
 
-// What one kernel sums and a later one reads.
-struct Totals {
-    double rows, weight_squares, update_squares;
-};
 struct TotalsMemory {
     device::Buffer<Totals, CudaSpace> buffer{1};
 };
-
-__device__ __forceinline__ float beta2_of(const StepState& state, const AdafactorOptions& options) {
-    return static_cast<float>(
-        1.0 - pow(static_cast<double>(state.updates + 1), double{options.decay_rate}));
-}
 
 struct Identity {
     using Value = double;
     __device__ __forceinline__ double operator()(float x) const { return double{x}; }
 };
 
-// g^2 + epsilon
-struct GradientSquare {
-    const StepState* state;
-    float epsilon;
-    __device__ __forceinline__ float operator()(float gradient) const {
-        const float g = gradient * state->gradient_scale;
-        return g * g + epsilon;
-    }
-};
-
-// A warp has a row.
+// average = beta2 average + (1 - beta2) the row's mean; a warp has a row.
 template <int width>
 __global__ void __launch_bounds__(256)
-    row_sums_kernel(CudaMatrix<const float> x, GradientSquare term, float* sums) {
+    average_rows_kernel(CudaMatrix<const float> x, GradientSquare term, AdafactorOptions options,
+                        float* average) {
+    auto& beta2 = shared_memory<float>();
+    if (threadIdx.x == 0) beta2 = beta2_of(*term.state, options);
+    __syncthreads();
     const std::int64_t row = std::int64_t{blockIdx.x} * (256 / warp_size) + threadIdx.x / warp_size;
-    if (row >= x.rows) return;
+    if (row >= x.rows || term.state->skip != 0) return;
     float sum = 0;
 #pragma unroll 4
     for (std::int64_t j = threadIdx.x % warp_size * width; j < x.cols; j += warp_size * width) {
@@ -54,204 +39,60 @@ __global__ void __launch_bounds__(256)
         for (int k = 0; k < width; ++k) sum += term(values[k]);
     }
     sum = warp_reduce<Sum>(sum);
-    if (threadIdx.x % warp_size == 0) sums[row] = sum;
+    if (threadIdx.x % warp_size == 0)
+        average[row] = beta2 * average[row] + (1.0f - beta2) * sum / static_cast<float>(x.cols);
 }
 
-// average = beta2 average + (1 - beta2) sum / count
-struct Average {
-    struct Update {
-        float beta2;
-        bool skip;
-    };
-
-    const StepState* state;
-    AdafactorOptions options;
-    const float* sums;
-    float* average;
-    float count;
-
-    static constexpr int vectors = 1, resident = 8;
-    template <int width>
-    struct Read {
-        float sum[width], before[width];
-    };
-
-    __device__ Update prepare() const { return {beta2_of(*state, options), state->skip != 0}; }
-    template <int width>
-    __device__ __forceinline__ Read<width> read(std::int64_t i, const Update&) const {
-        Read<width> r;
-        load(sums + i, r.sum);
-        load(average + i, r.before);
-        return r;
-    }
-    template <int width>
-    __device__ __forceinline__ void write(std::int64_t i, Read<width>& r, const Update& u) const {
-        auto& [sum, before] = r;
-#pragma unroll
-        for (int k = 0; k < width; ++k)
-            before[k] = u.beta2 * before[k] + (1.0f - u.beta2) * sum[k] / count;
-        store(average + i, before);
-    }
-};
-
-// update = g / sqrt(row column / mean(row))
-struct FactoredUpdate {
-    struct Update {
-        float gradient_scale, row_scale;  // row_scale = 1 / mean(row)
-        bool skip;
-    };
-    static constexpr int vectors = 2, resident = 8;
-    template <int width>
-    struct Read {
-        float values[width];
-    };
-
-    const StepState* state;
-    const Totals* totals;
-    CudaMatrix<const float> gradient;
-    const float *row, *column;
-    float* update;
-
-    __device__ Update prepare() const {
-        return {state->gradient_scale,
-                static_cast<float>(static_cast<double>(gradient.rows) / totals->rows),
-                state->skip != 0};
-    }
-    template <int width>
-    __device__ __forceinline__ Read<width> read(std::int64_t i, const Update&) const {
-        Read<width> r;
-        load(gradient.data + i, r.values);
-        return r;
-    }
-    template <int width>
-    __device__ __forceinline__ void write(std::int64_t i, Read<width>& r, const Update& u) const {
-        auto& values = r.values;
-        Cell at = vector_cell(i, gradient.cols, 1);
-        float factor = u.gradient_scale * rsqrtf(row[at.row] * u.row_scale);
-#pragma unroll
-        for (int k = 0; k < width; ++k) {
-            values[k] *= factor * rsqrtf(column[at.col]);
-            if (k + 1 == width || ++at.col < gradient.cols) continue;
-            at = {at.row + 1, 0};
-            factor = u.gradient_scale * rsqrtf(row[at.row] * u.row_scale);
-        }
-        store(update + i, values);
-    }
-};
-
-// moment = beta2 moment + (1 - beta2) (g^2 + epsilon); update = g / sqrt(moment)
-struct FullUpdate {
-    struct Update {
-        float gradient_scale, beta2;
-        bool skip;
-    };
-
-    const StepState* state;
-    AdafactorOptions options;
-    const float* gradient;
-    float *moment, *update;
-
-    __device__ Update prepare() const {
-        return {state->gradient_scale, beta2_of(*state, options), state->skip != 0};
-    }
-    static constexpr int vectors = 1, resident = 8;
-    template <int width>
-    struct Read {
-        float g[width], m[width];
-    };
-    template <int width>
-    __device__ __forceinline__ Read<width> read(std::int64_t i, const Update&) const {
-        Read<width> r;
-        load(gradient + i, r.g);
-        load(moment + i, r.m);
-        return r;
-    }
-    template <int width>
-    __device__ __forceinline__ void write(std::int64_t i, Read<width>& r, const Update& u) const {
-        auto& [g, m] = r;
-#pragma unroll
-        for (int k = 0; k < width; ++k) {
-            g[k] *= u.gradient_scale;
-            m[k] = u.beta2 * m[k] + (1.0f - u.beta2) * (g[k] * g[k] + options.epsilon1);
-            g[k] /= sqrtf(m[k]);
-        }
-        store(moment + i, m);
-        store(update + i, g);
-    }
-};
+// One block takes a bias or a norm whole: most parameters are small, and launches would be most of
+// their time.
+constexpr int small_threads = 1024;
+constexpr std::size_t small_elements = 8192;
 
 template <class T>
-struct Apply {
-    struct Update {
-        float step, shrink;
-        bool skip;
-    };
-
-    const StepState* state;
-    AdafactorOptions options;
-    const Totals* totals;
-    double count;
-    const float* update;
-    Weights<T> weights;
-    float* first_moment;  // may be null
-
-    // In double, as fairseq computes them.
-    __device__ Update prepare() const {
-        const auto t = static_cast<double>(state->updates + 1);
-        double lr = options.step == AdafactorOptions::Step::relative ? fmin(1e-2, 1.0 / sqrt(t))
-                                                                     : double{state->lr};
-        if (options.scale == AdafactorOptions::Scale::parameter)
-            lr *= fmax(double{options.epsilon2}, sqrt(totals->weight_squares / count));
-        const double rms = sqrt(totals->update_squares / count);
-        const double divisor = fmax(1.0, rms / double{options.clip_threshold});
-        return {static_cast<float>(lr / divisor),
-                static_cast<float>(1.0 - double{options.weight_decay} * lr), state->skip != 0};
+__global__ void __launch_bounds__(small_threads)
+    small_kernel(FullUpdate update, Apply<T> apply, Totals* totals, int size) {
+    auto& full = shared_memory<FullUpdate::Update>();
+    auto& last = shared_memory<typename Apply<T>::Update>();
+    if (threadIdx.x == 0) full = update.prepare();
+    __syncthreads();
+    if (full.skip) return;
+    double weight_squares = 0, update_squares = 0;
+#pragma unroll 1
+    for (int i = threadIdx.x; i < size; i += small_threads) {
+        auto r = update.template read<1>(i, full);
+        update.template write<1>(i, r, full);
+        float w[1];
+        apply.weights.read(i, w);
+        weight_squares += Square{}(w[0]);
+        update_squares += Square{}(update.update[i]);
     }
-    static constexpr int vectors = 1, resident = 8;
-    template <int width>
-    struct Read {
-        float values[width], w[width], m[width];
-    };
-    template <int width>
-    __device__ __forceinline__ Read<width> read(std::int64_t i, const Update&) const {
-        Read<width> r;
-        load(update + i, r.values);
-        weights.read(i, r.w);
-        if (first_moment != nullptr) load(first_moment + i, r.m);
-        return r;
+    weight_squares = block_reduce<Sum>(weight_squares);
+    update_squares = block_reduce<Sum>(update_squares);
+    if (threadIdx.x == 0) {
+        *totals = {0, weight_squares, update_squares};
+        last = apply.prepare();
     }
-    template <int width>
-    __device__ __forceinline__ void write(std::int64_t i, Read<width>& r, const Update& u) const {
-        auto& [values, w, m] = r;
-#pragma unroll
-        for (int k = 0; k < width; ++k) {
-            const float step = u.step * values[k];
-            m[k] = first_moment == nullptr ? step
-                                           : options.beta1 * m[k] + (1.0f - options.beta1) * step;
-            w[k] = w[k] * u.shrink - m[k];
-        }
-        if (first_moment != nullptr) store(first_moment + i, m);
-        weights.write(i, w);
+    __syncthreads();
+#pragma unroll 1
+    for (int i = threadIdx.x; i < size; i += small_threads) {
+        auto r = apply.template read<1>(i, last);
+        apply.template write<1>(i, r, last);
     }
-};
+}
 
-// The sums begin in `scratch`, which the update then takes.
+// The columns' sums are in `scratch`, which the update then takes.
 void average_squares(CudaContext& ctx, const AdafactorOptions& options, const StepState* state,
                      CudaMatrix<const float> gradient, CudaView<float> row, CudaView<float> column,
                      CudaView<float> scratch) {
     const GradientSquare term{state, options.epsilon1};
     const auto columns = scratch.subview(0, column.size());
-    const auto rows = scratch.subview(column.size(), row.size());
     column_sums(ctx, TermOf<GradientSquare, float>{term, gradient}, columns, Into::overwrite,
                 gradient);
-    launch(ctx, by_vectors(gradient) ? row_sums_kernel<4> : row_sums_kernel<1>,
-           {blocks_for(gradient.rows, 256 / warp_size), 256}, gradient, term, rows.data());
+    launch(ctx, by_vectors(gradient) ? average_rows_kernel<4> : average_rows_kernel<1>,
+           {blocks_for(gradient.rows, 256 / warp_size), 256}, gradient, term, options, row.data());
     const Average of_columns{state, options, columns.data(), column.data(),
                              static_cast<float>(gradient.rows)};
     for_each_element(ctx, of_columns, column.size(), columns.data(), column.data());
-    const Average of_rows{state, options, rows.data(), row.data(),
-                          static_cast<float>(gradient.cols)};
-    for_each_element(ctx, of_rows, row.size(), rows.data(), row.data());
 }
 
 }  // namespace
@@ -275,24 +116,7 @@ void adafactor(CudaContext& ctx, const AdafactorOptions& options, const StepStat
             "adafactor: the second moment has another size");
     const CudaView<float> weights(master.data, master.data == nullptr ? 0 : n);
     Totals* totals = ctx.cached<TotalsMemory>().buffer.view().data();
-    device::check(cudaMemsetAsync(totals, 0, sizeof(Totals), ctx.stream()), "cudaMemsetAsync");
-    if (options.scale == AdafactorOptions::Scale::parameter) {
-        if (weights.empty())
-            add_sum<Square>(ctx, CudaView<const T>(compute), &totals->weight_squares);
-        else
-            add_sum<Square>(ctx, CudaView<const float>(weights), &totals->weight_squares);
-    }
-    if (factorises) {
-        average_squares(ctx, options, state, gradient, row, column, scratch);
-        add_sum<Identity>(ctx, CudaView<const float>(row), &totals->rows);
-        const FactoredUpdate update{state,      totals,        gradient,
-                                    row.data(), column.data(), scratch.data()};
-        for_each_element(ctx, update, n, gradient.data, scratch.data());
-    } else {
-        const FullUpdate update{state, options, gradient.data, full.data(), scratch.data()};
-        for_each_element(ctx, update, n, gradient.data, full.data(), scratch.data());
-    }
-    add_sum<Square>(ctx, CudaView<const float>(scratch.subview(0, n)), &totals->update_squares);
+    const FullUpdate unfactored{state, options, gradient.data, full.data(), scratch.data()};
     const Apply<T> apply{state,
                          options,
                          totals,
@@ -300,6 +124,28 @@ void adafactor(CudaContext& ctx, const AdafactorOptions& options, const StepStat
                          scratch.data(),
                          weights_of(n, weights, compute),
                          first_moment.data()};
+    if (!factorises && n <= small_elements)
+        return launch(ctx, small_kernel<T>, {1, small_threads}, unfactored, apply, totals,
+                      static_cast<int>(n));
+    if (options.scale == AdafactorOptions::Scale::parameter) {
+        if (weights.empty())
+            sum_to<Square>(ctx, CudaView<const T>(compute), &totals->weight_squares,
+                           Into::overwrite);
+        else
+            sum_to<Square>(ctx, CudaView<const float>(weights), &totals->weight_squares,
+                           Into::overwrite);
+    }
+    if (factorises) {
+        average_squares(ctx, options, state, gradient, row, column, scratch);
+        sum_to<Identity>(ctx, CudaView<const float>(row), &totals->rows, Into::overwrite);
+        const FactoredUpdate update{state,      totals,        gradient,
+                                    row.data(), column.data(), scratch.data()};
+        for_each_element(ctx, update, n, gradient.data, scratch.data());
+    } else {
+        for_each_element(ctx, unfactored, n, gradient.data, full.data(), scratch.data());
+    }
+    sum_to<Square>(ctx, CudaView<const float>(scratch.subview(0, n)), &totals->update_squares,
+                   Into::overwrite);
     for_each_element(ctx, apply, n, scratch.data(), weights.data(), compute.data(),
                      first_moment.data());
 }

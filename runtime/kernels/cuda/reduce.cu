@@ -48,13 +48,13 @@ struct Cast {
 
 void add_sum_of_squares(CudaContext& ctx, CudaView<const float> x, CudaView<double> total) {
     require(total.size() == 1, "a sum goes into one element");
-    add_sum<Square>(ctx, x, total.data());
+    sum_to<Square>(ctx, x, total.data());
 }
 
 void add_count_nonfinite(CudaContext& ctx, CudaView<const float> x, CudaView<std::int64_t> total) {
     require(total.size() == 1, "a sum goes into one element");
     static_assert(sizeof(Nonfinite::Value) == sizeof(std::int64_t));
-    add_sum<Nonfinite>(ctx, x, reinterpret_cast<Nonfinite::Value*>(total.data()));
+    sum_to<Nonfinite>(ctx, x, reinterpret_cast<Nonfinite::Value*>(total.data()));
 }
 
 void fill_zero(CudaContext& ctx, CudaView<float> x) {

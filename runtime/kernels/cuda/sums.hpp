@@ -4,17 +4,43 @@
 #include "runtime/kernels/cuda/launch.hpp"
 #include "runtime/kernels/cuda/reduction.hpp"
 #include "runtime/kernels/cuda/vector.hpp"
+#include "runtime/kernels/into.hpp"
 
-// Sums over flat buffers in two stages: blocks of a fixed size, then the blocks' sums. The order
-// depends on the size alone, so the value is the same on every GPU.
+// Sums over flat buffers in one launch: each block has a part of a fixed size, and the one that is
+// done last adds the parts' sums. The order depends on the size alone, so the value is the same on
+// every GPU.
 namespace lockstep::kernels::cuda {
 
 constexpr int sum_threads = 256;
 constexpr std::int64_t sum_block_elements = 16384;
 
+// How many blocks of a sum are done; 0 between launches.
+struct FinishedBlocks {
+    device::Buffer<unsigned, CudaSpace> count{1};
+};
+struct IsLast {
+    bool value;
+};
+
+// Whether all other blocks of the launch have come here before. What each of them wrote until then
+// is there for the one that is told so.
+__device__ __forceinline__ bool last_to_finish(unsigned* finished) {
+    auto& last = shared_memory<IsLast>();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence();
+        last.value = atomicAdd(finished, 1u) + 1 == gridDim.x;
+        if (last.value) *finished = 0;
+        __threadfence();
+    }
+    __syncthreads();
+    return last.value;
+}
+
 template <int width, class Function, class T>
 __global__ void __launch_bounds__(sum_threads)
-    partial_sums_kernel(const T* x, std::int64_t size, typename Function::Value* parts) {
+    sum_kernel(const T* x, std::int64_t size, typename Function::Value* parts, unsigned* finished,
+               typename Function::Value* total, Into into) {
     using Value = typename Function::Value;
     const std::int64_t first = blockIdx.x * sum_block_elements;
     const std::int64_t end = size < first + sum_block_elements ? size : first + sum_block_elements;
@@ -30,34 +56,28 @@ __global__ void __launch_bounds__(sum_threads)
     if (vectors_end + threadIdx.x < end) sum += Function{}(widen(x[vectors_end + threadIdx.x]));
     sum = block_reduce<Sum>(sum);
     if (threadIdx.x == 0) parts[blockIdx.x] = sum;
-}
-
-constexpr int total_threads = 1024;  // one block: what hides the latency of memory is its width
-
-template <class Value>
-__global__ void __launch_bounds__(total_threads)
-    add_partial_sums_kernel(const Value* parts, std::int64_t count, Value* total) {
-    Value sum = 0;
+    if (!last_to_finish(finished)) return;
+    sum = 0;
 #pragma unroll 8
-    for (std::int64_t i = threadIdx.x; i < count; i += total_threads) sum += parts[i];
+    for (unsigned i = threadIdx.x; i < gridDim.x; i += sum_threads) sum += parts[i];
     sum = block_reduce<Sum>(sum);
-    if (threadIdx.x == 0) *total += sum;
+    if (threadIdx.x == 0) *total = into == Into::add ? *total + sum : sum;
 }
 
-// *total += the sum of Function{}(x[i]), which are Function::Value.
+// *total becomes, or grows by, the sum of Function{}(x[i]), which are Function::Value.
 template <class Function, class T>
-void add_sum(device::CudaContext& ctx, CudaView<const T> x, typename Function::Value* total) {
+void sum_to(device::CudaContext& ctx, CudaView<const T> x, typename Function::Value* total,
+            Into into = Into::add) {
     using Value = typename Function::Value;
     const auto size = static_cast<std::int64_t>(x.size());
     const unsigned blocks = blocks_for(size, sum_block_elements);
     const auto parts = ctx.scratch<Value>(blocks);
     constexpr int width = vector_width<T>;
     launch(ctx,
-           by_vectors(x.data(), width, width) ? partial_sums_kernel<width, Function, T>
-                                              : partial_sums_kernel<1, Function, T>,
-           {blocks, sum_threads}, x.data(), size, parts.data());
-    launch(ctx, add_partial_sums_kernel<Value>, {1, total_threads}, parts.data(),
-           std::int64_t{blocks}, total);
+           by_vectors(x.data(), width, width) ? sum_kernel<width, Function, T>
+                                              : sum_kernel<1, Function, T>,
+           {blocks, sum_threads}, x.data(), size, parts.data(),
+           ctx.cached<FinishedBlocks>().count.view().data(), total, into);
 }
 
 struct Square {

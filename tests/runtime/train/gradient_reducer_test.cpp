@@ -10,6 +10,7 @@
 #include "runtime/comm/local_communicator.hpp"
 #include "runtime/comm/thread_world.hpp"
 #include "runtime/device/cpu_context.hpp"
+#include "tests/support/numbers.hpp"
 #include "tests/support/slow_communicator.hpp"
 
 using namespace lockstep;
@@ -166,6 +167,31 @@ TEST_CASE("gaps in what is final are a programming error") {
     reducer.ready(0, 10);
     CHECK_THROWS_AS(reducer.ready(11, 10), Error);
     CHECK_THROWS_AS(reducer.ready(10, elements), Error);
+}
+
+TEST_CASE("the sum of squares has the same bits whatever the buckets and the ranks are") {
+    constexpr std::size_t many = 50001;
+    const auto values = test::random_numbers<float>(many, 3);
+    const auto sum_of = [&](int ranks, const std::vector<Bucket>& buckets) {
+        double sum = 0;
+        comm::run_as_threads(ranks, [&](comm::Communicator& communicator) {
+            device::CpuContext context(1);
+            Trace trace(Trace::Recording::off, communicator.rank());
+            // The other ranks add nothing.
+            auto gradient = communicator.rank() == 0 ? values : std::vector<float>(many);
+            GradientReducer reducer(context, communicator, trace, view_of(gradient), buckets, {});
+            reducer.all_ready();
+            const double found = finish(reducer).sum_of_squares;
+            if (communicator.rank() == 0) sum = found;
+        });
+        return sum;
+    };
+    const double whole = sum_of(1, {{0, many}});
+    for (const int ranks : {1, 2, 3})
+        for (const std::size_t first : {std::size_t{1}, std::size_t{777}, std::size_t{20000}})
+            CHECK(sum_of(ranks,
+                         {{0, first}, {first, 20000}, {first + 20000, many - 20000 - first}}) ==
+                  whole);
 }
 
 TEST_CASE("a gradient that is not finite shows in the norm of every rank") {

@@ -85,7 +85,7 @@ TEST_CASE_TEMPLATE("CUDA's adafactor is the CPU's on awkward sizes", T, float, b
     CudaContext ctx(0);
     CpuContext cpu(1);
     for (const auto& [rows, cols] :
-         {Size{1, 1}, {1, 4097}, {2, 2}, {31, 33}, {32, 1000}, {1000, 32}, {4097, 3}}) {
+         {Size{1, 1}, {1, 4097}, {1, 20001}, {2, 2}, {31, 33}, {32, 1000}, {1000, 32}, {4097, 3}}) {
         const bool factored = rows > 1 && cols > 1;
         auto w = random_numbers<float>(rows * cols, 1);
         Parameter<T> p(ctx, w, rows, cols, factored ? SecondMoment::factored : SecondMoment::full,

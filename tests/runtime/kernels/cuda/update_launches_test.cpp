@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// How many kernels an update is, whatever the number of parameters.
+#include <doctest/doctest.h>
+
+#include "runtime/kernels/reduce.hpp"
+#include "tests/runtime/kernels/optimizer_case.hpp"
+#include "tests/support/cuda_emulation/device_work.hpp"
+#include "tests/support/on_device.hpp"
+
+using namespace lockstep;
+using namespace lockstep::test;
+using cuda_emulation::DeviceWork;
+using cuda_emulation::given_by;
+using kernels::AdafactorOptions;
+using kernels::CudaContext;
+using kernels::StepState;
+
+namespace {
+
+// A flat buffer of many parts of a sum, of which every fifth word of lines decays otherwise.
+constexpr std::int64_t elements = 100003;
+
+DeviceWork of_adafactor(CudaContext& ctx, std::int64_t rows, std::int64_t cols,
+                        AdafactorOptions::Scale scale) {
+    const auto n = rows * cols;
+    const bool factored = rows > 1;
+    const OnDevice<StepState> state(ctx, {StepState{.lr = 0.1f}});
+    const OnDevice gradient(ctx, random_numbers<float>(n, 1)), w(ctx, random_numbers<float>(n, 2));
+    const auto zeros = [&](bool there, std::int64_t count) {
+        return OnDevice(ctx, std::vector<float>(there ? static_cast<std::size_t>(count) : 0));
+    };
+    const auto row = zeros(factored, rows), column = zeros(factored, cols);
+    const auto full = zeros(!factored, n), scratch = zeros(true, n);
+    const AdafactorOptions options{1e-30f, 1e-3f, 1, -0.8f, 0, 0, AdafactorOptions::Step::given,
+                                   scale};
+    const auto update = [&] {
+        kernels::adafactor<float>(ctx, options, state.data(), gradient.matrix(rows, cols),
+                                  w.matrix(rows, cols), row.view(), column.view(), full.view(), {},
+                                  scratch.view(), {});
+    };
+    update();  // takes memory
+    const DeviceWork work = given_by(update);
+    ctx.synchronize();
+    return work;
+}
+
+}  // namespace
+
+TEST_CASE("adam, sgd, a cast and a sum of squares are one kernel each for a whole buffer") {
+    CudaContext ctx(0);
+    const OnDevice<StepState> state(ctx, {StepState{.lr = 0.1f, .adam_step_size = 0.1f}});
+    const OnDevice gradient(ctx, random_numbers<float>(elements, 1));
+    const OnDevice w(ctx, random_numbers<float>(elements, 2));
+    const OnDevice m(ctx, std::vector<float>(elements)), v(ctx, std::vector<float>(elements));
+    const OnDevice narrow(ctx, unwritten<bf16>(elements));
+    const OnDevice lines(ctx, awkward_decays(elements));
+    const OnDevice<double> total(ctx, {0.0});
+    const auto work_of = [&](const std::function<void()>& body) {
+        body();  // takes memory
+        const DeviceWork work = given_by(body);
+        ctx.synchronize();
+        return work;
+    };
+    const DeviceWork adam = work_of([&] {
+        kernels::adam<bf16>(ctx, {0.9, 0.98, 1e-6, 0.01, kernels::AdamOptions::Decay::decoupled},
+                            state.data(), gradient.view(), w.view(), m.view(), v.view(), {},
+                            narrow.view(), lines.const_view());
+    });
+    CHECK(adam.launches("adam/flat_kernel") == 1);
+    CHECK(adam.pieces() == 1);
+    const DeviceWork sgd = work_of([&] {
+        kernels::sgd<bf16>(ctx, {0.9f, 0.01f, kernels::SgdOptions::Kind::plain}, state.data(),
+                           gradient.view(), w.view(), m.view(), narrow.view(), lines.const_view());
+    });
+    CHECK(sgd.pieces() == 1);
+    const DeviceWork cast =
+        work_of([&] { kernels::cast<bf16, float>(ctx, narrow.const_view(), gradient.view()); });
+    CHECK(cast.pieces() == 1);
+    const DeviceWork sum =
+        work_of([&] { kernels::add_sum_of_squares(ctx, gradient.const_view(), total.view()); });
+    CHECK(sum.pieces() == 1);
+}
+
+TEST_CASE("adafactor is one kernel for a small vector and eight for a matrix") {
+    CudaContext ctx(0);
+    using Scale = AdafactorOptions::Scale;
+    for (const Scale scale : {Scale::none, Scale::parameter}) {
+        const std::int64_t scaled = scale == Scale::parameter ? 1 : 0;
+        CHECK(of_adafactor(ctx, 1, 768, scale).pieces() == 1);
+        CHECK(of_adafactor(ctx, 1, 20001, scale).pieces() == 3 + scaled);
+        CHECK(of_adafactor(ctx, 300, 100, scale).pieces() == 8 + scaled);
+    }
+}
