@@ -43,14 +43,14 @@ void print_row(const char* name, const char* file, const Version& version) {
     } catch (const lockstep::Error& error) {
         found = std::string("none: ") + error.what();
     }
-    std::printf("| %s | %s |\n", name, found.c_str());
+    std::printf("| %s | %s | |\n", name, found.c_str());
 }
 
 void print_gpus() {
     const auto gpus = lockstep::device::visible_gpu_identities();
     for (std::size_t i = 0; i < gpus.size(); ++i)
-        std::printf("| GPU %zu | %s, %zu MiB |\n", i, gpus[i].name.c_str(), gpus[i].bytes >> 20);
-    if (gpus.empty()) std::printf("| GPU | none: %s |\n", lockstep::device::why_no_gpu().c_str());
+        std::printf("| GPU %zu | %s, %zu MiB | |\n", i, gpus[i].name.c_str(), gpus[i].bytes >> 20);
+    if (gpus.empty()) std::printf("| GPU | none: %s | |\n", lockstep::device::why_no_gpu().c_str());
 }
 
 int returned(const CudaLibrary& library, const char* function) {
@@ -66,10 +66,11 @@ int nccl_version(const CudaLibrary& library) {
 }  // namespace
 
 int main() {
+    std::puts("| part | found | what is wrong, and what to do |\n| --- | --- | --- |");
     int driver = 0, runtime = 0;
     cudaDriverGetVersion(&driver);
     cudaRuntimeGetVersion(&runtime);
-    std::printf("| CUDA: of the driver, of the program | %s, %s |\n",
+    std::printf("| CUDA: of the driver, of the program | %s, %s | |\n",
                 driver > 0 ? cuda_version(driver).c_str() : "none", cuda_version(runtime).c_str());
     print_gpus();
     print_row("cuBLASLt", "libcublasLt.so.13",

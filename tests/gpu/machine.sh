@@ -17,9 +17,10 @@ with_libraries() { LD_LIBRARY_PATH=$root/lib:$cuda_libraries:${LD_LIBRARY_PATH:-
 with_emulated_libraries() { LD_LIBRARY_PATH=$root/lib/emulated:$root/lib "$@"; }
 
 # What the program sees of CUDA, of GPUs and of libraries: rows of a table, and the first to load these libraries'
-# gigabytes.
+# gigabytes. A program that is older than this option of doctor has another beside it.
 look_at_libraries() {
-    [ ! -x "$root/bin/gpu_libraries" ] || with_libraries timeout 60 "$root/bin/gpu_libraries" || echo '| CUDA | gpu_libraries failed |'
+    with_libraries timeout 60 "$root/bin/lockstep" doctor --preflight 2> /dev/null | grep '^|' ||
+        { [ -x "$root/bin/gpu_libraries" ] && with_libraries timeout 60 "$root/bin/gpu_libraries"; } || true
 }
 
 gpu_names() {
@@ -30,16 +31,16 @@ gpu_names() {
 # In a line: GPU, driver, commit, date.
 name_machine() {
     echo "$(gpu_names | head -n 1 | awk -F ', ' '{ print $1 (NF > 3 ? ", driver " $4 : "") }' | grep . ||
-        found 'GPU 0' | grep . || echo 'no GPU'),"\
+        found GPU | grep . | head -n 1 || echo 'no GPU'),"\
         "commit $(cut -c 1-10 "$root/COMMIT")$(grep -o ' with .*' "$root/COMMIT" || true), $(date -u '+%Y-%m-%d %H:%M UTC')"
 }
 
 # Rows of a table.
 describe_machine() {
     local line
+    [ ! -s "$preflight" ] || { cat "$preflight"; echo; }
     printf '| | |\n| --- | --- |\n'
     gpu_names | while read -r line; do printf '| GPU, memory, power limit, driver | %s |\n' "$line"; done
-    cat "$preflight"
     printf '| python3 | %s |\n' "$(timeout 60 python3 -c 'import sys, torch; print(sys.executable, "torch", torch.__version__)' 2> /dev/null || echo 'has no torch')"
     printf '| processor | %s, %s cores |\n' \
         "$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)" "$(nproc)"

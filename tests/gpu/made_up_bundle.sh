@@ -16,17 +16,18 @@ step() { executable "$root/tests/gpu/steps/$1.sh" "# Step $1" "${@:2}"; }
 program() { executable "$root/bin/$1" "${@:2}"; }
 own_steps() { for name in "$@"; do cp "steps/$name.sh" "$root/tests/gpu/steps/"; done; }
 
-# machine ROW...: a machine that has all, or what the rows say instead ("NCCL | none: it is not there").
+# machine ROW...: a machine that has all, or what the rows say instead ("NCCL | none: it is not there |").
 machine() {
-    local row other rows=('GPU 0 | NVIDIA H100 80GB HBM3, 81559 MiB' 'cuBLASLt | 13.0.0' 'cuDNN | 9.19.0' 'NCCL | 2.28.9')
+    local row other rows=('driver | 580.65, serves CUDA 13.0 and older |' 'GPU 0 | NVIDIA H100 80GB HBM3, 81559 MiB |'
+        'cuBLASLt | 13.0.0 |' 'cuDNN | 9.19.0 |' 'NCCL | 2.28.9 |')
     for row in "$@"; do
         for other in "${!rows[@]}"; do
-            [[ ${rows[$other]% |*} != "${row%% |*}"* ]] || unset "rows[$other]"
+            [[ ${rows[$other]%% *} != "${row%% *}" ]] || unset "rows[$other]"
         done
         rows+=("$row")
     done
-    printf '| %s |\n' "${rows[@]}" > "$root/rows"
-    program gpu_libraries "cat '$root/rows'"
+    printf '| %s |\n' 'part | found | what is wrong, and what to do' '--- | --- | ---' "${rows[@]}" > "$root/rows"
+    program lockstep "[ \"\$*\" != 'doctor --preflight' ] || cat '$root/rows'"
 }
 
 # tests NAME [LINE...]: a program of tests in two files, which pass and say the lines.

@@ -14,7 +14,7 @@ executable "$root/path/nvidia-smi" "echo 'NVIDIA H100 80GB HBM3, 81559 MiB, 700 
 # A python3 that has no torch.
 executable "$root/path/python3" 'exit 1'
 
-machine 'NCCL | none: libnccl.so.2 cannot be opened'
+machine 'NCCL | none: libnccl.so.2 cannot be opened |'
 run 0 --only "$(only "${by_nccl[@]}")"
 for name in "${by_nccl[@]}"; do
     page_has "^| \[$name\].* | not run: NCCL is missing: libnccl.so.2 cannot be opened; pip install nvidia-nccl"
@@ -22,17 +22,18 @@ done
 grep -q '^nccl  *not run: NCCL is missing' "$root/said" || wrong "the screen does not say why"
 grep -q '^| NCCL | none' "$root/said" || wrong "the screen has no table of what is missing"
 
-machine 'cuBLASLt | none: libcublasLt.so.13 cannot be opened'
+machine 'cuBLASLt | none: libcublasLt.so.13 cannot be opened |'
 run 0 --only "$(only "${by_products[@]}")"
 for name in "${by_products[@]}"; do
     page_has "^| \[$name\].* | not run: cuBLASLt is missing: libcublasLt.so.13 cannot be opened; pip install nvidia-cublas"
 done
 
-# nvidia-smi sees the GPU, and CUDA does not.
-machine 'GPU | none: there is no NVIDIA driver, or none for CUDA 13.0: install one'
-run 0 --only kernels,nccl,speed
-for name in kernels nccl speed; do
-    page_has "^| \[$name\].* | not run: GPU is missing: there is no NVIDIA driver, or none for CUDA 13.0: install one |"
+# nvidia-smi sees the GPU, and CUDA does not, or for older programs.
+old='the NVIDIA driver serves CUDA 12.4 at most, and this program is built with CUDA 13.0: install driver 580 or newer'
+for row in "driver | 550.54 | $old" "GPU | none: $old |"; do
+    machine "$row"
+    run 0 --only kernels,nccl,speed
+    for name in kernels nccl speed; do page_has "^| \[$name\].* | not run: [a-zA-Z]*\( is missing\)*: $old |"; done
 done
 
 # A program that sees no GPU says so by exit code 77.
@@ -44,7 +45,7 @@ page_has '^| \[kernels\].* | not run: skipped: no GPU is visible |'
 page_has '^| \[programs\].* | passed |'
 
 # Our own attention would pass for cuDNN's.
-machine 'cuDNN | none: libcudnn.so.9 cannot be opened'
+machine 'cuDNN | none: libcudnn.so.9 cannot be opened |'
 tests kernels_cuda_tests
 run 0 --only kernels
 page_has '^| \[kernels\].* | passed, but attention_library_test.cpp was not run: cuDNN is missing: libcudnn.so.9 cannot be opened; pip install nvidia-cudnn'
@@ -65,19 +66,18 @@ program bench_train_step 'echo "{\"tokens_per_s\": 1000}"'
 batches() { sed -n 's/.*bin.bench_train_step.*--batch \([0-9]*\) --steps 4.*/\1/p' "$root/out/page.md" | paste -sd ' '; }
 run 0 --only speed_large
 [ "$(batches)" = '12 8 16' ] || wrong "batches of a GPU with 80 GB: $(batches)"
-machine 'GPU 0 | NVIDIA H200, 143771 MiB'
+machine 'GPU 0 | NVIDIA H200, 143771 MiB |'
 run 0 --only speed_large
 [ "$(batches)" = '24 16 32' ] || wrong "batches of a GPU with 141 GB: $(batches)"
-machine 'GPU 0 | NVIDIA H200'
+executable "$root/path/nvidia-smi" 'exit 1'
+machine 'GPU 0-1 | NVIDIA H200 |'
 run 0 --only speed_large
 page_has '^| \[speed_large\].* | not run: nothing tells how much memory the GPU has'
 
 # A machine without any.
-rm "$root/path/nvidia-smi"
-executable "$root/path/nvidia-smi" 'exit 1'
-machine 'GPU | none: there is no NVIDIA driver'
+machine 'GPU | none: there is no NVIDIA driver |'
 run 2
-grep -q 'no GPU is visible (there is no NVIDIA driver)' "$root/said" || wrong "a machine without a GPU: no reason"
-rm "$root/bin/gpu_libraries"
+grep -q 'no GPU is visible (GPU is missing: there is no NVIDIA driver)' "$root/said" || wrong "a machine without a GPU: no reason"
+rm "$root/bin/lockstep"
 run 2
 grep -q 'built without CUDA' "$root/said" || wrong "a bundle without CUDA: no reason"

@@ -67,9 +67,9 @@ preflight=$work/preflight.md
 export root mode cuda_libraries preflight
 
 look_at_libraries > "$preflight"
-[ "$mode" = dry ] || [ -x "$root/bin/gpu_libraries" ] || wrong "the bundle was built without CUDA; --dry-run needs none"
+[ "$mode" = dry ] || [ -s "$preflight" ] || wrong "the bundle was built without CUDA; --dry-run needs none"
 [ "$mode" = dry ] || [ -n "$(gpu_names)" ] || [ "$(gpu_count)" != 0 ] ||
-    wrong "no GPU is visible ($(why_missing GPU)); --dry-run needs none"
+    wrong "no GPU is visible ($(wanting_gpu)); --dry-run needs none"
 this_machine=$(name_machine)
 describe_machine > "$state/machine.md"
 cat "$state/machine.md"

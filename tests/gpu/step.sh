@@ -29,11 +29,12 @@ incomplete() { echo "$*" >&3; exit 76; }
 
 not_run() { echo "$*" >&3; exit 77; }
 
-# needs ROW...: of preflight, beside a GPU; without one of them the step cannot run.
+# needs PART...: of preflight, beside a GPU; without one of them the step cannot run.
 needs() {
     local why
     [ "$mode" = gpu ] || return 0
-    why=$(wanting GPU "$@")
+    why=$(wanting_gpu)
+    [ -n "$why" ] || why=$(wanting "$@")
     [ -z "$why" ] || not_run "$why"
 }
 

@@ -14,7 +14,7 @@ cases_of() {
     sed -n 's#.*<TestCase name="\([^"]*\)".* filename="[^"]*/\([^"/]*\)".*#\2\t\1#p' list
 }
 
-# leave_out FILE ROW: not run where that row of the preflight is missing.
+# leave_out FILE PART: not run where that part of the preflight is missing.
 leave_out() {
     local why
     [ "$mode" = gpu ] || return 0
