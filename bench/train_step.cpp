@@ -73,11 +73,12 @@ launcher::ComputeDevice device_for(const StepOptions& options, const comm::Place
         config.precision = launcher::PrecisionChoice::fp16;
     launcher::ComputeDevice device;
     device.gpu = launcher::choose_gpu(config, place, launcher::gpus_for(config));
-    launcher::agree_on_gpus(config, place, device.gpu, communicator);
+    const auto world = launcher::agree_on_gpus(config, place, device.gpu, communicator);
     device.precision = options.precision;
     device.threads = options.threads > 0 ? options.threads : launcher::share_of_cores(communicator);
     device.settings = launcher::gpu_settings(config, device.gpu);
     device.settings.autotune = true;
+    device.settings.backend = world.backend;
     return device;
 }
 

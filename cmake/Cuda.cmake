@@ -97,7 +97,8 @@ set(LOCKSTEP_CUDA_COMM_SOURCES
     make_collectives.cpp
     nccl_communicator.cpp
     nccl_library.cpp
-    nccl_session.cpp)
+    nccl_session.cpp
+    staged_collectives.cpp)
 list(TRANSFORM LOCKSTEP_CUDA_COMM_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/runtime/comm/)
 set(LOCKSTEP_CUDA_TRAIN_SOURCES ${PROJECT_SOURCE_DIR}/runtime/train/cuda_engine.cpp)
 set(LOCKSTEP_CUDA_MODEL_SOURCES ${PROJECT_SOURCE_DIR}/model/cuda_model.cpp)

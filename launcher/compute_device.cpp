@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "launcher/cpu_share.hpp"
+#include "runtime/comm/environment.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/kernels/product_library.hpp"
 
@@ -22,6 +23,7 @@ void refuse_on_cpu(const RunConfig& config) {
     if (config.gpu.autotune) refuse("--autotune", "leave it out");
     if (config.gpu.allow_shared) refuse("--allow-shared-gpu", "leave it out");
     if (config.gpu.graphs == GraphChoice::on) refuse("--cuda-graphs on", "leave it out");
+    if (config.gpu.backend != GpuBackendChoice::automatic) refuse("--gpu-backend", "leave it out");
 }
 
 SharedGpu sharing(const RunConfig& config) noexcept {
@@ -43,11 +45,11 @@ std::optional<GpuSeat> choose_gpu(const RunConfig& config, const comm::Place& pl
         throw Error(ErrorKind::config, "--device cuda on " + place.host + ": " + gpus.absent +
                                            ", or give --device cpu");
     const std::size_t seat = take_gpu_seat(place, gpus.visible.size(), sharing(config));
-    return GpuSeat{static_cast<int>(seat), gpus.visible[seat]};
+    return GpuSeat{static_cast<int>(seat), gpus.visible[seat], gpus.visible.size()};
 }
 
-void agree_on_gpus(const RunConfig& config, const comm::Place& place,
-                   const std::optional<GpuSeat>& seat, comm::Communicator& communicator) {
+GpuWorld agree_on_gpus(const RunConfig& config, const comm::Place& place,
+                       const std::optional<GpuSeat>& seat, comm::Communicator& communicator) {
     std::vector<std::uint64_t> with{seat ? 1u : 0u};
     communicator.all_reduce(view_of(with), comm::Reduction::sum, "devices");
     communicator.finish();
@@ -57,8 +59,16 @@ void agree_on_gpus(const RunConfig& config, const comm::Place& place,
             ErrorKind::config,
             std::to_string(with.front()) + " of " + std::to_string(size) +
                 " ranks see a GPU: give --device cuda to learn which do not, or --device cpu");
-    if (!seat || config.gpu.allow_shared) return;
-    require_own_gpus(communicator, {place.host, seat->identity.uuid});
+    if (!seat || size == 1) return {};
+    GpuUser own{place.host, seat->identity.uuid, seat->identity.pci, seat->identity.name};
+    if (seat->visible == 1) {
+        const auto environment = comm::process_environment();
+        const auto listed = environment.find("CUDA_VISIBLE_DEVICES");
+        own.chosen = listed == environment.end() ? "all" : listed->second;
+    }
+    if (config.gpu.backend != GpuBackendChoice::staged) own.without_nccl = why_no_nccl();
+    return judge_gpu_users(gather_gpu_users(communicator, own), sharing(config),
+                           config.gpu.backend);
 }
 
 model::GpuSettings gpu_settings(const RunConfig& config, const std::optional<GpuSeat>& seat) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "launcher/gpu_seat.hpp"
+#include "launcher/gpu_world.hpp"
 #include "launcher/gpus.hpp"
 #include "launcher/options/run_config.hpp"
 #include "runtime/comm/communicator.hpp"
@@ -17,6 +18,7 @@ namespace lockstep::launcher {
 struct GpuSeat {
     int number = 0;  // among those that the process sees
     device::GpuIdentity identity;
+    std::size_t visible = 1;  // how many those are
 };
 
 // Throws a config error where the CPU is asked for what GPUs alone can do.
@@ -33,9 +35,9 @@ std::optional<GpuSeat> choose_gpu(const RunConfig& config, const comm::Place& pl
                                   const Gpus& gpus);
 
 // Collective. Throws a config error on every rank where some compute on GPUs and others do not, or
-// where two have the same GPU and may not.
-void agree_on_gpus(const RunConfig& config, const comm::Place& place,
-                   const std::optional<GpuSeat>& seat, comm::Communicator& communicator);
+// where judge_gpu_users() does.
+GpuWorld agree_on_gpus(const RunConfig& config, const comm::Place& place,
+                       const std::optional<GpuSeat>& seat, comm::Communicator& communicator);
 
 // What a rank computes on, and how.
 struct ComputeDevice {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/gpus.hpp"
+#include "runtime/comm/make_collectives.hpp"
 
 namespace lockstep::launcher {
 
@@ -8,6 +9,8 @@ Gpus find_gpus() {
     if (gpus.visible.empty()) gpus.absent = device::why_no_gpu();
     return gpus;
 }
+
+std::string why_no_nccl() { return comm::why_no_nccl(); }
 
 std::int64_t free_gpu_bytes(int number) {
     return static_cast<std::int64_t>(device::free_gpu_bytes(number));

@@ -4,9 +4,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
-#include <vector>
 
-#include "runtime/comm/communicator.hpp"
 #include "runtime/comm/place.hpp"
 
 namespace lockstep::launcher {
@@ -16,7 +14,7 @@ enum class SharedGpu { refused, allowed };
 // Which of the GPUs that a rank sees is its own: the only one, since its launcher chose it for this
 // rank, else that of its local rank; none where there are fewer. Under Slurm, which may show each
 // rank some GPUs of its own, the count begins anew with every so many ranks: whether two share one
-// shows when they meet (require_own_gpus).
+// shows when they meet (judge_gpu_users).
 std::optional<std::size_t> gpu_seat(std::size_t visible, int local_rank,
                                     comm::PlaceSource source) noexcept;
 
@@ -26,16 +24,5 @@ std::size_t take_gpu_seat(const comm::Place& place, std::size_t visible, SharedG
 
 // For the ranks of one host that all see the same GPUs: the same refusal before they are started.
 void require_gpu_for_each(const comm::Place& last_rank, std::size_t visible, SharedGpu shared);
-
-// Who computes on what, by rank.
-struct GpuUser {
-    std::string host, uuid;
-};
-
-// "rank 0 and rank 4 on node1 share GPU-…"; empty where every rank has its own.
-std::string shared_gpus(const std::vector<GpuUser>& users);
-
-// Collective. Throws a config error on every rank where two have the same GPU.
-void require_own_gpus(comm::Communicator& communicator, const GpuUser& own);
 
 }  // namespace lockstep::launcher

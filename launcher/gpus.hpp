@@ -20,6 +20,9 @@ struct Gpus {
 };
 Gpus find_gpus();
 
+// Empty where NCCL can be opened.
+std::string why_no_nccl();
+
 // Only where find_gpus() finds some. free_gpu_bytes: what of a GPU's memory nobody has taken.
 std::int64_t free_gpu_bytes(int number);
 std::unique_ptr<model::DeviceModel> make_gpu_model(const model::ModelConfig& config,

@@ -2,6 +2,7 @@
 #include "launcher/job.hpp"
 
 #include <iostream>
+#include <utility>
 #include <vector>
 
 #include "launcher/core_binding.hpp"
@@ -59,12 +60,14 @@ Job join_job(const RunConfig& config, const comm::Place& place) {
                                                 : comm::Secret::from_file(config.secret_file);
     job.communicator = comm::make_communicator(place, options);
     ComputeDevice& device = job.device;
-    agree_on_gpus(config, place, gpu, *job.communicator);
+    GpuWorld world = agree_on_gpus(config, place, gpu, *job.communicator);
+    job.notes = std::move(world.notes);
     const int share = share_of_cores(*job.communicator);
     device.gpu = gpu;
     device.threads = config.threads > 0 ? static_cast<int>(config.threads) : share;
     device.precision = agree_on_precision(config.precision, gpu, *job.communicator);
     device.settings = gpu_settings(config, gpu);
+    device.settings.backend = world.backend;
     return job;
 }
 

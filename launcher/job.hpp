@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "launcher/compute_device.hpp"
 #include "launcher/options/run_config.hpp"
@@ -21,7 +22,8 @@ enum class Standing { alone, in_job };
 struct Job {
     comm::Place place;
     std::unique_ptr<comm::Communicator> communicator;
-    ComputeDevice device;  // of the same kind and precision on every rank
+    ComputeDevice device;            // of the same kind and precision on every rank
+    std::vector<std::string> notes;  // what the user is to know of the GPUs
     StartUp start_up;
 };
 

@@ -8,6 +8,8 @@ Gpus find_gpus() {
     return {{}, "this program was built without CUDA: build it where nvcc is found"};
 }
 
+std::string why_no_nccl() { return "this program was built without CUDA"; }
+
 std::int64_t free_gpu_bytes(int) {
     throw Error(ErrorKind::contract, "there is no GPU to have memory");
 }

@@ -95,6 +95,7 @@ int run_training(const RunConfig& config, Standing standing) {
     Job job = join_job(config, place);
     job.start_up = std::move(start_up);
     job.start_up.ended("join");
+    for (const std::string& note : job.notes) log.info(note);
     return run_watched(config, config.model_file, job, log, [&](comm::Whereabouts* whereabouts) {
         job.start_up.ended("watch");
         TrainingSession session(config, plan, job, log, whereabouts);

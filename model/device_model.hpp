@@ -10,6 +10,7 @@
 #include "model/config.hpp"
 #include "model/decoder.hpp"
 #include "runtime/comm/communicator.hpp"
+#include "runtime/comm/gpu_backend.hpp"
 #include "runtime/comm/whereabouts.hpp"
 #include "runtime/core/trace.hpp"
 #include "runtime/kernels/loss_sums.hpp"
@@ -62,7 +63,8 @@ struct GpuSettings {
     // Products and attention's backward take what is measured to be the fastest at their first use.
     bool autotune = false;
     std::size_t most_graphs = 64;  // shapes of work that are captured and replayed; 0: none
-    int timeout_ms = 300'000;      // of one operation among several GPUs
+    comm::GpuBackend backend = comm::GpuBackend::nccl;  // among several GPUs
+    int timeout_ms = 300'000;                           // of one operation among them
 };
 
 // On a GPU, in fp32, bf16 or fp16; of lockstep_model_cuda, which a build without CUDA lacks.

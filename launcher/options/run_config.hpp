@@ -36,6 +36,9 @@ struct BatchConfig {
 // CUDA graphs. automatic: of so many shapes of work as are worth their memory.
 enum class GraphChoice { automatic, on, off };
 
+// How several GPUs reduce. automatic: by NCCL where it is there and takes them, else staged.
+enum class GpuBackendChoice { automatic, nccl, staged };
+
 enum class PromptFormat { automatic, text, jsonl };
 enum class LogFormat { conversations, parlai };
 
@@ -60,6 +63,7 @@ struct GpuConfig {
     bool allow_shared = false, tf32 = false, autotune = false;
     Fp16Kind fp16 = Fp16Kind::safe;
     GraphChoice graphs = GraphChoice::automatic;
+    GpuBackendChoice backend = GpuBackendChoice::automatic;
 };
 
 // Everything that a training, evaluating or generating program was asked for. The options' defaults

@@ -199,6 +199,13 @@ OptionTable reducer_table(RunConfig& config) {
         "comm-dtype", r.comm_dtype,
         {{"fp32", train::CommType::fp32}, {"bf16", train::CommType::bf16}},
         "type of the gradients on the wire");
+    table.choice<GpuBackendChoice>(
+        "gpu-backend", config.gpu.backend,
+        {{"auto", GpuBackendChoice::automatic},
+         {"nccl", GpuBackendChoice::nccl},
+         {"staged", GpuBackendChoice::staged}},
+        "among GPUs. staged: by slow copies through the host and --backend; auto: NCCL, or staged "
+        "where there is none or ranks share a GPU");
     table.integer("hash-every-n-updates", config.train.hash_every_n_updates,
                   "updates between comparisons of the ranks' parameters (<= 0: never)");
     return table;

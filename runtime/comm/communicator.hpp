@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -98,6 +99,10 @@ public:
     virtual void send(HostRange range, int to, std::string label) = 0;
     virtual void recv(HostRange range, int from, std::string label) = 0;
     virtual void barrier(std::string label) = 0;
+
+    // Queues work of this rank alone between its operations. What it throws fails the communicator
+    // as a failed operation does.
+    virtual void run(std::function<void()> work, std::string label) = 0;
 
     // A new communicator of the ranks that gave the same colour, ordered by rank. Collective;
     // waits.

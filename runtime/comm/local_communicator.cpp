@@ -46,6 +46,8 @@ void LocalCommunicator::recv(HostRange /*range*/, int /*from*/, std::string /*la
 
 void LocalCommunicator::barrier(std::string label) { record(std::move(label), Clock::now()); }
 
+void LocalCommunicator::run(std::function<void()> work, std::string /*label*/) { work(); }
+
 void LocalCommunicator::finish() {}
 
 std::unique_ptr<Communicator> LocalCommunicator::split(int /*colour*/) {

@@ -21,6 +21,7 @@ public:
     void send(HostRange range, int to, std::string label) override;
     void recv(HostRange range, int from, std::string label) override;
     void barrier(std::string label) override;
+    void run(std::function<void()> work, std::string label) override;
     void finish() override;
     std::unique_ptr<Communicator> split(int colour) override;
     std::vector<Timing> take_timings() override;

@@ -3,13 +3,25 @@
 
 #include "runtime/comm/local_collectives.hpp"
 #include "runtime/comm/nccl_communicator.hpp"
+#include "runtime/comm/staged_collectives.hpp"
 
 namespace lockstep::comm {
 
 std::unique_ptr<Collectives<CudaSpace>> make_collectives(device::CudaContext& context,
-                                                         Communicator& host, int timeout_ms) {
+                                                         Communicator& host, GpuBackend backend,
+                                                         int timeout_ms) {
     if (host.size() == 1) return std::make_unique<LocalCollectives>(context);
+    if (backend == GpuBackend::staged) return std::make_unique<StagedCollectives>(context, host);
     return std::make_unique<NcclCommunicator>(context, host, timeout_ms);
+}
+
+std::string why_no_nccl() {
+    try {
+        const NcclLibrary library;
+        return "";
+    } catch (const Error& error) {
+        return error.what();
+    }
 }
 
 }  // namespace lockstep::comm

@@ -2,15 +2,22 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "runtime/comm/communicator.hpp"
+#include "runtime/comm/gpu_backend.hpp"
 #include "runtime/device/cuda_context.hpp"
 
 namespace lockstep::comm {
 
-// For the GPUs of the ranks of `host`, by NCCL where there are several. Collective; waits at most
-// `timeout_ms`, which is also the time-out of one operation. Both outlive the result.
+// For the GPUs of the ranks of `host`; `backend` says how where there are several, the same on all.
+// Collective; waits at most `timeout_ms`, which is also the time-out of one of NCCL's operations:
+// staged ones have the host's. Both outlive the result.
 std::unique_ptr<Collectives<CudaSpace>> make_collectives(device::CudaContext& context,
-                                                         Communicator& host, int timeout_ms);
+                                                         Communicator& host, GpuBackend backend,
+                                                         int timeout_ms);
+
+// Empty where NCCL can be opened.
+std::string why_no_nccl();
 
 }  // namespace lockstep::comm

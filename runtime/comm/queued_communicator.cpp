@@ -42,18 +42,22 @@ struct QueuedCommunicator::State {
         if (!failure) failure = std::move(error);
     }
 
-    void run(const char* what, std::string label, const Operation& operation) {
-        if (abandoned || failed()) return;
-        const auto begin = Clock::now();
-        const std::string full_name = std::string(what) + " \"" + label + "\"";
-        set_operation(full_name);
+    void attempt(const std::string& full_name, const std::function<void()>& work) {
         try {
-            operation(*transport);
+            work();
         } catch (const Error& error) {
             fail(named(error, error.kind(), full_name, transport->rank()));
         } catch (const std::exception& error) {
             fail(named(error, ErrorKind::contract, full_name, transport->rank()));
         }
+    }
+
+    void run(const char* what, std::string label, const Operation& operation) {
+        if (abandoned || failed()) return;
+        const auto begin = Clock::now();
+        const std::string full_name = std::string(what) + " \"" + label + "\"";
+        set_operation(full_name);
+        attempt(full_name, [&] { operation(*transport); });
         const std::lock_guard lock(mutex);
         timings.push_back({std::move(label), begin, Clock::now()});
         if (failure) return;  // the last operation's name stays: it is where this rank got stuck
@@ -172,6 +176,15 @@ void QueuedCommunicator::recv(HostRange range, int from, std::string label) {
 
 void QueuedCommunicator::barrier(std::string label) {
     enqueue("barrier", std::move(label), [](Transport& t) { t.barrier(); });
+}
+
+// Nobody waits for another rank meanwhile, so it is no operation for those who watch.
+void QueuedCommunicator::run(std::function<void()> work, std::string label) {
+    ++state_->pending;
+    worker_->post([state = state_, work = std::move(work), label = std::move(label)] {
+        if (!state->abandoned && !state->failed()) state->attempt("\"" + label + "\"", work);
+        --state->pending;
+    });
 }
 
 void QueuedCommunicator::finish() {

@@ -38,6 +38,7 @@ public:
     void send(HostRange range, int to, std::string label) override;
     void recv(HostRange range, int from, std::string label) override;
     void barrier(std::string label) override;
+    void run(std::function<void()> work, std::string label) override;
     void finish() override;
     // The new communicator shares the worker: a library may demand that one thread calls it.
     std::unique_ptr<Communicator> split(int colour) override;

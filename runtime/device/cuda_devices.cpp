@@ -13,10 +13,10 @@ namespace lockstep::device {
 
 namespace {
 
-// As nvidia-smi writes it. CUDA does not tell whether it is the UUID of a GPU or of a part of one,
-// but no two are alike.
-std::string text_of(const cudaUUID_t& uuid) {
-    std::string text = "GPU";
+// As nvidia-smi writes it. Only the name tells whether this is a GPU or a part of one, as in
+// "NVIDIA H100 80GB HBM3 MIG 1g.10gb".
+std::string text_of(const cudaUUID_t& uuid, const std::string& name) {
+    std::string text = name.find(" MIG ") == std::string::npos ? "GPU" : "MIG";
     for (std::size_t i = 0; i < sizeof uuid.bytes; ++i) {
         std::array<char, 4> digits{};
         const bool dash = i == 0 || i == 4 || i == 6 || i == 8 || i == 10;
@@ -37,8 +37,8 @@ std::vector<GpuIdentity> visible_gpu_identities() {
         std::array<char, 32> pci{};
         check(cudaDeviceGetPCIBusId(pci.data(), static_cast<int>(pci.size()), device),
               "cudaDeviceGetPCIBusId");
-        gpus.push_back(
-            {text_of(properties.uuid), pci.data(), properties.name, properties.totalGlobalMem});
+        gpus.push_back({text_of(properties.uuid, properties.name), pci.data(), properties.name,
+                        properties.totalGlobalMem});
     }
     return gpus;
 }

@@ -9,7 +9,7 @@ namespace lockstep::device {
 
 // A GPU as the rest of the machine knows it; its number is its place in a process's own list.
 struct GpuIdentity {
-    std::string uuid;       // "GPU-8a56…", also of a part of one (MIG): one in the world
+    std::string uuid;       // "GPU-8a56…"; "MIG-8a56…" of a part of one: one in the world
     std::string pci;        // "0000:17:00.0"
     std::string name;       // "NVIDIA H200"
     std::size_t bytes = 0;  // of its memory

@@ -30,6 +30,7 @@ train() {
     else
         start=("$root/bin/multiprocessing_train" --distributed-world-size "$ranks")
     fi
+    [ "$device" = cpu ] || [ "$ranks" = 1 ] || start+=(--gpu-backend "${gpu_backend:-nccl}")
     # Libraries of gigabytes are read from a disk for the first time.
     local timeout_s=60
     [ "$mode" = gpu ] || timeout_s=20

@@ -77,6 +77,8 @@ TEST_CASE("a GPU that is not there, and what the CPU cannot do, are refused in o
     for (const std::string option : {"tf32", "autotune", "allow-shared-gpu"})
         CHECK(contains(refusal("--" + option, local(0, 1), none), "--" + option));
     CHECK(contains(refusal("--cuda-graphs on", local(0, 1), none), "--cuda-graphs on"));
+    CHECK(
+        contains(refusal("--gpu-backend staged", local(0, 1), none), "--gpu-backend is for GPUs"));
     CHECK(refusal("--cuda-graphs off", local(0, 1), none) == "accepted");
     CHECK(refusal("--tf32 --autotune --fp16", local(0, 1), two) == "accepted");
 }

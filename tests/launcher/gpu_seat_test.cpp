@@ -3,7 +3,6 @@
 
 #include <doctest/doctest.h>
 
-#include "runtime/comm/thread_world.hpp"
 #include "runtime/core/error.hpp"
 
 using namespace lockstep;
@@ -66,30 +65,4 @@ TEST_CASE("ranks that will all see the same GPUs are refused before they start")
     CHECK_NOTHROW(require_gpu_for_each(local(1, 2), 1, SharedGpu::allowed));
     CHECK_THROWS_WITH_AS(require_gpu_for_each(local(1, 2), 1, SharedGpu::refused),
                          doctest::Contains("1 GPU is visible on node1 for 2 ranks"), Error);
-}
-
-TEST_CASE("who shares a GPU is named; equal numbers on other hosts are other GPUs") {
-    CHECK(shared_gpus({{"a", "GPU-1"}, {"a", "GPU-2"}, {"b", "GPU-1"}}).empty());
-    CHECK(shared_gpus({{"a", "GPU-1"}, {"b", "GPU-9"}, {"a", "GPU-1"}}) ==
-          "rank 0 and rank 2 on a share GPU-1");
-    CHECK(shared_gpus({{"a", "G"}, {"a", "G"}, {"b", "H"}, {"b", "H"}, {"b", "H"}}) ==
-          "rank 0 and rank 1 on a share G; rank 2 and rank 3 and rank 4 on b share H");
-}
-
-TEST_CASE("every rank hears of two that share a GPU") {
-    for (const bool share : {false, true})
-        comm::run_as_threads(3, [share](comm::Communicator& ranks) {
-            const std::string uuid =
-                "GPU-" + std::to_string(share ? ranks.rank() % 2 : ranks.rank());
-            std::string text;
-            try {
-                require_own_gpus(ranks, {"node1", uuid});
-            } catch (const Error& error) {
-                CHECK(error.kind() == ErrorKind::config);
-                text = error.what();
-            }
-            const bool named =
-                text.find("rank 0 and rank 2 on node1 share GPU-0") != std::string::npos;
-            CHECK(named == share);
-        });
 }

@@ -25,12 +25,15 @@ train::TrainOptions two_lanes() {
 }
 
 std::vector<DeviceRun> run(int world, const train::TrainOptions& options,
-                           train::Precision precision) {
+                           train::Precision precision,
+                           comm::GpuBackend backend = comm::GpuBackend::nccl) {
+    model::GpuSettings settings;
+    settings.backend = backend;
     auto config = tests::toy_config(model::Kind::gpt2);
     config.dropout = 0.1f;
     std::vector<DeviceRun> runs(static_cast<std::size_t>(world));
     comm::run_as_threads(world, [&](comm::Communicator& ranks) {
-        const auto model = model::make_cuda_model(config, precision, {});
+        const auto model = model::make_cuda_model(config, precision, settings);
         runs[static_cast<std::size_t>(ranks.rank())] = tests::train_on(*model, options, ranks);
     });
     return runs;
@@ -46,6 +49,18 @@ TEST_CASE("two GPUs with a lane each are one with two lanes, and keep the same w
     CHECK(two[0].steps.back().loss == two[1].steps.back().loss);
     CHECK(two[0].state.tokens == one[0].state.tokens);
     CHECK(emulated_nccl_communicators() == 0);
+}
+
+TEST_CASE("two GPUs that reduce through the host are those that do by NCCL, bit for bit") {
+    for (const auto type : {train::CommType::fp32, train::CommType::bf16}) {
+        auto options = two_lanes();
+        options.reducer.comm_dtype = type;
+        const auto staged = run(2, options, train::Precision::bf16, comm::GpuBackend::staged);
+        const auto nccl = run(2, options, train::Precision::bf16);
+        CHECK(difference(staged[0], nccl[0]) == 0);
+        CHECK(staged[0].steps.back().loss == staged[1].steps.back().loss);
+        CHECK(staged[0].steps.back().loss == nccl[0].steps.back().loss);
+    }
 }
 
 TEST_CASE("two GPUs skip an overflow together, and gradients may travel as bf16") {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Several ranks by NCCL have the losses of one rank
+# Several ranks, by NCCL and through the host, have the losses of one rank
 source "$(dirname "$0")/../step.sh"
 source "$here/training.sh"
 needs cuBLASLt NCCL
@@ -9,6 +9,11 @@ prepare_data
 ranks=$(several_ranks)
 run=("${small_model[@]}" --precision fp32 --logical-shards "$ranks" --max-train-steps 30)
 train one 1 "${run[@]}" || failed "one rank: exit code $?" one.log
+if [ "$mode" = gpu ]; then
+    gpu_backend=staged train staged "$ranks" "${run[@]}" || failed "$ranks ranks through the host: exit code $?" staged.log
+    difference=$(worst_difference one staged)
+    at_most "$difference" $most || failed "through the host the losses differ by $difference, more than $most"
+fi
 train several "$ranks" "${run[@]}" || {
     code=$?
     not_run_if_refused several.log

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The whole program with --device cuda, on a GPU that the processor plays: lockstep_emulated_gpu.
+#include <dlfcn.h>
 #include <doctest/doctest.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,6 +11,7 @@
 #include "tests/launcher/programs/metrics_file.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/run_program.hpp"
+#include "tests/support/running_job.hpp"
 
 using namespace lockstep::tests;
 
@@ -129,4 +132,96 @@ TEST_CASE("multiprocessing_train starts a rank for each GPU, and not more") {
     REQUIRE_MESSAGE(one.code == 0, one.out << one.err);
     CHECK(contains(one.out, "in fp32 on 1 rank x 1 GPU"));
     CHECK_FALSE(contains(one.out, "attention by"));  // in fp32 there is no choice
+}
+
+TEST_CASE("ranks of GPUs that NCCL does not join train by copies through the host, and say so") {
+    const Prepared prepared;
+    const auto train = [&](const std::string& name, const std::string& more,
+                           const std::map<std::string, std::string>& environment = {}) {
+        return run_line(
+            "lockstep_emulated_gpu multiprocessing_train --data " + prepared.data + " -mf " +
+                prepared.model(name) +
+                " --embedding-size 16 --n-layers 1 --ffn-size 16 --n-heads 2 -tr 16 -bs 2 "
+                "--seed 3 --precision fp32 --log-every-n-steps 1 --max-train-steps 3 "
+                "--validation-max-exs 3 --threads 1 --bucket-mb 0.001 --hash-every-n-updates 1 " +
+                more,
+            {"", environment, ""});
+    };
+    const std::string two = "--distributed-world-size 2 ", slow = "hosts' memory, which is slow: ";
+    const auto alone = train("alone", "--update-freq 2");
+    REQUIRE_MESSAGE(alone.code == 0, alone.out << alone.err);
+    CHECK_FALSE(contains(alone.out, slow));
+
+    const auto shared = train("shared", two + "--allow-shared-gpu");
+    REQUIRE_MESSAGE(shared.code == 0, shared.out << shared.err);
+    CHECK(contains(shared.out, "in fp32 on 2 ranks x 1 GPU"));
+    CHECK(contains(shared.out, slow + "rank 0 and rank 1 on "));
+    CHECK(contains(shared.out, " share GPU-00112233-4455-6677-8899-aabbccddeeff, and NCCL wants"));
+    check_near(losses(prepared.model("alone")), losses(prepared.model("shared")), 1e-5);
+
+    std::map<std::string, std::string> gpus{{"LOCKSTEP_EMULATED_GPUS", "2"}};
+    const auto asked = train("asked", two + "--gpu-backend staged", gpus);
+    REQUIRE_MESSAGE(asked.code == 0, asked.out << asked.err);
+    CHECK(contains(asked.out, slow + "--gpu-backend staged asks for it"));
+    CHECK(losses(prepared.model("asked")) == losses(prepared.model("shared")));
+
+    gpus["LOCKSTEP_EMULATED_MIG"] = "1";
+    const auto cut = train("cut", two, gpus);
+    REQUIRE_MESSAGE(cut.code == 0, cut.out << cut.err);
+    CHECK(contains(cut.out, " have parts of GPU 0000:1A:00.0, and NCCL wants a GPU for each rank"));
+    CHECK(losses(prepared.model("cut")) == losses(prepared.model("shared")));
+}
+
+TEST_CASE("a rank that is killed or stopped ends the other, also through the host") {
+    const Prepared prepared;
+    for (const int fault : {SIGKILL, SIGSTOP}) {
+        const std::string model = prepared.model("fault" + std::to_string(fault));
+        RunningJob job("lockstep_emulated_gpu multiprocessing_train --data " + prepared.data +
+                           " -mf " + model +
+                           " --embedding-size 16 --n-layers 1 --ffn-size 16 -tr 16 -bs 2 "
+                           "--num-epochs 100000 --log-every-n-steps 1 --threads 1 --timeout 3 "
+                           "--distributed-world-size 2 --allow-shared-gpu",
+                       model);
+        REQUIRE(job.wait_for_first_step());
+        const pid_t victim = job.process_of(1);
+        REQUIRE(victim > 0);
+        kill(victim, fault);
+        const auto run = job.wait();
+        INFO(run.out << run.err);
+        CHECK(run.code == (fault == SIGKILL ? 1 : 3));
+        CHECK(contains(run.out, "the run has failed: rank 1 "));
+        CHECK(job.processes() == 0);
+    }
+}
+
+TEST_CASE("where no NCCL can be used the run says so, and goes on without it") {
+    const Prepared prepared;
+    // A machine may have a real one: the first that the loader finds is the library of mathematics.
+    Dl_info mathematics{};
+    REQUIRE(::dladdr(reinterpret_cast<const void*>(static_cast<double (*)(double)>(&::cbrt)),
+                     &mathematics) != 0);
+    std::filesystem::create_symlink(std::filesystem::canonical(mathematics.dli_fname),
+                                    prepared.scratch / "libnccl.so.2");
+    const ProgramInput input{
+        "", {{"LOCKSTEP_EMULATED_GPUS", "2"}, {"LD_LIBRARY_PATH", prepared.scratch / ""}}, ""};
+    const auto run = [&](const std::string& more) {
+        return run_line("lockstep_emulated_gpu multiprocessing_train --data " + prepared.data +
+                            " -mf " + prepared.model("ranks") +
+                            " --embedding-size 16 --n-layers 1 --ffn-size 16 -tr 16 -bs 2 "
+                            "--max-train-steps 1 --validation-max-exs 2 --threads 1 "
+                            "--distributed-world-size 2 " +
+                            more,
+                        input);
+    };
+    const std::string missing = " has no NCCL to be used (libnccl.so.2 has no nccl";
+    const auto refused = run("--gpu-backend nccl");
+    CHECK(refused.code == 2);
+    CHECK(contains(refused.err, missing));
+    const auto staged = run("");
+    REQUIRE_MESSAGE(staged.code == 0, staged.out << staged.err);
+    const std::string told = "gradients go through the hosts' memory, which is slow: ";
+    const auto at = staged.out.find(told);
+    REQUIRE(at != std::string::npos);
+    CHECK(staged.out.find(told, at + 1) == std::string::npos);  // once
+    CHECK(contains(staged.out, missing));
 }

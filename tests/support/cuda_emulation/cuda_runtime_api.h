@@ -12,7 +12,9 @@
 
 // CUDA's names for a GPU that is the calling processor: kernels and copies run sometimes at the
 // call, after what they are ordered behind, and sometimes only when something waits for them. Each
-// thread that makes streams has a GPU of its own. Only what the backend uses is here.
+// thread that makes streams has a GPU of its own. Only what the backend uses is here. The
+// environment may say that a process sees several (LOCKSTEP_EMULATED_GPUS=2), or that they are
+// parts of one GPU (LOCKSTEP_EMULATED_MIG=1).
 
 #define CUDART_VERSION 13000
 

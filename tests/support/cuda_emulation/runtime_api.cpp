@@ -52,6 +52,13 @@ struct Header {
     std::size_t bytes;
 };
 
+// Several GPUs, or parts of one, are for programs whose every process uses one of them.
+int devices() {
+    const char* const count = std::getenv("LOCKSTEP_EMULATED_GPUS");
+    return count == nullptr ? 1 : std::atoi(count);
+}
+bool cut_by_mig() { return std::getenv("LOCKSTEP_EMULATED_MIG") != nullptr; }
+
 bool is_guard(const unsigned char* from, std::size_t bytes) {
     for (std::size_t i = 0; i < bytes; ++i)
         if (from[i] != guard) return false;
@@ -107,14 +114,16 @@ const char* cudaGetErrorString(cudaError_t error) { return cudaGetErrorName(erro
 cudaError_t cudaGetLastError() { return cudaSuccess; }
 
 cudaError_t cudaGetDeviceCount(int* count) {
-    *count = 1;
+    *count = devices();
     return cudaSuccess;
 }
 cudaError_t cudaGetDevice(int* device) {
     *device = 0;
     return cudaSuccess;
 }
-cudaError_t cudaSetDevice(int device) { return device == 0 ? cudaSuccess : cudaErrorInvalidDevice; }
+cudaError_t cudaSetDevice(int device) {
+    return device >= 0 && device < devices() ? cudaSuccess : cudaErrorInvalidDevice;
+}
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr which, int) {
     switch (which) {
         case cudaDevAttrMultiProcessorCount:
@@ -135,14 +144,16 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr which, int) {
     }
     return cudaSuccess;
 }
-cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
-    std::strcpy(properties->name, "emulated");
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
+    std::strcpy(properties->name, cut_by_mig() ? "emulated MIG 1g.1gb" : "emulated");
     properties->totalGlobalMem = device_bytes;
     for (int i = 0; i < 16; ++i) properties->uuid.bytes[i] = static_cast<char>(0x11 * i);
+    properties->uuid.bytes[15] = static_cast<char>(0xff - device);
     return cudaSuccess;
 }
-cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int) {
-    std::snprintf(text, static_cast<std::size_t>(length), "0000:1A:00.0");
+cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device) {
+    std::snprintf(text, static_cast<std::size_t>(length), "0000:%02X:00.0",
+                  static_cast<unsigned>(0x1A + (cut_by_mig() ? 0 : device)));
     return cudaSuccess;
 }
 
