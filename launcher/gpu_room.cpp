@@ -21,6 +21,8 @@ plan::RunPlan planned(const RunConfig& config, const Job& job, std::int64_t free
     asked.device = DeviceChoice::cuda;
     asked.memory_bytes = free;
     asked.world_size = job.place.size;
+    if (job.device.settings.backend == comm::GpuBackend::staged)
+        asked.gpu.backend = GpuBackendChoice::staged;
     return plan::plan_run(asked, scope);
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "launcher/plan/nccl_memory.hpp"
 #include "model/transformer.hpp"
 #include "runtime/device/upload.hpp"
 #include "runtime/kernels/cuda/product_workspace.hpp"
@@ -16,8 +17,9 @@ namespace {
 constexpr std::int64_t mebibyte = std::int64_t{1} << 20;
 // Seen of `train` on the CPU: the program with its libraries, compiled kernels and their scratch.
 constexpr std::int64_t program_bytes = 80 * mebibyte;
-// Not seen but told: CUDA's context with the loaded kernels; NCCL's channels to other GPUs.
-constexpr std::int64_t context_bytes = 600 * mebibyte, nccl_bytes = 400 * mebibyte;
+// Not seen but told: CUDA's context with the loaded kernels.
+constexpr std::int64_t context_bytes = 600 * mebibyte;
+constexpr int usual_gpus_of_host = 8;
 
 std::int64_t signed_of(std::size_t bytes) { return static_cast<std::int64_t>(bytes); }
 
@@ -100,7 +102,10 @@ std::vector<Part> RankMemory::parts(const BatchMemory& batch, std::int64_t rows_
         parts.push_back({"micro-batches on their way", batch.arrays});
         parts.push_back({"products' workspace", signed_of(kernels::cuda::product_workspace_bytes)});
         parts.push_back({"CUDA's context and kernels", context_bytes, Known::about});
-        if (run_.ranks > 1) parts.push_back({"NCCL", nccl_bytes, Known::about});
+        if (run_.backend == comm::GpuBackend::nccl)
+            parts.push_back({"NCCL",
+                             nccl_bytes(run_.ranks, std::min(run_.ranks, usual_gpus_of_host)),
+                             Known::about});
     } else {
         parts.push_back({"rows read ahead", rows_bytes});
         parts.push_back({"program and libraries", program_bytes, Known::about});

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/dry_model.hpp"
+#include "runtime/comm/gpu_backend.hpp"
 #include "runtime/train/batch.hpp"
 #include "runtime/train/options.hpp"
 #include "runtime/train/parameters.hpp"
@@ -21,6 +22,7 @@ struct PlannedRun {
     train::Master master = train::Master::kept;
     model::DeviceKind device = model::DeviceKind::cpu;
     int ranks = 1;
+    comm::GpuBackend backend = comm::GpuBackend::nccl;  // among several GPUs
 };
 
 // What a micro-batch adds.

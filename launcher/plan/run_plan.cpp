@@ -47,7 +47,7 @@ public:
     RunPlan plan() {
         const RankMemory memory({plan_.model, config_.train, plan_.precision,
                                  gpu_settings(config_, {}).master, plan_.machine.device,
-                                 plan_.ranks});
+                                 plan_.ranks, backend()});
         plan_.parameters = memory.parameters();
         plan_.host_bytes = memory.host_bytes();
         if (plan_.machine.device == model::DeviceKind::gpu &&
@@ -99,6 +99,11 @@ private:
         if (plan_.machine.device == model::DeviceKind::cpu)
             return precision_of(config_.precision, {});
         return precision_of(config_.precision, GpuSeat{});
+    }
+
+    comm::GpuBackend backend() const {
+        return config_.gpu.backend == GpuBackendChoice::staged ? comm::GpuBackend::staged
+                                                               : comm::GpuBackend::nccl;
     }
 
     std::int64_t lanes() const {

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "launcher/options/run_command.hpp"
+#include "launcher/plan/nccl_memory.hpp"
 #include "model/transformer.hpp"
 #include "runtime/core/error.hpp"
 #include "tests/support/files.hpp"
@@ -142,7 +143,22 @@ TEST_CASE("on GPUs there are more parts, and checkpoints pass through the host's
     const auto two = plan_run(config_of(joined({words, {"--distributed-world-size", "2"}})));
     CHECK(two.machine.bytes == 64 << 20);
     CHECK(bytes_of(two, "gradients as sent") == bytes_of(two, "weights that compute"));
-    CHECK(bytes_of(two, "NCCL") > 0);
+    // 24 channels, three connections each, of 9,633,792 bytes; 32 MiB of NVLS for each rank of a
+    // host.
+    const std::int64_t connection = 24 * 9'633'792, nvls = 32 << 20;
+    CHECK(bytes_of(two, "NCCL") == 3 * connection + 2 * nvls);
+    CHECK(two.certain_bytes() ==
+          two.total_bytes() - bytes_of(two, "NCCL") - bytes_of(two, "CUDA's context and kernels"));
+    const auto ranks = [&](const std::string& count, const Words& more = {}) {
+        return bytes_of(
+            plan_run(config_of(joined({words, {"--distributed-world-size", count}, more}))),
+            "NCCL");
+    };
+    CHECK(ranks("8") == 3 * connection + 8 * nvls);
+    CHECK(ranks("64") == 5 * connection + 8 * nvls);  // hosts of eight
+    CHECK(ranks("8", {"--gpu-backend", "staged"}) == 0);
+    CHECK(plan::nccl_bytes(2, 1) == 2 * connection);
+    CHECK(plan::nccl_bytes(1, 1) == 0);
 }
 
 TEST_CASE("widths at which tensor cores are slow are named") {
