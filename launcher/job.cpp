@@ -55,6 +55,7 @@ Job join_job(const RunConfig& config, const comm::Place& place) {
     comm::tell_nccl(config.comm.interface);
     Job job;
     job.place = place;
+    if (gpu && place.size > 1 && config.verbose) job.nccl_log = NcclLog::begin();
     comm::CommOptions options = config.comm;
     options.secret = config.secret_file.empty() ? comm::Secret::from(comm::process_environment())
                                                 : comm::Secret::from_file(config.secret_file);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "launcher/compute_device.hpp"
+#include "launcher/nccl_log.hpp"
 #include "launcher/options/run_config.hpp"
 #include "launcher/start_up.hpp"
 #include "runtime/comm/communicator.hpp"
@@ -22,8 +23,9 @@ enum class Standing { alone, in_job };
 struct Job {
     comm::Place place;
     std::unique_ptr<comm::Communicator> communicator;
-    ComputeDevice device;            // of the same kind and precision on every rank
-    std::vector<std::string> notes;  // what the user is to know of the GPUs
+    ComputeDevice device;               // of the same kind and precision on every rank
+    std::vector<std::string> notes;     // what the user is to know of the GPUs
+    std::unique_ptr<NcclLog> nccl_log;  // of a rank that says more; null: none
     StartUp start_up;
 };
 

@@ -223,6 +223,9 @@ void TrainingSession::train(const train::StopFlag& stop) {
                                 resume_.value_or(train::TrainerState{}));
     StartUpReport start_up(job_.start_up, *job_.communicator, log_);
     observers.add(start_up);
+    NcclReport nccl(job_.nccl_log.get(), job_.place.one_host() ? Hosts::one : Hosts::several,
+                    *job_.communicator, log_);
+    if (job_.device.gpu && job_.place.size > 1) observers.add(nccl);
     train::Trainer trainer(options_,
                            {*engine_, *job_.communicator, trace_, *source_, observers.entry(),
                             checkpoints, evaluator_.get(), stop, whereabouts_},
