@@ -25,7 +25,8 @@ int core_of(const std::string& word) {
     return whole && core < most_cores ? core : -1;
 }
 
-// The kernel's folders have four digits of domain, in small letters.
+}  // namespace
+
 std::string kernel_address(std::string pci) {
     constexpr std::size_t length = 12;
     if (pci.size() > length) pci.erase(0, pci.size() - length);
@@ -33,8 +34,6 @@ std::string kernel_address(std::string pci) {
                    [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     return pci;
 }
-
-}  // namespace
 
 std::vector<int> parse_cpu_list(const std::string& text) {
     std::vector<int> cores;

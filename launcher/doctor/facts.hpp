@@ -42,6 +42,9 @@ struct Gpu {
     std::string name, uuid, pci;
     std::int64_t bytes = 0;
     std::vector<std::string> parts = {};  // UUIDs of what MIG has cut it into
+    // The nearest device of InfiniBand or RoCE, and how far it is (PIX to SYS); empty: there is
+    // none.
+    std::string network = {}, network_path = {};
 };
 
 struct GpuLink {
@@ -74,6 +77,7 @@ struct RankFacts {
     Limits limits;
     std::vector<Interface> interfaces;
     std::int64_t infiniband_devices = 0;
+    std::string gpu_direct = "none";  // what lets those reach GPUs' memory
     GpuHost gpu_host;
     std::string cuda_visible_devices;  // "all" where the variable is not set
     std::vector<int> visible_gpus;     // indices, in the rank's own order

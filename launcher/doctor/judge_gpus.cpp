@@ -39,6 +39,73 @@ void judge_shared(const Facts& facts, Severity severity, std::vector<Finding>& f
     }
 }
 
+// NCCL takes none of them, so that the run copies through the host.
+void judge_parts(const Facts& facts, std::vector<Finding>& found) {
+    std::map<std::string, std::vector<int>> users;  // by the GPU's own UUID
+    std::map<std::string, std::set<std::string>> parts;
+    for (const RankFacts& one : facts.ranks) {
+        const Gpu* gpu = gpu_of_rank(one);
+        if (gpu == nullptr) continue;
+        users[gpu->uuid].push_back(one.rank);
+        parts[gpu->uuid].insert(own_uuid(one, *gpu));
+    }
+    for (const auto& [uuid, ranks] : users)
+        if (parts[uuid].size() > 1)
+            found.push_back({Severity::warns, "gpu", where(facts, ranks),
+                             "have parts of one GPU (" + uuid +
+                                 "), between which gradients go through the host's memory, slowly",
+                             "one rank for each GPU, or one rank alone on its part"});
+}
+
+void judge_unlike(const Facts& facts, std::vector<Finding>& found) {
+    Grouped unlike(facts, Severity::warns, "gpu");
+    std::string first;
+    for (const RankFacts& one : facts.ranks) {
+        const Gpu* gpu = gpu_of_rank(one);
+        if (gpu == nullptr) continue;
+        if (first.empty()) first = gpu->name;
+        if (gpu->name != first)
+            unlike.add(one.rank,
+                       "has an " + gpu->name + ", others an " + first +
+                           ": the slowest decides how long a step takes",
+                       "choose hosts with the same GPUs (srun --constraint)");
+    }
+    append(found, unlike.findings());
+}
+
+void judge_nccl(const Facts& facts, std::vector<Finding>& found) {
+    Grouped without(facts, Severity::warns, "gpu");
+    for (const RankFacts& one : facts.ranks)
+        if (facts.size > 1 && one.libraries.nccl == "none")
+            without.add(one.rank,
+                        "has no NCCL: all ranks' gradients go through the hosts' memory, slowly",
+                        "install libnccl2, or name its folder in LD_LIBRARY_PATH");
+    append(found, without.findings());
+}
+
+// From as far as the processor NCCL lets the network's device reach the GPU's memory only when
+// told.
+void judge_gpu_direct(const Facts& facts, std::vector<Finding>& found) {
+    Grouped without(facts, Severity::warns, "gpu"), far(facts, Severity::notes, "gpu");
+    for (const RankFacts& one : facts.ranks) {
+        const Gpu* gpu = gpu_of_rank(one);
+        if (gpu == nullptr || gpu->network.empty() || one.local_size == facts.size) continue;
+        const bool behind_switch = gpu->network_path == "PIX" || gpu->network_path == "PXB";
+        if (one.gpu_direct == "none")
+            without.add(one.rank,
+                        "has no nvidia_peermem module, so that NCCL goes from host to host through "
+                        "the host's memory",
+                        "modprobe nvidia-peermem, or NVIDIA's open kernel modules");
+        else if (!behind_switch)
+            far.add(one.rank,
+                    "its GPU is far from every network device (" + gpu->network + " is at " +
+                        gpu->network_path + "), so that NCCL may not use GPUDirect",
+                    "try NCCL_NET_GDR_LEVEL=SYS");
+    }
+    append(found, without.findings());
+    append(found, far.findings());
+}
+
 // CUDA stops at the first entry that does not exist, and says nothing.
 void judge_visible(const Facts& facts, Severity severity, std::vector<Finding>& found) {
     Grouped wrong(facts, severity, "gpu");
@@ -164,6 +231,10 @@ std::vector<Finding> judge_gpus(const Facts& facts) {
         judge_room(facts, found);
         judge_peer_access(facts, found);
         judge_hidden_peers(facts, found);
+        judge_parts(facts, found);
+        judge_unlike(facts, found);
+        judge_nccl(facts, found);
+        judge_gpu_direct(facts, found);
     } else {
         note_unused(facts, found);
     }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "launcher/doctor/findings.hpp"
 #include "launcher/doctor/units.hpp"
 #include "launcher/doctor/where.hpp"
@@ -53,10 +55,14 @@ std::vector<Finding> judge_versions(const Facts& facts) {
     compare(
         facts, warns, "has the GPU driver", [](const auto& one) { return one.gpu_host.driver; },
         "use hosts with the same driver");
-    compare(
-        facts, on_gpu ? breaks : warns, "has NCCL",
-        [](const auto& one) { return one.libraries.nccl; },
-        "install the same NCCL on every host: it refuses to work with another version");
+    // Where some have none the run goes without on all.
+    const bool everywhere = std::ranges::none_of(
+        facts.ranks, [](const RankFacts& one) { return one.libraries.nccl == "none"; });
+    if (everywhere)
+        compare(
+            facts, on_gpu ? breaks : warns, "has NCCL",
+            [](const auto& one) { return one.libraries.nccl; },
+            "install the same NCCL on every host: it refuses to work with another version");
     std::vector<Finding> found = breaks.findings();
     append(found, warns.findings());
     return found;

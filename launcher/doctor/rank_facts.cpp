@@ -2,6 +2,7 @@
 #include "launcher/doctor/rank_facts.hpp"
 
 #include "launcher/doctor/bounded.hpp"
+#include "launcher/doctor/gpu_direct.hpp"
 #include "launcher/doctor/machine.hpp"
 #include "launcher/doctor/nvml.hpp"
 #include "launcher/doctor/shared_library.hpp"
@@ -37,7 +38,13 @@ RankFacts rank_facts(const comm::Place& place, const Request& request) {
     facts.limits = limits();
     facts.interfaces = interfaces();
     facts.infiniband_devices = infiniband_devices();
+    facts.gpu_direct = gpu_direct();
     facts.gpu_host = answering_gpu_host(request.check_time());
+    for (Gpu& gpu : facts.gpu_host.gpus) {
+        const NetworkDevice nearest = nearest_network_device(gpu.pci);
+        gpu.network = nearest.name;
+        gpu.network_path = nearest.path;
+    }
     const comm::Environment environment = comm::process_environment();
     const auto visible = environment.find("CUDA_VISIBLE_DEVICES");
     facts.cuda_visible_devices = visible == environment.end() ? all_devices : visible->second;

@@ -69,7 +69,8 @@ std::string gpu_lines(const Facts& facts) {
         text += "GPUs of " + host.name + ": " + std::to_string(gpus.gpus.size()) + "\n";
         for (const Gpu& gpu : gpus.gpus) {
             text += "  " + std::to_string(gpu.index) + " " + gpu.name + ", " +
-                    bytes_text(gpu.bytes) + ", " + gpu.uuid + ", " + gpu.pci + "\n";
+                    bytes_text(gpu.bytes) + ", " + gpu.uuid + ", " + gpu.pci +
+                    (gpu.network.empty() ? "" : ", " + gpu.network + " " + gpu.network_path) + "\n";
         }
         if (gpus.gpus.size() > 1) text += link_matrix(gpus);
     }

@@ -210,11 +210,53 @@ TEST_CASE("GPUs: two ranks on one, none, too few, a list that names what is not 
         one.cuda_visible_devices = "MIG-" + std::to_string(one.rank);
         one.visible_gpus = {0};
     }
+    found(Severity::warns, "every rank on n1", "have parts of one GPU (GPU-n1-0)", parts);
+    for (RankFacts& one : parts.ranks) one.visible_gpus = {one.rank};  // of a GPU each
     CHECK(text_of(judge(parts)).empty());
     Facts unused = sound_facts(1, 1);
     unused.computes = Computes::on_cpu;
     CHECK(text_of(judge(unused)) ==
           "notes n1: has 1 GPU, which this run does not use: it computes on the CPU; \n");
+}
+
+TEST_CASE("GPUs: unlike ones, and what keeps NCCL or the network away") {
+    found(Severity::warns, "rank 2, 3 on n2", "has an A100, others an H100", [](Facts& facts) {
+        for (int rank : {2, 3})
+            for (Gpu& gpu : facts.ranks[rank].gpu_host.gpus) gpu.name = "A100";
+    });
+    found(Severity::warns, "rank 2, 3 on n2", "has no NCCL: all ranks' gradients",
+          [](Facts& facts) {
+              for (int rank : {2, 3}) facts.ranks[rank].libraries.nccl = "none";
+          });
+    Facts alone = sound_facts(1, 1);
+    alone.ranks[0].libraries.nccl = "none";
+    CHECK(judge(alone).empty());
+
+    const auto near = [](Facts& facts, const std::string& path) {
+        for (RankFacts& one : facts.ranks) {
+            one.infiniband_devices = 2;
+            one.gpu_direct = "nvidia_peermem";
+            for (Gpu& gpu : one.gpu_host.gpus) {
+                gpu.network = "mlx5_0";
+                gpu.network_path = path;
+            }
+        }
+    };
+    for (const std::string path : {"PIX", "PXB"}) {
+        Facts sound = sound_facts();
+        near(sound, path);
+        CHECK(text_of(judge(sound)).empty());
+    }
+    found(Severity::warns, "every rank on n1, n2", "has no nvidia_peermem module",
+          [&](Facts& facts) {
+              near(facts, "PIX");
+              for (RankFacts& one : facts.ranks) one.gpu_direct = "none";
+          });
+    found(Severity::notes, "every rank on n1, n2", "(mlx5_0 is at NODE)",
+          [&](Facts& facts) { near(facts, "NODE"); });
+    Facts one_host = sound_facts(1, 2);  // nothing goes through the network
+    near(one_host, "SYS");
+    CHECK(text_of(judge(one_host)).empty());
 }
 
 TEST_CASE("a GPU that is too small for the run") {

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "launcher/doctor/control_group.hpp"
+#include "launcher/doctor/gpu_direct.hpp"
 #include "launcher/doctor/units.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/run_program.hpp"
@@ -83,6 +84,44 @@ TEST_CASE("this machine's interfaces, with the speed that they say") {
     }
     CHECK(loopback);
     CHECK(infiniband_devices(root.path) == 1);
+}
+
+TEST_CASE("how far the nearest network device is from a GPU, and what lets it reach the memory") {
+    const Root root;
+    CHECK(gpu_direct(root.path) == "none");
+    CHECK(nearest_network_device("0000:1A:00.0", root.path).name.empty());
+    const std::string devices = root.path + "/sys/devices/";
+    const auto device = [&](const std::string& way, const std::string& link, const char* node) {
+        root.file("/sys/devices/" + way + "/numa_node", node);
+        const std::filesystem::path full = root.path + link;
+        std::filesystem::create_directories(full.parent_path());
+        std::filesystem::create_directory_symlink(devices + way, full);
+    };
+    const std::string behind_port = "pci0000:15/0000:15:01.0/", behind_switch = "0000:16:00.0/";
+    device(behind_port + behind_switch + "0000:17:00.0/0000:1a:00.0",
+           "/sys/bus/pci/devices/0000:1a:00.0", "0");
+    const auto network = [&](const std::string& way, const std::string& name, const char* node) {
+        device(way, "/sys/class/infiniband/" + name + "/device", node);
+        const NetworkDevice found = nearest_network_device("00000000:1A:00.0", root.path);
+        return found.name + " " + found.path;
+    };
+    CHECK(network("pci0000:80/0000:80:01.0/0000:81:00.0", "mlx5_9", "1") == "mlx5_9 SYS");
+    CHECK(network("pci0000:30/0000:30:01.0/0000:31:00.0", "mlx5_8", "0") == "mlx5_8 NODE");
+    CHECK(network("pci0000:15/0000:15:02.0/0000:20:00.0", "mlx5_7", "0") == "mlx5_7 PHB");
+    CHECK(network(behind_port + "0000:18:00.0/0000:19:00.0/0000:1c:00.0", "mlx5_6", "0") ==
+          "mlx5_6 PXB");
+    CHECK(network(behind_port + behind_switch + "0000:17:01.0/0000:1b:00.0", "mlx5_5", "0") ==
+          "mlx5_5 PIX");
+    CHECK(network(behind_port + behind_switch + "0000:17:02.0/0000:1d:00.0", "mlx5_4", "0") ==
+          "mlx5_4 PIX");  // of two alike the first
+
+    root.file("/proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module\n");
+    CHECK(gpu_direct(root.path) == "none");
+    root.file("/proc/driver/nvidia/version",
+              "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.86\n");
+    CHECK(gpu_direct(root.path) == "DMA-BUF");
+    root.file("/sys/module/nvidia_peermem/version", "570.86\n");
+    CHECK(gpu_direct(root.path) == "nvidia_peermem");
 }
 
 TEST_CASE("units for people") {
