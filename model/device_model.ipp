@@ -47,9 +47,10 @@ public:
     }
 
     std::string attention() override {
-        return store_.precision() == train::Precision::fp32
-                   ? ""
-                   : kernels::describe_attention(*context_);
+        if (store_.precision() == train::Precision::fp32) return "";
+        return kernels::describe_attention(*context_,
+                                           static_cast<int>(config_.embedding_size / config_.heads),
+                                           config_.attention_dropout);
     }
 
     void reserve(std::size_t activation_bytes) override { model_->reserve(activation_bytes); }

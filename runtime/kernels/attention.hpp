@@ -63,9 +63,10 @@ void attention_backward(CudaContext& ctx, const AttentionShape& shape, const Dro
                         CudaView<const float> log_sum_exp, CudaMatrix<const T> d_out,
                         CudaMatrix<T> dq, CudaMatrix<T> dk, CudaMatrix<T> dv);
 
-// What computes the attention of 16-bit matrices, for the user, where a library might; else empty.
-inline std::string describe_attention(CpuContext&) { return ""; }
-std::string describe_attention(CudaContext& ctx);
+// What computes the attention of 16-bit matrices whose heads have so many columns, for the user,
+// where a library might; else empty. `dropout` is training's rate.
+inline std::string describe_attention(CpuContext&, int, float) { return ""; }
+std::string describe_attention(CudaContext& ctx, int head_dim, float dropout);
 
 // Decoding: one query per sequence, keys and values in a cache. Sequence s attends to cache rows
 // [begin[s], begin[s] + length[s]). q, out [sequences, heads * head_dim].

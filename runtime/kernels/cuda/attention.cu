@@ -16,14 +16,19 @@
 namespace lockstep::kernels {
 
 bool cuda::is_for_library(const AttentionSettings& settings, const AttentionBatch& batch) noexcept {
-    // Attention over less is a small part of a step.
-    constexpr int long_enough = 256;
     if (settings.library != AttentionLibrary::expected)
         return settings.library != AttentionLibrary::never;
-    return std::max(batch.queries.longest, batch.keys.longest) >= long_enough;
+    return std::max(batch.queries.longest, batch.keys.longest) >= long_enough_for_library;
 }
 
-std::string describe_attention(CudaContext& ctx) { return cuda::describe_library(ctx); }
+std::string describe_attention(CudaContext& ctx, int head_dim, float dropout) {
+    if (head_dim % 8 != 0 || head_dim > cuda::most_mma_head_dim)
+        return "own kernels: libraries serve heads of 8 to 128 columns in steps of 8";
+    const std::string library = cuda::describe_library(ctx, head_dim);
+    const bool in_training = dropout == 0 || library.starts_with("own kernels");
+    return in_training ? library
+                       : "own kernels in training, whose attention has dropout; else by " + library;
+}
 
 namespace {
 

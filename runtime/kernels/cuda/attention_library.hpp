@@ -13,6 +13,9 @@ namespace lockstep::kernels::cuda {
 // backward.
 enum class AttentionLibrary { expected, always, in_any_order, never };
 
+// In tokens: attention over less is a small part of a step.
+constexpr int long_enough_for_library = 256;
+
 // How a context does attention: ctx.cached<AttentionSettings>().
 struct AttentionSettings {
     AttentionLibrary library = AttentionLibrary::expected;
@@ -24,8 +27,9 @@ struct AttentionSettings {
 // Whether the settings give it to the library.
 bool is_for_library(const AttentionSettings& settings, const AttentionBatch& batch) noexcept;
 
-// Which library a context with matrices of 16 bits would use, and for what; or why none.
-std::string describe_library(CudaContext& ctx);
+// Which library a context would use for matrices of 16 bits and heads of so many columns, and for
+// what; or "own kernels: " and why.
+std::string describe_library(CudaContext& ctx, int head_dim);
 
 // How the library's backward adds what blocks contribute to the same gradient: only a fixed order
 // gives the same bits at every run.

@@ -22,9 +22,11 @@ public:
     }
     const CudnnHandle& handle() const noexcept { return *handle_; }
 
-    std::string description(const CudaContext& ctx) noexcept {
+    std::string description(CudaContext& ctx, int head_dim) {
         open(ctx);
-        return handle_ ? describe_cudnn(ctx) : "own kernels: " + why_none_;
+        if (!handle_) return "own kernels: " + why_none_;
+        return describe_cudnn(handle_->version(), ctx.properties().compute_capability,
+                              ctx.cached<AttentionSettings>(), head_dim);
     }
 
 private:
@@ -153,8 +155,8 @@ void run(CudaContext& ctx, const AttentionBatch& batch, const CudnnPlan& plan, M
 
 }  // namespace
 
-std::string describe_library(CudaContext& ctx) {
-    return ctx.cached<LibraryPlans>().description(ctx);
+std::string describe_library(CudaContext& ctx, int head_dim) {
+    return ctx.cached<LibraryPlans>().description(ctx, head_dim);
 }
 
 template <class T>

@@ -55,14 +55,33 @@ public:
     CudnnHandle(const CudnnHandle&) = delete;
     CudnnHandle& operator=(const CudnnHandle&) = delete;
     cudnnContext* raw() const noexcept { return handle_; }
+    std::size_t version() const noexcept;  // 91900 is 9.19.0
 
 private:
     device::CudaLibrary library_;
     cudnnContext* handle_ = nullptr;
 };
 
-// "cuDNN 9.26 where …, else own kernels", by its version and the GPU; or why it serves nothing.
-std::string describe_cudnn(const device::CudaContext& ctx);
+// "cuDNN 9.26 for …, else own kernels"; or why it serves nothing.
+std::string describe_cudnn(std::size_t version, int compute_capability,
+                           const AttentionSettings& settings, int head_dim);
+
+// How cuDNN computes a shape: by the engine and the choices that it prefers, or by those whose
+// blocks add to a sum in turns, in a fixed order.
+enum class CudnnWay { none, chosen_by_cudnn, in_turns };
+// None: cuDNN of that version has no way on GPUs of that compute capability, or it would need
+// memory for all scores.
+CudnnWay way_of(const LibraryShape& shape, std::size_t version, int compute_capability) noexcept;
+
+// The parts of make_plan, which also serve without a GPU. The graph belongs to GPUs of that compute
+// capability; a plan for it is made with a handle, or without one where it has the properties of a
+// device. Returns why there is none, empty where there is one.
+std::shared_ptr<cudnn_frontend::graph::Graph> graph_of(const LibraryShape& shape, CudnnWay way,
+                                                       int compute_capability);
+std::string build_plan(cudnn_frontend::graph::Graph& graph, CudnnWay way, cudnnContext* handle);
+
+// A plan that wants more is not taken.
+std::int64_t most_workspace_bytes(const LibraryShape& shape) noexcept;
 
 // Without a graph: cuDNN does not take the shape.
 struct CudnnPlan {

@@ -170,7 +170,7 @@ bool library_forward(CudaContext& ctx, const AttentionBatch& batch, const Forwar
     return true;
 }
 
-std::string describe_library(CudaContext&) { return "an emulated library"; }
+std::string describe_library(CudaContext&, int) { return "an emulated library"; }
 
 template <class T>
 bool library_takes_backward(CudaContext& ctx, const AttentionBatch& batch,

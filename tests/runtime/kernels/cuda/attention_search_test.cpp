@@ -136,3 +136,12 @@ TEST_CASE("autotune measures nothing while a stream is captured") {
     CHECK(search.of(ctx, batch, ways, milliseconds) == BackwardBy::own);
     CHECK(asked == 2);
 }
+
+TEST_CASE("the user is told what keeps attention from a library") {
+    CudaContext ctx(0);
+    CHECK(kernels::describe_attention(ctx, 64, 0) == "an emulated library");
+    CHECK(kernels::describe_attention(ctx, 64, 0.1f) ==
+          "own kernels in training, whose attention has dropout; else by an emulated library");
+    for (const int head_dim : {36, 136})
+        CHECK(kernels::describe_attention(ctx, head_dim, 0).starts_with("own kernels: "));
+}
