@@ -5,10 +5,12 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 cmake/install-packages.sh cmake/packages.txt cmake/packages-tests.txt
 options=(-DCMAKE_BUILD_TYPE=Release -DLOCKSTEP_TESTS=ON)
-# Where the CUDA backend is built, cuDNN's attention is, too.
+# Where the CUDA backend is built, cuDNN's attention is, too, and what its kernels need is looked at.
 if command -v nvcc > /dev/null || [ -x /usr/local/cuda/bin/nvcc ]; then
     frontend=$(cmake/cudnn-frontend.sh build/cudnn-frontend)
     [ -z "$frontend" ] || options+=(-DCUDNN_FRONTEND_INCLUDE_DIR="$frontend")
+    cuobjdump=$(cmake/cuobjdump.sh build/cuobjdump)
+    [ -z "$cuobjdump" ] || options+=(-DLOCKSTEP_CUOBJDUMP="$cuobjdump")
 fi
 cmake -S . -B build -G Ninja "${options[@]}" > build-configure.log 2>&1 \
     || { cat build-configure.log; exit 1; }
