@@ -93,16 +93,40 @@ Statistics statistics_of(CudaContext& ctx, const AttentionBatch& batch,
     return {m.log_sum_exp, batch.queries.total, 1};
 }
 
+// Heads go together as far as the gradients of their scores have room.
+template <class T>
+void mma_backward(CudaContext& ctx, const AttentionBatch& batch, const BackwardMatrices<T>& m,
+                  const ScoreGradients<T>& ds, int together) {
+    for (int first = 0; first < batch.heads; first += together) {
+        AttentionBatch heads = batch;
+        heads.first_head = first;
+        heads.heads = std::min(together, batch.heads - first);
+        mma_backward_keys(ctx, heads, m, ds);
+        mma_backward_queries(ctx, heads, m, ds);
+    }
+}
+
 template <class T>
 void own_backward(CudaContext& ctx, const AttentionBatch& batch, BackwardMatrices<T> m) {
-    float* delta = ctx.scratch<float>(static_cast<std::size_t>(batch.heads * m.q.rows)).data();
+    constexpr std::int64_t line = 256;
+    const std::int64_t delta_bytes =
+        (batch.heads * m.q.rows * static_cast<std::int64_t>(sizeof(float)) + line - 1) / line *
+        line;
+    auto ds = ScoreGradients<T>::of(batch);
+    const bool by_tensor_cores = sizeof(T) == 2 && tensor_cores_take(batch, m);
+    const std::int64_t fitting =
+        ctx.cached<AttentionSettings>().most_score_bytes / std::max(ds.bytes_of_head(), line);
+    const int together =
+        static_cast<int>(std::clamp<std::int64_t>(fitting, 1, std::max(batch.heads, 1)));
+    const std::int64_t score_bytes = by_tensor_cores ? together * ds.bytes_of_head() : 0;
+    std::byte* scratch =
+        ctx.scratch<std::byte>(static_cast<std::size_t>(delta_bytes + score_bytes)).data();
+    auto* delta = reinterpret_cast<float*>(scratch);
     attention_delta(ctx, batch, m.out, m.d_out, delta);
     m.delta = {delta, batch.queries.total, 1};
+    ds.data = reinterpret_cast<T*>(scratch + delta_bytes);
     if constexpr (sizeof(T) == 2)
-        if (tensor_cores_take(batch, m)) {
-            mma_backward_queries(ctx, batch, m);
-            return mma_backward_keys(ctx, batch, m);
-        }
+        if (by_tensor_cores) return mma_backward(ctx, batch, m, ds, together);
     plain_backward(ctx, batch, m);
 }
 

@@ -32,6 +32,7 @@ struct AttentionBatch {
     kernels::Mask mask;
     Mask dropout;
     float scale;
+    int first_head = 0;  // `heads` of the matrices' from this one on
 
     __device__ __forceinline__ float scale_of_2() const { return scale * log2_e; }
     static constexpr float log2_e = 1.44269504088896f, ln_2 = 0.693147180559945f;

@@ -30,6 +30,31 @@ struct BackwardMatrices {
     CudaMatrix<T> dq, dk, dv;
 };
 
+// The gradients of scores, which backward's kernel by keys leaves for the one by queries: tiles of
+// keys by queries for the heads of a batch. A tile is blocks of 8 by 8, whose rows are keys, as
+// tensor cores leave and read them. The tiles that a causal mask hides are not written.
+template <class T>
+struct ScoreGradients {
+    static constexpr int side = 64;
+    T* data;
+    std::int64_t key_tiles;  // of a head
+    int query_tiles;         // of a sequence
+
+    // Sequence s begins at tile begin / side + s, behind the last tile of the one before.
+    static ScoreGradients of(const AttentionBatch& batch) {
+        return {nullptr, batch.keys.total / side + batch.sequences, tiles_of(batch.queries, side)};
+    }
+    std::int64_t bytes_of_head() const {
+        return key_tiles * query_tiles * side * side * static_cast<std::int64_t>(sizeof(T));
+    }
+    // Of the batch's head `number`, the sequence whose keys begin at row `begin`.
+    __device__ __forceinline__ T* tile(int number, int sequence, std::int64_t begin, int first_key,
+                                       int first_query) const {
+        const std::int64_t row = begin / side + sequence + first_key / side;
+        return data + ((number * key_tiles + row) * query_tiles + first_query / side) * side * side;
+    }
+};
+
 // For every head_dim up to 256, every alignment; fp32 products.
 constexpr int most_head_dim = 256;
 template <class T>
@@ -42,11 +67,13 @@ void plain_backward(CudaContext& ctx, const AttentionBatch& batch, const Backwar
 constexpr int most_mma_head_dim = 128;
 template <class T>
 void mma_forward(CudaContext& ctx, const AttentionBatch& batch, const ForwardMatrices<T>& m);
+// dK, dV and the gradients of scores; then dQ by these.
+template <class T>
+void mma_backward_keys(CudaContext& ctx, const AttentionBatch& batch, const BackwardMatrices<T>& m,
+                       const ScoreGradients<T>& ds);
 template <class T>
 void mma_backward_queries(CudaContext& ctx, const AttentionBatch& batch,
-                          const BackwardMatrices<T>& m);
-template <class T>
-void mma_backward_keys(CudaContext& ctx, const AttentionBatch& batch, const BackwardMatrices<T>& m);
+                          const BackwardMatrices<T>& m, const ScoreGradients<T>& ds);
 
 // delta of every query.
 template <class T>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "runtime/kernels/cuda/attention_kernels.hpp"
@@ -22,6 +23,9 @@ struct AttentionSettings {
     // The first backward of a shape runs and times all ways to compute it, those of the library
     // whose last bits differ from run to run included, and the fastest is kept.
     bool autotune = false;
+    // Own backward computes so many heads at once that the gradients of their scores take at most
+    // this, or one head.
+    std::int64_t most_score_bytes = std::int64_t{512} << 20;
 };
 
 // Whether the settings give it to the library.

@@ -88,13 +88,30 @@ __device__ __forceinline__ void multiply_tiles(const SharedRows<T, width>& left,
     }
 }
 
+// sum [parts * 16, width] += left right[k * 16 .. k * 16 + 16), where `left` has 16 columns.
+template <int parts, class T, int width>
+__device__ __forceinline__ void add_part(const std::uint32_t (&left)[parts][4],
+                                         const SharedRows<T, width>& right, int k,
+                                         float (&sum)[parts][width / 8][4]) {
+    const unsigned lane = lane_number();
+    const unsigned b_place = right.place(lane / 8 % 2 * 8 + lane % 8, lane / 16);
+#pragma unroll
+    for (int n = 0; n < width / 16; ++n) {
+        std::uint32_t b[4];
+        load_matrices_transposed(b, right.data + (b_place ^ (n * 16u)) + k * 16 * width);
+#pragma unroll
+        for (int i = 0; i < parts; ++i) {
+            multiply_16_8_16(sum[i][2 * n], left[i], {b[0], b[1]}, T{});
+            multiply_16_8_16(sum[i][2 * n + 1], left[i], {b[2], b[3]}, T{});
+        }
+    }
+}
+
 // sum [parts * 16, width] += scores [parts * 16, columns] right, the scores rounded to T.
 template <int parts, int columns, class T, int width>
 __device__ __forceinline__ void add_product(const float (&scores)[parts][columns / 8][4],
                                             const SharedRows<T, width>& right,
                                             float (&sum)[parts][width / 8][4]) {
-    const unsigned lane = lane_number();
-    const unsigned b_place = right.place(lane / 8 % 2 * 8 + lane % 8, lane / 16);
 #pragma unroll
     for (int k = 0; k < columns / 16; ++k) {
         std::uint32_t a[parts][4];
@@ -105,16 +122,7 @@ __device__ __forceinline__ void add_product(const float (&scores)[parts][columns
                 const float(&from)[4] = scores[i][2 * k + w / 2];
                 a[i][w] = narrow_pair(from[w % 2 * 2], from[w % 2 * 2 + 1], T{});
             }
-#pragma unroll
-        for (int n = 0; n < width / 16; ++n) {
-            std::uint32_t b[4];
-            load_matrices_transposed(b, right.data + (b_place ^ (n * 16u)) + k * 16 * width);
-#pragma unroll
-            for (int i = 0; i < parts; ++i) {
-                multiply_16_8_16(sum[i][2 * n], a[i], {b[0], b[1]}, T{});
-                multiply_16_8_16(sum[i][2 * n + 1], a[i], {b[2], b[3]}, T{});
-            }
-        }
+        add_part(a, right, k, sum);
     }
 }
 

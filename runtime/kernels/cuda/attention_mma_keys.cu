@@ -5,8 +5,9 @@
 #include "runtime/kernels/cuda/attention_kernels.hpp"
 #include "runtime/kernels/cuda/attention_mma_shape.hpp"
 
-// dV = (P M)^T dO and dK = dS^T Q with P = exp(S - lse) and dS = P (M dO V^T - delta) scale. The
-// scores are made transposed, S^T = K Q^T, so that they too go on from registers.
+// dV = (P M)^T dO and dK = dS^T Q with P = exp(S - lse) and dS = P (M dO V^T - delta) scale; M are
+// dropout's factors. The scores are made transposed, S^T = K Q^T, so that they too go on from
+// registers. dS is kept for dQ: to make it again would take two products and all exponentials.
 namespace lockstep::kernels::cuda {
 
 namespace {
@@ -76,9 +77,26 @@ __device__ __forceinline__ void gradients_of_scores(
     }
 }
 
+// The warp's keys by the tile's queries from first_query on; zeros for keys past the last one.
+template <class T, int columns>
+__device__ __forceinline__ void store_gradients(T* tile, int first_query, int own, int count,
+                                                const float (&ds)[1][columns][4]) {
+    constexpr int blocks = ScoreGradients<T>::side / 8;
+    const int first_block = first_query % ScoreGradients<T>::side / 8 * blocks + own / 8;
+    T* to = tile + first_block * 64 + lane_row() * 8 + lane_column();
+#pragma unroll
+    for (int n = 0; n < columns; ++n)
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+            const bool inside = own + half * 8 + lane_row() < count;
+            store4(to + (n * blocks + half) * 64,
+                   inside ? narrow_pair(ds[0][n][half * 2], ds[0][n][half * 2 + 1], T{}) : 0u);
+        }
+}
+
 template <class T, int width, Masking masking>
-__global__ void __launch_bounds__(mma_threads)
-    keys_kernel(AttentionBatch batch, BackwardMatrices<T> m) {
+__global__ void __launch_bounds__(mma_threads, width > 32 ? 2 : 3)
+    keys_kernel(AttentionBatch batch, BackwardMatrices<T> m, ScoreGradients<T> gradients) {
     constexpr int queries = query_tile<width>;
     AttentionTile at;
     if (!find_tile<Side::keys, mma_tile>(batch, at, m.dk, m.dv)) return;
@@ -112,6 +130,9 @@ __global__ void __launch_bounds__(mma_threads)
         multiply_tiles<1, queries>(v, own, tile.d_out(), ds);
         gradients_of_scores(batch, mask, at.first + own, first, tile, p, ds);
         add_product<1, queries>(p, tile.d_out(), dv);
+        store_gradients(
+            gradients.tile(head - batch.first_head, at.sequence, at.row, at.first, first), first,
+            own, at.count, ds);
         add_product<1, queries>(ds, tile.q, dk);
         next.store_shift(shift);
     }
@@ -123,27 +144,30 @@ __global__ void __launch_bounds__(mma_threads)
 }
 
 template <class T, int width>
-void run(CudaContext& ctx, const AttentionBatch& batch, const BackwardMatrices<T>& m) {
+void run(CudaContext& ctx, const AttentionBatch& batch, const BackwardMatrices<T>& m,
+         const ScoreGradients<T>& ds) {
     constexpr int queries = query_tile<width>;
     const std::size_t bytes =
         sizeof(T) * width * (2 * mma_tile + 4 * queries) + sizeof(float) * 4 * queries;
     launch(ctx,
            batch.dropout.state == nullptr ? keys_kernel<T, width, Masking::off>
                                           : keys_kernel<T, width, Masking::on>,
-           {tile_blocks(batch, batch.keys, mma_tile), mma_threads, bytes}, batch, m);
+           {tile_blocks(batch, batch.keys, mma_tile), mma_threads, bytes}, batch, m, ds);
 }
 
 }  // namespace
 
 template <class T>
-void mma_backward_keys(CudaContext& ctx, const AttentionBatch& batch,
-                       const BackwardMatrices<T>& m) {
-    if (batch.head_dim <= 32) return run<T, 32>(ctx, batch, m);
-    if (batch.head_dim <= 64) return run<T, 64>(ctx, batch, m);
-    run<T, most_mma_head_dim>(ctx, batch, m);
+void mma_backward_keys(CudaContext& ctx, const AttentionBatch& batch, const BackwardMatrices<T>& m,
+                       const ScoreGradients<T>& ds) {
+    if (batch.head_dim <= 32) return run<T, 32>(ctx, batch, m, ds);
+    if (batch.head_dim <= 64) return run<T, 64>(ctx, batch, m, ds);
+    run<T, most_mma_head_dim>(ctx, batch, m, ds);
 }
 
-template void mma_backward_keys(CudaContext&, const AttentionBatch&, const BackwardMatrices<bf16>&);
-template void mma_backward_keys(CudaContext&, const AttentionBatch&, const BackwardMatrices<fp16>&);
+template void mma_backward_keys(CudaContext&, const AttentionBatch&, const BackwardMatrices<bf16>&,
+                                const ScoreGradients<bf16>&);
+template void mma_backward_keys(CudaContext&, const AttentionBatch&, const BackwardMatrices<fp16>&,
+                                const ScoreGradients<fp16>&);
 
 }  // namespace lockstep::kernels::cuda

@@ -120,6 +120,21 @@ TEST_CASE_TEMPLATE("CUDA's attention gives the same bits again, whatever is know
     CHECK(one.dv == two.dv);
 }
 
+TEST_CASE_TEMPLATE("CUDA's backward gives the same bits by single heads as by all together", T,
+                   bf16, fp16) {
+    CudaContext ctx(0);
+    auto& settings = ctx.cached<kernels::cuda::AttentionSettings>();
+    settings.library = AttentionLibrary::never;
+    const AttentionInput in = make_input({3, 64, Mask::causal}, awkward, awkward, 0.1);
+    const auto d_out = exact_values(static_cast<std::int64_t>(in.q.size()), 4);
+    const Results together = run<T>(ctx, in, d_out);
+    settings.most_score_bytes = 0;
+    const Results one_by_one = run<T>(ctx, in, d_out);
+    CHECK(together.dq == one_by_one.dq);
+    CHECK(together.dk == one_by_one.dk);
+    CHECK(together.dv == one_by_one.dv);
+}
+
 TEST_CASE_TEMPLATE("CUDA's decoding matches hand-computed values", T, float, bf16, fp16) {
     // Scores / sqrt(4) = [0, ln 3]: probabilities 1/4 and 3/4.
     CudaContext ctx(0);
