@@ -14,7 +14,6 @@ function known_bytes(arch, name) {
     if (name ~ /norm_backward_kernel/) return arch == "sm_100" ? 120 : arch == "sm_80" ? 24 : 32
     if (name ~ /14forward_kernel.*Li128/) return arch == "sm_100" ? 40 : 16
     if (name ~ /12begin_kernel/) return arch == "sm_100" ? 0 : 40  # an array
-    if (arch == "sm_80" && name ~ /flat_kernel.*Adam/) return 8
     if (arch != "sm_90a" && name ~ /11keys_kernel.*Li32ELNS1_7MaskingE1/) return 16
     # The plain kernels of heads of more than 64 columns.
     if (arch == "sm_100" && name ~ /(14forward|14queries|11keys)_kernelILi(128|256)/) return 16

@@ -41,7 +41,7 @@ struct Average {
     float* average;
     float count;
 
-    static constexpr int vectors = 1, resident = 8;
+    static constexpr int vectors = 1, resident = 6;
     template <int width>
     struct Read {
         float sum[width], before[width];
