@@ -23,16 +23,20 @@ if(NOT LOCKSTEP_CUDA STREQUAL OFF)
         execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --version OUTPUT_VARIABLE nvcc_version)
         string(REGEX REPLACE ".*release ([0-9.]+).*" "\\1" nvcc_version "${nvcc_version}")
         find_path(NCCL_INCLUDE_DIR nccl.h HINTS ${nvcc_folder}/../include)
-        if(nvcc_version VERSION_LESS 12.8)  # the first that knows sm_100
-            set(missing "${CMAKE_CUDA_COMPILER} is of CUDA ${nvcc_version}: 12.8 or newer is needed")
+        if(nvcc_version VERSION_LESS 12.4)
+            set(missing "${CMAKE_CUDA_COMPILER} is of CUDA ${nvcc_version}: 12.4 or newer is needed")
         elseif(NOT NCCL_INCLUDE_DIR)
             set(missing "there is no nccl.h: install libnccl-dev, or name its folder by -DNCCL_INCLUDE_DIR=")
         endif()
     endif()
     if(NOT missing)
-        # Ampere, Hopper, Blackwell; what lies between and after is compiled from PTX at its first start.
+        # Ampere, Hopper and, from 12.8 on, Blackwell; what lies between and after is compiled from PTX at its first start.
         if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
-            set(CMAKE_CUDA_ARCHITECTURES 80 90a-real 100-real CACHE STRING "CUDA targets")
+            set(targets 80 90a-real 100-real)
+            if(nvcc_version VERSION_LESS 12.8)
+                list(REMOVE_ITEM targets 100-real)
+            endif()
+            set(CMAKE_CUDA_ARCHITECTURES ${targets} CACHE STRING "CUDA targets")
         endif()
         enable_language(CUDA)
         # CMake 3.25 does not know that nvcc has C++20. constexpr functions run on the device as they are.
@@ -53,7 +57,7 @@ if(NOT LOCKSTEP_CUDA STREQUAL OFF)
 endif()
 
 set(LOCKSTEP_CUDA_DEVICE_SOURCES
-    cuda_check.cpp cuda_clock.cpp cuda_context.cpp cuda_devices.cpp cuda_graph.cpp cuda_library.cpp
+    cuda_check.cpp cuda_clock.cpp cuda_context.cpp cuda_devices.cpp cuda_graph.cpp
     cuda_memory.cpp cuda_replay.cpp cuda_upload.cpp)
 list(TRANSFORM LOCKSTEP_CUDA_DEVICE_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/runtime/device/)
 set(LOCKSTEP_CUDA_KERNEL_SOURCES

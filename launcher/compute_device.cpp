@@ -34,13 +34,32 @@ Gpus gpus_for(const RunConfig& config) {
     return config.device == DeviceChoice::cpu ? Gpus{} : find_gpus();
 }
 
+std::string why_unusable(const Gpus& gpus) {
+    if (gpus.build.version > 0 && gpus.driver > 0) {
+        const std::string too_old = device::why_driver_is_too_old(gpus.build, gpus.driver);
+        if (!too_old.empty()) return too_old;
+    }
+    for (const device::GpuIdentity& gpu : gpus.visible) {
+        if (gpus.build.version == 0) break;
+        const std::string other =
+            device::why_not_compiled_for(gpus.build, gpu.name, gpu.compute_capability);
+        if (!other.empty()) return other;
+    }
+    return gpus.products;
+}
+
 std::optional<GpuSeat> choose_gpu(const RunConfig& config, const comm::Place& place,
                                   const Gpus& gpus) {
     const bool automatic = config.device == DeviceChoice::automatic;
-    if (config.device == DeviceChoice::cpu || (automatic && gpus.visible.empty())) {
+    const bool on_cpu = config.device == DeviceChoice::cpu;
+    const std::string unusable = on_cpu ? "" : why_unusable(gpus);
+    if (on_cpu || (automatic && gpus.visible.empty() && unusable.empty())) {
         refuse_on_cpu(config);
         return std::nullopt;
     }
+    if (!unusable.empty())
+        throw Error(ErrorKind::config, "the GPUs of " + place.host + " cannot compute: " +
+                                           unusable + ", or give --device cpu");
     if (gpus.visible.empty())
         throw Error(ErrorKind::config, "--device cuda on " + place.host + ": " + gpus.absent +
                                            ", or give --device cpu");

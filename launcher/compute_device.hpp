@@ -27,10 +27,15 @@ void refuse_on_cpu(const RunConfig& config);
 // None where --device asks for the CPU, so that no driver is woken.
 Gpus gpus_for(const RunConfig& config);
 
+// Why GPUs that are there cannot compute, and what to do: the driver is too old, a GPU is, or
+// cuBLASLt is missing. Empty: they can, or there are none.
+std::string why_unusable(const Gpus& gpus);
+
 SharedGpu sharing(const RunConfig& config) noexcept;
 
 // By --device; empty: the CPU. Throws a config error where the GPU that was asked for is not there,
-// or where the CPU is asked for what GPUs alone can do.
+// where those that are there cannot compute, so that nobody waits for a CPU unawares, or where the
+// CPU is asked for what GPUs alone can do.
 std::optional<GpuSeat> choose_gpu(const RunConfig& config, const comm::Place& place,
                                   const Gpus& gpus);
 

@@ -1,12 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/gpus.hpp"
 #include "runtime/comm/make_collectives.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/device/cuda_library.hpp"
 
 namespace lockstep::launcher {
 
+namespace {
+
+std::string why_no_products(int driver) {
+    try {
+        const device::CudaLibrary library(device::cublas_lt_files(driver));
+        return "";
+    } catch (const Error& error) {
+        return error.what();
+    }
+}
+
+}  // namespace
+
+device::CudaBuild cuda_build() { return {device::own_cuda_version(), LOCKSTEP_CUDA_TARGETS}; }
+
 Gpus find_gpus() {
-    Gpus gpus{device::visible_gpu_identities(), ""};
-    if (gpus.visible.empty()) gpus.absent = device::why_no_gpu();
+    Gpus gpus{device::visible_gpu_identities(), "", cuda_build(), device::driver_cuda_version()};
+    if (gpus.visible.empty()) {
+        gpus.absent = device::why_no_gpu();
+    } else {
+        gpus.products = why_no_products(gpus.driver);
+    }
     return gpus;
 }
 

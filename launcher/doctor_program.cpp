@@ -8,8 +8,11 @@
 #include "launcher/doctor/examination.hpp"
 #include "launcher/doctor/facts_json.hpp"
 #include "launcher/doctor/findings.hpp"
+#include "launcher/doctor/gpu_software.hpp"
 #include "launcher/doctor/probe.hpp"
+#include "launcher/doctor/rank_facts.hpp"
 #include "launcher/doctor/report.hpp"
+#include "launcher/doctor/where.hpp"
 #include "launcher/job.hpp"
 #include "launcher/model_folder.hpp"
 #include "launcher/options/run_command.hpp"
@@ -89,7 +92,8 @@ doctor::Computes computes_on(const RunConfig& config, std::chrono::milliseconds 
     if (config.device == DeviceChoice::cuda) return doctor::Computes::on_gpu;
     // A driver in trouble keeps its callers waiting.
     const auto gpus = doctor::within(longest, [config] { return gpus_for(config); });
-    return gpus && !gpus->visible.empty() ? doctor::Computes::on_gpu : doctor::Computes::on_cpu;
+    const bool there = gpus && (!gpus->visible.empty() || !why_unusable(*gpus).empty());
+    return there ? doctor::Computes::on_gpu : doctor::Computes::on_cpu;
 }
 
 doctor::Request request_of(const RunConfig& config, const comm::Place& place) {
@@ -113,6 +117,21 @@ doctor::Request request_of(const RunConfig& config, const comm::Place& place) {
     return request;
 }
 
+// What GPUs need of this host, whoever runs on it.
+int preflight() {
+    doctor::Request request;
+    doctor::Facts facts;
+    facts.computes = request.computes = doctor::Computes::on_gpu;
+    facts.ranks = {doctor::rank_facts(comm::alone(), request)};
+    std::vector<doctor::Finding> findings = doctor::judge_gpus(facts);
+    std::cout << doctor::software_table(doctor::software_rows(facts.ranks.front()))
+              << '\n'
+              << doctor::finding_lines(findings);
+    doctor::append(findings, doctor::judge_software(facts));
+    std::cout << "verdict: " << doctor::verdict(findings) << '\n' << std::flush;
+    return doctor::would_break(findings) ? would_fail : 0;
+}
+
 // Why this rank cannot meet the others, with what its host sees of rank 0.
 int cannot_meet(const comm::Place& place, const doctor::Request& request, const Error& error) {
     std::string text = "lockstep doctor: PROBLEM [meeting] " + rank_name(place) +
@@ -131,6 +150,7 @@ int cannot_meet(const comm::Place& place, const doctor::Request& request, const 
 int doctor_program(const std::vector<std::string>& args) {
     const auto config = parse_run(Task::doctor, usage, args);
     if (!config) return 0;
+    if (config->preflight) return preflight();
     const comm::Place place = place_of(*config, Standing::in_job);
     const doctor::Request request = request_of(*config, place);
     try {

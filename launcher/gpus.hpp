@@ -8,15 +8,21 @@
 
 #include "model/device_model.hpp"
 #include "runtime/device/cuda_devices.hpp"
+#include "runtime/device/cuda_versions.hpp"
 
 namespace lockstep::launcher {
 
 // Defined by cuda_gpus.cpp where CUDA is built in, else by no_gpus.cpp.
 
+device::CudaBuild cuda_build();
+
 // Those that this process sees.
 struct Gpus {
     std::vector<device::GpuIdentity> visible;
-    std::string absent;  // why there is none, and what to do
+    std::string absent;            // why there is none, and what to do
+    device::CudaBuild build = {};  // by which they would compute
+    int driver = 0;                // the newest CUDA that it serves; 0: there is none
+    std::string products = "";     // why there is no cuBLASLt for them, and what to do; else empty
 };
 Gpus find_gpus();
 

@@ -4,6 +4,8 @@
 
 namespace lockstep::launcher {
 
+device::CudaBuild cuda_build() { return {}; }
+
 Gpus find_gpus() {
     return {{}, "this program was built without CUDA: build it where nvcc is found"};
 }

@@ -45,6 +45,7 @@ struct Gpu {
     // The nearest device of InfiniBand or RoCE, and how far it is (PIX to SYS); empty: there is
     // none.
     std::string network = {}, network_path = {};
+    int compute_capability = 0;  // 90 is 9.0; 0: not known
 };
 
 struct GpuLink {
@@ -65,6 +66,21 @@ struct Libraries {
     std::string lockstep, products, mpi, nccl;  // versions; "none"
 };
 
+// One of CUDA's libraries, as this process finds it.
+struct CudaPart {
+    std::string version, file;
+    std::string problem;  // why it does not open; empty: it does
+};
+
+// What computing on GPUs takes beside a GPU. Versions of CUDA: 12020 is 12.2.
+struct GpuSoftware {
+    int build = 0;        // CUDA that this program is built with; 0: without
+    std::string targets;  // for which, as device::CudaBuild has them
+    int driver = 0;       // the newest CUDA that it serves; 0: there is none
+    CudaPart cublas_lt, cudnn, nccl;
+    std::string glibc;
+};
+
 // What a rank knows without the others.
 struct RankFacts {
     int rank = 0, local_rank = 0, local_size = 1;
@@ -82,6 +98,7 @@ struct RankFacts {
     std::string cuda_visible_devices;  // "all" where the variable is not set
     std::vector<int> visible_gpus;     // indices, in the rank's own order
     Libraries libraries;
+    GpuSoftware software;
 };
 
 // How a rank sees another host.

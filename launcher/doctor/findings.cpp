@@ -30,8 +30,9 @@ const char* name(Severity severity) noexcept {
 
 std::vector<Finding> judge(const Facts& facts) {
     std::vector<Finding> found;
-    for (auto* part : {judge_ranks, judge_network, judge_data, judge_folder, judge_gpus,
-                       judge_shapes, judge_memory, judge_cores, judge_versions, judge_rates}) {
+    for (auto* part :
+         {judge_ranks, judge_network, judge_data, judge_folder, judge_gpus, judge_software,
+          judge_shapes, judge_memory, judge_cores, judge_versions, judge_rates}) {
         append(found, part(facts));
     }
     std::stable_sort(found.begin(), found.end(),

@@ -37,6 +37,7 @@ std::vector<Finding> judge_cores(const Facts& facts);
 std::vector<Finding> judge_memory(const Facts& facts);
 std::vector<Finding> judge_versions(const Facts& facts);
 std::vector<Finding> judge_gpus(const Facts& facts);
+std::vector<Finding> judge_software(const Facts& facts);
 std::vector<Finding> judge_shapes(const Facts& facts);
 std::vector<Finding> judge_network(const Facts& facts);
 std::vector<Finding> judge_folder(const Facts& facts);

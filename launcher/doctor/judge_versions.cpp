@@ -63,6 +63,10 @@ std::vector<Finding> judge_versions(const Facts& facts) {
             facts, on_gpu ? breaks : warns, "has NCCL",
             [](const auto& one) { return one.libraries.nccl; },
             "install the same NCCL on every host: it refuses to work with another version");
+    compare(
+        facts, warns, "has cuBLASLt",
+        [](const auto& one) { return one.software.cublas_lt.version; },
+        "install the same cuBLASLt on every host, else numbers differ in the last bits");
     std::vector<Finding> found = breaks.findings();
     append(found, warns.findings());
     return found;

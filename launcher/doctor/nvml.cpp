@@ -87,17 +87,21 @@ public:
     Gpu describe(Device device, int index) const {
         std::array<char, 96> name{}, uuid{};
         MemoryInfo memory{};
+        int major = 0, minor = 0;
+        ask<Device, int*, int*>("nvmlDeviceGetCudaComputeCapability", device, &major, &minor);
         ask<Device, char*, unsigned>("nvmlDeviceGetName", device, name.data(),
                                      static_cast<unsigned>(name.size()));
         ask<Device, char*, unsigned>("nvmlDeviceGetUUID", device, uuid.data(),
                                      static_cast<unsigned>(uuid.size()));
         ask<Device, MemoryInfo*>("nvmlDeviceGetMemoryInfo", device, &memory);
-        return {index,
+        Gpu gpu{index,
                 name.data(),
                 uuid.data(),
                 bus_id("nvmlDeviceGetPciInfo_v3", device),
                 static_cast<std::int64_t>(memory.total),
                 parts_of(device)};
+        gpu.compute_capability = 10 * major + minor;
+        return gpu;
     }
 
     GpuLink link(const std::vector<Device>& devices, const std::vector<Gpu>& gpus, std::size_t a,

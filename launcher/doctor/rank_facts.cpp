@@ -3,6 +3,7 @@
 
 #include "launcher/doctor/bounded.hpp"
 #include "launcher/doctor/gpu_direct.hpp"
+#include "launcher/doctor/gpu_software.hpp"
 #include "launcher/doctor/machine.hpp"
 #include "launcher/doctor/nvml.hpp"
 #include "launcher/doctor/shared_library.hpp"
@@ -21,6 +22,14 @@ GpuHost answering_gpu_host(std::chrono::milliseconds longest) {
     GpuHost host;
     host.absent = "the GPU driver does not answer: nvidia-smi hangs as well?";
     return host;
+}
+
+// Opening gigabytes of libraries over a file server may take its time, so that where nobody asks
+// for a GPU they stay closed.
+GpuSoftware answering_software(const GpuHost& host, const Request& request) {
+    if (request.computes == Computes::on_cpu && !host.absent.empty()) return {};
+    const auto found = within(request.timeout, [host] { return gpu_software(host); });
+    return found.value_or(GpuSoftware{});
 }
 
 }  // namespace
@@ -49,7 +58,10 @@ RankFacts rank_facts(const comm::Place& place, const Request& request) {
     const auto visible = environment.find("CUDA_VISIBLE_DEVICES");
     facts.cuda_visible_devices = visible == environment.end() ? all_devices : visible->second;
     facts.visible_gpus = visible_gpus(facts.gpu_host, facts.cuda_visible_devices);
-    facts.libraries = {version, kernels::product_library(), mpi_version(), nccl_version()};
+    facts.software = answering_software(facts.gpu_host, request);
+    const std::string& nccl = facts.software.nccl.version;
+    facts.libraries = {version, kernels::product_library(), mpi_version(),
+                       nccl.empty() ? "none" : nccl};
     return facts;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "launcher/doctor/gpu_of_rank.hpp"
+#include "launcher/doctor/gpu_software.hpp"
 #include "launcher/doctor/nvml.hpp"
 #include "launcher/doctor/plan.hpp"
 #include "launcher/doctor/text_table.hpp"
@@ -33,13 +34,11 @@ std::string gpu_text(const RankFacts& rank) {
 
 // What a host is, in the words of its lowest rank; limits that differ between its ranks are found,
 // not shown.
-std::string host_text(const RankFacts& one) {
+std::string host_text(const Facts& facts, const RankFacts& one) {
     const Processor& p = one.processor;
     const std::string instructions =
         p.instructions.empty() ? "none of AVX2 to AMX" : joined(p.instructions);
-    const std::string driver = one.gpu_host.driver.empty()
-                                   ? "none"
-                                   : one.gpu_host.driver + " (CUDA " + one.gpu_host.cuda + ")";
+    const bool gpus = facts.computes == Computes::on_gpu || one.gpu_host.absent.empty();
     return "  processor  " + p.name + "; " + instructions +
            (p.quota > 0 ? "; time of " + digits(p.quota) + " cores" : "") + "\n  /dev/shm   " +
            bytes_text(one.memory.shared_free_bytes) + " of " + bytes_text(one.memory.shared_bytes) +
@@ -47,8 +46,8 @@ std::string host_text(const RankFacts& one) {
            ", locked memory " + bytes_text(one.limits.locked_bytes) + ", processes " +
            count_text(one.limits.processes) + ", core file " + bytes_text(one.limits.core_bytes) +
            "\n  versions   Lockstep " + one.libraries.lockstep + ", " + one.libraries.products +
-           ", MPI " + one.libraries.mpi + ", NCCL " + one.libraries.nccl + ", GPU driver " +
-           driver + "\n";
+           ", MPI " + one.libraries.mpi + "\n" +
+           (gpus ? software_table(software_rows(one)) : "");
 }
 
 std::string title(const Facts& facts) {
@@ -95,7 +94,7 @@ std::string host_lines(const Facts& facts) {
     // Hosts that are alike share their lines.
     std::vector<std::pair<std::string, std::vector<std::string>>> groups;
     for (const HostGroup& host : hosts_of(stands_of(facts.ranks))) {
-        const std::string text = host_text(*find_rank(facts, host.leader()));
+        const std::string text = host_text(facts, *find_rank(facts, host.leader()));
         const auto found = std::find_if(groups.begin(), groups.end(),
                                         [&](const auto& group) { return group.first == text; });
         if (found == groups.end()) {

@@ -31,6 +31,5 @@ private:
 
 // "Open MPI v4.1.4 ..."; "none" where there is none.
 std::string mpi_version();
-std::string nccl_version();
 
 }  // namespace lockstep::launcher::doctor

@@ -11,8 +11,11 @@ class TextTable {
 public:
     void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
     std::string text() const;
+    std::string markdown() const;
 
 private:
+    std::vector<std::size_t> widths() const;
+
     std::vector<std::vector<std::string>> rows_;
 };
 

@@ -100,6 +100,7 @@ struct RunConfig {
     comm::CommOptions comm;
     double timeout_s = 300;
     double data_seconds = 3;                          // doctor
+    bool preflight = false;                           // doctor
     bool json = false;                                // doctor, plan, ladder
     std::int64_t memory_bytes = -1, vocabulary = -1;  // plan
     std::set<std::string> given;  // long names of the options that the user gave

@@ -19,7 +19,7 @@ public:
     std::string version() const;
 
 private:
-    device::CudaLibrary library_{"libnccl.so.2"};
+    device::CudaLibrary library_{{"libnccl.so.2"}};
 
     template <class Function>
     Function* find(const char* name) const {

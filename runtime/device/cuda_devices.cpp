@@ -8,6 +8,7 @@
 
 #include "runtime/device/cuda_check.hpp"
 #include "runtime/device/cuda_context.hpp"
+#include "runtime/device/cuda_versions.hpp"
 
 namespace lockstep::device {
 
@@ -29,6 +30,13 @@ std::string text_of(const cudaUUID_t& uuid, const std::string& name) {
 
 }  // namespace
 
+int driver_cuda_version() noexcept {
+    int version = 0;
+    return cudaDriverGetVersion(&version) == cudaSuccess ? version : 0;
+}
+
+int own_cuda_version() noexcept { return CUDART_VERSION; }
+
 std::vector<GpuIdentity> visible_gpu_identities() {
     std::vector<GpuIdentity> gpus;
     for (int device = 0; device < visible_gpus(); ++device) {
@@ -38,7 +46,7 @@ std::vector<GpuIdentity> visible_gpu_identities() {
         check(cudaDeviceGetPCIBusId(pci.data(), static_cast<int>(pci.size()), device),
               "cudaDeviceGetPCIBusId");
         gpus.push_back({text_of(properties.uuid, properties.name), pci.data(), properties.name,
-                        properties.totalGlobalMem});
+                        properties.totalGlobalMem, 10 * properties.major + properties.minor});
     }
     return gpus;
 }
@@ -54,10 +62,9 @@ std::string why_no_gpu() {
     int count = 0;
     const cudaError_t result = cudaGetDeviceCount(&count);
     cudaGetLastError();
-    const std::string version =
-        std::to_string(CUDART_VERSION / 1000) + "." + std::to_string(CUDART_VERSION % 1000 / 10);
     if (result == cudaErrorInsufficientDriver)
-        return "there is no NVIDIA driver, or none for CUDA " + version + ": install one";
+        return "there is no NVIDIA driver, or none for CUDA " +
+               cuda_version_text(own_cuda_version()) + ": install one";
     if (result == cudaSuccess || result == cudaErrorNoDevice)
         return "no GPU is visible: choose a host with GPUs (srun --gpus-per-node N), or look at "
                "CUDA_VISIBLE_DEVICES";

@@ -7,20 +7,39 @@ namespace lockstep::device {
 
 namespace {
 
-void* open_library(const std::string& file) {
-    std::string reason;
+// Null where it does not open. A reason other than that it is not there is kept before all others.
+void* open_library(const std::string& file, std::string& reason) {
     for (const char* folder : {"", "/usr/local/cuda/lib64/", "/usr/local/cuda/lib/"}) {
         // Global, since cuDNN's parts look for each other's functions.
         if (void* handle = ::dlopen((folder + file).c_str(), RTLD_NOW | RTLD_GLOBAL)) return handle;
-        if (reason.empty()) reason = ::dlerror();
+        const std::string failure = ::dlerror();
+        const bool absent = failure.find("No such file") != std::string::npos;
+        if (reason.empty() || (!absent && reason.find("No such file") != std::string::npos))
+            reason = failure;
     }
-    throw Error(ErrorKind::cuda, "GPUs need " + file + ", which cannot be opened (" + reason +
-                                     "): install it, or name its folder in LD_LIBRARY_PATH");
+    return nullptr;
 }
 
 }  // namespace
 
-CudaLibrary::CudaLibrary(const std::string& file) : file_(file), handle_(open_library(file)) {}
+OpenedLibrary open_cuda_library(const std::vector<std::string>& files) {
+    std::string names, reason;
+    for (const std::string& file : files) {
+        if (void* handle = open_library(file, reason)) return {handle, file, ""};
+        names += (names.empty() ? "" : " or ") + file;
+    }
+    return {nullptr, names, reason};
+}
+
+CudaLibrary::CudaLibrary(const std::vector<std::string>& files) {
+    const OpenedLibrary opened = open_cuda_library(files);
+    if (opened.handle == nullptr)
+        throw Error(ErrorKind::cuda, "GPUs need " + opened.file + ", which cannot be opened (" +
+                                         opened.problem +
+                                         "): install it, or name its folder in LD_LIBRARY_PATH");
+    file_ = opened.file;
+    handle_ = opened.handle;
+}
 
 void* CudaLibrary::symbol(const char* name) const {
     void* found = ::dlsym(handle_, name);

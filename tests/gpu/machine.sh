@@ -17,11 +17,8 @@ with_libraries() { LD_LIBRARY_PATH=$root/lib:$cuda_libraries:${LD_LIBRARY_PATH:-
 with_emulated_libraries() { LD_LIBRARY_PATH=$root/lib/emulated:$root/lib "$@"; }
 
 # What the program sees of CUDA, of GPUs and of libraries: rows of a table, and the first to load these libraries'
-# gigabytes. A program that is older than this option of doctor has another beside it.
-look_at_libraries() {
-    with_libraries timeout 60 "$root/bin/lockstep" doctor --preflight 2> /dev/null | grep '^|' ||
-        { [ -x "$root/bin/gpu_libraries" ] && with_libraries timeout 60 "$root/bin/gpu_libraries"; } || true
-}
+# gigabytes.
+look_at_libraries() { with_libraries timeout 60 "$root/bin/lockstep" doctor --preflight 2> /dev/null | grep '^|' || true; }
 
 gpu_names() {
     nvidia-smi --query-gpu=name,memory.total,power.limit,driver_version --format=csv,noheader 2> /dev/null ||

@@ -36,6 +36,11 @@ const Gpus two{{{"GPU-a", "0000:17:00.0", "NVIDIA H200"}, {"GPU-b", "0000:18:00.
                ""};
 const Gpus none{{}, "no driver"};
 
+// A host whose driver serves CUDA 12.2, with a build by 12.4 that is for its GPU.
+Gpus sound() {
+    return {{{"GPU-a", "0000:17:00.0", "NVIDIA H200", 0, 90}}, "", {12040, "80;90a-real"}, 12020};
+}
+
 std::string refusal(const std::function<void()>& asked) {
     try {
         asked();
@@ -65,6 +70,32 @@ TEST_CASE("a GPU is taken where one is visible, by local rank, unless the CPU is
     CHECK_FALSE(choose_gpu(config_of("--device cpu"), local(0, 2), two).has_value());
     CHECK(choose_gpu(config_of("--device cuda"), local(0, 2), two)->number == 0);
     CHECK(choose_gpu(config_of("--allow-shared-gpu"), local(2, 3), two)->number == 0);
+}
+
+TEST_CASE("GPUs that are there and cannot compute are refused, not passed over for the CPU") {
+    CHECK(choose_gpu(config_of(""), local(0, 1), sound()).has_value());
+    Gpus old = sound();
+    old.build = {13000, "80;90a-real;100-real"};
+    old.visible.clear();  // as CUDA says then
+    const std::string too_old = refusal("", local(0, 1), old);
+    CHECK(too_old ==
+          "the GPUs of node1 cannot compute: the NVIDIA driver serves CUDA 12.2 at most, and this "
+          "program is built with CUDA 13.0: install driver 580 or newer, or take a build with CUDA "
+          "12, or give --device cpu");
+    CHECK(refusal("--device cuda", local(0, 1), old) == too_old);
+    CHECK(refusal("--device cpu", local(0, 1), old) == "accepted");
+
+    Gpus without_kernels = sound();
+    without_kernels.build.targets = "90a-real;100-real";
+    without_kernels.visible.push_back({"GPU-b", "0000:18:00.0", "NVIDIA A100", 0, 80});
+    CHECK(
+        contains(refusal("", local(0, 1), without_kernels),
+                 "NVIDIA A100 has compute capability 8.0, and this program's kernels are for 9.0, "
+                 "10.0: build it with -DCMAKE_CUDA_ARCHITECTURES=80"));
+
+    Gpus without_products = sound();
+    without_products.products = "GPUs need libcublasLt.so.12";
+    CHECK(contains(refusal("", local(0, 1), without_products), "GPUs need libcublasLt.so.12"));
 }
 
 TEST_CASE("a GPU that is not there, and what the CPU cannot do, are refused in one line") {

@@ -6,12 +6,15 @@
 #include <string>
 
 #include "runtime/core/error.hpp"
+#include "runtime/device/cuda_devices.hpp"
 #include "runtime/device/cuda_library.hpp"
+#include "runtime/device/cuda_versions.hpp"
 
 namespace lockstep::kernels::cuda {
 
 // What products use of cuBLASLt, which is opened at the first one, and its handle for the current
-// GPU.
+// GPU. Headers of CUDA 12 and 13 serve libraries of either: descriptions are of the size that
+// whoever makes them names, and numbers have not changed.
 class CublasLt {
 public:
     CublasLt();
@@ -26,7 +29,7 @@ public:
     std::string name_of(cublasStatus_t result) const { return get_status_name(result); }
 
 private:
-    device::CudaLibrary library_{"libcublasLt.so." + std::to_string(CUBLAS_VER_MAJOR)};
+    device::CudaLibrary library_{device::cublas_lt_files(device::driver_cuda_version())};
     cublasLtHandle_t handle_ = nullptr;
 
     template <class Function>

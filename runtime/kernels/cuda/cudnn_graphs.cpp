@@ -136,7 +136,7 @@ fe::error_t choose_turns(fe::graph::Graph& graph) {
 
 }  // namespace
 
-CudnnHandle::CudnnHandle(const device::CudaContext& ctx) : library_("libcudnn.so.9") {
+CudnnHandle::CudnnHandle(const device::CudaContext& ctx) : library_({"libcudnn.so.9"}) {
     fe::cudnn_dlhandle = library_.handle();
     if (fe::detail::create_handle(&handle_) != CUDNN_STATUS_SUCCESS)
         throw Error(ErrorKind::cuda, "cudnnCreate failed");

@@ -121,7 +121,29 @@ TEST_CASE("GPUs are found by their driver's library") {
                               {"", {{"LD_LIBRARY_PATH", place.scratch / ""}}, ""});
     says(run, 0,
          {"0 NVIDIA H100 80GB HBM3, 80 GiB, GPU-0a1b2c3d", "GPU2  PIX   PHB   X     SYS",
-          "GPU driver 550.54.15 (CUDA 12.4)", "1 NVIDIA H100 80GB HBM3 GPU-1a1b2c3d"});
+          "550.54.15, serves CUDA 12.4 and older", "1 NVIDIA H100 80GB HBM3 GPU-1a1b2c3d"});
+}
+
+TEST_CASE("what GPUs need of a host is one table, before anything is started") {
+    const Place place;
+    const std::string bin = fs::read_symlink("/proc/self/exe").parent_path();
+    const auto preflight = [&](const std::string& nvml) {
+        std::map<std::string, std::string> variables{{"FAKE_NVML", nvml}};
+        if (nvml != "absent") variables["LD_LIBRARY_PATH"] = place.scratch / "";
+        return run_line("lockstep_emulated_gpu doctor --preflight", {"", variables, ""});
+    };
+    fs::create_symlink(bin + "/libfake_nvml.so", place.scratch / "libnvidia-ml.so.1");
+    fs::create_symlink(LOCKSTEP_EMULATED_CUBLAS_LT, place.scratch / "libcublasLt.so.12");
+    says(preflight("linked"), 0,
+         {"| driver       | 550.54.15, serves CUDA 12.4 and older", "| this program | CUDA 12.4",
+          "| GPU 0-3      | NVIDIA H100 80GB HBM3, 81920 MiB, compute capability 9.0",
+          "| cuBLASLt     | 13.0.0", "| NCCL         | 2.28.9, ", "| glibc        | 2.",
+          "verdict: a run can start"});
+    says(preflight("old"), 1,
+         {"the NVIDIA driver serves CUDA 11.8 at most, and this program is built with CUDA 12.4: "
+          "install driver 525 or newer, or take a build with CUDA 11",
+          "verdict: a run would fail here: 1 problem"});
+    says(preflight("absent"), 1, {"| driver       | none: no NVIDIA driver: "});
 }
 
 TEST_CASE("a wrong request is one line and exit code 2") {

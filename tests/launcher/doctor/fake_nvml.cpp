@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // NVIDIA's management library of a host with four GPUs: 0-1 joined by two NVLinks, 2 behind the
 // same PCIe switch as 0, 3 on the other socket. FAKE_NVML=switched: all joined by a switch, 18
-// links each. FAKE_NVML=broken: a driver that does not answer. GPU 3 is out of the others' reach,
-// and MIG has cut GPU 2 in two.
+// links each. FAKE_NVML=old: the driver serves CUDA 11.8. FAKE_NVML=broken: a driver that does not
+// answer. GPU 3 is out of the others' reach, and MIG has cut GPU 2 in two.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -43,7 +43,12 @@ const char* nvmlErrorString(int) { return "Driver Not Loaded"; }
 int nvmlSystemGetDriverVersion(char* text, unsigned length) {
     return copy(text, length, "550.54.15");
 }
-int nvmlSystemGetCudaDriverVersion_v2(int* version) { return *version = 12040, 0; }
+int nvmlSystemGetCudaDriverVersion_v2(int* version) {
+    return *version = behaves("old") ? 11080 : 12040, 0;
+}
+int nvmlDeviceGetCudaComputeCapability(void*, int* major, int* minor) {
+    return *major = 9, *minor = 0, 0;
+}
 int nvmlDeviceGetCount_v2(unsigned* found) { return *found = count, 0; }
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device) {
     return *device = &numbers[index], 0;

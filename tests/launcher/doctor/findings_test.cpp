@@ -162,6 +162,8 @@ TEST_CASE("versions and instructions that differ between hosts") {
           second_host([](RankFacts& one) { one.libraries.nccl = "2.18.1"; }));
     found(Severity::warns, where, "has the GPU driver 535.1, but rank 0 has 550.54",
           second_host([](RankFacts& one) { one.gpu_host.driver = "535.1"; }));
+    found(Severity::warns, where, "has cuBLASLt 13.1.0, but rank 0 has 12.4.5",
+          second_host([](RankFacts& one) { one.software.cublas_lt.version = "13.1.0"; }));
     found(Severity::warns, where, "multiplies by oneDNN 3.0",
           second_host([](RankFacts& one) { one.libraries.products = "oneDNN 3.0 avx2"; }));
     found(Severity::warns, where, "has the instructions avx2, amx_bf16, but rank 0 has avx2",
@@ -170,6 +172,30 @@ TEST_CASE("versions and instructions that differ between hosts") {
         for (auto& one : facts.ranks) one.source = "mpi";
         for (int rank : {2, 3}) facts.ranks[rank].libraries.mpi = "none";
     });
+}
+
+TEST_CASE("what GPUs need beside themselves: driver, kernels, CUDA's libraries") {
+    const auto first = [](auto change) {
+        return [change](Facts& facts) { change(facts.ranks[0]); };
+    };
+    const std::string where = "rank 0 on n1";
+    found(Severity::breaks, "every rank on n1, n2",
+          "the NVIDIA driver serves CUDA 12.4 at most, and this program is built with CUDA 13.0",
+          [](Facts& facts) {
+              for (RankFacts& one : facts.ranks) one.software.build = 13000;
+          });
+    found(Severity::breaks, where, "H100 has compute capability 7.5",
+          first([](RankFacts& one) { one.gpu_host.gpus[0].compute_capability = 75; }));
+    found(Severity::breaks, where, "was built without CUDA",
+          first([](RankFacts& one) { one.software.build = 0; }));
+    const CudaPart missing{"", "", "libcublasLt.so.12 is not there"};
+    found(Severity::warns, where, "has no cuDNN: attention by own kernels",
+          first([&](RankFacts& one) { one.software.cudnn = missing; }));
+    Facts alone = sound_facts(1, 1);
+    alone.ranks[0].software.cublas_lt = missing;
+    found(Severity::breaks, "every rank on n1", "has no cuBLASLt", alone);
+    alone.computes = Computes::on_cpu;
+    CHECK_FALSE(would_break(judge(alone)));
 }
 
 TEST_CASE("GPUs: two ranks on one, none, too few, a list that names what is not there") {

@@ -32,6 +32,7 @@ TEST_CASE("GPUs with their links, as nvidia-smi topo -m names them") {
     CHECK(host.absent.empty());
     CHECK(host.driver == "550.54.15");
     CHECK(host.cuda == "12.4");
+    CHECK(host.gpus[0].compute_capability == 90);
     CHECK(shown(host) ==
           "GPUs of n1: 4\n"
           "  0 NVIDIA H100 80GB HBM3, 80 GiB, GPU-0a1b2c3d, 00000000:17:00.0\n"

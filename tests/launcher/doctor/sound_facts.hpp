@@ -25,6 +25,7 @@ inline GpuHost sound_gpus(const std::string& host, int count) {
         gpu.uuid = uuid_of(host, i);
         gpu.pci = "00000000:0" + std::to_string(i) + ":00.0";
         gpu.bytes = std::int64_t{80} << 30;
+        gpu.compute_capability = 90;
     }
     return gpus;
 }
@@ -47,6 +48,13 @@ inline RankFacts sound_rank(int rank, int ranks_per_host) {
     one.cuda_visible_devices = "all";
     for (int i = 0; i < ranks_per_host; ++i) one.visible_gpus.push_back(i);
     one.libraries = {"0.1.0", "oneDNN 2.6.3 avx2", "Open MPI v4.1.4", "2.19.3"};
+    one.software = {12040,
+                    "80;90a-real",
+                    12040,
+                    {"12.4.5", "libcublasLt.so.12", ""},
+                    {"9.19.0", "libcudnn.so.9", ""},
+                    {"2.19.3", "libnccl.so.2", ""},
+                    "2.31"};
     return one;
 }
 

@@ -76,6 +76,48 @@ TEST_CASE("a run that no GPU memory is left for is refused before it starts") {
     CHECK_FALSE(std::filesystem::exists(prepared.model("large") + "/config.json"));
 }
 
+TEST_CASE("GPUs that cannot compute are refused in one line, before anything is started") {
+    const Prepared prepared;
+    const auto train = [&](const std::string& program, const std::string& driver,
+                           const std::string& name) {
+        return run_line(
+            "lockstep_emulated_gpu " + program + " --data " + prepared.data + " -mf " +
+                prepared.model(name) +
+                " --embedding-size 16 --n-layers 1 --ffn-size 16 --n-heads 2 -bs 2 "
+                "-tr 16 --seed 3 --log-every-n-steps 1 --max-train-steps 2 --threads 1",
+            {"",
+             {{"EMULATED_DRIVER", driver}, {"LD_LIBRARY_PATH", prepared.scratch / "libraries"}},
+             ""});
+    };
+    const auto refused = [&](const std::string& program, const std::string& driver,
+                             const std::string& why) {
+        const auto run = train(program, driver, "refused");
+        INFO(run.err);
+        CHECK(run.code == 2);
+        CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
+        CHECK(contains(run.err, why));
+        CHECK(contains(run.err, "or give --device cpu"));
+        CHECK_FALSE(std::filesystem::exists(prepared.model("refused")));
+    };
+    for (const std::string program : {"train", "multiprocessing_train"})
+        refused(program, "11080",
+                "the NVIDIA driver serves CUDA 11.8 at most, and this program is built with CUDA "
+                "12.4: install driver 525 or newer");
+    // Kernels of cuBLASLt 13, which is there, need a driver of CUDA 13.
+    refused("train", "12020", "GPUs need libcublasLt.so.12, which cannot be opened");
+
+    std::filesystem::create_directory(prepared.scratch / "libraries");
+    std::filesystem::create_symlink(LOCKSTEP_EMULATED_CUBLAS_LT,
+                                    prepared.scratch / "libraries/libcublasLt.so.12");
+    for (const std::string driver : {"12020", "13000"}) {
+        const auto run = train("train", driver, driver);
+        INFO(run.err);
+        CHECK(run.code == 0);
+        CHECK(contains(run.out, "1 GPU (emulated)"));
+    }
+    CHECK(losses(prepared.model("12020")) == losses(prepared.model("13000")));
+}
+
 TEST_CASE("training, resuming, evaluating and generating on a GPU are the CPU's in fp32") {
     const Prepared prepared;
     const std::string fp32 = "--precision fp32 --max-train-steps ";

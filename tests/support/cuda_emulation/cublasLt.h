@@ -9,8 +9,6 @@
 // cuBLASLt's names for a library that multiplies on the host, by plain loops over column-major
 // matrices, and is as strict as the real one says it is. Only what products use is here.
 
-constexpr int CUBLAS_VER_MAJOR = 13;
-
 enum cublasStatus_t {
     CUBLAS_STATUS_SUCCESS = 0,
     CUBLAS_STATUS_INVALID_VALUE = 7,
@@ -97,6 +95,7 @@ struct cublasLtMatmulHeuristicResult_t {
 };
 
 extern "C" {
+std::size_t cublasLtGetVersion();
 cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle);
 cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle);
 const char* cublasLtGetStatusName(cublasStatus_t status);

@@ -217,6 +217,7 @@ struct Multiplication {
 
 }  // namespace
 
+std::size_t cublasLtGetVersion() { return 130000; }
 cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) {
     *handle = new EmulatedCublasLt;
     return CUBLAS_STATUS_SUCCESS;

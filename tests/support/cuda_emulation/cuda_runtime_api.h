@@ -16,7 +16,7 @@
 // environment may say that a process sees several (LOCKSTEP_EMULATED_GPUS=2), or that they are
 // parts of one GPU (LOCKSTEP_EMULATED_MIG=1).
 
-#define CUDART_VERSION 13000
+#define CUDART_VERSION 12040
 
 enum cudaError_t {
     cudaSuccess = 0,
@@ -54,6 +54,8 @@ enum cudaDeviceAttr {
     cudaDevAttrMaxSharedMemoryPerBlockOptin
 };
 
+// 13.0, unless EMULATED_DRIVER names another: 12020 is 12.2, 0 is no driver.
+cudaError_t cudaDriverGetVersion(int* version);
 cudaError_t cudaGetDeviceCount(int* count);
 cudaError_t cudaGetDevice(int* device);
 cudaError_t cudaSetDevice(int device);
@@ -66,6 +68,7 @@ struct cudaDeviceProp {
     char name[256];
     cudaUUID_t uuid;
     size_t totalGlobalMem;
+    int major, minor;
 };
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total);

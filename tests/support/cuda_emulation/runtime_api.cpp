@@ -113,9 +113,16 @@ const char* cudaGetErrorName(cudaError_t error) {
 const char* cudaGetErrorString(cudaError_t error) { return cudaGetErrorName(error); }
 cudaError_t cudaGetLastError() { return cudaSuccess; }
 
-cudaError_t cudaGetDeviceCount(int* count) {
-    *count = devices();
+cudaError_t cudaDriverGetVersion(int* version) {
+    const char* given = std::getenv("EMULATED_DRIVER");
+    *version = given == nullptr ? 13000 : std::atoi(given);
     return cudaSuccess;
+}
+cudaError_t cudaGetDeviceCount(int* count) {
+    int driver = 0;
+    cudaDriverGetVersion(&driver);
+    *count = driver / 1000 < CUDART_VERSION / 1000 ? 0 : devices();
+    return driver / 1000 < CUDART_VERSION / 1000 ? cudaErrorInsufficientDriver : cudaSuccess;
 }
 cudaError_t cudaGetDevice(int* device) {
     *device = 0;
@@ -147,6 +154,8 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr which, int) {
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
     std::strcpy(properties->name, cut_by_mig() ? "emulated MIG 1g.1gb" : "emulated");
     properties->totalGlobalMem = device_bytes;
+    properties->major = 8;
+    properties->minor = 0;
     for (int i = 0; i < 16; ++i) properties->uuid.bytes[i] = static_cast<char>(0x11 * i);
     properties->uuid.bytes[15] = static_cast<char>(0xff - device);
     return cudaSuccess;
