@@ -2,12 +2,12 @@
 #include "bench/own_ranks.hpp"
 
 #include <algorithm>
-#include <filesystem>
 
 #include "launcher/cpu_share.hpp"
 #include "launcher/process_group.hpp"
 #include "runtime/comm/environment.hpp"
 #include "runtime/comm/place.hpp"
+#include "runtime/core/own_binary.hpp"
 
 namespace lockstep::bench {
 
@@ -16,7 +16,7 @@ std::optional<int> start_own_ranks(int ranks, const std::vector<std::string>& ar
     if (ranks <= 1 || comm::find_place(environment, {}).source != comm::PlaceSource::alone)
         return std::nullopt;
     launcher::LocalRanks group;
-    group.command = {std::filesystem::read_symlink("/proc/self/exe")};
+    group.command = {own_binary()};
     group.command.insert(group.command.end(), arguments.begin(), arguments.end());
     group.size = ranks;
     group.threads_per_rank = std::max(1, launcher::usable_cores() / ranks);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <filesystem>
 #include <iostream>
 
 #include "launcher/compute_device.hpp"
@@ -13,6 +12,7 @@
 #include "launcher/restarts.hpp"
 #include "launcher/training.hpp"
 #include "runtime/comm/environment.hpp"
+#include "runtime/core/own_binary.hpp"
 
 namespace lockstep::launcher {
 
@@ -49,7 +49,7 @@ int run_ranks(const char* program, const RunConfig& config, const std::vector<st
     base[ranks_of] = program;
     const auto run = [&](int) {
         LocalRanks ranks;
-        ranks.command = {std::filesystem::read_symlink("/proc/self/exe"), program};
+        ranks.command = {own_binary(), program};
         ranks.command.insert(ranks.command.end(), args.begin(), args.end());
         ranks.size = ranks_here(config);
         ranks.master_port = static_cast<int>(std::max<std::int64_t>(config.master_port, 0));

@@ -6,6 +6,7 @@
 
 #include "launcher/programs.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/own_binary.hpp"
 
 namespace lockstep::launcher {
 
@@ -36,7 +37,7 @@ std::vector<std::string> with_own_binary(const std::vector<std::string>& command
         return command;
     }
     std::vector<std::string> words = command;
-    const std::string path = std::filesystem::read_symlink("/proc/self/exe");
+    const std::string path = own_binary();
     if (words.front() == binary) {
         words.front() = path;
     } else {

@@ -5,6 +5,8 @@
 
 #include <cstdlib>
 
+#include "runtime/core/own_binary.hpp"
+
 namespace lockstep::launcher {
 
 namespace {
@@ -23,11 +25,7 @@ void limit_spinning(char** argv) {
     if (std::getenv(variable) != nullptr || std::getenv(policy) != nullptr) return;
     setenv(variable, count, 1);
     // By its path: a process started as /proc/self/exe would be called "exe" by ps and pkill.
-    char path[4096];
-    const ssize_t size = readlink("/proc/self/exe", path, sizeof path - 1);
-    if (size <= 0) return;
-    path[size] = '\0';
-    execv(path, argv);
+    execv(own_binary_called(argv[0]).c_str(), argv);
 }
 
 }  // namespace lockstep::launcher

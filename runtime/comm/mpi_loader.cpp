@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "runtime/core/error.hpp"
+#include "runtime/core/own_binary.hpp"
 
 namespace lockstep::comm {
 
@@ -23,9 +24,7 @@ std::string named_module(const std::string& path) {
 }
 
 std::filesystem::path prefix() {
-    std::error_code failure;
-    const auto program = std::filesystem::read_symlink("/proc/self/exe", failure);
-    return program.parent_path().parent_path();
+    return std::filesystem::path(own_binary()).parent_path().parent_path();
 }
 
 // Empty where there is none.

@@ -1,30 +1,35 @@
 #!/usr/bin/env bash
 # Packs what tests/gpu/run.sh needs on a machine with a GPU into one file: the programs, stripped, the
-# libraries that they need of this system, and the data of the tests. glibc is the other machine's (Debian 12's or
-# newer); so are CUDA's own libraries.
-#   tests/gpu/bundle.sh [--build DIR | --architectures LIST] [--out FILE]
+# libraries that they need of this system with its glibc, which serves where the other machine's is older
+# (cmake/portable.sh), and the data of the tests. CUDA's own libraries are the other machine's.
+#   tests/gpu/bundle.sh [--build DIR | --architectures LIST] [--cuda 12] [--out FILE]
 # --build: a folder where the target gpu_bundle is built; else it is built under build/gpu.
+# --cuda 12: by the toolkit that cmake/cuda-12.sh fetches, in build/gpu-12, for drivers from 525 on; else by the nvcc that
+# CMake finds: CUDA 13 asks for driver 580
 # --architectures: of CUDA (CMAKE_CUDA_ARCHITECTURES), when build/gpu is made: 90a for Hopper alone, in a third of the time
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 most_mib=60
-build='' architectures='' out=build/lockstep-gpu.tar.gz
+build='' architectures='' toolkit='' out=build/lockstep-gpu.tar.gz
 while [ $# -gt 0 ]; do
     case $1 in
         --build) build=${2:?--build needs a folder} ;;
         --architectures) architectures=${2:?--architectures needs a list} ;;
+        --cuda) toolkit=${2:?--cuda needs 12} ;;
         --out) out=${2:?--out needs a file} ;;
-        *) echo "bundle.sh: $1 is unknown: bundle.sh [--build DIR | --architectures LIST] [--out FILE]" >&2; exit 2 ;;
+        *) echo "bundle.sh: $1 is unknown: bundle.sh [--build DIR | --architectures LIST] [--cuda 12] [--out FILE]" >&2; exit 2 ;;
     esac
     shift 2
 done
 
+[ -z "$toolkit" ] || [ "$toolkit" = 12 ] || { echo "bundle.sh: --cuda $toolkit: only 12 can be fetched" >&2; exit 2; }
 if [ -z "$build" ]; then
-    build=build/gpu
+    build=build/gpu${toolkit:+-$toolkit}
     cmake/install-packages.sh cmake/packages.txt cmake/packages-tests.txt
     frontend=$(cmake/cudnn-frontend.sh "$build/cudnn-frontend")
     options=(${architectures:+-DCMAKE_CUDA_ARCHITECTURES="$architectures"})
+    [ -z "$toolkit" ] || options+=(-DCMAKE_CUDA_COMPILER="$(cmake/cuda-12.sh build/cuda-12)/bin/nvcc")
     [ -z "$frontend" ] || options+=(-DCUDNN_FRONTEND_INCLUDE_DIR="$frontend")
     [ -f "$build/CMakeCache.txt" ] && [ -z "$architectures" ] ||
         cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DLOCKSTEP_CUDA=ON "${options[@]}" > /dev/null
@@ -42,34 +47,31 @@ done
 
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
-mkdir -p "$root"/{bin,lib/emulated}
+mkdir -p "$root"/{bin,lib/emulated,unpack/bin}
 for program in "${programs[@]}"; do
     strip -o "$root/bin/$(basename "$program")" "$program"
 done
 find "$build/bin" -type l -lname lockstep -exec cp -P {} "$root/bin/" \;
+cmake/portable.sh "$root" "$build"
 
-# What the loader would take here, except for glibc. Libraries that only emulated programs need play CUDA's: beside
-# the others they would hide the real ones.
-libraries_of() {
-    ldd "$@" | awk '$2 == "=>" && $3 ~ /^\// {print $3}' |
-        grep -v '/lib\(c\|m\|dl\|rt\|pthread\|resolv\)\.so\.[0-9]*$' | sort -u
-}
-emulated=() others=("$(command -v xz)")
-for program in "${programs[@]}"; do
-    if [[ $program == *_emulated* ]]; then emulated+=("$program"); else others+=("$program"); fi
+# Libraries of the build play CUDA's: beside the others they would hide the real ones.
+for library in $(ldd "${programs[@]}" | awk -v build="$build/" '$2 == "=>" && index($3, build) == 1 {print $3}' | sort -u); do
+    strip -o "$root/lib/emulated/$(basename "$library")" "$library"
 done
-libraries_of "${others[@]}" | xargs cp -L -t "$root/lib"
-for library in $(libraries_of "${emulated[@]}"); do
-    name=$(basename "$library")
-    [ -e "$root/lib/$name" ] || strip -o "$root/lib/emulated/$name" "$library"
-done
+
+# The GPU's machine need not have xz, nor a glibc for this one.
+cp -L "$(command -v xz)" "$root/unpack/bin/xz"
+cmake/portable.sh "$root/unpack"
+cp -an "$root"/unpack/lib/* "$root/lib/"
+rm -r "$root/unpack/lib"
+ln -s ../lib "$root/unpack/lib"
+ln -s unpack/bin/xz "$root/xz"
 
 # Every program holds the same kernels for all GPUs, already compressed: only a window that spans a whole program
-# finds them again. The GPU's machine need not have xz.
-tar -C "$root" --owner=0 --group=0 --sort=name -c bin |
+# finds them again.
+tar -C "$root" --owner=0 --group=0 --sort=name -c bin libexec |
     xz --threads=1 --lzma2=preset=1,dict=128MiB > "$root/bin.tar.xz"
-rm -r "$root/bin"
-cp -L "$(command -v xz)" "$root/xz"
+rm -r "$root/bin" "$root/libexec"
 
 cp -r --parents tests/gpu tests/golden/model examples/shakespeare/train.txt bench/torch_peer.py \
     bench/shakespeare-lengths.txt docs/cuda.md "$root/"
@@ -86,4 +88,4 @@ if [ "$mib" -gt "$most_mib" ]; then
     echo "bundle.sh: $out has $mib MiB, more than $most_mib: what is large in it? (tar -tvzf $out | sort -nk3)" >&2
     exit 1
 fi
-echo "$out: $mib MiB, ${#programs[@]} programs, $(find "$root/lib" -type f | wc -l) libraries, $attention"
+echo "$out: $mib MiB, ${#programs[@]} programs, $(find "$root/lib" -type f -name "*.so.*" | wc -l) libraries, glibc $(getconf GNU_LIBC_VERSION | cut -d " " -f 2), $attention"

@@ -11,10 +11,10 @@ import glob, nvidia
 print(":".join(folder for path in nvidia.__path__ for folder in glob.glob(path + "/*/lib")))' 2> /dev/null || true
 }
 
-# with_libraries COMMAND...: the bundle's libraries, then CUDA's. Not exported: Python's torch has its own.
-with_libraries() { LD_LIBRARY_PATH=$root/lib:$cuda_libraries:${LD_LIBRARY_PATH:-} "$@"; }
+# with_libraries COMMAND...: CUDA's libraries beside the bundle's. Not exported: Python's torch has its own.
+with_libraries() { LD_LIBRARY_PATH=$cuda_libraries:${LD_LIBRARY_PATH:-} "$@"; }
 
-with_emulated_libraries() { LD_LIBRARY_PATH=$root/lib/emulated:$root/lib "$@"; }
+with_emulated_libraries() { LD_LIBRARY_PATH=$root/lib/emulated "$@"; }
 
 # What the program sees of CUDA, of GPUs and of libraries: rows of a table, and the first to load these libraries'
 # gigabytes.

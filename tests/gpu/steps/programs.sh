@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
-# Every program starts here, with the bundle's libraries and this system's glibc
+# Every program starts here, with the bundle's libraries, and with its glibc where this system's is older
 source "$(dirname "$0")/../step.sh"
 
 # What the loader finds nowhere, or elsewhere than in the bundle.
 strange_libraries() {
-    "$1" ldd "$2" 2>&1 | grep -v "=> $root/" | grep 'not found\|=>' |
-        grep -v '^\s*lib\(c\|m\|dl\|rt\|pthread\|resolv\)\.so\.[0-9]* =>' || true
+    "$1" bash -c '"$1/lib/glibc/ld-linux-x86-64.so.2" \
+        --library-path "$1/lib:$1/lib/glibc:$LD_LIBRARY_PATH:$1/lib/fallback" --list "$1/libexec/${2##*/}"' \
+        list "$root" "$2" 2>&1 | grep -v "=> $root/" | grep 'not found\|=>\|error' || true
 }
 
 failed=0
 for program in "$root"/bin/*; do
+    [ ! -L "$program" ] || continue
     name=$(basename "$program") libraries=with_libraries option=--help
     [[ $name != *_tests ]] || option=--list-test-cases
     [[ $name != *_emulated* ]] || libraries=with_emulated_libraries
