@@ -34,4 +34,13 @@ std::string mpi_version() {
     return whole.substr(0, whole.find_first_of(",\n"));
 }
 
+std::string nccl_version() {
+    const SharedLibrary library{"libnccl.so.2"};
+    auto* const version = library.find<int(int*)>("ncclGetVersion");
+    int number = 0;  // 21903 is 2.19.3
+    if (version == nullptr || version(&number) != 0) return "none";
+    return std::to_string(number / 10000) + "." + std::to_string(number / 100 % 100) + "." +
+           std::to_string(number % 100);
+}
+
 }  // namespace lockstep::launcher::doctor

@@ -31,5 +31,6 @@ private:
 
 // "Open MPI v4.1.4 ..."; "none" where there is none.
 std::string mpi_version();
+std::string nccl_version();  // "2.28.9"
 
 }  // namespace lockstep::launcher::doctor

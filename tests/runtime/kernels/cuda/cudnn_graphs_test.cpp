@@ -160,7 +160,7 @@ TEST_CASE("a run's line tells which batches are cuDNN's, and from when on it wou
 // 77 tells ctest that the tests were skipped.
 int main(int argc, char** argv) {
     try {
-        static const device::CudaLibrary cudnn("libcudnn.so.9");
+        static const device::CudaLibrary cudnn({"libcudnn.so.9"});
         fe::cudnn_dlhandle = cudnn.handle();
     } catch (const Error& missing) {
         std::printf("skipped: %s\n", missing.what());
