@@ -212,6 +212,10 @@ TEST_CASE("ranks of GPUs that NCCL does not join train by copies through the hos
     REQUIRE_MESSAGE(cut.code == 0, cut.out << cut.err);
     CHECK(contains(cut.out, " have parts of GPU 0000:1A:00.0, and NCCL wants a GPU for each rank"));
     CHECK(losses(prepared.model("cut")) == losses(prepared.model("shared")));
+
+    const auto part = train("part", two + "--allow-shared-gpu", {{"LOCKSTEP_EMULATED_MIG", "1"}});
+    REQUIRE_MESSAGE(part.code == 0, part.out << part.err);
+    CHECK(contains(part.out, " share MIG-00112233-4455-6677-8899-aabbccddeeff, and NCCL wants"));
 }
 
 TEST_CASE("a rank that is killed or stopped ends the other, also through the host") {
