@@ -13,7 +13,8 @@ cmake --install "$build" --prefix "$scratch/first" > "$scratch/install.log"
 "$source/cmake/portable.sh" "$scratch/first"
 mv "$scratch/first" "$scratch/a tree"
 tree=$scratch/a\ tree
-ln -s "$tree/bin/multiprocessing_train" "$scratch/mp"
+mkdir "$scratch/links"
+ln -s "$tree/bin/multiprocessing_train" "$scratch/links/mp_train"
 
 # Its own glibc has every version that what lies in it asks for.
 newest() { sort -V | tail -n 1; }
@@ -34,17 +35,17 @@ trains() {
     "a tree/bin/lockstep" --version > version || wrong "$name: lockstep --version: exit code $?"
     grep -q '^lockstep [0-9]' version || wrong "$name: lockstep --version says $(cat version)"
     "$tree/bin/lockstep" prepare --input train.txt --out "data-$name" > log 2>&1 || wrong "$name: prepare: $(cat log)"
-    ./mp --distributed-world-size 2 --data "data-$name" -mf "model-$name" --embedding-size 16 --n-layers 1 \
+    links/mp_train --distributed-world-size 2 --data "data-$name" -mf "model-$name" --embedding-size 16 --n-layers 1 \
         --ffn-size 16 --threads 1 --max-train-steps 2 -bs 4 --seed 1 > log 2>&1 || wrong "$name: two ranks: $(cat log)"
     PATH=$tree/bin:$PATH distributed_launch --nproc-per-node 2 distributed_train --data "data-$name" \
         -mf "launched-$name" --embedding-size 16 --n-layers 1 --ffn-size 16 --threads 1 --max-train-steps 2 -bs 4 \
         > log 2>&1 || wrong "$name: distributed_launch: $(cat log)"
 }
 trains here
-mv "$tree/lib/glibc/libc.so.6" "$scratch/"
-"$tree/bin/lockstep" --version > "$scratch/log" 2>&1 || wrong "this system's own glibc is not used: $(cat "$scratch/log")"
+mv "$tree/lib/glibc/ld-linux-x86-64.so.2" "$scratch/"
+"$tree/bin/lockstep" --version > "$scratch/log" 2>&1 || wrong "this system's own loader is not used: $(cat "$scratch/log")"
 export PATH=$scratch/older:$PATH
-! "$tree/bin/lockstep" --version > "$scratch/log" 2>&1 || wrong "the glibc of an older system is used"
-mv "$scratch/libc.so.6" "$tree/lib/glibc/"
+! "$tree/bin/lockstep" --version > "$scratch/log" 2>&1 || wrong "the loader of an older system is used"
+mv "$scratch/ld-linux-x86-64.so.2" "$tree/lib/glibc/"
 trains older
 cmp "$scratch/model-here/model.safetensors" "$scratch/model-older/model.safetensors" || wrong "the models differ"
