@@ -1,7 +1,7 @@
 # Sourced by page.sh: each figure that docs/cuda.md has a goal for, as measured, beside the goal and what was reckoned.
 
-# measured STEP NAME KEY: of the figures that the step left.
-measured() { sed -n "s/^$2	$3	//p" "$state/$1/figures" 2> /dev/null | tail -n 1; }
+# measured STEP NAME KEY: of the figures that the step left. Those of a dry run are no GPU's.
+measured() { [ "$mode" = dry ] || sed -n "s/^$2	$3	//p" "$state/$1/figures" 2> /dev/null | tail -n 1; }
 
 # reckoned COLUMN: tokens/s by "What a step should take" of docs/cuda.md; 1 is the model of 124M, 2 that of 1.5B.
 reckoned() {

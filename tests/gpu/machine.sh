@@ -28,7 +28,7 @@ gpu_names() {
 # In a line: GPU, driver, commit, date.
 name_machine() {
     echo "$(gpu_names | head -n 1 | awk -F ', ' '{ print $1 (NF > 3 ? ", driver " $4 : "") }' | grep . ||
-        found GPU | grep . | head -n 1 || echo 'no GPU'),"\
+        found GPU | grep -v '^none' | head -n 1 | grep . || echo 'no GPU'),"\
         "commit $(cut -c 1-10 "$root/COMMIT")$(grep -o ' with .*' "$root/COMMIT" || true), $(date -u '+%Y-%m-%d %H:%M UTC')"
 }
 

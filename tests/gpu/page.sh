@@ -11,7 +11,7 @@ known_steps() {
     for step in "${steps[@]}"; do [ ! -f "$state/${step%:*}/verdict" ] || echo "${step%:*}"; done
 }
 
-verdict_of() { cat "$state/$1/verdict"; }
+verdict_of() { echo "$(< "$state/$1/verdict")"; }
 count_of() { known_steps | while read -r name; do verdict_of "$name"; done | grep -c "^$1" || true; }
 
 # Names of the steps that had no time or too little, with commas between them.
@@ -39,7 +39,7 @@ write_page() {
         printf '\n| step | | verdict | seconds |\n| --- | --- | --- | --- |\n'
         known_steps | while read -r name; do
             printf '| [%s](#%s) | %s | %s | %s |\n' "$name" "$name" "$(title_of "$name")" \
-                "$(verdict_of "$name")" "$(cat "$state/$name/seconds")"
+                "$(< "$state/$name/verdict")" "$(< "$state/$name/seconds")"
         done
         name=$(for_another_run)
         [ -z "$name" ] || printf '\nFor another run: `--only %s`.\n' "$name"
@@ -47,12 +47,17 @@ write_page() {
     } > "$out/page.md"
 }
 
-title_of() { sed -n '2s/^# //p' "$here/steps/$1.sh"; }
+# A step's second line.
+title_of() {
+    local line
+    { read -r line; read -r line; } < "$here/steps/$1.sh"
+    echo "${line#\# }"
+}
 
 write_step() {
     local folder=$state/$1
     printf '\n## %s\n\n%s: %s.\n' "$1" "$(title_of "$1")" "$(verdict_of "$1")"
-    [ "$(cat "$folder/machine")" = "$this_machine" ] || printf '\nOf an earlier run: %s.\n' "$(cat "$folder/machine")"
+    [ "$(< "$folder/machine")" = "$this_machine" ] || printf '\nOf an earlier run: %s.\n' "$(< "$folder/machine")"
     [ ! -s "$folder/table.md" ] || { echo; cat "$folder/table.md"; }
     [ -f "$folder/log" ] || return 0
     case $(verdict_of "$1") in
