@@ -30,7 +30,7 @@ done
 
 # nvidia-smi sees the GPU, and CUDA does not, or for older programs.
 old='the NVIDIA driver serves CUDA 12.4 at most, and this program is built with CUDA 13.0: install driver 580 or newer'
-for row in "driver | 550.54 | $old" "GPU | none: $old |"; do
+for row in "driver | 550.54 | $old" "driver | none: $old |"; do
     machine "$row"
     run 0 --only kernels,nccl,speed
     for name in kernels nccl speed; do page_has "^| \[$name\].* | not run: [a-zA-Z]*\( is missing\)*: $old |"; done
@@ -80,4 +80,4 @@ run 2
 grep -q 'no GPU is visible (GPU is missing: there is no NVIDIA driver)' "$root/said" || wrong "a machine without a GPU: no reason"
 rm "$root/bin/lockstep"
 run 2
-grep -q 'built without CUDA' "$root/said" || wrong "a bundle without CUDA: no reason"
+grep -q 'does the program start here' "$root/said" || wrong "a program that does not start: no reason"

@@ -67,7 +67,7 @@ preflight=$work/preflight.md
 export root mode cuda_libraries preflight
 
 look_at_libraries > "$preflight"
-[ "$mode" = dry ] || [ -s "$preflight" ] || wrong "the bundle was built without CUDA; --dry-run needs none"
+[ -s "$preflight" ] || wrong "$root/bin/lockstep doctor --preflight prints no table: does the program start here?"
 [ "$mode" = dry ] || [ -n "$(gpu_names)" ] || [ "$(gpu_count)" != 0 ] ||
     wrong "no GPU is visible ($(wanting_gpu)); --dry-run needs none"
 this_machine=$(name_machine)

@@ -4,6 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 source ./made_up_bundle.sh
+machine
 
 step programs "echo 'figures of programs' > table.md"
 step doctor "echo '$ only a command'; exit 1"
@@ -37,7 +38,6 @@ page_has '^| \[kernels\].* | FAILED: killed |'
 mkdir "$root/docs"
 echo '| tokens/s | | | 1.97 us: 507,000 (goal 500,000) | 19.8 us: 50,600 (goal 46,000) |' > "$root/docs/cuda.md"
 step speed "printf 'best\ttokens_per_s\t512345\njitter\tjitter\t1.020\n' > figures"
-machine
 run 0 --only speed
 page_has '^| GPT-2 124M, tokens/s | 512345 | 500,000 | 507,000 |'
 page_has '^| GPT-2 124M, 8 rows: p99/p50 of a step | 1.020 | 1.05 |'

@@ -5,11 +5,12 @@
 #include <cstdio>
 
 #include "runtime/device/cuda_context.hpp"
+#include "runtime/device/cuda_devices.hpp"
 
 // 77 tells ctest that the tests were skipped.
 int main(int argc, char** argv) {
     if (lockstep::device::visible_gpus() == 0) {
-        std::puts("skipped: no GPU is visible");
+        std::printf("skipped: %s\n", lockstep::device::why_no_gpu().c_str());
         return 77;
     }
     return doctest::Context(argc, argv).run();

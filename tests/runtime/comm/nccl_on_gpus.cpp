@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "runtime/comm/nccl_library.hpp"
+#include "runtime/device/cuda_devices.hpp"
 #include "tests/runtime/comm/nccl_ranks.hpp"
 
 namespace lockstep::test {
@@ -35,7 +36,7 @@ void leave_out_more_ranks_than(int gpus, doctest::Context& tests) {
 int main(int argc, char** argv) {
     const int gpus = lockstep::device::visible_gpus();
     if (gpus == 0) {
-        std::puts("skipped: no GPU is visible");
+        std::printf("skipped: %s\n", lockstep::device::why_no_gpu().c_str());
         return 77;
     }
     try {
