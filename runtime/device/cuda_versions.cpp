@@ -46,7 +46,7 @@ struct Target {
 std::vector<Target> targets_of(const CudaBuild& build) {
     std::vector<Target> targets;
     std::istringstream words(build.targets);
-    for (std::string word; std::getline(words, word, ';');) targets.emplace_back(word);
+    for (std::string word; words >> word;) targets.emplace_back(word);
     return targets;
 }
 

@@ -11,7 +11,7 @@ namespace lockstep::device {
 // What this program was built by and for.
 struct CudaBuild {
     int version = 0;      // of the toolkit; 0: built without CUDA
-    std::string targets;  // as CMAKE_CUDA_ARCHITECTURES names them: "80;90a-real"
+    std::string targets;  // as CMAKE_CUDA_ARCHITECTURES names them: "80 90a-real"
 };
 
 std::string cuda_version_text(int version);             // "12.2"

@@ -38,7 +38,7 @@ const Gpus none{{}, "no driver"};
 
 // A host whose driver serves CUDA 12.2, with a build by 12.4 that is for its GPU.
 Gpus sound() {
-    return {{{"GPU-a", "0000:17:00.0", "NVIDIA H200", 0, 90}}, "", {12040, "80;90a-real"}, 12020};
+    return {{{"GPU-a", "0000:17:00.0", "NVIDIA H200", 0, 90}}, "", {12040, "80 90a-real"}, 12020};
 }
 
 std::string refusal(const std::function<void()>& asked) {
@@ -75,7 +75,7 @@ TEST_CASE("a GPU is taken where one is visible, by local rank, unless the CPU is
 TEST_CASE("GPUs that are there and cannot compute are refused, not passed over for the CPU") {
     CHECK(choose_gpu(config_of(""), local(0, 1), sound()).has_value());
     Gpus old = sound();
-    old.build = {13000, "80;90a-real;100-real"};
+    old.build = {13000, "80 90a-real 100-real"};
     old.visible.clear();  // as CUDA says then
     const std::string too_old = refusal("", local(0, 1), old);
     CHECK(too_old ==
@@ -86,7 +86,7 @@ TEST_CASE("GPUs that are there and cannot compute are refused, not passed over f
     CHECK(refusal("--device cpu", local(0, 1), old) == "accepted");
 
     Gpus without_kernels = sound();
-    without_kernels.build.targets = "90a-real;100-real";
+    without_kernels.build.targets = "90a-real 100-real";
     without_kernels.visible.push_back({"GPU-b", "0000:18:00.0", "NVIDIA A100", 0, 80});
     CHECK(
         contains(refusal("", local(0, 1), without_kernels),

@@ -49,7 +49,7 @@ inline RankFacts sound_rank(int rank, int ranks_per_host) {
     for (int i = 0; i < ranks_per_host; ++i) one.visible_gpus.push_back(i);
     one.libraries = {"0.1.0", "oneDNN 2.6.3 avx2", "Open MPI v4.1.4", "2.19.3"};
     one.software = {12040,
-                    "80;90a-real",
+                    "80 90a-real",
                     12040,
                     {"12.4.5", "libcublasLt.so.12", ""},
                     {"9.19.0", "libcudnn.so.9", ""},
