@@ -32,13 +32,17 @@ name_machine() {
         "commit $(cut -c 1-10 "$root/COMMIT")$(grep -o ' with .*' "$root/COMMIT" || true), $(date -u '+%Y-%m-%d %H:%M UTC')"
 }
 
+# A row of describe_machine's table, by itself since torch may be read from a disk for a quarter of a minute.
+describe_python() {
+    printf '| python3 | %s |\n' "$(timeout 60 python3 -c 'import sys, torch; print(sys.executable, "torch", torch.__version__)' 2> /dev/null || echo 'has no torch')"
+}
+
 # Rows of a table.
 describe_machine() {
     local line
     [ ! -s "$preflight" ] || { cat "$preflight"; echo; }
     printf '| | |\n| --- | --- |\n'
     gpu_names | while read -r line; do printf '| GPU, memory, power limit, driver | %s |\n' "$line"; done
-    printf '| python3 | %s |\n' "$(timeout 60 python3 -c 'import sys, torch; print(sys.executable, "torch", torch.__version__)' 2> /dev/null || echo 'has no torch')"
     printf '| processor | %s, %s cores |\n' \
         "$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)" "$(nproc)"
     printf '| kernel, glibc | %s, %s |\n' "$(uname -r)" "$(getconf GNU_LIBC_VERSION)"

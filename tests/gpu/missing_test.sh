@@ -20,6 +20,7 @@ for name in "${by_nccl[@]}"; do
     page_has "^| \[$name\].* | not run: NCCL is missing: libnccl.so.2 cannot be opened; pip install nvidia-nccl"
 done
 grep -q '^nccl  *not run: NCCL is missing' "$root/said" || wrong "the screen does not say why"
+page_has '^| python3 | has no torch |'
 grep -q '^| NCCL | none' "$root/said" || wrong "the screen has no table of what is missing"
 
 machine 'cuBLASLt | none: libcublasLt.so.13 cannot be opened |'

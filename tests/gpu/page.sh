@@ -32,7 +32,7 @@ write_page() {
         fi
         printf '%s of %s steps passed, %s failed, %s incomplete, %s not run.\n\n' "$(count_of passed)" \
             "$(known_steps | wc -l)" "$(count_of FAILED)" "$(count_of incomplete)" "$(count_of 'not run')"
-        cat "$state/machine.md"
+        cat "$state/machine.md" "$work/python.md"
         printf '\n## goals\n\n'
         write_goals
         printf '\n## steps\n'

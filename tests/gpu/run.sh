@@ -44,6 +44,7 @@ work=$(mktemp -d)
 compilers=()
 trap 'kill "${compilers[@]}" 2> /dev/null || true; rm -rf "$work"' EXIT
 source "$here/take_step.sh"
+describe_python > "$work/python.md" 2> /dev/null < /dev/null &
 root=$work/bundle begin=0
 if [ -z "$bundle" ] && [ -z "$build" ] && [ -f "$here/../../COMMIT" ]; then
     root=$(realpath "$here/../..")
