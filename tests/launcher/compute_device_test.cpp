@@ -32,13 +32,23 @@ comm::Place local(int rank, int size) {
     return place;
 }
 
-const Gpus two{{{"GPU-a", "0000:17:00.0", "NVIDIA H200"}, {"GPU-b", "0000:18:00.0", "NVIDIA H200"}},
-               ""};
-const Gpus none{{}, "no driver"};
+Gpus seen(std::vector<device::GpuIdentity> visible, const std::string& absent) {
+    Gpus gpus;
+    gpus.visible = std::move(visible);
+    gpus.absent = absent;
+    return gpus;
+}
+
+const Gpus two =
+    seen({{"GPU-a", "0000:17:00.0", "NVIDIA H200"}, {"GPU-b", "0000:18:00.0", "NVIDIA H200"}}, "");
+const Gpus none = seen({}, "no driver");
 
 // A host whose driver serves CUDA 12.2, with a build by 12.4 that is for its GPU.
 Gpus sound() {
-    return {{{"GPU-a", "0000:17:00.0", "NVIDIA H200", 0, 90}}, "", {12040, "80 90a-real"}, 12020};
+    Gpus gpus = seen({{"GPU-a", "0000:17:00.0", "NVIDIA H200", 0, 90}}, "");
+    gpus.build = {12040, "80 90a-real"};
+    gpus.driver = 12020;
+    return gpus;
 }
 
 std::string refusal(const std::function<void()>& asked) {
