@@ -74,6 +74,8 @@ NcclCommunicator::NcclCommunicator(device::CudaContext& context,
     : context_(context), timeout_ms_(timeout_ms), session_(std::move(session)) {}
 
 NcclCommunicator::~NcclCommunicator() {
+    // Peers wait for operations that this rank will never join: better that they hear of it now.
+    if (std::uncaught_exceptions() > unwinding_) give_up();
     for (void* handle : registered_) {
         try {
             session_->call("ncclCommDeregister", [&](ncclComm_t comm) {
@@ -90,17 +92,16 @@ void NcclCommunicator::run(const char* what, std::string label,
     const std::string name = std::string(what) + " \"" + label + "\"";
     const cudaStream_t stream = context_.communication_stream();
     auto& clock = context_.cached<device::CudaClock>();
-    context_.order(context_.stream(), stream);
-    const std::int64_t begin = clock.mark(stream);
-    session_->call(name, [&](ncclComm_t comm) { return operation(comm, stream); });
-    const std::int64_t end = clock.mark(stream);
-    session_->watch(name, clock.event(begin), clock.event(end));
+    const std::int64_t after = clock.mark(context_.stream());
+    const std::int64_t begin = clock.unrecorded_mark(), end = clock.unrecorded_mark();
+    session_->queue({name, [operation, stream](ncclComm_t comm) { return operation(comm, stream); },
+                     stream, clock.event(after), clock.event(begin), clock.event(end)});
     running_.push_back({std::move(label), begin, end});
 }
 
 void NcclCommunicator::all_reduce(Range<CudaSpace> range, Reduction reduction, std::string label) {
     require_reducible(range);
-    run("all_reduce", std::move(label), [&](ncclComm_t comm, cudaStream_t stream) {
+    run("all_reduce", std::move(label), [=, this](ncclComm_t comm, cudaStream_t stream) {
         return session_->library().all_reduce(range.data, range.data, range.count,
                                               type_of(range.element), operation_of(reduction), comm,
                                               stream);
@@ -115,7 +116,7 @@ void NcclCommunicator::reduce_scatter(Range<CudaSpace> range, Reduction reductio
     const std::size_t part = range.count / ranks;
     void* own = static_cast<std::byte*>(range.data) +
                 static_cast<std::size_t>(rank()) * part * bytes_of(range.element);
-    run("reduce_scatter", std::move(label), [&](ncclComm_t comm, cudaStream_t stream) {
+    run("reduce_scatter", std::move(label), [=, this](ncclComm_t comm, cudaStream_t stream) {
         return session_->library().reduce_scatter(range.data, own, part, type_of(range.element),
                                                   operation_of(reduction), comm, stream);
     });
@@ -124,7 +125,7 @@ void NcclCommunicator::reduce_scatter(Range<CudaSpace> range, Reduction reductio
 void NcclCommunicator::all_gather(Range<CudaSpace> from, Range<CudaSpace> to, std::string label) {
     require(from.element == to.element && to.count == from.count * static_cast<std::size_t>(size()),
             "all_gather needs room for one part of each rank");
-    run("all_gather", std::move(label), [&](ncclComm_t comm, cudaStream_t stream) {
+    run("all_gather", std::move(label), [=, this](ncclComm_t comm, cudaStream_t stream) {
         return session_->library().all_gather(from.data, to.data, from.count, type_of(from.element),
                                               comm, stream);
     });
@@ -132,7 +133,7 @@ void NcclCommunicator::all_gather(Range<CudaSpace> from, Range<CudaSpace> to, st
 
 void NcclCommunicator::broadcast(Range<CudaSpace> range, int root, std::string label) {
     require(root >= 0 && root < size(), "broadcast from a rank that does not exist");
-    run("broadcast", std::move(label), [&](ncclComm_t comm, cudaStream_t stream) {
+    run("broadcast", std::move(label), [=, this](ncclComm_t comm, cudaStream_t stream) {
         return session_->library().broadcast(range.data, range.data, range.count,
                                              type_of(range.element), root, comm, stream);
     });
@@ -140,7 +141,7 @@ void NcclCommunicator::broadcast(Range<CudaSpace> range, int root, std::string l
 
 void NcclCommunicator::send(Range<CudaSpace> range, int to, std::string label) {
     require(to >= 0 && to < size() && to != rank(), "send to a rank that does not exist");
-    run("send", std::move(label), [&](ncclComm_t comm, cudaStream_t stream) {
+    run("send", std::move(label), [=, this](ncclComm_t comm, cudaStream_t stream) {
         return session_->library().send(range.data, range.count, type_of(range.element), to, comm,
                                         stream);
     });
@@ -148,14 +149,14 @@ void NcclCommunicator::send(Range<CudaSpace> range, int to, std::string label) {
 
 void NcclCommunicator::recv(Range<CudaSpace> range, int from, std::string label) {
     require(from >= 0 && from < size() && from != rank(), "recv from a rank that does not exist");
-    run("recv", std::move(label), [&](ncclComm_t comm, cudaStream_t stream) {
+    run("recv", std::move(label), [=, this](ncclComm_t comm, cudaStream_t stream) {
         return session_->library().recv(range.data, range.count, type_of(range.element), from, comm,
                                         stream);
     });
 }
 
 void NcclCommunicator::barrier(std::string label) {
-    run("barrier", std::move(label), [&](ncclComm_t comm, cudaStream_t stream) {
+    run("barrier", std::move(label), [=, this](ncclComm_t comm, cudaStream_t stream) {
         float* nothing = barrier_.view().data();
         return session_->library().all_reduce(nothing, nothing, 1, ncclFloat32, ncclSum, comm,
                                               stream);
@@ -163,7 +164,9 @@ void NcclCommunicator::barrier(std::string label) {
 }
 
 void NcclCommunicator::finish() {
-    session_->check();
+    session_->set_waited_for(true);
+    session_->wait_until_accepted();
+    session_->set_waited_for(false);
     context_.order(context_.communication_stream(), context_.stream());
     finished_.push_back(std::exchange(running_, {}));
 }

@@ -15,7 +15,9 @@
 namespace lockstep::comm {
 
 // Ranks of one GPU each. Operations run on the context's communication stream: each starts after
-// what its compute stream was given before, and finish() makes that stream wait, never the host.
+// what its compute stream was given before, and finish() makes that stream wait, and the host only
+// until NCCL has accepted them. Two communicators of a context, as split() makes them, have
+// operations by turns, with a finish() in between.
 // When a rank fails or hangs, what waits is aborted, and take_timings() or the next operation
 // throws kind peer; what the GPU computes until then is worthless.
 class NcclCommunicator final : public Collectives<CudaSpace> {
@@ -61,6 +63,7 @@ private:
              const std::function<ncclResult_t(ncclComm_t, cudaStream_t)>& operation);
 
     device::CudaContext& context_;
+    int unwinding_ = std::uncaught_exceptions();  // at birth
     int timeout_ms_;
     // Outlives the session: freeing it waits for operations, which may have to be aborted.
     device::Buffer<float, CudaSpace> barrier_{1};

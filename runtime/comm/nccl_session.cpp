@@ -51,7 +51,7 @@ NcclSession::~NcclSession() {
     {
         const std::lock_guard lock(mutex_);
         leaving_ = true;
-        ending_.notify_all();
+        changed_.notify_all();
     }
     watcher_.join();
     try {
@@ -63,8 +63,7 @@ NcclSession::~NcclSession() {
 }
 
 void NcclSession::end() {
-    // Peers wait for operations that this rank will never join: better that they hear of it now.
-    if (failure_ || comm_ == nullptr || std::uncaught_exceptions() > unwinding_) return;
+    if (failure_ || comm_ == nullptr) return;
     const auto until = Clock::now() + milliseconds(timeout_ms_);
     std::unique_lock lock(mutex_);
     const ncclResult_t result = settle(lock, library_.finalize(comm_), until, "leaving NCCL");
@@ -92,22 +91,33 @@ ncclResult_t NcclSession::settle(std::unique_lock<std::mutex>& lock, ncclResult_
     return result;
 }
 
-void NcclSession::call(const std::string& what,
-                       const std::function<ncclResult_t(ncclComm_t)>& function) {
-    const auto until = Clock::now() + milliseconds(timeout_ms_);
-    std::unique_lock lock(mutex_);
+void NcclSession::queue(Operation operation) {
+    const std::lock_guard lock(mutex_);
     if (failure_) std::rethrow_exception(failure_);
+    queued_.push_back(std::move(operation));
+    changed_.notify_all();
+}
+
+void NcclSession::await_acceptance(std::unique_lock<std::mutex>& lock) {
+    changed_.wait(lock, [&] { return failure_ || queued_.empty(); });
+    if (failure_) std::rethrow_exception(failure_);
+}
+
+void NcclSession::wait_until_accepted() {
+    std::unique_lock lock(mutex_);
+    await_acceptance(lock);
+}
+
+void NcclSession::call(const std::string& what, const Call& call) {
+    std::unique_lock lock(mutex_);
+    await_acceptance(lock);
+    const auto until = Clock::now() + milliseconds(timeout_ms_);
     try {
-        library_.check(settle(lock, function(comm_), until, what), what, comm_);
+        library_.check(settle(lock, call(comm_), until, what), what, comm_);
     } catch (...) {
         abort_locked(std::current_exception());
         throw;
     }
-}
-
-void NcclSession::watch(const std::string& what, cudaEvent_t begin, cudaEvent_t end) {
-    const std::lock_guard lock(mutex_);
-    operations_.push_back({what, begin, end, std::nullopt});
 }
 
 void NcclSession::check() {
@@ -120,21 +130,24 @@ void NcclSession::abort(std::exception_ptr reason) {
     abort_locked(std::move(reason));
 }
 
+// NCCL has given everything back when it returns from its abort, which no setting of the
+// communicator changes.
 void NcclSession::abort_locked(std::exception_ptr reason) {
     if (!failure_) failure_ = std::move(reason);
     if (comm_ != nullptr) library_.abort(comm_);
     comm_ = nullptr;
+    changed_.notify_all();
 }
 
 Activity NcclSession::activity() const {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(activity_mutex_);
     Activity activity = activity_;
     activity.waited_for = activity.waited_for && !activity.operation.empty();
     return activity;
 }
 
 void NcclSession::set_waited_for(bool waited_for) {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(activity_mutex_);
     activity_.waited_for = waited_for;
 }
 
@@ -143,31 +156,58 @@ void NcclSession::run(int device) {
     std::unique_lock lock(mutex_);
     try {
         device::check(cudaSetDevice(device), "cudaSetDevice");
-        while (!leaving_ && !failure_) {
+        while (!failure_ && !(leaving_ && queued_.empty())) {
+            while (!failure_ && !queued_.empty()) launch(lock);
+            if (failure_ || leaving_) break;
             look();
-            ending_.wait_for(lock, interval);
+            changed_.wait_for(lock, interval,
+                              [&] { return leaving_ || failure_ || !queued_.empty(); });
         }
     } catch (...) {
+        if (!lock.owns_lock()) lock.lock();
         abort_locked(std::current_exception());
     }
 }
 
-void NcclSession::look() {
-    while (!operations_.empty() && is_done(operations_.front().end)) {
-        operations_.pop_front();
-        ++activity_.completed;
+// Nothing may be queued on the stream before NCCL has accepted the call, which it launches from a
+// thread of its own: the caller of queue() would wait for that thread.
+void NcclSession::launch(std::unique_lock<std::mutex>& lock) {
+    const Operation& first = queued_.front();
+    lock.unlock();
+    device::check(cudaStreamWaitEvent(first.stream, first.after, 0), "cudaStreamWaitEvent");
+    device::check(cudaEventRecord(first.begin, first.stream), "cudaEventRecord");
+    lock.lock();
+    if (failure_) return;
+    if (accepted_.empty()) {
+        const std::lock_guard activity_lock(activity_mutex_);
+        activity_.operation = first.what;  // NCCL may have to connect to the others
     }
-    activity_.operation.clear();
+    const auto until = Clock::now() + milliseconds(timeout_ms_);
+    library_.check(settle(lock, first.call(comm_), until, first.what), first.what, comm_);
+    device::check(cudaEventRecord(first.end, first.stream), "cudaEventRecord");
+    accepted_.push_back({first.what, first.begin, first.end, std::nullopt});
+    queued_.pop_front();
+    if (queued_.empty()) changed_.notify_all();
+}
+
+void NcclSession::look() {
+    std::int64_t completed = 0;
+    for (; !accepted_.empty() && is_done(accepted_.front().end); ++completed) accepted_.pop_front();
+    Accepted* const first = accepted_.empty() ? nullptr : &accepted_.front();
+    if (first != nullptr && !first->running_since && is_done(first->begin))
+        first->running_since = Clock::now();
+    const bool running = first != nullptr && first->running_since;
+    {
+        const std::lock_guard lock(activity_mutex_);
+        activity_.completed += completed;
+        activity_.operation = running ? first->what : "";
+    }
+    const std::string where =
+        first == nullptr ? "NCCL" : first->what + " on rank " + std::to_string(rank_);
     ncclResult_t result = ncclSuccess;
     library_.check(library_.get_async_error(comm_, &result), "ncclCommGetAsyncError", comm_);
-    if (operations_.empty()) return library_.check(result, "NCCL", comm_);
-
-    Operation& first = operations_.front();
-    const std::string where = first.what + " on rank " + std::to_string(rank_);
     library_.check(result, where, comm_);
-    if (!first.running_since && is_done(first.begin)) first.running_since = Clock::now();
-    if (first.running_since) activity_.operation = first.what;
-    if (first.running_since && Clock::now() - *first.running_since > milliseconds(timeout_ms_))
+    if (running && Clock::now() - *first->running_since > milliseconds(timeout_ms_))
         throw Error(ErrorKind::peer,
                     where + ": not done after " + seconds_of(timeout_ms_) + ": another rank hangs");
 }

@@ -23,9 +23,9 @@ namespace lockstep::comm {
 // joining takes seconds.
 std::chrono::microseconds pause_before_look(int looks) noexcept;
 
-// One NCCL communicator that never blocks, with a thread that watches it: when NCCL reports an
-// error, or an operation runs for longer than the time-out, it is aborted, so that the GPU and
-// whoever waits for it go on, and every later call throws what went wrong.
+// One NCCL communicator that never blocks, with a thread that hands it the operations and watches
+// it: when NCCL reports an error, or an operation runs for longer than the time-out, it is aborted,
+// so that the GPU and whoever waits for it go on, and every later call throws what went wrong.
 class NcclSession {
 public:
     // Makes the communicator, or begins to.
@@ -33,7 +33,7 @@ public:
 
     // Waits until all ranks are there; throws kind peer after the time-out.
     NcclSession(int device, int timeout_ms, const Connect& connect);
-    // Waits for the other ranks to end as well unless an exception is on its way or it has failed.
+    // Waits for the other ranks to end as well unless it has failed.
     ~NcclSession();
     NcclSession(const NcclSession&) = delete;
     NcclSession& operator=(const NcclSession&) = delete;
@@ -42,11 +42,24 @@ public:
     int rank() const noexcept { return rank_; }
     int size() const noexcept { return size_; }
 
-    // Calls NCCL, and waits until it has accepted the call. Throws what went wrong, now or before.
-    void call(const std::string& what, const std::function<ncclResult_t(ncclComm_t)>& function);
-    // An operation between two recorded events, which are not recorded again before it is done.
-    void watch(const std::string& what, cudaEvent_t begin, cudaEvent_t end);
-    // Throws what went wrong so far.
+    using Call = std::function<ncclResult_t(ncclComm_t)>;
+
+    // What a GPU does on `stream` behind the recorded event `after`, between two events that the
+    // session records. None of them is recorded anew before it is done.
+    struct Operation {
+        std::string what;
+        Call call;
+        cudaStream_t stream;
+        cudaEvent_t after, begin, end;
+    };
+
+    // Returns at once; nobody else uses the stream before wait_until_accepted() has returned.
+    void queue(Operation operation);
+    // Waits, for the host's time alone, until NCCL has accepted all that was queued.
+    void wait_until_accepted();
+    // Calls NCCL after all that was queued, and waits until it has accepted the call. These throw
+    // what went wrong, now or before, as does
+    void call(const std::string& what, const Call& call);
     void check();
     // From any thread. The first reason counts.
     void abort(std::exception_ptr reason);
@@ -56,7 +69,7 @@ public:
     void set_waited_for(bool waited_for);
 
 private:
-    struct Operation {
+    struct Accepted {
         std::string what;
         cudaEvent_t begin, end;
         std::optional<Clock::time_point> running_since;
@@ -64,22 +77,25 @@ private:
 
     ncclResult_t settle(std::unique_lock<std::mutex>& lock, ncclResult_t result,
                         Clock::time_point until, const std::string& what);
+    void await_acceptance(std::unique_lock<std::mutex>& lock);
     void run(int device);
+    void launch(std::unique_lock<std::mutex>& lock);
     void look();
     void end();
     void abort_locked(std::exception_ptr reason);
 
     NcclLibrary library_;
     int timeout_ms_, rank_ = 0, size_ = 1;
-    int unwinding_ = std::uncaught_exceptions();  // at birth
 
-    mutable std::mutex mutex_;  // of NCCL's calls and all below
-    std::condition_variable ending_;
+    std::mutex mutex_;  // of NCCL's calls and what follows, but for the activity
+    std::condition_variable changed_;
     ncclComm_t comm_ = nullptr;  // null: aborted
     std::exception_ptr failure_;
-    std::deque<Operation> operations_;
-    Activity activity_;
+    std::deque<Operation> queued_;  // the first one may be with NCCL, which has not accepted it
+    std::deque<Accepted> accepted_;
     bool leaving_ = false;
+    mutable std::mutex activity_mutex_;  // an abort may take long, and is told of meanwhile
+    Activity activity_;
     std::thread watcher_;  // last: it uses all of the above
 };
 

@@ -26,11 +26,15 @@ void CudaClock::drop_anchor() {
     anchored_ = next_;
 }
 
-std::int64_t CudaClock::mark(cudaStream_t stream) {
+std::int64_t CudaClock::unrecorded_mark() {
     if (events_.size() < most_marks) events_.push_back(make_event(Timing::on));
-    ++next_;
-    check(cudaEventRecord(slot(next_ - 1).raw(), stream), "cudaEventRecord");
-    return next_ - 1;
+    return next_++;
+}
+
+std::int64_t CudaClock::mark(cudaStream_t stream) {
+    const std::int64_t mark = unrecorded_mark();
+    check(cudaEventRecord(slot(mark).raw(), stream), "cudaEventRecord");
+    return mark;
 }
 
 Clock::time_point CudaClock::time_of(std::int64_t mark) {

@@ -17,6 +17,8 @@ public:
 
     // The place behind what is queued on the stream by now.
     std::int64_t mark(cudaStream_t stream);
+    // A mark whose event somebody else records, from any thread, before its time is asked for.
+    std::int64_t unrecorded_mark();
     // Waits until the GPU is there. Of the last most_marks marks alone.
     Clock::time_point time_of(std::int64_t mark);
     // For waiting without this clock; recorded anew after most_marks more marks.

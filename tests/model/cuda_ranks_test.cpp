@@ -3,7 +3,9 @@
 #include <doctest/doctest.h>
 #include <nccl.h>
 
+#include "model/transformer.hpp"
 #include "runtime/comm/thread_world.hpp"
+#include "runtime/train/buckets.hpp"
 #include "tests/model/device_run.hpp"
 #include "tests/runtime/train/toy_source.hpp"
 #include "tests/support/files.hpp"
@@ -93,6 +95,27 @@ TEST_CASE("a step's communication is told with that step, whatever was shared be
         for (const std::string label : {"initial weights", "optimizer state", "bucket 0"})
             CHECK(told.find(label) != std::string::npos);
     });
+}
+
+TEST_CASE("a step calls NCCL once for each bucket and once for the losses") {
+    const auto options = two_lanes();
+    const auto config = tests::toy_config(model::Kind::gpt2);
+    const auto buckets = train::plan_buckets(model::parameter_table(config), options.reducer);
+    std::atomic<int> before{0};
+    comm::run_as_threads(2, [&](comm::Communicator& ranks) {
+        const auto model = model::make_cuda_model(config, train::Precision::fp32, {});
+        Trace trace(Trace::Recording::off, ranks.rank());
+        const auto engine = model->make_engine(options, ranks, trace, nullptr);
+        engine->share_weights();
+        engine->restore({});
+        before = emulated_nccl_calls();
+        ranks.barrier("counted");
+        ranks.finish();
+        engine->queue({}, {tests::ToySource::batch_of({1, 2})});
+        (void)engine->take_result();
+    });
+    CHECK(buckets.size() > 2);
+    CHECK(emulated_nccl_calls() - before == 2 * (static_cast<int>(buckets.size()) + 1));
 }
 
 TEST_CASE("a rank that fails frees its memory without waiting for what it has queued") {

@@ -2,6 +2,10 @@
 #include <doctest/doctest.h>
 #include <nccl.h>
 
+#include <atomic>
+#include <future>
+#include <thread>
+
 #include "runtime/comm/make_collectives.hpp"
 #include "tests/runtime/comm/nccl_ranks.hpp"
 
@@ -23,6 +27,64 @@ TEST_CASE("an operation starts after what the compute stream was given before") 
         kernel->done = true;
         CHECK(x.values() == filled<float>(3, 20));
     });
+}
+
+TEST_CASE("the host goes on while NCCL has not accepted an operation") {
+    std::atomic<int> queued{0};
+    const int calls = emulated_nccl_calls();
+    run_as_threads(2, [&](Communicator& host) {
+        Rank rank(host, impatient_ms);
+        const OnDevice x(rank.context, filled<float>(3, 1)), y(rank.context, filled<float>(3, 1));
+        emulated_nccl_hold(EmulatedHold::calls);
+        rank.nccl.all_reduce(x.view(), Reduction::sum, "bucket 0");
+        rank.nccl.all_reduce(y.view(), Reduction::sum, "bucket 1");
+        if (++queued == 2) emulated_nccl_hold(EmulatedHold::nothing);
+        rank.nccl.finish();
+        CHECK(x.values() == filled<float>(3, 2));
+        CHECK(y.values() == filled<float>(3, 2));
+        CHECK(rank.nccl.take_timings().size() == 2);
+    });
+    CHECK(emulated_nccl_calls() - calls == 4);
+}
+
+TEST_CASE("a rank whose call is never accepted is an error of kind peer") {
+    run_as_threads(2, [](Communicator& host) {
+        Rank rank(host, impatient_ms);
+        const OnDevice x(rank.context, filled<float>(3, 1));
+        emulated_nccl_hold(EmulatedHold::calls);
+        rank.nccl.all_reduce(x.view(), Reduction::sum, "bucket 3");
+        const auto [kind, text] = thrown_by([&] { rank.nccl.finish(); });
+        CHECK(kind == ErrorKind::peer);
+        CHECK(contains(text, "all_reduce \"bucket 3\""));
+        CHECK(rank.nccl.activity().operation == "all_reduce \"bucket 3\"");
+        CHECK(rank.nccl.activity().waited_for);
+    });
+    emulated_nccl_hold(EmulatedHold::nothing);
+    CHECK(left_behind() == 0);
+}
+
+TEST_CASE("while NCCL aborts, the watchdog still hears what the rank is at") {
+    run_as_threads(2, [](Communicator& host) {
+        Rank rank(host);
+        if (host.rank() == 0) {
+            emulated_nccl_hold(EmulatedHold::aborts);
+            std::atomic<bool> aborted{false};
+            std::thread watchdog([&] {
+                rank.nccl.abort(std::make_exception_ptr(Error(ErrorKind::peer, "rank 1 is lost")));
+                aborted = true;
+            });
+            while (emulated_nccl_aborting() == 0) std::this_thread::yield();
+            auto told = std::async(std::launch::async, [&] { return rank.nccl.activity(); });
+            CHECK(told.wait_for(std::chrono::seconds(10)) == std::future_status::ready);
+            CHECK(!aborted);
+            emulated_nccl_hold(EmulatedHold::nothing);
+            watchdog.join();
+            CHECK(thrown_by([&] { rank.nccl.barrier("more"); }).second == "rank 1 is lost");
+        }
+        host.barrier("end");
+        host.finish();
+    });
+    CHECK(left_behind() == 0);
 }
 
 TEST_CASE("a call of NCCL that is accepted soon is not slept for") {

@@ -46,7 +46,8 @@ struct Process {
     std::map<std::string, std::shared_ptr<World>> worlds;
     std::set<ncclComm*> communicators;
     std::size_t registered = 0;
-    int ids = 0;
+    int ids = 0, calls = 0, aborting = 0;
+    EmulatedHold hold = EmulatedHold::nothing;
 };
 
 Process& process() {
@@ -78,8 +79,8 @@ struct ncclComm {
 };
 
 void ncclComm::run() {
-    auto& [mutex, changed, worlds, communicators, registered, ids] = process();
-    std::unique_lock lock(mutex);
+    auto& changed = process().changed;
+    std::unique_lock lock(process().mutex);
     while (true) {
         changed.wait(lock, [&] { return aborted || finalized || !queue.empty(); });
         if (queue.empty() || aborted) break;
@@ -158,6 +159,7 @@ ncclResult_t queue(ncclComm_t comm, cudaStream_t stream, Operation operation) {
     comm->queue.push_back(std::move(operation));
     process().changed.notify_all();
     // A thread of NCCL's launches it; the first one connects as well.
+    ++process().calls;
     comm->busy = std::exchange(comm->used, true) ? 1 : 3;
     return ncclInProgress;
 }
@@ -233,7 +235,7 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* error) {
     *error = comm->error != ncclSuccess ? comm->error
              : comm->in_progress()      ? ncclInProgress
                                         : ncclSuccess;
-    if (comm->busy > 0) --comm->busy;
+    if (comm->busy > 0 && process().hold != EmulatedHold::calls) --comm->busy;
     return ncclSuccess;
 }
 ncclResult_t ncclCommUserRank(ncclComm_t comm, int* rank) {
@@ -258,9 +260,12 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm) {
 }
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
     {
-        const std::lock_guard lock(process().mutex);
+        std::unique_lock lock(process().mutex);
         comm->aborted = comm->world->broken = true;
         process().changed.notify_all();
+        ++process().aborting;
+        process().changed.wait(lock, [] { return process().hold != EmulatedHold::aborts; });
+        --process().aborting;
     }
     discard(comm);
     return ncclSuccess;
@@ -319,6 +324,19 @@ void emulated_nccl_remote_error() {
 std::size_t emulated_nccl_registered() {
     const std::lock_guard lock(process().mutex);
     return process().registered;
+}
+int emulated_nccl_calls() {
+    const std::lock_guard lock(process().mutex);
+    return process().calls;
+}
+void emulated_nccl_hold(EmulatedHold what) {
+    const std::lock_guard lock(process().mutex);
+    process().hold = what;
+    process().changed.notify_all();
+}
+int emulated_nccl_aborting() {
+    const std::lock_guard lock(process().mutex);
+    return process().aborting;
 }
 int emulated_nccl_communicators() {
     const std::lock_guard lock(process().mutex);

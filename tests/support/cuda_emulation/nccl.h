@@ -71,6 +71,14 @@ ncclResult_t ncclRecv(void* to, std::size_t count, ncclDataType_t type, int peer
 // memory is registered, over all communicators.
 void emulated_nccl_remote_error();
 std::size_t emulated_nccl_registered();
+// How many collectives, sends and receives were called, over all communicators: as these do not
+// block, NCCL starts a thread for each.
+int emulated_nccl_calls();
+// From now on no call is accepted, or no abort ends, until that is over.
+enum class EmulatedHold { nothing, calls, aborts };
+void emulated_nccl_hold(EmulatedHold what);
+// How many communicators are being aborted.
+int emulated_nccl_aborting();
 // Communicators that were made and neither destroyed nor aborted.
 int emulated_nccl_communicators();
 }
