@@ -4,6 +4,7 @@
 #include <deque>
 #include <exception>
 #include <memory>
+#include <optional>
 
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/whereabouts.hpp"
@@ -16,6 +17,7 @@
 #include "runtime/train/host_tensors.hpp"
 #include "runtime/train/model.hpp"
 #include "runtime/train/optimizer.hpp"
+#include "runtime/train/weight_hash.hpp"
 
 namespace lockstep::train {
 
@@ -48,6 +50,7 @@ public:
     void place() override { tensors_.place(); }
     void share_weights() override;
     void share_optimizer() override;
+    void hash_weights() override;
     void check_weights_alike(std::int64_t updates) override;
     void restore(const kernels::Step& before) override;
     std::size_t steps_ahead() const noexcept override { return Ctx::steps_ahead; }
@@ -83,8 +86,9 @@ private:
     device::Replay<Ctx> replay_;
     device::Buffer<kernels::Step, Space> step_;  // one
     device::Readback<kernels::Step, Ctx> results_;
-    std::deque<Spans> spans_;   // of the steps whose result was not asked for
-    double forward_share_ = 0;  // of forward and backward, as measured last
+    std::optional<WeightHash<Ctx>> hash_;  // none: nobody to compare with
+    std::deque<Spans> spans_;              // of the steps whose result was not asked for
+    double forward_share_ = 0;             // of forward and backward, as measured last
 };
 
 }  // namespace lockstep::train

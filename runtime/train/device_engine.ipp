@@ -47,6 +47,7 @@ DeviceEngine<Ctx>::DeviceEngine(const TrainOptions& options, const EngineParts<C
       replay_(parts.context),
       step_(1),
       results_(parts.context) {
+    if (parts_.communicator.size() > 1) hash_.emplace(parts_.context);
     parts_.collectives.register_memory(parts_.store.gradient());
     // In host memory they are the communicator that is watched anyway.
     if constexpr (!std::is_same_v<Space, HostSpace>) {
@@ -85,9 +86,13 @@ void DeviceEngine<Ctx>::trace_sharing() {
 }
 
 template <class Ctx>
+void DeviceEngine<Ctx>::hash_weights() {
+    if (hash_) hash_->queue(parts_.store);
+}
+
+template <class Ctx>
 void DeviceEngine<Ctx>::check_weights_alike(std::int64_t updates) {
-    if (parts_.communicator.size() == 1) return;
-    require_alike(parts_.communicator, hash_of_weights(parts_.context, parts_.store), updates);
+    if (hash_) require_alike(parts_.communicator, hash_->take(), updates);
 }
 
 template <class Ctx>
@@ -132,15 +137,15 @@ template <class Ctx>
 void DeviceEngine<Ctx>::train(const Batch& batch, kernels::Into into, MoreFollow more_follow,
                               Spans& spans) {
     kernels::Step* const step = step_.view().data();
-    BucketSink<Ctx> buckets(reducer_, replay_);
     NoSink nothing_final;
-    GradientSink& sink = more_follow == MoreFollow::no ? static_cast<GradientSink&>(buckets)
-                                                       : static_cast<GradientSink&>(nothing_final);
     const NamedRange range("micro-batch");
     const PlacedShape shape = [&] {
         const NamedRange upload_range("upload");
         return parts_.model.place(batch);
     }();
+    BucketSink<Ctx> buckets(reducer_, replay_);
+    GradientSink& sink = more_follow == MoreFollow::no ? static_cast<GradientSink&>(buckets)
+                                                       : static_cast<GradientSink&>(nothing_final);
     device::Stopwatch<Ctx> watch(parts_.context);
     const bool reduces = more_follow == MoreFollow::no && parts_.collectives.size() > 1;
     const device::WorkKey key{static_cast<std::int64_t>(StepWork::micro_batch),

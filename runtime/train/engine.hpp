@@ -37,8 +37,10 @@ public:
     // Rank 0's weights and optimizer memory become everyone's. Collective.
     virtual void share_weights() = 0;
     virtual void share_optimizer() = 0;
-    // Compares a hash of the weights over all ranks; throws on every rank, naming those that differ
-    // from the majority. Collective.
+    // Queues a hash of the weights, behind all that is queued.
+    virtual void hash_weights() = 0;
+    // Waits for the hash that was queued and compares it over all ranks; throws on every rank,
+    // naming those that differ from the majority. Collective.
     virtual void check_weights_alike(std::int64_t updates) = 0;
 
     // What the next step goes on from; before the first one.

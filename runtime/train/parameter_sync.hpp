@@ -16,10 +16,6 @@ void write_compute_copy(Ctx& context, const ParameterStore<typename Ctx::Space>&
 template <class Space>
 void broadcast_weights(comm::Collectives<Space>& collectives, const ParameterStore<Space>& store);
 
-// Of the weights that the run keeps, waited for.
-template <class Ctx>
-std::uint64_t hash_of_weights(Ctx& context, const ParameterStore<typename Ctx::Space>& store);
-
 // Compares the hash over all ranks; throws on every rank, naming those that differ from the
 // majority. Collective.
 void require_alike(comm::Communicator& communicator, std::uint64_t hash, std::int64_t updates);

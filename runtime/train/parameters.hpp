@@ -76,6 +76,11 @@ public:
     bool has_master() const noexcept { return master_.size() > 0; }
     View<float, Space> master() const noexcept { return master_.view(); }
     View<float, Space> gradient() const noexcept { return gradient_.view(); }
+    // The weights that the run keeps: the master, or where there is none those that compute.
+    View<std::byte, Space> kept_bytes() const noexcept {
+        if (has_master()) return bytes_of(master_);
+        return precision_ == Precision::bf16 ? bytes_of(bf16_) : bytes_of(fp16_);
+    }
     // The weights that the model computes with: T float is the master itself.
     template <class T>
     View<T, Space> compute() const {
@@ -89,6 +94,11 @@ public:
     }
 
 private:
+    template <class T>
+    static View<std::byte, Space> bytes_of(const device::Buffer<T, Space>& values) noexcept {
+        return {reinterpret_cast<std::byte*>(values.view().data()), values.size() * sizeof(T)};
+    }
+
     Precision precision_;
     device::Buffer<float, Space> master_, gradient_;
     device::Buffer<bf16, Space> bf16_;

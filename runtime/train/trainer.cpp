@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "runtime/core/named_range.hpp"
 #include "runtime/train/step_report.hpp"
@@ -211,9 +212,19 @@ void Trainer::settle() {
     }
     parts_.observer.on_step(report);
     if (pending.completed_epochs) parts_.observer.on_epoch(*pending.completed_epochs);
+    compare_weights();
     const auto every = options_.hash_every_n_updates;
-    if (every > 0 && report.outcome == Outcome::updated && state_.updates % every == 0)
-        parts_.engine.check_weights_alike(state_.updates);
+    if (every > 0 && report.outcome == Outcome::updated && state_.updates % every == 0) {
+        parts_.engine.hash_weights();
+        hashed_update_ = state_.updates;
+    }
+    if (pending_.empty()) compare_weights();
+}
+
+// The hash comes behind the steps that are queued. Where there are some it is asked for with the
+// next result, while the device has a step to go on with.
+void Trainer::compare_weights() {
+    if (hashed_update_) parts_.engine.check_weights_alike(*std::exchange(hashed_update_, {}));
 }
 
 void Trainer::settle_all() {

@@ -60,6 +60,7 @@ private:
     StepVector tell(const StepBatches& batches) const;
     void advance(Pending& pending);
     void settle();
+    void compare_weights();
     std::size_t steps_ahead() const noexcept;
     void settle_all();
     void count(const StepResult& result, const StepVector& totals);
@@ -78,9 +79,10 @@ private:
     TrainerState state_;
     Schedule schedule_;
     ValidationPolicy policy_;
-    StepVector totals_;            // of the last step
-    std::deque<Pending> pending_;  // queued, their results not asked for
-    double earlier_s_;             // training time of the runs before this one
+    StepVector totals_;                          // of the last step
+    std::deque<Pending> pending_;                // queued, their results not asked for
+    std::optional<std::int64_t> hashed_update_;  // whose weights' hash was not asked for
+    double earlier_s_;                           // training time of the runs before this one
     Clock::time_point started_, step_ended_, validated_, saved_;
     std::int64_t saved_updates_;
 };

@@ -5,9 +5,12 @@
 
 #include "model/transformer.hpp"
 #include "runtime/comm/thread_world.hpp"
+#include "runtime/device/cuda_readback.hpp"
 #include "runtime/train/buckets.hpp"
+#include "runtime/train/weight_hash.hpp"
 #include "tests/model/device_run.hpp"
 #include "tests/runtime/train/toy_source.hpp"
+#include "tests/support/cuda_emulation/device_work.hpp"
 #include "tests/support/files.hpp"
 
 using namespace lockstep;
@@ -116,6 +119,45 @@ TEST_CASE("a step calls NCCL once for each bucket and once for the losses") {
     });
     CHECK(buckets.size() > 2);
     CHECK(emulated_nccl_calls() - before == 2 * (static_cast<int>(buckets.size()) + 1));
+}
+
+TEST_CASE("comparing the weights allocates nothing and waits for the hash alone") {
+    comm::run_as_threads(2, [](comm::Communicator& ranks) {
+        const auto model = model::make_cuda_model(tests::toy_config(model::Kind::gpt2),
+                                                  train::Precision::bf16, {});
+        Trace trace(Trace::Recording::off, ranks.rank());
+        const auto engine = model->make_engine(two_lanes(), ranks, trace, nullptr);
+        engine->share_weights();
+        const auto given = test::cuda_emulation::given_by([&] {
+            engine->hash_weights();
+            engine->check_weights_alike(1);
+        });
+        const std::map<std::string, std::int64_t> expected = {{"cudaMemsetAsync", 1},
+                                                              {"cudaLaunchKernelEx", 1},
+                                                              {"cudaMemcpyAsync", 1},
+                                                              {"cudaEventRecord", 1},
+                                                              {"cudaEventSynchronize", 1}};
+        CHECK(given.calls == expected);
+        CHECK(given.downloads.bytes == 8);
+    });
+}
+
+TEST_CASE("a hash of the weights waits for nothing that is queued behind it") {
+    train::ParameterTable table;
+    table.add("weights", {64}, 0, train::WeightDecay::apply);
+    device::CudaContext context(0);
+    const train::ParameterStore<CudaSpace> store(table, train::Precision::fp32);
+    train::WeightHash<device::CudaContext> hash(context);
+    hash.queue(store);
+    const auto later = std::make_shared<EmulatedTask>();
+    emulated_queue(context.stream(), later);
+    const std::uint64_t before = hash.take();
+    later->done = true;
+    hash.queue(store);
+    CHECK(hash.take() == before);
+    store.master().data()[3] = 1;
+    hash.queue(store);
+    CHECK(hash.take() != before);
 }
 
 TEST_CASE("a rank that fails frees its memory without waiting for what it has queued") {

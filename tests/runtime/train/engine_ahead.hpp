@@ -22,6 +22,7 @@ public:
     void place() override { inner_.place(); }
     void share_weights() override { inner_.share_weights(); }
     void share_optimizer() override { inner_.share_optimizer(); }
+    void hash_weights() override { inner_.hash_weights(); }
     void check_weights_alike(std::int64_t updates) override { inner_.check_weights_alike(updates); }
     void restore(const kernels::Step& before) override { inner_.restore(before); }
     std::size_t steps_ahead() const noexcept override { return 1; }
