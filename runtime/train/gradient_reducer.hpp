@@ -10,6 +10,7 @@
 #include "runtime/device/buffer.hpp"
 #include "runtime/device/mark.hpp"
 #include "runtime/train/buckets.hpp"
+#include "runtime/train/exchange.hpp"
 #include "runtime/train/model.hpp"
 #include "runtime/train/options.hpp"
 #include "runtime/train/reduction.hpp"
@@ -48,6 +49,8 @@ public:
 
 private:
     void hand_over(std::size_t bucket);
+    View<float, Space> part(std::size_t bucket) const;
+    View<bf16, Space> place(std::size_t bucket) const;  // where it lies while it travels as bf16
 
     Ctx& context_;
     comm::Collectives<Space>& collectives_;
@@ -56,10 +59,11 @@ private:
     std::vector<Bucket> buckets_;
     std::vector<std::string> labels_;
     Overlap overlap_;
-    device::Buffer<bf16, Space> compressed_;  // empty unless gradients travel as bf16
-    std::size_t final_ = 0;                   // elements that are final
-    std::size_t handed_over_ = 0;             // buckets
-    std::deque<device::Span> waits_;          // in finish()
+    Exchange exchange_;  // empty unless gradients travel as bf16
+    device::Buffer<bf16, Space> spare_;
+    std::size_t final_ = 0;           // elements that are final
+    std::size_t handed_over_ = 0;     // buckets
+    std::deque<device::Span> waits_;  // in finish()
 };
 
 }  // namespace lockstep::train

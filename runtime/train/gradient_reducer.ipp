@@ -26,8 +26,24 @@ GradientReducer<Ctx>::GradientReducer(Ctx& context, comm::Collectives<Space>& co
         labels_.push_back("bucket " + std::to_string(labels_.size()));
     }
     require(covered == gradient_.size(), "the buckets do not cover the gradient buffer");
-    if (options.comm_dtype == CommType::bf16 && collectives_.size() > 1)
-        compressed_ = device::Buffer<bf16, Space>(gradient_.size());
+    if (options.comm_dtype == CommType::fp32 || collectives_.size() == 1) return;
+    exchange_ = plan_exchange(buckets_);
+    spare_ = device::Buffer<bf16, Space>(exchange_.spare);
+}
+
+template <class Ctx>
+auto GradientReducer<Ctx>::part(std::size_t bucket) const -> View<float, Space> {
+    return gradient_.subview(buckets_[bucket].first, buckets_[bucket].count);
+}
+
+template <class Ctx>
+auto GradientReducer<Ctx>::place(std::size_t bucket) const -> View<bf16, Space> {
+    const auto [memory, first] = exchange_.places[bucket];
+    const View<bf16, Space> all =
+        memory == Exchange::Memory::spare
+            ? spare_.view()
+            : View<bf16, Space>(reinterpret_cast<bf16*>(gradient_.data()), 2 * gradient_.size());
+    return all.subview(first, buckets_[bucket].count);
 }
 
 template <class Ctx>
@@ -53,14 +69,11 @@ bool GradientReducer<Ctx>::starts_reduction(std::size_t end) const {
 template <class Ctx>
 void GradientReducer<Ctx>::hand_over(std::size_t bucket) {
     const NamedRange range(labels_[bucket].c_str());
-    const auto [first, count] = buckets_[bucket];
-    const auto part = gradient_.subview(first, count);
-    if (compressed_.size() > 0) {
-        const auto copy = compressed_.view().subview(first, count);
-        kernels::cast<float, bf16>(context_, part, copy);
-        collectives_.all_reduce(copy, comm::Reduction::sum, labels_[bucket]);
+    if (exchange_.places.empty()) {
+        collectives_.all_reduce(part(bucket), comm::Reduction::sum, labels_[bucket]);
     } else {
-        collectives_.all_reduce(part, comm::Reduction::sum, labels_[bucket]);
+        kernels::cast<float, bf16>(context_, part(bucket), place(bucket));
+        collectives_.all_reduce(place(bucket), comm::Reduction::sum, labels_[bucket]);
     }
     ++handed_over_;
 }
@@ -103,7 +116,8 @@ Reduction GradientReducer<Ctx>::take_reduction() {
 // The whole buffer at once, so that the sum has the same bits whatever the buckets are.
 template <class Ctx>
 void GradientReducer<Ctx>::unpack_and_square(View<double, Space> sum_of_squares) {
-    if (compressed_.size() > 0) kernels::cast<bf16, float>(context_, compressed_.view(), gradient_);
+    for (std::size_t left = exchange_.places.size(); left > 0; --left)
+        kernels::cast<bf16, float>(context_, place(left - 1), part(left - 1));
     kernels::add_sum_of_squares(context_, gradient_, sum_of_squares);
 }
 

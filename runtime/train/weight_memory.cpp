@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "runtime/core/bf16.hpp"
+#include "runtime/train/exchange.hpp"
 #include "runtime/train/optimizer_parts.hpp"
 
 namespace lockstep::train {
@@ -51,7 +52,7 @@ WeightMemory weight_memory(const ParameterTable& table, Precision precision, Mas
         memory.optimizer +=
             decay_lines(table, options.optimizer.weight_decay).size() * sizeof(std::uint32_t);
     if (options.reducer.comm_dtype == CommType::bf16 && ranks > 1)
-        memory.exchanged = weights * sizeof(bf16);
+        memory.exchanged = plan_exchange(plan_buckets(table, options.reducer)).spare * sizeof(bf16);
     return memory;
 }
 

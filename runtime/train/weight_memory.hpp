@@ -15,7 +15,7 @@ struct WeightMemory {
     std::size_t compute = 0;   // the 16-bit copy that computes
     std::size_t gradient = 0;  // fp32
     std::size_t optimizer = 0;
-    std::size_t exchanged = 0;  // gradients as --comm-dtype bf16 sends them
+    std::size_t exchanged = 0;  // of gradients as --comm-dtype bf16 sends them, see Exchange
 
     std::size_t total() const noexcept {
         return master + compute + gradient + optimizer + exchanged;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/train/buckets.hpp"
-
 #include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "runtime/train/exchange.hpp"
 
 using namespace lockstep;
 
@@ -44,4 +46,28 @@ TEST_CASE("a single block is a single bucket and no parameter is none") {
     CHECK(counts(table, 16, 16).empty());
     table.add("a", {64}, 0, apply);
     CHECK(counts(table, 16, 16) == std::vector<std::size_t>{64});
+}
+
+TEST_CASE("buckets that travel as bf16 lie where fp32 elements were that came before them") {
+    using Memory = train::Exchange::Memory;
+    const std::vector<train::Bucket> buckets = {
+        {0, 10}, {10, 250}, {260, 250}, {510, 250}, {760, 500}};
+    const train::Exchange exchange = train::plan_exchange(buckets);
+    CHECK(exchange.spare == 10 + 250);
+    // By elements of bf16: which bucket lies there, on the way forth and back.
+    std::vector<int> held(2 * 1260, -1);
+    for (std::size_t i = 0; i < buckets.size(); ++i) {
+        const auto [memory, first] = exchange.places[i];
+        if (memory == Memory::spare) continue;
+        CHECK(first + buckets[i].count <= 2 * buckets[i].first);  // all converted
+        for (std::size_t at = first; at < first + buckets[i].count; ++at) {
+            CHECK(held[at] == -1);
+            held[at] = static_cast<int>(i);
+        }
+    }
+    for (std::size_t i = buckets.size(); i > 0; --i) {
+        const auto [first, count] = buckets[i - 1];
+        for (std::size_t at = 2 * first; at < 2 * (first + count); ++at) CHECK(held[at] == -1);
+        std::replace(held.begin(), held.end(), static_cast<int>(i - 1), -1);
+    }
 }
