@@ -53,9 +53,11 @@ std::unique_ptr<NcclSession> join(const device::CudaContext& context, Communicat
                                   int timeout_ms) {
     const ncclUniqueId id = agree_on_id(host);
     const int rank = host.rank(), size = host.size();
+    const int blocks = context.properties().for_collectives();
     return std::make_unique<NcclSession>(
         context.device(), timeout_ms,
-        [id, rank, size](const NcclLibrary& library, ncclComm_t* comm, ncclConfig_t* config) {
+        [=](const NcclLibrary& library, ncclComm_t* comm, ncclConfig_t* config) {
+            if (blocks > 0) config->maxCTAs = blocks;
             return library.init_rank(comm, size, id, rank, config);
         });
 }
@@ -190,6 +192,8 @@ std::unique_ptr<NcclCommunicator> NcclCommunicator::split(int colour) {
     ncclComm_t part = nullptr;
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     config.blocking = 0;
+    const int blocks = context_.properties().for_collectives();
+    if (blocks > 0) config.maxCTAs = blocks;
     // The part exists once the whole has done its share.
     session_->call("split", [&](ncclComm_t whole) {
         return session_->library().split(whole, colour < 0 ? NCCL_SPLIT_NOCOLOR : colour, rank(),

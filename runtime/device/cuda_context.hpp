@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <string_view>
@@ -23,6 +24,14 @@ struct GpuProperties {
     int multiprocessors = 0;
     std::size_t most_shared_bytes = 0;  // that one block can ask for
     std::size_t l2_bytes = 0;
+
+    // How many multiprocessors collectives may take, a block each; 0: as many as they like. On
+    // Hopper 16 are what NCCL itself takes where a switch adds up (NVLS); a Blackwell's needs more,
+    // which NCCL knows.
+    int for_collectives() const noexcept {
+        constexpr int most = 16;
+        return compute_capability >= 100 ? 0 : std::min(most, multiprocessors / 2);
+    }
 };
 
 // One GPU: its streams, and what kernels keep between calls. Used from the one thread that built

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "runtime/core/named_range.hpp"
+#include "runtime/kernels/company.hpp"
 #include "runtime/kernels/reduce.hpp"
 #include "runtime/train/device_engine.hpp"
 #include "runtime/train/gradient_reducer.ipp"
@@ -16,21 +17,34 @@ namespace lockstep::train {
 template <class Ctx>
 class BucketSink final : public GradientSink {
 public:
-    BucketSink(GradientReducer<Ctx>& reducer, device::Replay<Ctx>& replay)
-        : reducer_(reducer), replay_(replay) {}
+    BucketSink(Ctx& context, GradientReducer<Ctx>& reducer, device::Replay<Ctx>& replay,
+               kernels::Company company)
+        : context_(context), reducer_(reducer), replay_(replay), company_(company) {}
 
     void ready(std::size_t first, std::size_t count) override {
         require(first == told_, "gradients must become final front to back, without gaps");
         const std::size_t end = told_ = first + count;
         if (!reducer_.starts_reduction(end)) return;
         replay_.apart([&reducer = reducer_, end] { reducer.ready_until(end); });
+        kernels::plan_products_for(context_, company_);
     }
 
 private:
+    Ctx& context_;
     GradientReducer<Ctx>& reducer_;
     device::Replay<Ctx>& replay_;
+    kernels::Company company_;  // of the products behind a bucket
     std::size_t told_ = 0;
 };
+
+// Behind a small micro-batch's buckets, collectives are under way most of the time; behind a large
+// one's seldom, and products that leave them room lose more than those that wait for it
+// (docs/cuda.md). A function of the shape, so that a run stays the same.
+inline kernels::Company company_of(const PlacedShape& shape) {
+    constexpr std::int64_t most_tokens = 16'384;
+    return shape.source_total + shape.target_total <= most_tokens ? kernels::Company::collectives
+                                                                  : kernels::Company::none;
+}
 
 // Kinds of work that come again in every step; the first number of a key.
 enum class StepWork : std::int64_t { micro_batch, reduction, update };
@@ -143,7 +157,7 @@ void DeviceEngine<Ctx>::train(const Batch& batch, kernels::Into into, MoreFollow
         const NamedRange upload_range("upload");
         return parts_.model.place(batch);
     }();
-    BucketSink<Ctx> buckets(reducer_, replay_);
+    BucketSink<Ctx> buckets(parts_.context, reducer_, replay_, company_of(shape));
     GradientSink& sink = more_follow == MoreFollow::no ? static_cast<GradientSink&>(buckets)
                                                        : static_cast<GradientSink&>(nothing_final);
     device::Stopwatch<Ctx> watch(parts_.context);
@@ -160,6 +174,7 @@ void DeviceEngine<Ctx>::train(const Batch& batch, kernels::Into into, MoreFollow
         parts_.model.train(&step->state, &step->batch, into, sink);
         end_micro_batch(parts_.context, step);
     });
+    kernels::plan_products_for(parts_.context, kernels::Company::none);
     spans.lanes.push_back(watch.lap());
     if (queued == device::Queued::at_once) spans.replayed.push_back(spans.lanes.back());
 }

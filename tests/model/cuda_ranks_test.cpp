@@ -4,6 +4,7 @@
 #include <nccl.h>
 
 #include "model/transformer.hpp"
+#include "runtime/comm/local_communicator.hpp"
 #include "runtime/comm/thread_world.hpp"
 #include "runtime/device/cuda_readback.hpp"
 #include "runtime/train/buckets.hpp"
@@ -98,6 +99,35 @@ TEST_CASE("a step's communication is told with that step, whatever was shared be
         for (const std::string label : {"initial weights", "optimizer state", "bucket 0"})
             CHECK(told.find(label) != std::string::npos);
     });
+}
+
+TEST_CASE("products behind a small micro-batch's bucket leave room for its reduction") {
+    const auto products_of = [](comm::Communicator& ranks) {
+        auto config = tests::toy_config(model::Kind::gpt2);
+        config.decoder_layers = 3;
+        const auto model = model::make_cuda_model(config, train::Precision::fp32, {});
+        Trace trace(Trace::Recording::off, ranks.rank());
+        const auto engine = model->make_engine(two_lanes(), ranks, trace, nullptr);
+        engine->share_weights();
+        engine->restore({});
+        std::vector<std::pair<std::int64_t, std::int64_t>> products;  // with room, of all
+        for (std::uint64_t step = 0; step < 4; ++step) {
+            const auto given = test::cuda_emulation::given_by([&] {
+                engine->queue({.seed = 1, .step = step}, {tests::ToySource::batch_of({1, 2})});
+            });
+            products.push_back({given.launches("product on a part"), given.launches("product")});
+            (void)engine->take_result();
+        }
+        return products;
+    };
+    comm::run_as_threads(2, [&](comm::Communicator& ranks) {
+        const auto products = products_of(ranks);
+        CHECK(products.front().first > 0);
+        CHECK(products.front().first < products.front().second);
+        for (const auto& step : products) CHECK(step == products.front());  // graphs, too
+    });
+    comm::LocalCommunicator alone;
+    CHECK(products_of(alone).front().first == 0);
 }
 
 TEST_CASE("a step calls NCCL once for each bucket and once for the losses") {

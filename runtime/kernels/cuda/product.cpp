@@ -5,6 +5,7 @@
 
 #include "runtime/core/bf16.hpp"
 #include "runtime/core/fp16.hpp"
+#include "runtime/kernels/company.hpp"
 #include "runtime/kernels/cuda/product_search.hpp"
 
 namespace lockstep::kernels::cuda {
@@ -61,3 +62,14 @@ template bool can_multiply(device::CudaContext&, const Product<fp16, fp16>&);
 template bool can_multiply(device::CudaContext&, const Product<fp16, float>&);
 
 }  // namespace lockstep::kernels::cuda
+
+namespace lockstep::kernels {
+
+void plan_products_for(CudaContext& ctx, Company company) {
+    const device::GpuProperties& gpu = ctx.properties();
+    const bool shared = company == Company::collectives && gpu.for_collectives() > 0;
+    ctx.cached<cuda::ProductSettings>().multiprocessors =
+        shared ? gpu.multiprocessors - gpu.for_collectives() : 0;
+}
+
+}  // namespace lockstep::kernels

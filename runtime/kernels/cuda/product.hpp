@@ -53,6 +53,7 @@ struct ProductSettings {
     // the last bits.
     bool autotune = false;
     Fusion fusion = Fusion::expected;
+    int multiprocessors = 0;  // that products are planned for; 0: all
 };
 
 template <class In, class Out>

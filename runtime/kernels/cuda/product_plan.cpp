@@ -106,6 +106,8 @@ ProductPlan describe(const CublasLt& library, const ProductShape& shape) {
     set(library, plan, CUBLASLT_MATMUL_DESC_TRANSA, operation_of(shape.transpose_b));
     set(library, plan, CUBLASLT_MATMUL_DESC_TRANSB, operation_of(shape.transpose_a));
     set(library, plan, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(shape));
+    if (shape.multiprocessors > 0)
+        set(library, plan, CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET, shape.multiprocessors);
     if (shape.has_aux) set(library, plan, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, shape.aux_stride);
     const bool a_as_is = shape.transpose_a == Transpose::no;
     const bool b_as_is = shape.transpose_b == Transpose::no;

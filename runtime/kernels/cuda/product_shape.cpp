@@ -82,6 +82,7 @@ ProductShape shape_of(const Product<In, Out>& p, const ProductSettings& settings
     shape.aux_stride = !p.before.empty() ? p.before.stride : 8 * p.mask.stride;
     shape.accumulates = p.beta != 0;
     shape.tf32 = element_of<In> == Element::f32 && settings.tf32;
+    shape.multiprocessors = settings.multiprocessors;
     shape.a_alignment = alignment_of(at.a);
     shape.b_alignment = alignment_of(at.b);
     shape.c_alignment = alignment_of(at.c);

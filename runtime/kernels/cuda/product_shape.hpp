@@ -25,6 +25,7 @@ struct ProductShape {
     bool has_aux;  // before or mask
     std::int64_t aux_stride;
     bool accumulates, tf32;
+    std::int32_t multiprocessors;
     // Powers of two that divide the addresses, at most most_alignment.
     std::uint8_t a_alignment, b_alignment, c_alignment, beside_alignment, aux_alignment;
 

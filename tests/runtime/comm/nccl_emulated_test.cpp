@@ -29,6 +29,13 @@ TEST_CASE("an operation starts after what the compute stream was given before") 
     });
 }
 
+TEST_CASE("NCCL leaves room for products") {
+    run_ranks(2, [](Rank& rank) {
+        CHECK(emulated_nccl_blocks() == rank.context.properties().for_collectives());
+        CHECK(emulated_nccl_blocks() > 0);
+    });
+}
+
 TEST_CASE("the host goes on while NCCL has not accepted an operation") {
     std::atomic<int> queued{0};
     const int calls = emulated_nccl_calls();

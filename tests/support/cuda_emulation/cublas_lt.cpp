@@ -258,6 +258,8 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t operation,
             return take(operation->aux, value, size);
         case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD:
             return take(operation->aux_stride, value, size);
+        case CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET:
+            return take(operation->multiprocessors, value, size);
     }
     return CUBLAS_STATUS_INVALID_VALUE;
 }
@@ -347,8 +349,9 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, 
                               *static_cast<const float*>(beta),
                               algorithm->reduction};
     last_algorithm = algorithm->number;
+    const char* name = op.multiprocessors == 0 ? "product" : "product on a part of the device";
     const auto submitted =
-        emulated_submit(stream, {.name = "product"}, [work, workspace, chosen = *algorithm] {
+        emulated_submit(stream, {.name = name}, [work, workspace, chosen = *algorithm] {
             std::memset(workspace, 0xFF, chosen.workspace_bytes);
             work.run();
             emulated_device_work(milliseconds_of[chosen.number]);

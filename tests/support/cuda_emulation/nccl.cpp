@@ -46,7 +46,7 @@ struct Process {
     std::map<std::string, std::shared_ptr<World>> worlds;
     std::set<ncclComm*> communicators;
     std::size_t registered = 0;
-    int ids = 0, calls = 0, aborting = 0;
+    int ids = 0, calls = 0, aborting = 0, blocks = 0;
     EmulatedHold hold = EmulatedHold::nothing;
 };
 
@@ -213,6 +213,7 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int size, ncclUniqueId id,
                                     ncclConfig_t* config) {
     if (config->blocking != 0) return ncclInvalidArgument;
     const std::lock_guard lock(process().mutex);
+    process().blocks = config->maxCTAs;
     auto& world = process().worlds[id.internal];
     if (!world) world = std::make_shared<World>();
     world->size = size;
@@ -333,6 +334,10 @@ void emulated_nccl_hold(EmulatedHold what) {
     const std::lock_guard lock(process().mutex);
     process().hold = what;
     process().changed.notify_all();
+}
+int emulated_nccl_blocks() {
+    const std::lock_guard lock(process().mutex);
+    return process().blocks;
 }
 int emulated_nccl_aborting() {
     const std::lock_guard lock(process().mutex);

@@ -33,6 +33,7 @@ enum ncclRedOp_t { ncclSum = 0, ncclMax = 2, ncclMin = 3 };
 constexpr int NCCL_SPLIT_NOCOLOR = -1;
 struct ncclConfig_t {
     int blocking = 1;
+    int maxCTAs = 0;  // undefined
 };
 #define NCCL_CONFIG_INITIALIZER \
     {}
@@ -77,6 +78,8 @@ int emulated_nccl_calls();
 // From now on no call is accepted, or no abort ends, until that is over.
 enum class EmulatedHold { nothing, calls, aborts };
 void emulated_nccl_hold(EmulatedHold what);
+// The blocks that the communicator made last may take; 0: as many as it likes.
+int emulated_nccl_blocks();
 // How many communicators are being aborted.
 int emulated_nccl_aborting();
 // Communicators that were made and neither destroyed nor aborted.
