@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <unordered_set>
 
 #include "runtime/device/cuda_check.hpp"
 #include "runtime/device/cuda_context.hpp"
@@ -43,19 +44,36 @@ inline unsigned resident_blocks(const device::CudaContext& ctx, std::int64_t cou
     return static_cast<unsigned>(std::min((count + each - 1) / each, most));
 }
 
+// Which kernels were allowed dynamic shared memory beyond what all have, in a context. That lasts
+// for the process, whose other contexts may ask for the same kernels, so all ask for the same
+// amount.
+class AllowedSharedMemory {
+public:
+    void allow(device::CudaContext& ctx, const void* kernel, std::size_t bytes,
+               SourceLocation where) {
+        // A kernel has 48 KiB unasked, of which its static memory and what the GPU keeps for itself
+        // (1 KiB from compute capability 8.0 on) are a part.
+        constexpr std::size_t granted = 48 << 10, other_parts = 2 << 10;
+        if (bytes <= granted - other_parts || allowed_.contains(kernel)) return;
+        const std::size_t usual = ctx.properties().most_shared_bytes - other_parts;
+        device::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                           static_cast<int>(std::max(bytes, usual))),
+                      "cudaFuncSetAttribute", where);
+        if (bytes <= usual) allowed_.insert(kernel);
+    }
+
+private:
+    std::unordered_set<const void*> allowed_;
+};
+
 // Queues the kernel on the context's stream. A grid without blocks does nothing.
 template <class... Parameters, class... Arguments>
 void launch(device::CudaContext& ctx, void (*kernel)(Parameters...), const Grid& grid,
             Arguments... arguments) {
     if (grid.blocks.x == 0 || grid.blocks.y == 0 || grid.blocks.z == 0) return;
-    // A kernel has 48 KiB of shared memory unasked, of which its static memory and what the GPU
-    // keeps for itself (1 KiB from compute capability 8.0 on) are a part.
-    constexpr std::size_t surely_granted_bytes = (48 << 10) - (2 << 10);
-    if (grid.shared_bytes > surely_granted_bytes)
-        device::check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
-                                           cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                           static_cast<int>(grid.shared_bytes)),
-                      "cudaFuncSetAttribute", grid.where);
+    if (grid.shared_bytes > 0)
+        ctx.cached<AllowedSharedMemory>().allow(ctx, reinterpret_cast<const void*>(kernel),
+                                                grid.shared_bytes, grid.where);
     cudaLaunchConfig_t config{};
     config.gridDim = grid.blocks;
     config.blockDim = grid.threads;

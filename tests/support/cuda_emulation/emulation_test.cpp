@@ -7,6 +7,7 @@
 #include "instructions/memory.hpp"
 #include "runtime/kernels/cuda/launch.hpp"
 #include "runtime/kernels/cuda/reduction.hpp"
+#include "tests/support/cuda_emulation/device_work.hpp"
 #include "tests/support/on_device.hpp"
 
 using namespace lockstep;
@@ -136,6 +137,25 @@ TEST_CASE("an emulated launch has the limits of a device, static shared memory i
     CHECK_THROWS_AS(run({{1, 1 << 16}, 96}), Error);
     CHECK_THROWS_AS(run({1, 1025}), Error);
     CHECK_THROWS_AS(run({1, {1, 1, 65}}), Error);
+}
+
+TEST_CASE("a kernel asks for more shared memory once, and every time for all that there is") {
+    device::CudaContext ctx(0);
+    const OnDevice values(ctx, counted(96));
+    const auto asked = [&](std::size_t kibibytes) {
+        const auto work = cuda_emulation::given_by([&] {
+            launch(ctx, reverse_kernel, {1, 96, kibibytes << 10}, values.data());
+        });
+        const auto found = work.calls.find("cudaFuncSetAttribute");
+        return found == work.calls.end() ? 0 : found->second;
+    };
+    CHECK(asked(40) == 0);
+    CHECK(asked(100) == 1);
+    CHECK(asked(100) == 0);
+    CHECK(asked(160) == 0);
+    CHECK(asked(162) == 1);
+    CHECK(asked(162) == 1);
+    ctx.synchronize();
 }
 
 TEST_CASE("an emulated kernel that asked for nothing has 48 KiB, its static memory included") {
