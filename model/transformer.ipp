@@ -8,6 +8,7 @@
 #include "model/transformer.hpp"
 #include "model/weights.ipp"
 #include "runtime/core/named_range.hpp"
+#include "runtime/kernels/deferred_sums.hpp"
 
 namespace lockstep::model {
 
@@ -143,7 +144,11 @@ private:
                   Matrix d_output, kernels::Into into, train::GradientSink& sink) {
         const NamedRange range("backward");
         BlockProgress progress(table_, sink);
-        const auto finish = [&progress] { progress.finish(); };
+        kernels::DeferredSums<Ctx> sums(ctx_);
+        const auto finish = [&] {
+            sums.finish();
+            progress.finish();
+        };
         Run<Ctx, T> decoder = decoder_run(sides, state), encoder = encoder_run(sides, state);
         decoder.gradients_into = encoder.gradients_into = into;
         Stacks::backward(decoder, weights_.decoder, saved.decoder, d_output, saved.d_memory,
@@ -153,7 +158,7 @@ private:
             Stacks::backward(encoder, *weights_.encoder, saved.encoder, saved.d_memory, {},
                              weights_.d_embeddings, finish);
         }
-        progress.finish();  // the embedding table, tied and therefore last
+        finish();  // the embedding table, tied and therefore last
     }
 
     void check(const train::Batch& batch) const {

@@ -85,13 +85,16 @@ Clock::time_point CudaContext::time_of(Mark mark) {
 }
 
 std::byte* CudaContext::scratch_bytes(std::size_t bytes) {
-    if (scratch_.size() < bytes) {
-        check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize");
-        scratch_ = Buffer<std::byte, CudaSpace>();  // never both in memory at once
-        scratch_ = Buffer<std::byte, CudaSpace>(bytes);
-        ++scratch_moves_;
-    }
+    if (scratch_.size() < bytes)
+        replace_scratch([&] {
+            scratch_ = Buffer<std::byte, CudaSpace>();  // never both in memory at once
+            scratch_ = Buffer<std::byte, CudaSpace>(bytes);
+        });
     return scratch_.view().data();
+}
+
+void CudaContext::wait_for_scratch() {
+    check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize");
 }
 
 int visible_gpus() noexcept {

@@ -71,7 +71,16 @@ public:
         return {reinterpret_cast<T*>(scratch_bytes(count * sizeof(T))), count};
     }
 
-    // How often that was.
+    // For memory that a kernel keeps between calls: waits until stream() is done with it, calls
+    // replace(), and counts that as a move.
+    template <class Replace>
+    void replace_scratch(const Replace& replace) {
+        wait_for_scratch();
+        replace();
+        ++scratch_moves_;
+    }
+
+    // How often memory of either kind was replaced.
     std::int64_t scratch_moves() const noexcept { return scratch_moves_; }
 
     // The context's object of that type, default-constructed at its first use.
@@ -84,6 +93,7 @@ public:
 
 private:
     std::byte* scratch_bytes(std::size_t bytes);
+    void wait_for_scratch();
 
     int device_;
     GpuProperties properties_;

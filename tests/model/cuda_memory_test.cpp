@@ -69,8 +69,8 @@ TEST_CASE("a run takes of a GPU's memory what is reckoned") {
                 taken(golden.config(), options, batch, dry->training_bytes(shape));
             CAPTURE(expected);
             CAPTURE(found);
-            // Sums, a step's state and the like.
-            constexpr std::size_t small = 16 << 10;
+            // Sums, those of a layer that wait, a step's state and the like.
+            constexpr std::size_t small = 64 << 10;
             CHECK(found >= expected);
             CHECK(found <= expected + small);
         }

@@ -12,10 +12,12 @@
 
 namespace lockstep::kernels::cuda {
 
-// At most so many totals come from one matrix of parts.
-constexpr int most_totals = 3;
+// Memory for what sum_parts_by_column() sums right after it was written. Kept while sums are
+// deferred (deferred_sums.hpp).
+CudaMatrix<float> parts_memory(device::CudaContext& ctx, std::int64_t rows, std::int64_t cols);
 
-// totals[i][j] = or += the sum of column i n + j of parts [.., totals.size() n], in a fixed order.
+// totals[i][j] = or += the sum of column i n + j of parts [.., totals.size() n], in a fixed order;
+// or, while sums are deferred, will be.
 void sum_parts_by_column(device::CudaContext& ctx, CudaMatrix<const float> parts,
                          std::initializer_list<CudaView<float>> totals, Into into);
 
@@ -82,10 +84,10 @@ void run_column_sums(device::CudaContext& ctx, const Body& body, std::int64_t ro
         std::max<std::int64_t>(1, ctx.properties().multiprocessors * column_sum_blocks / strips);
     const std::int64_t block_rows = std::max(smallest_block, (rows + wanted - 1) / wanted);
     const unsigned blocks = blocks_for(rows, block_rows);
-    const auto parts = ctx.scratch<float>(static_cast<std::size_t>(blocks * cols));
+    const CudaMatrix<float> parts = parts_memory(ctx, blocks, cols);
     launch(ctx, column_sums_kernel<width, Body>, {{strips, blocks}, column_sum_warps * warp_size},
-           body, rows, cols, block_rows, parts.data());
-    sum_parts_by_column(ctx, {parts.data(), blocks, cols}, {totals}, into);
+           body, rows, cols, block_rows, parts.data);
+    sum_parts_by_column(ctx, parts, {totals}, into);
 }
 
 // totals[j] = or += the sum over the rows of what body adds for column j, in a fixed order. body is

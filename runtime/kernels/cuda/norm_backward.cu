@@ -57,13 +57,12 @@ void run(CudaContext& ctx, NormBackward<T> b, CudaView<float> dgamma, CudaView<f
     const std::int64_t most = ctx.properties().multiprocessors * resident;
     b.block_rows = (b.sum.rows + most * warps - 1) / (most * warps) * warps;
     const unsigned blocks = blocks_for(b.sum.rows, b.block_rows);
-    const std::int64_t part_cols = b.sums * b.sum.cols;
-    b.parts = ctx.scratch<float>(static_cast<std::size_t>(part_cols) * blocks).data();
+    const CudaMatrix<float> parts = parts_memory(ctx, blocks, b.sums * b.sum.cols);
+    b.parts = parts.data;
     launch(ctx,
            b.mask.state == nullptr ? norm_backward_kernel<width, Masking::off, T>
                                    : norm_backward_kernel<width, Masking::on, T>,
            {blocks, static_cast<unsigned>(warps * warp_size), block_bytes}, b);
-    const CudaMatrix<const float> parts{b.parts, blocks, part_cols};
     if (dbias.empty())
         sum_parts_by_column(ctx, parts, {dgamma, dbeta}, into);
     else
