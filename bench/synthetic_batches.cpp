@@ -13,14 +13,11 @@ namespace lockstep::bench {
 
 namespace {
 
-void append_sequence(train::RaggedTokens& side, std::int32_t length, std::uint32_t row,
-                     std::int64_t vocabulary, PhiloxStream& random) {
-    for (std::int32_t position = 0; position < length; ++position) {
+void append_sequence(train::RaggedTokens& side, std::int32_t length, std::int64_t vocabulary,
+                     PhiloxStream& random) {
+    for (std::int32_t i = 0; i < length; ++i)
         side.tokens.push_back(
             static_cast<std::int32_t>(random.below(static_cast<std::uint32_t>(vocabulary))));
-        side.positions.push_back(position);
-        side.token_rows.push_back(row);
-    }
     side.offsets.push_back(static_cast<std::int32_t>(side.tokens.size()));
     side.longest = std::max(side.longest, length);
 }
@@ -28,8 +25,6 @@ void append_sequence(train::RaggedTokens& side, std::int32_t length, std::uint32
 void fill_up(train::RaggedTokens& side) {
     const auto total = static_cast<std::size_t>(data::shape_class(side.real()));
     side.tokens.resize(total, 0);
-    side.positions.resize(total, 0);
-    side.token_rows.resize(total, 0);
 }
 
 }  // namespace
@@ -68,8 +63,8 @@ train::Batch random_batch(const std::vector<RowLengths>& rows, std::int64_t voca
     if (two_sided) batch.source.offsets.push_back(0);
     for (const RowLengths& row : rows) {
         const auto id = static_cast<std::uint32_t>(batch.rows.size());
-        if (two_sided) append_sequence(batch.source, row.source, id, vocabulary, random);
-        append_sequence(batch.target, row.target, id, vocabulary, random);
+        if (two_sided) append_sequence(batch.source, row.source, vocabulary, random);
+        append_sequence(batch.target, row.target, vocabulary, random);
         batch.rows.push_back(id);
     }
     for (std::int64_t i = 0; i < batch.target.real(); ++i) {

@@ -89,13 +89,15 @@ set(LOCKSTEP_CUDA_KERNEL_SOURCES
     product_plan.cpp
     product_search.cpp
     product_shape.cpp
+    position_backward.cu
     reduce.cu
     residual.cu
     scatter.cu
     sequence_tables.cu
     sgd.cu
     softmax_xent.cu
-    step.cu)
+    step.cu
+    token_places.cu)
 list(TRANSFORM LOCKSTEP_CUDA_KERNEL_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/runtime/kernels/cuda/)
 set(LOCKSTEP_CUDA_COMM_SOURCES
     make_collectives.cpp

@@ -15,18 +15,13 @@ constexpr std::int32_t no_label = -1;
 void reserve(train::RaggedTokens& ragged, std::size_t sequences, std::int64_t real) {
     const auto total = static_cast<std::size_t>(shape_class(real));
     ragged.tokens.reserve(total);
-    ragged.positions.reserve(total);
-    ragged.token_rows.reserve(total);
     ragged.offsets.reserve(sequences + 1);
     ragged.offsets.push_back(0);
 }
 
-// Gives the tokens appended since the last sequence their positions and row.
-void end_sequence(train::RaggedTokens& ragged, std::uint32_t row) {
+// The tokens appended since the last sequence are one.
+void end_sequence(train::RaggedTokens& ragged) {
     const auto length = static_cast<std::int32_t>(ragged.tokens.size()) - ragged.offsets.back();
-    for (std::int32_t position = 0; position < length; ++position)
-        ragged.positions.push_back(position);
-    ragged.token_rows.insert(ragged.token_rows.end(), static_cast<std::size_t>(length), row);
     ragged.offsets.push_back(ragged.offsets.back() + length);
     ragged.longest = std::max(ragged.longest, length);
 }
@@ -34,8 +29,6 @@ void end_sequence(train::RaggedTokens& ragged, std::uint32_t row) {
 void add_filler(train::RaggedTokens& ragged) {
     const auto total = static_cast<std::size_t>(shape_class(ragged.real()));
     ragged.tokens.resize(total, SpecialTokens{}.null);
-    ragged.positions.resize(total, 0);
-    ragged.token_rows.resize(total, 0);
 }
 
 void append(std::vector<std::int32_t>& out, Tokens tokens) {
@@ -44,6 +37,7 @@ void append(std::vector<std::int32_t>& out, Tokens tokens) {
 
 // The decoder reads the label shifted right behind __start__ and answers with the label.
 void append_label(train::Batch& batch, Tokens label) {
+    batch.last_labels.push_back(label.empty() ? no_label : label.back());
     if (label.empty()) return;
     batch.target.tokens.push_back(SpecialTokens{}.start);
     append(batch.target.tokens, label.first(label.size() - 1));
@@ -51,12 +45,12 @@ void append_label(train::Batch& batch, Tokens label) {
     batch.label_tokens += static_cast<std::int64_t>(label.size());
 }
 
-void append_source(train::Batch& batch, Tokens context, std::uint32_t row) {
+void append_source(train::Batch& batch, Tokens context) {
     if (context.empty())
         batch.source.tokens.push_back(SpecialTokens{}.null);
     else
         append(batch.source.tokens, context);
-    end_sequence(batch.source, row);
+    end_sequence(batch.source);
 }
 
 void append_row(train::Batch& batch, const RowPlace& row, RowSize size, Tokens tokens,
@@ -65,13 +59,15 @@ void append_row(train::Batch& batch, const RowPlace& row, RowSize size, Tokens t
     const auto kept = static_cast<std::size_t>(std::min(size.source, row.source));
     const Tokens context = tokens.first(source).last(kept);
     if (layout == Layout::encoder_decoder) {
-        append_source(batch, context, row.row);
+        append_source(batch, context);
+        batch.label_starts.push_back(0);
     } else {
+        batch.label_starts.push_back(static_cast<std::int32_t>(kept));
         append(batch.target.tokens, context);
         batch.labels.resize(batch.labels.size() + kept, no_label);
     }
     append_label(batch, tokens.subspan(source, static_cast<std::size_t>(size.label)));
-    end_sequence(batch.target, row.row);
+    end_sequence(batch.target);
     batch.rows.push_back(row.row);
     batch.truncated_rows += size.truncated ? 1 : 0;
 }

@@ -14,8 +14,6 @@ void add_filler(train::RaggedTokens& side) {
     const std::size_t granule = std::max<std::size_t>(1, std::bit_ceil(real) / 8);
     const std::size_t total = (real + granule - 1) / granule * granule;
     side.tokens.resize(total);
-    side.positions.resize(total);
-    side.token_rows.resize(total);
 }
 
 }  // namespace
@@ -27,7 +25,6 @@ train::RaggedTokens ragged_ends(const std::vector<std::vector<std::int32_t>>& se
     for (std::size_t s = 0; s < sequences.size(); ++s) {
         const auto length = static_cast<std::int32_t>(kept[s]);
         side.tokens.insert(side.tokens.end(), sequences[s].end() - length, sequences[s].end());
-        for (std::int32_t i = 0; i < length; ++i) side.positions.push_back(i);
         side.offsets.push_back(static_cast<std::int32_t>(side.tokens.size()));
         side.longest = std::max(side.longest, length);
     }
@@ -35,11 +32,9 @@ train::RaggedTokens ragged_ends(const std::vector<std::vector<std::int32_t>>& se
     return side;
 }
 
-train::RaggedTokens single_tokens(const std::vector<std::int32_t>& tokens,
-                                  const std::vector<std::int32_t>& positions) {
+train::RaggedTokens single_tokens(const std::vector<std::int32_t>& tokens) {
     train::RaggedTokens side;
     side.tokens = tokens;
-    side.positions = positions;
     side.offsets.resize(tokens.size() + 1);
     std::iota(side.offsets.begin(), side.offsets.end(), 0);
     side.longest = tokens.empty() ? 0 : 1;

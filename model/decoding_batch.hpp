@@ -16,7 +16,6 @@ train::RaggedTokens ragged_ends(const std::vector<std::vector<std::int32_t>>& se
                                 const std::vector<std::int64_t>& kept);
 
 // Sequences of one token each.
-train::RaggedTokens single_tokens(const std::vector<std::int32_t>& tokens,
-                                  const std::vector<std::int32_t>& positions);
+train::RaggedTokens single_tokens(const std::vector<std::int32_t>& tokens);
 
 }  // namespace lockstep::model

@@ -14,8 +14,6 @@ train::RaggedTokens side_of(std::int64_t total, std::int64_t sequences, std::int
     const auto tokens = static_cast<std::size_t>(total);
     train::RaggedTokens side;
     side.tokens.resize(tokens);
-    side.positions.resize(tokens);
-    side.token_rows.resize(tokens);
     side.offsets.resize(static_cast<std::size_t>(sequences) + 1);
     side.longest = longest;
     return side;
@@ -27,6 +25,8 @@ train::Batch batch_of(const train::BatchShape& shape) {
     batch.target = side_of(shape.target_total, shape.sequences, shape.longest_target);
     batch.labels.resize(batch.target.tokens.size());
     batch.rows.resize(static_cast<std::size_t>(shape.sequences));
+    batch.label_starts.resize(batch.rows.size());
+    batch.last_labels.resize(batch.rows.size());
     return batch;
 }
 

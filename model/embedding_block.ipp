@@ -19,8 +19,8 @@ template <class Ctx, class T>
 void embed(const Run<Ctx, T>& run, MatrixView<const T, typename Ctx::Space> embeddings,
            MatrixView<const T, typename Ctx::Space> positions, float scale,
            MatrixView<T, typename Ctx::Space> y) {
-    kernels::embedding_forward<T>(run.ctx, run.batch.tokens, run.batch.positions, run.batch.real(),
-                                  scale, embeddings, positions, y);
+    kernels::embedding_forward<T>(run.ctx, run.batch.tokens, run.batch.places.positions,
+                                  run.batch.real(), scale, embeddings, positions, y);
 }
 
 template <class Ctx, class T, class Space>
@@ -69,8 +69,8 @@ void EmbeddingBlock<Ctx, T>::backward(const Run<Ctx, T>& run, const Weights& wei
 
     const auto to_positions = [&] {
         if (weights.d_positions.empty()) return;
-        kernels::embedding_backward<T>(run.ctx, run.batch.positions, run.batch.real(), 1.0f, dx,
-                                       weights.d_positions, run.gradients_into);
+        kernels::position_backward<T>(run.ctx, run.batch.offsets, dx, weights.d_positions,
+                                      run.gradients_into);
     };
     if (norms_before_positions(run)) to_positions();
     if (weights.embedding_norm) {

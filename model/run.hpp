@@ -10,6 +10,7 @@
 #include "runtime/kernels/dry/kernels.hpp"
 #include "runtime/kernels/into.hpp"
 #include "runtime/kernels/step_state.hpp"
+#include "runtime/kernels/token_places.hpp"
 #include "runtime/train/batch.hpp"
 
 namespace lockstep::model {
@@ -20,9 +21,9 @@ constexpr std::int64_t smallest_launch_sequences = 8, smallest_launch_length = 6
 // One side of a micro-batch where the kernels read it.
 template <class Space>
 struct Ragged {
-    View<const std::int32_t, Space> tokens, positions, offsets;
-    kernels::TokenPlaces<Space> places;
+    View<const std::int32_t, Space> tokens, offsets;
     View<const std::uint32_t, Space> rows;
+    kernels::TokenPlaces<Space> places;
     std::int64_t total = 0;
     std::int32_t longest = 0;
 
@@ -49,32 +50,46 @@ View<const std::uint32_t, typename Ctx::Space> place_rows(device::Upload<Ctx>& u
                       launched_sequences<Ctx>(rows.size()));
 }
 
-// Brings one side of a batch to where the device reads it; rows are there already.
+// Brings one side of a batch to where the device reads it; rows are there already. Its places are
+// made there.
 template <class Ctx>
 Ragged<typename Ctx::Space> place(device::Upload<Ctx>& upload, const train::RaggedTokens& side,
                                   View<const std::uint32_t, typename Ctx::Space> rows) {
     const std::size_t offsets =
         side.offsets.empty() ? 0 : launched_sequences<Ctx>(side.offsets.size() - 1) + 1;
-    const auto positions = upload.add(view_of(side.positions));
     return {upload.add(view_of(side.tokens)),
-            positions,
             upload.add(view_of(side.offsets), offsets),
-            {upload.add(view_of(side.token_rows)), positions},
             rows,
+            {},
             side.total(),
             launched_length<Ctx>(side.longest)};
+}
+
+// In the arena, when the side has arrived; labels too where they follow.
+template <class Ctx, class Space>
+void place_tokens(Ctx& ctx, device::Arena<Space>& arena, Ragged<Space>& side,
+                  const kernels::FollowingLabels<Space>& labels = {}) {
+    if (side.total == 0) return;
+    const auto count = static_cast<std::size_t>(side.total);
+    const auto positions = arena.template take<std::int32_t>(count);
+    const auto rows = arena.template take<std::uint32_t>(count);
+    kernels::place_tokens(ctx, side.offsets, side.rows, positions, rows, labels);
+    side.places = {rows, positions};
 }
 
 // At least what place() and place_rows() upload of a side; and of a batch, labels included.
 template <class Ctx>
 std::size_t placed_bytes(const train::RaggedTokens& side) {
     const std::size_t sequences = launched_sequences<Ctx>(side.offsets.size());
-    return sizeof(std::int32_t) * (3 * side.tokens.size() + 2 * sequences + 1);
+    return sizeof(std::int32_t) * (side.tokens.size() + 2 * sequences + 1);
 }
 template <class Ctx>
 std::size_t placed_bytes(const train::Batch& batch) {
+    const std::size_t labels = batch.last_labels.empty()
+                                   ? batch.labels.size()
+                                   : 2 * launched_sequences<Ctx>(batch.rows.size());
     return placed_bytes<Ctx>(batch.source) + placed_bytes<Ctx>(batch.target) +
-           sizeof(std::int32_t) * batch.labels.size();
+           sizeof(std::int32_t) * labels;
 }
 
 // What all layers of a stack have in common.

@@ -36,9 +36,7 @@ private:
 
 inline void check_side(const train::RaggedTokens& side, std::size_t rows,
                        std::int64_t n_positions) {
-    require(side.offsets.size() == rows + 1 && side.real() <= side.total() &&
-                side.positions.size() == side.tokens.size() &&
-                side.token_rows.size() == side.tokens.size(),
+    require(side.offsets.size() == rows + 1 && side.real() <= side.total(),
             "the vectors of a batch disagree about its size");
     require(side.longest <= n_positions, "a row is longer than the model's n_positions");
 }
@@ -73,17 +71,21 @@ public:
         const auto rows = place_rows(upload_, batch.rows);
         sides_ = {model::place(upload_, batch.source, rows),
                   model::place(upload_, batch.target, rows),
-                  upload_.add(HostView<const std::int32_t>(view_of(batch.labels)))};
+                  {},
+                  {}};
+        place_labels(batch);
         upload_.finish();
+        using Labels = train::PlacedShape::Labels;
         return {{sides_.source.total, sides_.target.total, static_cast<std::int64_t>(rows.size()),
                  sides_.source.longest, sides_.target.longest},
+                sides_.labels.empty() ? Labels::following : Labels::given,
                 arena_.moves() + upload_.moves()};
     }
 
     void train(const kernels::StepState* state, kernels::LossSums* sums, kernels::Into into,
                train::GradientSink& sink) override {
-        const Sides& sides = sides_;
         device::Stopwatch<Ctx> watch(ctx_);
+        const Sides sides = placed_sides();
         Saved saved;
         forward(sides, state, saved);
         spans_.forward.push_back(watch.lap());
@@ -102,7 +104,7 @@ public:
 
     void evaluate(const train::Batch& batch, kernels::LossSums* losses) override {
         place(batch);
-        const Sides& sides = sides_;
+        const Sides sides = placed_sides();
         Constant memory;
         if (weights_.encoder) {
             memory = Stacks::evaluate(encoder_run(sides, nullptr), *weights_.encoder,
@@ -118,6 +120,7 @@ private:
     struct Sides {
         Ragged<Space> source, target;
         View<const std::int32_t, Space> labels;
+        kernels::FollowingLabels<Space> following;  // else
     };
 
     struct Saved {
@@ -126,6 +129,32 @@ private:
         Matrix d_memory;
         typename device::Arena<Space>::Mark before_decoder;
     };
+
+    // They are brought where they do not follow from the tokens.
+    void place_labels(const train::Batch& batch) {
+        if (batch.last_labels.empty()) {
+            sides_.labels = upload_.add(view_of(batch.labels));
+            return;
+        }
+        const std::size_t sequences = launched_sequences<Ctx>(batch.rows.size());
+        sides_.following = {sides_.target.tokens,
+                            upload_.add(view_of(batch.label_starts), sequences),
+                            upload_.add(view_of(batch.last_labels), sequences),
+                            {}};
+    }
+
+    // With what is made of the batch when it has arrived.
+    Sides placed_sides() {
+        Sides sides = sides_;
+        if (sides.labels.empty()) {
+            sides.following.labels =
+                arena_.template take<std::int32_t>(static_cast<std::size_t>(sides.target.total));
+            sides.labels = sides.following.labels;
+        }
+        place_tokens(ctx_, arena_, sides.source);
+        place_tokens(ctx_, arena_, sides.target, sides.following);
+        return sides;
+    }
 
     void forward(const Sides& sides, const kernels::StepState* state, Saved& saved) {
         const NamedRange range("forward");
@@ -163,7 +192,9 @@ private:
 
     void check(const train::Batch& batch) const {
         require(!batch.empty(), "an empty batch has no loss");
-        require(batch.labels.size() == batch.target.tokens.size(),
+        require(batch.labels.size() == batch.target.tokens.size() &&
+                    batch.label_starts.size() == batch.last_labels.size() &&
+                    (batch.last_labels.empty() || batch.last_labels.size() == batch.rows.size()),
                 "the vectors of a batch disagree about its size");
         if (weights_.encoder) check_side(batch.source, batch.rows.size(), config_.n_positions);
         check_side(batch.target, batch.rows.size(), config_.n_positions);

@@ -63,12 +63,15 @@ public:
         if (slots.empty()) return;
         std::vector<std::int32_t> positions;
         for (const std::int32_t slot : slots) positions.push_back(cache_.length(slot));
-        const train::RaggedTokens side = single_tokens(tokens, positions);
+        const train::RaggedTokens side = single_tokens(tokens);
+        positions.resize(side.tokens.size());
         arena_.reset();
         rows_.assign(slots.size(), 0);
         const Ranges ranges = ranges_of(slots, side.total());
-        upload_.begin(placed_bytes<Ctx>(side) + ranges.bytes());
-        const auto batch = place(upload_, side, place_rows(upload_, rows_));
+        upload_.begin(placed_bytes<Ctx>(side) + ranges.bytes() +
+                      positions.size() * sizeof(std::int32_t));
+        auto batch = place(upload_, side, place_rows(upload_, rows_));
+        batch.places.positions = upload_.add(HostView<const std::int32_t>(view_of(positions)));
         const PlacedRanges placed{
             upload_.add(view_of(ranges.begin)), upload_.add(view_of(ranges.length)),
             upload_.add(view_of(ranges.memory_begin)), upload_.add(view_of(ranges.memory_length)),
@@ -137,8 +140,9 @@ private:
     Ragged<Space> place_alone(const train::RaggedTokens& side) {
         rows_.assign(static_cast<std::size_t>(side.sequences()), 0);
         upload_.begin(placed_bytes<Ctx>(side));
-        const auto batch = place(upload_, side, place_rows(upload_, rows_));
+        auto batch = place(upload_, side, place_rows(upload_, rows_));
         upload_.finish();
+        place_tokens(ctx_, arena_, batch);
         return batch;
     }
 

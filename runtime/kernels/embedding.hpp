@@ -39,4 +39,14 @@ void embedding_backward(CudaContext& ctx, CudaView<const std::int32_t> tokens,
                         CudaView<const std::int32_t> real, float scale, CudaMatrix<const T> dy,
                         CudaMatrix<float> d_table, Into into);
 
+// d_table[p] = or += the sum of the rows of dy at position p of their sequences: those with
+// offsets[s] + p < offsets[s + 1]. Deterministic. Sequences are no longer than the table; filler
+// stands past the last offset.
+template <class T>
+void position_backward(CpuContext& ctx, HostView<const std::int32_t> offsets,
+                       HostMatrix<const T> dy, HostMatrix<float> d_table, Into into);
+template <class T>
+void position_backward(CudaContext& ctx, CudaView<const std::int32_t> offsets,
+                       CudaMatrix<const T> dy, CudaMatrix<float> d_table, Into into);
+
 }  // namespace lockstep::kernels

@@ -9,12 +9,10 @@
 namespace lockstep::train {
 
 // One side of a micro-batch: sequences laid end to end, no padding between them. The totals may
-// exceed offsets.back(): the rest is filler (token 0, position 0, row 0), so that shapes repeat.
+// exceed offsets.back(): the rest is filler (token 0), so that shapes repeat.
 struct RaggedTokens {
-    std::vector<std::int32_t> tokens;       // [total]
-    std::vector<std::int32_t> positions;    // [total]
-    std::vector<std::uint32_t> token_rows;  // [total] global row of each token's sequence
-    std::vector<std::int32_t> offsets;      // [sequences + 1]
+    std::vector<std::int32_t> tokens;   // [total]
+    std::vector<std::int32_t> offsets;  // [sequences + 1]
     std::int32_t longest = 0;
 
     std::int64_t total() const noexcept { return static_cast<std::int64_t>(tokens.size()); }
@@ -37,9 +35,13 @@ struct BatchShape {
 struct Batch {
     RaggedTokens source, target;
     std::vector<std::int32_t> labels;  // [target total]; -1: no label (filler, or context)
-    std::vector<std::uint32_t> rows;   // [sequences] global row ids
-    std::int64_t label_tokens = 0;     // labels >= 0
-    std::int64_t truncated_rows = 0;   // rows cut to the model's positions
+    // [sequences] Where labels follow from the target's tokens: each sequence's first position with
+    // a label, from which on a token's label is the next token, and the last token's label. Both
+    // empty: only `labels` tells.
+    std::vector<std::int32_t> label_starts, last_labels;
+    std::vector<std::uint32_t> rows;  // [sequences] global row ids
+    std::int64_t label_tokens = 0;    // labels >= 0
+    std::int64_t truncated_rows = 0;  // rows cut to the model's positions
     // Of each row, where an evaluation asks for them: the context as it was before any cut, and
     // every alternative label as written in the text.
     std::vector<std::vector<std::int32_t>> contexts;

@@ -169,7 +169,8 @@ void DeviceEngine<Ctx>::train(const Batch& batch, kernels::Into into, MoreFollow
                               shape.target_total,
                               shape.sequences,
                               shape.longest_source,
-                              shape.longest_target};
+                              shape.longest_target,
+                              static_cast<std::int64_t>(shape.labels)};
     const device::Queued queued = replay_.run(key, shape.moves, [&] {
         parts_.model.train(&step->state, &step->batch, into, sink);
         end_micro_batch(parts_.context, step);

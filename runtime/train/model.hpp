@@ -36,6 +36,8 @@ struct ModelSpans {
 // A batch where the device reads it. What train() queues for one is what it queued for another that
 // is equal here: the same work at the same addresses, on other values.
 struct PlacedShape : BatchShape {
+    enum class Labels : std::int8_t { given, following };  // from the tokens
+    Labels labels = Labels::given;
     std::int64_t moves = 0;  // of the memory that train() uses, so far
 
     auto operator<=>(const PlacedShape&) const = default;

@@ -28,13 +28,36 @@ Ints first(const Ints& values, std::size_t count) {
     return {values.begin(), values.begin() + static_cast<std::ptrdiff_t>(count)};
 }
 
+// What the labels would be if they followed from the tokens.
+Ints following(const train::Batch& batch) {
+    Ints labels(batch.target.tokens.size(), -1);
+    for (std::size_t s = 0; s < batch.rows.size(); ++s) {
+        const std::int32_t end = batch.target.offsets[s + 1];
+        for (auto i = batch.target.offsets[s] + batch.label_starts[s]; i < end; ++i)
+            labels[static_cast<std::size_t>(i)] =
+                i + 1 < end ? batch.target.tokens[static_cast<std::size_t>(i) + 1]
+                            : batch.last_labels[s];
+    }
+    return labels;
+}
+
 }  // namespace
+
+TEST_CASE("labels follow from the target's tokens in either layout, cut or not") {
+    for (const Layout layout : {Layout::encoder_decoder, Layout::decoder_only})
+        for (const int most : {0, 3}) {
+            BatchingOptions options;
+            options.layout = layout;
+            if (most > 0) options.text_truncate = options.label_truncate = most;
+            const train::Batch batch = build({{2, 3}, {0, 1}, {5, 6}, {1, 1}}, options);
+            CHECK(batch.labels == following(batch));
+        }
+}
 
 TEST_CASE("source and target lie end to end, the target shifted behind __start__") {
     const train::Batch batch = build({{2, 3}, {1, 1}}, {});
     CHECK(batch.source.offsets == Ints{0, 2, 3});
     CHECK(first(batch.source.tokens, 3) == Ints{token_of(0, 0), token_of(0, 1), token_of(1, 0)});
-    CHECK(first(batch.source.positions, 3) == Ints{0, 1, 0});
     CHECK(batch.target.offsets == Ints{0, 3, 4});
     CHECK(first(batch.target.tokens, 4) == Ints{1, token_of(0, 2), token_of(0, 3), 1});
     CHECK(first(batch.labels, 4) ==
@@ -46,18 +69,14 @@ TEST_CASE("source and target lie end to end, the target shifted behind __start__
     CHECK(batch.target.longest == 3);
 }
 
-TEST_CASE("filler is token 0 at position 0 of row 0, without a label") {
+TEST_CASE("filler is token 0 without a label") {
     const train::Batch batch = build({{2, 3}, {1, 1}}, {});
     REQUIRE(batch.target.total() == 16);
     REQUIRE(batch.source.total() == 16);
     CHECK(batch.target.real() == 4);
     REQUIRE(batch.labels.size() == 16);
-    CHECK(Rows(batch.target.token_rows.begin(), batch.target.token_rows.begin() + 4) ==
-          Rows{0, 0, 0, 1});
     for (std::size_t i = 4; i < 16; ++i) {
         CHECK(batch.target.tokens[i] == 0);
-        CHECK(batch.target.positions[i] == 0);
-        CHECK(batch.target.token_rows[i] == 0);
         CHECK(batch.labels[i] == -1);
     }
 }
@@ -91,7 +110,6 @@ TEST_CASE("decoder-only: context, __start__ and label in one sequence, labels on
           Ints{token_of(0, 0), token_of(0, 1), 1, token_of(0, 2), token_of(0, 3), 1});
     CHECK(first(batch.labels, 6) ==
           Ints{-1, -1, token_of(0, 2), token_of(0, 3), token_of(0, 4), token_of(1, 0)});
-    CHECK(first(batch.target.positions, 6) == Ints{0, 1, 2, 3, 4, 0});
     CHECK(batch.label_tokens == 4);
 }
 

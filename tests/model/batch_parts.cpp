@@ -15,19 +15,12 @@ std::vector<T> part(const std::vector<T>& values, std::int32_t first, std::int32
 train::RaggedTokens one_row(const train::RaggedTokens& side, std::size_t row) {
     if (side.offsets.empty()) return {};
     const std::int32_t first = side.offsets[row], last = side.offsets[row + 1];
-    return {part(side.tokens, first, last),
-            part(side.positions, first, last),
-            part(side.token_rows, first, last),
-            {0, last - first},
-            last - first};
+    return {part(side.tokens, first, last), {0, last - first}, last - first};
 }
 
 void fill(train::RaggedTokens& side, std::size_t filler) {
     if (side.offsets.empty()) return;
-    const std::size_t total = side.tokens.size() + filler;
-    side.tokens.resize(total, 0);
-    side.positions.resize(total, 0);
-    side.token_rows.resize(total, 0);
+    side.tokens.resize(side.tokens.size() + filler, 0);
 }
 
 template <class T>
@@ -39,12 +32,7 @@ std::vector<T> repeated(const std::vector<T>& values, std::size_t times) {
 
 train::RaggedTokens repeated(const train::RaggedTokens& side, std::size_t times) {
     if (side.offsets.empty()) return {};
-    train::RaggedTokens all{
-        repeated(side.tokens, times), repeated(side.positions, times), {}, {0}, side.longest};
-    const auto rows = static_cast<std::uint32_t>(side.sequences());
-    for (std::size_t i = 0; i < times; ++i)
-        for (const std::uint32_t row : side.token_rows)
-            all.token_rows.push_back(row + static_cast<std::uint32_t>(i) * rows);
+    train::RaggedTokens all{repeated(side.tokens, times), {0}, side.longest};
     for (std::size_t i = 0; i < times; ++i)
         for (std::size_t row = 1; row < side.offsets.size(); ++row)
             all.offsets.push_back(all.offsets.back() + side.offsets[row] - side.offsets[row - 1]);
@@ -70,8 +58,14 @@ train::Batch with_filler(train::Batch batch, std::size_t filler) {
     return batch;
 }
 
+train::Batch with_following_labels(train::Batch batch) {
+    batch.label_starts.assign(batch.rows.size(), 0);
+    batch.last_labels.assign(batch.rows.size(), 1);
+    return batch;
+}
+
 train::Batch without_source(train::Batch batch) {
-    batch.source = {{}, {}, {}, std::vector<std::int32_t>(batch.rows.size() + 1), 0};
+    batch.source = {{}, std::vector<std::int32_t>(batch.rows.size() + 1), 0};
     return batch;
 }
 

@@ -14,6 +14,9 @@ train::Batch one_row(const train::Batch& batch, std::size_t row);
 // The same rows with `filler` tokens of filler after both sides (one more after the source's).
 train::Batch with_filler(train::Batch batch, std::size_t filler);
 
+// The same tokens, with labels that follow from them.
+train::Batch with_following_labels(train::Batch batch);
+
 // Nothing to read for an encoder.
 train::Batch without_source(train::Batch batch);
 

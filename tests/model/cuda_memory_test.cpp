@@ -58,7 +58,8 @@ TEST_CASE("a run takes of a GPU's memory what is reckoned") {
         for (const auto optimizer : {train::OptimizerKind::adam, train::OptimizerKind::adafactor}) {
             CAPTURE(name);
             tests::Golden golden(name);
-            const train::Batch batch = tests::with_filler(golden.batch(""), 200);
+            const train::Batch batch =
+                tests::with_following_labels(tests::with_filler(golden.batch(""), 200));
             train::TrainOptions options;
             options.optimizer.kind = optimizer;
             const auto shape = tests::shape_of(batch);

@@ -72,10 +72,6 @@ struct Trained {
     static train::RaggedTokens side(const Tokens& tokens) {
         train::RaggedTokens s;
         s.tokens = tokens;
-        for (std::size_t i = 0; i < tokens.size(); ++i) {
-            s.positions.push_back(static_cast<std::int32_t>(i));
-        }
-        s.token_rows.resize(tokens.size());
         s.offsets = {0, static_cast<std::int32_t>(tokens.size())};
         s.longest = s.offsets.back();
         return s;

@@ -19,7 +19,8 @@ namespace {
 constexpr std::size_t very_many = 100'001;
 
 void check_same(const model::ModelConfig& config, train::Precision precision,
-                const train::Batch& batch) {
+                const train::Batch& given) {
+    const train::Batch batch = tests::with_following_labels(given);
     CAPTURE(train::name(precision));
     const auto dry = model::make_dry_model(config, precision, DeviceKind::cpu);
     const train::BatchShape shape = tests::shape_of(batch);

@@ -71,10 +71,6 @@ train::RaggedTokens Golden::side(const std::string& name) {
         const auto length = static_cast<std::int32_t>(lengths[row]);
         side.offsets.push_back(side.offsets.back() + length);
         side.longest = std::max(side.longest, length);
-        for (std::int32_t i = 0; i < length; ++i) {
-            side.positions.push_back(i);
-            side.token_rows.push_back(first_row + static_cast<std::uint32_t>(row));
-        }
     }
     return side;
 }

@@ -39,11 +39,8 @@ void append_rows(train::RaggedTokens& side, std::int64_t rows, std::int32_t leng
     side.offsets.push_back(0);
     side.longest = length;
     for (std::int64_t row = 0; row < rows; ++row) {
-        for (std::int32_t position = 0; position < length; ++position) {
+        for (std::int32_t position = 0; position < length; ++position)
             side.tokens.push_back(static_cast<std::int32_t>((row * 31 + position * 7) % 500));
-            side.positions.push_back(position);
-            side.token_rows.push_back(static_cast<std::uint32_t>(row));
-        }
         side.offsets.push_back(static_cast<std::int32_t>(side.tokens.size()));
     }
 }
@@ -79,7 +76,14 @@ train::Batch batch_of_rows(std::int64_t rows, std::int32_t source, std::int32_t 
     train::Batch batch;
     if (source > 0) append_rows(batch.source, rows, source);
     append_rows(batch.target, rows, target);
-    batch.labels = batch.target.tokens;
+    batch.labels.assign(batch.target.tokens.begin() + 1, batch.target.tokens.end());
+    batch.labels.push_back(7);
+    for (std::int64_t row = 0; row < rows; ++row) {
+        const auto end = static_cast<std::size_t>((row + 1) * target);
+        batch.label_starts.push_back(0);
+        batch.last_labels.push_back(7);
+        batch.labels[end - 1] = 7;
+    }
     batch.label_tokens = batch.target.total();
     for (std::int64_t row = 0; row < rows; ++row)
         batch.rows.push_back(static_cast<std::uint32_t>(row));

@@ -4,10 +4,17 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <sstream>
+
+#include "model/device_model.hpp"
+#include "model/transformer.hpp"
+#include "runtime/device/cuda_context.hpp"
 
 using namespace lockstep;
 using test::cuda_emulation::DeviceWork;
+using test::cuda_emulation::given_by;
+using test::cuda_emulation::Transfers;
 
 namespace {
 
@@ -24,14 +31,57 @@ TEST_CASE("a step of GPT-2 124M") {
     const DeviceWork work = printed("GPT-2 124M", tests::work_of_step(tests::gpt2_124m(), 1));
     CHECK(work.launches() <= 344);
     CHECK(work.host_calls() <= 45);
-    CHECK(work.fills.count == 1);  // of the positions
+    CHECK(work.fills.count == 0);
 }
 
 TEST_CASE("a step of the seq2seq model with 17.6M parameters") {
     const DeviceWork work = printed("seq2seq 17.6M", tests::work_of_step(tests::seq2seq_17m(), 2));
     CHECK(work.launches() <= 618);
     CHECK(work.host_calls() <= 45);
-    CHECK(work.fills.count == 2);  // of the encoder's and the decoder's positions
+    CHECK(work.fills.count == 0);
+}
+
+TEST_CASE("of 64 x 1,024 tokens travel the tokens and four numbers a sequence, by seven calls") {
+    auto config = tests::gpt2_124m().narrow;
+    config.decoder_layers = 1;
+    device::CudaContext ctx(0);
+    const train::ParameterStore<CudaSpace> store(model::parameter_table(config),
+                                                 train::Precision::bf16);
+    const auto model = model::make_model<device::CudaContext>(config, store, ctx);
+    const train::Batch batch = tests::batch_of_rows(64, 0, 1024);
+    const auto place = [&] { model->place(batch); };
+    place();  // memory for it is taken at first
+    const DeviceWork work = given_by(place);
+    constexpr std::int64_t bytes = 4 * (64 * 1024 + 4 * 64) + 64;  // one more offset
+    CHECK(work.uploads == Transfers{1, bytes});
+    CHECK(work.device_copies == Transfers{1, bytes});
+    CHECK(work.launches() == 0);
+    CHECK(work.host_calls() == 7);
+    ctx.synchronize();
+}
+
+TEST_CASE("labels that follow from the tokens are those that are brought") {
+    auto config = tests::gpt2_124m().narrow;
+    config.decoder_layers = 1;
+    auto batch = tests::batch_of_rows(3, 0, 8);
+    for (const bool on_gpu : {true, false}) {
+        const auto model = on_gpu ? model::make_cuda_model(config, train::Precision::bf16, {})
+                                  : model::make_cpu_model(config, train::Precision::bf16, 1);
+        model->initialize(1);
+        batch.label_starts = {0, 2, 8};
+        batch.last_labels = {7, 7, 7};
+        std::fill(batch.labels.begin() + 8, batch.labels.begin() + 10, -1);
+        std::fill(batch.labels.begin() + 16, batch.labels.end(), -1);
+        const auto following = model->evaluate(batch);
+        batch.label_starts.clear();
+        batch.last_labels.clear();
+        const auto given = model->evaluate(batch);
+        for (std::size_t row = 0; row < 3; ++row) {
+            CHECK(following[row].tokens == (row == 0 ? 8 : row == 1 ? 6 : 0));
+            CHECK(following[row].loss == given[row].loss);
+            CHECK(following[row].tokens == given[row].tokens);
+        }
+    }
 }
 
 TEST_CASE("a part of the loss more is five kernels more") {

@@ -108,6 +108,24 @@ void embedding_backward(CpuContext& ctx, HostView<const std::int32_t> tokens,
                          });
 }
 
+template <class T>
+void position_backward(CpuContext& ctx, HostView<const std::int32_t> offsets,
+                       HostMatrix<const T> dy, HostMatrix<float> d_table, Into into) {
+    require(!offsets.empty() && d_table.cols == dy.cols, "position gradient: shapes differ");
+    const auto limit = d_table.rows;
+    for (std::size_t s = 1; s < offsets.size(); ++s)
+        require(offsets[s] - offsets[s - 1] <= limit, "position gradient: a row is too long");
+    if (into == Into::overwrite) fill_zero(ctx, d_table);
+    cpu::parallel_for(ctx, limit, offsets[offsets.size() - 1] * dy.cols, [&](std::int64_t p) {
+        for (std::size_t s = 1; s < offsets.size(); ++s) {
+            const std::int64_t row = offsets[s - 1] + p;
+            if (row < offsets[s])
+                backward_row(dy.data + row * dy.stride, 1.0f, d_table.data + p * d_table.stride,
+                             dy.cols);
+        }
+    });
+}
+
 template void embedding_forward(CpuContext&, HostView<const std::int32_t>,
                                 HostView<const std::int32_t>, HostView<const std::int32_t>, float,
                                 HostMatrix<const float>, HostMatrix<const float>,
@@ -121,5 +139,9 @@ template void embedding_backward(CpuContext&, HostView<const std::int32_t>,
 template void embedding_backward(CpuContext&, HostView<const std::int32_t>,
                                  HostView<const std::int32_t>, float, HostMatrix<const bf16>,
                                  HostMatrix<float>, Into);
+template void position_backward(CpuContext&, HostView<const std::int32_t>, HostMatrix<const float>,
+                                HostMatrix<float>, Into);
+template void position_backward(CpuContext&, HostView<const std::int32_t>, HostMatrix<const bf16>,
+                                HostMatrix<float>, Into);
 
 }  // namespace lockstep::kernels

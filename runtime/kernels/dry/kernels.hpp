@@ -17,10 +17,14 @@ struct Any {
     constexpr Any(const Argument&) noexcept {}
 };
 
+template <class Like>
+void place_tokens(DryContext<Like>&, Any, Any, Any, Any, Any) {}
 template <class T, class Like>
 void embedding_forward(DryContext<Like>&, Any, Any, Any, Any, Any, Any, Any) {}
 template <class T, class Like>
 void embedding_backward(DryContext<Like>&, Any, Any, Any, Any, Any, Any) {}
+template <class T, class Like>
+void position_backward(DryContext<Like>&, Any, Any, Any, Any) {}
 
 template <class T, class Like>
 void linear_forward(DryContext<Like>&, Any, Any, Any, Any) {}

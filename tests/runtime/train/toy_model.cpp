@@ -21,6 +21,17 @@ struct ToyModel::Token {
     std::uint32_t row;
 };
 
+// Filler, which has no label, is left out.
+std::vector<ToyModel::Token> ToyModel::tokens_of(const train::Batch& batch) {
+    const train::RaggedTokens& side = batch.target;
+    std::vector<Token> tokens;
+    for (std::size_t s = 0; s < batch.rows.size(); ++s)
+        for (std::int32_t i = side.offsets[s]; i < side.offsets[s + 1]; ++i)
+            tokens.push_back({side.tokens[static_cast<std::size_t>(i)], i - side.offsets[s],
+                              batch.labels[static_cast<std::size_t>(i)], batch.rows[s]});
+    return tokens;
+}
+
 train::ParameterTable ToyModel::make_table() {
     train::ParameterTable table;
     for (int block = 0; block < bias_blocks; ++block)
@@ -52,9 +63,9 @@ kernels::LossSums ToyModel::forward(const train::Batch& batch, const kernels::St
     kernels::LossSums sums;
     const float* table = store_.master().data() + table_[bias_blocks].offset;
     slopes.assign(static_cast<std::size_t>(batch.target.total()) * columns, 0);
-    for (std::size_t t = 0; t < batch.labels.size(); ++t) {
-        const Token token{batch.target.tokens[t], batch.target.positions[t], batch.labels[t],
-                          batch.target.token_rows[t]};
+    const std::vector<Token> tokens = tokens_of(batch);
+    for (std::size_t t = 0; t < tokens.size(); ++t) {
+        const Token& token = tokens[t];
         if (token.label < 0) continue;
         double* logits = slopes.data() + t * columns;
         double sum = 0, largest = -1e30;
@@ -83,6 +94,7 @@ void ToyModel::train(const kernels::StepState* state, kernels::LossSums* sums, k
     const train::Batch& batch = *batch_;
     std::vector<double> slopes;
     *sums += forward(batch, state, slopes);
+    const std::vector<Token> tokens = tokens_of(batch);
     const double seed = static_cast<double>(state->loss_seed);
     const auto gradient = store_.gradient();
     const auto& parameters = table_.all();
@@ -90,11 +102,10 @@ void ToyModel::train(const kernels::StepState* state, kernels::LossSums* sums, k
         float* to = gradient.data() + parameters[p].offset;
         if (into == kernels::Into::overwrite) std::fill_n(to, parameters[p].count, 0.0f);
         const bool bias = p < static_cast<std::size_t>(bias_blocks);
-        for (std::size_t t = 0; t < batch.labels.size(); ++t)
+        for (std::size_t t = 0; t < tokens.size(); ++t)
             for (std::int64_t c = 0; c < vocabulary; ++c) {
                 const double slope = seed * slopes[t * columns + static_cast<std::size_t>(c)];
-                const Token token{batch.target.tokens[t], batch.target.positions[t],
-                                  batch.labels[t], batch.target.token_rows[t]};
+                const Token& token = tokens[t];
                 if (bias)
                     to[c] += static_cast<float>(slope * static_cast<double>(p + 1));
                 else if (!dropped(token, c, state))

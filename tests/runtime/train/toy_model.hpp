@@ -43,6 +43,7 @@ public:
 
 private:
     struct Token;
+    static std::vector<Token> tokens_of(const train::Batch& batch);
     kernels::LossSums forward(const train::Batch& batch, const kernels::StepState* state,
                               std::vector<double>& slopes) const;
     bool dropped(const Token& token, std::int64_t column, const kernels::StepState* state) const;

@@ -32,8 +32,6 @@ train::Batch ToySource::batch_of(const std::vector<std::uint32_t>& rows) {
     for (const std::uint32_t row : rows) {
         for (std::int32_t place = 0; place < length_of(row); ++place) {
             batch.target.tokens.push_back(token_of(row, place));
-            batch.target.positions.push_back(place);
-            batch.target.token_rows.push_back(row);
             batch.labels.push_back(token_of(row, place + 1));
         }
         batch.target.offsets.push_back(static_cast<std::int32_t>(batch.labels.size()));

@@ -106,6 +106,44 @@ TEST_CASE_TEMPLATE("CUDA's embedding gradient is the CPU's, and the same at each
             }
 }
 
+TEST_CASE_TEMPLATE("CUDA's position gradient is the CPU's, and that of an embedding by position", T,
+                   float, bf16, fp16) {
+    CudaContext ctx(0);
+    CpuContext cpu(1);
+    constexpr std::int32_t limit = 40;
+    for (const int sequences : {1, 7, 300})
+        for (const std::int64_t cols : awkward_columns) {
+            Ids offsets{0}, positions;
+            for (int s = 0; s < sequences; ++s) {
+                const std::int32_t length = s == 3 ? limit : s * s % 9;
+                for (std::int32_t p = 0; p < length; ++p) positions.push_back(p);
+                offsets.push_back(static_cast<std::int32_t>(positions.size()));
+            }
+            const Ids real{static_cast<std::int32_t>(positions.size())};
+            positions.resize(positions.size() + 5);  // filler
+            const auto rows = static_cast<std::int64_t>(positions.size());
+            const auto dy = random_numbers<T>(rows * cols, 2);
+            auto wide = widened(dy);
+            const OnDevice on_offsets(ctx, offsets);
+            const OnDevice on_dy(ctx, dy);
+            for (const auto into : {kernels::Into::add, kernels::Into::overwrite}) {
+                std::vector<float> expected(static_cast<std::size_t>(limit * cols), 1.0f);
+                auto by_cpu = expected;
+                const OnDevice d_table(ctx, expected);
+                kernels::embedding_backward<float>(cpu, view_of(positions), view_of(real), 1.0f,
+                                                   matrix_of(wide, rows, cols),
+                                                   matrix_of(expected, limit, cols), into);
+                kernels::position_backward<float>(cpu, view_of(offsets),
+                                                  matrix_of(wide, rows, cols),
+                                                  matrix_of(by_cpu, limit, cols), into);
+                CHECK(same_bits(by_cpu, expected));
+                kernels::position_backward<T>(ctx, on_offsets.view(), on_dy.matrix(rows, cols),
+                                              d_table.matrix(limit, cols), into);
+                require_close(d_table.values(), expected, sequences, 12);
+            }
+        }
+}
+
 TEST_CASE("CUDA's embedding makes NaN of ids outside of its tables, and has no gradient for them") {
     CudaContext ctx(0);
     const OnDevice<std::int32_t> tokens(ctx, {0, 3, -1}), positions(ctx, {0, 0, 0});
