@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <iostream>
 #include <optional>
+#include <set>
 
 #include "launcher/checkpoint_size.hpp"
 #include "launcher/compute_device.hpp"
@@ -118,14 +119,17 @@ doctor::Request request_of(const RunConfig& config, const comm::Place& place) {
 }
 
 // What GPUs need of this host, whoever runs on it.
-int preflight() {
+int preflight(const std::set<std::string>& given) {
+    for (const std::string& name : given)
+        if (name != "preflight")
+            throw Error(ErrorKind::config,
+                        "--preflight looks at this host alone: leave --" + name + " out");
     doctor::Request request;
     doctor::Facts facts;
     facts.computes = request.computes = doctor::Computes::on_gpu;
     facts.ranks = {doctor::rank_facts(comm::alone(), request)};
     std::vector<doctor::Finding> findings = doctor::judge_gpus(facts);
-    std::cout << doctor::software_table(doctor::software_rows(facts.ranks.front()))
-              << '\n'
+    std::cout << doctor::software_table(doctor::software_rows(facts.ranks.front())) << '\n'
               << doctor::finding_lines(findings);
     doctor::append(findings, doctor::judge_software(facts));
     std::cout << "verdict: " << doctor::verdict(findings) << '\n' << std::flush;
@@ -150,7 +154,7 @@ int cannot_meet(const comm::Place& place, const doctor::Request& request, const 
 int doctor_program(const std::vector<std::string>& args) {
     const auto config = parse_run(Task::doctor, usage, args);
     if (!config) return 0;
-    if (config->preflight) return preflight();
+    if (config->preflight) return preflight(config->given);
     const comm::Place place = place_of(*config, Standing::in_job);
     const doctor::Request request = request_of(*config, place);
     try {

@@ -147,7 +147,8 @@ TEST_CASE("what GPUs need of a host is one table, before anything is started") {
 }
 
 TEST_CASE("a wrong request is one line and exit code 2") {
-    for (const std::string wrong : {"--timeout 0", "--data-seconds -1", "--jsn", "--n-layers x"}) {
+    for (const std::string wrong :
+         {"--timeout 0", "--data-seconds -1", "--jsn", "--n-layers x", "--preflight --json"}) {
         const auto run = run_line("lockstep doctor " + wrong);
         CAPTURE(wrong);
         CHECK(run.code == 2);

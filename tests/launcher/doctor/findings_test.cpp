@@ -193,7 +193,7 @@ TEST_CASE("what GPUs need beside themselves: driver, kernels, CUDA's libraries")
           first([&](RankFacts& one) { one.software.cudnn = missing; }));
     Facts alone = sound_facts(1, 1);
     alone.ranks[0].software.cublas_lt = missing;
-    found(Severity::breaks, "every rank on n1", "has no cuBLASLt", alone);
+    found(Severity::breaks, where, "has no cuBLASLt", alone);
     alone.computes = Computes::on_cpu;
     CHECK_FALSE(would_break(judge(alone)));
 }
