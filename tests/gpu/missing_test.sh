@@ -6,7 +6,7 @@ cd "$(dirname "$0")"
 source ./made_up_bundle.sh
 by_nccl=(nccl ranks kill trace allreduce)
 by_products=(kernels gradients graphs overflow curves bench_kernels speed speed_ragged speed_large memcheck racecheck)
-own_steps "${by_nccl[@]}" "${by_products[@]}"
+own_steps doctor "${by_nccl[@]}" "${by_products[@]}"
 only() { local IFS=,; echo "$*"; }
 PATH=$root/path:$PATH
 mkdir "$root/path"
@@ -33,8 +33,8 @@ done
 old='the NVIDIA driver serves CUDA 12.4 at most, and this program is built with CUDA 13.0: install driver 580 or newer'
 for row in "driver | 550.54 | $old" "driver | none: $old |"; do
     machine "$row"
-    run 0 --only kernels,nccl,speed
-    for name in kernels nccl speed; do page_has "^| \[$name\].* | not run: [a-zA-Z]*\( is missing\)*: $old |"; done
+    run 0 --only doctor,kernels,nccl,speed
+    for name in doctor kernels nccl speed; do page_has "^| \[$name\].* | not run: [a-zA-Z]*\( is missing\)*: $old |"; done
 done
 
 # A program that sees no GPU says so by exit code 77.
