@@ -79,5 +79,8 @@ void adafactor(CudaContext& ctx, const AdafactorOptions& options, const StepStat
                CudaMatrix<const float> gradient, CudaMatrix<float> master, CudaView<float> row,
                CudaView<float> column, CudaView<float> full, CudaView<float> first_moment,
                CudaView<float> scratch, CudaView<T> compute);
+// Takes what that needs of the device's memory besides, for the reason of reserve_sums().
+void reserve_adafactor(CpuContext& ctx);
+void reserve_adafactor(CudaContext& ctx);
 
 }  // namespace lockstep::kernels

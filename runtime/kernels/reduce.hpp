@@ -20,6 +20,11 @@ void add_count_nonfinite(CpuContext& ctx, HostView<const float> x, HostView<std:
 void add_sum_of_squares(CudaContext& ctx, CudaView<const float> x, CudaView<double> total);
 void add_count_nonfinite(CudaContext& ctx, CudaView<const float> x, CudaView<std::int64_t> total);
 
+// Takes what these need of the device's memory for so many elements. Otherwise the first of them
+// does, and taking memory waits for everything that is queued, for other ranks as well.
+void reserve_sums(CpuContext& ctx, std::size_t elements);
+void reserve_sums(CudaContext& ctx, std::size_t elements);
+
 void fill_zero(CpuContext& ctx, HostView<float> x);
 void fill_zero(CudaContext& ctx, CudaView<float> x);
 // Of a matrix without gaps between its rows.

@@ -32,6 +32,7 @@ public:
             largest = std::max(largest, parameter.count);
         }
         scratch_ = Floats(largest);
+        kernels::reserve_adafactor(target.context);
     }
 
     void update(const kernels::StepState* state) override {

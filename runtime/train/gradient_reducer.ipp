@@ -26,6 +26,7 @@ GradientReducer<Ctx>::GradientReducer(Ctx& context, comm::Collectives<Space>& co
         labels_.push_back("bucket " + std::to_string(labels_.size()));
     }
     require(covered == gradient_.size(), "the buckets do not cover the gradient buffer");
+    kernels::reserve_sums(context_, gradient_.size());
     if (options.comm_dtype == CommType::fp32 || collectives_.size() == 1) return;
     exchange_ = plan_exchange(buckets_);
     spare_ = device::Buffer<bf16, Space>(exchange_.spare);

@@ -91,6 +91,8 @@ double learning_rate(CpuContext& ctx, const AdafactorOptions& options, const Ste
 
 }  // namespace
 
+void reserve_adafactor(CpuContext&) {}
+
 template <class T>
 void adafactor(CpuContext& ctx, const AdafactorOptions& options, const StepState* state,
                HostMatrix<const float> gradient, HostMatrix<float> master, HostView<float> row,

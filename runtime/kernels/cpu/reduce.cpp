@@ -84,6 +84,8 @@ void add_count_nonfinite(CpuContext& ctx, HostView<const float> x, HostView<std:
     total[0] += count_nonfinite(ctx, x);
 }
 
+void reserve_sums(CpuContext&, std::size_t /*elements*/) {}
+
 void fill_zero(CpuContext& ctx, HostView<float> x) {
     const auto n = static_cast<std::int64_t>(x.size());
     cpu::parallel_blocks(

@@ -97,6 +97,8 @@ void average_squares(CudaContext& ctx, const AdafactorOptions& options, const St
 
 }  // namespace
 
+void reserve_adafactor(CudaContext& ctx) { ctx.cached<TotalsMemory>(); }
+
 template <class T>
 void adafactor(CudaContext& ctx, const AdafactorOptions& options, const StepState* state,
                CudaMatrix<const float> gradient, CudaMatrix<float> master, CudaView<float> row,

@@ -57,6 +57,11 @@ void add_count_nonfinite(CudaContext& ctx, CudaView<const float> x, CudaView<std
     sum_to<Nonfinite>(ctx, x, reinterpret_cast<Nonfinite::Value*>(total.data()));
 }
 
+void reserve_sums(CudaContext& ctx, std::size_t elements) {
+    sum_parts<double>(ctx, elements);
+    ctx.cached<FinishedBlocks>();
+}
+
 void fill_zero(CudaContext& ctx, CudaView<float> x) {
     if (x.empty()) return;
     device::check(cudaMemsetAsync(x.data(), 0, x.size() * sizeof(float), ctx.stream()),

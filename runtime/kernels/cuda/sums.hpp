@@ -64,14 +64,20 @@ __global__ void __launch_bounds__(sum_threads)
     if (threadIdx.x == 0) *total = into == Into::add ? *total + sum : sum;
 }
 
+// A part's sum for each block.
+template <class Value>
+CudaView<Value> sum_parts(device::CudaContext& ctx, std::size_t elements) {
+    return ctx.scratch<Value>(blocks_for(static_cast<std::int64_t>(elements), sum_block_elements));
+}
+
 // *total becomes, or grows by, the sum of Function{}(x[i]), which are Function::Value.
 template <class Function, class T>
 void sum_to(device::CudaContext& ctx, CudaView<const T> x, typename Function::Value* total,
             Into into = Into::add) {
     using Value = typename Function::Value;
     const auto size = static_cast<std::int64_t>(x.size());
-    const unsigned blocks = blocks_for(size, sum_block_elements);
-    const auto parts = ctx.scratch<Value>(blocks);
+    const auto parts = sum_parts<Value>(ctx, x.size());
+    const auto blocks = static_cast<unsigned>(parts.size());
     constexpr int width = vector_width<T>;
     launch(ctx,
            by_vectors(x.data(), width, width) ? sum_kernel<width, Function, T>

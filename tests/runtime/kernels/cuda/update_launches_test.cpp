@@ -38,8 +38,11 @@ DeviceWork of_adafactor(CudaContext& ctx, std::int64_t rows, std::int64_t cols,
                                   w.matrix(rows, cols), row.view(), column.view(), full.view(), {},
                                   scratch.view(), {});
     };
-    update();  // takes memory
+    kernels::reserve_adafactor(ctx);
+    kernels::reserve_sums(ctx, static_cast<std::size_t>(n));
+    if (factored) update();  // its columns' sums take memory
     const DeviceWork work = given_by(update);
+    CHECK(work.calls.count("cudaMalloc") == 0);
     ctx.synchronize();
     return work;
 }
@@ -79,6 +82,17 @@ TEST_CASE("adam, sgd, a cast and a sum of squares are one kernel each for a whol
     const DeviceWork sum =
         work_of([&] { kernels::add_sum_of_squares(ctx, gradient.const_view(), total.view()); });
     CHECK(sum.pieces() == 1);
+}
+
+TEST_CASE("a sum of squares takes no memory where it was reserved") {
+    CudaContext ctx(0);
+    const OnDevice gradient(ctx, random_numbers<float>(elements, 1));
+    const OnDevice<double> total(ctx, {0.0});
+    kernels::reserve_sums(ctx, elements);
+    const DeviceWork sum =
+        given_by([&] { kernels::add_sum_of_squares(ctx, gradient.const_view(), total.view()); });
+    CHECK(sum.calls == std::map<std::string, std::int64_t>{{"cudaLaunchKernelEx", 1}});
+    CHECK(total.values()[0] > 0);
 }
 
 TEST_CASE("adafactor is one kernel for a small vector and eight for a matrix") {
