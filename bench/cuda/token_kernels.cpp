@@ -4,6 +4,7 @@
 #include "bench/cuda/timed_kernels.hpp"
 #include "runtime/kernels/embedding.hpp"
 #include "runtime/kernels/softmax_xent.hpp"
+#include "runtime/kernels/token_places.hpp"
 
 namespace lockstep::bench {
 
@@ -45,6 +46,33 @@ void embeddings(CudaContext& ctx, KernelTable& table, const KernelSizes& sizes) 
     });
 }
 
+// By sequences of one length.
+template <class T>
+void places(CudaContext& ctx, KernelTable& table, const KernelSizes& sizes) {
+    const std::int64_t rows = sizes.rows, d = sizes.d, length = sizes.length();
+    const std::int64_t sequences = rows / length, tokens = sequences * length;
+    std::vector<std::int32_t> begins(static_cast<std::size_t>(sequences) + 1);
+    for (std::size_t i = 0; i < begins.size(); ++i)
+        begins[i] = static_cast<std::int32_t>(i * static_cast<std::size_t>(length));
+    const auto offsets = on_device(ctx, begins);
+    const auto sequence_rows =
+        on_device(ctx, std::vector<std::uint32_t>(static_cast<std::size_t>(sequences)));
+    const device::Buffer<std::int32_t, CudaSpace> positions(static_cast<std::size_t>(tokens));
+    const device::Buffer<std::uint32_t, CudaSpace> token_rows(static_cast<std::size_t>(tokens));
+    table.moves("place_tokens", type_name<T>, 8.0 * static_cast<double>(tokens), [&] {
+        place_tokens(ctx, constant(offsets), constant(sequence_rows), positions.view(),
+                     token_rows.view());
+    });
+    const auto dy = numbers<T>(ctx, tokens * d);
+    const auto d_positions = numbers<float>(ctx, length * d);
+    const double read = static_cast<double>(tokens * d) * sizeof(T);
+    table.moves("position_backward", type_name<T>, read + 4.0 * static_cast<double>(length * d),
+                [&] {
+                    position_backward<T>(ctx, constant(offsets), matrix(dy, tokens, d),
+                                         matrix(d_positions, length, d), Into::overwrite);
+                });
+}
+
 template <class T>
 void losses(CudaContext& ctx, KernelTable& table, const KernelSizes& sizes) {
     const std::int64_t rows = sizes.logit_rows();
@@ -68,6 +96,7 @@ void losses(CudaContext& ctx, KernelTable& table, const KernelSizes& sizes) {
 template <class T>
 void time_token_kernels(CudaContext& ctx, KernelTable& table, const KernelSizes& sizes) {
     embeddings<T>(ctx, table, sizes);
+    places<T>(ctx, table, sizes);
     losses<T>(ctx, table, sizes);
 }
 

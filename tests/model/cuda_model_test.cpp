@@ -203,7 +203,8 @@ TEST_CASE("a dry run for a GPU takes what a step takes there, to the byte") {
         Golden golden(name);
         model::ModelConfig config = golden.config();
         config.dropout = config.attention_dropout = config.relu_dropout = 0.1f;
-        const train::Batch batch = tests::with_filler(golden.batch(""), 5);
+        const train::Batch batch =
+            tests::with_following_labels(tests::with_filler(golden.batch(""), 5));
         for (const auto precision : {train::Precision::fp32, train::Precision::fp16}) {
             CAPTURE(train::name(precision));
             const auto dry = model::make_dry_model(config, precision, model::DeviceKind::gpu);

@@ -104,6 +104,8 @@ TEST_CASE("a peer whose process has ended is an error of kind peer") {
     run_as_threads(2, [](Communicator& host) {
         Rank rank(host);
         const OnDevice x(rank.context, filled<float>(3, 1));
+        host.barrier("joined");
+        host.finish();
         if (host.rank() == 0) {
             rank.nccl.all_reduce(x.view(), Reduction::sum, "bucket 3");
             rank.nccl.finish();
