@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/dry_model.hpp"
 
+#include <algorithm>
+#include <array>
+
 #include "model/transformer.ipp"
 #include "runtime/device/dry_context.hpp"
+#include "runtime/kernels/cuda/attention_scratch.hpp"
+#include "runtime/kernels/cuda/product_workspace.hpp"
 
 // The bodies of the *.ipp files, for devices that compute nothing.
 namespace lockstep::model {
@@ -79,11 +84,34 @@ public:
         return static_cast<std::size_t>(elements) *
                (store_.precision() == train::Precision::fp32 ? 4 : 2);
     }
+    std::size_t scratch_bytes(const train::BatchShape& shape) const override {
+        if (std::is_same_v<Like, device::CpuTraits>) return 0;
+        std::int64_t most = kernels::cuda::product_workspace_bytes;
+        for (const BackwardShape& attention : attentions(launched(shape))) {
+            std::int64_t bytes = delta_bytes(attention);
+            if (store_.precision() != train::Precision::fp32 &&
+                kernels::cuda::mma_takes_head(config_.embedding_size / config_.heads))
+                bytes += heads_together(attention, kernels::cuda::usual_score_bytes) *
+                         score_bytes_of_head(attention);
+            most = std::max(most, bytes);
+        }
+        return static_cast<std::size_t>(most);
+    }
     std::size_t batch_bytes(const train::BatchShape& shape) override {
         return placed_bytes<Ctx>(batch_of(shape));
     }
 
 private:
+    using BackwardShape = kernels::cuda::BackwardShape;
+
+    // Encoder's, decoder's, and the decoder's over the encoder's output.
+    std::array<BackwardShape, 3> attentions(const train::BatchShape& s) const {
+        return {BackwardShape{config_.heads, s.source_total, s.source_total, s.sequences,
+                              s.longest_source},
+                {config_.heads, s.target_total, s.target_total, s.sequences, s.longest_target},
+                {config_.heads, s.target_total, s.source_total, s.sequences, s.longest_target}};
+    }
+
     const ModelConfig config_, step_config_;
     Ctx ctx_;
     const train::ParameterStore<device::DrySpace> store_;

@@ -27,6 +27,9 @@ public:
     // What is there from the first step to the last beside the weights: positions that are not
     // learned.
     virtual std::size_t constant_bytes() const = 0;
+    // What kernels share of a GPU's memory: cuBLASLt's workspace, or what attention's backward
+    // needs where own kernels compute it, if that is more.
+    virtual std::size_t scratch_bytes(const train::BatchShape& shape) const = 0;
     // A micro-batch's own arrays, of which a GPU holds several.
     virtual std::size_t batch_bytes(const train::BatchShape& shape) = 0;
 };

@@ -7,7 +7,6 @@
 #include "launcher/plan/nccl_memory.hpp"
 #include "model/transformer.hpp"
 #include "runtime/device/upload.hpp"
-#include "runtime/kernels/cuda/product_workspace.hpp"
 #include "runtime/train/weight_memory.hpp"
 
 namespace lockstep::launcher::plan {
@@ -43,6 +42,8 @@ template <class Activations>
 BatchMemory worst(const std::vector<train::BatchShape>& shapes, model::DryModel& dry,
                   const Activations& activations) {
     BatchMemory most;
+    for (const train::BatchShape& shape : shapes)
+        most.scratch = std::max(most.scratch, signed_of(dry.scratch_bytes(shape)));
     for (const train::BatchShape& shape : largest_of(shapes)) {
         const std::int64_t bytes = signed_of(activations(shape));
         if (bytes > most.activations) {
@@ -61,6 +62,13 @@ std::string named(const char* what, train::Precision precision) {
 }
 
 }  // namespace
+
+BatchMemory larger(const BatchMemory& trained, const BatchMemory& evaluated) {
+    if (evaluated.activations <= trained.activations) return trained;
+    BatchMemory both = evaluated;
+    both.scratch = trained.scratch;
+    return both;
+}
 
 std::int64_t total(const std::vector<Part>& parts) {
     std::int64_t bytes = 0;
@@ -100,7 +108,7 @@ std::vector<Part> RankMemory::parts(const BatchMemory& batch, std::int64_t rows_
     };
     if (on_gpu) {
         parts.push_back({"micro-batches on their way", batch.arrays});
-        parts.push_back({"products' workspace", signed_of(kernels::cuda::product_workspace_bytes)});
+        parts.push_back({"products' and attention's workspace", batch.scratch});
         parts.push_back({"CUDA's context and kernels", context_bytes, Known::about});
         if (run_.backend == comm::GpuBackend::nccl)
             parts.push_back({"NCCL",

@@ -30,7 +30,11 @@ struct BatchMemory {
     train::BatchShape shape;       // the one with the most activations
     std::int64_t activations = 0;  // at their peak
     std::int64_t arrays = 0;       // batches on their way to the GPU; on the CPU they are the rows'
+    std::int64_t scratch = 0;      // of a GPU's kernels
 };
+
+// The one with more activations; scratch memory is training's, which needs the most.
+BatchMemory larger(const BatchMemory& trained, const BatchMemory& evaluated);
 
 enum class Known { exactly, about };
 

@@ -64,7 +64,7 @@ public:
                               : data::full_rows(rules);
         plan_.batch = largest(batching(), memory);
         const BatchMemory evaluated = evaluation(memory);
-        if (evaluated.activations > plan_.batch.activations) plan_.batch = evaluated;
+        plan_.batch = larger(plan_.batch, evaluated);
         plan_.parts = memory.parts(plan_.batch, rows_bytes_);
         add_size(memory, evaluated);
         return plan_;
@@ -179,7 +179,7 @@ private:
             };
             if (std::any_of(shapes.begin(), shapes.end(), too_many)) return false;
             BatchMemory batch = memory.training(shapes);
-            if (evaluated.activations > batch.activations) batch = evaluated;
+            batch = larger(batch, evaluated);
             return total(memory.parts(batch, rows_bytes_)) <= plan_.machine.bytes;
         });
     }

@@ -10,7 +10,6 @@
 #include "runtime/comm/local_communicator.hpp"
 #include "runtime/device/cuda_devices.hpp"
 #include "runtime/device/upload.hpp"
-#include "runtime/kernels/cuda/product_workspace.hpp"
 #include "runtime/train/weight_memory.hpp"
 #include "tests/model/batch_parts.hpp"
 #include "tests/model/golden.hpp"
@@ -29,7 +28,7 @@ std::size_t reckoned(const model::ModelConfig& config, const train::TrainOptions
                .total() +
            dry->constant_bytes() + dry->training_bytes(shape) +
            device::uploads_held * device::upload_capacity(dry->batch_bytes(shape)) +
-           kernels::cuda::product_workspace_bytes;
+           dry->scratch_bytes(shape);
 }
 
 // A run of a few steps, which use every slot of the upload.

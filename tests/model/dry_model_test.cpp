@@ -82,3 +82,23 @@ TEST_CASE("one model tells of many shapes, whichever came before") {
     CHECK(dry->training_bytes(small) == bytes);
     CHECK(dry->evaluation_bytes(large) < dry->training_bytes(large));
 }
+
+TEST_CASE("the scratch memory of a GPU's kernels is cuBLASLt's, or more for attention's backward") {
+    auto config = Golden("gpt2").config();
+    config.embedding_size = 768;
+    config.heads = 12;
+    const train::BatchShape small{0, 64, 16, 0, 4}, large{0, 65'536, 64, 0, 1024};
+    const auto scratch = [&](train::Precision precision, DeviceKind device,
+                             const train::BatchShape& shape) {
+        return model::make_dry_model(config, precision, device)->scratch_bytes(shape);
+    };
+    CHECK(scratch(train::Precision::bf16, DeviceKind::cpu, large) == 0);
+    CHECK(scratch(train::Precision::bf16, DeviceKind::gpu, small) == 32 << 20);
+    CHECK(scratch(train::Precision::fp32, DeviceKind::gpu, large) == 32 << 20);
+    // A head has 1,024 + 64 tiles of keys by 16 of queries, 8 KiB each: three fit into 512 MiB.
+    CHECK(scratch(train::Precision::bf16, DeviceKind::gpu, large) ==
+          3 * 1088 * 16 * 8192 + 4 * 12 * 65'536);
+    // Heads of 75 columns are not for tensor cores, whose kernels alone keep them.
+    config.embedding_size = 12 * 75;
+    CHECK(scratch(train::Precision::bf16, DeviceKind::gpu, large) == 32 << 20);
+}

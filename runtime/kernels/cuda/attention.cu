@@ -22,7 +22,7 @@ bool cuda::is_for_library(const AttentionSettings& settings, const AttentionBatc
 }
 
 std::string describe_attention(CudaContext& ctx, int head_dim, float dropout) {
-    if (head_dim % 8 != 0 || head_dim > cuda::most_mma_head_dim)
+    if (!cuda::mma_takes_head(head_dim))
         return "own kernels: libraries serve heads of 8 to 128 columns in steps of 8";
     const std::string library = cuda::describe_library(ctx, head_dim);
     const bool in_training = dropout == 0 || library.starts_with("own kernels");
@@ -108,23 +108,18 @@ void mma_backward(CudaContext& ctx, const AttentionBatch& batch, const BackwardM
 
 template <class T>
 void own_backward(CudaContext& ctx, const AttentionBatch& batch, BackwardMatrices<T> m) {
-    constexpr std::int64_t line = 256;
-    const std::int64_t delta_bytes =
-        (batch.heads * m.q.rows * static_cast<std::int64_t>(sizeof(float)) + line - 1) / line *
-        line;
+    const BackwardShape shape = backward_shape(batch);
     auto ds = ScoreGradients<T>::of(batch);
     const bool by_tensor_cores = sizeof(T) == 2 && tensor_cores_take(batch, m);
-    const std::int64_t fitting =
-        ctx.cached<AttentionSettings>().most_score_bytes / std::max(ds.bytes_of_head(), line);
-    const int together =
-        static_cast<int>(std::clamp<std::int64_t>(fitting, 1, std::max(batch.heads, 1)));
-    const std::int64_t score_bytes = by_tensor_cores ? together * ds.bytes_of_head() : 0;
+    const auto together =
+        static_cast<int>(heads_together(shape, ctx.cached<AttentionSettings>().most_score_bytes));
+    const std::int64_t score_bytes = by_tensor_cores ? together * score_bytes_of_head(shape) : 0;
     std::byte* scratch =
-        ctx.scratch<std::byte>(static_cast<std::size_t>(delta_bytes + score_bytes)).data();
+        ctx.scratch<std::byte>(static_cast<std::size_t>(delta_bytes(shape) + score_bytes)).data();
     auto* delta = reinterpret_cast<float*>(scratch);
     attention_delta(ctx, batch, m.out, m.d_out, delta);
     m.delta = {delta, batch.queries.total, 1};
-    ds.data = reinterpret_cast<T*>(scratch + delta_bytes);
+    ds.data = reinterpret_cast<T*>(scratch + delta_bytes(shape));
     if constexpr (sizeof(T) == 2)
         if (by_tensor_cores) return mma_backward(ctx, batch, m, ds, together);
     plain_backward(ctx, batch, m);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/kernels/cuda/attention_batch.hpp"
+#include "runtime/kernels/cuda/attention_scratch.hpp"
 
 // The kernels that attention_forward and attention_backward choose from.
 namespace lockstep::kernels::cuda {
@@ -30,22 +31,25 @@ struct BackwardMatrices {
     CudaMatrix<T> dq, dk, dv;
 };
 
+constexpr BackwardShape backward_shape(const AttentionBatch& batch) noexcept {
+    return {batch.heads, batch.queries.total, batch.keys.total, batch.sequences,
+            batch.queries.longest};
+}
+
 // The gradients of scores, which backward's kernel by keys leaves for the one by queries: tiles of
 // keys by queries for the heads of a batch. A tile is blocks of 8 by 8, whose rows are keys, as
 // tensor cores leave and read them. The tiles that a causal mask hides are not written.
 template <class T>
 struct ScoreGradients {
-    static constexpr int side = 64;
+    static constexpr int side = score_tile;
     T* data;
     std::int64_t key_tiles;  // of a head
     int query_tiles;         // of a sequence
 
     // Sequence s begins at tile begin / side + s, behind the last tile of the one before.
     static ScoreGradients of(const AttentionBatch& batch) {
-        return {nullptr, batch.keys.total / side + batch.sequences, tiles_of(batch.queries, side)};
-    }
-    std::int64_t bytes_of_head() const {
-        return key_tiles * query_tiles * side * side * static_cast<std::int64_t>(sizeof(T));
+        const BackwardShape shape = backward_shape(batch);
+        return {nullptr, score_key_tiles(shape), static_cast<int>(score_query_tiles(shape))};
     }
     // Of the batch's head `number`, the sequence whose keys begin at row `begin`.
     __device__ __forceinline__ T* tile(int number, int sequence, std::int64_t begin, int first_key,
@@ -64,7 +68,6 @@ void plain_backward(CudaContext& ctx, const AttentionBatch& batch, const Backwar
 
 // By tensor cores: for 16-bit types, head_dim a multiple of 8 up to 128, and matrices whose rows
 // can be read by vectors.
-constexpr int most_mma_head_dim = 128;
 template <class T>
 void mma_forward(CudaContext& ctx, const AttentionBatch& batch, const ForwardMatrices<T>& m);
 // dK, dV and the gradients of scores; then dQ by these.

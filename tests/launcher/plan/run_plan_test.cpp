@@ -135,7 +135,7 @@ TEST_CASE("on GPUs there are more parts, and checkpoints pass through the host's
     const auto alone = plan_run(config_of(words));
     CHECK(bytes_of(alone, "gradients as sent") == 0);
     CHECK(bytes_of(alone, "NCCL") == 0);
-    CHECK(bytes_of(alone, "products' workspace") == 32 << 20);
+    CHECK(bytes_of(alone, "products' and attention's workspace") == 32 << 20);
     CHECK(bytes_of(alone, "micro-batches on their way") == 4 * 4096);
     CHECK(alone.host_bytes == bytes_of(alone, "weights, fp32") + bytes_of(alone, "optimizer"));
     CHECK(alone.fits() == false);  // 64 MiB hold no context

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+// What attention's backward by own kernels takes of a context's scratch memory: the plan of a run
+// reckons it by the same functions, without a GPU.
+namespace lockstep::kernels::cuda {
+
+// By tensor cores: for 16-bit types, head_dim a multiple of 8 up to 128.
+constexpr int most_mma_head_dim = 128;
+constexpr bool mma_takes_head(std::int64_t head_dim) noexcept {
+    return head_dim % 8 == 0 && head_dim <= most_mma_head_dim;
+}
+
+// Gradients of scores are kept by tiles of 64 keys by 64 queries.
+constexpr int score_tile = 64;
+// The heads that are computed at once keep so many bytes of them, or one head does.
+constexpr std::int64_t usual_score_bytes = std::int64_t{512} << 20;
+
+struct BackwardShape {
+    std::int64_t heads, query_rows, key_rows, sequences, longest_queries;
+};
+
+// delta: one float for each row and head, in whole lines of 256 bytes.
+constexpr std::int64_t delta_bytes(const BackwardShape& shape) noexcept {
+    constexpr std::int64_t line = 256;
+    return (shape.heads * shape.query_rows * 4 + line - 1) / line * line;
+}
+// Each sequence begins with a tile of its own.
+constexpr std::int64_t score_key_tiles(const BackwardShape& shape) noexcept {
+    return shape.key_rows / score_tile + shape.sequences;
+}
+constexpr std::int64_t score_query_tiles(const BackwardShape& shape) noexcept {
+    return (shape.longest_queries + score_tile - 1) / score_tile;
+}
+// In 16 bits.
+constexpr std::int64_t score_bytes_of_head(const BackwardShape& shape) noexcept {
+    return score_key_tiles(shape) * score_query_tiles(shape) * score_tile * score_tile * 2;
+}
+constexpr std::int64_t heads_together(const BackwardShape& shape,
+                                      std::int64_t most_bytes) noexcept {
+    const std::int64_t fitting = most_bytes / std::max<std::int64_t>(score_bytes_of_head(shape), 1);
+    return std::clamp<std::int64_t>(fitting, 1, std::max<std::int64_t>(shape.heads, 1));
+}
+
+}  // namespace lockstep::kernels::cuda
