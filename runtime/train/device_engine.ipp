@@ -47,7 +47,7 @@ inline kernels::Company company_of(const PlacedShape& shape) {
 }
 
 // Kinds of work that come again in every step; the first number of a key.
-enum class StepWork : std::int64_t { micro_batch, reduction, update };
+enum class StepWork : std::int64_t { micro_batch, update };
 
 template <class Ctx>
 DeviceEngine<Ctx>::DeviceEngine(const TrainOptions& options, const EngineParts<Ctx>& parts)
@@ -183,21 +183,22 @@ void DeviceEngine<Ctx>::train(const Batch& batch, kernels::Into into, MoreFollow
 template <class Ctx>
 void DeviceEngine<Ctx>::reduce() {
     const NamedRange range("reduction");
-    kernels::Step* const step = step_.view().data();
     reducer_.finish();
-    replay_.run({static_cast<std::int64_t>(StepWork::reduction)}, 0, [&] {
-        reducer_.unpack_and_square({&step->sum_of_squares, 1});
-        finish_step(parts_.context, rules_, step);
-    });
 }
 
+// The gradient's norm, what is decided by it, and the update are one piece of work, so that a GPU
+// is given one graph for them.
 template <class Ctx>
 void DeviceEngine<Ctx>::update(Spans& spans) {
     const NamedRange range("update");
     const comm::PhaseScope phase(parts_.whereabouts, comm::Phase::optimizer);
     device::Stopwatch<Ctx> watch(parts_.context);
-    replay_.run({static_cast<std::int64_t>(StepWork::update)}, 0,
-                [&] { optimizer_->update(&step_.view().data()->state); });
+    replay_.run({static_cast<std::int64_t>(StepWork::update)}, 0, [&] {
+        kernels::Step* const step = step_.view().data();
+        reducer_.unpack_and_square({&step->sum_of_squares, 1});
+        finish_step(parts_.context, rules_, step);
+        optimizer_->update(&step->state);
+    });
     spans.optimizer = watch.lap();
 }
 
