@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "launcher/utc.hpp"
+#include "runtime/comm/nccl_join.hpp"
 
 namespace lockstep::launcher {
 
@@ -49,6 +50,9 @@ std::string headline(const comm::Verdict& verdict, const comm::Sighting& rank) {
         case comm::Cause::unknown:
             break;
     }
+    if (rank.record->waiting && rank.record->operation == comm::nccl_join)
+        return "the run has failed: joining by NCCL: no answer for " + seconds(still_ms(rank)) +
+               ", and no rank is missing: " + comm::advice_on_nccl_join;
     return "the run has failed: all ranks wait for one another; rank " +
            std::to_string(verdict.rank) + " on " + rank.record->host +
            " is the furthest behind: " + position + ", for " + seconds(still_ms(rank));
@@ -155,6 +159,9 @@ std::string failure_json(const comm::WatchNews& news, std::chrono::system_clock:
 }
 
 Published publish_failure(const std::string& folder, const std::string& json) {
+    // A run may fail before it has made its folder.
+    std::error_code ignored;
+    std::filesystem::create_directories(folder, ignored);
     const std::string path = folder + file_name;
     const std::string temporary = path + "." + std::to_string(::getpid());
     {

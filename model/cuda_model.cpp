@@ -27,8 +27,10 @@ std::unique_ptr<DeviceModel> make_cuda_model(const ModelConfig& config, train::P
     products.autotune = settings.autotune;
     context->cached<kernels::cuda::AttentionSettings>().autotune = settings.autotune;
     context->cached<device::GraphSettings>().most = settings.most_graphs;
-    const auto connect = [settings](CudaContext& gpu, comm::Communicator& ranks) {
-        return comm::make_collectives(gpu, ranks, settings.backend, settings.timeout_ms);
+    const auto connect = [settings](CudaContext& gpu, comm::Communicator& ranks,
+                                    comm::Whereabouts* whereabouts) {
+        return comm::make_collectives(gpu, ranks, settings.backend, settings.timeout_ms,
+                                      whereabouts);
     };
     return std::make_unique<DeviceModelOn<CudaContext>>(config, precision, settings.master,
                                                         std::move(context), connect);

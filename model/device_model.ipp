@@ -22,7 +22,8 @@ public:
     using Space = typename Ctx::Space;
     using Collectives = comm::Collectives<Space>;
     // Collectives in the device's memory among the ranks of a communicator.
-    using Connect = std::function<std::unique_ptr<Collectives>(Ctx&, comm::Communicator&)>;
+    using Connect =
+        std::function<std::unique_ptr<Collectives>(Ctx&, comm::Communicator&, comm::Whereabouts*)>;
 
     // `connect` is not asked where the device's memory is the host's.
     DeviceModelOn(const ModelConfig& config, train::Precision precision, train::Master master,
@@ -73,9 +74,10 @@ public:
     std::unique_ptr<train::Engine> make_engine(const train::TrainOptions& options,
                                                comm::Communicator& communicator, Trace& trace,
                                                comm::Whereabouts* whereabouts) override {
+        Collectives& among = collectives(communicator, whereabouts);
         return std::make_unique<train::DeviceEngine<Ctx>>(
-            options, train::EngineParts<Ctx>{*context_, communicator, collectives(communicator),
-                                             trace, *model_, store_, whereabouts});
+            options, train::EngineParts<Ctx>{*context_, communicator, among, trace, *model_, store_,
+                                             whereabouts});
     }
 
 private:
@@ -90,11 +92,12 @@ private:
         }
         return rows;
     }
-    Collectives& collectives(comm::Communicator& communicator) {
+    Collectives& collectives(comm::Communicator& communicator,
+                             [[maybe_unused]] comm::Whereabouts* whereabouts) {
         if constexpr (std::is_same_v<Space, HostSpace>) {
             return communicator;
         } else {
-            collectives_ = connect_(*context_, communicator);
+            collectives_ = connect_(*context_, communicator, whereabouts);
             return *collectives_;
         }
     }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "runtime/comm/nccl_join.hpp"
 #include "runtime/device/cuda_check.hpp"
 
 namespace lockstep::comm {
@@ -77,9 +78,8 @@ ncclResult_t NcclSession::settle(std::unique_lock<std::mutex>& lock, ncclResult_
                                  Clock::time_point until, const std::string& what) {
     for (int looks = 0; result == ncclInProgress; ++looks) {
         if (Clock::now() > until)
-            throw Error(ErrorKind::peer,
-                        what + ": no answer from the other ranks for " + seconds_of(timeout_ms_) +
-                            ": was every rank started, and can their GPUs reach each other?");
+            throw Error(ErrorKind::peer, what + ": no answer from the other ranks for " +
+                                             seconds_of(timeout_ms_) + ": " + advice_on_nccl_join);
         lock.unlock();
         const auto pause = pause_before_look(looks);
         if (pause.count() == 0) std::this_thread::yield();

@@ -85,6 +85,24 @@ TEST_CASE("an error is told in the rank's own words; a rank never heard of is no
     CHECK(nlohmann::json::parse(failure_json(news, epoch))["rank"] == 3);
 }
 
+TEST_CASE("a join by NCCL without an answer is named, with its time and what to look at") {
+    comm::WatchNews news = stuck();
+    news.verdict = {0, comm::Cause::unknown};
+    for (auto& rank : news.ranks) {
+        rank = waiting(0);
+        rank.record->operation = "NCCL's join";
+        rank.record->still_ms = 8'000;
+    }
+    const std::string lines = failure_lines(news);
+    INFO(lines);
+    CHECK(lines.starts_with("the run has failed: joining by NCCL: no answer for 8.0 s"));
+    for (const std::string told :
+         {"NCCL_SOCKET_IFNAME", "NCCL_DEBUG=INFO", "--interface", "firewall", "docs/launching.md"})
+        CHECK(lines.find(told) != std::string::npos);
+    CHECK(lines.find("  ranks 1-4: waiting in NCCL's join, before the first step\n") !=
+          std::string::npos);
+}
+
 TEST_CASE("the report for programs holds the same, of every rank") {
     const auto json =
         nlohmann::json::parse(failure_json(stuck(), epoch + std::chrono::seconds(64)));
@@ -108,7 +126,9 @@ TEST_CASE("of several ranks that report the first is heard, until the next run")
     CHECK(tests::read_text(folder + "/failure.json") == "first");
     forget_failure(folder);
     CHECK(publish_failure(folder, "third") == Published::here);
-    CHECK(publish_failure(scratch / "none", "fourth") == Published::not_writable);
+    CHECK(publish_failure(scratch / "new", "fourth") == Published::here);
+    CHECK(tests::read_text(scratch / "new/failure.json") == "fourth");
+    CHECK(publish_failure(scratch / "new/failure.json", "fifth") == Published::not_writable);
 }
 
 TEST_CASE("a thread that sleeps tells its stack, again and again") {

@@ -150,7 +150,7 @@ TEST_CASE("a GPU that is alone needs no NCCL") {
     const int before = emulated_nccl_communicators();
     run_as_threads(1, [&](Communicator& host) {
         CudaContext context(0);
-        const auto lone = make_collectives(context, host, GpuBackend::nccl, patient_ms);
+        const auto lone = make_collectives(context, host, GpuBackend::nccl, patient_ms, nullptr);
         CHECK(emulated_nccl_communicators() == before);
         const OnDevice x(context, filled<float>(4, 7)), y(context, filled<float>(4, 0));
         lone->all_reduce(x.view(), Reduction::sum, "x");

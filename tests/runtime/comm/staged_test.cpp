@@ -254,7 +254,7 @@ TEST_CASE("several GPUs reduce as they are told to, and bytes are not added") {
     CHECK(why_no_nccl().empty());
     run_as_threads(2, [&](Communicator& host) {
         CudaContext context(0);
-        const auto gpus = make_collectives(context, host, GpuBackend::staged, 60'000);
+        const auto gpus = make_collectives(context, host, GpuBackend::staged, 60'000, nullptr);
         CHECK(emulated_nccl_communicators() == before);
         const OnDevice bytes(context, std::vector<std::byte>(4));
         CHECK_THROWS_AS(gpus->all_reduce(bytes.view(), Reduction::sum, "bytes"), Error);

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace lockstep::comm {
+
+// The operation that a rank is at, for those who watch it, while it joins the others by NCCL.
+inline constexpr const char* nccl_join = "NCCL's join";
+
+// What a user looks at when a join gets no answer.
+inline constexpr const char* advice_on_nccl_join =
+    "can the ranks' GPUs reach each other? NCCL_DEBUG=INFO shows which interface NCCL takes; "
+    "choose "
+    "it by --interface or NCCL_SOCKET_IFNAME, and look for a firewall between the hosts: "
+    "docs/launching.md, \"When NCCL is slow or fails\"";
+
+}  // namespace lockstep::comm
