@@ -7,7 +7,6 @@
 #include "launcher/cpu_share.hpp"
 #include "runtime/comm/environment.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/kernels/product_library.hpp"
 
 namespace lockstep::launcher {
 
@@ -64,7 +63,15 @@ std::optional<GpuSeat> choose_gpu(const RunConfig& config, const comm::Place& pl
         throw Error(ErrorKind::config, "--device cuda on " + place.host + ": " + gpus.absent +
                                            ", or give --device cpu");
     const std::size_t seat = take_gpu_seat(place, gpus.visible.size(), sharing(config));
-    return GpuSeat{static_cast<int>(seat), gpus.visible[seat], gpus.visible.size()};
+    return GpuSeat{static_cast<int>(seat), gpus.visible[seat], gpus.visible.size(),
+                   gpus.product_library};
+}
+
+std::string why_on_cpu(const RunConfig& config, const comm::Place& place, const Gpus& gpus) {
+    const bool wanted = config.device == DeviceChoice::automatic && gpus.build.version > 0;
+    if (!wanted || !gpus.visible.empty()) return "";
+    return "computing on the CPU of " + place.host +
+           ", which --device cuda would refuse: " + gpus.absent;
 }
 
 GpuWorld agree_on_gpus(const RunConfig& config, const comm::Place& place,
@@ -121,12 +128,28 @@ train::Precision precision_of(PrecisionChoice choice, const std::optional<GpuSea
     return seat || kernels::multiplies_bf16() ? train::Precision::bf16 : train::Precision::fp32;
 }
 
+std::vector<std::string> idle_options(const RunConfig& config, const ComputeDevice& device,
+                                      int ranks) {
+    if (!device.gpu) return {};
+    std::vector<std::string> idle;
+    if (config.gpu.tf32 && device.precision != train::Precision::fp32)
+        idle.push_back("--tf32 has no effect: products are of " +
+                       std::string(train::name(device.precision)) +
+                       ", and it is for those of fp32: leave it out, or give --precision fp32");
+    if (config.gpu.backend != GpuBackendChoice::automatic && ranks == 1)
+        idle.push_back(
+            "--gpu-backend has no effect: one rank exchanges no gradients: leave it out");
+    return idle;
+}
+
 ComputeDevice lone_device(const RunConfig& config) {
     ComputeDevice device;
     device.gpu = choose_gpu(config, comm::alone(), gpus_for(config));
     device.precision = precision_of(config.precision, device.gpu);
     device.threads = config.threads > 0 ? static_cast<int>(config.threads) : usable_cores();
     device.settings = gpu_settings(config, device.gpu);
+    const auto idle = idle_options(config, device, 1);
+    if (!idle.empty()) throw Error(ErrorKind::config, idle.front());
     return device;
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "launcher/gpu_seat.hpp"
 #include "launcher/gpu_world.hpp"
@@ -11,6 +12,7 @@
 #include "launcher/options/run_config.hpp"
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/place.hpp"
+#include "runtime/kernels/product_library.hpp"
 
 namespace lockstep::launcher {
 
@@ -18,7 +20,8 @@ namespace lockstep::launcher {
 struct GpuSeat {
     int number = 0;  // among those that the process sees
     device::GpuIdentity identity;
-    std::size_t visible = 1;  // how many those are
+    std::size_t visible = 1;    // how many those are
+    std::string products = "";  // the library that computes them, and its version
 };
 
 // Throws a config error where the CPU is asked for what GPUs alone can do.
@@ -39,6 +42,10 @@ SharedGpu sharing(const RunConfig& config) noexcept;
 std::optional<GpuSeat> choose_gpu(const RunConfig& config, const comm::Place& place,
                                   const Gpus& gpus);
 
+// Why the CPU computes though this program is built for GPUs, with what --device cuda would do:
+// empty where it was asked for, where GPUs are visible, or where the program has no CUDA.
+std::string why_on_cpu(const RunConfig& config, const comm::Place& place, const Gpus& gpus);
+
 // Collective. Throws a config error on every rank where some compute on GPUs and others do not, or
 // where judge_gpu_users() does.
 GpuWorld agree_on_gpus(const RunConfig& config, const comm::Place& place,
@@ -53,6 +60,8 @@ struct ComputeDevice {
 
     // "cpu", or the GPU's name
     std::string name() const { return gpu ? gpu->identity.name : "cpu"; }
+    // The library of the matrix products, and its version
+    std::string products() const { return gpu ? gpu->products : kernels::product_library(); }
 };
 
 model::GpuSettings gpu_settings(const RunConfig& config, const std::optional<GpuSeat>& seat);
@@ -60,7 +69,11 @@ model::GpuSettings gpu_settings(const RunConfig& config, const std::optional<Gpu
 // The processor's own products of bf16 decide where nothing was chosen; GPUs have them.
 train::Precision precision_of(PrecisionChoice choice, const std::optional<GpuSeat>& seat);
 
-// For a program of one process: all of the above.
+// What was asked of a GPU and has no effect on it, with the reason, line by line.
+std::vector<std::string> idle_options(const RunConfig& config, const ComputeDevice& device,
+                                      int ranks);
+
+// For a program of one process: all of the above. Throws a config error for idle options.
 ComputeDevice lone_device(const RunConfig& config);
 
 std::unique_ptr<model::DeviceModel> make_model(const model::ModelConfig& config,

@@ -8,12 +8,13 @@ namespace lockstep::launcher {
 
 namespace {
 
-std::string why_no_products(int driver) {
+void look_for_products(Gpus& gpus) {
     try {
-        const device::CudaLibrary library(device::cublas_lt_files(driver));
-        return "";
+        const device::CudaLibrary library(device::cublas_lt_files(gpus.driver));
+        auto* const version = library.function<std::size_t()>("cublasLtGetVersion");
+        gpus.product_library = "cuBLASLt " + device::library_version_text(version());
     } catch (const Error& error) {
-        return error.what();
+        gpus.products = error.what();
     }
 }
 
@@ -26,7 +27,7 @@ Gpus find_gpus() {
     if (gpus.visible.empty()) {
         gpus.absent = device::why_no_gpu();
     } else {
-        gpus.products = why_no_products(gpus.driver);
+        look_for_products(gpus);
     }
     return gpus;
 }

@@ -23,6 +23,7 @@ struct Gpus {
     device::CudaBuild build = {};  // by which they would compute
     int driver = 0;                // the newest CUDA that it serves; 0: there is none
     std::string products = "";     // why there is no cuBLASLt for them, and what to do; else empty
+    std::string product_library = "";  // "cuBLASLt 12.8.4"; empty: there is none
 };
 Gpus find_gpus();
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/job.hpp"
 
+#include <algorithm>
 #include <iostream>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -49,7 +51,8 @@ comm::Place place_of(const RunConfig& config, Standing standing) {
 }
 
 Job join_job(const RunConfig& config, const comm::Place& place) {
-    const auto gpu = choose_gpu(config, place, gpus_for(config));
+    const Gpus gpus = gpus_for(config);
+    const auto gpu = choose_gpu(config, place, gpus);
     // Before there are other threads, which are to stay there as well.
     if (gpu) bind_to_cores(cores_to_use(bound_cores(), cores_near(gpu->identity.pci)));
     comm::tell_nccl(config.comm.interface);
@@ -63,12 +66,15 @@ Job join_job(const RunConfig& config, const comm::Place& place) {
     ComputeDevice& device = job.device;
     GpuWorld world = agree_on_gpus(config, place, gpu, *job.communicator);
     job.notes = std::move(world.notes);
+    if (const std::string why = why_on_cpu(config, place, gpus); !why.empty())
+        job.notes.push_back(why);
     const int share = share_of_cores(*job.communicator);
     device.gpu = gpu;
     device.threads = config.threads > 0 ? static_cast<int>(config.threads) : share;
     device.precision = agree_on_precision(config.precision, gpu, *job.communicator);
     device.settings = gpu_settings(config, gpu);
     device.settings.backend = world.backend;
+    std::ranges::move(idle_options(config, device, place.size), std::back_inserter(job.notes));
     return job;
 }
 

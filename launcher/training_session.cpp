@@ -15,7 +15,6 @@
 #include "launcher/version.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/path_status.hpp"
-#include "runtime/kernels/product_library.hpp"
 #include "runtime/train/checkpoint_folder.hpp"
 #include "runtime/train/weight_memory.hpp"
 
@@ -26,7 +25,7 @@ namespace {
 // What must not change for a bitwise resume.
 train::Metadata versions_of(const Job& job) {
     return {{"lockstep", version},
-            {"products", kernels::product_library()},
+            {"products", job.device.products()},
             {"device", job.device.name()},
             {"precision", train::name(job.device.precision)},
             {"ranks", std::to_string(job.place.size)},
@@ -204,7 +203,7 @@ void TrainingSession::announce() const {
     if (const std::string attention = model_->attention(); !attention.empty())
         log_.info("attention by " + attention);
     log_.detail("placed by " + std::string(comm::name(place.source)) + ", products by " +
-                kernels::product_library());
+                device.products());
 }
 
 void TrainingSession::train(const train::StopFlag& stop) {

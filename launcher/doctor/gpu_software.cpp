@@ -18,12 +18,6 @@ namespace lockstep::launcher::doctor {
 
 namespace {
 
-// 91300 is 9.13.0, 120804 is 12.8.4.
-std::string three_numbers(std::size_t version) {
-    return std::to_string(version / 10'000) + "." + std::to_string(version / 100 % 100) + "." +
-           std::to_string(version % 100);
-}
-
 // "12.4" is 12040.
 int cuda_version(const std::string& text) {
     int major = 0, minor = 0;
@@ -39,7 +33,8 @@ CudaPart part(const std::vector<std::string>& files, Version version) {
     if (library.handle == nullptr) return {"", "", library.problem};
     link_map* map = nullptr;
     ::dlinfo(library.handle, RTLD_DI_LINKMAP, &map);
-    return {three_numbers(version(library.handle)), map == nullptr ? "" : map->l_name, ""};
+    return {device::library_version_text(version(library.handle)),
+            map == nullptr ? "" : map->l_name, ""};
 }
 
 template <class Function>

@@ -9,6 +9,8 @@ namespace lockstep::device {
 
 namespace {
 
+constexpr int oldest_cuda = 12;  // that this program can be built with
+
 // The first driver of a major version of CUDA.
 std::string first_driver(int major) {
     switch (major) {
@@ -56,6 +58,11 @@ std::string cuda_version_text(int version) {
     return std::to_string(version / 1000) + "." + std::to_string(version / 10 % 100);
 }
 
+std::string library_version_text(std::size_t version) {
+    return std::to_string(version / 10'000) + "." + std::to_string(version / 100 % 100) + "." +
+           std::to_string(version % 100);
+}
+
 std::string compute_capability_text(int capability) {
     return std::to_string(capability / 10) + "." + std::to_string(capability % 10);
 }
@@ -75,8 +82,10 @@ std::string why_driver_is_too_old(const CudaBuild& build, int driver) {
     if (driver / 1000 >= needed) return "";
     return "the NVIDIA driver serves CUDA " + cuda_version_text(driver) +
            " at most, and this program is built with CUDA " + cuda_version_text(build.version) +
-           ": install " + first_driver(needed) + ", or take a build with CUDA " +
-           std::to_string(driver / 1000);
+           ": install " + first_driver(needed) +
+           (driver / 1000 >= oldest_cuda
+                ? ", or take a build with CUDA " + std::to_string(driver / 1000)
+                : "");
 }
 
 std::string why_not_compiled_for(const CudaBuild& build, const std::string& gpu, int capability) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@ struct CudaBuild {
 };
 
 std::string cuda_version_text(int version);             // "12.2"
+std::string library_version_text(std::size_t version);  // of cuBLASLt, cuDNN: "12.8.4" of 120804
 std::string compute_capability_text(int capability);    // "9.0"
 std::string cuda_targets_text(const CudaBuild& build);  // "8.0 and newer, 9.0"
 

@@ -124,6 +124,40 @@ TEST_CASE("a GPU that is not there, and what the CPU cannot do, are refused in o
     CHECK(refusal("--tf32 --autotune --fp16", local(0, 1), two) == "accepted");
 }
 
+TEST_CASE("a program for GPUs that sees none says that the CPU computes, and why") {
+    Gpus blind = none;
+    blind.build = {12040, "80"};
+    CHECK(why_on_cpu(config_of(""), local(0, 1), blind) ==
+          "computing on the CPU of node1, which --device cuda would refuse: no driver");
+    CHECK(why_on_cpu(config_of("--device cpu"), local(0, 1), blind).empty());
+    CHECK(why_on_cpu(config_of(""), local(0, 1), none).empty());  // built without CUDA
+    CHECK(why_on_cpu(config_of(""), local(0, 1), sound()).empty());
+}
+
+TEST_CASE("what has no effect on a GPU is told") {
+    const auto idle = [](const std::string& options, int ranks) {
+        const RunConfig config = config_of(options);
+        ComputeDevice device;
+        device.gpu = GpuSeat{};
+        device.precision = precision_of(config.precision, device.gpu);
+        return idle_options(config, device, ranks);
+    };
+    CHECK(idle("--tf32 --precision fp32 --autotune", 1).empty());
+    CHECK(idle("--gpu-backend staged", 2).empty());
+    REQUIRE(idle("--tf32 --gpu-backend staged", 1).size() == 2);
+    CHECK(contains(idle("--tf32", 2).front(), "--tf32 has no effect: products are of bf16"));
+    CHECK(contains(idle("--gpu-backend nccl", 1).front(), "--gpu-backend has no effect: one rank"));
+}
+
+TEST_CASE("products are of the GPU's library where it computes") {
+    Gpus gpus = sound();
+    gpus.product_library = "cuBLASLt 12.4.5";
+    ComputeDevice device;
+    CHECK_FALSE(contains(device.products(), "cuBLASLt"));
+    device.gpu = choose_gpu(config_of(""), local(0, 1), gpus);
+    CHECK(device.products() == "cuBLASLt 12.4.5");
+}
+
 TEST_CASE("fp16 is asked for by either name, and brings ParlAI's loss scaling") {
     for (const std::string words : {"--fp16", "--precision fp16", "--fp16 true --precision fp16"}) {
         const RunConfig config = config_of(words);

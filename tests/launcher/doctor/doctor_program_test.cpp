@@ -141,7 +141,7 @@ TEST_CASE("what GPUs need of a host is one table, before anything is started") {
           "verdict: a run can start"});
     says(preflight("old"), 1,
          {"the NVIDIA driver serves CUDA 11.8 at most, and this program is built with CUDA 12.4: "
-          "install driver 525 or newer, or take a build with CUDA 11",
+          "install driver 525 or newer",
           "verdict: a run would fail here: 1 problem"});
     says(preflight("absent"), 1, {"| driver       | none: no NVIDIA driver: "});
 }

@@ -144,6 +144,27 @@ TEST_CASE("training, resuming, evaluating and generating on a GPU are the CPU's 
     CHECK(contains(elsewhere.out, "device emulated -> cpu"));
 }
 
+TEST_CASE("a run says by what it computes, and which options have no effect on it") {
+    const Prepared prepared;
+    const auto gpu =
+        prepared.train("gpu", "--max-train-steps 1 --verbose --tf32 --gpu-backend staged");
+    CHECK(contains(gpu.out, "products by cuBLASLt 13.0.0\n"));
+    CHECK(contains(gpu.out, "--tf32 has no effect: products are of bf16"));
+    CHECK(contains(gpu.out, "--gpu-backend has no effect: one rank"));
+    const auto without = [&](const std::string& device) {
+        return run_line("lockstep_emulated_gpu train --data " + prepared.data + " -mf " +
+                            prepared.model("none") +
+                            " --embedding-size 16 --n-layers 1 --ffn-size 16 --n-heads 2 -bs 2 "
+                            "-tr 16 --max-train-steps 1 --validation-max-exs 2 --threads 1 " +
+                            device,
+                        {"", {{"LOCKSTEP_EMULATED_GPUS", "0"}}, ""});
+    };
+    const std::string told = "which --device cuda would refuse: no GPU is visible";
+    CHECK(contains(without("").out, told));
+    CHECK_FALSE(contains(without("--device cpu").out, told));
+    CHECK(without("--device cuda").code == 2);
+}
+
 TEST_CASE("fp16 trains with ParlAI's words") {
     const Prepared prepared;
     for (const std::string implementation : {"safe", "mem_efficient"}) {
@@ -216,6 +237,24 @@ TEST_CASE("ranks of GPUs that NCCL does not join train by copies through the hos
     const auto part = train("part", two + "--allow-shared-gpu", {{"LOCKSTEP_EMULATED_MIG", "1"}});
     REQUIRE_MESSAGE(part.code == 0, part.out << part.err);
     CHECK(contains(part.out, " share MIG-00112233-4455-6677-8899-aabbccddeeff, and NCCL wants"));
+}
+
+// The emulated NCCL joins threads alone: two processes wait for each other, as on a network that
+// lets nobody through.
+TEST_CASE("a join by NCCL that nobody answers is told as such, and leaves a failure.json") {
+    const Prepared prepared;
+    const auto run = run_line("lockstep_emulated_gpu multiprocessing_train --data " +
+                                  prepared.data + " -mf " + prepared.model("apart") +
+                                  " --embedding-size 16 --n-layers 1 --ffn-size 16 -tr 16 -bs 2 "
+                                  "--max-train-steps 1 --threads 1 --timeout 10 "
+                                  "--distributed-world-size 2",
+                              {"", {{"LOCKSTEP_EMULATED_GPUS", "2"}}, ""});
+    INFO(run.out << run.err);
+    CHECK(run.code != 0);
+    CHECK(contains(run.out, "the run has failed: joining by NCCL: no answer for "));
+    CHECK(contains(run.out, "NCCL_SOCKET_IFNAME"));
+    const std::string report = read_text(prepared.model("apart") + "/failure.json");
+    CHECK(contains(report, "\"operation\": \"NCCL's join\""));
 }
 
 TEST_CASE("a rank that is killed or stopped ends the other, also through the host") {
