@@ -128,11 +128,16 @@ int preflight(const std::set<std::string>& given) {
     doctor::Facts facts;
     facts.computes = request.computes = doctor::Computes::on_gpu;
     facts.ranks = {doctor::rank_facts(comm::alone(), request)};
+    const std::string& host = facts.ranks.front().host;
     std::vector<doctor::Finding> findings = doctor::judge_gpus(facts);
-    std::cout << doctor::software_table(doctor::software_rows(facts.ranks.front())) << '\n'
-              << doctor::finding_lines(findings);
+    for (doctor::Finding& one : findings) one.where = host;
+    // In one piece, since other hosts' tasks may write there as well.
+    std::string text = "GPUs of " + host + "\n\n" +
+                       doctor::software_table(doctor::software_rows(facts.ranks.front())) + "\n" +
+                       doctor::finding_lines(findings);
     doctor::append(findings, doctor::judge_software(facts));
-    std::cout << "verdict: " << doctor::verdict(findings) << '\n' << std::flush;
+    std::cout << text + "verdict of " + host + ": " + doctor::verdict(findings) + "\n"
+              << std::flush;
     return doctor::would_break(findings) ? would_fail : 0;
 }
 

@@ -68,6 +68,11 @@ SoftwareRow driver_row(const RankFacts& rank) {
     const GpuHost& host = rank.gpu_host;
     const int driver = rank.software.driver;
     SoftwareRow row{"driver", host.driver.empty() ? "none: " + host.absent : host.driver};
+    if (host.driver.empty()) {
+        row.problem = "has no NVIDIA driver that answers";  // a finding of judge_gpus() already
+        row.advice = "install one, or choose a host with GPUs";
+        row.severity = Severity::notes;
+    }
     if (driver == 0) return row;
     row.found += ", serves CUDA " + device::cuda_version_text(driver) + " and older";
     if (rank.software.build > 0)

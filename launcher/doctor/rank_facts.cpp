@@ -7,6 +7,7 @@
 #include "launcher/doctor/machine.hpp"
 #include "launcher/doctor/nvml.hpp"
 #include "launcher/doctor/shared_library.hpp"
+#include "launcher/gpus.hpp"
 #include "launcher/version.hpp"
 #include "runtime/comm/environment.hpp"
 #include "runtime/kernels/product_library.hpp"
@@ -14,6 +15,20 @@
 namespace lockstep::launcher::doctor {
 
 namespace {
+
+// What CUDA itself sees where its management library is not there: a run needs no more.
+GpuHost seen_by_cuda(const Gpus& gpus, const std::string& absent) {
+    GpuHost host;
+    host.driver = "of unknown version (" + absent + ")";
+    host.cuda = device::cuda_version_text(gpus.driver);
+    for (const device::GpuIdentity& gpu : gpus.visible) {
+        Gpu one{static_cast<int>(host.gpus.size()), gpu.name, gpu.uuid, gpu.pci,
+                static_cast<std::int64_t>(gpu.bytes)};
+        one.compute_capability = gpu.compute_capability;
+        host.gpus.push_back(one);
+    }
+    return host;
+}
 
 GpuHost answering_gpu_host(std::chrono::milliseconds longest) {
     // A driver in trouble keeps its callers waiting.
@@ -58,6 +73,13 @@ RankFacts rank_facts(const comm::Place& place, const Request& request) {
     const auto visible = environment.find("CUDA_VISIBLE_DEVICES");
     facts.cuda_visible_devices = visible == environment.end() ? all_devices : visible->second;
     facts.visible_gpus = visible_gpus(facts.gpu_host, facts.cuda_visible_devices);
+    if (request.computes == Computes::on_gpu && !facts.gpu_host.absent.empty()) {
+        const auto gpus = within(request.check_time(), [] { return find_gpus(); });
+        if (gpus && !gpus->visible.empty()) {
+            facts.gpu_host = seen_by_cuda(*gpus, facts.gpu_host.absent);
+            for (const Gpu& gpu : facts.gpu_host.gpus) facts.visible_gpus.push_back(gpu.index);
+        }
+    }
     facts.software = answering_software(facts.gpu_host, request);
     const std::string& nccl = facts.software.nccl.version;
     facts.libraries = {version, kernels::product_library(), mpi_version(),

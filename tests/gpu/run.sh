@@ -17,18 +17,20 @@ source "$here/machine.sh"
 source "$here/preflight.sh"
 source "$here/page.sh"
 
+usage() { sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "$0"; }
 wrong() { echo "run.sh: $*" >&2; exit 2; }
 
 mode=gpu bundle='' build='' out=build/gpu-results only='' seconds_in_all=$seconds_of_a_run
 while [ $# -gt 0 ]; do
     case $1 in
         --dry-run) mode=dry; shift; continue ;;
+        --help | -h) usage; exit 0 ;;
         --bundle) bundle=${2:?--bundle needs a file} ;;
         --build) build=${2:?--build needs a folder} ;;
         --out) out=${2:?--out needs a folder} ;;
         --only) only=${2:?--only needs names of steps} ;;
         --seconds) seconds_in_all=${2:?--seconds needs a number} ;;
-        *) wrong "$1 is unknown: see the first lines of $0" ;;
+        *) wrong "$1 is unknown: --help lists the options" ;;
     esac
     shift 2
 done

@@ -46,3 +46,4 @@ run 0 --dry-run --only speed
 page_has '^| GPT-2 124M, tokens/s | not measured | 500,000 | 507,000 |'
 
 run 2 --dry-run --only nothing
+[ "$(./run.sh --help | grep -c '^--')" -ge 5 ]

@@ -138,12 +138,22 @@ TEST_CASE("what GPUs need of a host is one table, before anything is started") {
          {"| driver       | 550.54.15, serves CUDA 12.4 and older", "| this program | CUDA 12.4",
           "| GPU 0-3      | NVIDIA H100 80GB HBM3, 81920 MiB, compute capability 9.0",
           "| cuBLASLt     | 13.0.0", "| NCCL         | 2.28.9, ", "| glibc        | 2.",
-          "verdict: a run can start"});
+          ": a run can start"});
     says(preflight("old"), 1,
          {"the NVIDIA driver serves CUDA 11.8 at most, and this program is built with CUDA 12.4: "
           "install driver 525 or newer",
-          "verdict: a run would fail here: 1 problem"});
-    says(preflight("absent"), 1, {"| driver       | none: no NVIDIA driver: "});
+          ": a run would fail here: 1 problem"});
+    // CUDA sees its GPU without the management library, and a run computes there.
+    says(preflight("absent"), 0,
+         {"| driver       | of unknown version (no NVIDIA driver: ", "| GPU 0 ", "GPUs of ",
+          ": a run can start"});
+    const auto none = run_line("lockstep_emulated_gpu doctor --preflight",
+                               {"", {{"LOCKSTEP_EMULATED_GPUS", "0"}}, ""});
+    says(none, 1,
+         {"| driver       | none: no NVIDIA driver: ",
+          "| has no NVIDIA driver that answers: install one, or choose a host with GPUs",
+          ": a run would fail here: 1 problem"});
+    CHECK(none.out.find("rank 0") == std::string::npos);
 }
 
 TEST_CASE("a wrong request is one line and exit code 2") {
