@@ -9,8 +9,9 @@
 
 namespace lockstep::tests {
 
-// A model whose steps are counted on the emulated device, where it has to be narrow: how often
-// something is launched follows from the layers and not from their width.
+// A model whose steps are counted on the emulated device, where it has to be narrow. Launches
+// follow from the layers and not from their width, but for attention's backward over long rows,
+// which computes as many heads at once as its memory holds.
 struct CountedModel {
     model::ModelConfig full, narrow;
     std::int32_t source = 0, target = 0;  // tokens of a row
