@@ -4,11 +4,14 @@
 #   cmake -S . -B build -DCMAKE_CUDA_COMPILER="$(cmake/cuda-12.sh build/cuda-12)/bin/nvcc"
 # nccl.h and cuDNN's headers, which those packages lack, are this system's.
 set -euo pipefail
-folder=$(realpath -m "${1:?cuda-12.sh FOLDER}")
+case ${1:--} in -*) echo "usage: cmake/cuda-12.sh FOLDER" >&2; exit 2 ;; esac
+folder=$(realpath -m "$1")
 if [ -x "$folder/bin/nvcc" ]; then
     echo "$folder"
     exit
 fi
+[ ! -e "$folder" ] || { echo "cuda-12.sh: $folder is there and holds no toolkit: name another folder" >&2; exit 2; }
+mkdir -p "$folder.part" || { echo "cuda-12.sh: $folder: the folder cannot be made: name another one" >&2; exit 2; }
 keys=/usr/share/keyrings/debian-archive-keyring.gpg
 [ -f "$keys" ] || { echo "cuda-12.sh: $keys is missing: install debian-archive-keyring" >&2; exit 2; }
 

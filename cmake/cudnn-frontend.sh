@@ -3,7 +3,9 @@
 # fetched there once. Without pip or PyPI it says so on standard error and prints nothing.
 #   cmake/cudnn-frontend.sh FOLDER
 set -euo pipefail
-folder=$(realpath -m "${1:?cudnn-frontend.sh FOLDER}")
+case ${1:--} in -*) echo "usage: cmake/cudnn-frontend.sh FOLDER" >&2; exit 2 ;; esac
+mkdir -p "$1" || { echo "cudnn-frontend.sh: $1: the folder cannot be made: name another one" >&2; exit 2; }
+folder=$(realpath "$1")
 if [ ! -f "$folder/include/cudnn_frontend.h" ] &&
     ! python3 -m pip install --quiet --disable-pip-version-check --root-user-action ignore --no-deps --upgrade \
         --target "$folder" nvidia-cudnn-frontend >&2; then

@@ -3,7 +3,9 @@
 # FOLDER, which is fetched there once. Without pip or PyPI it says so on standard error and prints nothing.
 #   cmake/cuobjdump.sh FOLDER
 set -euo pipefail
-folder=$(realpath -m "${1:?cuobjdump.sh FOLDER}")
+case ${1:--} in -*) echo "usage: cmake/cuobjdump.sh FOLDER" >&2; exit 2 ;; esac
+mkdir -p "$1" || { echo "cuobjdump.sh: $1: the folder cannot be made: name another one" >&2; exit 2; }
+folder=$(realpath "$1")
 found() { find "$folder" -path '*/bin/cuobjdump' 2> /dev/null | head -1; }
 own=$(PATH=$PATH:/usr/local/cuda/bin command -v cuobjdump || true)
 if [ -z "$own" ] && [ -z "$(found)" ] &&

@@ -25,22 +25,26 @@ while [ $# -gt 0 ]; do
     case $1 in
         --dry-run) mode=dry; shift; continue ;;
         --help | -h) usage; exit 0 ;;
-        --bundle) bundle=${2:?--bundle needs a file} ;;
-        --build) build=${2:?--build needs a folder} ;;
-        --out) out=${2:?--out needs a folder} ;;
-        --only) only=${2:?--only needs names of steps} ;;
-        --seconds) seconds_in_all=${2:?--seconds needs a number} ;;
+        --bundle | --build | --out | --only | --seconds) [ -n "${2:-}" ] || wrong "$1 needs a value" ;;
         *) wrong "$1 is unknown: --help lists the options" ;;
+    esac
+    case $1 in
+        --bundle) bundle=$2 ;;
+        --build) build=$2 ;;
+        --out) out=$2 ;;
+        --only) only=$2 ;;
+        --seconds) seconds_in_all=$2 ;;
     esac
     shift 2
 done
 for name in ${only//,/ }; do
-    [ -f "$here/steps/$name.sh" ] || wrong "--only $name: the steps are ${steps[*]%:*}"
+    [[ " ${steps[*]%:*} " = *" $name "* ]] || wrong "--only $name: the steps are ${steps[*]%:*}"
 done
-[[ $seconds_in_all =~ ^[0-9]+$ ]] || wrong "--seconds $seconds_in_all: it is a number"
-[ -z "$bundle" ] || [ -f "$bundle" ] || wrong "--bundle $bundle: there is no such file; tests/gpu/bundle.sh makes it"
+[[ $seconds_in_all =~ ^[1-9][0-9]{0,5}$ ]] || wrong "--seconds $seconds_in_all: it is a number from 1 to 999999"
+[ -z "$bundle" ] || tar -tzf "$bundle" > /dev/null 2>&1 ||
+    wrong "--bundle $bundle: there is no such file, or it is no bundle; tests/gpu/bundle.sh makes one"
 
-mkdir -p "$out"
+mkdir -p "$out" 2> /dev/null || wrong "--out $out: the folder cannot be made: name another one"
 out=$(realpath "$out")
 work=$(mktemp -d)
 compilers=()

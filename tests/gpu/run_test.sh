@@ -46,4 +46,9 @@ run 0 --dry-run --only speed
 page_has '^| GPT-2 124M, tokens/s | not measured | 500,000 | 507,000 |'
 
 run 2 --dry-run --only nothing
+# Wrong requests begin nothing.
+for request in "--only ../take_step" --only "--seconds 08" "--bundle $0" --unknown; do
+    read -ra words <<< "$request"
+    run 2 --dry-run "${words[@]}"
+done
 [ "$(./run.sh --help | grep -c '^--')" -ge 5 ]
