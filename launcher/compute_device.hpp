@@ -69,7 +69,7 @@ model::GpuSettings gpu_settings(const RunConfig& config, const std::optional<Gpu
 // The processor's own products of bf16 decide where nothing was chosen; GPUs have them.
 train::Precision precision_of(PrecisionChoice choice, const std::optional<GpuSeat>& seat);
 
-// What was asked of a GPU and has no effect on it, with the reason, line by line.
+// Lists what was asked of a GPU and has no effect on it, with the reason, line by line.
 std::vector<std::string> idle_options(const RunConfig& config, const ComputeDevice& device,
                                       int ranks);
 

@@ -118,7 +118,7 @@ doctor::Request request_of(const RunConfig& config, const comm::Place& place) {
     return request;
 }
 
-// What GPUs need of this host, whoever runs on it.
+// Tells what GPUs need of this host, whoever runs on it.
 int preflight(const std::set<std::string>& given) {
     for (const std::string& name : given)
         if (name != "preflight")
@@ -131,7 +131,7 @@ int preflight(const std::set<std::string>& given) {
     const std::string& host = facts.ranks.front().host;
     std::vector<doctor::Finding> findings = doctor::judge_gpus(facts);
     for (doctor::Finding& one : findings) one.where = host;
-    // In one piece, since other hosts' tasks may write there as well.
+    // Written in one piece, since other hosts' tasks may write there as well.
     std::string text = "GPUs of " + host + "\n\n" +
                        doctor::software_table(doctor::software_rows(facts.ranks.front())) + "\n" +
                        doctor::finding_lines(findings);

@@ -11,7 +11,7 @@
 
 namespace lockstep::launcher {
 
-// What NCCL writes about itself on this rank, in a file that goes with the object.
+// Keeps what NCCL writes about itself on this rank in a file that goes with the object.
 class NcclLog {
 public:
     // Null where the user has NCCL write its own (NCCL_DEBUG), or no file can be made. To be called

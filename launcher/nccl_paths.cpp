@@ -13,7 +13,7 @@ bool contains(std::string_view text, std::string_view part) {
     return text.find(part) != std::string_view::npos;
 }
 
-// What follows `mark`, up to the next blank or comma; empty without the mark.
+// Returns what follows `mark`, up to the next blank or comma; empty without the mark.
 std::string_view word_after(std::string_view line, std::string_view mark) {
     const auto at = line.find(mark);
     if (at == std::string_view::npos) return {};

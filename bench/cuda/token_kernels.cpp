@@ -46,7 +46,7 @@ void embeddings(CudaContext& ctx, KernelTable& table, const KernelSizes& sizes) 
     });
 }
 
-// By sequences of one length.
+// All sequences have one length.
 template <class T>
 void places(CudaContext& ctx, KernelTable& table, const KernelSizes& sizes) {
     const std::int64_t rows = sizes.rows, d = sizes.d, length = sizes.length();

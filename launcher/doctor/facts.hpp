@@ -66,7 +66,7 @@ struct Libraries {
     std::string lockstep, products, mpi, nccl;  // versions; "none"
 };
 
-// One of CUDA's libraries, as this process finds it.
+// A library of CUDA's, as this process finds it.
 struct CudaPart {
     std::string version, file;
     std::string problem;  // why it does not open; empty: it does

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// From near to far.
+// The distances, the nearest first.
 constexpr std::array kinds{"PIX", "PXB", "PHB", "NODE", "SYS"};
 
 int node_of(const fs::path& device) {

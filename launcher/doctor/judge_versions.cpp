@@ -55,7 +55,7 @@ std::vector<Finding> judge_versions(const Facts& facts) {
     compare(
         facts, warns, "has the GPU driver", [](const auto& one) { return one.gpu_host.driver; },
         "use hosts with the same driver");
-    // Where some have none the run goes without on all.
+    // The run goes without on all hosts if one has none.
     const bool everywhere = std::ranges::none_of(
         facts.ranks, [](const RankFacts& one) { return one.libraries.nccl == "none"; });
     if (everywhere)

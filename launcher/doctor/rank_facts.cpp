@@ -16,7 +16,7 @@ namespace lockstep::launcher::doctor {
 
 namespace {
 
-// What CUDA itself sees where its management library is not there: a run needs no more.
+// Asks what CUDA itself sees where its management library is not there: a run needs no more.
 GpuHost seen_by_cuda(const Gpus& gpus, const std::string& absent) {
     GpuHost host;
     host.driver = "of unknown version (" + absent + ")";

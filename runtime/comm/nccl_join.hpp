@@ -6,7 +6,7 @@ namespace lockstep::comm {
 // The operation that a rank is at, for those who watch it, while it joins the others by NCCL.
 inline constexpr const char* nccl_join = "NCCL's join";
 
-// What a user looks at when a join gets no answer.
+// Tells a user what to look at when a join gets no answer.
 inline constexpr const char* advice_on_nccl_join =
     "can the ranks' GPUs reach each other? NCCL_DEBUG=INFO shows which interface NCCL takes; "
     "choose "

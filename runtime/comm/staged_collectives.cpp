@@ -27,7 +27,7 @@ StagedCollectives::StagedCollectives(device::CudaContext& context, Communicator&
       host_(host.split(0)) {}
 
 StagedCollectives::~StagedCollectives() {
-    // What is queued uses all the rest.
+    // The queued operations use all other members, so they end first.
     host_.reset();
 }
 

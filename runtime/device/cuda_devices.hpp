@@ -18,7 +18,7 @@ struct GpuIdentity {
 
 // The newest CUDA that the driver serves, 12020 for 12.2; 0: there is no driver.
 int driver_cuda_version() noexcept;
-// Of the runtime that this program is built with.
+// The version of the runtime that this program is built with.
 int own_cuda_version() noexcept;
 
 // Those that this process sees, in CUDA's order; empty also where there is no driver.

@@ -9,7 +9,7 @@
 // is 12.2, 0 is none. Compute capabilities: 90 is 9.0.
 namespace lockstep::device {
 
-// What this program was built by and for.
+// The toolkit and the GPUs that this program was built by and for.
 struct CudaBuild {
     int version = 0;      // of the toolkit; 0: built without CUDA
     std::string targets;  // as CMAKE_CUDA_ARCHITECTURES names them: "80 90a-real"

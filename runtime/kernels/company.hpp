@@ -8,7 +8,7 @@ namespace lockstep::kernels {
 using device::CpuContext;
 using device::CudaContext;
 
-// What a device does beside the kernels of its context.
+// The work of a device beside the kernels of its context.
 enum class Company { none, collectives };
 
 // Products that are queued from now on are planned for the part of the device that collectives

@@ -27,7 +27,7 @@ void reserve_sums(CudaContext& ctx, std::size_t elements);
 
 void fill_zero(CpuContext& ctx, HostView<float> x);
 void fill_zero(CudaContext& ctx, CudaView<float> x);
-// Of a matrix without gaps between its rows.
+// The matrix has no gaps between its rows.
 template <class Ctx>
 void fill_zero(Ctx& ctx, MatrixView<float, typename Ctx::Space> x) {
     require(x.stride == x.cols, "fill_zero: there are gaps between the rows");

@@ -42,7 +42,7 @@ constexpr void end_micro_batch(Step& step) noexcept {
     step.batch = {};
 }
 
-// What each device computes by functions of its own.
+// Each device computes these by functions of its own.
 struct StepFunctions {
     double root;                           // of step.sum_of_squares
     double correction1, root_correction2;  // 1 - beta1^t, sqrt(1 - beta2^t)
@@ -70,7 +70,7 @@ constexpr void finish(const StepRules& rules, const StepFunctions& of, Step& ste
     const double clip = rules.gradient_clip / (step.gradient_norm + 1e-6);
     if (rules.gradient_clip > 0 && clip < 1) step.clip = clip;
     state.gradient_scale = static_cast<float>(step.clip / (seed * tokens));
-    // In double, as torch computes them.
+    // Computed in double, as in torch.
     state.adam_step_size = static_cast<float>(double{state.lr} / of.correction1);
     state.adam_root_correction2 = static_cast<float>(of.root_correction2);
 }

@@ -5,10 +5,10 @@
 #include "runtime/kernels/cuda/weights.hpp"
 #include "runtime/kernels/optimizers.hpp"
 
-// What adafactor's kernels compute for each element.
+// The computations of adafactor's kernels for each element.
 namespace lockstep::kernels::cuda::adafactor_bodies {
 
-// What one kernel sums and a later one reads.
+// The sums that one kernel writes and a later one reads.
 struct Totals {
     double rows, weight_squares, update_squares;
 };
@@ -166,7 +166,7 @@ struct Apply {
     Weights<T> weights;
     float* first_moment;  // may be null
 
-    // In double, as fairseq computes them.
+    // Computed in double, as in fairseq.
     __device__ Update prepare() const {
         const auto t = static_cast<double>(state->updates + 1);
         double lr = options.step == AdafactorOptions::Step::relative ? fmin(1e-2, 1.0 / sqrt(t))

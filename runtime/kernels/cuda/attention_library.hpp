@@ -14,7 +14,7 @@ namespace lockstep::kernels::cuda {
 // backward.
 enum class AttentionLibrary { expected, always, in_any_order, never };
 
-// In tokens: attention over less is a small part of a step.
+// Counted in tokens: attention over less is a small part of a step.
 constexpr int long_enough_for_library = 256;
 
 // How a context does attention: ctx.cached<AttentionSettings>().

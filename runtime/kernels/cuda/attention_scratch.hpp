@@ -8,7 +8,7 @@
 // reckons it by the same functions, without a GPU.
 namespace lockstep::kernels::cuda {
 
-// By tensor cores: for 16-bit types, head_dim a multiple of 8 up to 128.
+// Tensor cores take 16-bit types, head_dim a multiple of 8 up to 128.
 constexpr int most_mma_head_dim = 128;
 constexpr bool mma_takes_head(std::int64_t head_dim) noexcept {
     return head_dim % 8 == 0 && head_dim <= most_mma_head_dim;
@@ -35,7 +35,7 @@ constexpr std::int64_t score_key_tiles(const BackwardShape& shape) noexcept {
 constexpr std::int64_t score_query_tiles(const BackwardShape& shape) noexcept {
     return (shape.longest_queries + score_tile - 1) / score_tile;
 }
-// In 16 bits.
+// The gradients have 16 bits.
 constexpr std::int64_t score_bytes_of_head(const BackwardShape& shape) noexcept {
     return score_key_tiles(shape) * score_query_tiles(shape) * score_tile * score_tile * 2;
 }

@@ -22,7 +22,7 @@ struct Job {
     Into into;
 };
 
-// As many as a layer has: 3 norms with 3 sums each, 4 biases.
+// A layer has so many: 3 norms with 3 sums each, 4 biases.
 constexpr int most_jobs = 16;
 struct Jobs {
     Job of[most_jobs];

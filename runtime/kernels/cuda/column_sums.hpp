@@ -107,7 +107,7 @@ void column_sums(device::CudaContext& ctx, const Body& body, CudaView<float> tot
         run_column_sums<1>(ctx, body, of.rows, of.cols, totals, into);
 }
 
-// What column_sums() needs to sum term(x).
+// The operands of column_sums(), which sums term(x).
 template <class Term, class T>
 struct TermOf {
     static constexpr int vectors = 4;
