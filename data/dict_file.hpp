@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "data/prepare_options.hpp"
+#include "data/tokenizer_options.hpp"
 #include "runtime/core/log.hpp"
 
 namespace lockstep::data {

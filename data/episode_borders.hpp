@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "data/prepare_options.hpp"
+#include "data/read_options.hpp"
 
 namespace lockstep::data {
 

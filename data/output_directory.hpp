@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "data/prepare_options.hpp"
+#include "data/existing.hpp"
 
 namespace lockstep::data {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "data/prepare_options.hpp"
+#include "data/tokenizer_options.hpp"
 #include "runtime/core/philox.hpp"
 
 namespace lockstep::data {

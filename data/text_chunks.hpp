@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "data/input_file.hpp"
-#include "data/prepare_options.hpp"
+#include "data/read_options.hpp"
 
 namespace lockstep::data {
 

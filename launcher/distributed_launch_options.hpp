@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "launcher/distributed_launch.hpp"
+#include "launcher/launch_plan.hpp"
 
 namespace lockstep::launcher {
 

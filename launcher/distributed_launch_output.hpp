@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "launcher/distributed_launch.hpp"
+#include "launcher/launch_plan.hpp"
 #include "runtime/comm/socket.hpp"
 
 namespace lockstep::launcher {

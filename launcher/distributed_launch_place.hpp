@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "launcher/distributed_launch.hpp"
+#include "launcher/launch_plan.hpp"
 
 namespace lockstep::launcher {
 

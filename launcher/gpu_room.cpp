@@ -13,7 +13,6 @@ namespace lockstep::launcher {
 
 namespace {
 
-using doctor::bytes_text;
 
 plan::RunPlan planned(const RunConfig& config, const Job& job, std::int64_t free,
                       plan::Scope scope) {

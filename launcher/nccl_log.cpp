@@ -59,7 +59,7 @@ void NcclReport::on_step(const train::StepReport&) {
     communicator_.finish();
     const std::string told = describe(paths, hosts_);
     if (communicator_.rank() == 0 && !told.empty())
-        log_.detail("NCCL " + doctor::nccl_version() + ": " + told);
+        log_.detail("NCCL " + nccl_version() + ": " + told);
 }
 
 }  // namespace lockstep::launcher

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "launcher/programs.hpp"
+#include "launcher/program_names.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/own_binary.hpp"
 
@@ -16,7 +16,7 @@ constexpr const char* binary = "lockstep";
 
 // Its own name, whichever alias was typed.
 std::string as_program(const std::string& word) {
-    const Program* program = find_program(word);
+    const ProgramName* program = find_program_name(word);
     return program == nullptr ? "" : std::string(program->name);
 }
 

@@ -14,19 +14,17 @@ enum class Load { light, computes };
 // they cannot be shown.
 enum class Output { answer, log };
 
-// One thing that `lockstep` does. run() gets the words behind the program's name and returns the
+// What `lockstep NAME` runs. run() gets the words behind the program's name and returns the
 // exit code; what goes wrong is thrown.
 struct Program {
     std::string_view name;
-    std::string_view summary;
     int (*run)(const std::vector<std::string>& args);
     Load load = Load::light;
-    std::string_view aliases = "";  // ParlAI's names for it, separated by blanks
     Output output = Output::answer;
 };
 
 // By its name or an alias; nullptr where there is none.
-const Program* find_program(std::string_view name);
+const Program* find_program(std::string_view word);
 
 // What to type instead of a name that no program has.
 std::string advice_on_program(const std::string& name);

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/sbatch_script.hpp"
 
-#include <algorithm>
-#include <cctype>
-#include <string_view>
+#include "launcher/shell_word.hpp"
 
 namespace lockstep::launcher {
 
@@ -103,23 +101,6 @@ std::string srun_line(const JobSpec& spec) {
 }  // namespace
 
 const char* const sbatch_header = "#!/bin/bash\n# Written by `lockstep submit`.";
-
-std::string shell_word(const std::string& word) {
-    constexpr std::string_view harmless = "@%+=:,./_-";
-    const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [&](unsigned char c) {
-        return std::isalnum(c) || harmless.find(static_cast<char>(c)) != std::string_view::npos;
-    });
-    if (plain) return word;
-    std::string quoted = "'";
-    for (const char c : word) {
-        if (c == '\'') {
-            quoted += "'\\''";
-        } else {
-            quoted += c;
-        }
-    }
-    return quoted + "'";
-}
 
 std::string sbatch_script(const JobSpec& spec) {
     std::string script = std::string(sbatch_header) + "\n";

@@ -13,7 +13,4 @@ extern const char* const sbatch_header;
 // The job script of a checked specification: settings, then one srun that starts all ranks.
 std::string sbatch_script(const JobSpec& spec);
 
-// A word as bash reads it back, quoted only where it must be.
-std::string shell_word(const std::string& word);
-
 }  // namespace lockstep::launcher

@@ -6,9 +6,9 @@
 #include <sstream>
 #include <vector>
 
-#include "launcher/doctor/facts.hpp"
+#include "launcher/doctor/host_facts.hpp"
 
-namespace lockstep::launcher::doctor {
+namespace lockstep::launcher {
 
 namespace {
 
@@ -80,4 +80,4 @@ double control_group_cores(const std::string& root) {
     return tightest;
 }
 
-}  // namespace lockstep::launcher::doctor
+}  // namespace lockstep::launcher

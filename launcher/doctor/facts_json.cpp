@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace lockstep::launcher::doctor {
+namespace lockstep::launcher {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Limits, open_files, locked_bytes, processes, core_bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Memory, bytes, available_bytes, limit_bytes, shared_bytes,
@@ -14,6 +14,11 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Gpu, index, name, uuid, pci, bytes, parts, ne
                                    compute_capability)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GpuLink, first, second, kind, peer_access)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GpuHost, absent, driver, cuda, gpus, links)
+
+}  // namespace lockstep::launcher
+
+namespace lockstep::launcher::doctor {
+
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Libraries, lockstep, products, mpi, nccl)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CudaPart, version, file, problem)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GpuSoftware, build, targets, driver, cublas_lt, cudnn, nccl,

@@ -10,7 +10,7 @@
 
 #include "launcher/core_binding.hpp"
 
-namespace lockstep::launcher::doctor {
+namespace lockstep::launcher {
 
 namespace {
 
@@ -72,4 +72,4 @@ NetworkDevice nearest_network_device(const std::string& gpu_pci, const std::stri
     return nearest;
 }
 
-}  // namespace lockstep::launcher::doctor
+}  // namespace lockstep::launcher

@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace lockstep::launcher::doctor {
+namespace lockstep::launcher {
 
 // What lets InfiniBand's and RoCE's devices reach GPUs' memory: "nvidia_peermem", "DMA-BUF" (which
 // NVIDIA's open kernel modules offer), or "none". `root` goes before /proc and /sys.
@@ -17,4 +17,4 @@ struct NetworkDevice {
 };
 NetworkDevice nearest_network_device(const std::string& gpu_pci, const std::string& root = "");
 
-}  // namespace lockstep::launcher::doctor
+}  // namespace lockstep::launcher

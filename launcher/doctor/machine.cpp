@@ -19,7 +19,7 @@
 #include "launcher/core_binding.hpp"
 #include "launcher/doctor/control_group.hpp"
 
-namespace lockstep::launcher::doctor {
+namespace lockstep::launcher {
 
 namespace {
 
@@ -124,4 +124,4 @@ Limits limits() {
     return {limit(RLIMIT_NOFILE), limit(RLIMIT_MEMLOCK), limit(RLIMIT_NPROC), limit(RLIMIT_CORE)};
 }
 
-}  // namespace lockstep::launcher::doctor
+}  // namespace lockstep::launcher

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "launcher/doctor/facts.hpp"
+#include "launcher/doctor/host_facts.hpp"
 
-namespace lockstep::launcher::doctor {
+namespace lockstep::launcher {
 
 // What this host says of itself. `root` goes before /proc and /sys; empty: the host's own.
 Processor processor(const std::string& root = "");
@@ -15,4 +15,4 @@ std::vector<Interface> interfaces(const std::string& root = "");
 std::int64_t infiniband_devices(const std::string& root = "");
 Limits limits();
 
-}  // namespace lockstep::launcher::doctor
+}  // namespace lockstep::launcher

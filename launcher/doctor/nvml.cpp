@@ -8,7 +8,7 @@
 
 #include "launcher/doctor/shared_library.hpp"
 
-namespace lockstep::launcher::doctor {
+namespace lockstep::launcher {
 
 namespace {
 
@@ -254,4 +254,4 @@ std::vector<int> visible_gpus(const GpuHost& host, const std::string& cuda_visib
     return visible;
 }
 
-}  // namespace lockstep::launcher::doctor
+}  // namespace lockstep::launcher

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "launcher/doctor/facts.hpp"
+#include "launcher/doctor/host_facts.hpp"
 
-namespace lockstep::launcher::doctor {
+namespace lockstep::launcher {
 
 // What NVIDIA's management library says of this host's GPUs and of the links between them.
 GpuHost gpu_host(const std::string& library = "libnvidia-ml.so.1");
@@ -18,4 +18,4 @@ std::vector<int> visible_gpus(const GpuHost& host, const std::string& cuda_visib
 
 constexpr const char* all_devices = "all";  // where the variable is not set
 
-}  // namespace lockstep::launcher::doctor
+}  // namespace lockstep::launcher

@@ -5,7 +5,7 @@
 
 #include <array>
 
-namespace lockstep::launcher::doctor {
+namespace lockstep::launcher {
 
 SharedLibrary::SharedLibrary(std::initializer_list<std::string> names) {
     for (const std::string& name : names) {
@@ -43,4 +43,4 @@ std::string nccl_version() {
            std::to_string(number % 100);
 }
 
-}  // namespace lockstep::launcher::doctor
+}  // namespace lockstep::launcher

@@ -4,7 +4,7 @@
 #include <initializer_list>
 #include <string>
 
-namespace lockstep::launcher::doctor {
+namespace lockstep::launcher {
 
 // A library that is there or not, opened at run time: building needs nothing of it. Stays open, as
 // drivers do not survive being closed.
@@ -33,4 +33,4 @@ private:
 std::string mpi_version();
 std::string nccl_version();  // "2.28.9"
 
-}  // namespace lockstep::launcher::doctor
+}  // namespace lockstep::launcher

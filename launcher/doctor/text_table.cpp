@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace lockstep::launcher::doctor {
+namespace lockstep::launcher {
 
 std::vector<std::size_t> TextTable::widths() const {
     std::vector<std::size_t> widths;
@@ -48,4 +48,4 @@ std::string TextTable::markdown() const {
     return text;
 }
 
-}  // namespace lockstep::launcher::doctor
+}  // namespace lockstep::launcher

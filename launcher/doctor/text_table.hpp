@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace lockstep::launcher::doctor {
+namespace lockstep::launcher {
 
 // Rows of cells, as wide as the widest of each column; the first row is the heading.
 class TextTable {
@@ -19,4 +19,4 @@ private:
     std::vector<std::vector<std::string>> rows_;
 };
 
-}  // namespace lockstep::launcher::doctor
+}  // namespace lockstep::launcher

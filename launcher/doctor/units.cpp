@@ -5,9 +5,8 @@
 #include <cmath>
 #include <cstdio>
 
-#include "launcher/doctor/facts.hpp"
 
-namespace lockstep::launcher::doctor {
+namespace lockstep::launcher {
 
 namespace {
 
@@ -68,4 +67,4 @@ std::string joined(const std::vector<std::string>& words) {
     return text;
 }
 
-}  // namespace lockstep::launcher::doctor
+}  // namespace lockstep::launcher

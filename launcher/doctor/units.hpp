@@ -5,7 +5,10 @@
 #include <string>
 #include <vector>
 
-namespace lockstep::launcher::doctor {
+namespace lockstep::launcher {
+
+// A number of bytes or of things that has no limit.
+constexpr std::int64_t unlimited = -1;
 
 std::string bytes_text(std::int64_t bytes);  // "1.5 GiB"; "unlimited"
 std::string count_text(std::int64_t count);  // "1024"; "unlimited"
@@ -17,4 +20,4 @@ std::string digits(double value);            // three digits that count: "0.21",
 std::string counted(std::int64_t count, const std::string& one, const std::string& more);
 std::string joined(const std::vector<std::string>& words);  // "a, b"
 
-}  // namespace lockstep::launcher::doctor
+}  // namespace lockstep::launcher

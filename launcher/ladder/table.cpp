@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "launcher/doctor/units.hpp"
-#include "launcher/sbatch_script.hpp"
+#include "launcher/shell_word.hpp"
 
 namespace lockstep::launcher::ladder {
 
@@ -67,11 +67,11 @@ std::string heading(const Subject& subject, const std::vector<Rung>& rungs) {
     const int count = host.gpus > 0 ? host.gpus : host.cores;
     const std::string device = host.gpus > 0 ? "GPU" : "core";
     std::string text =
-        "lockstep ladder: " + subject.model + " of " + doctor::grouped(subject.parameters) +
+        "lockstep ladder: " + subject.model + " of " + grouped(subject.parameters) +
         " parameters, " + std::to_string(count) + " " + device + (count == 1 ? "" : "s") + "; " +
-        doctor::digits(subject.epochs) + " x " + doctor::grouped(subject.rows) + " rows";
+        digits(subject.epochs) + " x " + grouped(subject.rows) + " rows";
     if (subject.seconds > 0)
-        text += ", at most " + doctor::digits(subject.seconds) + " s of training a rung";
+        text += ", at most " + digits(subject.seconds) + " s of training a rung";
     text += "\n\n" + left("", rungs);
     for (const char* name : {"train s", "valid s", "total s", "speed-up", "ppl"})
         text += right(name);

@@ -2,7 +2,7 @@
 #include "launcher/plan/machine.hpp"
 
 #include "launcher/compute_device.hpp"
-#include "launcher/doctor/facts.hpp"
+#include "launcher/doctor/host_facts.hpp"
 #include "launcher/doctor/machine.hpp"
 #include "runtime/core/error.hpp"
 
@@ -14,8 +14,8 @@ Machine cpu(const RunConfig& config, int ranks) {
     refuse_on_cpu(config);
     Machine machine;
     machine.name = "the CPU";
-    const doctor::Memory memory = doctor::memory();
-    const bool limited = memory.limit_bytes != doctor::unlimited;
+    const Memory memory = launcher::memory();
+    const bool limited = memory.limit_bytes != unlimited;
     machine.bytes = (limited ? memory.limit_bytes : memory.bytes) / ranks;
     machine.limit = limited ? "that the control group allows" : "of this host";
     if (ranks > 1) machine.limit += ", shared by " + std::to_string(ranks) + " ranks";

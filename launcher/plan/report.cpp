@@ -9,14 +9,10 @@ namespace lockstep::launcher::plan {
 
 namespace {
 
-using doctor::bytes_text;
-using doctor::counted;
-using doctor::grouped;
-using doctor::TextTable;
 
 std::string percent(std::int64_t part, std::int64_t whole) {
     const double share = whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
-    return doctor::digits(100 * share) + " %";
+    return digits(100 * share) + " %";
 }
 
 std::string title(const RunPlan& plan) {

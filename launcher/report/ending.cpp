@@ -48,7 +48,7 @@ std::string limit_reached(const Run& run, const SavedState& saved) {
 
 Ending ending(const Run& run) {
     if (run.failure) return {EndKind::failed, failure_text(*run.failure)};
-    const std::string last = doctor::grouped(run.history.step());
+    const std::string last = grouped(run.history.step());
     if (!run.saved) {
         return {EndKind::open, "Going on, or ended without a word: its last line is of step " +
                                    last + ", written " + run.last_line +
@@ -58,7 +58,7 @@ Ending ending(const Run& run) {
         return {EndKind::open, "Going on, or ended without a word: its last line is of step " +
                                    last + ", written " + run.last_line +
                                    ", the newest checkpoint of step " +
-                                   doctor::grouped(run.saved->step)};
+                                   grouped(run.saved->step)};
     }
     const std::string limit = limit_reached(run, *run.saved);
     if (!limit.empty()) return {EndKind::ended, "Ended: " + limit};

@@ -35,7 +35,7 @@ std::string number_text(double value) {
     const double size = std::abs(value);
     if (size < 999.95 || size > 1e15)
         return short_exponent(digits(value, std::chars_format::general, 4));
-    return doctor::grouped(std::llround(value));
+    return grouped(std::llround(value));
 }
 
 std::string tick_text(double value) {

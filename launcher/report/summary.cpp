@@ -15,8 +15,6 @@ namespace lockstep::launcher::report {
 
 namespace {
 
-using doctor::counted;
-using doctor::grouped;
 
 std::int64_t whole(double value) {
     constexpr double most = 1e18;
@@ -91,7 +89,7 @@ std::string best_text(const Run& run) {
 
 std::string memory_text(const Run& run) {
     const Series& memory = run.history.train("peak_memory_bytes");
-    return memory.values() == 0 ? "" : doctor::bytes_text(whole(memory.high()));
+    return memory.values() == 0 ? "" : bytes_text(whole(memory.high()));
 }
 
 std::string hidden_text(const Run& run) {

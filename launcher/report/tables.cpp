@@ -13,7 +13,6 @@ namespace lockstep::launcher::report {
 
 namespace {
 
-using doctor::grouped;
 
 std::string paragraph(const std::string& text) { return "<p>" + escaped(text) + "</p>\n"; }
 
@@ -118,7 +117,7 @@ std::string checkpoint_table(const Run& run) {
     std::vector<Cells> rows;
     for (const Checkpoint& checkpoint : run.checkpoints) {
         rows.push_back({checkpoint.name, grouped(checkpoint.step),
-                        doctor::bytes_text(static_cast<std::int64_t>(checkpoint.bytes)),
+                        bytes_text(static_cast<std::int64_t>(checkpoint.bytes)),
                         checkpoint.saved});
     }
     return table(TableKind::numbers, {"folder", "step", "size", "saved"}, rows);

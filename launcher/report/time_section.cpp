@@ -54,7 +54,7 @@ std::string shares_table(const std::vector<Run>& runs, const std::vector<std::st
         const std::vector<double> shares = shares_of(seconds);
         for (std::size_t i = 0; i < rows.size(); ++i) {
             rows[i].push_back(percent_text(shares[i]));
-            if (runs.size() == 1) rows[i].push_back(doctor::seconds_text(seconds[i]));
+            if (runs.size() == 1) rows[i].push_back(seconds_text(seconds[i]));
         }
     }
     for (std::size_t i = 0; i < rows.size(); ++i) rows[i].push_back(time_parts()[i].remedy);

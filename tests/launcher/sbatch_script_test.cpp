@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/sbatch_script.hpp"
+#include "launcher/shell_word.hpp"
 
 #include <doctest/doctest.h>
 

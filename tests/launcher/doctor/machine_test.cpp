@@ -11,7 +11,7 @@
 #include "tests/support/files.hpp"
 #include "tests/support/run_program.hpp"
 
-using namespace lockstep::launcher::doctor;
+using namespace lockstep::launcher;
 using namespace lockstep::tests;
 
 namespace {

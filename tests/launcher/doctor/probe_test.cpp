@@ -11,6 +11,7 @@
 #include "tests/runtime/comm/free_port.hpp"
 
 using namespace lockstep;
+using namespace lockstep::launcher;
 using namespace lockstep::launcher::doctor;
 using namespace std::chrono_literals;
 

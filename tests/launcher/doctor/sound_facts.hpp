@@ -10,6 +10,7 @@
 
 namespace lockstep::tests {
 
+using namespace lockstep::launcher;
 using namespace lockstep::launcher::doctor;
 
 inline std::string uuid_of(const std::string& host, int index) {

@@ -10,6 +10,7 @@
 #include "tests/support/run_program.hpp"
 #include "tests/support/written_dataset.hpp"
 
+using namespace lockstep::launcher;
 using namespace lockstep::launcher::doctor;
 using namespace lockstep::tests;
 using namespace std::chrono_literals;

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace lockstep::data {
+
+enum class TextFormat { parlai, fbdialog, jsonl, messages, text };
+// Whose turns of a conversation become labels.
+enum class LabelTurns { firstspeaker, secondspeaker, both };
+enum class Documents { file, blank_line };  // where a plain-text document ends
+
+struct ReadOptions {
+    TextFormat format = TextFormat::parlai;
+    LabelTurns label_turns = LabelTurns::secondspeaker;  // jsonl only
+    std::int64_t history_size = -1;                      // utterances of context; negative: all
+    std::string delimiter = "\n";                        // between the utterances of a context
+    Documents documents = Documents::file;               // text only
+};
+
+}  // namespace lockstep::data

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace lockstep::launcher {
+
+// A program as users type it: `lockstep NAME`, or a link of that name.
+struct ProgramName {
+    std::string_view name;
+    std::string_view summary;
+    std::string_view aliases = "";  // ParlAI's names for it, separated by blanks
+};
+
+// All programs, in the order in which `lockstep help` lists them.
+std::span<const ProgramName> program_names();
+
+// Finds a program by its name or an alias; nullptr where there is none.
+const ProgramName* find_program_name(std::string_view word);
+
+}  // namespace lockstep::launcher
