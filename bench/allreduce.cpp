@@ -8,10 +8,10 @@
 
 #include "bench/own_ranks.hpp"
 #include "bench/summing_ranks.hpp"
-#include "launcher/gpu_seat.hpp"
-#include "launcher/spinning.hpp"
-#include "runtime/comm/make_communicator.hpp"
-#include "runtime/comm/thread_world.hpp"
+#include "launcher/processes/openmp_wait_policy.hpp"
+#include "launcher/rank/gpu_assignment.hpp"
+#include "runtime/comm/join/make_communicator.hpp"
+#include "runtime/comm/threads/thread_world.hpp"
 #include "runtime/core/error.hpp"
 
 namespace {

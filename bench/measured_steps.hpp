@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "runtime/batch/batch.hpp"
 #include "runtime/comm/communicator.hpp"
-#include "runtime/train/batch.hpp"
-#include "runtime/train/step_report.hpp"
+#include "runtime/train/loop/step_report.hpp"
 
 namespace lockstep::bench {
 

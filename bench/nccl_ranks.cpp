@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "bench/summing_ranks.hpp"
-#include "runtime/comm/nccl_communicator.hpp"
+#include "runtime/comm/nccl/nccl_communicator.hpp"
 
 namespace lockstep::bench {
 

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "launcher/cpu_share.hpp"
-#include "launcher/process_group.hpp"
-#include "runtime/comm/environment.hpp"
-#include "runtime/comm/place.hpp"
+#include "launcher/processes/process_group.hpp"
+#include "launcher/rank/threads_per_rank.hpp"
+#include "runtime/comm/net/environment.hpp"
+#include "runtime/comm/place/rank_info.hpp"
 #include "runtime/core/own_binary.hpp"
 
 namespace lockstep::bench {

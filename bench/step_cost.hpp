@@ -2,8 +2,8 @@
 #pragma once
 
 #include "model/config.hpp"
+#include "runtime/batch/batch.hpp"
 #include "runtime/device/cpu_context.hpp"
-#include "runtime/train/batch.hpp"
 #include "runtime/train/parameters.hpp"
 
 namespace lockstep::bench {

@@ -2,7 +2,7 @@
 // How long many ranks take to join through the store: threads that run what a rank runs before it
 // has a communicator, and no model.
 //   bench_store_join [RANKS]     default 4096
-#include "runtime/comm/store_join.hpp"
+#include "runtime/comm/store/store_join.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/comm/store.hpp"
+#include "runtime/comm/store/store.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/trace.hpp"
 

@@ -4,9 +4,9 @@
 #include <functional>
 #include <vector>
 
-#include "launcher/gpu_seat.hpp"
+#include "launcher/rank/gpu_assignment.hpp"
 #include "runtime/comm/communicator.hpp"
-#include "runtime/comm/place.hpp"
+#include "runtime/comm/place/rank_info.hpp"
 
 namespace lockstep::bench {
 

@@ -6,7 +6,7 @@
 #include <sstream>
 #include <tuple>
 
-#include "data/batch_rules.hpp"
+#include "data/batching/batch_rules.hpp"
 #include "runtime/core/error.hpp"
 
 namespace lockstep::bench {

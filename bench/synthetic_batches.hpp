@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/batch/batch.hpp"
 #include "runtime/core/philox.hpp"
-#include "runtime/train/batch.hpp"
 
 namespace lockstep::bench {
 

@@ -13,15 +13,15 @@
 #include "bench/step_cost.hpp"
 #include "bench/step_options.hpp"
 #include "bench/synthetic_batches.hpp"
-#include "launcher/compute_device.hpp"
-#include "launcher/cpu_share.hpp"
-#include "launcher/spinning.hpp"
-#include "runtime/comm/make_communicator.hpp"
+#include "launcher/processes/openmp_wait_policy.hpp"
+#include "launcher/rank/compute_device.hpp"
+#include "launcher/rank/threads_per_rank.hpp"
+#include "runtime/comm/join/make_communicator.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/philox.hpp"
 #include "runtime/device/cpu_context.hpp"
-#include "runtime/train/schedule.hpp"
-#include "runtime/train/step_report.hpp"
+#include "runtime/train/loop/schedule.hpp"
+#include "runtime/train/loop/step_report.hpp"
 
 namespace {
 
@@ -82,7 +82,8 @@ launcher::ComputeDevice device_for(const StepOptions& options, const comm::Place
     return device;
 }
 
-// This rank, ready to train: what launcher/training_session.cpp builds, without data and files.
+// This rank, ready to train: what launcher/train/training_session.cpp builds, without data and
+// files.
 class Session {
 public:
     Session(const StepOptions& options, const Plan& plan, const launcher::ComputeDevice& device,

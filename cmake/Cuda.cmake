@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The CUDA backend is built where nvcc is found and left out whole where it is not (docs/cuda.md).
-# LOCKSTEP_CUDA_FOUND says which; the lists of sources are also compiled for the tests' emulated device.
+# LOCKSTEP_CUDA_FOUND says which.
 set(LOCKSTEP_CUDA AUTO CACHE STRING "The CUDA backend: ON, OFF, or AUTO (where nvcc is found)")
 set_property(CACHE LOCKSTEP_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(LOCKSTEP_CUDA_FOUND OFF)
@@ -56,56 +56,4 @@ if(NOT LOCKSTEP_CUDA STREQUAL OFF)
     endif()
 endif()
 
-set(LOCKSTEP_CUDA_DEVICE_SOURCES
-    cuda_check.cpp cuda_clock.cpp cuda_context.cpp cuda_devices.cpp cuda_graph.cpp
-    cuda_memory.cpp cuda_replay.cpp cuda_upload.cpp)
-list(TRANSFORM LOCKSTEP_CUDA_DEVICE_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/runtime/device/)
-set(LOCKSTEP_CUDA_KERNEL_SOURCES
-    activation.cu
-    adafactor.cu
-    adam.cu
-    attention.cu
-    attention_decode.cu
-    attention_delta.cu
-    attention_mma_forward.cu
-    attention_mma_keys.cu
-    attention_mma_queries.cu
-    attention_plain_backward.cu
-    attention_plain_forward.cu
-    attention_search.cpp
-    bias.cu
-    column_sums.cu
-    cublas_lt.cpp
-    dropout.cu
-    embedding_backward.cu
-    embedding_forward.cu
-    hash.cu
-    id_order.cu
-    linear.cpp
-    linear_activation.cpp
-    norm_backward.cu
-    norm_forward.cu
-    product.cpp
-    product_plan.cpp
-    product_search.cpp
-    product_shape.cpp
-    position_backward.cu
-    reduce.cu
-    residual.cu
-    scatter.cu
-    sequence_tables.cu
-    sgd.cu
-    softmax_xent.cu
-    step.cu
-    token_places.cu)
-list(TRANSFORM LOCKSTEP_CUDA_KERNEL_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/runtime/kernels/cuda/)
-set(LOCKSTEP_CUDA_COMM_SOURCES
-    make_collectives.cpp
-    nccl_communicator.cpp
-    nccl_library.cpp
-    nccl_session.cpp
-    staged_collectives.cpp)
-list(TRANSFORM LOCKSTEP_CUDA_COMM_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/runtime/comm/)
-set(LOCKSTEP_CUDA_TRAIN_SOURCES ${PROJECT_SOURCE_DIR}/runtime/train/cuda_engine.cpp)
-set(LOCKSTEP_CUDA_MODEL_SOURCES ${PROJECT_SOURCE_DIR}/model/cuda_model.cpp)
 include(Cudnn)

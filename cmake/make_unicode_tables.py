@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes data/unicode_tables.cpp: what Python's `re` and `str.lower` know about code points.
+"""Writes data/text/unicode_tables.cpp: what Python's `re` and `str.lower` know about code points.
 
 Run with Python 3.11 (Unicode 14.0), whose behaviour the tables reproduce:
-    python3.11 cmake/make_unicode_tables.py > data/unicode_tables.cpp
+    python3.11 cmake/make_unicode_tables.py > data/text/unicode_tables.cpp
 """
 import re
 import sys
@@ -76,7 +76,7 @@ def main():
     print("// SPDX-License-Identifier: Apache-2.0")
     print("// Made by cmake/make_unicode_tables.py with Python 3.11, Unicode 14.0; not for editing.")
     print("// clang-format off")
-    print('#include "data/unicode_tables.hpp"\n')
+    print('#include "data/text/unicode_tables.hpp"\n')
     print("namespace lockstep::data::unicode {\nnamespace {\n")
     names = {"word": re.compile(r"\w").match, "space": re.compile(r"\s").match,
              "cased": is_cased, "ignorable": is_ignorable}

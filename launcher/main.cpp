@@ -10,9 +10,9 @@
 #include <system_error>
 #include <vector>
 
-#include "launcher/exception_text.hpp"
-#include "launcher/programs.hpp"
-#include "launcher/spinning.hpp"
+#include "launcher/processes/openmp_wait_policy.hpp"
+#include "launcher/programs/programs.hpp"
+#include "launcher/text/exception_text.hpp"
 #include "runtime/core/error.hpp"
 
 namespace {

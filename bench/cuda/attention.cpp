@@ -2,7 +2,7 @@
 #include "runtime/kernels/attention.hpp"
 
 #include "bench/cuda/timed_kernels.hpp"
-#include "runtime/kernels/cuda/attention_library.hpp"
+#include "runtime/kernels/cuda/attention/attention_library.hpp"
 
 namespace lockstep::bench {
 

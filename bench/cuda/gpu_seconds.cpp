@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/cuda/gpu_seconds.hpp"
 
-#include "runtime/device/cuda_check.hpp"
+#include "runtime/device/cuda/cuda_check.hpp"
 
 namespace lockstep::bench {
 

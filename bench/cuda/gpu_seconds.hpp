@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "runtime/device/cuda_context.hpp"
+#include "runtime/device/cuda/cuda_context.hpp"
 
 namespace lockstep::bench {
 

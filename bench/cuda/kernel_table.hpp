@@ -10,7 +10,7 @@
 #include "runtime/core/bf16.hpp"
 #include "runtime/core/fp16.hpp"
 #include "runtime/core/philox.hpp"
-#include "runtime/device/cuda_context.hpp"
+#include "runtime/device/cuda/cuda_context.hpp"
 
 namespace lockstep::bench {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/cuda/timed_kernels.hpp"
-#include "runtime/kernels/cuda/product.hpp"
+#include "runtime/kernels/cuda/matmul/product.hpp"
 #include "runtime/kernels/linear.hpp"
 #include "runtime/kernels/linear_activation.hpp"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "data/dataset.hpp"
-#include "data/read_shard.hpp"
-#include "launcher/doctor/bounded.hpp"
+#include "data/storage/dataset.hpp"
+#include "data/storage/read_shard.hpp"
+#include "launcher/doctor/run_with_timeout.hpp"
 #include "launcher/doctor/storage.hpp"
-#include "launcher/doctor/units.hpp"
+#include "launcher/text/units.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/hash.hpp"
 #include "runtime/core/path_status.hpp"

@@ -7,12 +7,12 @@
 #include "launcher/doctor/facts_json.hpp"
 #include "launcher/doctor/lookup.hpp"
 #include "launcher/doctor/meeting.hpp"
-#include "launcher/doctor/plan.hpp"
 #include "launcher/doctor/probe.hpp"
+#include "launcher/doctor/probe_schedule.hpp"
 #include "launcher/doctor/rank_facts.hpp"
 #include "launcher/doctor/rates.hpp"
 #include "launcher/doctor/storage.hpp"
-#include "runtime/comm/secret.hpp"
+#include "runtime/comm/store/secret.hpp"
 #include "runtime/core/error.hpp"
 
 namespace lockstep::launcher::doctor {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "launcher/doctor/facts.hpp"
-#include "runtime/comm/make_communicator.hpp"
-#include "runtime/comm/place.hpp"
+#include "runtime/comm/join/make_communicator.hpp"
+#include "runtime/comm/place/rank_info.hpp"
 
 namespace lockstep::launcher::doctor {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "launcher/doctor/host_facts.hpp"
+#include "launcher/host/host_facts.hpp"
 #include "model/tensor_core_shapes.hpp"
 
 // What the doctor sees, as plain values: gathered by one part, judged by another, printed by a

@@ -5,7 +5,7 @@
 
 #include "launcher/doctor/facts.hpp"
 #include "launcher/doctor/findings.hpp"
-#include "launcher/doctor/plan.hpp"
+#include "launcher/doctor/probe_schedule.hpp"
 
 namespace lockstep::launcher::doctor {
 

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "launcher/doctor/where.hpp"
-#include "runtime/comm/store_join.hpp"
+#include "launcher/doctor/finding_text.hpp"
+#include "runtime/comm/store/store_join.hpp"
 
 namespace lockstep::launcher::doctor {
 

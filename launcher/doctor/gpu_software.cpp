@@ -8,9 +8,9 @@
 #include <cstddef>
 #include <sstream>
 
-#include "launcher/doctor/text_table.hpp"
-#include "launcher/doctor/where.hpp"
-#include "launcher/gpus.hpp"
+#include "launcher/doctor/finding_text.hpp"
+#include "launcher/host/gpus.hpp"
+#include "launcher/text/text_table.hpp"
 #include "runtime/device/cuda_library.hpp"
 #include "runtime/device/cuda_versions.hpp"
 

@@ -3,10 +3,10 @@
 #include <map>
 #include <set>
 
+#include "launcher/doctor/finding_text.hpp"
 #include "launcher/doctor/findings.hpp"
-#include "launcher/doctor/units.hpp"
-#include "launcher/doctor/where.hpp"
-#include "runtime/comm/store_join.hpp"
+#include "launcher/text/units.hpp"
+#include "runtime/comm/store/store_join.hpp"
 
 namespace lockstep::launcher::doctor {
 

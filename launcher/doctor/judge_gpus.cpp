@@ -3,12 +3,12 @@
 #include <map>
 #include <set>
 
+#include "launcher/doctor/finding_text.hpp"
 #include "launcher/doctor/findings.hpp"
 #include "launcher/doctor/gpu_of_rank.hpp"
-#include "launcher/doctor/nvml.hpp"
-#include "launcher/doctor/units.hpp"
-#include "launcher/doctor/where.hpp"
-#include "launcher/gpu_seat.hpp"
+#include "launcher/host/nvml.hpp"
+#include "launcher/rank/gpu_assignment.hpp"
+#include "launcher/text/units.hpp"
 
 namespace lockstep::launcher::doctor {
 

@@ -3,10 +3,10 @@
 #include <cmath>
 #include <map>
 
+#include "launcher/doctor/finding_text.hpp"
 #include "launcher/doctor/findings.hpp"
-#include "launcher/doctor/plan.hpp"
-#include "launcher/doctor/units.hpp"
-#include "launcher/doctor/where.hpp"
+#include "launcher/doctor/probe_schedule.hpp"
+#include "launcher/text/units.hpp"
 
 namespace lockstep::launcher::doctor {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "launcher/doctor/finding_text.hpp"
 #include "launcher/doctor/findings.hpp"
-#include "launcher/doctor/where.hpp"
 
 namespace lockstep::launcher::doctor {
 

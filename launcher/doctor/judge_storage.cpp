@@ -2,9 +2,9 @@
 #include <map>
 #include <set>
 
+#include "launcher/doctor/finding_text.hpp"
 #include "launcher/doctor/findings.hpp"
-#include "launcher/doctor/units.hpp"
-#include "launcher/doctor/where.hpp"
+#include "launcher/text/units.hpp"
 
 namespace lockstep::launcher::doctor {
 

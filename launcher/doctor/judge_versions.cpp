@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "launcher/doctor/finding_text.hpp"
 #include "launcher/doctor/findings.hpp"
-#include "launcher/doctor/units.hpp"
-#include "launcher/doctor/where.hpp"
+#include "launcher/text/units.hpp"
 
 namespace lockstep::launcher::doctor {
 

@@ -7,9 +7,9 @@
 #include <array>
 #include <memory>
 
-#include "launcher/doctor/bounded.hpp"
-#include "launcher/doctor/units.hpp"
-#include "runtime/comm/socket.hpp"
+#include "launcher/doctor/run_with_timeout.hpp"
+#include "launcher/text/units.hpp"
+#include "runtime/comm/net/socket.hpp"
 
 namespace lockstep::launcher::doctor {
 

@@ -3,8 +3,8 @@
 
 #include <map>
 
-#include "launcher/doctor/wire.hpp"
-#include "runtime/comm/local_communicator.hpp"
+#include "launcher/doctor/deadline_io.hpp"
+#include "runtime/comm/threads/local_communicator.hpp"
 #include "runtime/core/error.hpp"
 
 namespace lockstep::launcher::doctor {

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "runtime/comm/communicator.hpp"
-#include "runtime/comm/make_communicator.hpp"
-#include "runtime/comm/place.hpp"
-#include "runtime/comm/store.hpp"
-#include "runtime/comm/watch_post.hpp"
+#include "runtime/comm/join/make_communicator.hpp"
+#include "runtime/comm/place/rank_info.hpp"
+#include "runtime/comm/store/store.hpp"
+#include "runtime/comm/watch/watch_store.hpp"
 
 namespace lockstep::launcher::doctor {
 

@@ -7,15 +7,15 @@
 #include <thread>
 #include <vector>
 
-#include "launcher/doctor/bounded.hpp"
+#include "launcher/doctor/run_with_timeout.hpp"
 #include "launcher/doctor/storage.hpp"
-#include "launcher/doctor/units.hpp"
-#include "launcher/model_folder.hpp"
+#include "launcher/model_folder/model_folder.hpp"
+#include "launcher/text/units.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/hash.hpp"
 #include "runtime/core/path_status.hpp"
 #include "runtime/core/trace.hpp"
-#include "runtime/train/atomic_file.hpp"
+#include "runtime/train/checkpoint/atomic_file.hpp"
 
 namespace lockstep::launcher::doctor {
 

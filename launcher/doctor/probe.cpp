@@ -9,9 +9,9 @@
 #include <optional>
 #include <system_error>
 
+#include "launcher/doctor/deadline_io.hpp"
 #include "launcher/doctor/probe_protocol.hpp"
-#include "launcher/doctor/units.hpp"
-#include "launcher/doctor/wire.hpp"
+#include "launcher/text/units.hpp"
 #include "runtime/core/error.hpp"
 
 namespace lockstep::launcher::doctor {

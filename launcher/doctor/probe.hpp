@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "launcher/doctor/facts.hpp"
-#include "runtime/comm/socket.hpp"
+#include "runtime/comm/net/socket.hpp"
 
 namespace lockstep::launcher::doctor {
 

@@ -5,9 +5,9 @@
 #include <cerrno>
 #include <list>
 
+#include "launcher/doctor/deadline_io.hpp"
 #include "launcher/doctor/probe.hpp"
 #include "launcher/doctor/probe_protocol.hpp"
-#include "launcher/doctor/wire.hpp"
 #include "runtime/core/error.hpp"
 
 namespace lockstep::launcher::doctor {

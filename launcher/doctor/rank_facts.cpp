@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/doctor/rank_facts.hpp"
 
-#include "launcher/doctor/bounded.hpp"
-#include "launcher/doctor/gpu_direct.hpp"
 #include "launcher/doctor/gpu_software.hpp"
-#include "launcher/doctor/machine.hpp"
-#include "launcher/doctor/nvml.hpp"
-#include "launcher/doctor/shared_library.hpp"
-#include "launcher/gpus.hpp"
+#include "launcher/doctor/run_with_timeout.hpp"
+#include "launcher/host/gpu_direct.hpp"
+#include "launcher/host/gpus.hpp"
+#include "launcher/host/machine.hpp"
+#include "launcher/host/nvml.hpp"
+#include "launcher/host/shared_library.hpp"
 #include "launcher/version.hpp"
-#include "runtime/comm/environment.hpp"
+#include "runtime/comm/net/environment.hpp"
 #include "runtime/kernels/product_library.hpp"
 
 namespace lockstep::launcher::doctor {

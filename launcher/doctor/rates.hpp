@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "launcher/doctor/meeting.hpp"
-#include "launcher/doctor/plan.hpp"
+#include "launcher/doctor/probe_schedule.hpp"
 
 namespace lockstep::launcher::doctor {
 

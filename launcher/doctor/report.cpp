@@ -3,14 +3,14 @@
 
 #include <algorithm>
 
+#include "launcher/doctor/finding_text.hpp"
 #include "launcher/doctor/gpu_of_rank.hpp"
 #include "launcher/doctor/gpu_software.hpp"
-#include "launcher/doctor/nvml.hpp"
-#include "launcher/doctor/plan.hpp"
-#include "launcher/doctor/text_table.hpp"
-#include "launcher/doctor/units.hpp"
-#include "launcher/doctor/where.hpp"
-#include "runtime/comm/store_join.hpp"
+#include "launcher/doctor/probe_schedule.hpp"
+#include "launcher/host/nvml.hpp"
+#include "launcher/text/text_table.hpp"
+#include "launcher/text/units.hpp"
+#include "runtime/comm/store/store_join.hpp"
 
 namespace lockstep::launcher::doctor {
 
@@ -46,8 +46,7 @@ std::string host_text(const Facts& facts, const RankFacts& one) {
            ", locked memory " + bytes_text(one.limits.locked_bytes) + ", processes " +
            count_text(one.limits.processes) + ", core file " + bytes_text(one.limits.core_bytes) +
            "\n  versions   Lockstep " + one.libraries.lockstep + ", " + one.libraries.products +
-           ", MPI " + one.libraries.mpi + "\n" +
-           (gpus ? software_table(software_rows(one)) : "");
+           ", MPI " + one.libraries.mpi + "\n" + (gpus ? software_table(software_rows(one)) : "");
 }
 
 std::string title(const Facts& facts) {

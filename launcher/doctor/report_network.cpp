@@ -3,11 +3,11 @@
 #include <cmath>
 #include <map>
 
-#include "launcher/doctor/plan.hpp"
+#include "launcher/doctor/finding_text.hpp"
+#include "launcher/doctor/probe_schedule.hpp"
 #include "launcher/doctor/report.hpp"
-#include "launcher/doctor/text_table.hpp"
-#include "launcher/doctor/units.hpp"
-#include "launcher/doctor/where.hpp"
+#include "launcher/text/text_table.hpp"
+#include "launcher/text/units.hpp"
 
 namespace lockstep::launcher::doctor {
 

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "launcher/compute_device.hpp"
-#include "launcher/cpu_share.hpp"
 #include "launcher/options/run_command.hpp"
+#include "launcher/rank/compute_device.hpp"
+#include "launcher/rank/threads_per_rank.hpp"
 
 namespace lockstep::launcher::ladder {
 

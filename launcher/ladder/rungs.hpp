@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "data/dataset.hpp"
+#include "data/storage/dataset.hpp"
 #include "launcher/ladder/settings.hpp"
 
 namespace lockstep::launcher::ladder {

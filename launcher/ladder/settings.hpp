@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "data/batching_options.hpp"
+#include "data/batching/batching_options.hpp"
 #include "launcher/options/run_config.hpp"
 #include "runtime/train/precision.hpp"
 

@@ -5,8 +5,8 @@
 #include <iomanip>
 #include <sstream>
 
-#include "launcher/doctor/units.hpp"
-#include "launcher/shell_word.hpp"
+#include "launcher/text/shell_word.hpp"
+#include "launcher/text/units.hpp"
 
 namespace lockstep::launcher::ladder {
 
@@ -66,10 +66,10 @@ std::string heading(const Subject& subject, const std::vector<Rung>& rungs) {
     const Host& host = subject.host;
     const int count = host.gpus > 0 ? host.gpus : host.cores;
     const std::string device = host.gpus > 0 ? "GPU" : "core";
-    std::string text =
-        "lockstep ladder: " + subject.model + " of " + grouped(subject.parameters) +
-        " parameters, " + std::to_string(count) + " " + device + (count == 1 ? "" : "s") + "; " +
-        digits(subject.epochs) + " x " + grouped(subject.rows) + " rows";
+    std::string text = "lockstep ladder: " + subject.model + " of " + grouped(subject.parameters) +
+                       " parameters, " + std::to_string(count) + " " + device +
+                       (count == 1 ? "" : "s") + "; " + digits(subject.epochs) + " x " +
+                       grouped(subject.rows) + " rows";
     if (subject.seconds > 0)
         text += ", at most " + digits(subject.seconds) + " s of training a rung";
     text += "\n\n" + left("", rungs);

@@ -7,14 +7,14 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "launcher/model_folder.hpp"
-#include "launcher/own_program.hpp"
-#include "launcher/process_group.hpp"
+#include "launcher/model_folder/model_folder.hpp"
+#include "launcher/processes/lockstep_command.hpp"
+#include "launcher/processes/process_group.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/file_descriptor.hpp"
 #include "runtime/core/path_status.hpp"
 #include "runtime/core/read_file.hpp"
-#include "runtime/train/atomic_file.hpp"
+#include "runtime/train/checkpoint/atomic_file.hpp"
 
 namespace lockstep::launcher::ladder {
 

@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "data/prepare.hpp"
+#include "data/prepare/prepare.hpp"
 #include "launcher/options/option_table.hpp"
 
 namespace lockstep::launcher {

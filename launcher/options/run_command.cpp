@@ -5,17 +5,17 @@
 #include <cmath>
 #include <numeric>
 
-#include "launcher/model_defaults.hpp"
-#include "launcher/model_folder.hpp"
+#include "launcher/model_folder/model_folder.hpp"
 #include "launcher/options/command_line.hpp"
 #include "launcher/options/habits.hpp"
+#include "launcher/options/model_defaults.hpp"
 #include "launcher/options/program_options.hpp"
 #include "launcher/options/tables.hpp"
 #include "launcher/options/talk_options.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/path_status.hpp"
-#include "runtime/train/reply_metrics.hpp"
-#include "runtime/train/schedule.hpp"
+#include "runtime/train/loop/schedule.hpp"
+#include "runtime/train/metrics/reply_metrics.hpp"
 
 namespace lockstep::launcher {
 

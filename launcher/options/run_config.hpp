@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "data/batching_options.hpp"
+#include "data/batching/batching_options.hpp"
 #include "model/config.hpp"
-#include "model/generation.hpp"
-#include "runtime/comm/make_communicator.hpp"
-#include "runtime/comm/place.hpp"
+#include "model/decoding/generation.hpp"
+#include "runtime/comm/join/make_communicator.hpp"
+#include "runtime/comm/place/rank_info.hpp"
 #include "runtime/train/options.hpp"
 
 namespace lockstep::launcher {

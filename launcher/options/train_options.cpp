@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "launcher/options/tables.hpp"
-#include "runtime/train/reply_metrics.hpp"
+#include "runtime/train/metrics/reply_metrics.hpp"
 
 namespace lockstep::launcher {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/plan/machine.hpp"
 
-#include "launcher/compute_device.hpp"
-#include "launcher/doctor/host_facts.hpp"
-#include "launcher/doctor/machine.hpp"
+#include "launcher/host/host_facts.hpp"
+#include "launcher/host/machine.hpp"
+#include "launcher/rank/compute_device.hpp"
 #include "runtime/core/error.hpp"
 
 namespace lockstep::launcher::plan {

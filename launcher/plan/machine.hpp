@@ -5,7 +5,7 @@
 #include <string>
 
 #include "launcher/options/run_config.hpp"
-#include "model/dry_model.hpp"
+#include "model/devices/dry_model.hpp"
 
 namespace lockstep::launcher::plan {
 

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "launcher/plan/nccl_memory.hpp"
-#include "model/transformer.hpp"
+#include "model/blocks/transformer.hpp"
 #include "runtime/device/upload.hpp"
-#include "runtime/train/weight_memory.hpp"
+#include "runtime/train/step/weight_memory.hpp"
 
 namespace lockstep::launcher::plan {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "model/dry_model.hpp"
-#include "runtime/comm/gpu_backend.hpp"
-#include "runtime/train/batch.hpp"
+#include "model/devices/dry_model.hpp"
+#include "runtime/batch/batch.hpp"
+#include "runtime/comm/nccl/gpu_backend.hpp"
 #include "runtime/train/options.hpp"
 #include "runtime/train/parameters.hpp"
 

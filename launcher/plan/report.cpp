@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/plan/report.hpp"
 
-#include "launcher/doctor/text_table.hpp"
-#include "launcher/doctor/units.hpp"
+#include "launcher/text/text_table.hpp"
+#include "launcher/text/units.hpp"
 #include "model/config_json.hpp"
 
 namespace lockstep::launcher::plan {
 
 namespace {
-
 
 std::string percent(std::int64_t part, std::int64_t whole) {
     const double share = whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;

@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <set>
 
-#include "data/epoch_plan.hpp"
-#include "data/row_lengths.hpp"
-#include "launcher/batching.hpp"
-#include "launcher/compute_device.hpp"
-#include "launcher/data_sets.hpp"
-#include "launcher/model_folder.hpp"
+#include "data/batching/epoch_plan.hpp"
+#include "data/batching/row_lengths.hpp"
+#include "launcher/model_folder/model_folder.hpp"
+#include "launcher/options/batching.hpp"
 #include "launcher/plan/batch_search.hpp"
+#include "launcher/rank/compute_device.hpp"
+#include "launcher/rank/data_sets.hpp"
 #include "runtime/core/error.hpp"
 
 namespace lockstep::launcher::plan {

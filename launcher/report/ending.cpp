@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/report/ending.hpp"
 
-#include "launcher/doctor/units.hpp"
 #include "launcher/report/numbers.hpp"
+#include "launcher/text/units.hpp"
 
 namespace lockstep::launcher::report {
 
@@ -57,8 +57,7 @@ Ending ending(const Run& run) {
     if (run.saved->step < run.history.step()) {
         return {EndKind::open, "Going on, or ended without a word: its last line is of step " +
                                    last + ", written " + run.last_line +
-                                   ", the newest checkpoint of step " +
-                                   grouped(run.saved->step)};
+                                   ", the newest checkpoint of step " + grouped(run.saved->step)};
     }
     const std::string limit = limit_reached(run, *run.saved);
     if (!limit.empty()) return {EndKind::ended, "Ended: " + limit};

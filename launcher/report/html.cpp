@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/report/html.hpp"
 
-#include "data/unicode.hpp"
+#include "data/text/unicode.hpp"
 
 namespace lockstep::launcher::report {
 

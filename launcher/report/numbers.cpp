@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "launcher/doctor/units.hpp"
+#include "launcher/text/units.hpp"
 
 namespace lockstep::launcher::report {
 

@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "launcher/options/command_line.hpp"
-#include "launcher/utc.hpp"
+#include "launcher/text/utc.hpp"
+#include "model/blocks/transformer.hpp"
 #include "model/config_json.hpp"
-#include "model/transformer.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/path_status.hpp"
 #include "runtime/core/read_file.hpp"

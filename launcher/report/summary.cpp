@@ -4,17 +4,16 @@
 #include <algorithm>
 #include <cmath>
 
-#include "launcher/doctor/units.hpp"
 #include "launcher/report/ending.hpp"
 #include "launcher/report/html.hpp"
 #include "launcher/report/numbers.hpp"
-#include "runtime/train/progress.hpp"
-#include "runtime/train/reduction.hpp"
+#include "launcher/text/units.hpp"
+#include "runtime/train/metrics/progress.hpp"
+#include "runtime/train/step/reduction_timing.hpp"
 
 namespace lockstep::launcher::report {
 
 namespace {
-
 
 std::int64_t whole(double value) {
     constexpr double most = 1e18;

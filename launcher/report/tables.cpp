@@ -5,14 +5,13 @@
 #include <map>
 #include <set>
 
-#include "launcher/doctor/units.hpp"
 #include "launcher/report/html.hpp"
 #include "launcher/report/numbers.hpp"
+#include "launcher/text/units.hpp"
 
 namespace lockstep::launcher::report {
 
 namespace {
-
 
 std::string paragraph(const std::string& text) { return "<p>" + escaped(text) + "</p>\n"; }
 
@@ -117,8 +116,7 @@ std::string checkpoint_table(const Run& run) {
     std::vector<Cells> rows;
     for (const Checkpoint& checkpoint : run.checkpoints) {
         rows.push_back({checkpoint.name, grouped(checkpoint.step),
-                        bytes_text(static_cast<std::int64_t>(checkpoint.bytes)),
-                        checkpoint.saved});
+                        bytes_text(static_cast<std::int64_t>(checkpoint.bytes)), checkpoint.saved});
     }
     return table(TableKind::numbers, {"folder", "step", "size", "saved"}, rows);
 }

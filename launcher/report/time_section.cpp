@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "launcher/doctor/units.hpp"
 #include "launcher/report/chart.hpp"
 #include "launcher/report/curves.hpp"
 #include "launcher/report/html.hpp"
 #include "launcher/report/numbers.hpp"
 #include "launcher/report/plot.hpp"
 #include "launcher/report/time_parts.hpp"
+#include "launcher/text/units.hpp"
 
 namespace lockstep::launcher::report {
 

@@ -8,7 +8,7 @@
 
 #include "runtime/core/trace.hpp"
 #include "runtime/core/view.hpp"
-#include "runtime/device/mark.hpp"
+#include "runtime/device/device_timestamp.hpp"
 #include "runtime/device/traits.hpp"
 
 namespace lockstep::device {

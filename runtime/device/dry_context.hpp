@@ -7,7 +7,7 @@
 
 #include "runtime/core/view.hpp"
 #include "runtime/device/buffer.hpp"
-#include "runtime/device/mark.hpp"
+#include "runtime/device/device_timestamp.hpp"
 #include "runtime/device/upload.hpp"
 
 // A device on which nothing is computed and nothing is stored, so that a step can be gone through

@@ -6,7 +6,7 @@
 
 #include "runtime/core/bf16.hpp"
 #include "runtime/core/fp16.hpp"
-#include "runtime/core/types.hpp"
+#include "runtime/core/type_list.hpp"
 
 namespace lockstep::device {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A module in the place of the MPI module: an MPI that does not understand the launcher's PMI, and
 // so takes each process for a world of its own.
-#include "runtime/comm/mpi_module.hpp"
+#include "runtime/comm/mpi/mpi_module.hpp"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <sstream>
 #include <string>
 
-#include "data/turns.hpp"
+#include "data/text/turns.hpp"
 #include "runtime/core/error.hpp"
 
 namespace lockstep::data {

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-#include "data/lane_step_loader.hpp"
+#include "data/loading/lane_step_loader.hpp"
 
 namespace lockstep::testing {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "runtime/train/batch.hpp"
+#include "runtime/batch/batch.hpp"
 
 namespace lockstep::tests {
 

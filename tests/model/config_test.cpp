@@ -3,9 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include "model/blocks/transformer.hpp"
 #include "model/config_json.hpp"
 #include "model/dropout_sites.hpp"
-#include "model/transformer.hpp"
 #include "runtime/core/error.hpp"
 
 using namespace lockstep;

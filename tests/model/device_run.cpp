@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "runtime/comm/local_communicator.hpp"
+#include "runtime/comm/threads/local_communicator.hpp"
 #include "runtime/core/philox.hpp"
-#include "runtime/train/checkpoint.hpp"
+#include "runtime/train/checkpoint/checkpoint.hpp"
 #include "tests/model/batch_parts.hpp"
 #include "tests/runtime/train/toy_model.hpp"
 #include "tests/runtime/train/toy_source.hpp"

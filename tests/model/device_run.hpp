@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "model/device_model.hpp"
-#include "runtime/train/trainer.hpp"
+#include "model/devices/device_model.hpp"
+#include "runtime/train/loop/trainer.hpp"
 
 namespace lockstep::tests {
 

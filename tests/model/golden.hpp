@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "model/config.hpp"
-#include "runtime/train/batch.hpp"
+#include "runtime/batch/batch.hpp"
+#include "runtime/train/checkpoint/safetensors.hpp"
 #include "runtime/train/parameters.hpp"
-#include "runtime/train/safetensors.hpp"
 
 namespace lockstep::tests {
 

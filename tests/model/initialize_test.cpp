@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "model/transformer.hpp"
-#include "model/weights.hpp"
+#include "model/blocks/transformer.hpp"
+#include "model/blocks/weights.hpp"
 
 using namespace lockstep;
 

@@ -3,9 +3,9 @@
 
 #include <cuda_runtime_api.h>
 
-#include "model/device_model.hpp"
-#include "model/transformer.hpp"
-#include "runtime/comm/local_communicator.hpp"
+#include "model/blocks/transformer.hpp"
+#include "model/devices/device_model.hpp"
+#include "runtime/comm/threads/local_communicator.hpp"
 
 namespace lockstep::tests {
 

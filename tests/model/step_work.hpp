@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "model/config.hpp"
-#include "runtime/train/batch.hpp"
+#include "runtime/batch/batch.hpp"
 #include "tests/support/cuda_emulation/device_work.hpp"
 
 namespace lockstep::tests {

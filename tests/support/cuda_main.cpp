@@ -4,8 +4,8 @@
 
 #include <cstdio>
 
-#include "runtime/device/cuda_context.hpp"
-#include "runtime/device/cuda_devices.hpp"
+#include "runtime/device/cuda/cuda_context.hpp"
+#include "runtime/device/cuda/cuda_devices.hpp"
 
 // 77 tells ctest that the tests were skipped.
 int main(int argc, char** argv) {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "data/row_store.hpp"
+#include "data/storage/row_store.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/philox.hpp"
 

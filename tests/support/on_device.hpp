@@ -4,7 +4,7 @@
 #include <cstring>
 #include <vector>
 
-#include "runtime/device/cuda_context.hpp"
+#include "runtime/device/cuda/cuda_context.hpp"
 #include "runtime/kernels/step_state.hpp"
 #include "tests/support/numbers.hpp"
 

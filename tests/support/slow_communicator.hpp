@@ -6,8 +6,8 @@
 #include <thread>
 #include <utility>
 
-#include "runtime/comm/queued_communicator.hpp"
-#include "runtime/comm/thread_world.hpp"
+#include "runtime/comm/threads/queued_communicator.hpp"
+#include "runtime/comm/threads/thread_world.hpp"
 
 namespace lockstep::tests {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "runtime/kernels/loss_sums.hpp"
-#include "runtime/train/model.hpp"
+#include "runtime/train/step/model.hpp"
 
 namespace lockstep::tests {
 

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "data/dataset_info.hpp"
-#include "data/hdf5_writer.hpp"
-#include "data/split_writer.hpp"
+#include "data/storage/dataset_info.hpp"
+#include "data/storage/hdf5_writer.hpp"
+#include "data/storage/split_writer.hpp"
 #include "tests/support/memory_rows.hpp"
 
 namespace lockstep::testing {

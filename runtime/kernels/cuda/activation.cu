@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/kernels/activation.hpp"
-#include "runtime/kernels/cuda/activation_functions.hpp"
-#include "runtime/kernels/cuda/column_sums.hpp"
-#include "runtime/kernels/cuda/dropout_mask.hpp"
-#include "runtime/kernels/cuda/elementwise.hpp"
+#include "runtime/kernels/cuda/primitives/activation_functions.hpp"
+#include "runtime/kernels/cuda/primitives/column_sums.hpp"
+#include "runtime/kernels/cuda/primitives/dropout_mask.hpp"
+#include "runtime/kernels/cuda/primitives/elementwise.hpp"
 
 namespace lockstep::kernels {
 

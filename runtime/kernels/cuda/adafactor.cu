@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/kernels/cuda/adafactor_bodies.hpp"
-#include "runtime/kernels/cuda/column_sums.hpp"
-#include "runtime/kernels/cuda/sums.hpp"
+#include "runtime/kernels/cuda/primitives/column_sums.hpp"
+#include "runtime/kernels/cuda/primitives/sums.hpp"
 #include "runtime/kernels/optimizers.hpp"
 
 namespace lockstep::kernels {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "runtime/kernels/cuda/index.hpp"
-#include "runtime/kernels/cuda/weights.hpp"
+#include "runtime/kernels/cuda/primitives/index.hpp"
+#include "runtime/kernels/cuda/primitives/weight_update.hpp"
 #include "runtime/kernels/optimizers.hpp"
 
 // The computations of adafactor's kernels for each element.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/kernels/cuda/column_sums.hpp"
+#include "runtime/kernels/cuda/primitives/column_sums.hpp"
 #include "runtime/kernels/linear.hpp"
 
 namespace lockstep::kernels {

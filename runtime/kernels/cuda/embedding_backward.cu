@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/kernels/cuda/elementwise.hpp"
-#include "runtime/kernels/cuda/id_order.hpp"
-#include "runtime/kernels/cuda/reduction.hpp"
+#include "runtime/kernels/cuda/primitives/elementwise.hpp"
+#include "runtime/kernels/cuda/primitives/id_order.hpp"
+#include "runtime/kernels/cuda/primitives/reduction.hpp"
 #include "runtime/kernels/embedding.hpp"
 #include "runtime/kernels/reduce.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/kernels/cuda/elementwise.hpp"
+#include "runtime/kernels/cuda/primitives/elementwise.hpp"
 #include "runtime/kernels/embedding.hpp"
 
 namespace lockstep::kernels {

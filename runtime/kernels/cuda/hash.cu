@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/core/philox.hpp"
-#include "runtime/kernels/cuda/launch.hpp"
-#include "runtime/kernels/cuda/reduction.hpp"
-#include "runtime/kernels/cuda/vector.hpp"
+#include "runtime/kernels/cuda/primitives/launch.hpp"
+#include "runtime/kernels/cuda/primitives/reduction.hpp"
+#include "runtime/kernels/cuda/primitives/vector_access.hpp"
 #include "runtime/kernels/hash.hpp"
 
 // The sum, modulo 2^64, of each pair of words mixed with its place: unlike XXH3 it has no order, so

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/kernels/cuda/column_sums.hpp"
 #include "runtime/kernels/cuda/norm_backward_rows.hpp"
+#include "runtime/kernels/cuda/primitives/column_sums.hpp"
 #include "runtime/kernels/norm.hpp"
 
 namespace lockstep::kernels {

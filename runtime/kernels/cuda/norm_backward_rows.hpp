@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "runtime/kernels/cuda/dropout_mask.hpp"
-#include "runtime/kernels/cuda/elementwise.hpp"
-#include "runtime/kernels/cuda/row_warps.hpp"
+#include "runtime/kernels/cuda/primitives/dropout_mask.hpp"
+#include "runtime/kernels/cuda/primitives/elementwise.hpp"
+#include "runtime/kernels/cuda/primitives/row_warps.hpp"
 
 // The parts of the layer norm's backward: shared memory, and what a warp and a block do with rows.
 namespace lockstep::kernels::cuda {

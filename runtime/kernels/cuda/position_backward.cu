@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/kernels/cuda/elementwise.hpp"
-#include "runtime/kernels/cuda/launch.hpp"
-#include "runtime/kernels/cuda/reduction.hpp"
+#include "runtime/kernels/cuda/primitives/elementwise.hpp"
+#include "runtime/kernels/cuda/primitives/launch.hpp"
+#include "runtime/kernels/cuda/primitives/reduction.hpp"
 #include "runtime/kernels/embedding.hpp"
 
 // A position's rows are found in the offsets, so nothing has to be sorted. A block has one position

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/kernels/cuda/flat.hpp"
-#include "runtime/kernels/cuda/sums.hpp"
+#include "runtime/kernels/cuda/primitives/flat_kernels.hpp"
+#include "runtime/kernels/cuda/primitives/sums.hpp"
 #include "runtime/kernels/reduce.hpp"
 
 namespace lockstep::kernels {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/kernels/cuda/dropout_mask.hpp"
-#include "runtime/kernels/cuda/elementwise.hpp"
+#include "runtime/kernels/cuda/primitives/dropout_mask.hpp"
+#include "runtime/kernels/cuda/primitives/elementwise.hpp"
 #include "runtime/kernels/norm.hpp"
 
 namespace lockstep::kernels {

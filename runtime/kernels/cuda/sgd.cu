@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/kernels/cuda/weights.hpp"
+#include "runtime/kernels/cuda/primitives/weight_update.hpp"
 #include "runtime/kernels/optimizers.hpp"
 
 namespace lockstep::kernels {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/kernels/cuda/launch.hpp"
-#include "runtime/kernels/cuda/row_warps.hpp"
+#include "runtime/kernels/cuda/primitives/launch.hpp"
+#include "runtime/kernels/cuda/primitives/row_warps.hpp"
 #include "runtime/kernels/cuda/softmax_xent_row.hpp"
 
 // The gradient needs a row twice. Where rows fit into shared memory they wait there, and device

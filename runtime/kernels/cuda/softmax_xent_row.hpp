@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "runtime/kernels/cuda/functions.hpp"
-#include "runtime/kernels/cuda/reduction.hpp"
-#include "runtime/kernels/cuda/vector.hpp"
+#include "runtime/kernels/cuda/primitives/fast_math.hpp"
+#include "runtime/kernels/cuda/primitives/reduction.hpp"
+#include "runtime/kernels/cuda/primitives/vector_access.hpp"
 #include "runtime/kernels/softmax_xent.hpp"
 
 // What a block does with one row of logits, in two passes: its statistics, and the gradient.

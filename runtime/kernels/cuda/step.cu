@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
-#include "runtime/kernels/cuda/launch.hpp"
+#include "runtime/kernels/cuda/primitives/launch.hpp"
 #include "runtime/kernels/step.hpp"
 #include "runtime/kernels/step_logic.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/kernels/cuda/launch.hpp"
+#include "runtime/kernels/cuda/primitives/launch.hpp"
 #include "runtime/kernels/token_places.hpp"
 
 namespace lockstep::kernels {

@@ -5,9 +5,9 @@
 
 #include <chrono>
 
-#include "launcher/doctor/bounded.hpp"
+#include "launcher/doctor/deadline_io.hpp"
 #include "launcher/doctor/lookup.hpp"
-#include "launcher/doctor/wire.hpp"
+#include "launcher/doctor/run_with_timeout.hpp"
 #include "tests/runtime/comm/free_port.hpp"
 
 using namespace lockstep;

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "runtime/train/safetensors.hpp"
+#include "runtime/train/checkpoint/safetensors.hpp"
 #include "tests/launcher/programs/metrics_file.hpp"
 #include "tests/support/program_checks.hpp"
 

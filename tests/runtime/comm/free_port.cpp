@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/comm/socket.hpp"
-#include "runtime/comm/store.hpp"
+#include "runtime/comm/net/socket.hpp"
+#include "runtime/comm/store/store.hpp"
 
 namespace lockstep::tests {
 

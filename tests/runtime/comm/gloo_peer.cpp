@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/comm/make_communicator.hpp"
+#include "runtime/comm/join/make_communicator.hpp"
 #include "runtime/core/error.hpp"
 
 int main(int argc, char** argv) {

@@ -10,9 +10,9 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/comm/make_communicator.hpp"
-#include "runtime/comm/mpi_loader.hpp"
-#include "runtime/comm/queued_communicator.hpp"
+#include "runtime/comm/join/make_communicator.hpp"
+#include "runtime/comm/mpi/mpi_loader.hpp"
+#include "runtime/comm/threads/queued_communicator.hpp"
 #include "runtime/core/error.hpp"
 #include "tests/runtime/comm/collective_checks.hpp"
 

@@ -4,8 +4,8 @@
 
 #include <cstdio>
 
-#include "runtime/comm/nccl_library.hpp"
-#include "runtime/device/cuda_devices.hpp"
+#include "runtime/comm/nccl/nccl_library.hpp"
+#include "runtime/device/cuda/cuda_devices.hpp"
 #include "tests/runtime/comm/nccl_ranks.hpp"
 
 namespace lockstep::test {

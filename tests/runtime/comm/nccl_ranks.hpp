@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/comm/nccl_communicator.hpp"
-#include "runtime/comm/thread_world.hpp"
+#include "runtime/comm/nccl/nccl_communicator.hpp"
+#include "runtime/comm/threads/thread_world.hpp"
 #include "tests/support/on_device.hpp"
 
 // The ranks of NCCL's tests, which are threads. nccl_on_emulation.cpp plays NCCL and the GPUs, with

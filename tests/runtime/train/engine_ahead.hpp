@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/train/engine.hpp"
+#include "runtime/train/step/engine.hpp"
 
 namespace lockstep::tests {
 

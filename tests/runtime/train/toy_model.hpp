@@ -4,8 +4,8 @@
 #include <functional>
 
 #include "runtime/core/philox.hpp"
-#include "runtime/train/model.hpp"
 #include "runtime/train/parameters.hpp"
+#include "runtime/train/step/model.hpp"
 
 namespace lockstep::tests {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "runtime/train/step_source.hpp"
+#include "runtime/batch/step_source.hpp"
 
 namespace lockstep::tests {
 

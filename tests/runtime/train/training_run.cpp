@@ -5,8 +5,8 @@
 #include <cmath>
 #include <mutex>
 
-#include "runtime/comm/thread_world.hpp"
-#include "runtime/train/device_engine.hpp"
+#include "runtime/comm/threads/thread_world.hpp"
+#include "runtime/train/step/device_engine.hpp"
 #include "tests/runtime/train/engine_ahead.hpp"
 #include "tests/runtime/train/toy_model.hpp"
 #include "tests/runtime/train/toy_source.hpp"

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/train/model.hpp"
-#include "runtime/train/trainer.hpp"
+#include "runtime/train/loop/trainer.hpp"
+#include "runtime/train/step/model.hpp"
 
 namespace lockstep::tests {
 

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <vector>
 
-#include "runtime/device/cuda_check.hpp"
-#include "runtime/device/cuda_context.hpp"
-#include "runtime/kernels/cuda/attention_library.hpp"
-#include "runtime/kernels/cuda/sequence_tables.hpp"
+#include "runtime/device/cuda/cuda_check.hpp"
+#include "runtime/device/cuda/cuda_context.hpp"
+#include "runtime/kernels/cuda/attention/attention_library.hpp"
+#include "runtime/kernels/cuda/attention/sequence_tables.hpp"
 
 namespace lockstep::kernels::cuda {
 

@@ -2,8 +2,8 @@
 #include <cuda_runtime.h>
 #include <doctest/doctest.h>
 
-#include "runtime/device/cuda_graph.hpp"
-#include "runtime/kernels/cuda/launch.hpp"
+#include "runtime/device/cuda/cuda_graph.hpp"
+#include "runtime/kernels/cuda/primitives/launch.hpp"
 #include "tests/support/on_device.hpp"
 
 using namespace lockstep;

@@ -8,8 +8,8 @@
 #include <sstream>
 #include <thread>
 
-#include "runtime/device/cuda_graph.hpp"
-#include "runtime/kernels/cuda/launch.hpp"
+#include "runtime/device/cuda/cuda_graph.hpp"
+#include "runtime/kernels/cuda/primitives/launch.hpp"
 #include "tests/support/on_device.hpp"
 
 using namespace lockstep;

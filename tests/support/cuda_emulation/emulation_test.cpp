@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "instructions/memory.hpp"
-#include "runtime/kernels/cuda/launch.hpp"
-#include "runtime/kernels/cuda/reduction.hpp"
+#include "runtime/kernels/cuda/primitives/launch.hpp"
+#include "runtime/kernels/cuda/primitives/reduction.hpp"
 #include "tests/support/cuda_emulation/device_work.hpp"
 #include "tests/support/on_device.hpp"
 

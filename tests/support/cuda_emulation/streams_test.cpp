@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "runtime/kernels/cuda/launch.hpp"
+#include "runtime/kernels/cuda/primitives/launch.hpp"
 #include "tests/support/on_device.hpp"
 
 using namespace lockstep;

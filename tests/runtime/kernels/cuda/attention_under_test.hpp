@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "runtime/kernels/attention.hpp"
-#include "runtime/kernels/cuda/attention_library.hpp"
+#include "runtime/kernels/cuda/attention/attention_library.hpp"
 #include "tests/support/on_device.hpp"
 #include "tests/support/reference/attention_reference.hpp"
 

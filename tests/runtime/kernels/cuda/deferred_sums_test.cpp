@@ -2,7 +2,7 @@
 // Sums that wait for each other, with the launches that this saves.
 #include "runtime/kernels/deferred_sums.hpp"
 
-#include "runtime/device/cuda_graph.hpp"
+#include "runtime/device/cuda/cuda_graph.hpp"
 #include "runtime/kernels/linear.hpp"
 #include "tests/runtime/kernels/cuda/against_cpu.hpp"
 #include "tests/support/cuda_emulation/device_work.hpp"

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "runtime/core/philox.hpp"
-#include "runtime/kernels/cuda/id_order.hpp"
+#include "runtime/kernels/cuda/primitives/id_order.hpp"
 #include "tests/runtime/kernels/cuda/against_cpu.hpp"
 
 using namespace lockstep;

@@ -2,7 +2,7 @@
 #include "instructions/arithmetic.hpp"
 #include "instructions/matrix.hpp"
 #include "instructions/memory.hpp"
-#include "runtime/kernels/cuda/launch.hpp"
+#include "runtime/kernels/cuda/primitives/launch.hpp"
 #include "tests/runtime/kernels/cuda/instructions.hpp"
 
 namespace lockstep::test {

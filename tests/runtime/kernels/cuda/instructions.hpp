@@ -3,7 +3,7 @@
 
 #include "runtime/core/bf16.hpp"
 #include "runtime/core/fp16.hpp"
-#include "runtime/device/cuda_context.hpp"
+#include "runtime/device/cuda/cuda_context.hpp"
 
 namespace lockstep::test {
 

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+# Names for all rooms of a top folder, for programs and tests that use most of them.
+lockstep_floor(kernels
+    kernels_base
+    kernels_cpu)
+lockstep_floor(comm
+    comm_base
+    comm_net
+    comm_place
+    comm_store
+    comm_gloo
+    comm_mpi
+    comm_threads
+    comm_join
+    comm_watch)
+lockstep_floor(train
+    train_base
+    train_optim
+    train_step
+    train_loop
+    train_checkpoint
+    train_metrics)
+lockstep_floor(model
+    model_base
+    model_blocks
+    model_decoding
+    model_devices)
+lockstep_floor(data
+    data_text
+    data_storage
+    data_tokenizers
+    data_batching
+    data_loading
+    data_prepare)
+lockstep_floor(launcher_rooms
+    launcher_model_folder
+    launcher_options
+    launcher_processes
+    launcher_text
+    launcher_host
+    launcher_rank
+    launcher_doctor
+    launcher_generate
+    launcher_ladder
+    launcher_plan
+    launcher_report
+    launcher_slurm
+    launcher_torchrun
+    launcher_watch
+    launcher_evaluate
+    launcher_train
+    launcher_programs)
+lockstep_floor(launcher
+    launcher_rooms
+    gpus)
+
+# The module holds its own copies of what it uses of the static libraries, and shows one function.
+if(MPI_CXX_FOUND)
+    set(mpi ${PROJECT_SOURCE_DIR}/runtime/comm/mpi)
+    add_library(lockstep_mpi MODULE ${mpi}/mpi_module.cpp ${mpi}/mpi_session.cpp ${mpi}/mpi_transport.cpp)
+    set_target_properties(lockstep_mpi PROPERTIES CXX_VISIBILITY_PRESET hidden)
+    target_compile_definitions(lockstep_mpi PRIVATE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
+    target_link_libraries(lockstep_mpi PRIVATE lockstep_comm lockstep_warnings MPI::MPI_CXX)
+    target_link_options(lockstep_mpi PRIVATE -Wl,--exclude-libs,ALL -Wl,--as-needed)
+endif()
+
+if(LOCKSTEP_CUDA_FOUND)
+    lockstep_floor(comm_cuda
+        comm_nccl)
+    lockstep_floor(train_cuda
+        train_step_cuda)
+    lockstep_floor(model_cuda
+        model_devices_cuda)
+endif()

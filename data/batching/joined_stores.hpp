@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "data/storage/row_store.hpp"
+
+namespace lockstep::data {
+
+// The rows of several splits as those of one: shards and rows of a split are numbered on from the
+// one before.
+class JoinedStores final : public RowStore {
+public:
+    struct Part {
+        std::unique_ptr<RowStore> store;
+        std::int32_t shards = 0;
+        std::uint32_t rows = 0;
+    };
+    explicit JoinedStores(std::vector<Part> parts);
+
+    void append_places(int shard, std::int64_t first, std::int64_t count,
+                       std::vector<RowPlace>& out) override;
+    void read_tokens(int shard, std::uint64_t first, std::span<std::int32_t> out) override;
+    std::vector<std::string> read_references(const RowPlace& place) override;
+
+private:
+    struct Placed {
+        RowStore& store;
+        std::int32_t first_shard;
+        std::uint32_t first_row;
+    };
+    Placed part_of(std::int32_t shard);
+
+    std::vector<Part> parts_;
+};
+
+// The one store itself where there is one.
+std::unique_ptr<RowStore> joined(std::vector<JoinedStores::Part> parts);
+
+}  // namespace lockstep::data

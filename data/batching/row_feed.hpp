@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "data/batching/lane_blocks.hpp"
+#include "data/storage/row_store.hpp"
+
+namespace lockstep::data {
+
+// The rows of a lane's epoch in the order of their arrival.
+class RowFeed {
+public:
+    virtual ~RowFeed() = default;
+
+    virtual bool done() const noexcept = 0;
+    // Appends at least one more row. Not when done.
+    virtual void append(std::vector<RowPlace>& out) = 0;
+    // How many there are in all, to about a block.
+    virtual std::int64_t rows() const noexcept = 0;
+};
+
+// The rows of these blocks, each once.
+class BlockFeed final : public RowFeed {
+public:
+    // `store` outlives the feed.
+    BlockFeed(RowStore& store, std::vector<RowBlock> blocks);
+
+    bool done() const noexcept override { return next_ == blocks_.size(); }
+    void append(std::vector<RowPlace>& out) override;
+    std::int64_t rows() const noexcept override;
+
+private:
+    RowStore& store_;
+    std::vector<RowBlock> blocks_;
+    std::size_t next_ = 0;
+};
+
+}  // namespace lockstep::data

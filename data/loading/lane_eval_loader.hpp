@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "data/batching/lane_stream.hpp"
+#include "data/batching/window_size.hpp"
+#include "data/loading/eval_loader.hpp"
+
+namespace lockstep::data {
+
+// A rank's rows are a lane of the split, in the order of storage or, sorted by length, window by
+// window; always the same.
+class LaneEvalLoader final : public train::EvalSource {
+public:
+    LaneEvalLoader(std::unique_ptr<RowStore> store, const std::vector<std::int64_t>& shard_rows,
+                   const BatchRules& rules, WindowSize window, Lane lane, ReferenceText references);
+
+    bool next(train::Batch& batch) override;
+    void rewind() override;
+
+private:
+    void add_texts(const MicroBatch& micro, train::Batch& batch) const;
+
+    std::unique_ptr<RowStore> store_;
+    BatchRules rules_;
+    WindowSize window_;
+    ReferenceText references_;
+    std::vector<RowBlock> blocks_;
+    std::optional<LaneStream> stream_;
+};
+
+// The first `most` rows in the order of shards; <= 0: all.
+std::vector<std::int64_t> limit_rows(std::vector<std::int64_t> shard_rows, std::int64_t most);
+
+}  // namespace lockstep::data

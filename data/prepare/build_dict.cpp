@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/prepare/build_dict.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <thread>
+
+#include "data/prepare/tokenizer_building.hpp"
+#include "data/storage/output_directory.hpp"
+#include "data/tokenizers/tokenizer_file.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/path_status.hpp"
+
+namespace lockstep::data {
+
+namespace fs = std::filesystem;
+
+void build_dict(const PrepareOptions& options, Log& log) {
+    const std::string path = options.tokenizer.dict_file;
+    if (path_exists(path) && options.existing == Existing::refuse) {
+        throw Error(ErrorKind::config,
+                    "--dict-file " + path + ": exists; --overwrite true builds it anew");
+    }
+    PrepareOptions building = options;
+    building.tokenizer.dict_file.clear();
+    const int threads = options.threads > 0
+                            ? options.threads
+                            : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    // Never committed: what is left of it goes with the object.
+    const OutputDirectory work(path + ".build", Existing::overwrite);
+    Warnings warnings(log);
+    const auto tokenizer = build_tokenizer(building, threads, work.partial(), warnings, log);
+    tokenizer->save(work.partial());
+    std::error_code problem;
+    fs::rename(work.partial() + "/" + read_tokenizer_file(work.partial()).file, path, problem);
+    if (problem) throw Error(ErrorKind::io, path + ": cannot be written: " + problem.message());
+    log.info(path + ": " + std::to_string(tokenizer->size()) + " tokens");
+}
+
+}  // namespace lockstep::data

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "data/prepare/prepare_options.hpp"
+#include "runtime/core/log.hpp"
+
+namespace lockstep::data {
+
+// ParlAI's build_dict: makes only the dictionary (or SentencePiece model) of the training files and
+// writes it to options.tokenizer.dict_file, whole or not at all. A file that exists is kept unless
+// Existing::overwrite says otherwise: a config error then names it.
+void build_dict(const PrepareOptions& options, Log& log);
+
+}  // namespace lockstep::data

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/prepare/display.hpp"
+
+#include <algorithm>
+#include <ostream>
+
+#include "data/storage/dataset.hpp"
+#include "data/storage/shard_store.hpp"
+#include "data/tokenizers/tokenizer.hpp"
+
+namespace lockstep::data {
+namespace {
+
+RowPlace find_row(ShardStore& store, const SplitInfo& split, std::uint64_t row) {
+    const std::uint64_t block = row / rows_per_block, shards = split.shards.size();
+    std::vector<RowPlace> places;
+    store.append_places(
+        static_cast<int>(block % shards),
+        static_cast<std::int64_t>(block / shards * rows_per_block + row % rows_per_block), 1,
+        places);
+    return places.front();
+}
+
+// Labels as they were written where the split keeps them.
+std::string labels_of(ShardStore& store, const RowPlace& place, const Tokenizer& tokenizer,
+                      std::span<const std::int32_t> target) {
+    std::string labels;
+    for (const std::string& label : store.read_references(place))
+        labels += (labels.empty() ? "" : "|") + label;
+    return labels.empty() ? tokenizer.decode(target) : labels;
+}
+
+}  // namespace
+
+void display(const DisplayOptions& options, std::ostream& out) {
+    const Dataset dataset = Dataset::open(options.data);
+    const auto tokenizer = open_tokenizer(options.data);
+    const std::string& first = dataset.info().splits.at(0).name;
+    const SplitInfo& split = dataset.split(options.split.empty() ? first : options.split);
+    ShardStore store(dataset, split);
+    const std::uint64_t shown = std::min(split.rows, static_cast<std::uint64_t>(options.examples));
+    for (std::uint64_t row = 0; row < shown; ++row) {
+        const RowPlace place = find_row(store, split, row);
+        std::vector<std::int32_t> tokens(static_cast<std::size_t>(place.source + place.label));
+        store.read_tokens(place.shard, place.first_token, tokens);
+        const std::span<const std::int32_t> all(tokens);
+        const auto source = static_cast<std::size_t>(place.source);
+        out << "- - - " << split.name << " " << row << " - - -\n";
+        if (source > 0) out << tokenizer->decode(all.first(source)) << '\n';
+        out << "   " << labels_of(store, place, *tokenizer, all.subspan(source)) << '\n';
+    }
+    out << split.name << ": " << shown << " of " << split.rows << " rows\n";
+}
+
+}  // namespace lockstep::data

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "data/text/text_tokens.hpp"
+#include "data/text/turns.hpp"
+#include "data/tokenizers/tokenizer.hpp"
+
+namespace lockstep::data {
+
+// A row as ranges of its chunk's ids: contexts of one episode overlap, so ids are kept once.
+struct EncodedRow {
+    std::size_t source_begin = 0, source_end = 0;
+    std::size_t target_begin = 0, target_end = 0;  // without __end__
+    std::size_t references_begin = 0, references_end = 0;
+};
+
+// A chunk of dialogues.
+struct EncodedChunk {
+    std::vector<std::int32_t> ids;
+    std::vector<EncodedRow> rows;
+    std::vector<std::string> references;
+    TextTokens tokens;
+    std::uint64_t file_bytes = 0;  // that were read for it
+};
+
+// A chunk of plain text: documents end before the given places in ids.
+struct EncodedText {
+    std::vector<std::int32_t> ids;
+    std::vector<std::size_t> document_ends;
+    TextTokens tokens;
+    std::uint64_t file_bytes = 0;  // that were read for it
+};
+
+struct EncodeSettings {
+    ReadOptions read;
+    std::uint64_t seed = 1;
+    enum class References { none, kept } references = References::none;
+};
+
+EncodedChunk encode_dialogues(const TextChunk& chunk, const Tokenizer& tokenizer,
+                              const EncodeSettings& settings, Warnings& warnings);
+
+EncodedText encode_documents(const TextChunk& chunk, const Tokenizer& tokenizer,
+                             const ReadOptions& options);
+
+}  // namespace lockstep::data

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/prepare/inspect.hpp"
+
+#include <algorithm>
+#include <iomanip>
+#include <ostream>
+
+#include "data/prepare/length_histogram.hpp"
+#include "data/storage/dataset.hpp"
+#include "data/storage/shard_reader.hpp"
+#include "data/tokenizers/tokenizer.hpp"
+#include "data/tokenizers/unknown_words.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/hash.hpp"
+
+namespace lockstep::data {
+namespace {
+
+constexpr std::int64_t rows_at_once = 4096;
+
+std::string mean(std::uint64_t sum, std::uint64_t count) {
+    const std::uint64_t tenths = count == 0 ? 0 : 10 * sum / count;
+    return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10);
+}
+
+// One line for a terminal, whatever the text holds.
+std::string one_line(std::string text) {
+    for (std::size_t at = text.find('\n'); at != std::string::npos; at = text.find('\n', at))
+        text.replace(at, 1, " / ");
+    return text;
+}
+
+struct Inspection {
+    const Dataset& dataset;
+    const Tokenizer& tokenizer;
+    const InspectOptions& options;
+    std::ostream& out;
+};
+
+class SplitInspection {
+public:
+    SplitInspection(const Inspection& all, const SplitInfo& split) : all_(all), split_(split) {}
+
+    void write() {
+        write_counts();
+        for (std::size_t shard = 0; shard < split_.shards.size(); ++shard) read_shard(shard);
+        write_histogram();
+        write_samples();
+    }
+
+private:
+    ShardIdentity identity(std::size_t shard) const {
+        return {.dictionary_hash = all_.dataset.dictionary_hash(),
+                .kind = all_.dataset.kind(),
+                .split = split_.name,
+                .shard = static_cast<std::int32_t>(shard),
+                .shards = static_cast<std::int32_t>(split_.shards.size()),
+                .rows = static_cast<std::int64_t>(split_.shards[shard].rows)};
+    }
+
+    void write_counts() {
+        all_.out << '\n'
+                 << split_.name << ": " << split_.rows << " rows in " << split_.shards.size()
+                 << " shards\n";
+        const auto side = [&](const char* name, std::uint64_t tokens, std::int64_t longest) {
+            all_.out << "  " << name << ": " << tokens << " tokens, " << mean(tokens, split_.rows)
+                     << " a row, " << longest << " the longest\n";
+        };
+        side("source", split_.source_tokens, split_.longest_source);
+        side("target", split_.target_tokens, split_.longest_target);
+        if (split_.texts.all > 0)
+            all_.out << "  text: " << split_.texts.all << " tokens, " << unknown_text(split_.texts)
+                     << '\n';
+        for (const ShardInfo& shard : split_.shards)
+            all_.out << "  " << shard.file << ": " << shard.rows << " rows, " << shard.tokens
+                     << " tokens, " << shard.bytes << " bytes\n";
+    }
+
+    void read_shard(std::size_t shard) {
+        ShardReader reader(all_.dataset.shard_path(split_.shards[shard]), identity(shard));
+        const auto rows = static_cast<std::int64_t>(split_.shards[shard].rows);
+        std::vector<RowPlace> places;
+        for (std::int64_t first = 0; first < rows; first += rows_at_once) {
+            places.clear();
+            reader.append_places(first, std::min(rows_at_once, rows - first), places);
+            for (const RowPlace& place : places) {
+                source_.add(static_cast<std::uint32_t>(place.source));
+                target_.add(static_cast<std::uint32_t>(place.label));
+            }
+        }
+    }
+
+    void write_histogram() {
+        all_.out << "  " << std::setw(12) << "tokens" << std::setw(10) << "sources" << std::setw(10)
+                 << "targets" << '\n';
+        for (std::size_t bin = 0; bin < LengthHistogram::bins; ++bin)
+            if (source_[bin] + target_[bin] > 0)
+                all_.out << "  " << std::setw(12) << LengthHistogram::label(bin) << std::setw(10)
+                         << source_[bin] << std::setw(10) << target_[bin] << '\n';
+    }
+
+    void write_samples() {
+        const auto rows = static_cast<std::int64_t>(split_.shards.front().rows);
+        const std::int64_t wanted = std::min<std::int64_t>(all_.options.sample_rows, rows);
+        ShardReader reader(all_.dataset.shard_path(split_.shards.front()), identity(0));
+        for (std::int64_t i = 0; i < wanted; ++i) write_row(reader, i * rows / wanted);
+    }
+
+    void write_row(ShardReader& reader, std::int64_t local) {
+        std::vector<RowPlace> places;
+        reader.append_places(local, 1, places);
+        const RowPlace& place = places.front();
+        std::vector<std::int32_t> tokens(static_cast<std::size_t>(place.source + place.label));
+        reader.read_tokens(place.first_token, tokens);
+        const auto source = static_cast<std::size_t>(place.source);
+        const std::span<const std::int32_t> all(tokens);
+        all_.out << "  row " << place.row << '\n';
+        if (source > 0) all_.out << "    source: " << decoded(all.first(source)) << '\n';
+        all_.out << "    target: " << decoded(all.subspan(source)) << '\n';
+        for (const std::string& label : reader.read_references(local))
+            all_.out << "    label as written: " << one_line(label) << '\n';
+    }
+
+    std::string decoded(std::span<const std::int32_t> ids) const {
+        return one_line(all_.tokenizer.decode(ids));
+    }
+
+    const Inspection& all_;
+    const SplitInfo& split_;
+    LengthHistogram source_, target_;
+};
+
+}  // namespace
+
+void inspect(const InspectOptions& options, std::ostream& out) {
+    const Dataset dataset = Dataset::open(options.data);
+    const auto tokenizer = open_tokenizer(options.data);
+    if (hex(tokenizer->hash()) != dataset.dictionary_hash())
+        throw Error(ErrorKind::data,
+                    options.data + "/" + format::tokenizer_file +
+                        ": not the tokenizer that the shards were made with; prepare again");
+    out << options.data << ": " << name(dataset.kind()) << ", tokenizer " << tokenizer->name()
+        << " of " << tokenizer->size() << " tokens, hash " << dataset.dictionary_hash() << '\n';
+    const Inspection all{dataset, *tokenizer, options, out};
+    for (const SplitInfo& split : dataset.info().splits) SplitInspection(all, split).write();
+}
+
+}  // namespace lockstep::data

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/prepare/options_record.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace lockstep::data {
+
+std::string_view name(TextFormat format) noexcept {
+    switch (format) {
+        case TextFormat::parlai:
+            return "parlai";
+        case TextFormat::fbdialog:
+            return "fbdialog";
+        case TextFormat::jsonl:
+            return "jsonl";
+        case TextFormat::messages:
+            return "messages";
+        case TextFormat::text:
+            return "text";
+    }
+    return "unknown";
+}
+
+std::string_view name(LabelTurns turns) noexcept {
+    switch (turns) {
+        case LabelTurns::firstspeaker:
+            return "firstspeaker";
+        case LabelTurns::secondspeaker:
+            return "secondspeaker";
+        case LabelTurns::both:
+            return "both";
+    }
+    return "unknown";
+}
+
+std::string_view name(SentencePieceModel model) noexcept {
+    return model == SentencePieceModel::unigram ? "unigram" : "bpe";
+}
+
+std::string options_record(const PrepareOptions& options) {
+    const ReadOptions& read = options.read;
+    const TokenizerOptions& tokenizer = options.tokenizer;
+    nlohmann::ordered_json json = {{"format", name(read.format)}, {"input", options.inputs},
+                                   {"valid", options.valid},      {"test", options.test},
+                                   {"shards", options.shards},    {"seed", options.seed}};
+    if (read.format == TextFormat::text) {
+        json["block_size"] = options.block_size;
+        json["documents"] = read.documents == Documents::file ? "file" : "blank_line";
+    } else {
+        json["history_size"] = read.history_size;
+        json["delimiter"] = read.delimiter;
+    }
+    if (read.format == TextFormat::jsonl) json["label_turns"] = name(read.label_turns);
+    if (!tokenizer.dict_file.empty()) json["dict_file"] = tokenizer.dict_file;
+    if (tokenizer.kind == TokenizerKind::re) {
+        json["dict_lower"] = tokenizer.dictionary.letter_case == LetterCase::lower;
+        json["dict_minfreq"] = tokenizer.dictionary.min_freq;
+        json["dict_maxtokens"] = tokenizer.dictionary.max_tokens;
+    } else {
+        json["sentencepiece_model"] = name(tokenizer.sentencepiece_model);
+        json["vocab_size"] = tokenizer.vocab_size;
+        json["sample_sentences"] = tokenizer.sample_sentences;
+    }
+    // Paths are bytes, JSON is UTF-8.
+    return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+}  // namespace lockstep::data

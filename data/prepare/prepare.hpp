@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "data/prepare/prepare_options.hpp"
+#include "data/text/text_tokens.hpp"
+#include "runtime/core/log.hpp"
+
+namespace lockstep::data {
+
+struct SplitReport {
+    std::string name;
+    std::uint64_t rows = 0, tokens = 0;
+    TextTokens texts;
+    std::uint64_t bytes_read = 0;
+};
+
+struct PrepareReport {
+    std::vector<SplitReport> splits;
+    std::int32_t dictionary_size = 0;
+    double seconds = 0, megabytes_per_s = 0;  // input files over total time
+};
+
+// Makes the data directory `options.out`. It appears complete or not at all; an existing data set
+// is replaced only if Existing::overwrite says so. Memory is bounded, whatever the input's size.
+// Throws a config error for a wrong request and a data error that names file and line of bad input.
+PrepareReport prepare(const PrepareOptions& options, Log& log);
+
+}  // namespace lockstep::data

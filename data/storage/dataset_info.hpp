@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "data/storage/shard_format.hpp"
+#include "data/text/text_tokens.hpp"
+
+namespace lockstep::data {
+
+struct ShardInfo {
+    std::string file;  // relative to the directory
+    std::uint64_t bytes = 0, rows = 0, tokens = 0;
+};
+
+struct SplitInfo {
+    std::string name;
+    std::uint64_t rows = 0, source_tokens = 0, target_tokens = 0;
+    std::int64_t longest_source = 0, longest_target = 0;
+    TextTokens texts;  // 0 and 0 in data sets of older versions
+    std::vector<ShardInfo> shards;
+};
+
+// What dataset.json says.
+struct DatasetInfo {
+    DatasetKind kind = DatasetKind::dialogue;
+    std::string tokenizer;        // its name
+    std::int32_t vocabulary = 0;  // tokens, specials included
+    std::string dictionary_hash;  // 16 hex digits
+    std::vector<SplitInfo> splits;
+    std::string options;  // how it was prepared, a JSON object
+
+    // Null when there is none.
+    const SplitInfo* find(std::string_view split) const noexcept;
+};
+
+// Throws an error that names what is missing or wrong, and says to prepare again.
+DatasetInfo read_dataset_info(const std::string& directory);
+void write_dataset_info(const std::string& directory, const DatasetInfo& info);
+
+}  // namespace lockstep::data

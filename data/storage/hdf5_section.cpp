@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/storage/hdf5_section.hpp"
+
+#include <string_view>
+
+namespace lockstep::data {
+namespace {
+
+// The library's state is the process's, hence so is its lock.
+std::mutex& library_mutex() {
+    // A file whose last write failed stays in the library's tables after it was closed, and tidying
+    // up at exit would crash on it. Everything here is closed explicitly, so nothing is lost.
+    static const herr_t no_tidying_at_exit = H5dont_atexit();
+    static_cast<void>(no_tidying_at_exit);
+    static std::mutex mutex;
+    return mutex;
+}
+
+// What the library says of system errors is several lines with the system's own words among them.
+std::string essence(const std::string& text) {
+    constexpr std::string_view key = "error message = '";
+    const std::size_t at = text.find(key);
+    if (at == std::string::npos) return text.substr(0, text.find('\n'));
+    const std::size_t begin = at + key.size();
+    return text.substr(begin, text.find('\'', begin) - begin);
+}
+
+herr_t keep_first(unsigned, const H5E_error2_t* error, void* out) {
+    *static_cast<std::string*>(out) = error->desc != nullptr ? error->desc : "";
+    return 1;  // stop: the first one walking upward is the cause
+}
+
+}  // namespace
+
+Hdf5Section::Hdf5Section() : lock_(library_mutex()) {
+    H5Eget_auto2(H5E_DEFAULT, &printer_, &printer_data_);
+    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+}
+
+Hdf5Section::~Hdf5Section() { H5Eset_auto2(H5E_DEFAULT, printer_, printer_data_); }
+
+std::string Hdf5Section::reason() const {
+    std::string text;
+    H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_first, &text);
+    return text.empty() ? "no reason given" : essence(text);
+}
+
+}  // namespace lockstep::data

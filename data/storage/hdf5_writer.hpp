@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "data/storage/hdf5_section.hpp"
+
+namespace lockstep::data {
+
+// An HDF5 file being written. Every failure is an io error that names the file; after one, the file
+// is of no use.
+class Hdf5Output {
+public:
+    explicit Hdf5Output(std::string path);
+    ~Hdf5Output();
+    Hdf5Output(const Hdf5Output&) = delete;
+    Hdf5Output& operator=(const Hdf5Output&) = delete;
+
+    void attribute(const char* name, std::int64_t value);
+    void attribute(const char* name, std::string_view value);
+    // After this the file is complete on disk. All its columns are closed before.
+    void close();
+
+    const std::string& path() const noexcept { return path_; }
+    hid_t raw() const noexcept { return file_.raw(); }
+    // Throws when an HDF5 call's result is negative.
+    template <class Result>
+    Result check(Result result, const Hdf5Section& section) const {
+        if (result < 0) fail(section.reason());
+        return result;
+    }
+
+private:
+    [[noreturn]] void fail(const std::string& reason) const;
+
+    std::string path_;
+    Hdf5File file_;
+};
+
+// An extendible dataset [n] or [n, width], chunked and with Fletcher32 checksums, filled from front
+// to back. Only whole chunks are written, so what is buffered never exceeds one.
+class Hdf5Column {
+public:
+    Hdf5Column(Hdf5Output& file, const std::string& name, hid_t type, std::size_t element_bytes,
+               hsize_t width, hsize_t chunk_rows);
+    ~Hdf5Column();
+    Hdf5Column(Hdf5Column&& other) noexcept = default;
+
+    // A multiple of the width.
+    template <class T>
+    void append(std::span<const T> values) {
+        append_bytes(reinterpret_cast<const char*>(values.data()), values.size_bytes());
+    }
+    template <class T>
+    requires std::is_arithmetic_v<T>
+    void append(T value) { append(std::span<const T>(&value, 1)); }
+    // Writes what is buffered; nothing can be appended after it.
+    void close();
+
+private:
+    void append_bytes(const char* data, std::size_t bytes);
+    void write_buffer();
+
+    Hdf5Output* file_;
+    hid_t type_;
+    std::size_t row_bytes_;
+    hsize_t width_, rows_ = 0;
+    std::size_t chunk_bytes_;
+    std::vector<char> buffer_;
+    Hdf5Dataset dataset_;
+};
+
+}  // namespace lockstep::data

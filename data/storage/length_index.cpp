@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/storage/length_index.hpp"
+
+#include "data/storage/hdf5_read.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/path_status.hpp"
+
+namespace lockstep::data {
+namespace {
+
+constexpr std::size_t cache_bytes = std::size_t{1} << 20;
+constexpr const char* restore = "; restore the file, or run 'lockstep prepare' again";
+
+}  // namespace
+
+LengthIndex::LengthIndex(const Dataset& dataset, const SplitInfo& split)
+    : path_(dataset.directory() + "/" + format::index_file) {
+    if (!path_exists(path_))
+        throw Error(ErrorKind::data, path_ + ": the data set's index is missing" + restore);
+    const Hdf5Section section;
+    try {
+        open(dataset, split, section);
+    } catch (...) {
+        close();  // still inside the section, as members are not
+        throw;
+    }
+}
+
+LengthIndex::~LengthIndex() {
+    const Hdf5Section section;
+    close();
+}
+
+void LengthIndex::close() noexcept {
+    lengths_.clear();
+    file_ = Hdf5File();
+}
+
+void LengthIndex::open(const Dataset& dataset, const SplitInfo& split, const Hdf5Section& section) {
+    file_ = hdf5::open_file(path_);
+    if (!file_) damaged("not a whole HDF5 file", section);
+    if (hdf5::read_text(file_, format::dictionary_hash) != dataset.dictionary_hash())
+        throw Error(ErrorKind::data, path_ + ": belongs to another data set" + restore);
+    for (std::size_t shard = 0; shard < split.shards.size(); ++shard) {
+        const std::string name = index_dataset(split.name, static_cast<int>(shard));
+        lengths_.push_back(hdf5::open_pairs(file_, name.c_str(), cache_bytes));
+        if (!lengths_.back() || hdf5::size(lengths_.back()) != 2 * split.shards[shard].rows)
+            damaged("'" + name + "' is not the lengths of " +
+                        std::to_string(split.shards[shard].rows) + " rows",
+                    section);
+    }
+}
+
+void LengthIndex::damaged(const std::string& what, const Hdf5Section& section) const {
+    throw Error(ErrorKind::data, path_ + ": " + what + " (" + section.reason() + ")" + restore);
+}
+
+void LengthIndex::append_places(int shard, std::int64_t first, std::int64_t count,
+                                std::vector<RowPlace>& out) {
+    std::vector<std::int32_t> lengths(2 * static_cast<std::size_t>(count));
+    {
+        const Hdf5Section section;
+        const auto begin = static_cast<std::uint64_t>(first);
+        if (hdf5::read_pairs(lengths_.at(static_cast<std::size_t>(shard)), begin,
+                             std::span(lengths)) != hdf5::Outcome::done)
+            damaged("lengths from row " + std::to_string(first) + " on are damaged", section);
+    }
+    for (std::int64_t i = 0; i < count; ++i) {
+        const std::int32_t source = lengths[2 * i], label = lengths[2 * i + 1];
+        if (source < 0 || label < 1)
+            throw Error(ErrorKind::data, path_ + ": row " + std::to_string(first + i) +
+                                             " has no length that a row can have" + restore);
+        const auto row = global_row(static_cast<std::uint64_t>(first + i),
+                                    static_cast<std::uint64_t>(shard), lengths_.size());
+        out.push_back({static_cast<std::uint32_t>(row), shard, 0, source, label,
+                       static_cast<std::uint32_t>(first + i), 0});
+    }
+}
+
+void LengthIndex::read_tokens(int, std::uint64_t, std::span<std::int32_t>) {
+    throw Error(ErrorKind::contract, path_ + ": the index holds no tokens");
+}
+
+std::vector<std::string> LengthIndex::read_references(const RowPlace&) { return {}; }
+
+}  // namespace lockstep::data

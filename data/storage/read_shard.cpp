@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/storage/read_shard.hpp"
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "data/storage/check_shards.hpp"
+#include "data/storage/shard_store.hpp"
+#include "runtime/core/hash.hpp"
+
+namespace lockstep::data {
+
+namespace {
+
+constexpr std::int64_t rows_at_a_time = 4096;
+constexpr std::uint64_t tokens_at_a_time = std::uint64_t{1} << 20;
+
+template <class T>
+std::uint64_t hash_of(const std::vector<T>& values, std::uint64_t before) {
+    return hash64(values.data(), values.size() * sizeof(T), before);
+}
+
+// A row's tokens follow the row's before.
+std::uint64_t read_tokens(ShardStore& store, int shard, const std::vector<RowPlace>& places,
+                          std::uint64_t hash) {
+    const RowPlace& last = places.back();
+    const std::uint64_t end = last.first_token + static_cast<std::uint64_t>(last.source) +
+                              static_cast<std::uint64_t>(last.label);
+    std::vector<std::int32_t> tokens;
+    for (std::uint64_t first = places.front().first_token; first < end; first += tokens.size()) {
+        tokens.resize(std::min(tokens_at_a_time, end - first));
+        store.read_tokens(shard, first, std::span(tokens));
+        hash = hash_of(tokens, hash);
+    }
+    return hash;
+}
+
+std::uint64_t read_references(ShardStore& store, const std::vector<RowPlace>& places,
+                              std::uint64_t hash) {
+    for (const RowPlace& place : places) {
+        for (const std::string& text : store.read_references(place)) hash = hash64(text, hash);
+    }
+    return hash;
+}
+
+}  // namespace
+
+ShardReading read_shard(const Dataset& dataset, const SplitInfo& split, std::size_t shard,
+                        Clock::time_point deadline) {
+    check_shard(dataset, split, shard);  // it may be without rows
+    ShardStore store(dataset, split);
+    const int number = static_cast<int>(shard);
+    ShardReading reading;
+    reading.rows = static_cast<std::int64_t>(split.shards.at(shard).rows);
+    std::vector<RowPlace> places;
+    while (reading.rows_read < reading.rows) {
+        places.clear();
+        const std::int64_t count = std::min(rows_at_a_time, reading.rows - reading.rows_read);
+        store.append_places(number, reading.rows_read, count, places);
+        reading.hash = read_tokens(store, number, places, reading.hash);
+        reading.hash = read_references(store, places, reading.hash);
+        reading.rows_read += count;
+        if (Clock::now() >= deadline) break;
+    }
+    return reading;
+}
+
+}  // namespace lockstep::data

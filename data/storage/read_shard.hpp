@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "data/storage/dataset.hpp"
+#include "runtime/core/trace.hpp"
+
+namespace lockstep::data {
+
+struct ShardReading {
+    std::int64_t rows = 0, rows_read = 0;
+    std::uint64_t hash = 0;  // of what was read: equal copies give equal ones
+};
+
+// Reads a shard's rows from the first on, as many as the deadline allows and some in any case.
+// Whatever is damaged or wrong in them is the error that training would meet.
+ShardReading read_shard(const Dataset& dataset, const SplitInfo& split, std::size_t shard,
+                        Clock::time_point deadline);
+
+}  // namespace lockstep::data

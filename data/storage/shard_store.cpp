@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/storage/shard_store.hpp"
+
+#include "data/storage/check_shards.hpp"
+#include "runtime/core/path_status.hpp"
+
+namespace lockstep::data {
+
+namespace {
+
+ShardIdentity identity_of(const Dataset& dataset, const SplitInfo& split, std::size_t number) {
+    return {dataset.dictionary_hash(),
+            dataset.kind(),
+            split.name,
+            static_cast<std::int32_t>(number),
+            static_cast<std::int32_t>(split.shards.size()),
+            static_cast<std::int64_t>(split.shards[number].rows)};
+}
+
+}  // namespace
+
+ShardStore::ShardStore(const Dataset& dataset, const SplitInfo& split) {
+    for (std::size_t i = 0; i < split.shards.size(); ++i)
+        shards_.push_back(
+            {dataset.shard_path(split.shards[i]), identity_of(dataset, split, i), nullptr});
+}
+
+void check_shards(const Dataset& dataset, const SplitInfo& split, MissingShards missing) {
+    for (std::size_t i = 0; i < split.shards.size(); ++i) {
+        const std::string path = dataset.shard_path(split.shards[i]);
+        if (missing == MissingShards::allow && !path_exists(path)) continue;
+        check_shard(dataset, split, i);
+    }
+}
+
+void check_shard(const Dataset& dataset, const SplitInfo& split, std::size_t number) {
+    const ShardReader opened(dataset.shard_path(split.shards[number]),
+                             identity_of(dataset, split, number));
+}
+
+ShardReader& ShardStore::reader(int number) {
+    Shard& shard = shards_.at(static_cast<std::size_t>(number));
+    if (!shard.reader) shard.reader = std::make_unique<ShardReader>(shard.path, shard.identity);
+    return *shard.reader;
+}
+
+void ShardStore::append_places(int shard, std::int64_t first, std::int64_t count,
+                               std::vector<RowPlace>& out) {
+    reader(shard).append_places(first, count, out);
+}
+
+void ShardStore::read_tokens(int shard, std::uint64_t first, std::span<std::int32_t> out) {
+    reader(shard).read_tokens(first, out);
+}
+
+std::vector<std::string> ShardStore::read_references(const RowPlace& place) {
+    return reader(place.shard).read_references(place.local);
+}
+
+std::vector<std::int64_t> shard_rows(const SplitInfo& split) {
+    std::vector<std::int64_t> rows;
+    for (const ShardInfo& shard : split.shards)
+        rows.push_back(static_cast<std::int64_t>(shard.rows));
+    return rows;
+}
+
+}  // namespace lockstep::data

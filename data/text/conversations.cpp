@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/text/conversations.hpp"
+
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "data/text/json_lines.hpp"
+
+namespace lockstep::data {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::string_view form = R"({"dialog": [[{"id": "...", "text": "..."}, ...]]})";
+
+const Json& member(const Json& object, const char* key, const Place& place) {
+    const auto found = object.find(key);
+    if (found == object.end())
+        throw_bad_text(place, std::string("no \"") + key + "\"; a line is " + std::string(form));
+    return *found;
+}
+
+std::vector<std::string_view> utterances(const Json& conversation, Warnings& warnings,
+                                         const Place& place) {
+    std::vector<std::string_view> texts = {"__SILENCE__"};
+    for (const Json& exchange : member(conversation, "dialog", place)) {
+        for (const Json& turn : exchange) {
+            const auto id = turn.find("id");
+            if (id != turn.end() && *id == "context") {
+                warnings.once("turns with the id 'context' are left out, as in ParlAI", place);
+                continue;
+            }
+            texts.push_back(text_of(member(turn, "text", place), place));
+        }
+    }
+    return texts;
+}
+
+void emit(const std::vector<std::string_view>& texts, std::size_t first, const Place& place,
+          TurnSink& sink) {
+    for (std::size_t i = first; i + 1 < texts.size(); i += 2) {
+        if (i == first) sink.begin_episode();
+        sink.turn(texts[i], {&texts[i + 1], 1}, place);
+    }
+}
+
+}  // namespace
+
+void read_conversations(const TextChunk& chunk, LabelTurns label_turns, Warnings& warnings,
+                        TurnSink& sink) {
+    for_each_json_line(chunk, form, [&](const Json& conversation, const Place& place) {
+        if (conversation.is_object() && conversation.contains("messages") &&
+            !conversation.contains("dialog"))
+            throw_bad_text(place, "a conversation of \"messages\"; say --format messages");
+        const auto texts = utterances(conversation, warnings, place);
+        if (label_turns != LabelTurns::secondspeaker) emit(texts, 0, place, sink);
+        if (label_turns != LabelTurns::firstspeaker) emit(texts, 1, place, sink);
+    });
+}
+
+}  // namespace lockstep::data

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "data/text/turns.hpp"
+
+namespace lockstep::data {
+
+// ParlAI's conversations: a JSON object a line, {"dialog": [[{"id": ..., "text": ...}, ...], ...]}.
+// A __SILENCE__ precedes the first turn, so that either speaker's turns can be labels.
+void read_conversations(const TextChunk& chunk, LabelTurns label_turns, Warnings& warnings,
+                        TurnSink& sink);
+
+}  // namespace lockstep::data

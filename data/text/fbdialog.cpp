@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/text/fbdialog.hpp"
+
+#include <charconv>
+#include <vector>
+
+#include "data/text/fields.hpp"
+
+namespace lockstep::data {
+namespace {
+
+// ParlAI's escape.
+std::string with_line_feeds(std::string_view text) {
+    std::string out;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const bool escape = text.substr(i).starts_with("\\n");
+        out += escape ? '\n' : text[i];
+        if (escape) ++i;
+    }
+    return out;
+}
+
+class Reader {
+public:
+    explicit Reader(TurnSink& sink) : sink_(sink) {}
+
+    void read(std::string_view raw, const Place& place) {
+        line_ = with_line_feeds(stripped(raw));
+        if (line_.empty()) return;
+        const auto number = fbdialog_line_number(line_);
+        if (!number)
+            throw_bad_text(place, quoted(line_) +
+                                      " does not begin with a line number; a line is 'N "
+                                      "text<TAB>label'");
+        if (last_number_ && *number > *last_number_) {
+            if (!text_.empty()) text_ += '\n';
+        } else {
+            end_episode();
+            sink_.begin_episode();
+        }
+        last_number_ = number;
+        place_ = place;
+        read_fields();
+    }
+
+    // A last text without a label: it belongs to the dictionary, but is no example.
+    void end_episode() {
+        if (!text_.empty()) sink_.turn(text_, {}, place_);
+        text_.clear();
+    }
+
+private:
+    void read_fields() {
+        // Of a number alone the number is the text, as in ParlAI.
+        const std::size_t space = line_.find(' ');
+        const std::size_t begin = space == std::string::npos ? 0 : space + 1;
+        std::size_t field = 0;
+        std::string_view labels;
+        for_each_part(std::string_view(line_).substr(begin), '\t', [&](std::string_view part) {
+            if (field == 0) text_ += stripped(part);
+            if (field == 1) labels = stripped(part);
+            ++field;
+        });
+        if (labels.empty()) return;
+        labels_.clear();
+        for_each_part(labels, '|', [&](std::string_view label) { labels_.push_back(label); });
+        sink_.turn(text_, labels_, place_);
+        text_.clear();
+    }
+
+    TurnSink& sink_;
+    std::string line_, text_;
+    std::vector<std::string_view> labels_;
+    std::optional<std::int64_t> last_number_;
+    Place place_;
+};
+
+}  // namespace
+
+void read_fbdialog(const TextChunk& chunk, TurnSink& sink) {
+    Reader reader(sink);
+    for_each_line(chunk, [&](std::string_view line, const Place& p) { reader.read(line, p); });
+    reader.end_episode();
+}
+
+std::optional<std::int64_t> fbdialog_line_number(std::string_view line) noexcept {
+    std::int64_t number = 0;
+    const char* last = line.data() + line.size();
+    const auto [end, error] = std::from_chars(line.data(), last, number);
+    if (error != std::errc() || (end != last && *end != ' ' && *end != '\r')) return std::nullopt;
+    return number;
+}
+
+}  // namespace lockstep::data

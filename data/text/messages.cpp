@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/text/messages.hpp"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "data/text/fields.hpp"
+#include "data/text/json_lines.hpp"
+
+namespace lockstep::data {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::string_view form =
+    R"({"messages": [{"role": "user", "content": "..."}, {"role": "assistant", ...}]})";
+
+constexpr std::array<std::string_view, 5> context_roles = {"system", "developer", "user", "tool",
+                                                           "function"};
+
+// A conversation's messages, as turns of a text and its label.
+class Turns {
+public:
+    Turns(TurnSink& sink, const Place& place) : sink_(sink), place_(place) { sink.begin_episode(); }
+
+    void context(std::string_view text) {
+        flush();
+        text_ = text;
+        has_text_ = true;
+    }
+    // Messages that follow each other are one reply.
+    void reply(std::string_view text) {
+        if (has_label_) label_ += '\n';
+        label_.append(text);
+        has_label_ = true;
+    }
+    void flush() {
+        const std::string_view label = label_, text = text_;
+        if (has_label_)
+            sink_.turn(has_text_ ? text : "__SILENCE__", {&label, 1}, place_);
+        else if (has_text_)
+            sink_.turn(text, {}, place_);
+        label_.clear();
+        has_text_ = has_label_ = false;
+    }
+
+private:
+    TurnSink& sink_;
+    const Place& place_;
+    std::string text_, label_;
+    bool has_text_ = false, has_label_ = false;
+};
+
+// A message's text, or that of its parts; nothing where it has none, as of a tool's call.
+std::optional<std::string> content_of(const Json& message, Warnings& warnings, const Place& place) {
+    const auto content = message.find("content");
+    if (content == message.end() || content->is_null()) return std::nullopt;
+    if (!content->is_array()) return std::string(text_of(*content, place));
+    std::optional<std::string> all;
+    for (const Json& part : *content) {
+        if (part.at("type") != "text") {
+            warnings.once("parts of messages that are no text are left out", place);
+            continue;
+        }
+        const std::string_view text = text_of(part.at("text"), place);
+        all = all ? *all + '\n' + std::string(text) : std::string(text);
+    }
+    return all;
+}
+
+void read_message(const Json& message, Warnings& warnings, const Place& place, Turns& turns) {
+    const std::string_view role = text_of(message.at("role"), place);
+    const bool context =
+        std::find(context_roles.begin(), context_roles.end(), role) != context_roles.end();
+    if (!context && role != "assistant")
+        throw_bad_text(place, "a message of the role " + quoted(role) +
+                                  "; roles are system, developer, user, assistant, tool, function");
+    const auto text = content_of(message, warnings, place);
+    if (!text)
+        warnings.once("messages without text, as calls of tools, are left out", place);
+    else if (context || message.value("weight", 1.0) == 0)
+        turns.context(*text);
+    else
+        turns.reply(*text);
+}
+
+}  // namespace
+
+void read_messages(const TextChunk& chunk, Warnings& warnings, TurnSink& sink) {
+    for_each_json_line(chunk, form, [&](const Json& line, const Place& place) {
+        if (line.is_object() && line.contains("dialog"))
+            throw_bad_text(place, "a conversation in ParlAI's form; say --format jsonl");
+        const Json& messages = line.at("messages");
+        if (!messages.is_array())
+            throw_bad_text(place, "\"messages\" is no list; a line is " + std::string(form));
+        Turns turns(sink, place);
+        for (const Json& message : messages) read_message(message, warnings, place, turns);
+        turns.flush();
+    });
+}
+
+}  // namespace lockstep::data

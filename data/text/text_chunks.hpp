@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/text/input_file.hpp"
+#include "data/text/read_options.hpp"
+
+namespace lockstep::data {
+
+// Where something stands in the input.
+struct Place {
+    const std::string* path = nullptr;
+    std::uint64_t line = 0;  // from 1
+};
+
+// A data error "path:line: what".
+[[noreturn]] void throw_bad_text(const Place& place, const std::string& what);
+
+// Whole lines of one file; an episode is never cut in two. UTF-8 without NUL bytes.
+struct TextChunk {
+    std::string path;
+    std::uint32_t file = 0;  // its number among the inputs
+    std::uint64_t first_line = 1;
+    std::string text;
+    std::uint64_t file_bytes = 0;  // of the file, compressed or not, that were read for it
+    enum class Ends { within, file } ends = Ends::within;
+};
+
+// Calls `line(std::string_view, Place)` for every line, without its end (LF or CRLF).
+template <class Line>
+void for_each_line(const TextChunk& chunk, Line&& line) {
+    std::string_view rest = chunk.text;
+    for (Place place{&chunk.path, chunk.first_line}; !rest.empty(); ++place.line) {
+        const std::size_t end = rest.find('\n');
+        std::string_view text = rest.substr(0, end);
+        if (!text.empty() && text.back() == '\r') text.remove_suffix(1);
+        line(text, place);
+        rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+    }
+}
+
+// Cuts files, plain or compressed by gzip, into chunks of about a megabyte, in order. Files are
+// opened one at a time.
+class ChunkReader {
+public:
+    // Throws a config error that names a file which cannot be read or is empty.
+    ChunkReader(std::vector<std::string> paths, TextFormat format);
+
+    // False at the end of the last file.
+    bool next(TextChunk& chunk);
+    std::uint64_t total_bytes() const noexcept { return total_bytes_; }  // of the files
+
+private:
+    void open_next_file();
+    void read_until(std::size_t bytes);
+    void take(std::size_t bytes, TextChunk& chunk);
+    std::size_t find_cut() const;
+    [[noreturn]] void throw_too_long() const;
+
+    std::vector<std::string> paths_;
+    TextFormat format_;
+    std::uint64_t total_bytes_ = 0;
+    std::size_t file_index_ = 0;  // of the open file
+    InputFile file_;
+    std::uint64_t taken_bytes_ = 0;  // of the open file
+    std::uint64_t next_line_ = 1;
+    std::string buffer_;
+    enum class State { reading, at_end } state_ = State::reading;
+};
+
+// Throws a data error naming the line when the chunk has a NUL byte or is not UTF-8.
+void check_encoding(const TextChunk& chunk);
+
+}  // namespace lockstep::data

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/tokenizers/dict_file.hpp"
+
+#include <filesystem>
+#include <optional>
+
+#include "data/storage/shard_format.hpp"
+#include "data/tokenizers/sentencepiece_tokenizer.hpp"
+#include "data/tokenizers/tokenizer_file.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/path_status.hpp"
+
+namespace lockstep::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What lies beside a file of a user's own may be another toolkit's tokenizer.json.
+std::optional<TokenizerFile> description_beside(const fs::path& dict_file) {
+    const std::string folder = fs::absolute(dict_file).parent_path();
+    if (!path_exists(folder + "/" + format::tokenizer_file)) return std::nullopt;
+    try {
+        TokenizerFile found = read_tokenizer_file(folder);
+        if (found.file == dict_file.filename()) return found;
+    } catch (const Error&) {
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+TokenizerOptions with_kept_tokenizer(TokenizerOptions wanted, Log& log) {
+    if (wanted.dict_file.empty()) return wanted;
+    std::optional<TokenizerFile> kept;
+    if (is_folder(wanted.dict_file)) {
+        kept = read_tokenizer_file(wanted.dict_file);
+        wanted.dict_file += "/" + kept->file;
+    } else {
+        kept = description_beside(wanted.dict_file);
+    }
+    if (!kept) return wanted;
+    const bool pieces = kept->name == SentencePieceTokenizer::tokenizer_name;
+    wanted.kind = pieces ? TokenizerKind::sentencepiece : TokenizerKind::re;
+    if (kept->letter_case == "lower") wanted.dictionary.letter_case = LetterCase::lower;
+    log.info(wanted.dict_file + ": tokenizer " + kept->name +
+             (kept->letter_case == "lower" ? " of lower-cased text" : "") + ", as it was made");
+    return wanted;
+}
+
+}  // namespace lockstep::data

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/tokenizers/dictionary_tokenizer.hpp"
+
+#include "data/storage/shard_format.hpp"
+#include "data/tokenizers/re_split.hpp"
+#include "data/tokenizers/tokenizer_file.hpp"
+
+namespace lockstep::data {
+
+void DictionaryTokenizer::encode(std::string_view text, std::vector<std::int32_t>& out) const {
+    encode(text, dictionary_.special_tokens(), out);
+}
+
+// ParlAI looks for each of them in turn, so that the first in the list wins where two overlap.
+void DictionaryTokenizer::encode(std::string_view text,
+                                 std::span<const std::int32_t> special_tokens,
+                                 std::vector<std::int32_t>& out) const {
+    if (special_tokens.empty()) return encode_words(text, out);
+    const std::int32_t id = special_tokens.front();
+    const std::string_view token = dictionary_.token(id);
+    for (std::size_t at; (at = text.find(token)) != std::string_view::npos;) {
+        encode(text.substr(0, at), special_tokens.subspan(1), out);
+        out.push_back(id);
+        text.remove_prefix(at + token.size());
+    }
+    encode(text, special_tokens.subspan(1), out);
+}
+
+void DictionaryTokenizer::encode_words(std::string_view text,
+                                       std::vector<std::int32_t>& out) const {
+    const auto look_up = [&](std::string_view token) { out.push_back(dictionary_.find(token)); };
+    if (dictionary_.letter_case() == LetterCase::lower)
+        for_each_token(unicode::lower(text), look_up);
+    else
+        for_each_token(text, look_up);
+}
+
+std::string DictionaryTokenizer::decode(std::span<const std::int32_t> ids) const {
+    std::string out;
+    for (const std::int32_t id : ids) {
+        if (id < special().unk) continue;
+        if (!out.empty()) out += ' ';
+        out += dictionary_.token(id);
+    }
+    return out;
+}
+
+void DictionaryTokenizer::save(const std::string& directory) const {
+    dictionary_.save(directory + "/" + format::dictionary_file);
+    const bool lower = dictionary_.letter_case() == LetterCase::lower;
+    write_tokenizer_file(directory, {.name = std::string(name()),
+                                     .file = format::dictionary_file,
+                                     .hash = hash(),
+                                     .letter_case = lower ? "lower" : "keep"});
+}
+
+}  // namespace lockstep::data

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "data/tokenizers/dictionary.hpp"
+#include "data/tokenizers/tokenizer.hpp"
+
+namespace lockstep::data {
+
+// ParlAI's `re` tokenizer: words, punctuation and line feeds, looked up in a dictionary.
+class DictionaryTokenizer final : public Tokenizer {
+public:
+    explicit DictionaryTokenizer(Dictionary dictionary) : dictionary_(std::move(dictionary)) {}
+
+    void encode(std::string_view text, std::vector<std::int32_t>& out) const override;
+    // Tokens joined by single spaces, as ParlAI shows them.
+    std::string decode(std::span<const std::int32_t> ids) const override;
+    std::int32_t size() const noexcept override { return dictionary_.size(); }
+    std::uint64_t hash() const noexcept override { return dictionary_.hash(); }
+    void save(const std::string& directory) const override;
+    std::string_view name() const noexcept override { return tokenizer_name; }
+
+    const Dictionary& dictionary() const noexcept { return dictionary_; }
+
+    static constexpr std::string_view tokenizer_name = "re";
+
+private:
+    // `text` has none of the special tokens but these.
+    void encode(std::string_view text, std::span<const std::int32_t> special_tokens,
+                std::vector<std::int32_t>& out) const;
+    void encode_words(std::string_view text, std::vector<std::int32_t>& out) const;
+
+    Dictionary dictionary_;
+};
+
+}  // namespace lockstep::data

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/tokenizers/sentencepiece_tokenizer.hpp"
+
+#include <sentencepiece_processor.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "data/storage/shard_format.hpp"
+#include "data/tokenizers/tokenizer_file.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/hash.hpp"
+#include "runtime/core/read_file.hpp"
+
+namespace lockstep::data {
+namespace {
+
+void check(const sentencepiece::util::Status& status, const std::string& what) {
+    if (!status.ok()) throw Error(ErrorKind::data, what + ": " + status.ToString());
+}
+
+bool has_our_specials(const sentencepiece::SentencePieceProcessor& processor) {
+    const SpecialTokens s;
+    return processor.pad_id() == s.null && processor.bos_id() == s.start &&
+           processor.eos_id() == s.end && processor.unk_id() == s.unk;
+}
+
+}  // namespace
+
+SentencePieceTokenizer::SentencePieceTokenizer(std::string model, const std::string& origin)
+    : model_(std::move(model)),
+      hash_(hash64(model_)),
+      processor_(std::make_unique<sentencepiece::SentencePieceProcessor>()) {
+    if (!processor_->LoadFromSerializedProto(model_).ok())
+        throw Error(ErrorKind::data,
+                    origin + ": not a SentencePiece model, or a damaged one; copy it again");
+    line_feed_ = processor_->PieceToId("<0x0A>");
+    if (!has_our_specials(*processor_) || line_feed_ == processor_->unk_id())
+        throw Error(ErrorKind::data,
+                    origin +
+                        ": the SentencePiece model needs pad, bos, eos, unk at 0, 1, 2, 3 and "
+                        "byte fallback; train it with --pad_id=0 --bos_id=1 --eos_id=2 "
+                        "--unk_id=3 --byte_fallback, or leave out --dict-file");
+}
+
+SentencePieceTokenizer::~SentencePieceTokenizer() = default;
+SentencePieceTokenizer::SentencePieceTokenizer(SentencePieceTokenizer&&) noexcept = default;
+
+SentencePieceTokenizer SentencePieceTokenizer::load(const std::string& path) {
+    return {read_file(path, "cannot read the SentencePiece model"), path};
+}
+
+void SentencePieceTokenizer::encode(std::string_view text, std::vector<std::int32_t>& out) const {
+    std::vector<int> ids;
+    for (;;) {
+        const std::size_t end = std::min(text.find('\n'), text.size());
+        if (end > 0) {
+            check(processor_->Encode(text.substr(0, end), &ids), "SentencePiece cannot encode");
+            out.insert(out.end(), ids.begin(), ids.end());
+        }
+        if (end == text.size()) return;
+        out.push_back(line_feed_);
+        text.remove_prefix(end + 1);
+    }
+}
+
+std::string SentencePieceTokenizer::decode(std::span<const std::int32_t> ids) const {
+    std::string out;
+    for (;;) {
+        const auto end = std::find(ids.begin(), ids.end(), line_feed_);
+        const auto length = static_cast<std::size_t>(end - ids.begin());
+        out += decode_line(ids.first(length));
+        if (end == ids.end()) return out;
+        out += '\n';
+        ids = ids.subspan(length + 1);
+    }
+}
+
+std::string SentencePieceTokenizer::decode_line(std::span<const std::int32_t> ids) const {
+    std::vector<int> real;
+    for (const std::int32_t id : ids)
+        if (id >= special().unk && id < size()) real.push_back(id);
+    std::string text;
+    check(processor_->Decode(real, &text), "SentencePiece cannot decode");
+    return text;
+}
+
+std::int32_t SentencePieceTokenizer::size() const noexcept { return processor_->GetPieceSize(); }
+
+void SentencePieceTokenizer::save(const std::string& directory) const {
+    const std::string path = directory + "/" + format::sentencepiece_file;
+    std::ofstream file(path, std::ios::binary);
+    file << model_;
+    if (!file.flush()) throw_errno("cannot write the SentencePiece model", path);
+    write_tokenizer_file(directory, {.name = std::string(name()),
+                                     .file = format::sentencepiece_file,
+                                     .hash = hash(),
+                                     .letter_case = "keep"});
+}
+
+}  // namespace lockstep::data

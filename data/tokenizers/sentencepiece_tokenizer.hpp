@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "data/tokenizers/tokenizer.hpp"
+
+namespace sentencepiece {
+class SentencePieceProcessor;
+}
+
+namespace lockstep::data {
+
+// A SentencePiece model, unigram or BPE, with the specials at 0 to 3 and byte fallback, so that
+// decoding gives back every text. Lines are encoded one by one with a line feed's byte between
+// them.
+class SentencePieceTokenizer final : public Tokenizer {
+public:
+    // `model` is the serialised model; `origin` names it in errors.
+    SentencePieceTokenizer(std::string model, const std::string& origin);
+    ~SentencePieceTokenizer() override;
+    SentencePieceTokenizer(SentencePieceTokenizer&&) noexcept;
+
+    static SentencePieceTokenizer load(const std::string& path);
+
+    void encode(std::string_view text, std::vector<std::int32_t>& out) const override;
+    std::string decode(std::span<const std::int32_t> ids) const override;
+    std::int32_t size() const noexcept override;
+    std::uint64_t hash() const noexcept override { return hash_; }
+    void save(const std::string& directory) const override;
+    std::string_view name() const noexcept override { return tokenizer_name; }
+
+    static constexpr std::string_view tokenizer_name = "sentencepiece";
+
+private:
+    std::string decode_line(std::span<const std::int32_t> ids) const;
+
+    std::string model_;
+    std::uint64_t hash_;
+    std::unique_ptr<sentencepiece::SentencePieceProcessor> processor_;
+    std::int32_t line_feed_ = 0;
+};
+
+}  // namespace lockstep::data

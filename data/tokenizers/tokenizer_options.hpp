@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "data/tokenizers/dictionary.hpp"
+
+namespace lockstep::data {
+
+enum class TokenizerKind { re, sentencepiece };
+enum class SentencePieceModel { unigram, bpe };
+
+struct TokenizerOptions {
+    TokenizerKind kind = TokenizerKind::re;
+    DictionaryOptions dictionary;  // --dict-lower, --dict-minfreq, --dict-maxtokens
+    SentencePieceModel sentencepiece_model = SentencePieceModel::unigram;
+    std::int32_t vocab_size = 8000;           // SentencePiece only
+    std::int64_t sample_sentences = 200'000;  // SentencePiece trains on at most so many lines
+    std::string dict_file;  // reuse this dictionary or SentencePiece model; empty: build
+};
+
+}  // namespace lockstep::data

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/evaluate/evaluation.hpp"
+
+#include <iostream>
+#include <sstream>
+
+#include "data/loading/eval_loader.hpp"
+#include "launcher/evaluate/averaged_validator.hpp"
+#include "launcher/evaluate/evaluation_report.hpp"
+#include "launcher/evaluate/set_evaluators.hpp"
+#include "launcher/evaluate/unigram.hpp"
+#include "launcher/options/batching.hpp"
+#include "launcher/rank/data_sets.hpp"
+#include "launcher/rank/loaded_model.hpp"
+#include "launcher/text/output_file.hpp"
+#include "launcher/watch/watched_run.hpp"
+#include "runtime/train/checkpoint/atomic_file.hpp"
+#include "runtime/train/metrics/progress.hpp"
+
+namespace lockstep::launcher {
+
+namespace {
+
+// What a model that ignores the context reaches on the same rows: the measure of "has learnt".
+double baseline(const RunConfig& config, const model::ModelConfig& model,
+                const data::Dataset& dataset) {
+    data::EvalLoaderOptions training;
+    training.batching = eval_batching(config, model, dataset);
+    training.split = data::format::train_split;
+    data::EvalLoaderOptions test = training;
+    test.split = config.split;
+    test.max_examples = share_of_each(config.train.validation.max_examples, config.data.size());
+    const auto train_rows = data::open_eval_source(dataset, training);
+    const auto test_rows = data::open_eval_source(dataset, test);
+    return unigram_perplexity(*train_rows, *test_rows, dataset.vocabulary());
+}
+
+void add_baselines(train::ValidationReport& report, const RunConfig& config,
+                   const model::ModelConfig& model, const DataSets& sets) {
+    double sum = 0;
+    for (std::size_t i = 0; i < sets.sets.size(); ++i) {
+        const double ppl = baseline(config, model, sets.sets[i]);
+        if (sets.several()) report.metrics[sets.names[i] + "/unigram_ppl"] = ppl;
+        sum += ppl;
+    }
+    report.metrics["unigram_ppl"] = sum / static_cast<double>(sets.sets.size());
+}
+
+void print(const std::string& split, const train::ValidationReport& report) {
+    std::ostringstream out;
+    for (const auto& [name, value] : train::averages_first(report.metrics))
+        out << split << ' ' << name << ' ' << train::metric_text(value, 6) << '\n';
+    std::cout << out.str() << std::flush;
+}
+
+}  // namespace
+
+void check_evaluation(const RunConfig& config) {
+    const DataSets sets = open_data_sets("data", config.data);
+    check_shards(sets, config.split, data::MissingShards::allow);
+    if (config.unigram_baseline) check_shards(sets, "train", data::MissingShards::allow);
+    require_output_file("--report-filename", report_path(config), "opt");
+    require_logs(sets, config.world_logs);
+    if (!config.world_logs.empty() && config.world_logs == report_path(config))
+        throw Error(ErrorKind::config, "--report-filename and --world-logs " + config.world_logs +
+                                           ": are the same file; name two");
+    require_same_dictionary(open_model_folder(config.model_file), config.model_file, sets.first());
+}
+
+int run_evaluation(const RunConfig& config, Standing standing) {
+    const comm::Place place = place_of(config, standing);
+    check_evaluation(config);
+    Job job = join_job(config, place);
+    const DataSets sets = open_data_sets("data", config.data);
+    LoadedModel loaded(config.model_file, job.device);
+    const EvaluatorParts parts{config, loaded.config(), loaded.model(), loaded.tokenizer(),
+                               *job.communicator};
+    const auto evaluator = open_evaluators(
+        parts, sets, {config.split, config.train.validation.max_examples, config.world_logs});
+    Log log(std::cout, verbosity_of(config), place.rank, rank_name(place));
+    const std::string why = why_no_replies(config, sets.first(), config.split);
+    if (!why.empty()) log.info(why);
+    return run_watched(config, "", job, log, [&](comm::Whereabouts* whereabouts) {
+        const comm::PhaseScope phase(whereabouts, comm::Phase::validation);
+        train::ValidationReport report = evaluator->evaluate();
+        if (place.rank == 0) {
+            if (config.unigram_baseline) add_baselines(report, config, loaded.config(), sets);
+            print(config.split, report);
+            const std::string path = report_path(config);
+            const auto text = [&] {
+                return evaluation_report(config, {{"report", report.metrics}});
+            };
+            if (!path.empty()) train::write_atomically(path, text());
+        }
+        job.communicator->barrier("end");
+        job.communicator->finish();
+    });
+}
+
+}  // namespace lockstep::launcher

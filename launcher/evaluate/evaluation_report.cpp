@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/evaluate/evaluation_report.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "launcher/options/command_line.hpp"
+
+namespace lockstep::launcher {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// An option of several values is a list, as several data sets are.
+Json options_json(const std::string& lines) {
+    Json options = Json::object();
+    for (const auto& [name, value] : dumped_options(lines)) {
+        Json& option = options[name];
+        if (option.is_string()) option = Json::array({option});
+        if (option.is_array())
+            option.push_back(value);
+        else
+            option = value;
+    }
+    return options;
+}
+
+}  // namespace
+
+std::string evaluation_report(const RunConfig& config,
+                              const std::vector<std::pair<std::string, NamedValues>>& metrics) {
+    Json report = {{"opt", options_json(config.lines)}};
+    for (const auto& [name, values] : metrics) report[name] = values;
+    constexpr auto replace = Json::error_handler_t::replace;
+    return report.dump(4, ' ', false, replace) + "\n";
+}
+
+std::string report_path(const RunConfig& config) {
+    const std::string& name = config.report_filename;
+    if (!name.starts_with('.') || name.find('/') != std::string::npos) return name;
+    std::string folder = config.model_file;
+    while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
+    return folder + name;
+}
+
+}  // namespace lockstep::launcher

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/evaluate/evaluator.hpp"
+
+#include <utility>
+
+#include "data/loading/eval_loader.hpp"
+#include "launcher/options/batching.hpp"
+
+namespace lockstep::launcher {
+
+namespace {
+
+// Of "NAME/metric".
+std::string_view metric_of_set(std::string_view metric) {
+    return metric.substr(metric.rfind('/') + 1);
+}
+
+bool generates(const RunConfig& config, const data::Dataset& dataset, const std::string& split) {
+    return !config.skip_generation && data::holds_references(dataset, split);
+}
+
+data::EvalLoaderOptions loader_options(const EvaluatorParts& parts, const data::Dataset& dataset,
+                                       const EvaluatedRows& rows) {
+    data::EvalLoaderOptions options;
+    options.batching = eval_batching(parts.config, parts.model_config, dataset);
+    options.split = rows.split;
+    options.rank = parts.communicator.rank();
+    options.world = parts.communicator.size();
+    options.max_examples = rows.max_examples;
+    if (generates(parts.config, dataset, rows.split) || !rows.log.empty())
+        options.references = data::ReferenceText::read;
+    return options;
+}
+
+}  // namespace
+
+Evaluator::Evaluator(const EvaluatorParts& parts, const data::Dataset& dataset, EvaluatedRows rows)
+    : parts_(parts),
+      rows_(std::move(rows)),
+      metrics_(parts.config.metrics, metric_of_set(parts.config.train.validation.metric)),
+      layout_(eval_batching(parts.config, parts.model_config, dataset).layout),
+      source_(data::open_eval_source(dataset, loader_options(parts_, dataset, rows_))) {
+    if (generates(parts.config, dataset, rows_.split))
+        replier_.emplace(parts.model.decoder(), parts.tokenizer, reply_options(parts.config));
+}
+
+train::ValidationReport Evaluator::evaluate() {
+    const auto begin = Clock::now();
+    RowScores scores(metrics_);
+    WorldLog log;
+    source_->rewind();
+    for (train::Batch batch; source_->next(batch);) add_batch(batch, scores, log);
+    train::ValidationReport report;
+    report.split = rows_.split;
+    report.metrics = scores.of_all(parts_.communicator);
+    if (!rows_.log.empty()) log.write(parts_.communicator, rows_.log);
+    report.seconds = seconds_between(begin, Clock::now());
+    return report;
+}
+
+void Evaluator::add_batch(const train::Batch& batch, RowScores& scores, WorldLog& log) {
+    const std::vector<kernels::LossSums> losses = parts_.model.evaluate(batch);
+    std::vector<std::string> replies;
+    if (replier_) replies = replier_->reply(batch, layout_);
+    for (std::size_t i = 0; i < batch.rows.size(); ++i) {
+        NamedValues metrics = scores.add(batch.rows[i], losses[i]);
+        std::optional<std::string> reply;
+        if (replier_) {
+            reply = replies[i];
+            metrics.merge(scores.add_reply(replies[i], batch.references[i]));
+        }
+        if (!rows_.log.empty())
+            log.add(batch.rows[i], texts_of(batch, i, parts_.tokenizer), reply, metrics);
+    }
+}
+
+std::string why_no_replies(const RunConfig& config, const data::Dataset& dataset,
+                           const std::string& split) {
+    if (config.skip_generation || generates(config, dataset, split)) return "";
+    const bool text = dataset.kind() == data::DatasetKind::language_model;
+    return "no replies are generated: " + dataset.directory() +
+           (text ? " holds plain text" : ", split " + split + ", holds no texts of labels") +
+           ", so that there is nothing to compare them with";
+}
+
+}  // namespace lockstep::launcher

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "launcher/evaluate/row_scores.hpp"
+#include "launcher/evaluate/row_texts.hpp"
+#include "runtime/comm/communicator.hpp"
+
+namespace lockstep::launcher {
+
+// It keeps what was evaluated, row by row, for --world-logs.
+class WorldLog {
+public:
+    void add(std::uint32_t row, const RowTexts& texts, const std::optional<std::string>& reply,
+             const NamedValues& metrics);
+
+    // Rank 0 writes the rows of all ranks in their order, one JSON object a line; a file of that
+    // name is replaced when all is written. Collective.
+    void write(comm::Communicator& communicator, const std::string& path) const;
+
+private:
+    std::map<std::uint32_t, std::string> lines_;
+};
+
+}  // namespace lockstep::launcher

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/generate/chat_session.hpp"
+
+#include "data/text/unicode.hpp"
+#include "launcher/options/model_defaults.hpp"
+#include "runtime/core/error.hpp"
+
+namespace lockstep::launcher {
+
+void require_utf8(const std::string& text, const std::string& where) {
+    const std::size_t invalid = data::unicode::first_invalid(text);
+    if (invalid == text.size()) return;
+    throw Error(ErrorKind::data, where + ": byte " + std::to_string(invalid + 1) +
+                                     " is not UTF-8; convert the text first (iconv -t UTF-8)");
+}
+
+namespace {
+
+// Only of dialogues there is a history.
+bool learnt_dialogues(const std::string& folder) {
+    return open_model_folder(folder).config.kind == model::Kind::generator ||
+           stored_defaults(folder).contains("history-size");
+}
+
+}  // namespace
+
+Talker::Talker(const RunConfig& config)
+    : settings_(config.talk),
+      null_if_empty_(learnt_dialogues(config.model_file)),
+      longest_(config.batch.text_truncate > 0 ? config.batch.text_truncate : config.batch.truncate),
+      loaded_(config.model_file, lone_device(config)),
+      replier_(loaded_.model().decoder(), loaded_.tokenizer(), reply_options(config)) {}
+
+std::vector<std::int32_t> Talker::context_of(const std::vector<std::string>& turns) const {
+    const data::Tokenizer& tokenizer = loaded_.tokenizer();
+    const auto most = static_cast<std::size_t>(settings_.history_size);
+    const bool all = settings_.history_size <= 0 || turns.size() <= most;
+    std::vector<std::int32_t> tokens;
+    const std::size_t first = all ? 0 : turns.size() - most;
+    for (std::size_t i = first; i < turns.size(); ++i) {
+        if (i > first) tokenizer.encode(settings_.delimiter, tokens);
+        tokenizer.encode(turns[i], tokens);
+    }
+    if (tokens.empty() && null_if_empty_) tokens.push_back(tokenizer.special().null);
+    return tokens;
+}
+
+std::vector<std::vector<Reply>> Talker::ranked(
+    const std::vector<std::vector<std::int32_t>>& contexts,
+    const std::vector<std::uint32_t>& rows) {
+    auto seen = contexts;
+    for (auto& context : seen) {
+        if (longest_ <= 0 || std::ssize(context) <= longest_) continue;
+        context.erase(context.begin(), context.end() - longest_);
+    }
+    return replier_.ranked(seen, rows, contexts);
+}
+
+std::string Talker::reply(const std::vector<std::string>& turns, std::uint32_t row) {
+    return ranked({context_of(turns)}, {row}).front().front().text;
+}
+
+std::string Talker::name() const {
+    return loaded_.config().kind == model::Kind::generator ? "TransformerGenerator" : "Gpt2";
+}
+
+}  // namespace lockstep::launcher

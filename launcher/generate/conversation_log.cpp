@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/generate/conversation_log.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "runtime/core/error.hpp"
+
+namespace lockstep::launcher {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* unwritten = "--outfile cannot be written";
+constexpr std::size_t looked_at_bytes = 256;
+
+Json to_json(const Utterance& utterance) {
+    return {{"id", utterance.speaker}, {"text", utterance.text}, {"episode_done", false}};
+}
+
+std::string escaped(std::string_view text) {
+    std::string out;
+    for (const char c : text) {
+        if (c == '\n') {
+            out += "\\n";
+        } else if (c == '\t') {
+            out += "\\t";
+        } else if (c == '|') {
+            out += "__PIPE__";
+        } else {
+            out += c;
+        }
+    }
+    return out;
+}
+
+// Whether a file that begins so holds conversations of the format, if only a part that a crash
+// left, or white space.
+bool holds(std::string head, LogFormat format) {
+    std::erase_if(head, [](char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; });
+    const auto begins = [&](std::string_view begin) {
+        return begin.starts_with(head.substr(0, begin.size()));
+    };
+    if (format == LogFormat::conversations) return begins("{\"dialog\":");
+    return begins("id:") || begins("text:");
+}
+
+}  // namespace
+
+ConversationLog::ConversationLog(const std::string& path, LogFormat format)
+    : path_(path),
+      format_(format),
+      file_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
+    if (!file_) throw_errno(unwritten, path);
+    struct stat status {};
+    if (fstat(file_.raw(), &status) != 0) throw_errno(unwritten, path);
+    if (!S_ISREG(status.st_mode))
+        throw Error(ErrorKind::config, "--outfile " + path + ": is not a file; name another one");
+    if (flock(file_.raw(), LOCK_EX | LOCK_NB) != 0)
+        throw Error(ErrorKind::config, "--outfile " + path +
+                                           ": another program writes its conversations there; name "
+                                           "another file");
+    begin_ = end_ = status.st_size;
+    std::string head(looked_at_bytes, ' ');
+    if (pread(file_.raw(), head.data(), head.size(), 0) < 0) throw_errno(unwritten, path);
+    if (!holds(head, format))
+        throw Error(ErrorKind::config, "--outfile " + path +
+                                           ": holds something else than conversations of the "
+                                           "--save-format; name another file");
+    char last = '\n';
+    if (end_ > 0 && pread(file_.raw(), &last, 1, end_ - 1) != 1) throw_errno(unwritten, path);
+    if (last == '\n') return;
+    write("\n", end_);
+    begin_ = ++end_;
+}
+
+void ConversationLog::begin(std::vector<Utterance> context) {
+    context_ = std::move(context);
+    exchanges_.clear();
+    begin_ = end_;
+}
+
+void ConversationLog::add(Utterance said, Utterance answered) {
+    exchanges_.push_back({std::move(said), std::move(answered)});
+    // It only grows, so that what stood there is covered.
+    const std::string text =
+        format_ == LogFormat::conversations ? conversations_line() : parlai_lines();
+    write(text, begin_);
+    end_ = begin_ + std::ssize(text);
+}
+
+void ConversationLog::write(const std::string& text, std::int64_t at) {
+    for (std::string_view rest = text; !rest.empty();) {
+        const ssize_t written = pwrite(file_.raw(), rest.data(), rest.size(), at);
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0) throw_errno(unwritten, path_);
+        rest.remove_prefix(static_cast<std::size_t>(written));
+        at += written;
+    }
+}
+
+std::string ConversationLog::conversations_line() const {
+    Json dialog = Json::array(), context = Json::array();
+    for (const auto& [said, answered] : exchanges_) {
+        dialog.push_back({to_json(said), to_json(answered)});
+    }
+    for (const Utterance& utterance : context_) context.push_back(to_json(utterance));
+    const Json line{{"dialog", dialog}, {"context", context}};
+    return line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+// As ParlAI writes it: the first text holds the first speaker's context too, and an empty line ends
+// the conversation.
+std::string ConversationLog::parlai_lines() const {
+    std::string lines;
+    for (std::size_t i = 0; i < exchanges_.size(); ++i) {
+        const auto& [said, answered] = exchanges_[i];
+        const bool greeted = i == 0 && !context_.empty();
+        const std::string text = (greeted ? context_.front().text + "\n" : "") + said.text;
+        lines += "id:" + escaped(said.speaker) + "\ttext:" + escaped(text) +
+                 "\tlabels:" + escaped(answered.text);
+        lines += i + 1 == exchanges_.size() ? "\tepisode_done:True\n\n" : "\n";
+    }
+    return lines;
+}
+
+}  // namespace lockstep::launcher

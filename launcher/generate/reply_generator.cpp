@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/generate/reply_generator.hpp"
+
+namespace lockstep::launcher {
+
+namespace {
+
+// Of a decoder-only sequence the context is what stands before the first label, but for the
+// __start__ that the first label answers to.
+std::vector<std::int32_t> context_of(const train::Batch& batch, std::int64_t sequence) {
+    const auto& target = batch.target;
+    const std::int32_t begin = target.offsets[sequence], end = target.offsets[sequence + 1];
+    std::int32_t first = begin;
+    while (first < end && batch.labels[first] < 0) ++first;
+    return {target.tokens.begin() + begin, target.tokens.begin() + first};
+}
+
+}  // namespace
+
+model::GenerationOptions reply_options(const RunConfig& config) {
+    constexpr int parlais_longest = 256;
+    const BatchConfig& b = config.batch;
+    model::GenerationOptions options = config.generation;
+    if (options.max_length >= 0) return options;
+    const std::int64_t truncation = b.label_truncate > 0 ? b.label_truncate : b.truncate;
+    options.max_length = truncation > 0 ? static_cast<int>(truncation) : parlais_longest;
+    return options;
+}
+
+std::vector<std::vector<std::int32_t>> contexts_of(const train::Batch& batch, data::Layout layout) {
+    std::vector<std::vector<std::int32_t>> contexts;
+    for (std::size_t s = 0; s < batch.rows.size(); ++s) {
+        if (layout == data::Layout::decoder_only) {
+            contexts.push_back(context_of(batch, static_cast<std::int64_t>(s)));
+            continue;
+        }
+        const auto& source = batch.source;
+        contexts.emplace_back(source.tokens.begin() + source.offsets[s],
+                              source.tokens.begin() + source.offsets[s + 1]);
+    }
+    return contexts;
+}
+
+std::vector<std::string> Replier::reply(
+    const std::vector<std::vector<std::int32_t>>& contexts, const std::vector<std::uint32_t>& rows,
+    const std::vector<std::vector<std::int32_t>>& whole_contexts) {
+    std::vector<std::string> replies;
+    for (auto& of_context : ranked(contexts, rows, whole_contexts)) {
+        replies.push_back(std::move(of_context.front().text));
+    }
+    return replies;
+}
+
+std::vector<std::string> Replier::reply(const train::Batch& batch, data::Layout layout) {
+    return reply(contexts_of(batch, layout), batch.rows, batch.contexts);
+}
+
+std::vector<std::vector<Reply>> Replier::ranked(
+    const std::vector<std::vector<std::int32_t>>& contexts, const std::vector<std::uint32_t>& rows,
+    const std::vector<std::vector<std::int32_t>>& whole_contexts) {
+    const data::SpecialTokens ids = tokenizer_.special();
+    std::vector<std::vector<Reply>> replies;
+    for (const auto& hypotheses : model::generate_ranked(decoder_, contexts, rows, options_,
+                                                         {ids.start, ids.end}, whole_contexts)) {
+        auto& of_context = replies.emplace_back();
+        for (const auto& [tokens, score] : hypotheses) {
+            of_context.push_back({tokenizer_.decode(tokens), score, tokens.size()});
+        }
+    }
+    return replies;
+}
+
+}  // namespace lockstep::launcher

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/host/control_group.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <vector>
+
+#include "launcher/host/host_facts.hpp"
+
+namespace lockstep::launcher {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Folders of this process's group and those above it, of version 2 or of a controller of version 1.
+// A container often shows its own group as the root, so the root is always one of them.
+std::vector<fs::path> groups(const std::string& root, const std::string& controller) {
+    std::vector<fs::path> found;
+    std::ifstream lines(root + "/proc/self/cgroup");  // "4:memory:/path" or "0::/path"
+    for (std::string line; std::getline(lines, line);) {
+        std::istringstream fields(line);
+        std::string number, controllers, path;
+        std::getline(fields, number, ':');
+        std::getline(fields, controllers, ':');
+        std::getline(fields, path);
+        const bool of_version_1 =
+            ("," + controllers + ",").find("," + controller + ",") != std::string::npos;
+        if (!controllers.empty() && !of_version_1) continue;
+        fs::path top = root + "/sys/fs/cgroup";
+        if (of_version_1) top /= controller;
+        for (fs::path group = fs::path(path).relative_path(); !group.empty();
+             group = group.parent_path()) {
+            found.push_back(top / group);
+        }
+        found.push_back(top);
+    }
+    return found;
+}
+
+std::string first_word(const fs::path& path) {
+    std::ifstream file(path);
+    std::string word;
+    file >> word;
+    return word;
+}
+
+double quota_of(const fs::path& group) {
+    std::ifstream file(group / "cpu.max");  // "150000 100000" or "max 100000"
+    std::string quota;
+    double period = 0;
+    if (file >> quota >> period) return quota == "max" ? 0 : std::atof(quota.c_str()) / period;
+    const double used = std::atof(first_word(group / "cpu.cfs_quota_us").c_str());
+    period = std::atof(first_word(group / "cpu.cfs_period_us").c_str());
+    return used > 0 && period > 0 ? used / period : 0;
+}
+
+}  // namespace
+
+std::int64_t control_group_bytes(const std::string& root) {
+    std::int64_t tightest = unlimited;
+    for (const fs::path& group : groups(root, "memory")) {
+        for (const char* name : {"memory.max", "memory.limit_in_bytes"}) {
+            const std::string word = first_word(group / name);
+            if (word.empty() || word == "max") continue;
+            const std::int64_t bytes = std::atoll(word.c_str());
+            if (tightest == unlimited || bytes < tightest) tightest = bytes;
+        }
+    }
+    return tightest;
+}
+
+double control_group_cores(const std::string& root) {
+    double tightest = 0;
+    for (const fs::path& group : groups(root, "cpu")) {
+        const double quota = quota_of(group);
+        if (quota > 0 && (tightest == 0 || quota < tightest)) tightest = quota;
+    }
+    return tightest;
+}
+
+}  // namespace lockstep::launcher

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/model_folder/checkpoint_size.hpp"
+
+namespace lockstep::launcher {
+
+std::uintmax_t bytes_of_checkpoints(std::uintmax_t weights, std::uintmax_t optimizer_values) {
+    const std::uintmax_t checkpoint = weights + optimizer_values;
+    return ((kept_checkpoints + 1) * checkpoint + 2 * weights) * sizeof(float);
+}
+
+}  // namespace lockstep::launcher

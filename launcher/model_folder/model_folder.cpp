@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/model_folder/model_folder.hpp"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "model/config_json.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/path_status.hpp"
+
+namespace lockstep::launcher {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// config.json's key and the options that set it.
+struct Key {
+    const char* key;
+    std::vector<std::string> options;
+};
+
+std::vector<Key> fixed_keys() {
+    return {
+        {"model", {"model"}},
+        {"variant", {"variant"}},
+        {"activation", {"activation"}},
+        {"positions", {"learn-positional-embeddings"}},
+        {"embeddings_scale", {"embeddings-scale"}},
+        {"embedding_size", {"embedding-size"}},
+        {"ffn_size", {"ffn-size"}},
+        {"n_heads", {"n-heads"}},
+        {"n_encoder_layers", {"n-encoder-layers", "n-layers"}},
+        {"n_decoder_layers", {"n-decoder-layers", "n-layers"}},
+        {"n_positions", {"n-positions"}},
+    };
+}
+
+const std::string* given_option(const Key& key, const std::set<std::string>& given) {
+    for (const std::string& option : key.options) {
+        if (given.contains(option)) return &option;
+    }
+    return nullptr;
+}
+
+std::string text_of(const nlohmann::json& value) {
+    return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+void require_same(const ModelSource& source, const model::ModelConfig& stored,
+                  const model::ModelConfig& wanted, const std::set<std::string>& given) {
+    const nlohmann::json there = nlohmann::json::parse(model::to_json(stored));
+    const nlohmann::json here = nlohmann::json::parse(model::to_json(wanted));
+    for (const Key& key : fixed_keys()) {
+        const std::string* option = given_option(key, given);
+        if (option == nullptr || there.at(key.key) == here.at(key.key)) continue;
+        throw Error(ErrorKind::config, "--" + *option + " asks for " + text_of(here.at(key.key)) +
+                                           ", but the model in " + source.folder + " has " +
+                                           text_of(there.at(key.key)) +
+                                           "; leave the option out, or give another " +
+                                           source.option);
+    }
+}
+
+}  // namespace
+
+fs::path nearest_existing(const std::string& folder) {
+    fs::path path = fs::absolute(folder);
+    while (!path_exists(path)) path = path.parent_path();
+    return path;
+}
+
+void require_writable(const std::string& folder) {
+    if (path_exists(folder + "/" + data::format::dataset_file) && !holds_model(folder))
+        throw Error(ErrorKind::config, "-mf " + folder +
+                                           ": is a prepared data set, not a model's folder; choose "
+                                           "another folder");
+    const fs::path path = nearest_existing(folder);
+    const bool holds_files = is_folder(path);
+    if (holds_files && access(path.c_str(), W_OK | X_OK) == 0) return;
+    throw Error(ErrorKind::config, "-mf " + folder + ": " + path.string() +
+                                       (holds_files ? " is not writable" : " is a file") +
+                                       "; choose another folder");
+}
+
+std::uintmax_t room_for(const std::string& folder) {
+    std::error_code none;
+    std::uintmax_t room = fs::space(nearest_existing(folder), none).available;
+    if (none) {
+        errno = none.value();
+        throw_errno("its disk does not tell its free space", folder);
+    }
+    // Others may remove a folder meanwhile, or keep one to themselves: no reason to end.
+    for (fs::recursive_directory_iterator at(folder, fs::directory_options::skip_permission_denied,
+                                             none);
+         at != fs::recursive_directory_iterator(); at.increment(none)) {
+        const bool counts = at->is_regular_file(none);
+        const std::uintmax_t bytes = counts ? at->file_size(none) : 0;
+        if (!none) room += bytes;
+    }
+    return room;
+}
+
+void require_room(const std::string& folder, std::uintmax_t bytes) {
+    const std::uintmax_t room = room_for(folder);
+    if (room >= bytes) return;
+    throw Error(ErrorKind::config, folder + ": this model's checkpoints take " +
+                                       std::to_string((bytes >> 20) + 1) + " MiB, but there are " +
+                                       std::to_string(room >> 20) +
+                                       " MiB; free some space there or choose another -mf");
+}
+
+bool holds_model(const std::string& folder) {
+    return !folder.empty() && path_exists(folder + "/config.json");
+}
+
+void require_same_dictionary(const OpenedModel& model, const std::string& folder,
+                             const data::Dataset& dataset) {
+    if (model.dictionary_hash == dataset.dictionary_hash()) return;
+    throw Error(ErrorKind::config, folder + ": was trained with another dictionary than " +
+                                       dataset.directory() +
+                                       " has; prepare the data with --dict-file from the model's "
+                                       "folder");
+}
+
+namespace {
+
+// A stored model with those wishes that change no weight.
+model::ModelConfig agreed(const ModelSource& source, const model::ModelConfig& stored,
+                          const model::ModelConfig& wanted, const std::set<std::string>& given) {
+    require_same(source, stored, wanted, given);
+    model::ModelConfig agreed = stored;
+    if (given.contains("dropout")) agreed.dropout = wanted.dropout;
+    if (given.contains("attention-dropout")) agreed.attention_dropout = wanted.attention_dropout;
+    if (given.contains("relu-dropout")) agreed.relu_dropout = wanted.relu_dropout;
+    if (given.contains("label-smoothing")) agreed.label_smoothing = wanted.label_smoothing;
+    model::validate(agreed);
+    return agreed;
+}
+
+}  // namespace
+
+model::ModelConfig agree_on_model(const ModelSource& source, model::ModelConfig wanted,
+                                  const std::set<std::string>& given,
+                                  const data::Dataset& dataset) {
+    wanted.vocabulary = dataset.vocabulary();
+    if (holds_model(source.folder)) {
+        const OpenedModel opened = open_model_folder(source.folder);
+        require_same_dictionary(opened, source.folder, dataset);
+        return agreed(source, opened.config, wanted, given);
+    }
+    model::validate(wanted);
+    return wanted;
+}
+
+model::ModelConfig agree_on_model(const std::string& folder, const model::ModelConfig& wanted,
+                                  const std::set<std::string>& given) {
+    if (holds_model(folder))
+        return agreed({folder}, open_model_folder(folder).config, wanted, given);
+    model::validate(wanted);
+    return wanted;
+}
+
+void create_model_folder(const std::string& folder, const train::ModelDescription& description,
+                         const data::Dataset& dataset) {
+    std::error_code problem;
+    fs::create_directories(folder, problem);
+    if (problem) {
+        throw Error(ErrorKind::io, folder + ": the model's folder cannot be made: " +
+                                       problem.message() + "; choose another -mf");
+    }
+    data::open_tokenizer(dataset.directory())->save(folder);
+    train::save_description(folder, description);
+}
+
+std::string model_folder_of(const std::string& path) {
+    std::error_code none;
+    fs::path folder = fs::canonical(path, none);
+    // A checkpoint's file is MODEL/checkpoints/step-N/model.safetensors.
+    for (int above = 0; above <= 3 && !none && folder.has_filename(); ++above) {
+        if (holds_model(folder)) return folder;
+        folder = folder.parent_path();
+    }
+    return "";
+}
+
+void require_model(const std::string& folder) {
+    if (!holds_model(folder))
+        throw Error(ErrorKind::config,
+                    folder + ": holds no model (no config.json); train one with -mf " + folder);
+}
+
+OpenedModel open_model_folder(const std::string& folder) {
+    require_model(folder);
+    const train::ModelDescription description = train::read_description(folder);
+    OpenedModel opened;
+    opened.config = model::config_from_json(description.config_json, folder + "/config.json");
+    opened.tokenizer = data::open_tokenizer(folder);
+    opened.dictionary_hash = description.dictionary_hash;
+    return opened;
+}
+
+}  // namespace lockstep::launcher

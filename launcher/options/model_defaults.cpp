@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/options/model_defaults.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "data/text/unicode.hpp"
+#include "launcher/model_folder/model_folder.hpp"
+#include "launcher/options/batching.hpp"
+#include "launcher/options/tables.hpp"
+#include "model/config_json.hpp"
+#include "runtime/core/error.hpp"
+
+namespace lockstep::launcher {
+
+namespace {
+
+// A default gives way to options of other names, too: --truncate 64 means both truncations.
+struct Replacement {
+    const char* name;
+    std::array<const char*, 4> by;
+};
+constexpr std::array replacements{
+    Replacement{"text-truncate", {"truncate"}},
+    Replacement{"label-truncate", {"truncate"}},
+    Replacement{"max-length", {"label-truncate", "truncate"}},
+    Replacement{"eval-batchsize", {"batchsize"}},
+    Replacement{"eval-dynamic-batching", {"dynamic-batching", "batch-tokens"}},
+    Replacement{"batch-tokens",
+                {"batchsize", "eval-batchsize", "dynamic-batching", "eval-dynamic-batching"}},
+    Replacement{"precision", {"fp16"}},
+};
+
+bool replaced(const std::string& name, const std::set<std::string>& given) {
+    if (given.contains(name)) return true;
+    for (const Replacement& one : replacements) {
+        if (name != one.name) continue;
+        return std::any_of(one.by.begin(), one.by.end(), [&](const char* other) {
+            return other != nullptr && given.contains(other);
+        });
+    }
+    return false;
+}
+
+// A table that is bound to a filled config shows its values as the options' defaults.
+std::string value_of(const OptionTable& table, const std::string& name) {
+    for (const Option& option : table.options()) {
+        if (option.name == name) return option.default_text;
+    }
+    throw Error(ErrorKind::contract, "there is no option --" + name);
+}
+
+void add_batching(const RunConfig& config, OptionValues& values) {
+    const data::BatchingOptions eval = eval_batching(config, config.model);
+    if (eval.text_truncate > 0) values["text-truncate"] = std::to_string(eval.text_truncate);
+    if (eval.label_truncate > 0) values["label-truncate"] = std::to_string(eval.label_truncate);
+    if (eval.batch_tokens > 0) values["batch-tokens"] = std::to_string(eval.batch_tokens);
+    values["eval-batchsize"] = std::to_string(eval.batchsize);
+    RunConfig resolved = config;
+    resolved.batch.dynamic = eval.dynamic;
+    values["eval-dynamic-batching"] = value_of(batch_table(resolved), "dynamic-batching");
+}
+
+// The same names as in the options that `lockstep prepare` recorded.
+void add_joining(const data::Dataset& dataset, OptionValues& values) {
+    const auto options = nlohmann::json::parse(dataset.info().options, nullptr, false);
+    if (!options.is_object()) return;
+    if (const auto size = options.find("history_size"); size != options.end())
+        values["history-size"] = size->dump();
+    const auto delimiter = options.find("delimiter");
+    if (delimiter != options.end() && delimiter->is_string())
+        values["delimiter"] = delimiter->get<std::string>();
+}
+
+[[noreturn]] void damaged(const std::string& folder, const std::string& what) {
+    throw Error(ErrorKind::config, folder + "/config.json: \"defaults\" " + what +
+                                       "; correct it, or remove it from the file");
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+    std::istringstream in(text);
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(in, line);) lines.push_back(line);
+    return lines;
+}
+
+}  // namespace
+
+OptionValues model_defaults(const RunConfig& config, std::span<const data::Dataset> datasets) {
+    OptionValues values;
+    std::string paths;
+    for (const data::Dataset& dataset : datasets) {
+        const std::string path = std::filesystem::absolute(dataset.directory()).lexically_normal();
+        paths += (paths.empty() ? "" : "\n") + path;
+    }
+    // JSON holds UTF-8; a path that is not has to be typed again.
+    if (data::unicode::first_invalid(paths) == paths.size()) values["data"] = paths;
+    add_batching(config, values);
+    add_joining(datasets.front(), values);
+    RunConfig copy = config;
+    const OptionTable generation = generation_table(copy);
+    for (const Option& option : generation.options()) values[option.name] = option.default_text;
+    if (config.precision != PrecisionChoice::automatic)
+        values["precision"] = value_of(device_table(copy), "precision");
+    return values;
+}
+
+train::ModelDescription describe(const model::ModelConfig& model, const RunConfig& config,
+                                 std::span<const data::Dataset> datasets) {
+    auto json = nlohmann::ordered_json::parse(model::to_json(model));
+    json["defaults"] = model_defaults(config, datasets);
+    return {json.dump(), datasets.front().dictionary_hash()};
+}
+
+OptionValues stored_defaults(const std::string& folder) {
+    if (!holds_model(folder)) return {};
+    const auto config = nlohmann::json::parse(train::read_description(folder).config_json);
+    if (!config.contains("defaults")) return {};
+    const auto& defaults = config["defaults"];
+    if (!defaults.is_object()) damaged(folder, "is not an object");
+    OptionValues values;
+    for (const auto& [name, value] : defaults.items()) {
+        if (!value.is_string()) damaged(folder, "has no text for \"" + name + "\"");
+        values[name] = value.get<std::string>();
+    }
+    return values;
+}
+
+void apply_defaults(const OptionValues& defaults, const std::string& folder,
+                    const std::vector<OptionTable>& tables, const std::set<std::string>& given) {
+    for (const OptionTable& table : tables) {
+        for (const Option& option : table.options()) {
+            const auto found = defaults.find(option.name);
+            if (found == defaults.end() || replaced(option.name, given)) continue;
+            try {
+                option.assign(option.arity == Arity::many ? lines_of(found->second)
+                                                          : std::vector{found->second});
+            } catch (const Error& error) {
+                damaged(folder, std::string("has a value that does not fit: ") + error.what());
+            }
+        }
+    }
+}
+
+}  // namespace lockstep::launcher

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/processes/lockstep_command.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "launcher/processes/program_names.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/own_binary.hpp"
+
+namespace lockstep::launcher {
+
+namespace {
+
+constexpr const char* binary = "lockstep";
+
+// Its own name, whichever alias was typed.
+std::string as_program(const std::string& word) {
+    const ProgramName* program = find_program_name(word);
+    return program == nullptr ? "" : std::string(program->name);
+}
+
+}  // namespace
+
+std::string own_program(const std::vector<std::string>& command) {
+    if (command.empty()) return "";
+    const std::string called = std::filesystem::path(command.front()).filename();
+    if (called != binary) return as_program(called);
+    if (command.size() < 2) return "";
+    std::string word = command[1];
+    std::replace(word.begin(), word.end(), '-', '_');
+    return as_program(word);
+}
+
+std::vector<std::string> with_own_binary(const std::vector<std::string>& command) {
+    if (own_program(command).empty() || command.front().find('/') != std::string::npos) {
+        return command;
+    }
+    std::vector<std::string> words = command;
+    const std::string path = own_binary();
+    if (words.front() == binary) {
+        words.front() = path;
+    } else {
+        words.insert(words.begin(), path);
+    }
+    return words;
+}
+
+void require_ranks(const std::vector<std::string>& command, int processes) {
+    const std::string program = own_program(command);
+    if (processes == 1 ||
+        (program != "train" && program != "eval" && !program.starts_with("multiprocessing_"))) {
+        return;
+    }
+    const bool trains = program.ends_with("train");
+    throw Error(ErrorKind::config, std::to_string(processes) + " times " + program +
+                                       " would be as many runs on their own; start " +
+                                       (trains ? "distributed_train" : "distributed_eval") +
+                                       ", whose ranks work together");
+}
+
+}  // namespace lockstep::launcher

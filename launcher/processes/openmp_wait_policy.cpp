@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/processes/openmp_wait_policy.hpp"
+
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "runtime/core/own_binary.hpp"
+
+namespace lockstep::launcher {
+
+namespace {
+
+constexpr const char* variable = "GOMP_SPINCOUNT";
+constexpr const char* count = "20000";
+constexpr const char* policy = "OMP_WAIT_POLICY";
+
+}  // namespace
+
+void limit_spinning(comm::Environment& environment) {
+    if (!environment.contains(policy)) environment.try_emplace(variable, count);
+}
+
+void limit_spinning(char** argv) {
+    if (std::getenv(variable) != nullptr || std::getenv(policy) != nullptr) return;
+    setenv(variable, count, 1);
+    // By its path: a process started as /proc/self/exe would be called "exe" by ps and pkill.
+    execv(own_binary_called(argv[0]).c_str(), argv);
+}
+
+}  // namespace lockstep::launcher

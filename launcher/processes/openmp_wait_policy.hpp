@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "runtime/comm/net/environment.hpp"
+
+namespace lockstep::launcher {
+
+// libgomp's threads spin while they wait, by default for so long that a busy machine stands still;
+// it reads its limit from the environment when it is loaded. Where the environment already says how
+// to wait, neither of these does anything.
+
+// For a program that is about to be started.
+void limit_spinning(comm::Environment& environment);
+
+// For this one, which starts once more with a limit. Call it first in main, with its argv.
+void limit_spinning(char** argv);
+
+}  // namespace lockstep::launcher

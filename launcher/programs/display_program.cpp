@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <iostream>
+
+#include "data/loading/eval_loader.hpp"
+#include "launcher/evaluate/averaged_validator.hpp"
+#include "launcher/evaluate/row_texts.hpp"
+#include "launcher/generate/reply_generator.hpp"
+#include "launcher/options/batching.hpp"
+#include "launcher/options/run_command.hpp"
+#include "launcher/programs/programs.hpp"
+#include "launcher/rank/data_sets.hpp"
+#include "launcher/rank/loaded_model.hpp"
+#include "runtime/core/error.hpp"
+
+namespace lockstep::launcher {
+
+namespace {
+
+DataSets open_dialogues(const RunConfig& config) {
+    DataSets sets = open_data_sets("data", config.data);
+    if (sets.first().kind() == data::DatasetKind::language_model)
+        throw Error(ErrorKind::config, sets.first().directory() +
+                                           ": holds plain text, so that there is nothing to "
+                                           "answer; lockstep generate continues texts");
+    check_shards(sets, config.split, data::MissingShards::allow);
+    require_same_dictionary(open_model_folder(config.model_file), config.model_file, sets.first());
+    return sets;
+}
+
+// The form is ParlAI's; of several data sets a row has its set's name before it.
+void show(const std::string& row, const RowTexts& texts, const std::string& reply) {
+    std::string labels;
+    for (const std::string& label : texts.labels) labels += (labels.empty() ? "" : "|") + label;
+    std::cout << "- - - " << row << " - - -\n"
+              << texts.context << "\n    labels: " << labels << "\n     model: " << reply << '\n';
+}
+
+void show_set(const RunConfig& config, const DataSets& sets, std::size_t set, LoadedModel& loaded) {
+    const data::Dataset& dataset = sets.sets[set];
+    const std::string row = (sets.several() ? sets.names[set] + " " : "") + "ROW ";
+    data::EvalLoaderOptions options;
+    options.batching = eval_batching(config, loaded.config(), dataset);
+    options.split = config.split;
+    options.max_examples = share_of_each(config.train.validation.max_examples, config.data.size());
+    options.references = data::ReferenceText::read;
+    const auto source = data::open_eval_source(dataset, options);
+    Replier replier(loaded.model().decoder(), loaded.tokenizer(), reply_options(config));
+    for (train::Batch batch; source->next(batch);) {
+        const auto replies = replier.reply(batch, options.batching.layout);
+        for (std::size_t i = 0; i < replies.size(); ++i)
+            show(row + std::to_string(batch.rows[i]), texts_of(batch, i, loaded.tokenizer()),
+                 replies[i]);
+        std::cout.flush();
+    }
+}
+
+}  // namespace
+
+int display_model_program(const std::vector<std::string>& args) {
+    const auto config = parse_run(Task::display,
+                                  "display_model -mf DIR [--data DIR] [-n ROWS] [options]\n"
+                                  "Shows rows of a split with the replies of a model.\n",
+                                  args);
+    if (!config) return 0;
+    const DataSets sets = open_dialogues(*config);
+    LoadedModel loaded(config->model_file, lone_device(*config));
+    for (std::size_t set = 0; set < sets.sets.size(); ++set) show_set(*config, sets, set, loaded);
+    return 0;
+}
+
+}  // namespace lockstep::launcher

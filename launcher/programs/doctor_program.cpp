@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <iostream>
+#include <optional>
+#include <set>
+
+#include "launcher/doctor/examination.hpp"
+#include "launcher/doctor/facts_json.hpp"
+#include "launcher/doctor/finding_text.hpp"
+#include "launcher/doctor/findings.hpp"
+#include "launcher/doctor/gpu_software.hpp"
+#include "launcher/doctor/probe.hpp"
+#include "launcher/doctor/rank_facts.hpp"
+#include "launcher/doctor/report.hpp"
+#include "launcher/doctor/run_with_timeout.hpp"
+#include "launcher/model_folder/checkpoint_size.hpp"
+#include "launcher/model_folder/model_folder.hpp"
+#include "launcher/options/run_command.hpp"
+#include "launcher/plan/run_plan.hpp"
+#include "launcher/programs/programs.hpp"
+#include "launcher/rank/compute_device.hpp"
+#include "launcher/rank/job.hpp"
+#include "model/blocks/transformer.hpp"
+#include "runtime/comm/net/environment.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/train/step/weight_memory.hpp"
+
+namespace lockstep::launcher {
+
+namespace {
+
+constexpr const char* usage =
+    "[srun|mpirun|distributed_launch ...] lockstep doctor [--data DIR] [-mf DIR] [options]\n"
+    "Checks ranks, hosts, network, GPUs, data and output folder, alone or as every rank of a job,\n"
+    "in seconds. Takes the options of the training run that is meant. Exit code 1: it would "
+    "fail.\n";
+
+constexpr int would_fail = 1;
+
+std::chrono::milliseconds milliseconds_of(double seconds) {
+    return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1e3));
+}
+
+// Why it cannot be opened is found where the data is looked at, on every host.
+std::optional<data::Dataset> opened(const std::string& folder) {
+    try {
+        return data::Dataset::open(folder);
+    } catch (const Error&) {
+        return std::nullopt;
+    }
+}
+
+// What `lockstep plan` reckons, in time. What it cannot is found where the data is looked at.
+void add_memory(const RunConfig& config, int ranks, doctor::Request& request) {
+    RunConfig asked = config;
+    const bool on_gpu = request.computes == doctor::Computes::on_gpu;
+    asked.device = on_gpu ? DeviceChoice::cuda : DeviceChoice::cpu;
+    asked.memory_bytes = 0;  // as if there were none: the ranks' own is compared
+    asked.world_size = ranks;
+    using Planned = std::optional<plan::RunPlan>;
+    const auto planned = doctor::within(request.check_time(), [asked]() -> Planned {
+        try {
+            return plan::plan_run(asked, plan::Scope::first_epoch);
+        } catch (const Error&) {
+            return std::nullopt;
+        }
+    });
+    if (!planned || !*planned) return;
+    const plan::RunPlan& plan = **planned;
+    request.training_bytes = on_gpu ? plan.host_bytes : plan.certain_bytes();
+    request.gpu_bytes = on_gpu ? plan.certain_bytes() : 0;
+}
+
+// What the run would need, as far as its options tell.
+void add_needs(const RunConfig& config, int ranks, doctor::Request& request) {
+    if (config.data.empty() || config.model_file.empty()) return;
+    using Model = std::optional<model::ModelConfig>;
+    const auto looked = doctor::within(request.check_time(), [config]() -> Model {
+        const auto dataset = opened(config.data.front());
+        if (!dataset) return std::nullopt;
+        return agree_on_model({config.model_file}, config.model, config.given, *dataset);
+    });
+    const Model model = looked.value_or(std::nullopt);
+    if (!model) return;
+    const auto table = model::parameter_table(*model);
+    const std::size_t weights = table.flat_size();
+    const std::size_t optimizer = train::optimizer_floats(config.train.optimizer, table);
+    request.checkpoints_bytes = static_cast<std::int64_t>(bytes_of_checkpoints(weights, optimizer));
+    add_memory(config, ranks, request);
+    if (config.precision != PrecisionChoice::fp32) request.slow_shapes = slow_shapes(*model);
+}
+
+doctor::Computes computes_on(const RunConfig& config, std::chrono::milliseconds longest) {
+    if (config.device == DeviceChoice::cuda) return doctor::Computes::on_gpu;
+    // A driver in trouble keeps its callers waiting.
+    const auto gpus = doctor::within(longest, [config] { return gpus_for(config); });
+    const bool there = gpus && (!gpus->visible.empty() || !why_unusable(*gpus).empty());
+    return there ? doctor::Computes::on_gpu : doctor::Computes::on_cpu;
+}
+
+doctor::Request request_of(const RunConfig& config, const comm::Place& place) {
+    doctor::Request request;
+    if (!config.data.empty()) request.data = config.data.front();
+    request.model_folder = config.model_file;
+    request.threads = config.threads;
+    request.timeout = milliseconds_of(config.timeout_s);
+    request.computes = computes_on(config, request.check_time());
+    request.read_for = milliseconds_of(config.data_seconds);
+    request.comm = config.comm;
+    request.comm.secret = config.secret_file.empty()
+                              ? comm::Secret::from(comm::process_environment())
+                              : comm::Secret::from_file(config.secret_file);
+    if (place.rank != 0) return request;
+    try {
+        add_needs(config, place.size, request);
+    } catch (const Error& error) {
+        request.problem = error.what();
+    }
+    return request;
+}
+
+// Tells what GPUs need of this host, whoever runs on it.
+int preflight(const std::set<std::string>& given) {
+    for (const std::string& name : given)
+        if (name != "preflight")
+            throw Error(ErrorKind::config,
+                        "--preflight looks at this host alone: leave --" + name + " out");
+    doctor::Request request;
+    doctor::Facts facts;
+    facts.computes = request.computes = doctor::Computes::on_gpu;
+    facts.ranks = {doctor::rank_facts(comm::alone(), request)};
+    const std::string& host = facts.ranks.front().host;
+    std::vector<doctor::Finding> findings = doctor::judge_gpus(facts);
+    for (doctor::Finding& one : findings) one.where = host;
+    // Written in one piece, since other hosts' tasks may write there as well.
+    std::string text = "GPUs of " + host + "\n\n" +
+                       doctor::software_table(doctor::software_rows(facts.ranks.front())) + "\n" +
+                       doctor::finding_lines(findings);
+    doctor::append(findings, doctor::judge_software(facts));
+    std::cout << text + "verdict of " + host + ": " + doctor::verdict(findings) + "\n"
+              << std::flush;
+    return doctor::would_break(findings) ? would_fail : 0;
+}
+
+// Why this rank cannot meet the others, with what its host sees of rank 0.
+int cannot_meet(const comm::Place& place, const doctor::Request& request, const Error& error) {
+    std::string text = "lockstep doctor: PROBLEM [meeting] " + rank_name(place) +
+                       ": cannot meet the other ranks: " + error.what();
+    if (place.rank != 0 && !place.master_addr.empty()) {
+        const int check_ms = static_cast<int>(request.check_time().count());
+        const std::string why = doctor::unreachable(place.master_addr, place.master_port, check_ms);
+        if (!why.empty()) text += "; seen from " + place.host + ": " + why;
+    }
+    std::cerr << text + "\n" << std::flush;
+    return would_fail;
+}
+
+}  // namespace
+
+int doctor_program(const std::vector<std::string>& args) {
+    const auto config = parse_run(Task::doctor, usage, args);
+    if (!config) return 0;
+    if (config->preflight) return preflight(config->given);
+    const comm::Place place = place_of(*config, Standing::in_job);
+    const doctor::Request request = request_of(*config, place);
+    try {
+        const auto facts = doctor::examine(place, request);
+        if (!facts) return 0;
+        const auto findings = doctor::judge(*facts);
+        std::cout << (config->json ? doctor::report_json(*facts, findings)
+                                   : doctor::report_text(*facts, findings))
+                  << std::flush;
+        return doctor::would_break(findings) ? would_fail : 0;
+    } catch (const Error& error) {
+        return cannot_meet(place, request, error);
+    }
+}
+
+}  // namespace lockstep::launcher

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "launcher/generate/chat_session.hpp"
+#include "launcher/generate/prompts.hpp"
+#include "launcher/options/run_command.hpp"
+#include "launcher/programs/programs.hpp"
+#include "launcher/text/terminal.hpp"
+#include "runtime/core/error.hpp"
+
+namespace lockstep::launcher {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json to_json(const Reply& reply) {
+    return {{"reply", reply.text}, {"score", reply.score}, {"tokens", reply.tokens}};
+}
+
+// Writes what was replied, as the options say.
+class ReplyWriter {
+public:
+    // Prompts are shown above their replies where both go to people and nobody typed them.
+    ReplyWriter(std::ostream& out, const TalkConfig& talk)
+        : out_(out),
+          talk_(talk),
+          shows_prompts_(talk.output.empty() && output_screen() == Screen::terminal &&
+                         (!talk.input.empty() || isatty(STDIN_FILENO) == 0)) {}
+
+    void write(const Prompt& prompt, std::vector<Reply> replies) {
+        replies.resize(std::min(replies.size(), static_cast<std::size_t>(talk_.n_best)));
+        if (talk_.json) return write_json(prompt, replies);
+        if (shows_prompts_) {
+            for (const std::string& turn : prompt.turns) out_ << "> " << on_one_line(turn) << '\n';
+        }
+        for (const Reply& reply : replies) {
+            if (talk_.n_best > 1) out_ << prompt.number + 1 << '\t' << reply.score << '\t';
+            out_ << on_one_line(reply.text) << '\n';
+        }
+    }
+
+    void flush() {
+        if (talk_.output.empty()) return flush_output();
+        if (!out_.flush()) throw_errno("--output cannot be written", talk_.output);
+    }
+
+private:
+    void write_json(const Prompt& prompt, const std::vector<Reply>& replies) {
+        Json line;
+        prompt.turns.size() == 1 ? line["prompt"] = prompt.turns.front()
+                                 : line["prompt"] = prompt.turns;
+        line.update(to_json(replies.front()));
+        if (talk_.n_best > 1) {
+            for (const Reply& reply : replies) line["n_best"].push_back(to_json(reply));
+        }
+        out_ << line.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+    }
+
+    std::ostream& out_;
+    const TalkConfig& talk_;
+    const bool shows_prompts_;
+};
+
+// Prompts that are answered together.
+class PromptBatch {
+public:
+    PromptBatch(Talker& talker, ReplyWriter& writer, std::int64_t size)
+        : talker_(talker), writer_(writer), size_(static_cast<std::size_t>(size)) {}
+
+    void add(Prompt prompt) {
+        contexts_.push_back(talker_.context_of(prompt.turns));
+        rows_.push_back(prompt.number);
+        prompts_.push_back(std::move(prompt));
+        if (prompts_.size() == size_) answer();
+    }
+
+    void answer() {
+        if (prompts_.empty()) return;
+        auto replies = talker_.ranked(contexts_, rows_);
+        for (std::size_t i = 0; i < replies.size(); ++i) {
+            writer_.write(prompts_[i], std::move(replies[i]));
+        }
+        writer_.flush();
+        prompts_.clear();
+        contexts_.clear();
+        rows_.clear();
+    }
+
+private:
+    Talker& talker_;
+    ReplyWriter& writer_;
+    const std::size_t size_;
+    std::vector<Prompt> prompts_;
+    std::vector<std::vector<std::int32_t>> contexts_;
+    std::vector<std::uint32_t> rows_;
+};
+
+PromptFormat format_of(const TalkConfig& talk) {
+    if (talk.format != PromptFormat::automatic) return talk.format;
+    return talk.input.ends_with(".jsonl") ? PromptFormat::jsonl : PromptFormat::text;
+}
+
+// A file is read before anything starts, so that a wrong line costs nothing.
+std::vector<Prompt> prompts_of(const TalkConfig& talk) {
+    std::ifstream file(talk.input);
+    if (!file) throw_errno("--input cannot be read", talk.input);
+    PromptReader reader(file, talk.input, format_of(talk));
+    std::vector<Prompt> prompts;
+    for (Prompt prompt; reader.next(prompt);) prompts.push_back(prompt);
+    return prompts;
+}
+
+std::ofstream opened(const TalkConfig& talk, const std::string& model_folder) {
+    std::error_code none;
+    const auto real = std::filesystem::canonical(talk.output, none);  // empty: not there yet
+    if (!real.empty() && std::filesystem::equivalent(real.parent_path(), model_folder, none))
+        throw Error(ErrorKind::config, "--output " + talk.output +
+                                           ": is a file of the model's folder, which it would "
+                                           "overwrite; name another file");
+    if (std::filesystem::equivalent(talk.input, talk.output, none))
+        throw Error(ErrorKind::config, "--output " + talk.output +
+                                           ": is the --input, which it would overwrite; name "
+                                           "another file");
+    std::ofstream file(talk.output);
+    if (!file) throw_errno("--output cannot be written", talk.output);
+    return file;
+}
+
+}  // namespace
+
+int generate_program(const std::vector<std::string>& args) {
+    const auto config =
+        parse_run(Task::generate,
+                  "lockstep generate -mf DIR [--input FILE] [options]\n"
+                  "Replies to prompts, one a line; a line feed in a reply is written as \\n.\n",
+                  args);
+    if (!config) return 0;
+    const TalkConfig& talk = config->talk;
+    std::vector<Prompt> prompts;
+    if (!talk.input.empty()) prompts = prompts_of(talk);
+    Talker talker(*config);
+    std::ofstream file;
+    if (!talk.output.empty()) file = opened(talk, config->model_file);
+    ReplyWriter writer(talk.output.empty() ? std::cout : file, talk);
+    PromptBatch batch(talker, writer, config->batch.batchsize);
+    if (talk.input.empty()) {
+        PromptReader reader(std::cin, "standard input", format_of(talk));
+        for (Prompt prompt; reader.next(prompt);) batch.add(prompt);
+    } else {
+        for (Prompt& prompt : prompts) batch.add(std::move(prompt));
+    }
+    batch.answer();
+    return 0;
+}
+
+}  // namespace lockstep::launcher

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include <iostream>
+#include <optional>
+
+#include "launcher/generate/chat_session.hpp"
+#include "launcher/generate/conversation_log.hpp"
+#include "launcher/generate/line_reader.hpp"
+#include "launcher/generate/prompts.hpp"
+#include "launcher/options/run_command.hpp"
+#include "launcher/programs/programs.hpp"
+#include "launcher/text/terminal.hpp"
+#include "runtime/core/error.hpp"
+
+namespace lockstep::launcher {
+
+namespace {
+
+constexpr const char* greeting =
+    "Type and press Enter; \\n is a line feed. [DONE] or /reset begins a new conversation, [EXIT] "
+    "or "
+    "Ctrl-D ends.\n";
+
+bool contains(const std::string& line, const char* word) {
+    return line.find(word) != std::string::npos;
+}
+
+class Talk {
+public:
+    Talk(Talker& talker, const TalkConfig& config, std::optional<ConversationLog>& log)
+        : talker_(talker), config_(config), log_(log) {}
+
+    void run(LineReader& lines) {
+        for (std::string line; lines.next(line) && !contains(line, "[EXIT]");) {
+            if (contains(line, "[DONE]") || line == "/reset") {
+                begin();
+                show("(a new conversation)");
+            } else {
+                answer(with_line_feeds(line));
+            }
+        }
+    }
+
+private:
+    void begin() {
+        turns_.clear();
+        if (log_) log_->begin();
+    }
+
+    void answer(const std::string& line) {
+        try {
+            require_utf8(line, "your line");
+        } catch (const Error& e) {
+            return show(e.what());
+        }
+        turns_.push_back(line);
+        turns_.push_back(talker_.reply(turns_, replies_++));
+        show("model: " + turns_.back());
+        if (log_) log_->add({"localHuman", line}, {talker_.name(), turns_.back()});
+        if (config_.single_turn) begin();
+    }
+
+    void show(const std::string& text) {
+        std::cout << text << '\n';
+        flush_output();
+    }
+
+    Talker& talker_;
+    const TalkConfig& config_;
+    std::optional<ConversationLog>& log_;
+    std::vector<std::string> turns_;  // the context, as in training
+    std::uint32_t replies_ = 0;
+};
+
+}  // namespace
+
+int interactive_program(const std::vector<std::string>& args) {
+    const auto config =
+        parse_run(Task::interactive,
+                  "interactive -mf DIR [options]\n"
+                  "Talk to a model. [DONE] or /reset begins a new conversation, [EXIT] "
+                  "or Ctrl-D ends.\n",
+                  args);
+    if (!config) return 0;
+    std::optional<ConversationLog> log;
+    if (!config->talk.outfile.empty()) log.emplace(config->talk.outfile, config->talk.save_format);
+    Talker talker(*config);
+    if (isatty(STDIN_FILENO) == 1) std::cout << greeting << std::flush;
+    Talk(talker, config->talk, log).run(*make_line_reader("you: "));
+    if (isatty(STDIN_FILENO) == 1) std::cout << '\n';
+    return 0;
+}
+
+}  // namespace lockstep::launcher

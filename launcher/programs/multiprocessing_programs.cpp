@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <iostream>
+
+#include "launcher/evaluate/evaluation.hpp"
+#include "launcher/options/run_command.hpp"
+#include "launcher/processes/process_group.hpp"
+#include "launcher/processes/restarts.hpp"
+#include "launcher/programs/programs.hpp"
+#include "launcher/rank/compute_device.hpp"
+#include "launcher/rank/gpu_assignment.hpp"
+#include "launcher/rank/threads_per_rank.hpp"
+#include "launcher/train/training.hpp"
+#include "runtime/comm/net/environment.hpp"
+#include "runtime/core/own_binary.hpp"
+
+namespace lockstep::launcher {
+
+namespace {
+
+// One for each GPU, or for each core where there is none. What a rank could not compute on is said
+// here, once.
+int ranks_here(const RunConfig& config) {
+    const Gpus gpus = gpus_for(config);
+    const auto own = gpus.visible.empty() ? usable_cores() : static_cast<int>(gpus.visible.size());
+    comm::Place last = comm::alone();
+    last.local_size = config.world_size > 0 ? static_cast<int>(config.world_size) : own;
+    last.local_rank = last.local_size - 1;
+    if (choose_gpu(config, last, gpus))
+        require_gpu_for_each(last, gpus.visible.size(), sharing(config));
+    return last.local_size;
+}
+
+// Tells a process that it is one of the ranks that the program of that name started.
+constexpr const char* ranks_of = "LOCKSTEP_RANKS_OF";
+
+bool is_rank_of(const std::string& program) {
+    const auto variables = comm::process_environment();
+    const auto found = variables.find(ranks_of);
+    return found != variables.end() && found->second == program;
+}
+
+// The processes repeat the whole command, as ranks, so that their messages name it; a stop from
+// outside that they all obeyed (exit 0) is a success. Each attempt has a port and a secret of its
+// own, so that what is left of the last one cannot join it; the ranks continue from the model
+// folder's newest checkpoint.
+int run_ranks(const char* program, const RunConfig& config, const std::vector<std::string>& args) {
+    auto base = comm::process_environment();
+    base[ranks_of] = program;
+    const auto run = [&](int) {
+        LocalRanks ranks;
+        ranks.command = {own_binary(), program};
+        ranks.command.insert(ranks.command.end(), args.begin(), args.end());
+        ranks.size = ranks_here(config);
+        ranks.master_port = static_cast<int>(std::max<std::int64_t>(config.master_port, 0));
+        ranks.threads_per_rank = std::max(1, usable_cores() / ranks.size);
+        ranks.secret = comm::Secret::make();
+        // The ranks watch each other: one that hangs ends them all, and only then.
+        GroupOptions options;
+        options.stop_grace_ms.reset();
+        return run_process_group(local_ranks(ranks, base), options);
+    };
+    const RestartPolicy policy{config.max_restarts, 0};
+    const auto failed = [&](const GroupResult& result, int restart) {
+        if (result.status == 2) return;  // the rank has said what is wrong
+        std::cerr << program << ": rank " << result.failed_rank << ' '
+                  << failure_text(result, restart, policy) << std::endl;
+    };
+    return exit_code_of(run_with_restarts(run, policy, failed));
+}
+
+}  // namespace
+
+int multiprocessing_train_program(const std::vector<std::string>& args) {
+    const auto config = parse_run(Task::train,
+                                  "multiprocessing_train --data DIR -mf DIR [options]\n"
+                                  "Trains on this machine with --distributed-world-size ranks.\n",
+                                  args, Ranks::started_here);
+    if (!config) return 0;
+    constexpr const char* program = "multiprocessing_train";
+    if (is_rank_of(program)) return run_training(*config, Standing::in_job);
+    check_training(*config, Standing::alone);
+    return run_ranks(program, *config, args);
+}
+
+int multiprocessing_eval_program(const std::vector<std::string>& args) {
+    const auto config =
+        parse_run(Task::evaluate,
+                  "multiprocessing_eval -mf DIR [--data DIR] [options]\n"
+                  "Evaluates on this machine with --distributed-world-size ranks.\n",
+                  args, Ranks::started_here);
+    if (!config) return 0;
+    constexpr const char* program = "multiprocessing_eval";
+    if (is_rank_of(program)) return run_evaluation(*config, Standing::in_job);
+    check_evaluation(*config);
+    return run_ranks(program, *config, args);
+}
+
+}  // namespace lockstep::launcher

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <iostream>
+#include <optional>
+
+#include "data/prepare/build_dict.hpp"
+#include "data/prepare/display.hpp"
+#include "data/prepare/inspect.hpp"
+#include "launcher/options/command_line.hpp"
+#include "launcher/options/prepare_options.hpp"
+#include "launcher/programs/programs.hpp"
+#include "launcher/text/terminal.hpp"
+#include "runtime/core/error.hpp"
+
+namespace lockstep::launcher {
+
+namespace {
+
+void require_given(bool condition, const char* what) {
+    if (!condition) throw Error(ErrorKind::config, what);
+}
+
+// Empty where --help or --dump-config was answered. Options in `refused` belong to a data set.
+std::optional<PrepareConfig> parse_prepare(const std::string& usage,
+                                           const std::vector<std::string>& args,
+                                           const std::vector<std::string>& refused = {}) {
+    PrepareConfig config;
+    std::vector<OptionTable> tables{prepare_table(config), tokenizer_table(config)};
+    for (OptionTable& table : tables)
+        table.refuse(refused, "a dictionary needs it not; a data set of --out DIR does");
+    const auto line = parse_or_answer(usage, args, tables);
+    if (!line) return std::nullopt;
+    check_prepare(config, line->given);
+    if (config.dict_lower)
+        config.options.tokenizer.dictionary.letter_case = data::LetterCase::lower;
+    if (config.overwrite) config.options.existing = data::Existing::overwrite;
+    return config;
+}
+
+// The folder may be the first word.
+std::vector<std::string> with_data(std::vector<std::string> words) {
+    if (!words.empty() && !words.front().starts_with("-")) words.insert(words.begin(), "--data");
+    return words;
+}
+
+}  // namespace
+
+int prepare_program(const std::vector<std::string>& args) {
+    const auto config = parse_prepare(
+        "lockstep prepare --input FILE... [--valid FILE...] [--test FILE...] --out DIR [options]\n"
+        "Text to a dictionary (or a SentencePiece model) and HDF5 shards.\n",
+        args);
+    if (!config) return 0;
+    Log log(std::cout, config->verbose ? Verbosity::verbose : Verbosity::normal, 0, "",
+            output_screen());
+    data::prepare(config->options, log);
+    return 0;
+}
+
+int build_dict_program(const std::vector<std::string>& args) {
+    const std::string usage =
+        "build_dict --input FILE... --dict-file FILE [options]\n"
+        "The dictionary (or SentencePiece model) of a text; with --out DIR the same as prepare.\n";
+    PrepareConfig asked;
+    const auto line = parse_command_line(args, {prepare_table(asked), tokenizer_table(asked)});
+    if (!line.help && !asked.options.out.empty()) return prepare_program(args);
+    const auto config = line.help ? parse_prepare(usage, args)
+                                  : parse_prepare(usage, args,
+                                                  {"valid", "test", "shards", "block-size",
+                                                   "history-size", "delimiter", "seed"});
+    if (!config) return 0;
+    require_given(!config->options.inputs.empty(),
+                  "--input: name at least one file of training text");
+    require_given(!config->options.tokenizer.dict_file.empty(),
+                  "--dict-file: name the dictionary to make");
+    Log log(std::cout, config->verbose ? Verbosity::verbose : Verbosity::normal, 0, "",
+            output_screen());
+    data::build_dict(config->options, log);
+    return 0;
+}
+
+int inspect_program(const std::vector<std::string>& args) {
+    data::InspectOptions options;
+    OptionTable table("Inspect");
+    table.text("data", options.data, "DIR", "what `lockstep prepare` wrote");
+    table.integer("rows", options.sample_rows, "sample rows shown of each split", 0);
+    if (!parse_or_answer("lockstep inspect DIR\n", with_data(args), {table})) return 0;
+    require_given(!options.data.empty(), "--data: name a directory that `lockstep prepare` wrote");
+    data::inspect(options, std::cout);
+    return 0;
+}
+
+int display_data_program(const std::vector<std::string>& args) {
+    data::DisplayOptions options;
+    OptionTable table("Display");
+    table.text("data", options.data, "DIR", "what `lockstep prepare` wrote");
+    table.text("split", options.split, "NAME", "train, valid or test; default: the first there is");
+    table.integer("num-examples,n,ne", options.examples, "rows shown, from the first on", 1);
+    if (!parse_or_answer("display_data DIR [-n 10] [--split NAME]\n", with_data(args), {table}))
+        return 0;
+    require_given(!options.data.empty(), "--data: name a directory that `lockstep prepare` wrote");
+    data::display(options, std::cout);
+    return 0;
+}
+
+}  // namespace lockstep::launcher

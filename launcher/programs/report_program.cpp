@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
+#include "launcher/options/command_line.hpp"
+#include "launcher/programs/programs.hpp"
+#include "launcher/report/page.hpp"
+#include "launcher/report/style.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/path_status.hpp"
+#include "runtime/train/checkpoint/atomic_file.hpp"
+
+namespace lockstep::launcher {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* usage =
+    "report -mf DIR... [--out FILE]\n"
+    "Writes one HTML page of a training run, or of several side by side.\n";
+
+struct ReportOptions {
+    std::vector<std::string> folders;
+    std::string out;
+    report::Abscissa abscissa = report::Abscissa::steps;
+};
+
+OptionTable report_table(ReportOptions& options) {
+    OptionTable table("Report");
+    table.texts("model-file,mf", options.folders, "DIR...", "the model folders of training runs");
+    table.text("out", options.out, "FILE",
+               "the page (default: report.html in the run's folder; of several runs "
+               "comparison.html in the first one's)");
+    using report::Abscissa;
+    table.choice<Abscissa>("over", options.abscissa,
+                           {{"steps", Abscissa::steps},
+                            {"epochs", Abscissa::epochs},
+                            {"tokens", Abscissa::tokens},
+                            {"time", Abscissa::minutes}},
+                           "what the curves are drawn over: tokens are the label tokens trained "
+                           "on, time is that of training, without validations");
+    return table;
+}
+
+std::string default_out(const std::vector<std::string>& folders) {
+    return fs::path(folders.front()) / (folders.size() == 1 ? "report.html" : "comparison.html");
+}
+
+// A file that is none of these pages is not replaced.
+bool may_replace(const std::string& path) {
+    if (!is_file(path)) return !path_exists(path);
+    std::ifstream in(path, std::ios::binary);
+    std::string begin(report::page_mark.size(), ' ');
+    in.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+    return begin == report::page_mark;
+}
+
+void check_place(const std::string& out) {
+    const fs::path folder = fs::path(out).has_parent_path() ? fs::path(out).parent_path() : ".";
+    if (!is_folder(folder))
+        throw Error(ErrorKind::config, "--out " + out + ": there is no folder " + folder.string() +
+                                           "; make it, or name another");
+    if (::access(folder.c_str(), W_OK | X_OK) != 0)
+        throw Error(ErrorKind::config, "--out " + out + ": " + folder.string() +
+                                           " is not writable; name another folder");
+    if (!may_replace(out))
+        throw Error(ErrorKind::config,
+                    "--out " + out + ": exists and is no page of report; name another file");
+}
+
+}  // namespace
+
+int report_program(const std::vector<std::string>& args) {
+    ReportOptions options;
+    if (!parse_or_answer(usage, args, {report_table(options)})) return 0;
+    if (options.folders.empty())
+        throw Error(ErrorKind::config, "-mf is needed: the model folder of a training run");
+    if (options.folders.size() > report::colours)
+        throw Error(ErrorKind::config, "-mf: at most " + std::to_string(report::colours) +
+                                           " runs can be told apart on one page; give fewer");
+    std::vector<report::Run> runs;
+    const std::string out = options.out.empty() ? default_out(options.folders) : options.out;
+    if (!options.out.empty()) check_place(out);
+    for (const std::string& folder : options.folders)
+        runs.push_back(report::read_run(folder, options.abscissa));
+    check_place(out);
+    train::write_atomically(out, report::page(runs));
+    std::cout << out << '\n';
+    return 0;
+}
+
+}  // namespace lockstep::launcher

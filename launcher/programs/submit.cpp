@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/programs/submit.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
+#include "launcher/options/command_line.hpp"
+#include "launcher/options/run_command.hpp"
+#include "launcher/processes/lockstep_command.hpp"
+#include "launcher/processes/process_group.hpp"
+#include "launcher/programs/programs.hpp"
+#include "launcher/slurm/sbatch_script.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/path_status.hpp"
+#include "runtime/core/read_file.hpp"
+
+namespace lockstep::launcher {
+
+namespace {
+
+constexpr const char* usage =
+    "submit [options] -- distributed_train --data DIR -mf DIR [options]\n"
+    "Writes a Slurm job script that starts the command once for each task, and submits it.\n";
+
+// Values that need more than to be stored.
+struct Texts {
+    std::string signal;
+    bool requeue = false;
+};
+
+std::vector<OptionTable> submit_tables(SubmitOptions& options, Texts& texts) {
+    JobSpec& job = options.job;
+    OptionTable size("Size");
+    size.integer("nodes,N", job.nodes, "hosts", 1);
+    size.integer("ntasks-per-node,tasks-per-node", job.tasks_per_node, "ranks on each host", 1);
+    size.integer("cpus-per-task,c", job.cpus_per_task, "cores of a rank (0: the cluster's default)",
+                 0);
+    size.text("gpus-per-node", job.gpus_per_node, "[KIND:]N", "GPUs of each host");
+    size.text("mem", job.memory, "SIZE", "memory of each host, as 64G");
+    size.text("time,t", job.time, "TIME", "limit, as 12:00:00 or 2-12:00:00");
+    OptionTable queue("Queue");
+    queue.text("job-name,J", job.name, "NAME", "of the job");
+    queue.text("partition,p", job.partition, "NAME", "queue");
+    queue.text("account,A", job.account, "NAME", "who pays");
+    queue.text("qos,q", job.qos, "NAME", "quality of service");
+    queue.text("constraint,C", job.constraint, "LIST", "features that the hosts must have");
+    queue.text("output,o", job.output, "FILE", "of all ranks; %x is the name, %j the number");
+    OptionTable run("Run");
+    run.text("signal", texts.signal, "USR1@SECONDS|off",
+             "so long before the limit the ranks stop at a checkpoint (default: USR1@120, and off "
+             "for programs that may not heed it)");
+    run.flag("requeue", texts.requeue, "stopped so, the job queues itself once more and continues");
+    run.text("mpi", job.mpi, "KIND", "srun's --mpi, as pmix or none (default: the cluster's)");
+    run.texts("setup", job.setup, "LINE", "lines of shell before the ranks start, as module load");
+    run.text("script", options.script_file, "FILE", "where to write (default: NAME.sbatch)");
+    run.flag("dry-run", options.dry_run, "print the script, and neither write nor submit it");
+    return {size, queue, run};
+}
+
+// USR1 ends a program that does not know it.
+int usual_warning_s(const std::vector<std::string>& command) {
+    const std::string program = own_program(command);
+    return program.empty() || program == "distributed_launch" ? 0 : JobSpec().warning_s;
+}
+
+int seconds_of_warning(const std::string& signal) {
+    if (signal == "off") return 0;
+    const std::string before = "USR1@";
+    if (!signal.starts_with(before)) {
+        OptionTable::reject("signal", signal, "USR1@SECONDS or off (the ranks heed USR1)");
+    }
+    constexpr int most = 65535;  // sbatch's own
+    return static_cast<int>(parse_integer("signal", signal.substr(before.size()), 1, most));
+}
+
+// What a rank would refuse only when the job starts, hours later.
+void check_command(const JobSpec& job) {
+    require_ranks(job.command, job.nodes * job.tasks_per_node);
+    const std::string program = own_program(job.command);
+    const bool trains = program == "distributed_train" || program == "train";
+    if (!trains && program != "distributed_eval" && program != "eval") return;
+    const bool by_name = std::filesystem::path(job.command.front()).filename() != "lockstep";
+    const std::vector<std::string> args(job.command.begin() + (by_name ? 1 : 2), job.command.end());
+    const Ranks ranks = program.starts_with("distributed") ? Ranks::of_job : Ranks::one;
+    parse_run(trains ? Task::train : Task::evaluate, program + " [options]\n", args, ranks);
+}
+
+// A script that somebody wrote by hand is not replaced.
+void write_script(const std::string& path, const std::string& script) {
+    const char* cannot = "the job script cannot be written; give --script FILE";
+    const std::string old = path_exists(path) ? read_file(path, cannot) : "";
+    if (!old.empty() && !old.starts_with(sbatch_header)) {
+        throw Error(ErrorKind::config, "--script: " + path +
+                                           " exists and was not written by submit; name another "
+                                           "file, or move it away");
+    }
+    std::ofstream out(path, std::ios::binary | std::ios::trunc);
+    out << script;
+    out.close();
+    if (!out) throw_errno(cannot, path);
+}
+
+bool on_path(const std::string& program) {
+    const char* path = std::getenv("PATH");
+    std::string folders = path == nullptr ? "" : path;
+    for (std::size_t at = 0; at <= folders.size();) {
+        const std::size_t end = std::min(folders.find(':', at), folders.size());
+        std::error_code closed;  // a folder that may not be looked into holds nothing for this user
+        if (std::filesystem::exists(folders.substr(at, end - at) + "/" + program, closed))
+            return true;
+        at = end + 1;
+    }
+    return false;
+}
+
+int submit(const std::string& script_file) {
+    if (!on_path("sbatch")) {
+        throw Error(ErrorKind::launch, "sbatch is not on PATH: " + script_file +
+                                           " is written, submit it on a host of the cluster");
+    }
+    const ProcessSpec sbatch{{"sbatch", script_file}, comm::process_environment()};
+    const GroupResult result = run_process_group({sbatch}, GroupOptions());
+    if (result.failed_rank < 0) return 0;
+    throw Error(ErrorKind::launch, "sbatch refused " + script_file + " (status " +
+                                       std::to_string(result.status) + ", its reason is above)");
+}
+
+}  // namespace
+
+SubmitOptions parse_submit(const std::vector<std::string>& args) {
+    SubmitOptions options;
+    Texts texts;
+    const CommandLine line = parse_command_line(args, submit_tables(options, texts));
+    options.help = line.help;
+    options.dump_config = line.dump_config;
+    if (line.help || line.dump_config) return options;
+    if (texts.requeue) options.job.at_time_limit = AtTimeLimit::continue_later;
+    options.job.command = line.rest;
+    options.job.warning_s =
+        texts.signal.empty() ? usual_warning_s(line.rest) : seconds_of_warning(texts.signal);
+    check(options.job);
+    check_command(options.job);
+    return options;
+}
+
+int submit_program(const std::vector<std::string>& args) {
+    SubmitOptions options = parse_submit(args);
+    SubmitOptions shown;
+    Texts texts;
+    if (options.help) std::cout << help_text(usage, submit_tables(shown, texts));
+    if (options.dump_config) std::cout << dump_config(args, submit_tables(shown, texts));
+    if (options.help || options.dump_config) return 0;
+    options.job.command = with_own_binary(options.job.command);
+    const std::string script = sbatch_script(options.job);
+    if (options.dry_run) {
+        std::cout << script;
+        return 0;
+    }
+    if (options.script_file.empty()) options.script_file = options.job.name + ".sbatch";
+    write_script(options.script_file, script);
+    return submit(options.script_file);
+}
+
+}  // namespace lockstep::launcher

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/evaluate/evaluation.hpp"
+#include "launcher/options/run_command.hpp"
+#include "launcher/programs/programs.hpp"
+#include "launcher/train/training.hpp"
+
+namespace lockstep::launcher {
+
+namespace {
+
+Ranks ranks_of(Standing standing) {
+    return standing == Standing::alone ? Ranks::one : Ranks::of_job;
+}
+
+int train_as(Standing standing, const char* usage, const std::vector<std::string>& args) {
+    const auto config = parse_run(Task::train, usage, args, ranks_of(standing));
+    return config ? run_training(*config, standing) : 0;
+}
+
+int evaluate_as(Standing standing, const char* usage, const std::vector<std::string>& args) {
+    const auto config = parse_run(Task::evaluate, usage, args, ranks_of(standing));
+    return config ? run_evaluation(*config, standing) : 0;
+}
+
+}  // namespace
+
+int train_program(const std::vector<std::string>& args) {
+    return train_as(Standing::alone,
+                    "train --data DIR -mf DIR [options]\n"
+                    "Trains as one rank; on an existing -mf it continues.\n",
+                    args);
+}
+
+int distributed_train_program(const std::vector<std::string>& args) {
+    return train_as(Standing::in_job,
+                    "srun|mpirun|torchrun ... distributed_train --data DIR -mf DIR [options]\n"
+                    "Trains as one rank of the job that started it.\n",
+                    args);
+}
+
+int eval_program(const std::vector<std::string>& args) {
+    return evaluate_as(
+        Standing::alone,
+        "eval -mf DIR [--data DIR] [options]\n"
+        "Evaluates a model: loss, perplexity, token accuracy, and metrics of its replies.\n"
+        "It reads the split valid of the run's own data, unless --split and --data say else.\n",
+        args);
+}
+
+int distributed_eval_program(const std::vector<std::string>& args) {
+    return evaluate_as(Standing::in_job,
+                       "srun|mpirun|torchrun ... distributed_eval -mf DIR [--data DIR] [options]\n"
+                       "Evaluates as one rank of the job that started it.\n",
+                       args);
+}
+
+}  // namespace lockstep::launcher

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/rank/broadcast_text.hpp"
+
+#include <vector>
+
+namespace lockstep::launcher {
+
+std::string share_text(comm::Communicator& communicator, std::string text) {
+    std::vector<std::uint64_t> size{text.size()};
+    communicator.broadcast(view_of(size), 0, "text size");
+    communicator.finish();
+    text.resize(size.front());
+    if (text.empty()) return text;
+    communicator.broadcast(
+        HostView<std::byte>(reinterpret_cast<std::byte*>(text.data()), text.size()), 0, "text");
+    communicator.finish();
+    return text;
+}
+
+}  // namespace lockstep::launcher

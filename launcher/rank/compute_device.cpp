@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/rank/compute_device.hpp"
+
+#include <limits>
+#include <vector>
+
+#include "launcher/rank/threads_per_rank.hpp"
+#include "runtime/comm/net/environment.hpp"
+#include "runtime/core/error.hpp"
+
+namespace lockstep::launcher {
+
+void refuse_on_cpu(const RunConfig& config) {
+    const auto refuse = [](const std::string& option, const std::string& instead) {
+        throw Error(ErrorKind::config,
+                    option + " is for GPUs, and this computes on the CPU; " + instead);
+    };
+    const bool asks = config.given.contains("fp16") || config.given.contains("precision");
+    if (config.precision == PrecisionChoice::fp16 && asks)
+        refuse("fp16", "--precision bf16 halves the work there");
+    if (config.gpu.tf32) refuse("--tf32", "leave it out");
+    if (config.gpu.autotune) refuse("--autotune", "leave it out");
+    if (config.gpu.allow_shared) refuse("--allow-shared-gpu", "leave it out");
+    if (config.gpu.graphs == GraphChoice::on) refuse("--cuda-graphs on", "leave it out");
+    if (config.gpu.backend != GpuBackendChoice::automatic) refuse("--gpu-backend", "leave it out");
+}
+
+SharedGpu sharing(const RunConfig& config) noexcept {
+    return config.gpu.allow_shared ? SharedGpu::allowed : SharedGpu::refused;
+}
+
+Gpus gpus_for(const RunConfig& config) {
+    return config.device == DeviceChoice::cpu ? Gpus{} : find_gpus();
+}
+
+std::string why_unusable(const Gpus& gpus) {
+    if (gpus.build.version > 0 && gpus.driver > 0) {
+        const std::string too_old = device::why_driver_is_too_old(gpus.build, gpus.driver);
+        if (!too_old.empty()) return too_old;
+    }
+    for (const device::GpuIdentity& gpu : gpus.visible) {
+        if (gpus.build.version == 0) break;
+        const std::string other =
+            device::why_not_compiled_for(gpus.build, gpu.name, gpu.compute_capability);
+        if (!other.empty()) return other;
+    }
+    return gpus.products;
+}
+
+std::optional<GpuSeat> choose_gpu(const RunConfig& config, const comm::Place& place,
+                                  const Gpus& gpus) {
+    const bool automatic = config.device == DeviceChoice::automatic;
+    const bool on_cpu = config.device == DeviceChoice::cpu;
+    const std::string unusable = on_cpu ? "" : why_unusable(gpus);
+    if (on_cpu || (automatic && gpus.visible.empty() && unusable.empty())) {
+        refuse_on_cpu(config);
+        return std::nullopt;
+    }
+    if (!unusable.empty())
+        throw Error(ErrorKind::config, "the GPUs of " + place.host + " cannot compute: " +
+                                           unusable + ", or give --device cpu");
+    if (gpus.visible.empty())
+        throw Error(ErrorKind::config, "--device cuda on " + place.host + ": " + gpus.absent +
+                                           ", or give --device cpu");
+    const std::size_t seat = take_gpu_seat(place, gpus.visible.size(), sharing(config));
+    return GpuSeat{static_cast<int>(seat), gpus.visible[seat], gpus.visible.size(),
+                   gpus.product_library};
+}
+
+std::string why_on_cpu(const RunConfig& config, const comm::Place& place, const Gpus& gpus) {
+    const bool wanted = config.device == DeviceChoice::automatic && gpus.build.version > 0;
+    if (!wanted || !gpus.visible.empty()) return "";
+    return "computing on the CPU of " + place.host +
+           ", which --device cuda would refuse: " + gpus.absent;
+}
+
+GpuWorld agree_on_gpus(const RunConfig& config, const comm::Place& place,
+                       const std::optional<GpuSeat>& seat, comm::Communicator& communicator) {
+    std::vector<std::uint64_t> with{seat ? 1u : 0u};
+    communicator.all_reduce(view_of(with), comm::Reduction::sum, "devices");
+    communicator.finish();
+    const auto size = static_cast<std::uint64_t>(communicator.size());
+    if (with.front() != 0 && with.front() != size)
+        throw Error(
+            ErrorKind::config,
+            std::to_string(with.front()) + " of " + std::to_string(size) +
+                " ranks see a GPU: give --device cuda to learn which do not, or --device cpu");
+    if (!seat || size == 1) return {};
+    GpuUser own{place.host, seat->identity.uuid, seat->identity.pci, seat->identity.name};
+    if (seat->visible == 1) {
+        const auto environment = comm::process_environment();
+        const auto listed = environment.find("CUDA_VISIBLE_DEVICES");
+        own.chosen = listed == environment.end() ? "all" : listed->second;
+    }
+    if (config.gpu.backend != GpuBackendChoice::staged) own.without_nccl = why_no_nccl();
+    return judge_gpu_users(gather_gpu_users(communicator, own), sharing(config),
+                           config.gpu.backend);
+}
+
+model::GpuSettings gpu_settings(const RunConfig& config, const std::optional<GpuSeat>& seat) {
+    model::GpuSettings settings;
+    if (seat) settings.device = seat->number;
+    settings.master =
+        config.gpu.fp16 == Fp16Kind::mem_efficient && config.precision == PrecisionChoice::fp16
+            ? train::Master::none
+            : train::Master::kept;
+    settings.tf32 = config.gpu.tf32;
+    settings.autotune = config.gpu.autotune;
+    settings.timeout_ms = config.comm.timeout_ms;
+    if (config.gpu.graphs == GraphChoice::off) settings.most_graphs = 0;
+    if (config.gpu.graphs == GraphChoice::on)
+        settings.most_graphs = std::numeric_limits<std::size_t>::max();
+    return settings;
+}
+
+train::Precision precision_of(PrecisionChoice choice, const std::optional<GpuSeat>& seat) {
+    switch (choice) {
+        case PrecisionChoice::fp32:
+            return train::Precision::fp32;
+        case PrecisionChoice::bf16:
+            return train::Precision::bf16;
+        case PrecisionChoice::fp16:  // without a GPU it is only what a model was trained in
+            if (seat) return train::Precision::fp16;
+            break;
+        case PrecisionChoice::automatic:
+            break;
+    }
+    return seat || kernels::multiplies_bf16() ? train::Precision::bf16 : train::Precision::fp32;
+}
+
+std::vector<std::string> idle_options(const RunConfig& config, const ComputeDevice& device,
+                                      int ranks) {
+    if (!device.gpu) return {};
+    std::vector<std::string> idle;
+    if (config.gpu.tf32 && device.precision != train::Precision::fp32)
+        idle.push_back("--tf32 has no effect: products are of " +
+                       std::string(train::name(device.precision)) +
+                       ", and it is for those of fp32: leave it out, or give --precision fp32");
+    if (config.gpu.backend != GpuBackendChoice::automatic && ranks == 1)
+        idle.push_back(
+            "--gpu-backend has no effect: one rank exchanges no gradients: leave it out");
+    return idle;
+}
+
+ComputeDevice lone_device(const RunConfig& config) {
+    ComputeDevice device;
+    device.gpu = choose_gpu(config, comm::alone(), gpus_for(config));
+    device.precision = precision_of(config.precision, device.gpu);
+    device.threads = config.threads > 0 ? static_cast<int>(config.threads) : usable_cores();
+    device.settings = gpu_settings(config, device.gpu);
+    const auto idle = idle_options(config, device, 1);
+    if (!idle.empty()) throw Error(ErrorKind::config, idle.front());
+    return device;
+}
+
+std::unique_ptr<model::DeviceModel> make_model(const model::ModelConfig& config,
+                                               const ComputeDevice& device) {
+    if (device.gpu) return make_gpu_model(config, device.precision, device.settings);
+    return model::make_cpu_model(config, device.precision, device.threads);
+}
+
+}  // namespace lockstep::launcher

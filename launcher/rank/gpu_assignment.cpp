@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/rank/gpu_assignment.hpp"
+
+#include "runtime/core/error.hpp"
+
+namespace lockstep::launcher {
+
+namespace {
+
+Error too_few(const comm::Place& place, std::size_t visible) {
+    return Error(ErrorKind::config,
+                 std::to_string(visible) + (visible == 1 ? " GPU is" : " GPUs are") +
+                     " visible on " + place.host + " for " + std::to_string(place.local_size) +
+                     " ranks: start one rank for each GPU, or give --allow-shared-gpu or "
+                     "--device cpu");
+}
+
+}  // namespace
+
+std::optional<std::size_t> gpu_seat(std::size_t visible, int local_rank,
+                                    comm::PlaceSource source) noexcept {
+    if (visible == 0) return std::nullopt;
+    if (visible == 1) return 0;
+    const auto seat = static_cast<std::size_t>(local_rank);
+    if (source == comm::PlaceSource::slurm) return seat % visible;
+    return seat < visible ? std::optional(seat) : std::nullopt;
+}
+
+std::size_t take_gpu_seat(const comm::Place& place, std::size_t visible, SharedGpu shared) {
+    if (visible == 0)
+        throw Error(ErrorKind::config,
+                    "no GPU is visible on " + place.host +
+                        ": choose a host with GPUs (srun --gpus-per-node N), or look at "
+                        "CUDA_VISIBLE_DEVICES");
+    if (const auto seat = gpu_seat(visible, place.local_rank, place.source)) return *seat;
+    if (shared == SharedGpu::allowed) return static_cast<std::size_t>(place.local_rank) % visible;
+    throw too_few(place, visible);
+}
+
+void require_gpu_for_each(const comm::Place& last_rank, std::size_t visible, SharedGpu shared) {
+    if (shared == SharedGpu::refused && static_cast<std::size_t>(last_rank.local_rank) >= visible)
+        throw too_few(last_rank, visible);
+}
+
+}  // namespace lockstep::launcher

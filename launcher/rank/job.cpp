@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/rank/job.hpp"
+
+#include <algorithm>
+#include <iostream>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "launcher/host/core_binding.hpp"
+#include "launcher/rank/threads_per_rank.hpp"
+#include "runtime/comm/net/environment.hpp"
+#include "runtime/comm/place/network_interface.hpp"
+#include "runtime/core/error.hpp"
+
+namespace lockstep::launcher {
+
+namespace {
+
+// Ranks on unlike machines must compute alike, so one without bf16 products decides for all.
+train::Precision agree_on_precision(PrecisionChoice choice, const std::optional<GpuSeat>& gpu,
+                                    comm::Communicator& communicator) {
+    const train::Precision own = precision_of(choice, gpu);
+    const bool fp16_without_gpu = choice == PrecisionChoice::fp16 && !gpu;
+    if (choice != PrecisionChoice::automatic && !fp16_without_gpu) return own;
+    std::vector<std::uint64_t> able{own == train::Precision::bf16 ? 1u : 0u};
+    communicator.all_reduce(view_of(able), comm::Reduction::min, "precision");
+    communicator.finish();
+    return able.front() == 1 ? train::Precision::bf16 : train::Precision::fp32;
+}
+
+}  // namespace
+
+comm::Place place_of(const RunConfig& config, Standing standing) {
+    if (standing == Standing::alone) return comm::alone();
+    comm::PlaceFlags flags;
+    if (config.rank >= 0) {
+        flags.rank = static_cast<int>(config.rank);
+        if (config.world_size > 0) flags.size = static_cast<int>(config.world_size);
+    }
+    if (config.master_port > 0) flags.master_port = static_cast<int>(config.master_port);
+    if (!config.master_addr.empty()) flags.master_addr = config.master_addr;
+    comm::Place place = comm::find_place(comm::process_environment(), flags);
+    if (config.world_size > 0 && config.world_size != place.size) {
+        throw Error(ErrorKind::config, "--distributed-world-size " +
+                                           std::to_string(config.world_size) + ": " +
+                                           comm::name(place.source) + " started " +
+                                           std::to_string(place.size) + "; leave the option out");
+    }
+    return place;
+}
+
+Job join_job(const RunConfig& config, const comm::Place& place) {
+    const Gpus gpus = gpus_for(config);
+    const auto gpu = choose_gpu(config, place, gpus);
+    // Before there are other threads, which are to stay there as well.
+    if (gpu) bind_to_cores(cores_to_use(bound_cores(), cores_near(gpu->identity.pci)));
+    comm::tell_nccl(config.comm.interface);
+    Job job;
+    job.place = place;
+    if (gpu && place.size > 1 && config.verbose) job.nccl_log = NcclLog::begin();
+    comm::CommOptions options = config.comm;
+    options.secret = config.secret_file.empty() ? comm::Secret::from(comm::process_environment())
+                                                : comm::Secret::from_file(config.secret_file);
+    job.communicator = comm::make_communicator(place, options);
+    ComputeDevice& device = job.device;
+    GpuWorld world = agree_on_gpus(config, place, gpu, *job.communicator);
+    job.notes = std::move(world.notes);
+    if (const std::string why = why_on_cpu(config, place, gpus); !why.empty())
+        job.notes.push_back(why);
+    const int share = share_of_cores(*job.communicator);
+    device.gpu = gpu;
+    device.threads = config.threads > 0 ? static_cast<int>(config.threads) : share;
+    device.precision = agree_on_precision(config.precision, gpu, *job.communicator);
+    device.settings = gpu_settings(config, gpu);
+    device.settings.backend = world.backend;
+    std::ranges::move(idle_options(config, device, place.size), std::back_inserter(job.notes));
+    return job;
+}
+
+int run_started(const comm::Place& place, const std::function<void()>& work) {
+    try {
+        work();
+        return 0;
+    } catch (const Error& e) {
+        if (e.kind() == ErrorKind::config) throw;
+        std::cerr << rank_name(place) + ": " + e.what() + "\n" << std::flush;
+        return e.kind() == ErrorKind::peer ? 3 : 1;
+    }
+}
+
+std::string rank_name(const comm::Place& place) {
+    return "rank " + std::to_string(place.rank) + " on " + place.host;
+}
+
+Verbosity verbosity_of(const RunConfig& config) {
+    if (config.verbose) return Verbosity::verbose;
+    return config.quiet ? Verbosity::quiet : Verbosity::normal;
+}
+
+}  // namespace lockstep::launcher

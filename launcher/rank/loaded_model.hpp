@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "launcher/model_folder/model_folder.hpp"
+#include "launcher/rank/compute_device.hpp"
+
+namespace lockstep::launcher {
+
+// A trained model, ready to be evaluated and to reply.
+class LoadedModel {
+public:
+    // Reads the folder's best weights; while a run has none yet, its newest checkpoint's.
+    LoadedModel(const std::string& folder, const ComputeDevice& device);
+
+    const OpenedModel& description() const noexcept { return opened_; }
+    const model::ModelConfig& config() const noexcept { return opened_.config; }
+    const data::Tokenizer& tokenizer() const noexcept { return *opened_.tokenizer; }
+    model::DeviceModel& model() noexcept { return *model_; }
+
+private:
+    OpenedModel opened_;
+    std::unique_ptr<model::DeviceModel> model_;
+};
+
+}  // namespace lockstep::launcher

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/slurm/sbatch_script.hpp"
+
+#include "launcher/text/shell_word.hpp"
+
+namespace lockstep::launcher {
+
+namespace {
+
+void setting(std::string& script, const std::string& name, const std::string& value) {
+    if (!value.empty()) script += "#SBATCH --" + name + "=" + value + "\n";
+}
+
+void setting(std::string& script, const std::string& name, int value) {
+    if (value > 0) setting(script, name, std::to_string(value));
+}
+
+bool requeues(const JobSpec& spec) { return spec.at_time_limit == AtTimeLimit::continue_later; }
+
+std::string count_of(int count, const std::string& noun) {
+    return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+void add_settings(std::string& script, const JobSpec& spec) {
+    script += "# " + count_of(spec.nodes, "node") + " with " +
+              count_of(spec.tasks_per_node, "task") + " each.\n";
+    setting(script, "job-name", spec.name);
+    setting(script, "partition", spec.partition);
+    setting(script, "account", spec.account);
+    setting(script, "qos", spec.qos);
+    setting(script, "constraint", spec.constraint);
+    setting(script, "nodes", spec.nodes);
+    setting(script, "ntasks-per-node", spec.tasks_per_node);
+    setting(script, "cpus-per-task", spec.cpus_per_task);
+    setting(script, "gpus-per-node", spec.gpus_per_node);
+    setting(script, "mem", spec.memory);
+    setting(script, "time", spec.time);
+    setting(script, "output", spec.output);
+}
+
+void add_end(std::string& script, const JobSpec& spec) {
+    const std::string seconds = std::to_string(spec.warning_s);
+    if (requeues(spec)) {
+        script += "\n# " + seconds +
+                  " s before the time limit this script is told, stops the ranks at a checkpoint "
+                  "and\n# queues the job once more; output goes on in the same file.\n"
+                  "#SBATCH --signal=B:USR1@" +
+                  seconds + "\n#SBATCH --requeue\n#SBATCH --open-mode=append\n";
+        return;
+    }
+    if (spec.warning_s > 0) {
+        script += "\n# " + seconds +
+                  " s before the time limit every rank is told, and stops at a checkpoint.\n"
+                  "#SBATCH --signal=USR1@" +
+                  seconds + "\n";
+    }
+    script += "#SBATCH --no-requeue\n";
+}
+
+// Between nodes without PMIx the ranks meet over TCP. The secret goes by the environment: command
+// lines are public.
+constexpr const char* secret_lines = R"(
+# By this the ranks know each other where they meet over the network.
+LOCKSTEP_SECRET=${LOCKSTEP_SECRET:-$(od -An -N32 -tx1 /dev/urandom | tr -d ' \n')}
+export LOCKSTEP_SECRET
+)";
+
+// A trapped signal ends bash's wait early, so it waits again as long as one came. TERM reaches the
+// ranks from Slurm itself; the script only must not die of it before them.
+constexpr const char* trap_lines = R"(
+ranks=
+requeue=no
+again=yes
+trap 'requeue=yes again=yes; [ -z "$ranks" ] || kill -USR1 "$ranks"' USR1
+trap again=yes TERM
+)";
+
+constexpr const char* wait_lines = R"( &
+ranks=$!
+while [ "$again" = yes ]; do
+    again=no
+    wait "$ranks"
+    code=$?
+done
+if [ "$requeue" = yes ] && [ "$code" -eq 0 ]; then
+    scontrol requeue "$SLURM_JOB_ID"
+fi
+exit "$code"
+)";
+
+std::string srun_line(const JobSpec& spec) {
+    std::string line = "srun --kill-on-bad-exit=1";
+    if (!spec.mpi.empty()) line += " --mpi=" + spec.mpi;
+    // Since Slurm 22.05 srun does not take it over from sbatch.
+    if (spec.cpus_per_task > 0) line += " --cpus-per-task=" + std::to_string(spec.cpus_per_task);
+    line += " \\\n   ";
+    for (const std::string& word : spec.command) line += " " + shell_word(word);
+    return line;
+}
+
+}  // namespace
+
+const char* const sbatch_header = "#!/bin/bash\n# Written by `lockstep submit`.";
+
+std::string sbatch_script(const JobSpec& spec) {
+    std::string script = std::string(sbatch_header) + "\n";
+    add_settings(script, spec);
+    add_end(script, spec);
+    script += secret_lines;
+    if (!spec.setup.empty()) script += "\n";
+    for (const std::string& line : spec.setup) script += line + "\n";
+    if (requeues(spec)) script += trap_lines;
+    script += "\n# One rank for each task; a rank that fails ends them all.\n";
+    script += (requeues(spec) ? "" : "exec ") + srun_line(spec);
+    return script + (requeues(spec) ? wait_lines : "\n");
+}
+
+}  // namespace lockstep::launcher

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/text/terminal.hpp"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <iostream>
+#include <system_error>
+
+#include "runtime/core/error.hpp"
+
+namespace lockstep::launcher {
+
+Screen output_screen() {
+    // mpirun gives its ranks a terminal of its own and passes on what they write, wherever to.
+    const bool relayed = std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr;
+    return !relayed && isatty(STDOUT_FILENO) == 1 ? Screen::terminal : Screen::file;
+}
+
+int output_columns() {
+    winsize size{};
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+void flush_output() {
+    errno = 0;
+    if (std::cout.flush()) return;
+    throw Error(ErrorKind::io,
+                "standard output cannot be written" +
+                    (errno == 0 ? "" : ": " + std::generic_category().message(errno)));
+}
+
+}  // namespace lockstep::launcher

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/torchrun/launch_hosts.hpp"
+
+#include <algorithm>
+#include <sstream>
+#include <utility>
+
+#include "launcher/options/option_table.hpp"
+#include "runtime/comm/place/rank_info.hpp"
+#include "runtime/core/error.hpp"
+
+namespace lockstep::launcher {
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& message) { throw Error(ErrorKind::config, message); }
+
+int nodes_of(const std::string& text) {
+    const auto colon = text.find(':');
+    if (colon != std::string::npos && text.substr(0, colon) != text.substr(colon + 1)) {
+        refuse("--nnodes " + text +
+               ": the number of hosts cannot change during a run; give one number");
+    }
+    return static_cast<int>(parse_integer("nnodes", text.substr(0, colon), 1, 65536));
+}
+
+void split_endpoint(LaunchPlace& typed) {
+    if (typed.endpoint.empty()) return;
+    if (!typed.master_addr.empty()) {
+        refuse("--rdzv-endpoint and --master-addr say the same: leave one out");
+    }
+    const auto colon = typed.endpoint.rfind(':');
+    // Of an IPv6 address every colon but the one behind ] is its own.
+    const bool has_port = colon != std::string::npos &&
+                          (typed.endpoint.find(':') == colon || typed.endpoint[colon - 1] == ']');
+    typed.master_addr = typed.endpoint.substr(0, has_port ? colon : std::string::npos);
+    std::erase_if(typed.master_addr, [](char c) { return c == '[' || c == ']'; });
+    if (has_port) {
+        typed.master_port = static_cast<int>(
+            parse_integer("rdzv-endpoint", typed.endpoint.substr(colon + 1), 1, 65535));
+    }
+}
+
+// torchrun's rank=K is the node's rank; the rest of its keys are about how long its agents wait for
+// each other.
+void read_rendezvous(LaunchPlace& typed) {
+    std::istringstream in(typed.rendezvous);
+    for (std::string pair; std::getline(in, pair, ',');) {
+        const auto equals = std::min(pair.find('='), pair.size());
+        const std::string key = pair.substr(0, equals);
+        if (key != "rank" || equals == pair.size()) {
+            refuse("--rdzv-conf " + pair +
+                   ": launchers do not wait for each other, only rank=K is known; how long ranks "
+                   "wait is PROGRAM's to say (Lockstep's: --timeout)");
+        }
+        const auto rank = parse_integer("rdzv-conf", pair.substr(equals + 1), 0, 65535);
+        if (typed.node_rank >= 0 && typed.node_rank != rank) {
+            refuse("--rdzv-conf " + pair + " contradicts --node-rank " +
+                   std::to_string(typed.node_rank) + ": leave one out");
+        }
+        typed.node_rank = static_cast<int>(rank);
+    }
+}
+
+// srun, one launcher on each host: Slurm knows which this is, and where the first one runs.
+void ask_slurm(LaunchPlace& typed, int nodes, const comm::Environment& environment) {
+    comm::Environment slurm;
+    for (const auto& [name, value] : environment) {
+        if (name.starts_with("SLURM_")) slurm[name] = value;
+    }
+    if (!slurm.contains("SLURM_STEP_ID")) return;
+    const comm::Place place = comm::find_place(slurm, {});
+    if (place.size != nodes || place.local_size != 1) {
+        refuse("--nnodes " + std::to_string(nodes) + ": the Slurm step has " +
+               std::to_string(place.size) + " tasks, " + std::to_string(place.local_size) +
+               " on this host; start one launcher on each host: srun -N" + std::to_string(nodes) +
+               " --ntasks-per-node=1");
+    }
+    if (typed.node_rank < 0) typed.node_rank = place.rank;
+    if (typed.master_addr.empty()) {
+        typed.master_addr = place.master_addr;
+        if (typed.master_port < 0) typed.master_port = place.master_port;
+    }
+}
+
+void place_on_several_hosts(LaunchPlan& plan, LaunchPlace typed,
+                            const comm::Environment& environment) {
+    if (typed.standalone) refuse("--standalone means one host: leave it or --nnodes out");
+    if (typed.node_rank < 0 || typed.master_addr.empty()) {
+        ask_slurm(typed, plan.nodes, environment);
+    }
+    if (typed.node_rank < 0) {
+        refuse("--node-rank: give this host's number, 0 to " + std::to_string(plan.nodes - 1));
+    }
+    if (typed.node_rank >= plan.nodes) {
+        refuse("--node-rank " + std::to_string(typed.node_rank) + ": --nnodes " +
+               std::to_string(plan.nodes) + " are 0 to " + std::to_string(plan.nodes - 1));
+    }
+    if (typed.master_addr.empty()) refuse("--master-addr: name the host of --node-rank 0");
+    plan.node_rank = typed.node_rank;
+    plan.master_addr = typed.master_addr;
+    plan.master_port = typed.master_port < 0 ? comm::default_master_port : typed.master_port;
+}
+
+void place_on_one_host(LaunchPlan& plan, const LaunchPlace& typed) {
+    if (typed.node_rank > 0) {
+        refuse("--node-rank " + std::to_string(typed.node_rank) +
+               ": there is one host; give --nnodes");
+    }
+    // --master-addr stays unused: a host's own name may lead to an address that is not its own.
+    plan.master_port = std::max(typed.master_port, 0);
+}
+
+}  // namespace
+
+void place_launcher(LaunchPlan& plan, LaunchPlace typed, const comm::Environment& environment) {
+    plan.nodes = nodes_of(typed.nodes);
+    split_endpoint(typed);
+    read_rendezvous(typed);
+    if (typed.master_port > 65535) refuse("--master-port: ports go from 1 to 65535");
+    if (plan.nodes > 1) {
+        place_on_several_hosts(plan, std::move(typed), environment);
+    } else {
+        place_on_one_host(plan, typed);
+    }
+}
+
+}  // namespace lockstep::launcher

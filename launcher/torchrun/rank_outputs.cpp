@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/torchrun/rank_outputs.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <array>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+#include "runtime/comm/place/rank_info.hpp"
+#include "runtime/core/error.hpp"
+
+namespace lockstep::launcher {
+
+namespace {
+
+// A full disk or a closed console stops only that copy, never the ranks.
+void write_all(int descriptor, std::string_view bytes) noexcept {
+    while (!bytes.empty()) {
+        const auto count = ::write(descriptor, bytes.data(), bytes.size());
+        if (count <= 0 && errno != EINTR) return;
+        if (count > 0) bytes.remove_prefix(static_cast<std::size_t>(count));
+    }
+}
+
+// torchrun's macros, which name what the rank's environment holds too.
+std::string prefix_of(const LaunchPlan& plan, int local) {
+    const std::array<std::pair<std::string, std::string>, 4> macros{{
+        {"${rank}", std::to_string(plan.node_rank * plan.ranks_per_node + local)},
+        {"${local_rank}", std::to_string(local)},
+        {"${role_name}", plan.role},
+        {"${hostname}", comm::host_name()},
+    }};
+    std::string text = plan.line_prefix;
+    for (const auto& [macro, value] : macros) {
+        for (auto at = text.find(macro); at != std::string::npos; at = text.find(macro)) {
+            text.replace(at, macro.size(), value);
+        }
+    }
+    return text;
+}
+
+}  // namespace
+
+RankOutputs::RankOutputs(const LaunchPlan& plan, int attempt)
+    : stop_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    if (!stop_) throw_errno("cannot make an event", "distributed_launch");
+    for (int local = 0; local < plan.ranks_per_node; ++local) {
+        const std::string rank = std::to_string(plan.node_rank * plan.ranks_per_node + local);
+        const std::string folder =
+            plan.log_folder.empty()
+                ? ""
+                : plan.log_folder + "/attempt_" + std::to_string(attempt) + "/rank_" + rank;
+        const std::string prefix = prefix_of(plan, local);
+        const StreamSinks sinks = plan.sinks[static_cast<std::size_t>(local)];
+        outputs_.push_back(open_sink(sinks.output, STDOUT_FILENO, prefix, folder, "stdout.log"));
+        errors_.push_back(open_sink(sinks.error, STDERR_FILENO, prefix, folder, "stderr.log"));
+    }
+    if (!copies_.empty()) start();
+}
+
+RankOutputs::~RankOutputs() {
+    if (!thread_.joinable()) return;
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const auto written = ::write(stop_.raw(), &one, sizeof one);
+    thread_.join();
+}
+
+void RankOutputs::connect(std::vector<ProcessSpec>& processes) const {
+    for (std::size_t local = 0; local < processes.size(); ++local) {
+        processes[local].standard_output = outputs_[local];
+        processes[local].standard_error = errors_[local];
+    }
+}
+
+int RankOutputs::open_sink(Sink sink, int console, const std::string& prefix,
+                           const std::string& folder, const char* name) {
+    if (sink == Sink::inherited) return -1;
+    if (sink == Sink::nowhere) {
+        kept_.emplace_back(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+        if (!kept_.back()) throw_errno("cannot open", "/dev/null");
+        return kept_.back().raw();
+    }
+    int file = -1;
+    if (!folder.empty()) {
+        kept_.push_back(open_file(folder, name));
+        file = kept_.back().raw();
+    }
+    if (sink == Sink::file) return file;
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw_errno("cannot make a pipe", "--tee");
+    kept_.emplace_back(ends[1]);
+    copies_.push_back({FileDescriptor(ends[0]), file, console, prefix, ""});
+    ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    return ends[1];
+}
+
+FileDescriptor RankOutputs::open_file(const std::string& folder, const char* name) const {
+    std::error_code failure;
+    std::filesystem::create_directories(folder, failure);
+    const std::string path = folder + "/" + name;
+    FileDescriptor file(
+        ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644));
+    if (!file) throw_errno("--log-dir: cannot write", path);
+    return file;
+}
+
+// Threads inherit blocked signals: those of the launcher must reach the one that watches them.
+void RankOutputs::start() {
+    sigset_t all, before;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_BLOCK, &all, &before);
+    thread_ = std::thread([this] { copy_until_stopped(); });
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+// The pipes' other ends stay open here, and perhaps in what a rank left behind: the end is told,
+// not read.
+void RankOutputs::copy_until_stopped() {
+    std::vector<pollfd> entries{{stop_.raw(), POLLIN, 0}};
+    for (const Copy& copy : copies_) entries.push_back({copy.source.raw(), POLLIN, 0});
+    for (bool stopped = false; !stopped;) {
+        ::poll(entries.data(), entries.size(), -1);
+        stopped = (entries.front().revents & POLLIN) != 0;
+        for (Copy& copy : copies_) {
+            while (copy_some(copy) && stopped) {
+            }
+        }
+    }
+    for (Copy& copy : copies_) {
+        if (copy.line.empty()) continue;
+        copy.line += '\n';
+        show_lines(copy);
+    }
+}
+
+// False when nothing was there.
+bool RankOutputs::copy_some(Copy& copy) {
+    std::array<char, 16384> buffer;
+    const auto count = ::read(copy.source.raw(), buffer.data(), buffer.size());
+    if (count <= 0) return false;
+    const std::string_view bytes(buffer.data(), static_cast<std::size_t>(count));
+    if (copy.file >= 0) write_all(copy.file, bytes);
+    copy.line += bytes;
+    show_lines(copy);
+    return true;
+}
+
+// Whole lines in one write, so that those of other ranks do not come between.
+void RankOutputs::show_lines(Copy& copy) {
+    constexpr std::size_t longest = 1 << 20;
+    if (copy.line.size() > longest) copy.line += '\n';
+    std::string shown;
+    std::size_t from = 0;
+    for (auto end = copy.line.find('\n'); end != std::string::npos;
+         end = copy.line.find('\n', from)) {
+        shown += copy.prefix;
+        shown.append(copy.line, from, end + 1 - from);
+        from = end + 1;
+    }
+    copy.line.erase(0, from);
+    write_all(copy.console, shown);
+}
+
+}  // namespace lockstep::launcher

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "data/loading/step_loader.hpp"
+#include "runtime/comm/communicator.hpp"
+#include "runtime/core/log.hpp"
+
+namespace lockstep::launcher {
+
+// A step source that proves at the end of every epoch that all ranks together used each row of
+// every pass over a data set exactly once: the log says so, and anything else is an error.
+class CheckedSource final : public train::StepSource {
+public:
+    // References outlive the source; it is used between collectives, by all ranks alike. `names`
+    // are the data sets'.
+    CheckedSource(data::StepLoader& loader, std::vector<std::string> names,
+                  comm::Communicator& communicator, Log& log)
+        : loader_(loader), names_(std::move(names)), communicator_(communicator), log_(log) {}
+
+    train::StepBatches next() override { return loader_.next(); }
+    void next_epoch() override;
+    void seek(train::Position position) override;
+    std::int64_t rows_per_epoch() const override { return loader_.rows_per_epoch(); }
+
+private:
+    data::Usage usage_of_all() const;
+
+    data::StepLoader& loader_;
+    std::vector<std::string> names_;
+    comm::Communicator& communicator_;
+    Log& log_;
+    std::int64_t epoch_ = 0;
+};
+
+}  // namespace lockstep::launcher

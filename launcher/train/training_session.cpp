@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/train/training_session.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "launcher/evaluate/final_evaluation.hpp"
+#include "launcher/evaluate/set_evaluators.hpp"
+#include "launcher/model_folder/checkpoint_size.hpp"
+#include "launcher/model_folder/model_folder.hpp"
+#include "launcher/options/batching.hpp"
+#include "launcher/options/model_defaults.hpp"
+#include "launcher/options/run_command.hpp"
+#include "launcher/rank/broadcast_text.hpp"
+#include "launcher/train/gpu_memory_check.hpp"
+#include "launcher/version.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/path_status.hpp"
+#include "runtime/train/checkpoint/checkpoint_folder.hpp"
+#include "runtime/train/step/weight_memory.hpp"
+
+namespace lockstep::launcher {
+
+namespace {
+
+// What must not change for a bitwise resume.
+train::Metadata versions_of(const Job& job) {
+    return {{"lockstep", version},
+            {"products", job.device.products()},
+            {"device", job.device.name()},
+            {"precision", train::name(job.device.precision)},
+            {"ranks", std::to_string(job.place.size)},
+            {"threads", std::to_string(job.device.threads)}};
+}
+
+std::string differences(const train::Metadata& then, const train::Metadata& now) {
+    std::string text;
+    for (const auto& [name, value] : now) {
+        const auto found = then.find(name);
+        const std::string before = found == then.end() ? "none" : found->second;
+        if (before == value) continue;
+        text += (text.empty() ? "" : ", ") + name + " " + before + " -> " + value;
+    }
+    return text;
+}
+
+void require_unchanged(const RunConfig& config, const train::TrainerState& state) {
+    const auto refuse = [&](const char* option, std::uint64_t then) {
+        throw Error(ErrorKind::config, std::string("--") + option + ": the run in " +
+                                           config.model_file + " was started with " +
+                                           std::to_string(then) +
+                                           "; leave the option out, or give another -mf");
+    };
+    if (config.given.contains("seed") && config.train.seed != state.seed)
+        refuse("seed", state.seed);
+    if (config.given.contains("logical-shards") && config.batch.logical_shards != state.lanes)
+        refuse("logical-shards", static_cast<std::uint64_t>(state.lanes));
+}
+
+// A checkpoint's position is a place in the mixture that it was made of.
+void require_same_mixture(const RunConfig& config, const std::string& then,
+                          const std::string& now) {
+    if (then == now) return;
+    const auto told = [](const std::string& mixture) {
+        return mixture.empty() ? "one data set" : mixture;
+    };
+    throw Error(ErrorKind::config, "--data: the run in " + config.model_file +
+                                       " was started with " + told(then) + ", not with " +
+                                       told(now) +
+                                       "; continue with those, or start another -mf from it by "
+                                       "--init-model");
+}
+
+}  // namespace
+
+TrainingSession::TrainingSession(const RunConfig& config, const TrainingPlan& plan, Job& job,
+                                 Log& log, comm::Whereabouts* whereabouts)
+    : config_(config),
+      plan_(plan),
+      job_(job),
+      log_(log),
+      whereabouts_(whereabouts),
+      options_(config.train),
+      trace_(config.trace_file.empty() ? Trace::Recording::off : Trace::Recording::on,
+             job.place.rank),
+      activations_bytes_(activations_to_reserve(config, job, log)),
+      model_(make_model(plan.model, job.device)),
+      engine_(model_->make_engine(options_, *job.communicator, trace_, whereabouts)) {
+    options_.lanes = config.batch.logical_shards > 0 ? config.batch.logical_shards
+                                                     : job.place.size * config.batch.update_freq;
+    model_->reserve(static_cast<std::size_t>(activations_bytes_));
+    start_weights();
+    open_data();
+    open_validation();
+    if (job_.place.rank == 0) prepare_folder();
+    job_.start_up.ended("model");
+}
+
+void TrainingSession::prepare_folder() const {
+    const train::ParameterTable& table = engine_->parameters();
+    require_room(config_.model_file,
+                 bytes_of_checkpoints(table.flat_size(),
+                                      train::optimizer_floats(options_.optimizer, table)));
+    if (!holds_model(config_.model_file))
+        create_model_folder(config_.model_file, describe(plan_.model, config_, plan_.data.sets),
+                            plan_.data.first());
+}
+
+// Weights and optimizer state need to be right on rank 0 only: the trainer hands them out.
+void TrainingSession::start_weights() {
+    std::string record_json;
+    if (job_.place.rank == 0) {
+        if (plan_.checkpoint) {
+            const train::RunRecord record =
+                train::load_checkpoint(*plan_.checkpoint, engine_->fetch());
+            engine_->place();
+            record_json =
+                nlohmann::json{
+                    {"trainer", record.trainer},
+                    {"data", nlohmann::json::parse(record.options_json).value("data", "")}}
+                    .dump();
+            const std::string changed = differences(record.versions, versions_of(job_));
+            if (!changed.empty())
+                log_.info("continuing, but not bit for bit: changed since: " + changed);
+        } else if (!config_.init_model.empty()) {
+            model_->load_weights(config_.init_model);
+            const bool described = !model_folder_of(config_.init_model).empty();
+            log_.info("starting from the weights of " + config_.init_model +
+                      (described ? ""
+                                 : "; no config.json says what they are: only their names and "
+                                   "shapes were compared"));
+        } else if (path_exists(config_.model_file + "/model.safetensors")) {
+            // A model that was brought here: it is not to be trained anew and then overwritten.
+            model_->load_weights(config_.model_file);
+            log_.info(config_.model_file + ": has no checkpoint; starting from its weights");
+        } else {
+            model_->initialize(options_.seed);
+        }
+    }
+    record_json = share_text(*job_.communicator, record_json);
+    if (!record_json.empty()) continue_from(record_json);
+}
+
+void TrainingSession::continue_from(const std::string& shared_json) {
+    const auto shared = nlohmann::json::parse(shared_json);
+    resume_ = shared.at("trainer").get<train::TrainerState>();
+    require_unchanged(config_, *resume_);
+    require_same_mixture(config_, shared.at("data").get<std::string>(),
+                         mixture_text(plan_.data, plan_.weights));
+    options_.seed = resume_->seed;
+    options_.lanes = resume_->lanes;
+    if (job_.place.size > options_.lanes) {
+        throw Error(ErrorKind::config, config_.model_file + ": this run was started with " +
+                                           std::to_string(options_.lanes) +
+                                           " lanes; it continues on at most as many "
+                                           "ranks, not " +
+                                           std::to_string(job_.place.size));
+    }
+    log_.info("continuing after step " + std::to_string(resume_->step) + " from " +
+              plan_.checkpoint.value_or(config_.model_file));
+}
+
+void TrainingSession::open_data() {
+    data::StepLoaderOptions options;
+    options.batching = train_batching(config_, plan_.model, plan_.data.first());
+    options.weights = plan_.weights;
+    options.seed = options_.seed;
+    options.lanes = options_.lanes;
+    options.rank = job_.place.rank;
+    options.world = job_.place.size;
+    options.num_workers = static_cast<int>(config_.batch.num_workers);
+    loader_ = data::open_step_source(plan_.data.sets, options);
+    source_ = std::make_unique<CheckedSource>(*loader_, plan_.data.names, *job_.communicator, log_);
+}
+
+void TrainingSession::open_validation() {
+    tokenizer_ = data::open_tokenizer(plan_.data.first().directory());
+    if (plan_.validation.sets.empty()) return;
+    const std::string why =
+        why_no_replies(config_, plan_.validation.first(), data::format::valid_split);
+    if (!why.empty()) log_.info(why);
+    EvaluatedRows rows;
+    rows.max_examples = options_.validation.max_examples;
+    evaluator_ = open_evaluators(evaluator_parts(), plan_.validation, rows);
+}
+
+EvaluatorParts TrainingSession::evaluator_parts() {
+    return {config_, plan_.model, *model_, *tokenizer_, *job_.communicator};
+}
+
+void TrainingSession::announce() const {
+    const auto& place = job_.place;
+    const ComputeDevice& device = job_.device;
+    const std::string cores =
+        std::to_string(device.threads) + (device.threads == 1 ? " core" : " cores");
+    log_.info("training " + std::to_string(engine_->parameters().count()) + " parameters in " +
+              train::name(device.precision) + " on " + std::to_string(place.size) +
+              (place.size == 1 ? " rank x " : " ranks x ") +
+              (device.gpu ? "1 GPU (" + device.name() + "), " : cores + ", ") +
+              std::to_string(source_->rows_per_epoch()) + " rows an epoch in " +
+              std::to_string(options_.lanes) + (options_.lanes == 1 ? " lane" : " lanes"));
+    if (plan_.data.several())
+        log_.info("an epoch's rows are of " + shares_text(plan_.data, plan_.weights));
+    if (const std::string attention = model_->attention(); !attention.empty())
+        log_.info("attention by " + attention);
+    log_.detail("placed by " + std::string(comm::name(place.source)) + ", products by " +
+                device.products());
+}
+
+void TrainingSession::train(const train::StopFlag& stop) {
+    train::RunRecord record;
+    nlohmann::json options{{"config", config_.lines},
+                           {"values", option_values(Task::train, config_)}};
+    if (plan_.data.several()) options["data"] = mixture_text(plan_.data, plan_.weights);
+    // Paths are bytes, JSON is UTF-8.
+    record.options_json = options.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    record.versions = versions_of(job_);
+    train::FolderSink checkpoints(
+        job_.place.rank, config_.model_file, kept_checkpoints, log_,
+        [this] { return engine_->fetch(); }, describe(plan_.model, config_, plan_.data.sets),
+        record);
+    TrainingObservers observers(config_, job_.place.rank, log_,
+                                resume_.value_or(train::TrainerState{}));
+    StartUpReport start_up(job_.start_up, *job_.communicator, log_);
+    observers.add(start_up);
+    NcclReport nccl(job_.nccl_log.get(), job_.place.one_host() ? Hosts::one : Hosts::several,
+                    *job_.communicator, log_);
+    if (job_.device.gpu && job_.place.size > 1) observers.add(nccl);
+    train::Trainer trainer(options_,
+                           {*engine_, *job_.communicator, trace_, *source_, observers.entry(),
+                            checkpoints, evaluator_.get(), stop, whereabouts_},
+                           resume_);
+    const train::ExitReason reason = trainer.run();
+    observers.flush();
+    // Without validations the last weights are the model.
+    if (!trainer.state().validation.best)
+        checkpoints.save(train::CheckpointKind::best, trainer.state());
+    log_.info("training ended: " + std::string(train::describe(reason)));
+    if (reason == train::ExitReason::stop_requested)
+        log_.info("a checkpoint is saved; the same command continues from it");
+    else
+        evaluate_weights(trainer.state(), observers.entry());
+}
+
+void TrainingSession::evaluate_weights(const train::TrainerState& state,
+                                       train::TrainingObserver& observer) {
+    const comm::PhaseScope phase(whereabouts_, comm::Phase::validation);
+    if (job_.place.rank == 0) model_->load_weights(config_.model_file);
+    engine_->share_weights();
+    evaluate_at_the_end(evaluator_parts(), final_sets(plan_.data, plan_.validation), state, log_,
+                        observer);
+}
+
+void TrainingSession::write_trace() const {
+    if (!trace_.on()) return;
+    const int rank = job_.place.rank;
+    trace_.write(config_.trace_file + (rank == 0 ? "" : ".rank" + std::to_string(rank)));
+}
+
+void TrainingSession::run(const train::StopFlag& stop) {
+    announce();
+    train(stop);
+    write_trace();
+    job_.communicator->barrier("end");
+    job_.communicator->finish();
+}
+
+}  // namespace lockstep::launcher

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "data/loading/step_loader.hpp"
+#include "launcher/evaluate/averaged_validator.hpp"
+#include "launcher/evaluate/evaluator.hpp"
+#include "launcher/train/checked_source.hpp"
+#include "launcher/train/training.hpp"
+#include "launcher/train/training_observers.hpp"
+#include "model/devices/device_model.hpp"
+#include "runtime/core/log.hpp"
+#include "runtime/core/trace.hpp"
+#include "runtime/train/loop/trainer.hpp"
+#include "runtime/train/step/engine.hpp"
+
+namespace lockstep::launcher {
+
+// Everything that one rank of a training run owns, built in the order in which it is needed.
+class TrainingSession {
+public:
+    // References outlive the session, as do the whereabouts, where there is somebody to watch them.
+    // Collective.
+    TrainingSession(const RunConfig& config, const TrainingPlan& plan, Job& job, Log& log,
+                    comm::Whereabouts* whereabouts = nullptr);
+
+    // Trains until a limit or a stop; at the end the model folder holds the best weights, and what
+    // they reach on valid and test.
+    void run(const train::StopFlag& stop);
+
+private:
+    void start_weights();
+    void continue_from(const std::string& shared_json);
+    void open_data();
+    void open_validation();
+    void prepare_folder() const;
+    void announce() const;
+    void write_trace() const;
+    void train(const train::StopFlag& stop);
+    EvaluatorParts evaluator_parts();
+    void evaluate_weights(const train::TrainerState& state, train::TrainingObserver& observer);
+
+    const RunConfig& config_;
+    const TrainingPlan& plan_;
+    Job& job_;
+    Log& log_;
+    comm::Whereabouts* whereabouts_;
+    train::TrainOptions options_;
+    Trace trace_;
+    const std::int64_t activations_bytes_;  // reserved before the first step
+    std::unique_ptr<model::DeviceModel> model_;
+    std::unique_ptr<train::Engine> engine_;
+    std::optional<train::TrainerState> resume_;
+    std::unique_ptr<data::StepLoader> loader_;
+    std::unique_ptr<CheckedSource> source_;
+    std::unique_ptr<data::Tokenizer> tokenizer_;
+    std::unique_ptr<train::Validator> evaluator_;
+};
+
+}  // namespace lockstep::launcher

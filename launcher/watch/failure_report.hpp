@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "runtime/comm/watch/watchdog.hpp"
+
+namespace lockstep::launcher {
+
+// Lines for the user: which rank ended the run and why, and where the others are.
+std::string failure_lines(const comm::WatchNews& news);
+
+// The same for programs; docs/failures.md lists the fields.
+std::string failure_json(const comm::WatchNews& news, std::chrono::system_clock::time_point now);
+
+enum class Published { here, by_another_rank, not_writable };
+
+// Puts `json` into the folder as failure.json, unless another rank has.
+Published publish_failure(const std::string& folder, const std::string& json);
+
+// Removes the report of an earlier run.
+void forget_failure(const std::string& folder);
+
+}  // namespace lockstep::launcher

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "model/blocks/attention_block.hpp"
+#include "runtime/kernels/attention.hpp"
+
+namespace lockstep::model {
+
+// Which of the two attentions of a layer: its shape, its dropout and its sequences.
+template <class Space>
+struct AttentionKind {
+    const kernels::AttentionShape& shape;
+    kernels::Dropout dropout;
+    kernels::Sequences<Space> sequences;
+};
+
+template <class Ctx, class T>
+AttentionKind<typename Ctx::Space> self_attention(const Run<Ctx, T>& run) {
+    return {run.settings.self_attention, run.dropout(DropoutPlace::self_probabilities),
+            run.self_sequences()};
+}
+
+template <class Ctx, class T>
+AttentionKind<typename Ctx::Space> cross_attention(const Run<Ctx, T>& run) {
+    return {run.settings.cross_attention, run.dropout(DropoutPlace::cross_probabilities),
+            run.cross_sequences()};
+}
+
+// attended = attention(q, k, v);  y = attended Wo^T + b
+template <class Ctx, class T, class Space>
+MatrixView<T, Space> attend(const Run<Ctx, T>& run, const AttentionKind<Space>& kind,
+                            const Linear<T, Space>& out, AttentionSaved<T, Space>& saved) {
+    saved.attended = run.take(saved.q.rows, saved.q.cols);
+    saved.log_sum_exp = run.take_floats(kind.shape.heads * saved.q.rows);
+    kernels::attention_forward<T>(run.ctx, kind.shape, kind.dropout, kind.sequences, saved.q,
+                                  saved.k, saved.v, saved.attended, saved.log_sum_exp);
+    return LinearBlock<Ctx, T>::forward(run, out, saved.attended);
+}
+
+template <class T, class Space>
+struct AttentionGradient {
+    MatrixView<T, Space> q, k, v;
+};
+
+template <class Ctx, class T, class Space>
+void attend_backward(const Run<Ctx, T>& run, const AttentionKind<Space>& kind,
+                     const Linear<T, Space>& out, const AttentionSaved<T, Space>& saved,
+                     MatrixView<const T, Space> dy, const AttentionGradient<T, Space>& d) {
+    const auto d_attended = run.take(saved.attended.rows, saved.attended.cols);
+    LinearBlock<Ctx, T>::backward_products(run, out, saved.attended, dy, d_attended,
+                                           Into::overwrite);
+    kernels::attention_backward<T>(run.ctx, kind.shape, kind.dropout, kind.sequences, saved.q,
+                                   saved.k, saved.v, saved.attended, saved.log_sum_exp, d_attended,
+                                   d.q, d.k, d.v);
+}
+
+template <class Ctx, class T>
+auto SelfAttentionBlock<Ctx, T>::forward(const Run<Ctx, T>& run, const Weights& weights, Constant x,
+                                         Saved& saved) -> Matrix {
+    const Matrix qkv = LinearBlock<Ctx, T>::forward(run, weights.qkv, x);
+    saved.q = qkv.columns(0, x.cols);
+    saved.k = qkv.columns(x.cols, x.cols);
+    saved.v = qkv.columns(2 * x.cols, x.cols);
+    return attend(run, self_attention(run), weights.out, saved);
+}
+
+template <class Ctx, class T>
+void SelfAttentionBlock<Ctx, T>::backward(const Run<Ctx, T>& run, const Weights& weights,
+                                          const Saved& saved, Constant x, Constant dy, Matrix dx,
+                                          Into into) {
+    const std::int64_t d = x.cols;
+    const Matrix d_qkv = run.take(x.rows, 3 * d);
+    attend_backward(run, self_attention(run), weights.out, saved, dy,
+                    {d_qkv.columns(0, d), d_qkv.columns(d, d), d_qkv.columns(2 * d, d)});
+    LinearBlock<Ctx, T>::backward(run, weights.qkv, x, d_qkv, dx, into);
+}
+
+template <class Ctx, class T>
+auto CrossAttentionBlock<Ctx, T>::forward(const Run<Ctx, T>& run, const Weights& weights,
+                                          Constant x, Constant memory, Saved& saved) -> Matrix {
+    const Matrix kv = LinearBlock<Ctx, T>::forward(run, weights.kv, memory);
+    saved.memory = memory;
+    saved.q = LinearBlock<Ctx, T>::forward(run, weights.q, x);
+    saved.k = kv.columns(0, x.cols);
+    saved.v = kv.columns(x.cols, x.cols);
+    return attend(run, cross_attention(run), weights.out, saved);
+}
+
+template <class Ctx, class T>
+void CrossAttentionBlock<Ctx, T>::backward(const Run<Ctx, T>& run, const Weights& weights,
+                                           const Saved& saved, Constant x, Constant dy, Matrix dx,
+                                           Into into, Matrix d_memory, Into into_memory) {
+    const std::int64_t d = x.cols;
+    const Matrix d_q = run.take(x.rows, d);
+    const Matrix d_kv = run.take(saved.memory.rows, 2 * d);
+    attend_backward(run, cross_attention(run), weights.out, saved, dy,
+                    {d_q, d_kv.columns(0, d), d_kv.columns(d, d)});
+    LinearBlock<Ctx, T>::backward(run, weights.q, x, d_q, dx, into);
+    LinearBlock<Ctx, T>::backward(run, weights.kv, saved.memory, d_kv, d_memory, into_memory);
+}
+
+}  // namespace lockstep::model

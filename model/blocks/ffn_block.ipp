@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "model/blocks/ffn_block.hpp"
+#include "runtime/kernels/linear_activation.hpp"
+
+namespace lockstep::model {
+
+template <class Ctx, class T>
+kernels::ActivationSite<typename Ctx::Space> activation_site(const Run<Ctx, T>& run) {
+    return {run.settings.activation, run.dropout(DropoutPlace::ffn_hidden), run.batch.places};
+}
+
+template <class Ctx, class T>
+auto FeedForwardBlock<Ctx, T>::forward(const Run<Ctx, T>& run, const Weights& weights, Constant x,
+                                       Saved& saved) -> Matrix {
+    saved.hidden = run.take(x.rows, weights.up.w.rows);
+    const Matrix& hidden = saved.hidden;
+    if (run.settings.activation == kernels::Activation::relu)
+        saved.activated = hidden;  // whose backward needs its output alone
+    else if constexpr (Ctx::keeps_activations)
+        saved.activated = run.take(hidden.rows, hidden.cols);
+    const Matrix y = run.take(x.rows, weights.down.w.rows);
+    const auto mark = run.arena.mark();
+    const Matrix activated =
+        saved.activated.empty() ? run.take(hidden.rows, hidden.cols) : saved.activated;
+    kernels::linear_activation_forward<T>(run.ctx, x, weights.up.w, weights.up.b,
+                                          activation_site(run), hidden, activated);
+    LinearBlock<Ctx, T>::forward(run, weights.down, activated, y);
+    run.arena.rewind(mark);
+    return y;
+}
+
+template <class Ctx, class T>
+void FeedForwardBlock<Ctx, T>::backward(const Run<Ctx, T>& run, const Weights& weights,
+                                        const Saved& saved, Constant x, Constant dy, Matrix dx,
+                                        Into into) {
+    const auto site = activation_site(run);
+    const Matrix& hidden = saved.hidden;
+    const Matrix d_hidden = run.take(hidden.rows, hidden.cols);
+    Matrix activated = saved.activated;
+    if (activated.empty()) {
+        activated = d_hidden;
+        kernels::activation_forward<T>(run.ctx, site.f, site.dropout, site.places, hidden,
+                                       activated);
+    }
+    kernels::linear_backward_weight<T>(run.ctx, activated, dy, weights.down.dw, run.gradients_into);
+    kernels::linear_activation_backward<T>(run.ctx, dy, weights.down.w, site, hidden, activated,
+                                           d_hidden, weights.up.db, run.gradients_into);
+    LinearBlock<Ctx, T>::backward_products(run, weights.up, x, d_hidden, dx, into);
+}
+
+}  // namespace lockstep::model

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "model/blocks/embedding_block.ipp"
+#include "model/blocks/layer.ipp"
+#include "model/blocks/stack_block.hpp"
+#include "runtime/kernels/dropout.hpp"
+
+namespace lockstep::model {
+
+template <class Ctx, class T>
+auto StackBlock<Ctx, T>::forward(Run<Ctx, T> run, const Weights& weights, Constant embeddings,
+                                 Constant memory, Saved& saved) -> Constant {
+    saved.layers.resize(weights.layers.size());
+    if constexpr (!Ctx::keeps_activations)
+        saved.input_space = run.take(run.batch.total, embeddings.cols);
+    run.input_space = saved.input_space;
+    auto x = EmbeddingBlock<Ctx, T>::forward(run, weights, embeddings, saved.embedding);
+    for (run.layer = 0; run.layer < weights.layers.size(); ++run.layer) {
+        x = LayerBlock<Ctx, T>::forward(run, weights.layers[run.layer], x, memory,
+                                        saved.layers[run.layer]);
+    }
+    return x.input;
+}
+
+template <class Ctx, class T>
+auto StackBlock<Ctx, T>::evaluate(Run<Ctx, T> run, const Weights& weights, Constant embeddings,
+                                  Constant memory, const Visit& visit) -> Constant {
+    const std::int64_t rows = run.batch.total, d = embeddings.cols;
+    const bool one = run.settings.norms == NormPlace::after_sum;
+    const Matrix input = run.take(rows, d);
+    const Matrix residual = one ? input : run.take(rows, d);
+    const auto mark = run.arena.mark();
+    // A layer's output is moved out of the memory that the next layer uses again.
+    const auto keep = [&](Stream<T, Space> x) {
+        kernels::dropout<T>(run.ctx, {}, run.batch.places, x.input, input);
+        if (!one) kernels::dropout<T>(run.ctx, {}, run.batch.places, x.residual, residual);
+        run.arena.rewind(mark);
+    };
+    typename EmbeddingBlock<Ctx, T>::Saved unused;
+    keep(EmbeddingBlock<Ctx, T>::forward(run, weights, embeddings, unused));
+    for (const auto& layer : weights.layers) {
+        typename LayerBlock<Ctx, T>::Saved dropped;
+        const auto x = LayerBlock<Ctx, T>::forward(run, layer, {residual, input}, memory, dropped);
+        if (visit) visit(run.layer, dropped);
+        keep(x);
+        ++run.layer;
+    }
+    return input;
+}
+
+template <class Ctx, class T>
+void StackBlock<Ctx, T>::backward(Run<Ctx, T> run, const Weights& weights, const Saved& saved,
+                                  Matrix d_output, Matrix d_memory,
+                                  MatrixView<float, Space> d_embeddings,
+                                  const std::function<void()>& finish) {
+    run.input_space = saved.input_space;
+    StreamGradient<T, Space> d{d_output, {}, {}};
+    if (run.settings.norms == NormPlace::before_branch) {
+        d.residual_space = run.take(d_output.rows, d_output.cols);
+    }
+    MemoryGradient<T, Space> to_memory{d_memory};
+    for (std::size_t i = weights.layers.size(); i-- > 0;) {
+        run.layer = i;
+        LayerBlock<Ctx, T>::backward(run, weights.layers[i], saved.layers[i], d, to_memory);
+        finish();
+    }
+    EmbeddingBlock<Ctx, T>::backward(run, weights, saved.embedding, d, d_embeddings);
+    const bool has_block =
+        weights.first_norm || weights.embedding_norm || !weights.d_positions.empty();
+    if (has_block) finish();
+}
+
+}  // namespace lockstep::model

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "model/config.hpp"
+#include "model/dropout_sites.hpp"
+#include "runtime/batch/batch.hpp"
+#include "runtime/core/view.hpp"
+#include "runtime/device/arena.hpp"
+#include "runtime/device/upload.hpp"
+#include "runtime/kernels/attention.hpp"
+#include "runtime/kernels/dry/kernels.hpp"
+#include "runtime/kernels/into.hpp"
+#include "runtime/kernels/step_state.hpp"
+#include "runtime/kernels/token_places.hpp"
+
+namespace lockstep::model {
+
+// Attention's kernels take tiles of 64 tokens; a library's plans are for 8 sequences at least.
+constexpr std::int64_t smallest_launch_sequences = 8, smallest_launch_length = 64;
+
+// One side of a micro-batch where the kernels read it.
+template <class Space>
+struct Ragged {
+    View<const std::int32_t, Space> tokens, offsets;
+    View<const std::uint32_t, Space> rows;
+    kernels::TokenPlaces<Space> places;
+    std::int64_t total = 0;
+    std::int32_t longest = 0;
+
+    // How many tokens are not filler.
+    View<const std::int32_t, Space> real() const { return offsets.subview(offsets.size() - 1, 1); }
+};
+
+// How many sequences a batch has where the device reads it: those past its own are empty. And how
+// long launches take the longest one to be.
+template <class Ctx>
+std::size_t launched_sequences(std::size_t sequences) {
+    return static_cast<std::size_t>(
+        Ctx::launch_size(static_cast<std::int64_t>(sequences), smallest_launch_sequences));
+}
+template <class Ctx>
+std::int32_t launched_length(std::int32_t longest) {
+    return static_cast<std::int32_t>(Ctx::launch_size(longest, smallest_launch_length));
+}
+
+template <class Ctx>
+View<const std::uint32_t, typename Ctx::Space> place_rows(device::Upload<Ctx>& upload,
+                                                          const std::vector<std::uint32_t>& rows) {
+    return upload.add(HostView<const std::uint32_t>(view_of(rows)),
+                      launched_sequences<Ctx>(rows.size()));
+}
+
+// Brings one side of a batch to where the device reads it; rows are there already. Its places are
+// made there.
+template <class Ctx>
+Ragged<typename Ctx::Space> place(device::Upload<Ctx>& upload, const train::RaggedTokens& side,
+                                  View<const std::uint32_t, typename Ctx::Space> rows) {
+    const std::size_t offsets =
+        side.offsets.empty() ? 0 : launched_sequences<Ctx>(side.offsets.size() - 1) + 1;
+    return {upload.add(view_of(side.tokens)),
+            upload.add(view_of(side.offsets), offsets),
+            rows,
+            {},
+            side.total(),
+            launched_length<Ctx>(side.longest)};
+}
+
+// In the arena, when the side has arrived; labels too where they follow.
+template <class Ctx, class Space>
+void place_tokens(Ctx& ctx, device::Arena<Space>& arena, Ragged<Space>& side,
+                  const kernels::FollowingLabels<Space>& labels = {}) {
+    if (side.total == 0) return;
+    const auto count = static_cast<std::size_t>(side.total);
+    const auto positions = arena.template take<std::int32_t>(count);
+    const auto rows = arena.template take<std::uint32_t>(count);
+    kernels::place_tokens(ctx, side.offsets, side.rows, positions, rows, labels);
+    side.places = {rows, positions};
+}
+
+// At least what place() and place_rows() upload of a side; and of a batch, labels included.
+template <class Ctx>
+std::size_t placed_bytes(const train::RaggedTokens& side) {
+    const std::size_t sequences = launched_sequences<Ctx>(side.offsets.size());
+    return sizeof(std::int32_t) * (side.tokens.size() + 2 * sequences + 1);
+}
+template <class Ctx>
+std::size_t placed_bytes(const train::Batch& batch) {
+    const std::size_t labels = batch.last_labels.empty()
+                                   ? batch.labels.size()
+                                   : 2 * launched_sequences<Ctx>(batch.rows.size());
+    return placed_bytes<Ctx>(batch.source) + placed_bytes<Ctx>(batch.target) +
+           sizeof(std::int32_t) * labels;
+}
+
+// What all layers of a stack have in common.
+struct StackSettings {
+    StackKind kind;
+    NormPlace norms;
+    kernels::AttentionShape self_attention, cross_attention;
+    kernels::Activation activation;
+    float embedding_scale;
+    float dropout, attention_dropout, relu_dropout;
+};
+
+StackSettings stack_settings(const ModelConfig& config, StackKind kind);
+
+// One stack at work on one micro-batch, at one of its layers. Activations come from the arena.
+template <class Ctx, class T>
+struct Run {
+    using Space = typename Ctx::Space;
+
+    Ctx& ctx;
+    device::Arena<Space>& arena;
+    const StackSettings& settings;
+    const Ragged<Space>& batch;
+    const Ragged<Space>* memory;      // the encoder's side, for cross-attention
+    const kernels::StepState* state;  // null: nothing is dropped
+    std::size_t layer = 0;
+    // What the next branch reads, one after the other; empty: each gets memory of its own.
+    MatrixView<T, Space> input_space = {};
+    // What backward does with the weights' gradients, each of which it writes once.
+    kernels::Into gradients_into = kernels::Into::add;
+
+    MatrixView<T, Space> take(std::int64_t rows, std::int64_t cols) const {
+        return arena.template take_matrix<T>(rows, cols);
+    }
+    MatrixView<T, Space> take_input(std::int64_t rows, std::int64_t cols) const {
+        return input_space.empty() ? take(rows, cols) : input_space;
+    }
+    View<float, Space> take_floats(std::int64_t count) const {
+        return arena.template take<float>(static_cast<std::size_t>(count));
+    }
+
+    kernels::Dropout dropout(DropoutPlace place) const {
+        if (!state) return {};
+        const bool probabilities =
+            place == DropoutPlace::self_probabilities || place == DropoutPlace::cross_probabilities;
+        const float rate = probabilities                       ? settings.attention_dropout
+                           : place == DropoutPlace::ffn_hidden ? settings.relu_dropout
+                                                               : settings.dropout;
+        return {rate, dropout_site(settings.kind, layer, place), state};
+    }
+
+    kernels::Sequences<Space> self_sequences() const {
+        return {batch.offsets, batch.offsets, batch.rows, batch.longest, batch.longest};
+    }
+    kernels::Sequences<Space> cross_sequences() const {
+        return {batch.offsets, memory->offsets, batch.rows, batch.longest, memory->longest};
+    }
+};
+
+}  // namespace lockstep::model

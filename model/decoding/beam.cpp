@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/decoding/beam.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "model/decoding/ngram_blocking.hpp"
+#include "model/decoding/sampling.hpp"
+
+namespace lockstep::model {
+
+namespace {
+
+constexpr float impossible = -std::numeric_limits<float>::infinity();
+
+}  // namespace
+
+Search::Search(const GenerationOptions& options, const SpecialTokens& special,
+               const std::vector<std::int32_t>& context, std::uint32_t row, int steps)
+    : options_(options),
+      special_(special),
+      context_(context),
+      row_(row),
+      width_(options.inference == Inference::greedy ? 1 : options.beam_size),
+      min_length_(options.inference == Inference::greedy ? 0 : options.beam_min_length),
+      steps_left_(steps),
+      live_(samples() ? width_ : 1),
+      samples_(live_.size()) {
+    std::iota(samples_.begin(), samples_.end(), 0u);
+}
+
+bool Search::samples() const noexcept {
+    return options_.inference == Inference::topk || options_.inference == Inference::nucleus;
+}
+
+void Search::forbid(const Hypothesis& hypothesis, std::span<float> log_probs) const {
+    const auto& tokens = hypothesis.tokens;
+    if (static_cast<int>(tokens.size()) < min_length_) log_probs[special_.end] = impossible;
+    block_ngrams(options_.beam_block_ngram, tokens, tokens, log_probs);
+    block_ngrams(options_.beam_context_block_ngram, tokens, context_, log_probs);
+}
+
+auto Search::most_likely(std::span<const float> log_probs, std::int64_t vocabulary) const
+    -> std::vector<Candidate> {
+    const auto better = [](const Candidate& a, const Candidate& b) {
+        if (a.score != b.score) return a.score > b.score;
+        return a.from != b.from ? a.from < b.from : a.token < b.token;
+    };
+    std::vector<Candidate> heap;  // the worst kept candidate in front
+    for (int i = 0; i < live(); ++i) {
+        for (std::int32_t token = 0; token < vocabulary; ++token) {
+            const float log_prob = log_probs[i * vocabulary + token];
+            if (log_prob == impossible) continue;
+            const Candidate candidate{i, token, live_[i].score + log_prob};
+            const bool full = static_cast<int>(heap.size()) == width_;
+            if (full && !better(candidate, heap.front())) continue;
+            if (full) {
+                std::pop_heap(heap.begin(), heap.end(), better);
+                heap.pop_back();
+            }
+            heap.push_back(candidate);
+            std::push_heap(heap.begin(), heap.end(), better);
+        }
+    }
+    std::sort_heap(heap.begin(), heap.end(), better);
+    return heap;
+}
+
+auto Search::sampled(std::span<const float> log_probs, std::int64_t vocabulary) const
+    -> std::vector<Candidate> {
+    std::vector<Candidate> candidates;
+    for (int i = 0; i < live(); ++i) {
+        const auto row = log_probs.subspan(i * vocabulary, vocabulary);
+        if (*std::max_element(row.begin(), row.end()) == impossible) continue;
+        const double number = sampling_number(options_.seed, row_, samples_[i],
+                                              static_cast<std::uint32_t>(live_[i].tokens.size()));
+        const Choice choice = options_.inference == Inference::topk
+                                  ? sample_topk(row, options_.topk, number)
+                                  : sample_nucleus(row, options_.topp, number);
+        candidates.push_back({i, choice.token, live_[i].score + choice.log_prob});
+    }
+    return candidates;
+}
+
+auto Search::advance(std::span<float> log_probs, std::int64_t vocabulary) -> std::vector<Move> {
+    for (int i = 0; i < live(); ++i) {
+        forbid(live_[i], log_probs.subspan(i * vocabulary, vocabulary));
+    }
+    const auto candidates =
+        samples() ? sampled(log_probs, vocabulary) : most_likely(log_probs, vocabulary);
+    done_ = candidates.empty();  // everything is forbidden: what lives is the answer
+    if (done_) return {};
+
+    std::vector<Move> moves;
+    std::vector<Hypothesis> next;
+    std::vector<std::uint32_t> next_samples;
+    for (const Candidate& c : candidates) {
+        Hypothesis hypothesis{live_[c.from].tokens, c.score};
+        if (c.token == special_.end) {
+            ended_.push_back(std::move(hypothesis));
+            continue;
+        }
+        hypothesis.tokens.push_back(c.token);
+        next.push_back(std::move(hypothesis));
+        if (samples()) next_samples.push_back(samples_[c.from]);
+        moves.push_back({c.from, c.token});
+    }
+    top_ended_ = top_ended_ || candidates.front().token == special_.end;
+    const bool enough = top_ended_ && static_cast<int>(ended_.size()) >= width_;
+    done_ = next.empty() || (enough && !samples()) || --steps_left_ == 0;
+    live_ = std::move(next);
+    samples_ = std::move(next_samples);
+    return moves;
+}
+
+double Search::rescored(const Hypothesis& hypothesis, int special_tokens) const {
+    const auto length = static_cast<double>(hypothesis.tokens.size()) + special_tokens;
+    return hypothesis.score / std::pow((1 + length) / 6, options_.beam_length_penalty);
+}
+
+std::vector<Hypothesis> Search::ranked() const {
+    if (ended_.empty()) {
+        Hypothesis cut{live_.front().tokens, rescored(live_.front(), 1)};  // START
+        if (steps_left_ == 0) cut.tokens.pop_back();
+        return {cut};
+    }
+    std::vector<Hypothesis> all;
+    for (const Hypothesis& hypothesis : ended_) {
+        all.push_back({hypothesis.tokens, rescored(hypothesis, 2)});  // START and END
+    }
+    std::stable_sort(all.begin(), all.end(),
+                     [](const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; });
+    return all;
+}
+
+}  // namespace lockstep::model

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "model/decoding/generation.hpp"
+
+namespace lockstep::model {
+
+// The hypotheses of one context, as ParlAI's TreeSearch keeps them: several live ones, and those
+// that have ended. Live hypothesis i sits in the context's slot i.
+class Search {
+public:
+    // What slot i continues, and the token it is fed next.
+    struct Move {
+        int from;
+        std::int32_t token;
+    };
+
+    // Options and context outlive the search, which ends after `steps` tokens at the latest.
+    Search(const GenerationOptions& options, const SpecialTokens& special,
+           const std::vector<std::int32_t>& context, std::uint32_t row, int steps);
+
+    int live() const noexcept { return static_cast<int>(live_.size()); }
+    bool done() const noexcept { return done_; }
+
+    // Takes the log-probabilities [live(), vocabulary] of each live hypothesis' next token, which
+    // it may change, and returns what the then live hypotheses come from.
+    std::vector<Move> advance(std::span<float> log_probs, std::int64_t vocabulary);
+
+    // The ended hypotheses, the best by rescored length first. Where none has ended, the first live
+    // one alone: as in ParlAI, END then stands in the place of its last token.
+    std::vector<Hypothesis> ranked() const;
+
+private:
+    struct Candidate {
+        int from;
+        std::int32_t token;
+        double score;
+    };
+
+    void forbid(const Hypothesis& hypothesis, std::span<float> log_probs) const;
+    std::vector<Candidate> most_likely(std::span<const float> log_probs,
+                                       std::int64_t vocabulary) const;
+    std::vector<Candidate> sampled(std::span<const float> log_probs, std::int64_t vocabulary) const;
+    bool samples() const noexcept;
+    double rescored(const Hypothesis& hypothesis, int special_tokens) const;
+
+    const GenerationOptions& options_;
+    const SpecialTokens special_;
+    const std::vector<std::int32_t>& context_;
+    std::uint32_t row_;
+    int width_, min_length_, steps_left_;
+    std::vector<Hypothesis> live_, ended_;  // scores are plain sums
+    std::vector<std::uint32_t> samples_;    // which sample live_[i] is
+    bool top_ended_ = false, done_ = false;
+};
+
+}  // namespace lockstep::model

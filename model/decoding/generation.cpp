@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/decoding/generation.hpp"
+
+#include <numeric>
+#include <string>
+
+#include "model/decoding/beam.hpp"
+#include "model/decoding/sampling.hpp"
+#include "runtime/core/error.hpp"
+
+namespace lockstep::model {
+
+namespace {
+
+void require_option(bool good, const std::string& message) {
+    if (!good) throw Error(ErrorKind::config, message);
+}
+
+void check(const GenerationOptions& o) {
+    require_option(o.beam_size >= 1,
+                   "--beam-size is " + std::to_string(o.beam_size) + ": give at least 1");
+    require_option(o.inference != Inference::greedy || o.beam_size == 1,
+                   "--inference greedy keeps one hypothesis, but --beam-size is " +
+                       std::to_string(o.beam_size) + ": give --inference beam, or --beam-size 1");
+    require_option(o.topk >= 1, "--topk is " + std::to_string(o.topk) + ": give at least 1");
+    require_option(o.topp > 0 && o.topp <= 1,
+                   "--topp is " + std::to_string(o.topp) + ": give more than 0, at most 1");
+    require_option(o.temperature > 0, "--temperature is " + std::to_string(o.temperature) +
+                                          ": give more than 0, or --inference greedy");
+    require_option(o.max_length >= 1,
+                   "--max-length is " + std::to_string(o.max_length) + ": give at least 1");
+}
+
+// Feeds the decoder with what the searches of all contexts want, together in one batch.
+class Generation {
+public:
+    Generation(IncrementalDecoder& decoder, const GenerationOptions& options,
+               const SpecialTokens& special)
+        : decoder_(decoder), options_(options), special_(special) {}
+
+    std::vector<std::vector<Hypothesis>> run(
+        const std::vector<std::vector<std::int32_t>>& contexts,
+        const std::vector<std::uint32_t>& rows,
+        const std::vector<std::vector<std::int32_t>>& blocked) {
+        const std::vector<int> steps =
+            decoder_.start(contexts, options_.beam_size, options_.max_length);
+        for (std::size_t c = 0; c < contexts.size(); ++c) {
+            searches_.emplace_back(options_, special_, blocked[c], rows[c], steps[c]);
+        }
+        unmoved_.resize(contexts.size() * options_.beam_size);
+        std::iota(unmoved_.begin(), unmoved_.end(), 0);
+        for (feed_start(); !slots_.empty(); advance()) decoder_.step(slots_, tokens_, logits_);
+        std::vector<std::vector<Hypothesis>> ranked;
+        for (const Search& search : searches_) ranked.push_back(search.ranked());
+        return ranked;
+    }
+
+private:
+    std::int32_t first_slot(std::size_t context) const {
+        return static_cast<std::int32_t>(context) * options_.beam_size;
+    }
+
+    void feed_start() {
+        for (std::size_t c = 0; c < searches_.size(); ++c) {
+            for (int i = 0; i < searches_[c].live(); ++i) slots_.push_back(first_slot(c) + i);
+        }
+        tokens_.assign(slots_.size(), special_.start);
+    }
+
+    void advance() {
+        const std::int64_t vocabulary = decoder_.vocabulary();
+        std::vector<std::int32_t> from = unmoved_;
+        slots_.clear();
+        tokens_.clear();
+        float* next = logits_.data();
+        for (std::size_t c = 0; c < searches_.size(); ++c) {
+            Search& search = searches_[c];
+            if (search.done()) continue;
+            const std::span<float> mine(next, search.live() * vocabulary);
+            next += mine.size();
+            for (int i = 0; i < search.live(); ++i) {
+                normalise(mine.subspan(i * vocabulary, vocabulary), options_.temperature,
+                          special_.start);
+            }
+            const auto moves = search.advance(mine, vocabulary);
+            if (search.done()) continue;
+            for (int i = 0; i < static_cast<int>(moves.size()); ++i) {
+                from[first_slot(c) + i] = first_slot(c) + moves[i].from;
+                slots_.push_back(first_slot(c) + i);
+                tokens_.push_back(moves[i].token);
+            }
+        }
+        if (from != unmoved_) decoder_.reorder(from);
+    }
+
+    IncrementalDecoder& decoder_;
+    const GenerationOptions& options_;
+    const SpecialTokens special_;
+    std::vector<Search> searches_;
+    std::vector<std::int32_t> slots_, tokens_, unmoved_;
+    std::vector<float> logits_;
+};
+
+}  // namespace
+
+std::vector<Hypothesis> generate(IncrementalDecoder& decoder,
+                                 const std::vector<std::vector<std::int32_t>>& contexts,
+                                 const std::vector<std::uint32_t>& rows,
+                                 const GenerationOptions& options, const SpecialTokens& special,
+                                 const std::vector<std::vector<std::int32_t>>& whole_contexts) {
+    std::vector<Hypothesis> best;
+    for (auto& ranked :
+         generate_ranked(decoder, contexts, rows, options, special, whole_contexts)) {
+        best.push_back(std::move(ranked.front()));
+    }
+    return best;
+}
+
+std::vector<std::vector<Hypothesis>> generate_ranked(
+    IncrementalDecoder& decoder, const std::vector<std::vector<std::int32_t>>& contexts,
+    const std::vector<std::uint32_t>& rows, const GenerationOptions& options,
+    const SpecialTokens& special, const std::vector<std::vector<std::int32_t>>& whole_contexts) {
+    check(options);
+    require(rows.size() == contexts.size(), "generate: one row per context");
+    const bool whole = options.beam_block_full_context && !whole_contexts.empty();
+    const auto& blocked = whole ? whole_contexts : contexts;
+    require(blocked.size() == contexts.size(), "generate: one whole context per context");
+    if (contexts.empty()) return {};
+    return Generation(decoder, options, special).run(contexts, rows, blocked);
+}
+
+}  // namespace lockstep::model

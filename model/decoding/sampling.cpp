@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/decoding/sampling.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "runtime/core/philox.hpp"
+
+namespace lockstep::model {
+
+namespace {
+
+constexpr float impossible = -std::numeric_limits<float>::infinity();
+
+std::vector<std::int32_t> all_tokens(std::span<const float> log_probs) {
+    std::vector<std::int32_t> tokens(log_probs.size());
+    std::iota(tokens.begin(), tokens.end(), 0);
+    return tokens;
+}
+
+// A total order, so that ties do not depend on the library.
+auto more_likely(std::span<const float> log_probs) {
+    return [log_probs](std::int32_t a, std::int32_t b) {
+        return log_probs[a] != log_probs[b] ? log_probs[a] > log_probs[b] : a < b;
+    };
+}
+
+// Index drawn in proportion to exp(log_probs[token]) among `tokens`, and the sum of these.
+std::pair<std::size_t, double> draw(std::span<const float> log_probs,
+                                    std::span<const std::int32_t> tokens, double uniform) {
+    double total = 0;
+    for (const std::int32_t token : tokens) total += std::exp(double{log_probs[token]});
+    double left = uniform * total;
+    std::size_t last_possible = 0;
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+        if (log_probs[tokens[i]] == impossible) continue;
+        last_possible = i;
+        left -= std::exp(double{log_probs[tokens[i]]});
+        if (left < 0) break;
+    }
+    return {last_possible, total};
+}
+
+}  // namespace
+
+void normalise(std::span<float> logits, double temperature, std::int32_t never) {
+    if (never >= 0) logits[never] = impossible;
+    // A model that has diverged must not break the order that sorting needs.
+    std::replace_if(
+        logits.begin(), logits.end(), [](float x) { return std::isnan(x); }, impossible);
+    const float largest = *std::max_element(logits.begin(), logits.end());
+    if (largest == impossible) return;
+    const auto scale = static_cast<float>(1 / temperature);
+    double sum = 0;
+    for (float& x : logits) {
+        x = (x - largest) * scale;
+        sum += std::exp(x);
+    }
+    const auto log_sum = static_cast<float>(std::log(sum));
+    for (float& x : logits) x -= log_sum;
+}
+
+Choice sample_topk(std::span<const float> log_probs, int k, double uniform) {
+    auto tokens = all_tokens(log_probs);
+    const auto kept = std::min(tokens.size(), static_cast<std::size_t>(k));
+    std::partial_sort(tokens.begin(), tokens.begin() + kept, tokens.end(), more_likely(log_probs));
+    tokens.resize(kept);
+    const std::size_t i = draw(log_probs, tokens, uniform).first;
+    return {tokens[i], double{log_probs[tokens[i]]}};
+}
+
+Choice sample_nucleus(std::span<const float> log_probs, double p, double uniform) {
+    auto tokens = all_tokens(log_probs);
+    double mass = 0;  // of what n-gram blocking has left
+    for (const float x : log_probs) mass += std::exp(x);
+    std::size_t kept = 0, sorted = 0;
+    for (double before = 0; kept < tokens.size() && before < p * mass; ++kept) {
+        if (kept == sorted) {
+            // The set is mostly small, so sorting goes on only where it is not.
+            sorted = sorted == 0 ? std::min<std::size_t>(tokens.size(), 256) : tokens.size();
+            const auto more = more_likely(log_probs);
+            if (sorted < tokens.size()) {
+                std::partial_sort(tokens.begin(), tokens.begin() + sorted, tokens.end(), more);
+            } else {
+                std::sort(tokens.begin() + kept, tokens.end(), more);
+            }
+        }
+        before += std::exp(double{log_probs[tokens[kept]]});
+    }
+    tokens.resize(std::max<std::size_t>(kept, 1));
+    const auto [i, total] = draw(log_probs, tokens, uniform);
+    return {tokens[i], double{log_probs[tokens[i]]} - std::log(total)};
+}
+
+double sampling_number(std::uint64_t seed, std::uint32_t row, std::uint32_t sample,
+                       std::uint32_t token) {
+    // A site of its own, apart from those of dropout.
+    constexpr std::uint32_t site = 0x53414D50;
+    const PhiloxBlock words = philox({site, row, sample, token}, seed);
+    const std::uint64_t bits = (std::uint64_t{words[0]} << 32 | words[1]) >> 11;
+    return static_cast<double>(bits) * 0x1p-53;
+}
+
+}  // namespace lockstep::model

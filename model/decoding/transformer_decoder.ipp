@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <utility>
+
+#include "model/blocks/stack_block.ipp"
+#include "model/blocks/transformer.hpp"
+#include "model/blocks/weights.ipp"
+#include "model/decoding/decoder.hpp"
+#include "model/decoding/decoding_batch.hpp"
+#include "model/decoding/slot_cache.ipp"
+#include "runtime/kernels/reduce.hpp"
+
+namespace lockstep::model {
+
+// Both kinds of model. A generator's slots of a context share the keys and values of its encoded
+// text; gpt2's each begin with those of the context.
+template <class Ctx, class T>
+class TransformerDecoder final : public IncrementalDecoder {
+public:
+    using Space = typename Ctx::Space;
+
+    TransformerDecoder(const ModelConfig& config, const train::ParameterStore<Space>& store,
+                       Ctx& ctx)
+        : config_(config),
+          weights_(bind_weights<T>(ctx, config_, parameter_table(config), store)),
+          encoder_(stack_settings(config, StackKind::encoder)),
+          decoder_(stack_settings(config, StackKind::decoder)),
+          ctx_(ctx),
+          upload_(ctx),
+          cache_(ctx) {}
+
+    std::int64_t vocabulary() const override { return config_.vocabulary; }
+
+    std::vector<int> start(const std::vector<std::vector<std::int32_t>>& contexts,
+                           int slots_per_context, int max_new_tokens) override {
+        require(slots_per_context > 0 && max_new_tokens > 0, "a decoder needs slots and tokens");
+        slots_per_context_ = slots_per_context;
+        const bool prefixed = !weights_.encoder;
+        const std::int64_t positions = config_.n_positions;
+        std::vector<int> most;
+        std::vector<std::int64_t> kept;
+        std::int64_t capacity = 0;
+        for (const auto& context : contexts) {
+            const auto length = static_cast<std::int64_t>(context.size());
+            most.push_back(new_tokens(length, max_new_tokens));
+            kept.push_back(std::min(length, prefixed ? positions - most.back() : positions));
+            capacity = std::max(capacity, most.back() + (prefixed ? kept.back() : 0));
+        }
+        const train::RaggedTokens side = ragged_ends(contexts, kept);
+        cache_.reset(weights_.decoder.layers.size(), contexts.size() * slots_per_context, capacity,
+                     config_.embedding_size);
+        arena_.reset();
+        prefixed ? read_prefixes(side) : encode(side);
+        return most;
+    }
+
+    void step(const std::vector<std::int32_t>& slots, const std::vector<std::int32_t>& tokens,
+              std::vector<float>& logits) override {
+        require(slots.size() == tokens.size(), "step: one token per slot");
+        logits.resize(slots.size() * static_cast<std::size_t>(config_.vocabulary));
+        if (slots.empty()) return;
+        std::vector<std::int32_t> positions;
+        for (const std::int32_t slot : slots) positions.push_back(cache_.length(slot));
+        const train::RaggedTokens side = single_tokens(tokens);
+        positions.resize(side.tokens.size());
+        arena_.reset();
+        rows_.assign(slots.size(), 0);
+        const Ranges ranges = ranges_of(slots, side.total());
+        upload_.begin(placed_bytes<Ctx>(side) + ranges.bytes() +
+                      positions.size() * sizeof(std::int32_t));
+        auto batch = place(upload_, side, place_rows(upload_, rows_));
+        batch.places.positions = upload_.add(HostView<const std::int32_t>(view_of(positions)));
+        const PlacedRanges placed{
+            upload_.add(view_of(ranges.begin)), upload_.add(view_of(ranges.length)),
+            upload_.add(view_of(ranges.memory_begin)), upload_.add(view_of(ranges.memory_length)),
+            upload_.add(view_of(ranges.next_rows))};
+        upload_.finish();
+        const Constant last =
+            run_layers({ctx_, arena_, decoder_, batch, nullptr, nullptr}, slots, placed);
+        const Matrix scores = arena_.template take_matrix<T>(last.rows, config_.vocabulary);
+        kernels::linear_forward<T>(ctx_, last, weights_.embeddings, {}, scores);
+        read({scores.data, logits.size()}, view_of(logits));
+    }
+
+    void reorder(const std::vector<std::int32_t>& from) override { cache_.reorder(from); }
+
+private:
+    using Matrix = MatrixView<T, Space>;
+    using Constant = MatrixView<const T, Space>;
+    using Work = Run<Ctx, T>;
+
+    // Which rows of a cache each fed token attends to; filler reads none. Its own goes to
+    // next_rows.
+    struct Ranges {
+        std::vector<std::int64_t> begin, memory_begin;
+        std::vector<std::int32_t> length, memory_length;
+        std::vector<std::int64_t> next_rows;
+
+        std::size_t bytes() const noexcept { return 2 * 12 * begin.size() + 8 * next_rows.size(); }
+    };
+    struct PlacedRanges {
+        View<const std::int64_t, Space> begin;
+        View<const std::int32_t, Space> length;
+        View<const std::int64_t, Space> memory_begin;
+        View<const std::int32_t, Space> memory_length;
+        View<const std::int64_t, Space> next_rows;
+    };
+
+    // How many tokens may follow a context of that length.
+    int new_tokens(std::int64_t context, int max_new_tokens) const {
+        const std::int64_t positions = config_.n_positions;
+        std::int64_t most = std::min<std::int64_t>(max_new_tokens, positions);
+        // Where both do not fit, a reply may take half.
+        if (!weights_.encoder)
+            most = std::min(most, std::max({positions - context, positions / 2, std::int64_t{1}}));
+        return static_cast<int>(most);
+    }
+
+    Ranges ranges_of(const std::vector<std::int32_t>& slots, std::int64_t total) const {
+        const auto count = static_cast<std::size_t>(total);
+        Ranges ranges{std::vector<std::int64_t>(count),
+                      std::vector<std::int64_t>(count),
+                      std::vector<std::int32_t>(count),
+                      std::vector<std::int32_t>(count),
+                      {}};
+        for (std::size_t i = 0; i < slots.size(); ++i) {
+            ranges.begin[i] = cache_.begin(slots[i]);
+            ranges.length[i] = cache_.length(slots[i]) + 1;
+            ranges.next_rows.push_back(cache_.next_row(slots[i]));
+            if (!weights_.encoder) continue;
+            const std::int32_t context = slots[i] / slots_per_context_;
+            ranges.memory_begin[i] = memory_offsets_[context];
+            ranges.memory_length[i] = memory_offsets_[context + 1] - memory_offsets_[context];
+        }
+        return ranges;
+    }
+
+    Ragged<Space> place_alone(const train::RaggedTokens& side) {
+        rows_.assign(static_cast<std::size_t>(side.sequences()), 0);
+        upload_.begin(placed_bytes<Ctx>(side));
+        auto batch = place(upload_, side, place_rows(upload_, rows_));
+        upload_.finish();
+        place_tokens(ctx_, arena_, batch);
+        return batch;
+    }
+
+    void read(View<const T, Space> from, HostView<float> to) {
+        if constexpr (std::is_same_v<Space, HostSpace>) {
+            kernels::cast<T, float>(ctx_, from, to);
+        } else {
+            const auto wide = arena_.template take<float>(from.size());
+            kernels::cast<T, float>(ctx_, from, wide);
+            device::copy(ctx_, View<const float, Space>(wide), to);
+            ctx_.synchronize();
+        }
+    }
+
+    // Keeps what the decoder's cross-attentions read of the encoded contexts.
+    void encode(const train::RaggedTokens& side) {
+        const auto batch = place_alone(side);
+        const Work run{ctx_, arena_, encoder_, batch, nullptr, nullptr};
+        const std::int64_t d = config_.embedding_size;
+        memory_offsets_ = side.offsets;
+        memory_rows_ = side.total();
+        memory_.resize(weights_.decoder.layers.size());
+        if (side.total() == 0) return;
+        const Constant encoded =
+            StackBlock<Ctx, T>::evaluate(run, *weights_.encoder, weights_.embeddings, {});
+        for (std::size_t l = 0; l < memory_.size(); ++l) {
+            const auto size = static_cast<std::size_t>(memory_rows_ * 2 * d);
+            if (memory_[l].size() < size) memory_[l] = device::Buffer<T, Space>(size);
+            const auto& kv = weights_.decoder.layers[l].cross_attention->kv;
+            kernels::linear_forward<T>(ctx_, encoded, kv.w, kv.b, memory(l));
+        }
+    }
+
+    Matrix memory(std::size_t layer) const {
+        return {memory_[layer].view().data(), memory_rows_, 2 * config_.embedding_size};
+    }
+
+    // All contexts at once through the decoder; every slot's cache receives their keys and values.
+    void read_prefixes(const train::RaggedTokens& side) {
+        if (side.total() == 0) return;
+        const auto batch = place_alone(side);
+        using Saved = typename LayerBlock<Ctx, T>::Saved;
+        StackBlock<Ctx, T>::evaluate(
+            {ctx_, arena_, decoder_, batch, nullptr, nullptr}, weights_.decoder,
+            weights_.embeddings, {}, [&](std::size_t layer, const Saved& saved) {
+                const Matrix k = saved.self_attention.k;  // its values stand beside it
+                write_prefixes(layer, side, {k.data, k.rows, 2 * k.cols, k.stride});
+            });
+        for (std::int32_t slot = 0; slot < cache_.slots(); ++slot) {
+            cache_.extend(slot, side.offsets[slot / slots_per_context_ + 1] -
+                                    side.offsets[slot / slots_per_context_]);
+        }
+    }
+
+    // key_value [total, 2 * d]: the layer's keys with the values beside them.
+    void write_prefixes(std::size_t layer, const train::RaggedTokens& side, Constant key_value) {
+        for (std::int32_t slot = 0; slot < cache_.slots(); ++slot) {
+            const std::int32_t context = slot / slots_per_context_;
+            const std::int64_t first = side.offsets[context];
+            cache_.write(layer, slot,
+                         key_value.rows_from(first, side.offsets[context + 1] - first));
+        }
+    }
+
+    // One token of each slot through the decoder; the output [run.batch.total, d].
+    Constant run_layers(Work run, const std::vector<std::int32_t>& slots,
+                        const PlacedRanges& ranges) {
+        typename EmbeddingBlock<Ctx, T>::Saved unused;
+        auto x =
+            EmbeddingBlock<Ctx, T>::forward(run, weights_.decoder, weights_.embeddings, unused);
+        for (; run.layer < weights_.decoder.layers.size(); ++run.layer) {
+            x = run_layer(run, ranges, x);
+        }
+        for (const std::int32_t slot : slots) cache_.extend(slot, 1);
+        return x.input;
+    }
+
+    // LayerBlock::forward with the keys and values of earlier tokens taken from the caches.
+    Stream<T, Space> run_layer(const Work& run, const PlacedRanges& ranges, Stream<T, Space> x) {
+        using Sum = ResidualNorm<Ctx, T>;
+        const auto& weights = weights_.decoder.layers[run.layer];
+        const std::int64_t d = config_.embedding_size;
+        typename Sum::Saved unused;
+        const Matrix qkv = LinearBlock<Ctx, T>::forward(run, weights.self_attention.qkv, x.input);
+        const auto real = static_cast<std::int64_t>(ranges.next_rows.size());
+        cache_.write_each(run.layer, ranges.next_rows, qkv.columns(d, 2 * d).rows_from(0, real));
+        const Matrix attended =
+            attend(run, decoder_.self_attention, ranges.begin, ranges.length, qkv.columns(0, d),
+                   cache_.keys(run.layer), cache_.values(run.layer), weights.self_attention.out);
+        x = Sum::forward(run, DropoutPlace::self_output, weights.after_self, x.residual, attended,
+                         unused);
+        if (weights.cross_attention) {
+            const Matrix q = LinearBlock<Ctx, T>::forward(run, weights.cross_attention->q, x.input);
+            const Matrix kv = memory(run.layer);
+            const Matrix read =
+                attend(run, decoder_.cross_attention, ranges.memory_begin, ranges.memory_length, q,
+                       kv.columns(0, d), kv.columns(d, d), weights.cross_attention->out);
+            x = Sum::forward(run, DropoutPlace::cross_output, weights.after_cross, x.residual, read,
+                             unused);
+        }
+        typename FeedForwardBlock<Ctx, T>::Saved dropped;
+        const Matrix fed = FeedForwardBlock<Ctx, T>::forward(run, weights.ffn, x.input, dropped);
+        return Sum::forward(run, DropoutPlace::ffn_output, weights.after_ffn, x.residual, fed,
+                            unused);
+    }
+
+    static Matrix attend(const Work& run, const kernels::AttentionShape& shape,
+                         View<const std::int64_t, Space> begin,
+                         View<const std::int32_t, Space> length, Constant q, Constant k, Constant v,
+                         const Linear<T, Space>& out) {
+        const Matrix attended = run.take(q.rows, q.cols);
+        kernels::attention_decode<T>(run.ctx, shape, begin, length, q, k, v, attended);
+        return LinearBlock<Ctx, T>::forward(run, out, attended);
+    }
+
+    const ModelConfig config_;
+    const TransformerWeights<T, Space> weights_;
+    const StackSettings encoder_, decoder_;
+    Ctx& ctx_;
+    device::Upload<Ctx> upload_;
+    device::Arena<Space> arena_;
+    SlotCache<Ctx, T> cache_;
+    std::vector<device::Buffer<T, Space>> memory_;  // [k v] of the contexts, by layer
+    std::vector<std::int32_t> memory_offsets_;
+    std::vector<std::uint32_t> rows_;  // of a batch; nothing is dropped, so any do
+    std::int64_t memory_rows_ = 0;
+    int slots_per_context_ = 1;
+};
+
+template <class Ctx>
+std::unique_ptr<IncrementalDecoder> make_decoder(
+    const ModelConfig& config, const train::ParameterStore<typename Ctx::Space>& store, Ctx& ctx) {
+    using Made = std::unique_ptr<IncrementalDecoder>;
+    return train::with_element(typename Ctx::Elements{}, store.precision(), [&]<class T>() -> Made {
+        return std::make_unique<TransformerDecoder<Ctx, T>>(config, store, ctx);
+    });
+}
+
+}  // namespace lockstep::model

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/devices/device_model.ipp"
+#include "runtime/device/cpu_context.hpp"
+
+// The bodies of the *.ipp files, for the CPU.
+namespace lockstep::model {
+
+using device::CpuContext;
+
+template std::unique_ptr<train::Model> make_model(const ModelConfig&,
+                                                  const train::ParameterStore<HostSpace>&,
+                                                  CpuContext&);
+template std::unique_ptr<IncrementalDecoder> make_decoder(const ModelConfig&,
+                                                          const train::ParameterStore<HostSpace>&,
+                                                          CpuContext&);
+
+std::unique_ptr<DeviceModel> make_cpu_model(const ModelConfig& config, train::Precision precision,
+                                            int threads) {
+    return std::make_unique<DeviceModelOn<CpuContext>>(config, precision, train::Master::kept,
+                                                       std::make_unique<CpuContext>(threads));
+}
+
+}  // namespace lockstep::model

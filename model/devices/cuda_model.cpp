@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/devices/device_model.ipp"
+#include "runtime/comm/nccl/make_collectives.hpp"
+#include "runtime/device/cuda/cuda_readback.hpp"
+#include "runtime/device/cuda/cuda_replay.hpp"
+#include "runtime/device/cuda/cuda_upload.hpp"
+#include "runtime/kernels/cuda/attention/attention_library.hpp"
+#include "runtime/kernels/cuda/matmul/product.hpp"
+
+// The bodies of the *.ipp files, for GPUs.
+namespace lockstep::model {
+
+using device::CudaContext;
+
+template std::unique_ptr<train::Model> make_model(const ModelConfig&,
+                                                  const train::ParameterStore<CudaSpace>&,
+                                                  CudaContext&);
+template std::unique_ptr<IncrementalDecoder> make_decoder(const ModelConfig&,
+                                                          const train::ParameterStore<CudaSpace>&,
+                                                          CudaContext&);
+
+std::unique_ptr<DeviceModel> make_cuda_model(const ModelConfig& config, train::Precision precision,
+                                             const GpuSettings& settings) {
+    auto context = std::make_unique<CudaContext>(settings.device);
+    auto& products = context->cached<kernels::cuda::ProductSettings>();
+    products.tf32 = settings.tf32;
+    products.autotune = settings.autotune;
+    context->cached<kernels::cuda::AttentionSettings>().autotune = settings.autotune;
+    context->cached<device::GraphSettings>().most = settings.most_graphs;
+    const auto connect = [settings](CudaContext& gpu, comm::Communicator& ranks,
+                                    comm::Whereabouts* whereabouts) {
+        return comm::make_collectives(gpu, ranks, settings.backend, settings.timeout_ms,
+                                      whereabouts);
+    };
+    return std::make_unique<DeviceModelOn<CudaContext>>(config, precision, settings.master,
+                                                        std::move(context), connect);
+}
+
+}  // namespace lockstep::model

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "model/blocks/transformer.ipp"
+#include "model/decoding/transformer_decoder.ipp"
+#include "model/devices/device_model.hpp"
+#include "model/initialize.hpp"
+#include "runtime/kernels/attention.hpp"
+#include "runtime/train/checkpoint/checkpoint_tensors.hpp"
+#include "runtime/train/step/device_engine.hpp"
+
+namespace lockstep::model {
+
+template <class Ctx>
+class DeviceModelOn final : public DeviceModel {
+public:
+    using Space = typename Ctx::Space;
+    using Collectives = comm::Collectives<Space>;
+    // Collectives in the device's memory among the ranks of a communicator.
+    using Connect =
+        std::function<std::unique_ptr<Collectives>(Ctx&, comm::Communicator&, comm::Whereabouts*)>;
+
+    // `connect` is not asked where the device's memory is the host's.
+    DeviceModelOn(const ModelConfig& config, train::Precision precision, train::Master master,
+                  std::unique_ptr<Ctx> context, Connect connect = {})
+        : config_(config),
+          table_(parameter_table(config)),
+          context_(std::move(context)),
+          connect_(std::move(connect)),
+          store_(table_, precision, master),
+          weights_(*context_, store_),
+          model_(make_model<Ctx>(config, store_, *context_)) {}
+
+    const train::ParameterTable& parameters() const noexcept override { return table_; }
+
+    void initialize(std::uint64_t seed) override {
+        initial_weights(config_, table_, seed, weights_.fetch());
+        weights_.place();
+    }
+    void load_weights(const std::string& path) override {
+        train::load_weights(path, table_, weights_.fetch());
+        weights_.place();
+    }
+
+    std::string attention() override {
+        if (store_.precision() == train::Precision::fp32) return "";
+        return kernels::describe_attention(*context_,
+                                           static_cast<int>(config_.embedding_size / config_.heads),
+                                           config_.attention_dropout);
+    }
+
+    void reserve(std::size_t activation_bytes) override { model_->reserve(activation_bytes); }
+
+    std::vector<kernels::LossSums> evaluate(const train::Batch& batch) override {
+        const auto tokens = static_cast<std::size_t>(batch.target.total());
+        if (losses_.size() < tokens) losses_ = device::Buffer<kernels::LossSums, Space>(tokens);
+        model_->evaluate(batch, losses_.view().data());
+        std::vector<kernels::LossSums> each(tokens);
+        const View<const kernels::LossSums, Space> losses = losses_.view();
+        device::copy(*context_, losses.subview(0, tokens), view_of(each));
+        context_->synchronize();
+        return sums_of_rows(batch.target, each);
+    }
+    IncrementalDecoder& decoder() override {
+        if (!decoder_) decoder_ = make_decoder<Ctx>(config_, store_, *context_);
+        return *decoder_;
+    }
+
+    std::unique_ptr<train::Engine> make_engine(const train::TrainOptions& options,
+                                               comm::Communicator& communicator, Trace& trace,
+                                               comm::Whereabouts* whereabouts) override {
+        Collectives& among = collectives(communicator, whereabouts);
+        return std::make_unique<train::DeviceEngine<Ctx>>(
+            options, train::EngineParts<Ctx>{*context_, communicator, among, trace, *model_, store_,
+                                             whereabouts});
+    }
+
+private:
+    static std::vector<kernels::LossSums> sums_of_rows(const train::RaggedTokens& target,
+                                                       std::span<const kernels::LossSums> each) {
+        std::vector<kernels::LossSums> rows;
+        for (std::int64_t s = 0; s < target.sequences(); ++s) {
+            kernels::LossSums sums;
+            for (std::int32_t t = target.offsets[s]; t < target.offsets[s + 1]; ++t)
+                sums += each[t];
+            rows.push_back(sums);
+        }
+        return rows;
+    }
+    Collectives& collectives(comm::Communicator& communicator,
+                             [[maybe_unused]] comm::Whereabouts* whereabouts) {
+        if constexpr (std::is_same_v<Space, HostSpace>) {
+            return communicator;
+        } else {
+            collectives_ = connect_(*context_, communicator, whereabouts);
+            return *collectives_;
+        }
+    }
+
+    const ModelConfig config_;
+    const train::ParameterTable table_;
+    const std::unique_ptr<Ctx> context_;
+    const Connect connect_;
+    const train::ParameterStore<Space> store_;
+    train::HostWeights<Ctx> weights_;
+    const std::unique_ptr<train::Model> model_;
+    device::Buffer<kernels::LossSums, Space> losses_;  // of each token
+    std::unique_ptr<IncrementalDecoder> decoder_;
+    std::unique_ptr<Collectives> collectives_;
+};
+
+}  // namespace lockstep::model

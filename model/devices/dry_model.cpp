@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/devices/dry_model.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "model/blocks/transformer.ipp"
+#include "runtime/device/dry_context.hpp"
+#include "runtime/kernels/cuda/attention/attention_scratch.hpp"
+#include "runtime/kernels/cuda/matmul/product_workspace.hpp"
+
+// The bodies of the *.ipp files, for devices that compute nothing.
+namespace lockstep::model {
+
+namespace {
+
+train::RaggedTokens side_of(std::int64_t total, std::int64_t sequences, std::int32_t longest) {
+    if (total == 0) return {};
+    const auto tokens = static_cast<std::size_t>(total);
+    train::RaggedTokens side;
+    side.tokens.resize(tokens);
+    side.offsets.resize(static_cast<std::size_t>(sequences) + 1);
+    side.longest = longest;
+    return side;
+}
+
+train::Batch batch_of(const train::BatchShape& shape) {
+    train::Batch batch;
+    batch.source = side_of(shape.source_total, shape.sequences, shape.longest_source);
+    batch.target = side_of(shape.target_total, shape.sequences, shape.longest_target);
+    batch.labels.resize(batch.target.tokens.size());
+    batch.rows.resize(static_cast<std::size_t>(shape.sequences));
+    batch.label_starts.resize(batch.rows.size());
+    batch.last_labels.resize(batch.rows.size());
+    return batch;
+}
+
+// Sinusoids take time to make and none of a step's memory.
+ModelConfig quickly_made(ModelConfig config) {
+    config.positions = Positions::learned;
+    return config;
+}
+
+template <class Like>
+class DryModelLike final : public DryModel {
+public:
+    using Ctx = device::DryContext<Like>;
+
+    DryModelLike(const ModelConfig& config, train::Precision precision)
+        : config_(config),
+          step_config_(quickly_made(config)),
+          store_(parameter_table(step_config_), precision) {}
+
+    std::size_t training_bytes(const train::BatchShape& shape) override {
+        const train::Batch batch = batch_of(shape);
+        const auto model = make_model<Ctx>(step_config_, store_, ctx_);
+        const kernels::StepState state;
+        train::NoSink sink;
+        model->place(batch);
+        model->train(&state, nullptr, kernels::Into::overwrite, sink);
+        return model->peak_activation_bytes();
+    }
+    std::size_t evaluation_bytes(const train::BatchShape& shape) override {
+        const auto model = make_model<Ctx>(step_config_, store_, ctx_);
+        std::vector<kernels::LossSums> losses(static_cast<std::size_t>(shape.target_total));
+        model->evaluate(batch_of(shape), losses.data());
+        return model->peak_activation_bytes();
+    }
+    // On the CPU totals alone shape the products.
+    train::BatchShape launched(const train::BatchShape& shape) const override {
+        if (std::is_same_v<Like, device::CpuTraits>)
+            return {shape.source_total, shape.target_total};
+        return {shape.source_total, shape.target_total,
+                static_cast<std::int64_t>(
+                    launched_sequences<Ctx>(static_cast<std::size_t>(shape.sequences))),
+                launched_length<Ctx>(shape.longest_source),
+                launched_length<Ctx>(shape.longest_target)};
+    }
+    std::size_t constant_bytes() const override {
+        std::int64_t elements = 0;
+        if (config_.positions == Positions::sinusoidal)
+            elements += config_.n_positions * config_.embedding_size;
+        if (config_.excluded_token >= 0) elements += config_.vocabulary;
+        return static_cast<std::size_t>(elements) *
+               (store_.precision() == train::Precision::fp32 ? 4 : 2);
+    }
+    std::size_t scratch_bytes(const train::BatchShape& shape) const override {
+        if (std::is_same_v<Like, device::CpuTraits>) return 0;
+        std::int64_t most = kernels::cuda::product_workspace_bytes;
+        for (const BackwardShape& attention : attentions(launched(shape))) {
+            std::int64_t bytes = delta_bytes(attention);
+            if (store_.precision() != train::Precision::fp32 &&
+                kernels::cuda::mma_takes_head(config_.embedding_size / config_.heads))
+                bytes += heads_together(attention, kernels::cuda::usual_score_bytes) *
+                         score_bytes_of_head(attention);
+            most = std::max(most, bytes);
+        }
+        return static_cast<std::size_t>(most);
+    }
+    std::size_t batch_bytes(const train::BatchShape& shape) override {
+        return placed_bytes<Ctx>(batch_of(shape));
+    }
+
+private:
+    using BackwardShape = kernels::cuda::BackwardShape;
+
+    // Encoder's, decoder's, and the decoder's over the encoder's output.
+    std::array<BackwardShape, 3> attentions(const train::BatchShape& s) const {
+        return {BackwardShape{config_.heads, s.source_total, s.source_total, s.sequences,
+                              s.longest_source},
+                {config_.heads, s.target_total, s.target_total, s.sequences, s.longest_target},
+                {config_.heads, s.target_total, s.source_total, s.sequences, s.longest_target}};
+    }
+
+    const ModelConfig config_, step_config_;
+    Ctx ctx_;
+    const train::ParameterStore<device::DrySpace> store_;
+};
+
+}  // namespace
+
+std::unique_ptr<DryModel> make_dry_model(const ModelConfig& config, train::Precision precision,
+                                         DeviceKind device) {
+    if (device == DeviceKind::cpu)
+        return std::make_unique<DryModelLike<device::CpuTraits>>(config, precision);
+    return std::make_unique<DryModelLike<device::CudaTraits>>(config, precision);
+}
+
+}  // namespace lockstep::model

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/comm/gloo/gloo_collectives.hpp"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "runtime/comm/reduction.hpp"
+
+namespace lockstep::comm {
+
+namespace {
+
+// Small enough that sending one, receiving the next and adding overlap; large enough that the
+// wake-ups of Gloo's thread do not matter.
+constexpr std::size_t segment_bytes = 512 * 1024;
+
+struct Segment {
+    int step;
+    HostRange range;
+    std::size_t first_byte;  // in the whole range
+};
+
+void append_segments(std::vector<Segment>& segments, const HostRange& whole, int step, int part,
+                     int size) {
+    const HostRange range = even_part_of(whole, part, size);
+    const auto* begin = static_cast<const std::byte*>(whole.data);
+    const std::size_t most = segment_bytes / bytes_of(range.element);
+    for (std::size_t first = 0; first < range.count; first += most) {
+        const HostRange piece = part_of(range, first, std::min(most, range.count - first));
+        const auto offset = static_cast<const std::byte*>(piece.data) - begin;
+        segments.push_back({step, piece, static_cast<std::size_t>(offset)});
+    }
+}
+
+}  // namespace
+
+void ring(const Member& self, std::uint64_t slot, const HostRange& range, RingSteps steps,
+          Reduction reduction) {
+    if (self.size == 1 || range.count == 0) return;
+    const int n = self.size;
+    const int left = (self.rank + n - 1) % n;
+    const int right = (self.rank + 1) % n;
+    const auto part_in = [&](int step) { return (self.rank - step - 2 + 3 * n) % n; };
+    const auto adds = [&](const Segment& segment) { return segment.step < n - 1; };
+
+    std::vector<Segment> sent_first, received;
+    append_segments(sent_first, range, steps.first - 1, part_in(steps.first - 1), n);
+    for (int step = steps.first; step < steps.end; ++step) {
+        append_segments(received, range, step, part_in(step), n);
+    }
+    const std::size_t half = std::min(segment_bytes, range.bytes());
+    const auto scratch = std::make_unique_for_overwrite<std::byte[]>(2 * half);
+    GlooBuffer whole(self.links, range);
+    GlooBuffer incoming(self.links, scratch.get(), 2 * half);
+    const auto expect = [&](std::size_t i) {
+        if (i >= received.size()) return;
+        const Segment& segment = received[i];
+        GlooBuffer& into = adds(segment) ? incoming : whole;
+        into.start_recv(left, slot, adds(segment) ? i % 2 * half : segment.first_byte,
+                        segment.range.bytes());
+    };
+    const auto send = [&](const Segment& segment) {
+        whole.start_send(right, slot, segment.first_byte, segment.range.bytes());
+    };
+
+    expect(0);
+    expect(1);  // one more than is being added, so that the connection is never idle
+    for (const Segment& segment : sent_first) send(segment);
+    for (std::size_t i = 0; i < received.size(); ++i) {
+        const auto& [step, piece, first_byte] = received[i];
+        if (adds(received[i])) {
+            incoming.wait_recv();
+            reduce_into(piece.data, scratch.get() + i % 2 * half, piece.count, piece.element,
+                        reduction);
+        } else {
+            whole.wait_recv();
+        }
+        if (step + 1 < steps.end) send(received[i]);
+        expect(i + 2);
+    }
+    whole.wait_sends();
+}
+
+void spread(const Member& self, std::uint64_t slot, const HostRange& range, int root) {
+    if (self.size == 1 || range.count == 0) return;
+    const int n = self.size;
+    const int place = (self.rank - root + n) % n;  // in a tree whose root is 0
+    GlooBuffer buffer(self.links, range);
+    int reach = 1;  // of the ranks below `reach`, all have the data
+    for (; reach <= place; reach *= 2) {
+    }
+    if (place > 0) {
+        buffer.start_recv((place - reach / 2 + root) % n, slot, 0, range.bytes());
+        buffer.wait_recv();
+    }
+    for (; place + reach < n; reach *= 2) {
+        buffer.start_send((place + reach + root) % n, slot, 0, range.bytes());
+    }
+    buffer.wait_sends();
+}
+
+void meet(const Member& self, std::uint64_t slot) {
+    std::array<std::byte, 2> token{};
+    GlooBuffer out(self.links, token.data(), 1);
+    GlooBuffer in(self.links, token.data() + 1, 1);
+    for (int distance = 1; distance < self.size; distance *= 2) {
+        in.start_recv((self.rank - distance + self.size) % self.size, slot, 0, 1);
+        out.start_send((self.rank + distance) % self.size, slot, 0, 1);
+        in.wait_recv();
+        out.wait_sends();
+    }
+}
+
+}  // namespace lockstep::comm

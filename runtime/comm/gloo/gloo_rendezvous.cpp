@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/comm/gloo/gloo_rendezvous.hpp"
+
+#include <gloo/common/error.h>
+#include <gloo/transport/tcp/device.h>
+
+#include <utility>
+
+#include "runtime/comm/net/socket.hpp"
+#include "runtime/core/error.hpp"
+
+namespace lockstep::comm {
+
+GlooRendezvous::GlooRendezvous(comm::Store& store, std::string prefix, int timeout_ms)
+    : store_(store), prefix_(std::move(prefix)), timeout_ms_(timeout_ms) {}
+
+void GlooRendezvous::set(const std::string& key, const std::vector<char>& data) {
+    store_.set(prefix_ + key, std::string(data.begin(), data.end()));
+}
+
+std::vector<char> GlooRendezvous::get(const std::string& key) {
+    const std::string value = store_.get(prefix_ + key, timeout_ms_);
+    return {value.begin(), value.end()};
+}
+
+void GlooRendezvous::wait(const std::vector<std::string>& keys) {
+    for (const auto& key : keys) store_.get(prefix_ + key, timeout_ms_);
+}
+
+void GlooRendezvous::wait(const std::vector<std::string>& keys,
+                          const std::chrono::milliseconds& /*timeout*/) {
+    wait(keys);
+}
+
+std::shared_ptr<gloo::transport::Device> gloo_device(const std::string& interface,
+                                                     const std::string& address) {
+    gloo::transport::tcp::attr attributes;
+    attributes.iface = interface;
+    if (interface.empty()) attributes.hostname = address;
+    try {
+        return gloo::transport::tcp::CreateDevice(attributes);
+    } catch (const std::exception& error) {
+        const std::string what = interface.empty() ? "address " + address : interface;
+        throw Error(ErrorKind::config, "Gloo cannot use " + what + " of " + host_name() + " (" +
+                                           error.what() +
+                                           "): give another network interface by --interface");
+    }
+}
+
+void throw_gloo_error(int timeout_ms) {
+    try {
+        throw;
+    } catch (const Error&) {
+        throw;
+    } catch (const gloo::IoException& error) {
+        std::string what = error.what();  // "[file:line] text"
+        const auto text = what.find("] ");
+        if (what.starts_with("[") && text != std::string::npos) what.erase(0, text + 2);
+        const bool late =
+            what.find("imed out") != std::string::npos || what.find("imeout") != std::string::npos;
+        throw Error(ErrorKind::peer,
+                    late ? "a rank did not answer within " + std::to_string(timeout_ms) +
+                               " ms: it hangs, or ended (" + what + ")"
+                         : "another rank ended, or its host cannot be reached (" + what + ")");
+    } catch (const std::exception& error) {
+        throw Error(ErrorKind::gloo, std::string("Gloo failed: ") + error.what());
+    }
+}
+
+}  // namespace lockstep::comm

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gloo/rendezvous/store.h>
+#include <gloo/transport/device.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/comm/store/store.hpp"
+
+namespace lockstep::comm {
+
+// The job's store as Gloo wants to see one.
+class GlooRendezvous : public gloo::rendezvous::Store {
+public:
+    // `prefix` keeps the keys of several communicators apart.
+    GlooRendezvous(comm::Store& store, std::string prefix, int timeout_ms);
+
+    void set(const std::string& key, const std::vector<char>& data) override;
+    std::vector<char> get(const std::string& key) override;
+    void wait(const std::vector<std::string>& keys) override;
+    void wait(const std::vector<std::string>& keys,
+              const std::chrono::milliseconds& timeout) override;
+
+private:
+    comm::Store& store_;
+    std::string prefix_;
+    int timeout_ms_;
+};
+
+// A TCP device bound to an interface, or where that is empty to an address.
+std::shared_ptr<gloo::transport::Device> gloo_device(const std::string& interface,
+                                                     const std::string& address);
+
+// Call it in a catch block: rethrows Lockstep's errors, and Gloo's as kind peer where a connection
+// was lost or a time-out passed, else as kind gloo.
+[[noreturn]] void throw_gloo_error(int timeout_ms);
+
+}  // namespace lockstep::comm

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/comm/join/make_communicator.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/comm/gloo/gloo_transport.hpp"
+#include "runtime/comm/join/missing_ranks.hpp"
+#include "runtime/comm/mpi/mpi_loader.hpp"
+#include "runtime/comm/place/network_interface.hpp"
+#include "runtime/comm/place/pmix_check.hpp"
+#include "runtime/comm/store/store.hpp"
+#include "runtime/comm/store/store_join.hpp"
+#include "runtime/comm/threads/local_communicator.hpp"
+#include "runtime/comm/threads/queued_communicator.hpp"
+#include "runtime/core/error.hpp"
+
+namespace lockstep::comm {
+
+namespace {
+
+std::string position(int rank, int size) {
+    return "rank " + std::to_string(rank) + " of " + std::to_string(size);
+}
+
+std::unique_ptr<Transport> connect_over(std::shared_ptr<Store> store, const Place& place,
+                                        const CommOptions& options) {
+    join_store(*store, place, options.timeout_ms);
+    GlooOptions gloo;
+    gloo.interface = options.interface;
+    gloo.address = store->local_address();
+    gloo.timeout_ms = options.timeout_ms;
+    return connect_gloo(place.rank, place.size, std::move(store), gloo);
+}
+
+std::unique_ptr<Communicator> join_by_gloo(const Place& place, const CommOptions& options) {
+    check_gloo(place, options.interface);
+    return std::make_unique<QueuedCommunicator>([&] {
+        return connect_over(open_store(place, options.secret, options.timeout_ms), place, options);
+    });
+}
+
+// Ranks share out their host's cores and devices, so that their number must not be a guess.
+void check_local_size(const Place& place, int local_size) {
+    if (place.local_size == local_size) return;
+    throw Error(ErrorKind::config,
+                "ranks on " + place.host + ": MPI has " + std::to_string(local_size) +
+                    ", the environment says " + std::to_string(place.local_size) +
+                    ": unset the variables that are left over from an outer job");
+}
+
+// MPI_Init waits for every rank, for ever. Who gives up leaves it behind with what it uses.
+std::unique_ptr<Communicator> init_mpi(const Place& place, const CommOptions& options,
+                                       const MpiOptions& mpi,
+                                       const std::shared_ptr<int>& local_size) {
+    require_pmix_daemon(process_environment());
+    const int roll_call_ms = std::min(options.timeout_ms / 3, 10'000);
+    const WaitingRank waiting(place);
+    try {
+        return std::make_unique<QueuedCommunicator>(
+            [module = options.mpi_module, mpi, local_size] {
+                return connect_mpi(module, mpi, *local_size);
+            },
+            options.timeout_ms - roll_call_ms);
+    } catch (const Error& error) {
+        if (error.kind() != ErrorKind::peer) throw;
+        const std::string missing = roll_call(place, roll_call_ms);
+        throw Error(
+            ErrorKind::peer,
+            position(place.rank, place.size) + " on " + place.host + " waited in vain: " +
+                (missing.empty()
+                     ? error.what()
+                     : missing + " (within " + std::to_string(options.timeout_ms / 1000) +
+                           " s). Start one process for each rank, or give a longer --timeout"));
+    }
+}
+
+std::unique_ptr<Communicator> join_by_mpi(const Place& place, const CommOptions& options) {
+    // srun tells where rank 0 is, mpirun does not.
+    const bool goes_without = options.backend == Backend::automatic && !place.master_addr.empty();
+    if (goes_without && !mpi_is_here(options.mpi_module)) return join_by_gloo(place, options);
+    check_interface(options.interface, place);
+    MpiOptions mpi;
+    mpi.interface = options.interface;
+    mpi.timeout_ms = options.timeout_ms;
+    const auto local_size = std::make_shared<int>(0);
+    auto joined = init_mpi(place, options, mpi, local_size);
+    if (joined->rank() == place.rank && joined->size() == place.size) {
+        check_local_size(place, *local_size);
+        return joined;
+    }
+    // An MPI that does not understand the launcher's PMI believes to be alone, on every rank.
+    const bool alone = joined->size() == 1;
+    if (alone && goes_without) return join_by_gloo(place, options);
+    throw Error(ErrorKind::config,
+                "MPI says " + position(joined->rank(), joined->size()) + ", " + name(place.source) +
+                    "'s environment says " + position(place.rank, place.size) +
+                    (alone ? ": this MPI was not started by the mpirun it belongs to"
+                           : ": unset the variables that are left over from an outer job"));
+}
+
+}  // namespace
+
+Backend parse_backend(const std::string& text) {
+    if (text == "auto") return Backend::automatic;
+    if (text == "mpi") return Backend::mpi;
+    if (text == "gloo") return Backend::gloo;
+    throw Error(ErrorKind::config, "--distributed-backend " + text + ": give auto, mpi or gloo");
+}
+
+std::unique_ptr<Communicator> make_gloo_communicator(const Place& place, const CommOptions& options,
+                                                     std::shared_ptr<Store> store) {
+    check_gloo(place, options.interface);
+    return std::make_unique<QueuedCommunicator>(
+        [&] { return connect_over(std::move(store), place, options); });
+}
+
+std::unique_ptr<Communicator> make_communicator(const Place& place, const CommOptions& options) {
+    if (options.timeout_ms <= 0) {
+        throw Error(ErrorKind::config, "--timeout must be positive");
+    }
+    const bool by_mpi = place.source == PlaceSource::mpi;
+    if (options.backend == Backend::mpi && !by_mpi) {
+        throw Error(
+            ErrorKind::config,
+            "MPI did not start this run: use mpirun or srun --mpi=pmix, or another backend");
+    }
+    if (place.size == 1) return std::make_unique<LocalCommunicator>();
+    if (by_mpi && options.backend != Backend::gloo) return join_by_mpi(place, options);
+    return join_by_gloo(place, options);
+}
+
+}  // namespace lockstep::comm

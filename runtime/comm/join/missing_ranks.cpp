@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/comm/join/missing_ranks.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <future>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "runtime/comm/store/pmix_client.hpp"
+#include "runtime/comm/store/store_join.hpp"
+
+namespace lockstep::comm {
+
+namespace {
+
+constexpr const char* key = "lockstep.here";
+// All ask for all: more would flood the daemons.
+constexpr int most_ranks = 64;
+
+std::vector<int> missing_ranks(const PmixClient& pmix, const Place& place, int patience_ms) {
+    std::vector<std::future<bool>> here;
+    const int asked = std::min(place.size, most_ranks);
+    for (int rank = 0; rank < asked; ++rank) {
+        here.push_back(std::async(std::launch::async, [&, rank] {
+            return rank == place.rank || pmix.get(rank, key, patience_ms).has_value();
+        }));
+    }
+    std::vector<int> missing;
+    for (int rank = 0; rank < asked; ++rank) {
+        if (!here[static_cast<std::size_t>(rank)].get()) missing.push_back(rank);
+    }
+    return missing;
+}
+
+// Through MPI's own connection, as soon as it has one.
+void tell_of_waiting(const std::stop_token& stop, const std::string& host) {
+    using namespace std::chrono_literals;
+    constexpr auto moment = 500ms;  // nearly every MPI_Init takes less
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    std::condition_variable_any never;
+    while (!never.wait_for(lock, stop, moment, [] { return false; }) && !stop.stop_requested()) {
+        const auto pmix = PmixClient::of_mpi();
+        if (pmix != nullptr && pmix->put(key, host)) return;
+    }
+}
+
+}  // namespace
+
+WaitingRank::WaitingRank(const Place& place)
+    : thread_([host = place.host](const std::stop_token& stop) { tell_of_waiting(stop, host); }) {}
+
+std::string roll_call(const Place& place, int patience_ms) {
+    constexpr int most_runs = 8;
+    const auto pmix = PmixClient::connect();
+    if (pmix == nullptr) return "";
+    const std::vector<int> missing = missing_ranks(*pmix, place, patience_ms);
+    std::map<std::string, std::vector<int>> by_host;
+    for (const int rank : missing) {
+        by_host[pmix->host_of(rank).value_or("an unknown host")].push_back(rank);
+    }
+    std::string text;
+    for (const auto& [host, ranks] : by_host) {
+        text += (text.empty() ? "missing: rank " : "; rank ") + short_list(ranks, most_runs) +
+                " on " + host;
+    }
+    return text;
+}
+
+}  // namespace lockstep::comm

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <memory>
+#include <string>
+
+#include "runtime/comm/communicator.hpp"
+#include "runtime/comm/store/pmix_client.hpp"
+
+namespace lockstep::comm {
+
+// Throws kind mpi with the library's own text when `code` is not MPI_SUCCESS.
+void check(int code, const char* what);
+
+// MPI of this process, from Init to Finalize; and the operations that MPI does not have itself.
+// Made, used and destroyed on one thread.
+class MpiSession {
+public:
+    // `interface` is the network of its TCP connections, unless the environment already chooses
+    // one; empty: MPI chooses. Throws kind config where this MPI cannot be told.
+    // Returns once every rank can take messages.
+    explicit MpiSession(const std::string& interface);
+    // Finalizes, unless disturbed: Finalize waits for ranks that may never come.
+    ~MpiSession();
+    MpiSession(const MpiSession&) = delete;
+    MpiSession& operator=(const MpiSession&) = delete;
+
+    void disturb() noexcept { disturbed_ = true; }
+    MPI_Op operation(Element element, Reduction reduction) const;
+    static MPI_Datatype type(Element element) noexcept;
+
+private:
+    void meet(Clock::time_point deadline);
+
+    std::unique_ptr<PmixClient> pmix_;                   // under Slurm's PMIx
+    std::array<std::array<MPI_Op, 3>, 4> operations_{};  // by element, then reduction
+    bool disturbed_ = false;
+};
+
+}  // namespace lockstep::comm

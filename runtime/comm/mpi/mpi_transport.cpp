@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/comm/mpi/mpi_transport.hpp"
+
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "runtime/comm/mpi/chunks.hpp"
+#include "runtime/comm/place/rank_info.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/hash.hpp"
+
+namespace lockstep::comm {
+
+namespace {
+
+constexpr int message_tag = 1;
+constexpr std::size_t piece_bytes = 1u << 20;
+constexpr std::size_t pieces_under_way = 4;
+
+int count_of(const HostRange& range) noexcept { return static_cast<int>(range.count); }
+
+std::uint64_t this_host() {
+    std::ifstream file("/proc/sys/kernel/random/boot_id");
+    std::string boot;
+    std::getline(file, boot);
+    return hash64(boot + " " + host_name());
+}
+
+}  // namespace
+
+MpiTransport::MpiTransport(const MpiOptions& options)
+    : session_(std::make_shared<MpiSession>(options.interface)),
+      communicator_(MPI_COMM_WORLD),  // a duplicate would take as long as MPI_Init
+      options_(options) {
+    // Sleeps of this thread last 50 us longer than asked for unless it says that it means them.
+    ::prctl(PR_SET_TIMERSLACK, 1000);
+    find_rank();
+}
+
+MpiTransport::MpiTransport(std::shared_ptr<MpiSession> session, MPI_Comm communicator,
+                           const MpiOptions& options)
+    : session_(std::move(session)), communicator_(communicator), options_(options) {
+    find_rank();
+}
+
+MpiTransport::~MpiTransport() {
+    if (interrupted_) {
+        session_->disturb();
+    } else if (communicator_ != MPI_COMM_WORLD) {
+        ::MPI_Comm_free(&communicator_);
+    }
+}
+
+void MpiTransport::find_rank() {
+    check(::MPI_Comm_set_errhandler(communicator_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    check(::MPI_Comm_rank(communicator_, &rank_), "MPI_Comm_rank");
+    check(::MPI_Comm_size(communicator_, &size_), "MPI_Comm_size");
+}
+
+// As MPI_Comm_split_type tells it, but that one spins while it waits: where ranks share cores, a
+// third of a second.
+int MpiTransport::local_size() {
+    std::vector<std::uint64_t> own{this_host()};
+    std::vector<std::uint64_t> all(static_cast<std::size_t>(size_));
+    all_gather(view_of(own), view_of(all));
+    return static_cast<int>(std::count(all.begin(), all.end(), own.front()));
+}
+
+template <class Start>
+void MpiTransport::complete(const char* what, const Start& start) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    check(start(&request), what);
+    wait(what, request);
+}
+
+void MpiTransport::wait(const char* what, MPI_Request& request) {
+    using namespace std::chrono_literals;
+    constexpr int eager_tests = 20;  // short operations end before a sleep would
+    constexpr std::chrono::microseconds longest_pause = 200us;
+    const auto deadline = Clock::now() + std::chrono::milliseconds(options_.timeout_ms);
+    std::chrono::microseconds pause = 10us;
+    for (int test = 0;; ++test) {
+        int done = 0;
+        check(::MPI_Test(&request, &done, MPI_STATUS_IGNORE), what);
+        if (done != 0) return;
+        if (interrupted_) throw Error(ErrorKind::peer, "this rank gave the operation up");
+        if (Clock::now() >= deadline) {
+            interrupted_ = true;  // MPI has no way to take an operation back
+            throw Error(ErrorKind::peer, "a rank did not answer within " +
+                                             std::to_string(options_.timeout_ms) +
+                                             " ms: it hangs, or ended");
+        }
+        if (test < eager_tests) {
+            std::this_thread::yield();
+            continue;
+        }
+        std::this_thread::sleep_for(pause);
+        pause = std::min(longest_pause, pause * 3 / 2);
+    }
+}
+
+// Open MPI works on a copy of the whole range, which it allocates and frees each time; pieces that
+// fit the cache are several times as fast, and some of them under way hide the pauses between
+// tests.
+void MpiTransport::all_reduce(HostRange range, Reduction reduction) {
+    const std::size_t most = std::min(options_.max_count, piece_bytes / bytes_of(range.element));
+    std::deque<MPI_Request> under_way;
+    const auto wait_for_first = [&] {
+        wait("MPI_Iallreduce", under_way.front());
+        under_way.pop_front();
+    };
+    in_chunks(range, most, [&](const HostRange& part) {
+        under_way.push_back(MPI_REQUEST_NULL);
+        check(::MPI_Iallreduce(
+                  MPI_IN_PLACE, part.data, count_of(part), MpiSession::type(part.element),
+                  session_->operation(part.element, reduction), communicator_, &under_way.back()),
+              "MPI_Iallreduce");
+        if (under_way.size() == pieces_under_way) wait_for_first();
+    });
+    while (!under_way.empty()) wait_for_first();
+}
+
+// One rooted reduction for each part: MPI_Ireduce_scatter_block would leave the result at the start
+// of the range, and cannot be cut into chunks.
+void MpiTransport::reduce_scatter(HostRange range, Reduction reduction) {
+    for (int root = 0; root < size_; ++root) {
+        in_chunks(even_part_of(range, root, size_), options_.max_count, [&](const HostRange& part) {
+            complete("MPI_Ireduce", [&](MPI_Request* request) {
+                const bool own = root == rank_;
+                return ::MPI_Ireduce(own ? MPI_IN_PLACE : part.data, own ? part.data : nullptr,
+                                     count_of(part), MpiSession::type(part.element),
+                                     session_->operation(part.element, reduction), root,
+                                     communicator_, request);
+            });
+        });
+    }
+}
+
+void MpiTransport::all_gather(HostRange from, HostRange to) {
+    if (from.count <= options_.max_count) {
+        complete("MPI_Iallgather", [&](MPI_Request* request) {
+            const MPI_Datatype type = MpiSession::type(from.element);
+            return ::MPI_Iallgather(from.data, count_of(from), type, to.data, count_of(from), type,
+                                    communicator_, request);
+        });
+        return;
+    }
+    std::memcpy(even_part_of(to, rank_, size_).data, from.data, from.bytes());
+    for (int root = 0; root < size_; ++root) broadcast(even_part_of(to, root, size_), root);
+}
+
+void MpiTransport::broadcast(HostRange range, int root) {
+    in_chunks(range, options_.max_count, [&](const HostRange& part) {
+        complete("MPI_Ibcast", [&](MPI_Request* request) {
+            return ::MPI_Ibcast(part.data, count_of(part), MpiSession::type(part.element), root,
+                                communicator_, request);
+        });
+    });
+}
+
+void MpiTransport::send(HostRange range, int to) {
+    in_chunks(range, options_.max_count, [&](const HostRange& part) {
+        complete("MPI_Isend", [&](MPI_Request* request) {
+            return ::MPI_Isend(part.data, count_of(part), MpiSession::type(part.element), to,
+                               message_tag, communicator_, request);
+        });
+    });
+}
+
+void MpiTransport::recv(HostRange range, int from) {
+    in_chunks(range, options_.max_count, [&](const HostRange& part) {
+        complete("MPI_Irecv", [&](MPI_Request* request) {
+            return ::MPI_Irecv(part.data, count_of(part), MpiSession::type(part.element), from,
+                               message_tag, communicator_, request);
+        });
+    });
+}
+
+void MpiTransport::barrier() {
+    complete("MPI_Ibarrier",
+             [&](MPI_Request* request) { return ::MPI_Ibarrier(communicator_, request); });
+}
+
+// MPI_Comm_split has every rank of the world spin until the slowest is there, again and again; this
+// concerns the part's ranks alone.
+std::unique_ptr<Transport> MpiTransport::split(int colour) {
+    std::vector<std::uint64_t> own{static_cast<std::uint64_t>(colour)};
+    std::vector<std::uint64_t> all(static_cast<std::size_t>(size_));
+    all_gather(view_of(own), view_of(all));
+    std::vector<int> ranks;
+    for (int rank = 0; rank < size_; ++rank) {
+        if (all[static_cast<std::size_t>(rank)] == own.front()) ranks.push_back(rank);
+    }
+    MPI_Group whole = MPI_GROUP_NULL, group = MPI_GROUP_NULL;
+    MPI_Comm part = MPI_COMM_NULL;
+    check(::MPI_Comm_group(communicator_, &whole), "MPI_Comm_group");
+    check(::MPI_Group_incl(whole, static_cast<int>(ranks.size()), ranks.data(), &group),
+          "MPI_Group_incl");
+    check(::MPI_Comm_create_group(communicator_, group, message_tag, &part),
+          "MPI_Comm_create_group");
+    ::MPI_Group_free(&group);
+    ::MPI_Group_free(&whole);
+    return std::unique_ptr<Transport>(new MpiTransport(session_, part, options_));
+}
+
+void MpiTransport::abort(int exit_code) noexcept { ::MPI_Abort(communicator_, exit_code); }
+
+}  // namespace lockstep::comm

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <mpi.h>
+
+#include <atomic>
+#include <memory>
+
+#include "runtime/comm/mpi/mpi_module.hpp"
+#include "runtime/comm/mpi/mpi_session.hpp"
+#include "runtime/comm/transport.hpp"
+
+namespace lockstep::comm {
+
+// MPI's collectives, started without blocking and then asked after with sleeps in between: Open
+// MPI's own waits spin, and would take a core from the computation that they overlap with.
+class MpiTransport : public Transport {
+public:
+    // Initialises MPI; of its world, which nobody else in this process uses.
+    explicit MpiTransport(const MpiOptions& options);
+    ~MpiTransport() override;
+
+    int rank() const noexcept override { return rank_; }
+    int size() const noexcept override { return size_; }
+    // Ranks on this host. Collective.
+    int local_size();
+
+    void all_reduce(HostRange range, Reduction reduction) override;
+    void reduce_scatter(HostRange range, Reduction reduction) override;
+    void all_gather(HostRange from, HostRange to) override;
+    void broadcast(HostRange range, int root) override;
+    void send(HostRange range, int to) override;
+    void recv(HostRange range, int from) override;
+    void barrier() override;
+    std::unique_ptr<Transport> split(int colour) override;
+    void interrupt() noexcept override { interrupted_ = true; }
+    void abort(int exit_code) noexcept override;
+
+private:
+    MpiTransport(std::shared_ptr<MpiSession> session, MPI_Comm communicator,
+                 const MpiOptions& options);
+    void find_rank();
+    template <class Start>
+    void complete(const char* what, const Start& start);
+    void wait(const char* what, MPI_Request& request);
+
+    std::shared_ptr<MpiSession> session_;  // MPI ends with the last communicator
+    MPI_Comm communicator_ = MPI_COMM_NULL;
+    MpiOptions options_;
+    int rank_ = 0;
+    int size_ = 1;
+    std::atomic<bool> interrupted_{false};
+};
+
+}  // namespace lockstep::comm

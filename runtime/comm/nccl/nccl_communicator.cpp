@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/comm/nccl/nccl_communicator.hpp"
+
+#include <utility>
+
+#include "runtime/device/cuda/cuda_clock.hpp"
+
+namespace lockstep::comm {
+
+namespace {
+
+ncclDataType_t type_of(Element element) {
+    switch (element) {
+        case Element::f32:
+            return ncclFloat32;
+        case Element::f64:
+            return ncclFloat64;
+        case Element::bf16:
+            return ncclBfloat16;
+        case Element::u64:
+            return ncclUint64;
+        case Element::byte:
+            return ncclUint8;
+    }
+    throw Error(ErrorKind::contract, "a range of an unknown type");
+}
+
+ncclRedOp_t operation_of(Reduction reduction) {
+    switch (reduction) {
+        case Reduction::sum:
+            return ncclSum;
+        case Reduction::min:
+            return ncclMin;
+        case Reduction::max:
+            return ncclMax;
+    }
+    throw Error(ErrorKind::contract, "an unknown reduction");
+}
+
+// Rank 0's id, on every rank.
+ncclUniqueId agree_on_id(Communicator& host) {
+    ncclUniqueId id{};
+    if (host.rank() == 0) {
+        const NcclLibrary library;
+        library.check(library.get_unique_id(&id), "ncclGetUniqueId", nullptr);
+    }
+    host.broadcast(HostView<std::byte>(reinterpret_cast<std::byte*>(&id), sizeof id), 0, "NCCL id");
+    host.finish();
+    return id;
+}
+
+std::unique_ptr<NcclSession> join(const device::CudaContext& context, Communicator& host,
+                                  int timeout_ms) {
+    const ncclUniqueId id = agree_on_id(host);
+    const int rank = host.rank(), size = host.size();
+    const int blocks = context.properties().for_collectives();
+    return std::make_unique<NcclSession>(
+        context.device(), timeout_ms,
+        [=](const NcclLibrary& library, ncclComm_t* comm, ncclConfig_t* config) {
+            if (blocks > 0) config->maxCTAs = blocks;
+            return library.init_rank(comm, size, id, rank, config);
+        });
+}
+
+void require_reducible(const Range<CudaSpace>& range) {
+    require(range.element != Element::byte, "bytes cannot be reduced");
+}
+
+}  // namespace
+
+NcclCommunicator::NcclCommunicator(device::CudaContext& context, Communicator& host, int timeout_ms)
+    : NcclCommunicator(context, join(context, host, timeout_ms), timeout_ms) {}
+
+NcclCommunicator::NcclCommunicator(device::CudaContext& context,
+                                   std::unique_ptr<NcclSession> session, int timeout_ms)
+    : context_(context), timeout_ms_(timeout_ms), session_(std::move(session)) {}
+
+NcclCommunicator::~NcclCommunicator() {
+    // Peers wait for operations that this rank will never join: better that they hear of it now.
+    if (std::uncaught_exceptions() > unwinding_) give_up();
+    for (void* handle : registered_) {
+        try {
+            session_->call("ncclCommDeregister", [&](ncclComm_t comm) {
+                return session_->library().deregister_memory(comm, handle);
+            });
+        } catch (const Error&) {
+            return;  // an aborted communicator has no registrations
+        }
+    }
+}
+
+void NcclCommunicator::run(const char* what, std::string label,
+                           const std::function<ncclResult_t(ncclComm_t, cudaStream_t)>& operation) {
+    const std::string name = std::string(what) + " \"" + label + "\"";
+    const cudaStream_t stream = context_.communication_stream();
+    auto& clock = context_.cached<device::CudaClock>();
+    const std::int64_t after = clock.mark(context_.stream());
+    const std::int64_t begin = clock.unrecorded_mark(), end = clock.unrecorded_mark();
+    session_->queue({name, [operation, stream](ncclComm_t comm) { return operation(comm, stream); },
+                     stream, clock.event(after), clock.event(begin), clock.event(end)});
+    running_.push_back({std::move(label), begin, end});
+}
+
+void NcclCommunicator::all_reduce(Range<CudaSpace> range, Reduction reduction, std::string label) {
+    require_reducible(range);
+    run("all_reduce", std::move(label), [=, this](ncclComm_t comm, cudaStream_t stream) {
+        return session_->library().all_reduce(range.data, range.data, range.count,
+                                              type_of(range.element), operation_of(reduction), comm,
+                                              stream);
+    });
+}
+
+void NcclCommunicator::reduce_scatter(Range<CudaSpace> range, Reduction reduction,
+                                      std::string label) {
+    require_reducible(range);
+    const auto ranks = static_cast<std::size_t>(size());
+    require(range.count % ranks == 0, "reduce_scatter needs a multiple of the number of ranks");
+    const std::size_t part = range.count / ranks;
+    void* own = static_cast<std::byte*>(range.data) +
+                static_cast<std::size_t>(rank()) * part * bytes_of(range.element);
+    run("reduce_scatter", std::move(label), [=, this](ncclComm_t comm, cudaStream_t stream) {
+        return session_->library().reduce_scatter(range.data, own, part, type_of(range.element),
+                                                  operation_of(reduction), comm, stream);
+    });
+}
+
+void NcclCommunicator::all_gather(Range<CudaSpace> from, Range<CudaSpace> to, std::string label) {
+    require(from.element == to.element && to.count == from.count * static_cast<std::size_t>(size()),
+            "all_gather needs room for one part of each rank");
+    run("all_gather", std::move(label), [=, this](ncclComm_t comm, cudaStream_t stream) {
+        return session_->library().all_gather(from.data, to.data, from.count, type_of(from.element),
+                                              comm, stream);
+    });
+}
+
+void NcclCommunicator::broadcast(Range<CudaSpace> range, int root, std::string label) {
+    require(root >= 0 && root < size(), "broadcast from a rank that does not exist");
+    run("broadcast", std::move(label), [=, this](ncclComm_t comm, cudaStream_t stream) {
+        return session_->library().broadcast(range.data, range.data, range.count,
+                                             type_of(range.element), root, comm, stream);
+    });
+}
+
+void NcclCommunicator::send(Range<CudaSpace> range, int to, std::string label) {
+    require(to >= 0 && to < size() && to != rank(), "send to a rank that does not exist");
+    run("send", std::move(label), [=, this](ncclComm_t comm, cudaStream_t stream) {
+        return session_->library().send(range.data, range.count, type_of(range.element), to, comm,
+                                        stream);
+    });
+}
+
+void NcclCommunicator::recv(Range<CudaSpace> range, int from, std::string label) {
+    require(from >= 0 && from < size() && from != rank(), "recv from a rank that does not exist");
+    run("recv", std::move(label), [=, this](ncclComm_t comm, cudaStream_t stream) {
+        return session_->library().recv(range.data, range.count, type_of(range.element), from, comm,
+                                        stream);
+    });
+}
+
+void NcclCommunicator::barrier(std::string label) {
+    run("barrier", std::move(label), [=, this](ncclComm_t comm, cudaStream_t stream) {
+        float* nothing = barrier_.view().data();
+        return session_->library().all_reduce(nothing, nothing, 1, ncclFloat32, ncclSum, comm,
+                                              stream);
+    });
+}
+
+void NcclCommunicator::finish() {
+    session_->set_waited_for(true);
+    session_->wait_until_accepted();
+    session_->set_waited_for(false);
+    context_.order(context_.communication_stream(), context_.stream());
+    finished_.push_back(std::exchange(running_, {}));
+}
+
+std::vector<Timing> NcclCommunicator::take_timings() {
+    std::vector<Timing> timings;
+    if (finished_.empty()) return timings;
+    const std::vector<Running> operations = std::move(finished_.front());
+    finished_.pop_front();
+    auto& clock = context_.cached<device::CudaClock>();
+    session_->set_waited_for(true);
+    for (const Running& operation : operations)
+        timings.push_back(
+            {operation.label, clock.time_of(operation.begin), clock.time_of(operation.end)});
+    session_->set_waited_for(false);
+    session_->check();
+    return timings;
+}
+
+std::unique_ptr<NcclCommunicator> NcclCommunicator::split(int colour) {
+    ncclComm_t part = nullptr;
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    config.blocking = 0;
+    const int blocks = context_.properties().for_collectives();
+    if (blocks > 0) config.maxCTAs = blocks;
+    // The part exists once the whole has done its share.
+    session_->call("split", [&](ncclComm_t whole) {
+        return session_->library().split(whole, colour < 0 ? NCCL_SPLIT_NOCOLOR : colour, rank(),
+                                         &part, &config);
+    });
+    if (part == nullptr) return nullptr;
+    auto session =
+        std::make_unique<NcclSession>(context_.device(), timeout_ms_,
+                                      [part](const NcclLibrary&, ncclComm_t* comm, ncclConfig_t*) {
+                                          *comm = part;
+                                          return ncclInProgress;
+                                      });
+    return std::unique_ptr<NcclCommunicator>(
+        new NcclCommunicator(context_, std::move(session), timeout_ms_));
+}
+
+void NcclCommunicator::give_up() {
+    session_->abort(std::make_exception_ptr(Error(ErrorKind::peer, "this rank has left NCCL")));
+}
+
+void NcclCommunicator::register_memory(Range<CudaSpace> range) {
+    session_->call("ncclCommRegister", [&](ncclComm_t comm) {
+        void* handle = nullptr;
+        const ncclResult_t result =
+            session_->library().register_memory(comm, range.data, range.bytes(), &handle);
+        if (handle != nullptr) registered_.push_back(handle);
+        return result;
+    });
+}
+
+}  // namespace lockstep::comm

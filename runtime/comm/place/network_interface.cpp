@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/comm/place/network_interface.hpp"
+
+#include <net/if.h>
+#include <sys/ioctl.h>
+
+#include <cstdlib>
+
+#include "runtime/comm/net/socket.hpp"
+#include "runtime/core/error.hpp"
+
+namespace lockstep::comm {
+
+void check_interface(const std::string& interface, const Place& place) {
+    if (interface.empty()) return;
+    const auto refuse = [&](const std::string& what) {
+        throw Error(ErrorKind::config, "--interface " + interface + ": " + place.host + what +
+                                           " (ip link lists its network interfaces)");
+    };
+    if (::if_nametoindex(interface.c_str()) == 0) refuse(" has no such network interface");
+    ifreq request{};
+    interface.copy(request.ifr_name, IFNAMSIZ - 1);
+    const FileDescriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    if (!socket || ::ioctl(socket.raw(), SIOCGIFFLAGS, &request) != 0) return;
+    const bool loopback = (request.ifr_flags & IFF_LOOPBACK) != 0;
+    if (loopback && !place.one_host()) refuse(" reaches no other host by it");
+    if ((request.ifr_flags & IFF_UP) == 0) refuse(" has it switched off");
+}
+
+void tell_nccl(const std::string& interface) {
+    // Without the equals sign NCCL would take every interface whose name begins so.
+    if (!interface.empty()) ::setenv("NCCL_SOCKET_IFNAME", ("=" + interface).c_str(), 0);
+}
+
+}  // namespace lockstep::comm

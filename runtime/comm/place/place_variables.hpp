@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "runtime/comm/net/environment.hpp"
+#include "runtime/comm/place/rank_info.hpp"
+
+// What the sources of a place have in common; for place.cpp and slurm_place.cpp only.
+namespace lockstep::comm {
+
+// Reads variables of one environment; an empty one counts as missing. Those that are no whole
+// number where one is needed are refused.
+class Variables {
+public:
+    explicit Variables(const Environment& environment) : environment_(environment) {}
+
+    const std::string* find(const std::string& name) const;
+    bool has(const std::string& name) const { return find(name) != nullptr; }
+    std::optional<std::int64_t> whole(const std::string& name) const;  // up to 32 bits
+    std::optional<int> number(const std::string& name) const;
+    // `because` says why the variable must be there.
+    int needed(const std::string& name, const std::string& because) const;
+
+private:
+    const Environment& environment_;
+};
+
+[[noreturn]] void refuse_place(const std::string& message);
+
+// The place with its host, when its numbers fit each other; `source` is named where they do not.
+Place checked_place(Place place, const std::string& source);
+
+}  // namespace lockstep::comm

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/comm/place/rank_info.hpp"
+
+#include <unistd.h>
+
+#include <array>
+
+#include "runtime/comm/place/place_variables.hpp"
+#include "runtime/comm/place/slurm_place.hpp"
+#include "runtime/core/error.hpp"
+
+namespace lockstep::comm {
+
+namespace {
+
+Place from_flags(const PlaceFlags& flags) {
+    if (!flags.rank || !flags.size) {
+        refuse_place(
+            "--rank and --world-size come together: give both, or neither to let the "
+            "environment tell");
+    }
+    Place place;
+    place.source = PlaceSource::flags;
+    place.rank = *flags.rank;
+    place.size = *flags.size;
+    if (!flags.master_addr && place.size > 1) {
+        refuse_place("--rank needs --master-addr HOST, the host of rank 0");
+    }
+    place.local_size = flags.local_size.value_or(1);
+    place.local_rank = flags.local_rank.value_or(0);
+    place.master_addr = flags.master_addr.value_or("");
+    place.master_port = flags.master_port.value_or(default_master_port);
+    return checked_place(place, "the command line");
+}
+
+// torchrun puts at least one rank into each task of a step; variables that a job script exported by
+// hand would start the same rank in all of them.
+void check_against_step(const Place& place, const Variables& variables) {
+    if (!in_slurm_step(variables)) return;
+    const int tasks = slurm_size(variables);
+    const auto task = variables.number("SLURM_PROCID");
+    const bool by_hand = !variables.has("TORCHELASTIC_RUN_ID");
+    const bool other_rank = by_hand && place.size == tasks && task && *task != place.rank;
+    if (place.size >= tasks && !other_rank) return;
+    refuse_place("RANK " + std::to_string(place.rank) + " of WORLD_SIZE " +
+                 std::to_string(place.size) + " contradicts the Slurm step, where this is task " +
+                 std::to_string(task.value_or(0)) + " of " + std::to_string(tasks) +
+                 ": unset RANK and WORLD_SIZE, and srun alone tells the ranks");
+}
+
+Place from_torchrun(const Variables& variables) {
+    const std::string because = "RANK is set: unset RANK, or start the ranks by torchrun";
+    Place place;
+    place.source = PlaceSource::torchrun;
+    place.rank = variables.needed("RANK", because);
+    place.size = variables.needed("WORLD_SIZE", because);
+    place.local_rank = variables.needed("LOCAL_RANK", because);
+    const std::string* address = variables.find("MASTER_ADDR");
+    if (address == nullptr && place.size > 1) {
+        refuse_place("MASTER_ADDR is missing from the environment, although " + because);
+    }
+    if (address != nullptr) place.master_addr = *address;
+    // torchrun's own agent listens on MASTER_PORT itself.
+    place.master_port = variables.number("MASTER_PORT").value_or(default_master_port) + 1;
+    place.local_size = variables.number("LOCAL_WORLD_SIZE").value_or(place.local_rank + 1);
+    check_against_step(place, variables);
+    return checked_place(place, "the environment (RANK, WORLD_SIZE, LOCAL_RANK)");
+}
+
+Place from_open_mpi(const Variables& variables) {
+    const std::string because = "mpirun started this process";
+    Place place;
+    place.source = PlaceSource::mpi;
+    place.rank = variables.needed("OMPI_COMM_WORLD_RANK", because);
+    place.size = variables.needed("OMPI_COMM_WORLD_SIZE", because);
+    place.local_rank = variables.needed("OMPI_COMM_WORLD_LOCAL_RANK", because);
+    place.local_size = variables.needed("OMPI_COMM_WORLD_LOCAL_SIZE", because);
+    return checked_place(place, "mpirun's environment");
+}
+
+// srun --mpi=pmix: PMIx says the rank, the step says the rest, and where the store would be if the
+// MPI library turned out not to understand this PMIx.
+Place from_pmix(const Variables& variables) {
+    if (!in_slurm_step(variables)) {
+        refuse_place(
+            "PMIX_RANK is set, but neither mpirun's nor Slurm's variables are: start the ranks "
+            "by mpirun or srun, or give --rank, --world-size and --master-addr");
+    }
+    Place place = place_from_slurm(variables);
+    place.source = PlaceSource::mpi;
+    if (place.rank != variables.needed("PMIX_RANK", "PMIX_NAMESPACE is set")) {
+        refuse_place(
+            "PMIX_RANK and SLURM_PROCID differ: unset the one that is left over from an outer "
+            "job");
+    }
+    return place;
+}
+
+// MPICH's and Intel's mpirun say it by other variables than Open MPI's.
+bool started_by_other_mpi(const Variables& variables) {
+    return variables.number("PMI_SIZE").value_or(1) > 1 && !in_slurm_step(variables);
+}
+
+}  // namespace
+
+const char* name(PlaceSource source) noexcept {
+    switch (source) {
+        case PlaceSource::flags:
+            return "flags";
+        case PlaceSource::torchrun:
+            return "torchrun";
+        case PlaceSource::mpi:
+            return "mpi";
+        case PlaceSource::slurm:
+            return "slurm";
+        case PlaceSource::alone:
+            return "alone";
+    }
+    return "unknown";
+}
+
+std::string host_name() {
+    std::array<char, 256> text{};
+    if (::gethostname(text.data(), text.size() - 1) != 0) return "localhost";
+    return text.data();
+}
+
+Place alone() {
+    Place place;
+    place.host = host_name();
+    return place;
+}
+
+Place find_place(const Environment& environment, const PlaceFlags& flags) {
+    const Variables variables(environment);
+    Place place = alone();
+    if (flags.rank || flags.size) return from_flags(flags);
+    if (variables.has("RANK")) {
+        place = from_torchrun(variables);
+    } else if (variables.has("OMPI_COMM_WORLD_RANK")) {
+        place = from_open_mpi(variables);
+    } else if (variables.has("PMIX_RANK")) {
+        place = from_pmix(variables);
+    } else if (started_by_other_mpi(variables)) {
+        refuse_place(
+            "another MPI's mpirun started this (PMI_SIZE is set): use Open MPI's mpirun, srun, or "
+            "torchrun; one of " +
+            *variables.find("PMI_SIZE") + " separate runs is not what was meant");
+    } else if (in_slurm_step(variables)) {
+        place = place_from_slurm(variables);
+    } else if (in_slurm_job_without_step(variables)) {
+        refuse_place(
+            "this is a Slurm job, but not a step of it: type srun before the command, one task "
+            "for each rank (srun lockstep distributed_train ...), or use train for one rank");
+    } else if (variables.has("WORLD_SIZE") && variables.number("WORLD_SIZE") != 1) {
+        refuse_place(
+            "WORLD_SIZE is set in the environment, but RANK is not: start the ranks by "
+            "torchrun, or unset WORLD_SIZE");
+    }
+    if (flags.local_rank && *flags.local_rank != place.local_rank) {
+        refuse_place("--local-rank " + std::to_string(*flags.local_rank) + " contradicts " +
+                     name(place.source) + ", which says " + std::to_string(place.local_rank) +
+                     ": leave it out");
+    }
+    if (flags.master_addr) place.master_addr = *flags.master_addr;
+    if (flags.master_port) place.master_port = *flags.master_port;
+    if (!place.master_addr.empty() && place.master_port == 0) {
+        place.master_port = default_master_port;
+    }
+    return place;
+}
+
+}  // namespace lockstep::comm

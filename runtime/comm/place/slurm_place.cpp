@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/comm/place/slurm_place.hpp"
+
+#include <unistd.h>
+
+#include "runtime/comm/place/slurm_nodes.hpp"
+
+namespace lockstep::comm {
+
+namespace {
+
+// Slurm numbers what is no step of tasks from here on: batch scripts, salloc's own shell.
+constexpr std::int64_t first_special_step = 0xFFFFFFF0;
+
+// A port that depends on the job, so that jobs on one host rarely meet; the store takes the first
+// free one of several.
+int port_of_job(std::int64_t job, std::int64_t step) {
+    constexpr int first = 20000;
+    constexpr int ports_per_job = 16;
+    constexpr int slots = 625;
+    return first + ports_per_job * static_cast<int>((job * 7 + step) % slots);
+}
+
+void add_slurm_master(const Variables& variables, Place& place) {
+    const auto job = variables.whole("SLURM_JOB_ID").value_or(0);
+    const auto step = variables.whole("SLURM_STEP_ID").value_or(0);
+    place.job = std::to_string(job) + "." + std::to_string(step);
+    const std::string* nodes = variables.find("SLURM_STEP_NODELIST");
+    if (nodes == nullptr) nodes = variables.find("SLURM_NODELIST");
+    if (nodes == nullptr) return;
+    place.master_addr = first_node(*nodes);
+    place.master_port = port_of_job(job, step);
+}
+
+// "4(x2),3": tasks on each node of the step; this rank's node is SLURM_NODEID-th.
+int slurm_local_size(const Variables& variables, int local_rank) {
+    const std::string* tasks = variables.find("SLURM_STEP_TASKS_PER_NODE");
+    const auto node = variables.number("SLURM_NODEID");
+    if (tasks == nullptr || !node) return local_rank + 1;
+    return tasks_on_node(*tasks, *node).value_or(local_rank + 1);
+}
+
+// With --pty only the first task has the terminal; what is typed into its shell is no task itself,
+// and would wait for tasks that have ended.
+void refuse_typed_into_task(const Variables& variables, int tasks) {
+    const auto task = variables.whole("SLURM_TASK_PID");
+    if (tasks == 1 || !variables.has("SLURM_PTY_PORT") || !task || *task == ::getpid()) return;
+    refuse_place(
+        "this shell is one task of a Slurm step of " + std::to_string(tasks) +
+        ": type srun --overlap before the command (srun --overlap lockstep distributed_train "
+        "...), or use train for one rank");
+}
+
+}  // namespace
+
+bool in_slurm_step(const Variables& variables) {
+    const auto step = variables.whole("SLURM_STEP_ID");
+    return step && *step < first_special_step;
+}
+
+int slurm_size(const Variables& variables) {
+    const auto step = variables.number("SLURM_STEP_NUM_TASKS");
+    return step ? *step : variables.needed("SLURM_NTASKS", "this is a task of a Slurm step");
+}
+
+bool in_slurm_job_without_step(const Variables& variables) {
+    return (variables.has("SLURM_JOB_ID") || variables.has("SLURM_JOBID")) &&
+           !in_slurm_step(variables);
+}
+
+Place place_from_slurm(const Variables& variables) {
+    const std::string because = "this is a task of a Slurm step";
+    Place place;
+    place.source = PlaceSource::slurm;
+    place.rank = variables.needed("SLURM_PROCID", because);
+    place.size = slurm_size(variables);
+    refuse_typed_into_task(variables, place.size);
+    place.local_rank = variables.needed("SLURM_LOCALID", because);
+    place.local_size = slurm_local_size(variables, place.local_rank);
+    add_slurm_master(variables, place);
+    if (place.master_addr.empty() && place.size > 1) {
+        refuse_place("SLURM_STEP_NODELIST is missing from the environment, although " + because);
+    }
+    return checked_place(place, "the Slurm step");
+}
+
+}  // namespace lockstep::comm

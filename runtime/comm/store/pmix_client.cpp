@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/comm/store/pmix_client.hpp"
+
+#include <dlfcn.h>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+namespace lockstep::comm {
+
+namespace {
+
+constexpr int success = 0;
+constexpr std::uint8_t everywhere = 3;  // PMIX_GLOBAL
+constexpr std::uint16_t bool_type = 1;
+constexpr std::uint16_t string_type = 3;
+constexpr int daemon_answer_ms = 5'000;
+constexpr const char* host_key = "pmix.hname";
+constexpr std::string_view collect_key = "pmix.collect";
+
+struct Process {
+    std::array<char, 256> name_space{};
+    std::uint32_t rank = 0;
+};
+
+// Wide enough for every kind of value; of ours only strings and truths.
+struct Value {
+    std::uint16_t type = 0;
+    union {
+        char* string = nullptr;
+        bool truth;
+    };
+    std::array<std::byte, 64> rest{};
+};
+
+struct Info {
+    std::array<char, 512> key{};
+    std::uint32_t directives = 0;
+    Value value;
+};
+
+Process process_of(const std::string& name_space, int rank) {
+    Process process;
+    name_space.copy(process.name_space.data(), process.name_space.size() - 1);
+    process.rank = static_cast<std::uint32_t>(rank);
+    return process;
+}
+
+// The library's calls wait for a daemon, some of them for ever; who waits in vain stays behind.
+template <class Result>
+std::future<Result> begin(std::function<Result()> call) {
+    const auto promise = std::make_shared<std::promise<Result>>();
+    auto answer = promise->get_future();
+    std::thread([promise, call = std::move(call)] { promise->set_value(call()); }).detach();
+    return answer;
+}
+
+template <class Result>
+std::optional<Result> within(int timeout_ms, std::function<Result()> call) {
+    auto answer = begin<Result>(std::move(call));
+    if (answer.wait_for(std::chrono::milliseconds(timeout_ms)) == std::future_status::timeout) {
+        return std::nullopt;
+    }
+    return answer.get();
+}
+
+}  // namespace
+
+// What we use of PMIx, the same in its versions 2 to 5. Found when needed, so that neither building
+// nor running asks for it.
+struct PmixClient::Library {
+    int (*initialized)() = nullptr;
+    int (*init)(Process*, const void* info, std::size_t infos) = nullptr;
+    int (*finalize)(const void* info, std::size_t infos) = nullptr;
+    int (*put)(std::uint8_t scope, const char* key, Value*) = nullptr;
+    int (*commit)() = nullptr;
+    int (*get)(const Process*, const char* key, const void* info, std::size_t infos,
+               Value**) = nullptr;
+    int (*fence)(const Process*, std::size_t processes, const Info*, std::size_t infos) = nullptr;
+
+    // Null where this process has it not. Never closed: its threads live on.
+    static std::shared_ptr<const Library> open(const char* file, int flags) {
+        void* handle = ::dlopen(file, RTLD_NOW | flags);
+        auto library = std::make_shared<Library>();
+        return handle != nullptr && library->find_all(handle) ? library : nullptr;
+    }
+
+    // MPI's, whether it has joined the daemon or not. Open MPI 4 may hold a PMIx of its own, in one
+    // of the first two.
+    static std::shared_ptr<const Library> of_mpi() {
+        for (const char* file : {"libopen-pal.so.40", "mca_pmix_pmix3x.so", "libpmix.so.2"}) {
+            if (auto library = open(file, RTLD_NOLOAD)) return library;
+        }
+        return nullptr;
+    }
+
+private:
+    bool find_all(void* handle) {
+        return find(handle, "PMIx_Initialized", initialized) && find(handle, "PMIx_Init", init) &&
+               find(handle, "PMIx_Finalize", finalize) && find(handle, "PMIx_Put", put) &&
+               find(handle, "PMIx_Commit", commit) && find(handle, "PMIx_Get", get) &&
+               find(handle, "PMIx_Fence", fence);
+    }
+
+    template <class Function>
+    static bool find(void* handle, const char* name, Function& function) {
+        function = reinterpret_cast<Function>(::dlsym(handle, name));
+        return function != nullptr;
+    }
+};
+
+PmixClient::PmixClient(std::shared_ptr<const Library> library, std::string name_space)
+    : library_(std::move(library)), name_space_(std::move(name_space)) {}
+
+std::unique_ptr<PmixClient> PmixClient::connect() {
+    auto library = Library::of_mpi();
+    return join(library != nullptr ? library : Library::open("libpmix.so.2", RTLD_LOCAL));
+}
+
+std::unique_ptr<PmixClient> PmixClient::of_mpi() {
+    const auto library = Library::of_mpi();
+    if (library == nullptr) return nullptr;
+    const auto joined =  // an answer waits for the end of PMIx_Init
+        within<bool>(daemon_answer_ms, [library] { return library->initialized() != 0; });
+    return joined.value_or(false) ? join(library) : nullptr;
+}
+
+std::unique_ptr<PmixClient> PmixClient::join(const std::shared_ptr<const Library>& library) {
+    const char* name_space = std::getenv("PMIX_NAMESPACE");
+    if (name_space == nullptr || library == nullptr) return nullptr;
+    // Without a daemon PMIx says that this process is a job of its own.
+    const auto joined = within<bool>(daemon_answer_ms, [library, job = std::string(name_space)] {
+        Process self;
+        return library->init(&self, nullptr, 0) == success && job == self.name_space.data();
+    });
+    if (!joined.value_or(false)) return nullptr;
+    return std::unique_ptr<PmixClient>(new PmixClient(library, name_space));
+}
+
+// A daemon may take a process that ends without it for a crash, and end the others.
+PmixClient::~PmixClient() {
+    within<int>(daemon_answer_ms, [library = library_] { return library->finalize(nullptr, 0); });
+}
+
+bool PmixClient::put(const std::string& key, const std::string& value) {
+    const auto done = within<bool>(daemon_answer_ms, [library = library_, key, text = value] {
+        std::string copy = text;
+        Value entry;
+        entry.type = string_type;
+        entry.string = copy.data();
+        return library->put(everywhere, key.c_str(), &entry) == success &&
+               library->commit() == success;
+    });
+    return done.value_or(false);
+}
+
+std::optional<std::string> PmixClient::get(int rank, const std::string& key, int timeout_ms) const {
+    using Found = std::optional<std::string>;
+    const Process owner = process_of(name_space_, rank);
+    const auto answer = within<Found>(timeout_ms, [library = library_, key, owner]() -> Found {
+        Value* value = nullptr;
+        if (library->get(&owner, key.c_str(), nullptr, 0, &value) != success) return std::nullopt;
+        if (value == nullptr || value->type != string_type) return std::nullopt;
+        const std::string text(value->string);
+        std::free(value->string);
+        std::free(value);
+        return text;
+    });
+    return answer.value_or(std::nullopt);
+}
+
+std::future<bool> PmixClient::fence() const {
+    return begin<bool>([library = library_] {
+        Info collect;
+        collect_key.copy(collect.key.data(), collect.key.size() - 1);
+        collect.value.type = bool_type;
+        collect.value.truth = true;
+        return library->fence(nullptr, 0, &collect, 1) == success;
+    });
+}
+
+std::optional<std::string> PmixClient::host_of(int rank) const {
+    return get(rank, host_key, daemon_answer_ms);
+}
+
+}  // namespace lockstep::comm

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/comm/store/secret.hpp"
+
+#include <openssl/rand.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <utility>
+
+#include "runtime/core/error.hpp"
+#include "runtime/core/read_file.hpp"
+
+namespace lockstep::comm {
+
+Secret Secret::from(const Environment& environment) {
+    const auto entry = environment.find(variable);
+    return entry == environment.end() ? Secret() : Secret(entry->second);
+}
+
+Secret Secret::from_file(const std::string& path) {
+    struct stat status {};
+    const std::string text = read_file(path, "--secret-file cannot be read");
+    if (::stat(path.c_str(), &status) != 0) throw_errno("--secret-file cannot be read", path);
+    if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+        throw Error(ErrorKind::config,
+                    "--secret-file " + path + " may be read by others: type chmod 600 " + path);
+    }
+    std::string line = text.substr(0, text.find('\n'));
+    constexpr std::size_t fewest_characters = 16;
+    if (line.size() < fewest_characters) {
+        throw Error(ErrorKind::config, "--secret-file " + path + ": its first line needs " +
+                                           std::to_string(fewest_characters) +
+                                           " or more random characters (openssl rand -hex 32 > " +
+                                           path + ")");
+    }
+    return Secret(std::move(line));
+}
+
+Secret Secret::make() {
+    std::array<unsigned char, 32> random{};
+    if (RAND_bytes(random.data(), static_cast<int>(random.size())) != 1) {
+        throw Error(ErrorKind::store, "the system gives no random numbers for the job's secret");
+    }
+    constexpr const char* digits = "0123456789abcdef";
+    std::string text;
+    for (const unsigned char byte : random) {
+        text += digits[byte >> 4];
+        text += digits[byte & 15];
+    }
+    return Secret(std::move(text));
+}
+
+}  // namespace lockstep::comm

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/comm/store/store.hpp"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "runtime/comm/net/socket.hpp"
+#include "runtime/comm/store/secret_envelope.hpp"
+#include "runtime/comm/store/store_client.hpp"
+#include "runtime/comm/store/store_server.hpp"
+#include "runtime/core/error.hpp"
+
+namespace lockstep::comm {
+
+namespace {
+
+// Rank 0's store: the server lives as long as rank 0's own connection.
+class ServedStore : public Store {
+public:
+    ServedStore(std::unique_ptr<StoreServer> server, std::unique_ptr<StoreClient> client)
+        : server_(std::move(server)), client_(std::move(client)) {}
+
+    void set(const std::string& key, const std::string& value) override {
+        client_->set(key, value);
+    }
+    std::string get(const std::string& key, int timeout_ms) override {
+        return client_->get(key, timeout_ms);
+    }
+    std::int64_t add(const std::string& key, std::int64_t amount) override {
+        return client_->add(key, amount);
+    }
+    std::string local_address() const override { return client_->local_address(); }
+
+private:
+    std::unique_ptr<StoreServer> server_;
+    std::unique_ptr<StoreClient> client_;
+};
+
+// Who may talk to the store: without a secret only this host.
+enum class Reach { loopback, network };
+
+// Ranks that found rank 0 by different families of loopback could not connect to each other.
+void keep_one_family(std::vector<SocketAddress>& addresses) {
+    const int family = std::any_of(addresses.begin(), addresses.end(),
+                                   [](const auto& address) { return address.family() == AF_INET; })
+                           ? AF_INET
+                           : AF_INET6;
+    std::erase_if(addresses, [&](const auto& address) { return address.family() != family; });
+}
+
+// Ranks on one host need nothing but loopback, whatever the host is called.
+std::vector<SocketAddress> master_addresses(const Place& place, Reach reach) {
+    if (place.master_addr.empty() || place.master_port <= 0) {
+        throw Error(ErrorKind::config,
+                    "nobody said where rank 0 is: give --master-addr and --master-port");
+    }
+    auto addresses = resolve(place.one_host() ? "localhost" : place.master_addr, place.master_port);
+    if (place.one_host()) keep_one_family(addresses);
+    if (reach == Reach::network) return addresses;
+    std::erase_if(addresses, [](const auto& address) { return !address.loopback(); });
+    if (addresses.empty()) {
+        throw Error(ErrorKind::config,
+                    "ranks on several hosts need a secret that they share, and neither munged nor "
+                    "PMIx answers on " +
+                        place.host + ": set " + Secret::variable +
+                        " to the same random text for all of them, or give --secret-file");
+    }
+    return addresses;
+}
+
+// Debian gives a host's own name a loopback address in /etc/hosts, which other hosts cannot reach.
+std::vector<SocketAddress> serving_addresses(std::vector<SocketAddress> addresses,
+                                             const Place& place, Reach reach) {
+    const bool only_loopback =
+        std::all_of(addresses.begin(), addresses.end(), [](const auto& a) { return a.loopback(); });
+    if (reach == Reach::loopback || place.one_host() || !only_loopback) return addresses;
+    return {any_address(AF_INET, place.master_port), any_address(AF_INET6, place.master_port)};
+}
+
+std::vector<int> ports_of(const Place& place) {
+    constexpr int last_port = 65535;
+    std::vector<int> ports(
+        static_cast<std::size_t>(std::min(store_ports, last_port + 1 - place.master_port)));
+    std::iota(ports.begin(), ports.end(), place.master_port);
+    return ports;
+}
+
+struct Served {
+    std::vector<FileDescriptor> listeners;
+    int port = 0;
+};
+
+// Listens on those of the addresses that are this host's, all on one port, the first free one.
+Served listen_on_first_free(const std::vector<SocketAddress>& addresses, const Place& place) {
+    bool taken = false;
+    for (const int port : ports_of(place)) {
+        Served served{{}, port};
+        taken = false;
+        for (const auto& address : addresses) {
+            auto [socket, failure] = listen_on(address.with_port(port));
+            taken = taken || failure == EADDRINUSE || failure == EACCES;
+            if (socket) served.listeners.push_back(std::move(socket));
+        }
+        if (!taken && !served.listeners.empty()) return served;
+    }
+    if (!taken) {
+        throw Error(ErrorKind::config, "rank 0 runs on " + place.host + ", but the address " +
+                                           place.master_addr +
+                                           " is not this host's: correct --master-addr");
+    }
+    throw Error(ErrorKind::config, "ports " + std::to_string(place.master_port) + " to " +
+                                       std::to_string(place.master_port + store_ports - 1) +
+                                       " are all taken on " + place.host +
+                                       ": give another --master-port");
+}
+
+std::unique_ptr<Store> serve_store(const Place& place, const Secret& key, std::string credential,
+                                   const std::vector<SocketAddress>& addresses, Reach reach,
+                                   int timeout_ms) {
+    auto served = listen_on_first_free(serving_addresses(addresses, place, reach), place);
+    allow_connections(place.size);
+    auto server = std::make_unique<StoreServer>(std::move(served.listeners), key, StoreLimits(),
+                                                std::move(credential));
+    auto client =
+        std::make_unique<StoreClient>(addresses, std::vector<int>{served.port}, key, timeout_ms);
+    return std::make_unique<ServedStore>(std::move(server), std::move(client));
+}
+
+}  // namespace
+
+void allow_connections(int count) {
+    constexpr rlim_t others = 256;
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+    const rlim_t wanted = std::min(static_cast<rlim_t>(count) + others, limit.rlim_max);
+    if (limit.rlim_cur >= wanted) return;
+    limit.rlim_cur = wanted;
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+std::unique_ptr<Store> open_store(const Place& place, const Secret& secret, int timeout_ms) {
+    if (!secret.empty()) return open_store(place, secret, nullptr, timeout_ms);
+    std::shared_ptr<Seal> seal = munge_seal();
+    if (seal == nullptr && place.source == PlaceSource::mpi) seal = pmix_seal();
+    return open_store(place, secret, std::move(seal), timeout_ms);
+}
+
+std::unique_ptr<Store> open_store(const Place& place, const Secret& secret,
+                                  std::shared_ptr<Seal> seal, int timeout_ms) {
+    const bool sealed = secret.empty() && seal != nullptr;
+    const Reach reach = secret.empty() && !sealed ? Reach::loopback : Reach::network;
+    const auto addresses = master_addresses(place, reach);
+    if (sealed && place.rank == 0) {
+        const Secret made = Secret::make();
+        return serve_store(place, made.of_job(place.job), seal->close(made.text()), addresses,
+                           reach, timeout_ms);
+    }
+    if (sealed) {
+        const auto unseal = [seal, job = place.job](const std::string& credential) {
+            const auto text = seal->open(credential);
+            return text ? std::optional(Secret(*text).of_job(job)) : std::nullopt;
+        };
+        return std::make_unique<StoreClient>(addresses, ports_of(place), Secret(), timeout_ms,
+                                             StoreClient::usual_answer_ms, unseal);
+    }
+    // Without a secret the first port at least tells the jobs of one host apart.
+    const Secret key = secret.empty() ? Secret("port " + std::to_string(place.master_port))
+                                      : secret.of_job(place.job);
+    if (place.rank == 0) return serve_store(place, key, "", addresses, reach, timeout_ms);
+    return std::make_unique<StoreClient>(addresses, ports_of(place), key, timeout_ms);
+}
+
+}  // namespace lockstep::comm

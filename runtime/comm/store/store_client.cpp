@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/comm/store/store_client.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "runtime/core/error.hpp"
+
+namespace lockstep::comm {
+
+namespace {
+
+using namespace protocol;
+
+constexpr int attempt_ms = 5'000;  // a port that accepts but does not greet is not our store
+
+constexpr const char* silent = "nobody listens there";
+
+int left_ms(Clock::time_point deadline) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+    return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 86'400'000));
+}
+
+Clock::time_point in(int milliseconds) {
+    return Clock::now() + std::chrono::milliseconds(milliseconds);
+}
+
+}  // namespace
+
+StoreClient::StoreClient(const std::vector<SocketAddress>& addresses, const std::vector<int>& ports,
+                         Secret secret, int timeout_ms, int answer_ms, Unseal unseal)
+    : secret_(std::move(secret)), unseal_(std::move(unseal)), answer_ms_(answer_ms) {
+    const auto deadline = in(timeout_ms);
+    constexpr std::chrono::milliseconds longest_pause(200);
+    std::string problem = silent;
+    for (std::chrono::milliseconds pause(5);; pause = std::min(2 * pause, longest_pause)) {
+        for (const int port : ports) {
+            for (const auto& address : addresses) {
+                const std::string wrong =
+                    try_to_join(address.with_port(port), std::min(deadline, in(attempt_ms)));
+                if (wrong.empty()) return;
+                if (wrong != silent) problem = wrong;
+            }
+        }
+        if (Clock::now() + pause >= deadline) break;
+        std::this_thread::sleep_for(pause);
+    }
+    throw Error(ErrorKind::peer,
+                "rank 0's store at " + addresses.front().text() + " ports " +
+                    std::to_string(ports.front()) + "-" + std::to_string(ports.back()) +
+                    " was not found in " + std::to_string(timeout_ms / 1000) + " s: " + problem +
+                    "; is rank 0 running, and reachable from " + host_name() + "?");
+}
+
+std::string StoreClient::try_to_join(const SocketAddress& address, Clock::time_point deadline) {
+    socket_ = connect_to(address, left_ms(deadline));
+    buffer_.clear();
+    if (!socket_) return silent;
+    std::string hello;
+    const std::size_t hello_bytes = magic.size() + nonce_bytes;
+    if (!receive_frame(hello, max_hello_bytes, deadline) || hello.size() < hello_bytes ||
+        !hello.starts_with(magic)) {
+        return "another program listens there";
+    }
+    const std::string server_nonce = hello.substr(magic.size(), nonce_bytes);
+    const std::string credential = hello.substr(hello_bytes);
+    if (unseal_) {
+        const auto secret = unseal_(credential);
+        if (!secret)
+            return "the store there belongs to another user or job, or to hosts without Munge and "
+                   "PMIx";
+        secret_ = *secret;
+    }
+    const std::string client_nonce = random_nonce();
+    std::string welcome;
+    const bool answered =
+        send_frame(client_nonce + client_proof(secret_, server_nonce, client_nonce), deadline) &&
+        receive_frame(welcome, max_greeting_bytes, deadline);
+    if (answered && equal_proofs(welcome, server_proof(secret_, server_nonce, client_nonce))) {
+        return "";
+    }
+    return unseal_ || credential.empty()
+               ? "the store there belongs to a job with another secret"
+               : "the store there needs Munge or PMIx, which " + host_name() +
+                     " does not have: set LOCKSTEP_SECRET or --secret-file for all ranks";
+}
+
+bool StoreClient::send_frame(const std::string& payload, Clock::time_point deadline) {
+    const std::string bytes = frame(payload);
+    std::size_t sent = 0;
+    while (sent < bytes.size()) {
+        if (!wait_for(socket_, POLLOUT, left_ms(deadline))) return false;
+        const auto count =
+            ::send(socket_.raw(), bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
+        if (count < 0 && errno != EAGAIN && errno != EINTR) return false;
+        if (count > 0) sent += static_cast<std::size_t>(count);
+    }
+    return true;
+}
+
+bool StoreClient::receive_frame(std::string& payload, std::size_t max_bytes,
+                                Clock::time_point deadline) {
+    std::array<char, 16384> buffer;
+    while (true) {
+        const auto state = take_frame(buffer_, max_bytes, payload);
+        if (state != FrameState::incomplete) return state == FrameState::complete;
+        if (!wait_for(socket_, POLLIN, left_ms(deadline))) return false;
+        const auto count = ::recv(socket_.raw(), buffer.data(), buffer.size(), 0);
+        if (count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR)) return false;
+        if (count > 0) buffer_.append(buffer.data(), static_cast<std::size_t>(count));
+    }
+}
+
+Reply StoreClient::ask(const Request& request, int timeout_ms) {
+    const std::lock_guard lock(mutex_);
+    const std::string bytes = encode(request);
+    require(bytes.size() <= max_frame_bytes, "a value for the store is longer than 1 MiB");
+    const auto deadline = in(timeout_ms + answer_ms_);
+    std::string payload;
+    std::optional<Reply> reply;
+    if (socket_ && send_frame(bytes, deadline) &&
+        receive_frame(payload, max_frame_bytes, deadline)) {
+        reply = decode_reply(payload);
+    }
+    if (!reply) {
+        socket_ = FileDescriptor();  // what comes later on it could be taken for another answer
+        throw Error(ErrorKind::peer, "the connection to rank 0's store is lost: rank 0 has ended");
+    }
+    if (reply->status == Status::refused) {
+        throw Error(ErrorKind::store, "rank 0's store is full: cannot keep " + request.key);
+    }
+    return std::move(*reply);
+}
+
+void StoreClient::set(const std::string& key, const std::string& value) {
+    ask({Command::set, 0, key, value}, 0);
+}
+
+std::string StoreClient::get(const std::string& key, int timeout_ms) {
+    Reply reply = ask({Command::get, timeout_ms, key, ""}, timeout_ms);
+    if (reply.status == Status::timed_out) {
+        throw Error(ErrorKind::peer, "no rank has set " + key + " in the store within " +
+                                         std::to_string(timeout_ms / 1000) +
+                                         " s: a rank is missing");
+    }
+    return std::move(reply.value);
+}
+
+std::optional<std::string> StoreClient::find(const std::string& key, int timeout_ms) {
+    Reply reply = ask({Command::get, timeout_ms, key, ""}, timeout_ms);
+    if (reply.status == Status::timed_out) return std::nullopt;
+    return std::move(reply.value);
+}
+
+void StoreClient::set_will(const std::string& key, const std::string& value) {
+    ask({Command::will, 0, key, value}, 0);
+}
+
+std::int64_t StoreClient::add(const std::string& key, std::int64_t amount) {
+    return ask({Command::add, amount, key, ""}, 0).number;
+}
+
+std::string StoreClient::local_address() const {
+    const std::lock_guard lock(mutex_);
+    return local_address_of(socket_).text();
+}
+
+}  // namespace lockstep::comm

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/comm/net/socket.hpp"
+#include "runtime/comm/store/secret.hpp"
+#include "runtime/comm/store/store.hpp"
+#include "runtime/comm/store/store_protocol.hpp"
+#include "runtime/core/trace.hpp"
+
+namespace lockstep::comm {
+
+// A connection to the store, kept open as the sign of life of this rank.
+class StoreClient : public Store {
+public:
+    static constexpr int usual_answer_ms = 30'000;
+
+    // Finds the secret in a store's credential; empty: it is not for us.
+    using Unseal = std::function<std::optional<Secret>(const std::string& credential)>;
+
+    // Tries the ports of each address in turn until one proves the secret; throws kind peer when
+    // none has within `timeout_ms`. A store that has not answered `answer_ms` after it should have
+    // counts as lost. Where `unseal` is given the secret is in the store's credential.
+    StoreClient(const std::vector<SocketAddress>& addresses, const std::vector<int>& ports,
+                Secret secret, int timeout_ms, int answer_ms = usual_answer_ms, Unseal unseal = {});
+
+    void set(const std::string& key, const std::string& value) override;
+    std::string get(const std::string& key, int timeout_ms) override;
+    std::int64_t add(const std::string& key, std::int64_t amount) override;
+    std::string local_address() const override;
+    // The store sets it when this connection ends, however it does. An empty key revokes the last.
+    void set_will(const std::string& key, const std::string& value);
+    // As get(), but empty after the time-out.
+    std::optional<std::string> find(const std::string& key, int timeout_ms);
+
+private:
+    // "" when joined, else what was wrong.
+    std::string try_to_join(const SocketAddress& address, Clock::time_point deadline);
+    bool send_frame(const std::string& payload, Clock::time_point deadline);
+    bool receive_frame(std::string& payload, std::size_t max_bytes, Clock::time_point deadline);
+    protocol::Reply ask(const protocol::Request& request, int timeout_ms);
+
+    Secret secret_;
+    Unseal unseal_;
+    int answer_ms_;
+    mutable std::mutex mutex_;
+    FileDescriptor socket_;
+    std::string buffer_;
+};
+
+}  // namespace lockstep::comm

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/comm/store/store_connection.hpp"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdint>
+
+#include "runtime/comm/store/store_protocol.hpp"
+
+namespace lockstep::comm {
+
+namespace {
+
+constexpr std::size_t length_bytes = sizeof(std::uint32_t);
+
+}  // namespace
+
+std::size_t StoreConnection::most_frame_bytes() const noexcept {
+    return proven ? protocol::max_frame_bytes : protocol::max_greeting_bytes;
+}
+
+bool StoreConnection::takes_more() const noexcept {
+    return in.size() < most_frame_bytes() + length_bytes;
+}
+
+bool StoreConnection::receive() {
+    const std::size_t most = most_frame_bytes() + length_bytes;
+    std::array<char, 16384> buffer;
+    while (in.size() < most) {
+        const std::size_t room = std::min(buffer.size(), most - in.size());
+        const auto got = ::recv(socket.raw(), buffer.data(), room, 0);
+        if (got == 0) return false;
+        if (got < 0) return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
+        in.append(buffer.data(), static_cast<std::size_t>(got));
+    }
+    return true;
+}
+
+bool StoreConnection::flush() {
+    while (!out.empty()) {
+        const auto sent = ::send(socket.raw(), out.data(), out.size(), MSG_NOSIGNAL);
+        if (sent < 0) return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
+        out.erase(0, static_cast<std::size_t>(sent));
+    }
+    return true;
+}
+
+}  // namespace lockstep::comm

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/comm/store/store_join.hpp"
+
+#include <optional>
+#include <set>
+
+#include "runtime/core/error.hpp"
+
+namespace lockstep::comm {
+
+namespace {
+
+constexpr const char* everybody = "join/all";
+
+std::string key_of(int rank) { return "join/" + std::to_string(rank); }
+
+// The host of a rank that has come.
+std::optional<std::string> host_of(Store& store, int rank) {
+    try {
+        return store.get(key_of(rank), 0);
+    } catch (const Error&) {
+        return std::nullopt;
+    }
+}
+
+std::string list(const std::set<std::string>& hosts) {
+    std::string text;
+    std::size_t most = 16;
+    for (const auto& host : hosts) {
+        text += (text.empty() ? "" : ", ") + (most == 0 ? "..." : host);
+        if (most-- == 0) break;
+    }
+    return text;
+}
+
+[[noreturn]] void name_missing(Store& store, const Place& place, int timeout_ms) {
+    const auto come = store.add("join/count", 0);  // throws where the store itself is lost
+    std::vector<int> missing;
+    std::set<std::string> hosts;
+    for (int rank = 0; rank < place.size; ++rank) {
+        const auto host = host_of(store, rank);
+        if (host) {
+            hosts.insert(*host);
+        } else {
+            missing.push_back(rank);
+        }
+    }
+    constexpr int most_runs = 8;
+    throw Error(ErrorKind::peer,
+                "only " + std::to_string(come) + " of " + std::to_string(place.size) +
+                    " ranks have come within " + std::to_string(timeout_ms / 1000) +
+                    " s; missing: rank " + short_list(missing, most_runs) + "; those here are on " +
+                    list(hosts) + ". Start one process for each rank, or give a longer --timeout");
+}
+
+}  // namespace
+
+void join_store(Store& store, const Place& place, int timeout_ms) {
+    store.set(key_of(place.rank), place.host);
+    if (store.add("join/count", 1) == place.size) store.set(everybody, "");
+    try {
+        store.get(everybody, timeout_ms);
+    } catch (const Error& error) {
+        if (error.kind() != ErrorKind::peer) throw;
+        name_missing(store, place, timeout_ms);
+    }
+}
+
+std::string short_list(const std::vector<int>& ranks, int most) {
+    std::string text;
+    for (std::size_t first = 0; first < ranks.size();) {
+        std::size_t last = first;
+        while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
+        if (!text.empty()) text += ", ";
+        if (most-- == 0) return text + "...";
+        text += std::to_string(ranks[first]);
+        if (last > first) text += (last == first + 1 ? ", " : "-") + std::to_string(ranks[last]);
+        first = last + 1;
+    }
+    return text;
+}
+
+}  // namespace lockstep::comm

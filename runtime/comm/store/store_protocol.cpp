@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/comm/store/store_protocol.hpp"
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/rand.h>
+
+#include <array>
+
+#include "runtime/core/error.hpp"
+
+namespace lockstep::comm::protocol {
+
+namespace {
+
+std::string hmac(const Secret& secret, std::string_view role, std::string_view server_nonce,
+                 std::string_view client_nonce) {
+    std::string message(role);
+    message.append(server_nonce).append(client_nonce);
+    std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+    unsigned int length = 0;
+    const auto* text = reinterpret_cast<const unsigned char*>(message.data());
+    const unsigned char* done =
+        ::HMAC(EVP_sha256(), secret.text().data(), static_cast<int>(secret.text().size()), text,
+               message.size(), digest.data(), &length);
+    if (done == nullptr || length != proof_bytes) {
+        throw Error(ErrorKind::store, "HMAC-SHA256 is not available in this OpenSSL");
+    }
+    return {reinterpret_cast<const char*>(digest.data()), length};
+}
+
+template <class Integer>
+void append(std::string& bytes, Integer value) {
+    for (std::size_t i = 0; i < sizeof value; ++i) {
+        bytes += static_cast<char>(static_cast<std::uint64_t>(value) >> (8 * i) & 0xFF);
+    }
+}
+
+// Reads what append() wrote, checking each length against what is there.
+class Reader {
+public:
+    explicit Reader(std::string_view bytes) : bytes_(bytes) {}
+
+    template <class Integer>
+    bool read(Integer& value) {
+        if (bytes_.size() < sizeof value) return false;
+        std::uint64_t bits = 0;
+        for (std::size_t i = 0; i < sizeof value; ++i) {
+            bits |= std::uint64_t{static_cast<unsigned char>(bytes_[i])} << (8 * i);
+        }
+        value = static_cast<Integer>(bits);
+        bytes_.remove_prefix(sizeof value);
+        return true;
+    }
+    bool read(std::string& text) {
+        std::uint32_t length = 0;
+        if (!read(length) || length > bytes_.size()) return false;
+        text = bytes_.substr(0, length);
+        bytes_.remove_prefix(length);
+        return true;
+    }
+    bool at_end() const noexcept { return bytes_.empty(); }
+
+private:
+    std::string_view bytes_;
+};
+
+void append_text(std::string& bytes, std::string_view text) {
+    append(bytes, static_cast<std::uint32_t>(text.size()));
+    bytes.append(text);
+}
+
+}  // namespace
+
+std::string random_nonce() {
+    std::array<unsigned char, nonce_bytes> random{};
+    if (RAND_bytes(random.data(), static_cast<int>(random.size())) != 1) {
+        throw Error(ErrorKind::store, "the system gives no random numbers for the store");
+    }
+    return {reinterpret_cast<const char*>(random.data()), random.size()};
+}
+
+std::string client_proof(const Secret& secret, std::string_view server_nonce,
+                         std::string_view client_nonce) {
+    return hmac(secret, "client", server_nonce, client_nonce);
+}
+
+std::string server_proof(const Secret& secret, std::string_view server_nonce,
+                         std::string_view client_nonce) {
+    return hmac(secret, "server", server_nonce, client_nonce);
+}
+
+bool equal_proofs(std::string_view a, std::string_view b) noexcept {
+    return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+std::string encode(const Request& request) {
+    std::string bytes;
+    append(bytes, static_cast<std::uint8_t>(request.command));
+    append(bytes, request.number);
+    append_text(bytes, request.key);
+    append_text(bytes, request.value);
+    return bytes;
+}
+
+std::string encode(const Reply& reply) {
+    std::string bytes;
+    append(bytes, static_cast<std::uint8_t>(reply.status));
+    append(bytes, reply.number);
+    append_text(bytes, reply.value);
+    return bytes;
+}
+
+std::optional<Request> decode_request(std::string_view bytes) {
+    Reader reader(bytes);
+    Request request;
+    std::uint8_t command = 0;
+    const bool whole = reader.read(command) && reader.read(request.number) &&
+                       reader.read(request.key) && reader.read(request.value) && reader.at_end();
+    if (!whole || command < 1 || command > 4) return std::nullopt;
+    request.command = static_cast<Command>(command);
+    return request;
+}
+
+std::optional<Reply> decode_reply(std::string_view bytes) {
+    Reader reader(bytes);
+    Reply reply;
+    std::uint8_t status = 0;
+    const bool whole = reader.read(status) && reader.read(reply.number) &&
+                       reader.read(reply.value) && reader.at_end();
+    if (!whole || status < 1 || status > 3) return std::nullopt;
+    reply.status = static_cast<Status>(status);
+    return reply;
+}
+
+std::string frame(std::string_view payload) {
+    std::string bytes;
+    append_text(bytes, payload);
+    return bytes;
+}
+
+FrameState take_frame(std::string& buffer, std::size_t max_bytes, std::string& payload) {
+    std::uint32_t length = 0;
+    if (!Reader(buffer).read(length)) return FrameState::incomplete;
+    if (length > max_bytes) return FrameState::too_long;
+    if (buffer.size() < sizeof length + length) return FrameState::incomplete;
+    payload = buffer.substr(sizeof length, length);
+    buffer.erase(0, sizeof length + length);
+    return FrameState::complete;
+}
+
+}  // namespace lockstep::comm::protocol

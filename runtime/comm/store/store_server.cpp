@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/comm/store/store_server.hpp"
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "runtime/core/error.hpp"
+
+namespace lockstep::comm {
+
+namespace {
+
+using namespace protocol;
+
+constexpr std::uint64_t stop_id = 0;
+constexpr std::uint64_t first_listener_id = 1;
+
+void queue(std::string& out, const Reply& reply) { out += frame(encode(reply)); }
+
+int control(const FileDescriptor& epoll, int operation, const FileDescriptor& descriptor,
+            std::uint32_t events, std::uint64_t id) {
+    epoll_event event{};
+    event.events = events;
+    event.data.u64 = id;
+    return ::epoll_ctl(epoll.raw(), operation, descriptor.raw(), &event);
+}
+
+}  // namespace
+
+StoreServer::StoreServer(std::vector<FileDescriptor> listeners, Secret secret, StoreLimits limits,
+                         std::string credential)
+    : listeners_(std::move(listeners)),
+      secret_(std::move(secret)),
+      credential_(std::move(credential)),
+      limits_(limits),
+      values_(limits.stored_bytes),
+      next_id_(first_listener_id + listeners_.size()),
+      stop_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
+    if (!stop_ || !epoll_) throw_errno("cannot make an event", "store");
+    bool watched = control(epoll_, EPOLL_CTL_ADD, stop_, EPOLLIN, stop_id) == 0;
+    for (std::size_t i = 0; i < listeners_.size(); ++i) {
+        watched = watched && control(epoll_, EPOLL_CTL_ADD, listeners_[i], EPOLLIN,
+                                     first_listener_id + i) == 0;
+    }
+    if (!watched) throw_errno("cannot watch for connections", "store");
+    thread_ = std::thread([this] { loop(); });
+}
+
+StoreServer::~StoreServer() {
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const auto written = ::write(stop_.raw(), &one, sizeof one);
+    thread_.join();
+}
+
+void StoreServer::loop() {
+    std::array<epoll_event, 256> events;
+    while (true) {
+        const int count = ::epoll_wait(epoll_.raw(), events.data(), static_cast<int>(events.size()),
+                                       milliseconds_to_next_deadline());
+        for (int i = 0; i < count; ++i) {
+            const epoll_event& event = events[static_cast<std::size_t>(i)];
+            const Id id = event.data.u64;
+            if (id == stop_id) return;
+            if (id < first_listener_id + listeners_.size()) {
+                accept_all(listeners_[id - first_listener_id]);
+            } else {
+                attend(id, event.events);
+            }
+        }
+        end_expired();
+        execute_wills();
+    }
+}
+
+int StoreServer::milliseconds_to_next_deadline() const {
+    constexpr int idle_ms = 60'000;
+    const auto now = Clock::now();
+    auto next = now + std::chrono::milliseconds(idle_ms);
+    if (!deadlines_.empty()) next = std::min(next, deadlines_.begin()->first);
+    if (listens_again_) next = std::min(next, *listens_again_);
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - now).count();
+    return static_cast<int>(std::clamp<std::int64_t>(left, 0, idle_ms));
+}
+
+void StoreServer::watch_listeners(std::uint32_t events) {
+    for (std::size_t i = 0; i < listeners_.size(); ++i) {
+        control(epoll_, EPOLL_CTL_MOD, listeners_[i], events, first_listener_id + i);
+    }
+}
+
+void StoreServer::accept_all(const FileDescriptor& listener) {
+    constexpr std::chrono::milliseconds pause(100);  // until descriptors may be free again
+    while (true) {
+        FileDescriptor socket(
+            ::accept4(listener.raw(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+        if (!socket) {
+            if (errno != EMFILE && errno != ENFILE) return;
+            listens_again_ = Clock::now() + pause;
+            return watch_listeners(0);
+        }
+        const Id id = next_id_++;
+        Connection& connection = connections_[id];
+        connection.id = id;
+        connection.socket = std::move(socket);
+        connection.server_nonce = random_nonce();
+        connection.out = frame(std::string(magic) + connection.server_nonce + credential_);
+        set_deadline(connection, Clock::now() + std::chrono::milliseconds(limits_.greeting_ms));
+        if (connection.flush()) {
+            watch(connection, EPOLL_CTL_ADD);
+        } else {
+            end(connection);
+        }
+    }
+}
+
+void StoreServer::attend(Id id, std::uint32_t events) {
+    const auto entry = connections_.find(id);
+    if (entry == connections_.end()) return;
+    Connection& connection = entry->second;
+    const bool gone = (events & (EPOLLHUP | EPOLLERR)) != 0;
+    const bool received = (events & EPOLLIN) == 0 || connection.receive();
+    if (!gone && received && advance(connection)) {
+        watch(connection, EPOLL_CTL_MOD);
+    } else {
+        end(connection);
+    }
+}
+
+// Nothing more is read while an answer is on its way, nor beyond a frame: a flood fills no memory.
+void StoreServer::watch(Connection& connection, int operation) {
+    const std::uint32_t input = connection.takes_more() ? EPOLLIN : 0u;
+    const std::uint32_t events = connection.out.empty() ? input : std::uint32_t{EPOLLOUT};
+    if (operation == EPOLL_CTL_MOD && events == connection.watched) return;
+    connection.watched = events;
+    control(epoll_, operation, connection.socket, events, connection.id);
+}
+
+void StoreServer::set_deadline(Connection& connection, std::optional<Clock::time_point> deadline) {
+    if (connection.deadline) deadlines_.erase({*connection.deadline, connection.id});
+    connection.deadline = deadline;
+    if (deadline) deadlines_.insert({*deadline, connection.id});
+}
+
+void StoreServer::end_expired() {
+    const auto now = Clock::now();
+    if (listens_again_ && now >= *listens_again_) {
+        listens_again_.reset();
+        watch_listeners(EPOLLIN);
+    }
+    while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
+        Connection& connection = connections_.at(deadlines_.begin()->second);
+        bool stays = connection.proven;
+        if (stays) {
+            stop_waiting(connection);
+            queue(connection.out, {Status::timed_out, 0, ""});
+            stays = advance(connection);
+        }
+        if (stays) {
+            watch(connection, EPOLL_CTL_MOD);
+        } else {
+            end(connection);
+        }
+    }
+}
+
+void StoreServer::end(Connection& connection) {
+    stop_waiting(connection);
+    if (!connection.will_key.empty()) {
+        wills_[connection.will_key] = std::move(connection.will_value);
+    }
+    const Id id = connection.id;
+    connections_.erase(id);  // closing takes it out of the epoll set
+}
+
+// Answers what has arrived whole; false where the connection ends.
+bool StoreServer::advance(Connection& connection) {
+    while (true) {
+        if (!connection.flush()) return false;
+        if (!connection.out.empty() || connection.waits_for) return true;
+        std::string payload;
+        const auto state = take_frame(connection.in, connection.most_frame_bytes(), payload);
+        if (state == FrameState::incomplete) return true;
+        if (state == FrameState::too_long) return false;
+        if (!(connection.proven ? serve(connection, payload) : greet(connection, payload))) {
+            return false;
+        }
+    }
+}
+
+bool StoreServer::greet(Connection& connection, const std::string& payload) {
+    if (payload.size() != nonce_bytes + proof_bytes) return false;
+    const std::string_view client_nonce(payload.data(), nonce_bytes);
+    const std::string_view proof(payload.data() + nonce_bytes, proof_bytes);
+    if (!equal_proofs(proof, client_proof(secret_, connection.server_nonce, client_nonce))) {
+        return false;
+    }
+    connection.proven = true;
+    set_deadline(connection, std::nullopt);
+    connection.out += frame(server_proof(secret_, connection.server_nonce, client_nonce));
+    return true;
+}
+
+bool StoreServer::serve(Connection& connection, const std::string& payload) {
+    auto request = decode_request(payload);
+    if (!request) return false;
+    switch (request->command) {
+        case Command::set: {
+            const bool kept = values_.set(request->key, std::move(request->value));
+            queue(connection.out, {kept ? Status::done : Status::refused, 0, ""});
+            if (kept) wake(request->key);
+            break;
+        }
+        case Command::get:
+            answer_get(connection, *request);
+            break;
+        case Command::will:
+            connection.will_key = std::move(request->key);
+            connection.will_value = std::move(request->value);
+            queue(connection.out, {});
+            break;
+        case Command::add: {
+            const auto sum = values_.add(request->key, request->number);
+            queue(connection.out, {sum ? Status::done : Status::refused, sum.value_or(0), ""});
+            break;
+        }
+    }
+    return true;
+}
+
+void StoreServer::answer_get(Connection& connection, const Request& request) {
+    if (const std::string* value = values_.find(request.key); value != nullptr) {
+        queue(connection.out, {Status::done, 0, *value});
+        return;
+    }
+    const std::chrono::milliseconds wait(std::clamp<std::int64_t>(request.number, 0, 86'400'000));
+    set_deadline(connection, Clock::now() + wait);
+    connection.waits_for = request.key;
+    waiting_[request.key].insert(connection.id);
+}
+
+void StoreServer::stop_waiting(Connection& connection) {
+    set_deadline(connection, std::nullopt);
+    if (!connection.waits_for) return;
+    const auto waiting = waiting_.find(*connection.waits_for);
+    waiting->second.erase(connection.id);
+    if (waiting->second.empty()) waiting_.erase(waiting);
+    connection.waits_for.reset();
+}
+
+void StoreServer::wake(const std::string& key) {
+    const auto entry = waiting_.find(key);
+    if (entry == waiting_.end()) return;
+    for (const Id id : std::exchange(entry->second, {})) {
+        Connection& connection = connections_.at(id);
+        connection.waits_for.reset();
+        set_deadline(connection, std::nullopt);
+        queue(connection.out, {Status::done, 0, *values_.find(key)});
+        // A connection that cannot take it has an event of its own, which ends it.
+        connection.flush();
+        watch(connection, EPOLL_CTL_MOD);
+    }
+    waiting_.erase(entry);
+}
+
+void StoreServer::execute_wills() {
+    for (auto& [key, value] : std::exchange(wills_, {})) {
+        if (values_.set(key, std::move(value))) wake(key);
+    }
+}
+
+}  // namespace lockstep::comm

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "runtime/comm/net/socket.hpp"
+#include "runtime/comm/store/secret.hpp"
+#include "runtime/comm/store/store_connection.hpp"
+#include "runtime/comm/store/store_protocol.hpp"
+#include "runtime/comm/store/store_values.hpp"
+#include "runtime/core/trace.hpp"
+
+namespace lockstep::comm {
+
+struct StoreLimits {
+    int greeting_ms = 10'000;  // from the connection to a valid proof
+    std::size_t stored_bytes = 64u << 20;
+};
+
+// Keeps the values and serves them: one thread that never waits for a single connection, so that
+// slow, silent and hostile ones hold up nobody, and whose work follows the events, not the number
+// of connections.
+class StoreServer {
+public:
+    // `listeners` listen already. `credential` holds the secret under a seal, for who can open it.
+    StoreServer(std::vector<FileDescriptor> listeners, Secret secret, StoreLimits limits,
+                std::string credential = {});
+    // Closes every connection.
+    ~StoreServer();
+    StoreServer(const StoreServer&) = delete;
+    StoreServer& operator=(const StoreServer&) = delete;
+
+    // What is set now under keys that begin so. From any thread.
+    std::map<std::string, std::string> values(const std::string& prefix) const {
+        return values_.with_prefix(prefix);
+    }
+
+private:
+    using Id = std::uint64_t;  // never used twice, so that late events find nothing
+
+    struct Connection : StoreConnection {
+        Id id = 0;
+        std::uint32_t watched = 0;                  // epoll events
+        std::optional<Clock::time_point> deadline;  // of the greeting, or of the wait
+        std::optional<std::string> waits_for;       // a key that nobody has set yet
+        std::string will_key, will_value;
+    };
+
+    void loop();
+    int milliseconds_to_next_deadline() const;
+    void accept_all(const FileDescriptor& listener);
+    void watch_listeners(std::uint32_t events);
+    void attend(Id id, std::uint32_t events);
+    void watch(Connection& connection, int operation);
+    void set_deadline(Connection& connection, std::optional<Clock::time_point> deadline);
+    void end_expired();
+    void end(Connection& connection);
+
+    bool advance(Connection& connection);
+    bool greet(Connection& connection, const std::string& payload);
+    bool serve(Connection& connection, const std::string& payload);
+    void answer_get(Connection& connection, const protocol::Request& request);
+    void stop_waiting(Connection& connection);
+    void wake(const std::string& key);
+    void execute_wills();
+
+    std::vector<FileDescriptor> listeners_;
+    Secret secret_;
+    std::string credential_;
+    StoreLimits limits_;
+    StoreValues values_;
+    std::unordered_map<Id, Connection> connections_;
+    std::set<std::pair<Clock::time_point, Id>> deadlines_;
+    std::unordered_map<std::string, std::set<Id>> waiting_;  // by key
+    std::map<std::string, std::string> wills_;               // of connections that have just ended
+    Id next_id_ = 0;
+    std::optional<Clock::time_point> listens_again_;  // after a want of descriptors
+    FileDescriptor stop_;
+    FileDescriptor epoll_;
+    std::thread thread_;  // last: it uses all of the above
+};
+
+}  // namespace lockstep::comm

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "runtime/comm/communicator.hpp"
+#include "runtime/comm/threads/worker.hpp"
+#include "runtime/comm/transport.hpp"
+
+namespace lockstep::comm {
+
+// Makes a blocking transport asynchronous: a worker's thread owns every call of the library, the
+// queue is first in, first out. After the first failure all later operations fail without running.
+class QueuedCommunicator : public Communicator {
+public:
+    using Connect = std::function<std::unique_ptr<Transport>()>;
+
+    // Calls `connect` on a worker of its own and waits; throws what it throws.
+    explicit QueuedCommunicator(const Connect& connect);
+    // The same for a `connect` that may never return: after `timeout_ms` it is left behind on its
+    // thread, so it must own what it uses, and kind peer is thrown.
+    QueuedCommunicator(Connect connect, int timeout_ms);
+    // Abandons what finish() has not waited for.
+    ~QueuedCommunicator() override;
+
+    int rank() const noexcept override { return rank_; }
+    int size() const noexcept override { return size_; }
+
+    void all_reduce(HostRange range, Reduction reduction, std::string label) override;
+    void reduce_scatter(HostRange range, Reduction reduction, std::string label) override;
+    void all_gather(HostRange from, HostRange to, std::string label) override;
+    void broadcast(HostRange range, int root, std::string label) override;
+    void send(HostRange range, int to, std::string label) override;
+    void recv(HostRange range, int from, std::string label) override;
+    void barrier(std::string label) override;
+    void run(std::function<void()> work, std::string label) override;
+    void finish() override;
+    // The new communicator shares the worker: a library may demand that one thread calls it.
+    std::unique_ptr<Communicator> split(int colour) override;
+    std::vector<Timing> take_timings() override;
+    Activity activity() const override;
+    void abort(int exit_code) override;
+
+private:
+    struct State;
+    using Operation = std::function<void(Transport&)>;
+
+    QueuedCommunicator(std::shared_ptr<Worker> worker, std::unique_ptr<Transport> transport);
+    void adopt(std::unique_ptr<Transport> transport);
+    void enqueue(const char* what, std::string label, Operation operation);
+
+    std::shared_ptr<Worker> worker_;
+    std::shared_ptr<State> state_;  // shared with the queued tasks
+    int rank_ = 0;
+    int size_ = 1;
+    int unwinding_ =
+        std::uncaught_exceptions();  // at birth: more of them at the end is no clean end
+};
+
+}  // namespace lockstep::comm

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/comm/threads/thread_world.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstring>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "runtime/comm/reduction.hpp"
+#include "runtime/comm/threads/queued_communicator.hpp"
+#include "runtime/core/error.hpp"
+
+namespace lockstep::comm {
+
+namespace {
+
+// What a rank brings to a collective; all must bring the same but for the addresses.
+struct Offer {
+    const char* operation = "";
+    std::optional<HostRange> from, to;
+    int argument = 0;  // root, reduction or colour
+
+    std::size_t count() const noexcept { return from ? from->count : 0; }
+};
+
+bool agree(const Offer& a, const Offer& b) noexcept {
+    const bool same_range =
+        a.count() == b.count() && (!a.from || a.from->element == b.from->element);
+    const bool own_argument = a.operation == std::string_view("split");
+    return std::string_view(a.operation) == b.operation && same_range &&
+           (a.argument == b.argument || own_argument);
+}
+
+[[noreturn]] void throw_broken() { throw Error(ErrorKind::peer, "another rank failed"); }
+
+}  // namespace
+
+struct ThreadWorldState {
+    explicit ThreadWorldState(int n) : size(n), offers(static_cast<std::size_t>(n)) {}
+
+    const int size;
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool broken = false;
+    int arrived = 0;
+    std::uint64_t generation = 0;
+    std::vector<Offer> offers;
+    std::map<std::pair<int, int>, HostRange> letters;  // sent, not yet received; by (from, to)
+    std::map<int, std::shared_ptr<ThreadWorldState>> parts;  // of a split, by colour
+
+    void fail() noexcept {
+        {
+            const std::lock_guard lock(mutex);
+            broken = true;
+        }
+        changed.notify_all();
+    }
+
+    // Throws when the world breaks before `condition` holds.
+    template <class Condition>
+    void wait(std::unique_lock<std::mutex>& lock, Condition condition) {
+        changed.wait(lock, [&] { return broken || condition(); });
+        if (!condition()) throw_broken();
+    }
+
+    // Returns once all ranks are here. All return or all throw: whoever comes after the world broke
+    // does not count.
+    void meet() {
+        std::unique_lock lock(mutex);
+        if (broken) throw_broken();
+        const std::uint64_t mine = generation;
+        if (last_to_arrive()) return;
+        wait(lock, [&] { return generation != mine; });
+    }
+
+    // As meet(), for ranks that met already: they read each other's memory, so none may leave
+    // before all are done, broken or not.
+    void leave() {
+        std::unique_lock lock(mutex);
+        const std::uint64_t mine = generation;
+        if (last_to_arrive()) return;
+        changed.wait(lock, [&] { return generation != mine; });
+    }
+
+private:
+    bool last_to_arrive() {
+        if (++arrived < size) return false;
+        arrived = 0;
+        ++generation;
+        changed.notify_all();
+        return true;
+    }
+};
+
+namespace {
+
+class ThreadTransport : public Transport {
+public:
+    ThreadTransport(std::shared_ptr<ThreadWorldState> world, int rank)
+        : world_(std::move(world)), rank_(rank) {}
+
+    int rank() const noexcept override { return rank_; }
+    int size() const noexcept override { return world_->size; }
+
+    void all_reduce(HostRange range, Reduction reduction) override {
+        show({"all_reduce", range, {}, static_cast<int>(reduction)});
+        const HostRange mine = reduced(rank_, even_part_of(range, rank_, size()), reduction);
+        for (const Offer& offer : world_->offers) {
+            copy(mine, even_part_of(*offer.from, rank_, size()));
+        }
+        world_->leave();
+    }
+
+    void reduce_scatter(HostRange range, Reduction reduction) override {
+        show({"reduce_scatter", range, {}, static_cast<int>(reduction)});
+        reduced(rank_, even_part_of(range, rank_, size()), reduction);
+        world_->leave();
+    }
+
+    void all_gather(HostRange from, HostRange to) override {
+        show({"all_gather", from, to, 0});
+        for (int r = 0; r < size(); ++r) {
+            copy(*world_->offers[static_cast<std::size_t>(r)].from, even_part_of(to, r, size()));
+        }
+        world_->leave();
+    }
+
+    void broadcast(HostRange range, int root) override {
+        show({"broadcast", range, {}, root});
+        if (rank_ != root) copy(*world_->offers[static_cast<std::size_t>(root)].from, range);
+        world_->leave();
+    }
+
+    void barrier() override { world_->meet(); }
+
+    void send(HostRange range, int to) override {
+        const std::pair key(rank_, to);
+        std::unique_lock lock(world_->mutex);
+        world_->letters.emplace(key, range);
+        world_->changed.notify_all();
+        try {
+            world_->wait(lock, [&] { return !world_->letters.contains(key); });
+        } catch (const Error&) {
+            world_->letters.erase(key);  // it points into memory that this rank may now free
+            throw;
+        }
+    }
+
+    void recv(HostRange range, int from) override {
+        const std::pair key(from, rank_);
+        std::unique_lock lock(world_->mutex);
+        world_->wait(lock, [&] { return world_->letters.contains(key); });
+        const auto letter = world_->letters.find(key);
+        require(letter->second.bytes() == range.bytes(), "recv of another size than was sent");
+        copy(letter->second, range);
+        world_->letters.erase(letter);
+        world_->changed.notify_all();
+    }
+
+    std::unique_ptr<Transport> split(int colour) override;
+    void interrupt() noexcept override { world_->fail(); }
+
+private:
+    // Shows this rank's offer to all, and sees theirs until the next meet().
+    void show(Offer offer) {
+        world_->offers[static_cast<std::size_t>(rank_)] = std::move(offer);
+        world_->meet();
+        const Offer& first = world_->offers.front();
+        const bool same = std::all_of(world_->offers.begin(), world_->offers.end(),
+                                      [&](const Offer& other) { return agree(first, other); });
+        if (same) return;
+        world_->leave();  // every rank came to the same verdict and still reads the offers
+        require(false, "ranks queued different operations");
+    }
+
+    // `part` of rank `owner`, which holds the reduction of all ranks' parts after, in rank order.
+    HostRange reduced(int owner, HostRange part, Reduction reduction) {
+        if (part.count == 0) return part;
+        std::vector<std::byte> own(part.bytes());
+        std::memcpy(own.data(), part.data, own.size());
+        copy(even_part_of(*world_->offers.front().from, owner, size()), part);
+        for (int r = 1; r < size(); ++r) {
+            const Offer& offer = world_->offers[static_cast<std::size_t>(r)];
+            const HostRange other = even_part_of(*offer.from, owner, size());
+            reduce_into(part.data, r == owner ? own.data() : other.data, part.count, part.element,
+                        reduction);
+        }
+        return part;
+    }
+
+    static void copy(const HostRange& from, const HostRange& to) {
+        if (from.bytes() > 0 && from.data != to.data) {
+            std::memcpy(to.data, from.data, from.bytes());
+        }
+    }
+
+    std::shared_ptr<ThreadWorldState> world_;
+    int rank_;
+};
+
+std::unique_ptr<Transport> ThreadTransport::split(int colour) {
+    show({"split", {}, {}, colour});
+    int new_rank = 0;
+    int new_size = 0;
+    for (int r = 0; r < size(); ++r) {
+        if (world_->offers[static_cast<std::size_t>(r)].argument != colour) continue;
+        if (r < rank_) ++new_rank;
+        ++new_size;
+    }
+    std::shared_ptr<ThreadWorldState> part;
+    {
+        const std::lock_guard lock(world_->mutex);
+        auto& shared = world_->parts[colour];
+        if (!shared) shared = std::make_shared<ThreadWorldState>(new_size);
+        part = shared;
+    }
+    world_->leave();
+    {
+        const std::lock_guard lock(world_->mutex);
+        world_->parts.clear();
+    }
+    world_->leave();
+    return std::make_unique<ThreadTransport>(std::move(part), new_rank);
+}
+
+}  // namespace
+
+ThreadWorld::ThreadWorld(int size) : state_(std::make_shared<ThreadWorldState>(size)) {
+    require(size > 0, "a world needs a rank");
+}
+
+std::unique_ptr<Communicator> ThreadWorld::join(int rank) {
+    return std::make_unique<QueuedCommunicator>([&] { return transport(rank); });
+}
+
+std::unique_ptr<Transport> ThreadWorld::transport(int rank) {
+    require(rank >= 0 && rank < state_->size, "rank out of range");
+    return std::make_unique<ThreadTransport>(state_, rank);
+}
+
+void ThreadWorld::fail() noexcept { state_->fail(); }
+
+void run_as_threads(int size, const std::function<void(Communicator&)>& body) {
+    ThreadWorld world(size);
+    std::mutex mutex;
+    std::exception_ptr cause, consequence;  // a rank's own failure, or only another's
+    std::vector<std::thread> ranks;
+    for (int rank = 0; rank < size; ++rank) {
+        ranks.emplace_back([&, rank] {
+            const auto keep = [&](std::exception_ptr& where) {
+                const std::lock_guard lock(mutex);
+                if (!where) where = std::current_exception();
+            };
+            try {
+                const auto communicator = world.join(rank);
+                body(*communicator);
+            } catch (const Error& error) {
+                keep(error.kind() == ErrorKind::peer ? consequence : cause);
+                world.fail();
+            } catch (...) {
+                keep(cause);
+                world.fail();
+            }
+        });
+    }
+    for (auto& rank : ranks) rank.join();
+    if (cause) std::rethrow_exception(cause);
+    if (consequence) std::rethrow_exception(consequence);
+}
+
+}  // namespace lockstep::comm

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/comm/threads/worker.hpp"
+
+#include <csignal>
+#include <exception>
+#include <future>
+#include <initializer_list>
+#include <utility>
+
+namespace lockstep::comm {
+
+namespace {
+
+// INT and TERM are for the main thread, which knows what to do. PIPE would end the process where a
+// library writes to a peer that is gone, instead of telling it. Threads that the library starts
+// inherit this.
+void block_signals() {
+    sigset_t blocked;
+    ::sigfillset(&blocked);
+    for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) ::sigdelset(&blocked, own);
+    ::pthread_sigmask(SIG_SETMASK, &blocked, nullptr);
+}
+
+}  // namespace
+
+Worker::Worker() : thread_([this] { loop(); }) {}
+
+Worker::~Worker() {
+    {
+        const std::lock_guard lock(mutex_);
+        closing_ = true;
+    }
+    wake_.notify_one();
+    thread_.join();
+}
+
+void Worker::post(std::function<void()> task) {
+    {
+        const std::lock_guard lock(mutex_);
+        tasks_.push_back(std::move(task));
+    }
+    wake_.notify_one();
+}
+
+void Worker::run(const std::function<void()>& task) {
+    std::promise<void> done;
+    post([&] {
+        try {
+            task();
+            done.set_value();
+        } catch (...) {
+            done.set_exception(std::current_exception());
+        }
+    });
+    done.get_future().get();
+}
+
+void Worker::loop() {
+    block_signals();
+    std::unique_lock lock(mutex_);
+    while (true) {
+        wake_.wait(lock, [this] { return closing_ || !tasks_.empty(); });
+        if (tasks_.empty()) return;
+        auto task = std::move(tasks_.front());
+        tasks_.pop_front();
+        lock.unlock();
+        task();
+        task = nullptr;  // what it owns dies on this thread, outside the lock
+        lock.lock();
+    }
+}
+
+}  // namespace lockstep::comm

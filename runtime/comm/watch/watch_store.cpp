@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/comm/watch/watch_store.hpp"
+
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+
+#include <algorithm>
+#include <cstring>
+#include <sstream>
+#include <utility>
+
+#include "runtime/comm/net/socket.hpp"
+#include "runtime/core/error.hpp"
+
+namespace lockstep::comm {
+
+namespace {
+
+struct Invitation {
+    std::string secret;
+    int port = 0;
+    std::vector<std::string> addresses;
+};
+
+std::string encode(const Invitation& invitation) {
+    std::string text = invitation.secret + " " + std::to_string(invitation.port);
+    for (const auto& address : invitation.addresses) text += " " + address;
+    return text;
+}
+
+Invitation decode_invitation(const std::string& text) {
+    Invitation invitation;
+    std::istringstream words(text);
+    words >> invitation.secret >> invitation.port;
+    for (std::string address; words >> address;) invitation.addresses.push_back(address);
+    return invitation;
+}
+
+std::string broadcast_text(Communicator& communicator, std::string text) {
+    std::vector<std::uint64_t> length{text.size()};
+    communicator.broadcast(view_of(length), 0, "watchdog");
+    communicator.finish();
+    std::vector<std::byte> bytes(length.front());
+    if (communicator.rank() == 0) std::memcpy(bytes.data(), text.data(), text.size());
+    communicator.broadcast(view_of(bytes), 0, "watchdog");
+    communicator.finish();
+    text.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    return text;
+}
+
+struct FreeInterfaces {
+    void operator()(ifaddrs* list) const noexcept { ::freeifaddrs(list); }
+};
+
+// Such an address means nothing without the name of an interface, which differs between hosts.
+bool link_local(const sockaddr& address) {
+    return address.sa_family == AF_INET6 &&
+           IN6_IS_ADDR_LINKLOCAL(&reinterpret_cast<const sockaddr_in6&>(address).sin6_addr);
+}
+
+// By which other hosts may reach this one.
+std::vector<SocketAddress> own_addresses(const std::string& interface) {
+    ifaddrs* raw = nullptr;
+    if (::getifaddrs(&raw) != 0) throw_errno("cannot list the network interfaces", host_name());
+    const std::unique_ptr<ifaddrs, FreeInterfaces> list(raw);
+    std::vector<SocketAddress> addresses;
+    for (const ifaddrs* entry = raw; entry != nullptr; entry = entry->ifa_next) {
+        if (entry->ifa_addr == nullptr || (entry->ifa_flags & IFF_UP) == 0) continue;
+        if (!interface.empty() && interface != entry->ifa_name) continue;
+        SocketAddress address;
+        if (entry->ifa_addr->sa_family == AF_INET) address.length = sizeof(sockaddr_in);
+        if (entry->ifa_addr->sa_family == AF_INET6) address.length = sizeof(sockaddr_in6);
+        if (address.length == 0 || link_local(*entry->ifa_addr)) continue;
+        std::memcpy(&address.storage, entry->ifa_addr, address.length);
+        if (interface.empty() && address.loopback()) continue;
+        addresses.push_back(address);
+    }
+    return addresses.empty() ? resolve("127.0.0.1", 0) : addresses;
+}
+
+// The address that the job names for rank 0 where it names one of this host's, else all.
+std::vector<SocketAddress> addresses_for_others(const Place& place, const std::string& interface) {
+    const auto own = own_addresses(interface);
+    if (place.master_addr.empty() || !interface.empty()) return own;
+    std::vector<SocketAddress> named;
+    for (const auto& address : resolve(place.master_addr, 0)) {
+        const bool here = std::any_of(own.begin(), own.end(), [&](const SocketAddress& one) {
+            return one.text() == address.text();
+        });
+        if (here) named.push_back(address);
+    }
+    return named.empty() ? own : named;
+}
+
+std::pair<std::unique_ptr<StoreServer>, Invitation> serve(const Place& place,
+                                                          const WatchPostOptions& options) {
+    const auto addresses =
+        place.one_host() ? resolve("127.0.0.1", 0) : addresses_for_others(place, options.interface);
+    Invitation invitation;
+    invitation.secret = Secret::make().text();
+    std::vector<FileDescriptor> listeners;
+    for (const auto& address : addresses) {
+        auto [socket, failure] = listen_on(address.with_port(invitation.port));
+        if (!socket) continue;
+        invitation.port = local_address_of(socket).port();
+        listeners.push_back(std::move(socket));
+        invitation.addresses.push_back(address.text());
+    }
+    if (listeners.empty()) {
+        throw Error(ErrorKind::store, "no port is free for the watchdog on " + place.host);
+    }
+    auto server = std::make_unique<StoreServer>(std::move(listeners), Secret(invitation.secret),
+                                                StoreLimits());
+    return {std::move(server), std::move(invitation)};
+}
+
+}  // namespace
+
+WatchPost open_watch_post(const Place& place, Communicator& communicator,
+                          const WatchPostOptions& options) {
+    WatchPost post;
+    std::string text;
+    if (place.rank == 0) {
+        auto [server, invitation] = serve(place, options);
+        post.server = std::move(server);
+        text = encode(invitation);
+    }
+    const Invitation invitation = decode_invitation(broadcast_text(communicator, text));
+    std::vector<SocketAddress> addresses;
+    for (const auto& address : invitation.addresses) {
+        for (const auto& resolved : resolve(address, invitation.port))
+            addresses.push_back(resolved);
+    }
+    post.client = std::make_unique<StoreClient>(addresses, std::vector<int>{invitation.port},
+                                                Secret(invitation.secret), options.timeout_ms,
+                                                options.timeout_ms);
+    return post;
+}
+
+}  // namespace lockstep::comm

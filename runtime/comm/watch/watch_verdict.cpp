@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/comm/watch/watch_verdict.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <functional>
+
+#include "runtime/comm/watch/rank_progress.hpp"
+
+namespace lockstep::comm {
+
+namespace {
+
+constexpr std::array causes = {Cause::failed, Cause::lost, Cause::silent, Cause::stuck,
+                               Cause::unknown};
+
+using Ranks = std::vector<Sighting>;
+
+std::optional<Verdict> first(const Ranks& ranks, Cause cause,
+                             const std::function<bool(const Sighting&)>& matches) {
+    const auto found = std::find_if(ranks.begin(), ranks.end(), matches);
+    if (found == ranks.end()) return std::nullopt;
+    return Verdict{static_cast<int>(found - ranks.begin()), cause};
+}
+
+bool in(const Sighting& rank, Condition condition) {
+    return rank.record && rank.record->condition == condition;
+}
+
+int age_ms(const Sighting& rank) {
+    return rank.silent_ms + (rank.record ? static_cast<int>(rank.record->still_ms) : 0);
+}
+
+// A rank that waits for others, or reads data, must move on in time; computing, validating and
+// saving may last, unless others wait.
+bool overdue(const Sighting& rank, const WatchLimits& limits) {
+    if (!rank.record) return rank.silent_ms >= limits.timeout_ms;
+    if (in(rank, Condition::left)) return false;
+    const bool must_move = rank.record->waiting || rank.record->phase == name(Phase::data);
+    return rank.silent_ms >= limits.timeout_ms || (must_move && age_ms(rank) >= limits.timeout_ms);
+}
+
+// The one that the others cannot tell of: they all wait.
+std::optional<Verdict> culprit(const Ranks& ranks, const WatchLimits& limits) {
+    const int silence_ms = std::min(limits.timeout_ms / 2, 4 * limits.beat_ms);
+    const auto silence_of = [](const Sighting& rank) {
+        return in(rank, Condition::left) ? 0 : rank.silent_ms;
+    };
+    const auto longest = std::max_element(
+        ranks.begin(), ranks.end(),
+        [&](const Sighting& a, const Sighting& b) { return silence_of(a) < silence_of(b); });
+    const auto heard_by_rank_0 = [&](const Sighting& rank) {
+        return silence_of(rank) < silence_ms;
+    };
+    if (ranks.size() > 2 && std::none_of(ranks.begin() + 1, ranks.end(), heard_by_rank_0)) {
+        return Verdict{0, Cause::silent};  // it is rank 0 that is cut off
+    }
+    if (silence_of(*longest) >= silence_ms) {
+        return Verdict{static_cast<int>(longest - ranks.begin()), Cause::silent};
+    }
+    const auto absent = [](const Sighting& rank) {
+        return in(rank, Condition::running) && !rank.record->waiting;
+    };
+    const auto late = first(ranks, Cause::stuck, [&](const Sighting& rank) {
+        return absent(rank) && overdue(rank, limits);
+    });
+    if (late) return late;
+    if (const auto stuck = first(ranks, Cause::stuck, absent)) return stuck;
+    const auto behind =
+        std::min_element(ranks.begin(), ranks.end(), [](const Sighting& a, const Sighting& b) {
+            return (a.record ? a.record->completed : 0) < (b.record ? b.record->completed : 0);
+        });
+    return Verdict{static_cast<int>(behind - ranks.begin()), Cause::unknown};
+}
+
+}  // namespace
+
+const char* name(Cause cause) noexcept {
+    switch (cause) {
+        case Cause::failed:
+            return "failed";
+        case Cause::lost:
+            return "lost";
+        case Cause::silent:
+            return "silent";
+        case Cause::stuck:
+            return "stuck";
+        case Cause::unknown:
+            return "unknown";
+    }
+    return "unknown";
+}
+
+std::string encode(const Verdict& verdict) {
+    return std::to_string(verdict.rank) + " " + name(verdict.cause);
+}
+
+std::optional<Verdict> decode_verdict(std::string_view text) {
+    Verdict verdict;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), verdict.rank);
+    if (error != std::errc()) return std::nullopt;
+    const std::string_view rest(end, static_cast<std::size_t>(text.data() + text.size() - end));
+    for (const Cause cause : causes) {
+        verdict.cause = cause;
+        if (rest == std::string(" ") + name(cause)) return verdict;
+    }
+    return std::nullopt;
+}
+
+std::optional<Verdict> judge(const std::vector<Sighting>& ranks, const WatchLimits& limits) {
+    const auto failed =
+        first(ranks, Cause::failed, [](const auto& rank) { return in(rank, Condition::failed); });
+    if (failed) return failed;
+    const auto lost = first(ranks, Cause::lost, [](const auto& rank) { return rank.lost; });
+    if (lost) return lost;
+    const int patience_ms = std::min(limits.timeout_ms / 2, 2 * limits.beat_ms);
+    const bool told = std::any_of(ranks.begin(), ranks.end(), [&](const Sighting& rank) {
+        return in(rank, Condition::cut_off) && age_ms(rank) >= patience_ms;
+    });
+    const bool late = std::any_of(ranks.begin(), ranks.end(),
+                                  [&](const Sighting& rank) { return overdue(rank, limits); });
+    return told || late ? culprit(ranks, limits) : std::nullopt;
+}
+
+}  // namespace lockstep::comm

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/comm/watch/watchdog.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <new>
+#include <utility>
+
+#include "runtime/core/error.hpp"
+
+namespace lockstep::comm {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr const char* verdict_key = "verdict";
+constexpr const char* summary_key = "summary";
+constexpr const char* end_of_work = "end";
+constexpr char record_end = '\x1e';
+constexpr std::size_t most_summary_bytes = 256u << 10;
+constexpr milliseconds tick(100);  // of rank 0, which looks at its own memory only
+
+std::string record_key(int rank) { return "rank/" + std::to_string(rank); }
+std::string lost_key(int rank) { return "lost/" + std::to_string(rank); }
+
+int ms_since(Clock::time_point then) {
+    const auto passed = std::chrono::duration_cast<milliseconds>(Clock::now() - then);
+    return static_cast<int>(std::clamp<std::int64_t>(passed.count(), 0, 86'400'000));
+}
+
+// Signals are for the main thread.
+void block_signals() {
+    sigset_t all;
+    ::sigfillset(&all);
+    for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) ::sigdelset(&all, own);
+    ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
+}
+
+}  // namespace
+
+Watchdog::Watchdog(const Place& place, Communicator& communicator, const Whereabouts& whereabouts,
+                   const WatchPostOptions& options, WatchLimits limits, WatchListener& listener)
+    : place_(place),
+      communicator_(communicator),
+      whereabouts_(whereabouts),
+      limits_(limits),
+      listener_(listener),
+      post_(open_watch_post(place, communicator, options)) {
+    post_.client->set_will(lost_key(place.rank), "1");
+    const auto now = Clock::now();
+    for (int rank = 0; rank < place.size; ++rank) heard_[rank] = {"", now};
+    thread_ = std::thread([this] { run(); });
+}
+
+Watchdog::~Watchdog() {
+    try {
+        leave();
+    } catch (const std::exception&) {
+        // The others will see that the connection is gone.
+    }
+}
+
+void Watchdog::fail(Condition how, const std::string& error) {
+    constexpr milliseconds longest(10'000);
+    std::unique_lock lock(mutex_);
+    condition_ = how;
+    error_ = error;
+    changed_.notify_all();
+    changed_.wait_for(lock, std::min(longest, milliseconds(limits_.timeout_ms)),
+                      [this] { return ended_; });
+}
+
+void Watchdog::leave() {
+    {
+        const std::lock_guard lock(mutex_);
+        leaving_ = true;
+    }
+    changed_.notify_all();
+    if (thread_.joinable()) thread_.join();
+}
+
+void Watchdog::run() {
+    block_signals();
+    last_answer_ = Clock::now();
+    while (true) {
+        try {
+            place_.rank == 0 ? keep() : report_to_keeper();
+            break;
+        } catch (const std::bad_alloc&) {
+            // The main thread is about to notice as well, and frees what it holds.
+            std::this_thread::sleep_for(tick);
+        } catch (const Error&) {
+            if (!leaving()) bury_rank_0();
+            break;
+        }
+    }
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+    changed_.notify_all();
+}
+
+void Watchdog::bury_rank_0() {
+    const bool late = ms_since(last_answer_) >= limits_.timeout_ms / 2;
+    const Verdict verdict{0, late ? Cause::silent : Cause::lost};
+    deliver({verdict, Reporter::nobody_yet, condition(), remembered()});
+}
+
+bool Watchdog::leaving() {
+    const std::lock_guard lock(mutex_);
+    return leaving_;
+}
+
+void Watchdog::keep() {
+    auto next_beat = Clock::now();
+    Condition told = Condition::running;
+    while (!leaving()) {
+        const Condition now = condition();
+        if (Clock::now() >= next_beat || now != told) {
+            publish();
+            publish_summary();
+            next_beat = Clock::now() + milliseconds(limits_.beat_ms);
+            told = now;
+        }
+        auto ranks = sightings();
+        if (const auto verdict = judge(ranks, limits_)) {
+            post_.client->set(verdict_key, encode(*verdict));
+            return deliver({*verdict, Reporter::this_rank, now, std::move(ranks)});
+        }
+        for (const Straggler& found : stragglers_.look(ranks)) listener_.slow(found);
+        std::unique_lock lock(mutex_);
+        changed_.wait_for(lock, tick, [&] { return leaving_ || condition_ != told; });
+    }
+    post_.client->set(verdict_key, end_of_work);
+    wait_for_the_others_to_go();
+}
+
+void Watchdog::report_to_keeper() {
+    while (true) {
+        publish();
+        last_answer_ = Clock::now();
+        if (leaving()) return say_farewell();
+        const auto said = post_.client->find(verdict_key, limits_.beat_ms);
+        last_answer_ = Clock::now();
+        if (said == end_of_work) return say_farewell();
+        const auto verdict = said ? decode_verdict(*said) : std::nullopt;
+        if (verdict) return deliver({*verdict, Reporter::rank_0, condition(), {}});
+        if (!deputy()) continue;
+        if (auto summary = post_.client->find(summary_key, 0)) summary_ = std::move(*summary);
+        summary_at_ = Clock::now();
+    }
+}
+
+void Watchdog::say_farewell() {
+    {
+        const std::lock_guard lock(mutex_);
+        condition_ = Condition::left;
+    }
+    // The last word is the record: once all have given theirs, rank 0 ends the store.
+    post_.client->set_will("", "");
+    publish();
+}
+
+void Watchdog::publish() { post_.client->set(record_key(place_.rank), encode(own_record())); }
+
+Condition Watchdog::condition() {
+    const std::lock_guard lock(mutex_);
+    return condition_;
+}
+
+WatchRecord Watchdog::own_record() {
+    const Whereabouts::Reading reading = whereabouts_.read();
+    Activity activity = communicator_.activity();
+    const Activity device = whereabouts_.device_activity();
+    activity.completed += device.completed;
+    if (!device.operation.empty()) activity.operation = device.operation;
+    if (device.waited_for) activity.waited_for = true;
+    WatchRecord record;
+    record.host = place_.host;
+    record.process = ::getpid();
+    record.beat = ++beat_;
+    record.step = reading.step;
+    record.phase = name(reading.phase);
+    record.operation = activity.operation;
+    record.waiting = activity.waited_for;
+    record.completed = activity.completed;
+    record.window = whereabouts_.pace().last();
+    {
+        const std::lock_guard lock(mutex_);
+        record.condition = condition_;
+        record.error = error_;
+    }
+    const Moves moves{reading.changes, activity.completed, activity.waited_for, record.condition};
+    if (std::exchange(moves_, moves) != moves) {
+        last_move_ = Clock::now();
+        stack_.clear();
+    }
+    record.still_ms = ms_since(last_move_);
+    const bool still = !record.waiting && record.condition == Condition::running &&
+                       record.still_ms >= limits_.timeout_ms / 2;
+    if (still && stack_.empty()) stack_ = listener_.stack();
+    record.stack = stack_;
+    return record;
+}
+
+std::vector<Sighting> Watchdog::sightings() {
+    const auto records = post_.server->values("rank/");
+    const auto lost = post_.server->values("lost/");
+    std::vector<Sighting> ranks;
+    for (int rank = 0; rank < place_.size; ++rank) {
+        const auto found = records.find(record_key(rank));
+        Heard& heard = heard_[rank];
+        if (found != records.end() && found->second != heard.text) {
+            heard = {found->second, Clock::now()};
+        }
+        ranks.push_back(
+            {decode_watch_record(heard.text), ms_since(heard.at), lost.contains(lost_key(rank))});
+    }
+    return ranks;
+}
+
+// The lowest ranks know where the others were, should rank 0 be gone.
+bool Watchdog::deputy() const noexcept {
+    constexpr int deputies = 4;
+    return place_.rank <= deputies;
+}
+
+void Watchdog::publish_summary() {
+    std::string summary;
+    for (const Sighting& rank : sightings()) {
+        if (rank.record) {
+            WatchRecord record = *rank.record;
+            record.stack.clear();
+            record.still_ms += rank.silent_ms;
+            summary += encode(record);
+        }
+        summary += record_end;
+    }
+    if (summary.size() <= most_summary_bytes) post_.client->set(summary_key, summary);
+}
+
+// From the last summary that rank 0 gave before it was gone.
+std::vector<Sighting> Watchdog::remembered() {
+    std::vector<Sighting> ranks(static_cast<std::size_t>(place_.size));
+    std::string_view rest = summary_;
+    for (Sighting& rank : ranks) {
+        rank.silent_ms = ms_since(summary_at_);
+        const auto end = rest.find(record_end);
+        if (end == std::string_view::npos) continue;
+        rank.record = decode_watch_record(rest.substr(0, end));
+        rest.remove_prefix(end + 1);
+    }
+    ranks[static_cast<std::size_t>(place_.rank)] = {own_record(), 0, false};
+    return ranks;
+}
+
+void Watchdog::deliver(const WatchNews& news) {
+    if (news.reporter != Reporter::rank_0) listener_.report(news);
+    if (news.reporter == Reporter::this_rank) wait_for_the_others_to_go();
+    listener_.end(news);
+}
+
+// They still read the verdict from this rank's server.
+void Watchdog::wait_for_the_others_to_go() {
+    const int longest_ms = std::min(limits_.timeout_ms / 8, 2'000);
+    const auto gone = [](const Sighting& rank) {
+        return rank.lost || (rank.record && rank.record->condition == Condition::left);
+    };
+    for (const auto begin = Clock::now(); ms_since(begin) < longest_ms;) {
+        auto others = sightings();
+        others.front().lost = true;
+        if (std::all_of(others.begin(), others.end(), gone)) return;
+        std::this_thread::sleep_for(milliseconds(1));
+    }
+}
+
+}  // namespace lockstep::comm

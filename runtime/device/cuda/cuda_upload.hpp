@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/device/cuda/cuda_context.hpp"
+#include "runtime/device/upload.hpp"
+
+namespace lockstep::device {
+
+// By pinned memory and the copy stream, beside what the GPU computes, into one of three slots; from
+// there the compute stream copies it to where it is read. The host waits only for a copy that is
+// two begin()s old.
+template <>
+class Upload<CudaContext> {
+public:
+    explicit Upload(CudaContext& ctx);
+
+    void begin(std::size_t bytes);
+    template <class T>
+    CudaView<const T> add(HostView<const T> values) {
+        return add(values, values.size());
+    }
+    template <class T>
+    CudaView<const T> add(HostView<const T> values, std::size_t size) {
+        require(size >= values.size() && (size == 0 || !values.empty()),
+                "upload: nothing to repeat, or more than fits");
+        const Place place = take(size * sizeof(T));
+        auto* const to = reinterpret_cast<T*>(place.staging);
+        std::copy(values.begin(), values.end(), to);
+        std::fill(to + values.size(), to + size, size == 0 ? T{} : values[values.size() - 1]);
+        return {reinterpret_cast<const T*>(place.device), size};
+    }
+    void finish();
+    std::int64_t moves() const noexcept { return moves_; }
+
+private:
+    struct Slot {
+        PinnedBuffer<std::byte> staging;
+        Buffer<std::byte, CudaSpace> arrived;
+        Event copied, used;
+    };
+
+    struct Place {
+        std::byte *staging, *device;
+    };
+
+    Place take(std::size_t bytes);
+
+    CudaContext& ctx_;
+    std::array<Slot, upload_slots> slots_;
+    Buffer<std::byte, CudaSpace> present_;  // where kernels read
+    std::int64_t moves_ = 0;                // of it
+    std::size_t slot_ = 0;                  // the present one
+    std::size_t filled_ = 0;                // bytes of it
+};
+
+}  // namespace lockstep::device

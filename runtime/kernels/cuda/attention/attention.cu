@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "runtime/device/cuda/cuda_context.hpp"
+#include "runtime/kernels/attention.hpp"
+#include "runtime/kernels/cuda/attention/attention_kernels.hpp"
+#include "runtime/kernels/cuda/attention/attention_library.hpp"
+#include "runtime/kernels/cuda/attention/attention_search.hpp"
+#include "runtime/kernels/cuda/matmul/timing.hpp"
+#include "runtime/kernels/cuda/primitives/vector_access.hpp"
+
+// Contracts of attention, and which kernels do it.
+namespace lockstep::kernels {
+
+bool cuda::is_for_library(const AttentionSettings& settings, const AttentionBatch& batch) noexcept {
+    if (settings.library != AttentionLibrary::expected)
+        return settings.library != AttentionLibrary::never;
+    return std::max(batch.queries.longest, batch.keys.longest) >= long_enough_for_library;
+}
+
+std::string describe_attention(CudaContext& ctx, int head_dim, float dropout) {
+    if (!cuda::mma_takes_head(head_dim))
+        return "own kernels: libraries serve heads of 8 to 128 columns in steps of 8";
+    const std::string library = cuda::describe_library(ctx, head_dim);
+    const bool in_training = dropout == 0 || library.starts_with("own kernels");
+    return in_training ? library
+                       : "own kernels in training, whose attention has dropout; else by " + library;
+}
+
+namespace {
+
+using namespace cuda;
+
+RaggedSide side_of(CudaView<const std::int32_t> offsets, std::int64_t total, std::int32_t longest) {
+    require(total <= std::numeric_limits<std::int32_t>::max(), "attention: too many tokens");
+    const auto all = static_cast<int>(total);
+    return {offsets.data(), total, longest > 0 ? std::min(longest, all) : all};
+}
+
+AttentionBatch batch_of(const AttentionShape& shape, const Dropout& site,
+                        const Sequences<CudaSpace>& sequences, std::int64_t q_total,
+                        std::int64_t k_total) {
+    require(shape.head_dim > 0 && shape.head_dim <= most_head_dim,
+            "attention on GPUs: a head has 1 to 256 columns");
+    require(
+        !sequences.q_offsets.empty() && sequences.q_offsets.size() == sequences.k_offsets.size(),
+        "attention: q and k offsets of unequal sizes");
+    require(sequences.rows.size() + 1 == sequences.q_offsets.size(),
+            "attention: one global row per sequence");
+    return {side_of(sequences.q_offsets, q_total, sequences.longest_q),
+            side_of(sequences.k_offsets, k_total, sequences.longest_k),
+            sequences.rows.data(),
+            static_cast<int>(sequences.rows.size()),
+            shape.heads,
+            shape.head_dim,
+            shape.mask,
+            mask_of(site, {}, 0),
+            1.0f / std::sqrt(static_cast<float>(shape.head_dim))};
+}
+
+// Whether tensor cores can take the matrices: their heads are read 16 bytes at a time.
+template <class... Matrices>
+bool suits_tensor_cores(const AttentionBatch& batch, const Matrices&... m) {
+    return batch.head_dim <= most_mma_head_dim &&
+           (by_vectors(m.data, batch.head_dim, m.stride) && ...);
+}
+
+template <class T>
+bool tensor_cores_take(const AttentionBatch& batch, const BackwardMatrices<T>& m) {
+    return suits_tensor_cores(batch, m.q, m.k, m.v, m.out, m.d_out, m.dq, m.dk, m.dv);
+}
+
+template <class T>
+void forward(CudaContext& ctx, const AttentionBatch& batch, const ForwardMatrices<T>& m) {
+    if constexpr (sizeof(T) == 2)
+        if (suits_tensor_cores(batch, m.q, m.k, m.v, m.out)) {
+            if (!library_forward(ctx, batch, m)) mma_forward(ctx, batch, m);
+            return;
+        }
+    plain_forward(ctx, batch, m);
+}
+
+// How attention_forward has left log-sum-exp.
+template <class T>
+Statistics statistics_of(CudaContext& ctx, const AttentionBatch& batch,
+                         const ForwardMatrices<T>& m) {
+    if constexpr (sizeof(T) == 2)
+        if (suits_tensor_cores(batch, m.q, m.k, m.v, m.out) && library_takes_forward(ctx, batch, m))
+            return {m.log_sum_exp, 1, batch.heads};
+    return {m.log_sum_exp, batch.queries.total, 1};
+}
+
+// Heads go together as far as the gradients of their scores have room.
+template <class T>
+void mma_backward(CudaContext& ctx, const AttentionBatch& batch, const BackwardMatrices<T>& m,
+                  const ScoreGradients<T>& ds, int together) {
+    for (int first = 0; first < batch.heads; first += together) {
+        AttentionBatch heads = batch;
+        heads.first_head = first;
+        heads.heads = std::min(together, batch.heads - first);
+        mma_backward_keys(ctx, heads, m, ds);
+        mma_backward_queries(ctx, heads, m, ds);
+    }
+}
+
+template <class T>
+void own_backward(CudaContext& ctx, const AttentionBatch& batch, BackwardMatrices<T> m) {
+    const BackwardShape shape = backward_shape(batch);
+    auto ds = ScoreGradients<T>::of(batch);
+    const bool by_tensor_cores = sizeof(T) == 2 && tensor_cores_take(batch, m);
+    const auto together =
+        static_cast<int>(heads_together(shape, ctx.cached<AttentionSettings>().most_score_bytes));
+    const std::int64_t score_bytes = by_tensor_cores ? together * score_bytes_of_head(shape) : 0;
+    std::byte* scratch =
+        ctx.scratch<std::byte>(static_cast<std::size_t>(delta_bytes(shape) + score_bytes)).data();
+    auto* delta = reinterpret_cast<float*>(scratch);
+    attention_delta(ctx, batch, m.out, m.d_out, delta);
+    m.delta = {delta, batch.queries.total, 1};
+    ds.data = reinterpret_cast<T*>(scratch + delta_bytes(shape));
+    if constexpr (sizeof(T) == 2)
+        if (by_tensor_cores) return mma_backward(ctx, batch, m, ds, together);
+    plain_backward(ctx, batch, m);
+}
+
+template <class T>
+void backward_by(CudaContext& ctx, const AttentionBatch& batch, const BackwardMatrices<T>& m,
+                 BackwardBy way) {
+    if constexpr (sizeof(T) == 2) {
+        const LibrarySums sums =
+            way == BackwardBy::library ? LibrarySums::in_fixed_order : LibrarySums::in_any_order;
+        if (way != BackwardBy::own && library_backward(ctx, batch, m, sums)) return;
+    }
+    own_backward(ctx, batch, m);
+}
+
+// What takes the batch, the usual one first.
+template <class T>
+std::vector<BackwardBy> ways_of(CudaContext& ctx, const AttentionBatch& batch,
+                                const BackwardMatrices<T>& m) {
+    std::vector<BackwardBy> ways{BackwardBy::own};
+    if constexpr (sizeof(T) == 2) {
+        if (m.log_sum_exp.head_stride != 1 || !tensor_cores_take(batch, m)) return ways;
+        const auto& settings = ctx.cached<AttentionSettings>();
+        const bool any_order = settings.library == AttentionLibrary::in_any_order;
+        if (!any_order && library_takes_backward(ctx, batch, m, LibrarySums::in_fixed_order))
+            ways.insert(ways.begin(), BackwardBy::library);
+        if ((any_order || settings.autotune) &&
+            library_takes_backward(ctx, batch, m, LibrarySums::in_any_order))
+            ways.insert(any_order ? ways.begin() : ways.end(), BackwardBy::library_in_any_order);
+    }
+    return ways;
+}
+
+template <class T>
+void backward(CudaContext& ctx, const AttentionBatch& batch, const BackwardMatrices<T>& m) {
+    const auto ways = ways_of(ctx, batch, m);
+    if (!ctx.cached<AttentionSettings>().autotune) return backward_by(ctx, batch, m, ways.front());
+    const auto milliseconds = [&](BackwardBy way) {
+        return milliseconds_of(ctx, [&] { backward_by(ctx, batch, m, way); });
+    };
+    backward_by(ctx, batch, m, ctx.cached<BackwardSearch>().of(ctx, batch, ways, milliseconds));
+}
+
+}  // namespace
+
+template <class T>
+void attention_forward(CudaContext& ctx, const AttentionShape& shape, const Dropout& site,
+                       const Sequences<CudaSpace>& sequences, CudaMatrix<const T> q,
+                       CudaMatrix<const T> k, CudaMatrix<const T> v, CudaMatrix<T> out,
+                       CudaView<float> log_sum_exp) {
+    require(q.cols == shape.heads * shape.head_dim && k.cols == q.cols && v.cols == q.cols &&
+                out.cols == q.cols && out.rows == q.rows && v.rows == k.rows,
+            "attention_forward: shapes do not fit");
+    require(log_sum_exp.size() == static_cast<std::size_t>(shape.heads * q.rows),
+            "attention_forward: log_sum_exp is [heads * q_total]");
+    const AttentionBatch batch = batch_of(shape, site, sequences, q.rows, k.rows);
+    forward<T>(ctx, batch, {q, k, v, out, log_sum_exp.data()});
+}
+
+template <class T>
+void attention_backward(CudaContext& ctx, const AttentionShape& shape, const Dropout& site,
+                        const Sequences<CudaSpace>& sequences, CudaMatrix<const T> q,
+                        CudaMatrix<const T> k, CudaMatrix<const T> v, CudaMatrix<const T> out,
+                        CudaView<const float> log_sum_exp, CudaMatrix<const T> d_out,
+                        CudaMatrix<T> dq, CudaMatrix<T> dk, CudaMatrix<T> dv) {
+    require(q.cols == shape.heads * shape.head_dim && k.cols == q.cols && v.cols == q.cols &&
+                out.cols == q.cols && d_out.cols == q.cols && dq.cols == q.cols &&
+                dk.cols == q.cols && dv.cols == q.cols,
+            "attention_backward: widths do not fit");
+    require(out.rows == q.rows && d_out.rows == q.rows && dq.rows == q.rows && v.rows == k.rows &&
+                dk.rows == k.rows && dv.rows == k.rows &&
+                log_sum_exp.size() == static_cast<std::size_t>(shape.heads * q.rows),
+            "attention_backward: heights do not fit");
+    const AttentionBatch batch = batch_of(shape, site, sequences, q.rows, k.rows);
+    // The same question gets the same answer as in forward; nothing writes to it.
+    const Statistics statistics =
+        statistics_of<T>(ctx, batch,
+                         {q,
+                          k,
+                          v,
+                          {const_cast<T*>(out.data), out.rows, out.cols, out.stride},
+                          const_cast<float*>(log_sum_exp.data())});
+    backward<T>(ctx, batch, {q, k, v, out, d_out, statistics, {}, dq, dk, dv});
+}
+
+template void attention_forward(CudaContext&, const AttentionShape&, const Dropout&,
+                                const Sequences<CudaSpace>&, CudaMatrix<const float>,
+                                CudaMatrix<const float>, CudaMatrix<const float>, CudaMatrix<float>,
+                                CudaView<float>);
+template void attention_backward(CudaContext&, const AttentionShape&, const Dropout&,
+                                 const Sequences<CudaSpace>&, CudaMatrix<const float>,
+                                 CudaMatrix<const float>, CudaMatrix<const float>,
+                                 CudaMatrix<const float>, CudaView<const float>,
+                                 CudaMatrix<const float>, CudaMatrix<float>, CudaMatrix<float>,
+                                 CudaMatrix<float>);
+template void attention_forward(CudaContext&, const AttentionShape&, const Dropout&,
+                                const Sequences<CudaSpace>&, CudaMatrix<const bf16>,
+                                CudaMatrix<const bf16>, CudaMatrix<const bf16>, CudaMatrix<bf16>,
+                                CudaView<float>);
+template void attention_backward(CudaContext&, const AttentionShape&, const Dropout&,
+                                 const Sequences<CudaSpace>&, CudaMatrix<const bf16>,
+                                 CudaMatrix<const bf16>, CudaMatrix<const bf16>,
+                                 CudaMatrix<const bf16>, CudaView<const float>,
+                                 CudaMatrix<const bf16>, CudaMatrix<bf16>, CudaMatrix<bf16>,
+                                 CudaMatrix<bf16>);
+template void attention_forward(CudaContext&, const AttentionShape&, const Dropout&,
+                                const Sequences<CudaSpace>&, CudaMatrix<const fp16>,
+                                CudaMatrix<const fp16>, CudaMatrix<const fp16>, CudaMatrix<fp16>,
+                                CudaView<float>);
+template void attention_backward(CudaContext&, const AttentionShape&, const Dropout&,
+                                 const Sequences<CudaSpace>&, CudaMatrix<const fp16>,
+                                 CudaMatrix<const fp16>, CudaMatrix<const fp16>,
+                                 CudaMatrix<const fp16>, CudaView<const float>,
+                                 CudaMatrix<const fp16>, CudaMatrix<fp16>, CudaMatrix<fp16>,
+                                 CudaMatrix<fp16>);
+
+}  // namespace lockstep::kernels

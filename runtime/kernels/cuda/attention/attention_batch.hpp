@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "runtime/core/view.hpp"
+#include "runtime/kernels/attention.hpp"
+#include "runtime/kernels/cuda/primitives/mask.hpp"
+
+namespace lockstep::kernels::cuda {
+
+enum class Side { queries, keys };
+
+// The queries or the keys of all sequences: `total` rows, filler included; `longest` is at least
+// the longest sequence.
+struct RaggedSide {
+    const std::int32_t* offsets;
+    std::int64_t total;
+    int longest;
+};
+constexpr int tiles_of(const RaggedSide& side, int tile) noexcept {
+    return (side.longest + tile - 1) / tile;
+}
+
+// What kernels know of a batch. Scores are in powers of 2: exp(x) = exp2(x log2(e)).
+struct AttentionBatch {
+    RaggedSide queries, keys;
+    const std::uint32_t* rows;
+    int sequences, heads, head_dim;
+    kernels::Mask mask;
+    Mask dropout;
+    float scale;
+    int first_head = 0;  // `heads` of the matrices' from this one on
+
+    __device__ __forceinline__ float scale_of_2() const { return scale * log2_e; }
+    static constexpr float log2_e = 1.44269504088896f, ln_2 = 0.693147180559945f;
+};
+
+}  // namespace lockstep::kernels::cuda

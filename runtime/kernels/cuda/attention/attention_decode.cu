@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/kernels/attention.hpp"
+#include "runtime/kernels/cuda/attention/attention_decode_sums.hpp"
+#include "runtime/kernels/cuda/attention/attention_kernels.hpp"
+#include "runtime/kernels/cuda/primitives/launch.hpp"
+#include "runtime/kernels/cuda/primitives/vector_access.hpp"
+
+// Bound by reading the cache once. `lanes` threads read one key and one value at a time and keep an
+// online softmax of their own; their sums meet in shared memory, those of several blocks in the
+// device's.
+namespace lockstep::kernels {
+
+namespace {
+
+using namespace cuda;
+
+constexpr int threads = 128;
+constexpr int least_keys = 64;  // of a block, where more blocks share a sequence
+constexpr int most_splits = 32;
+
+template <class T>
+struct Decode {
+    const std::int64_t* begin;
+    const std::int32_t* length;
+    CudaMatrix<const T> q, k, v;
+    CudaMatrix<T> out;
+    int head_dim, splits;
+    float scale;     // of scores in powers of 2
+    float* records;  // of blocks, [sequences, heads, splits, head_dim + 2]; null for one split
+};
+
+// The keys [from, to) of a sequence that a block of several takes.
+struct KeyRange {
+    std::int64_t from, to;
+};
+__device__ __forceinline__ KeyRange keys_of(int length, int split, int splits) {
+    const int each = (length + splits - 1) / splits;
+    const std::int64_t rounded =
+        each < least_keys ? least_keys : (each + least_keys - 1) / least_keys * least_keys;
+    return {std::min(split * rounded, std::int64_t{length}),
+            std::min((split + 1) * rounded, std::int64_t{length})};
+}
+
+template <class T, int width, int lanes, int parts>
+__device__ __forceinline__ LaneSums<width, lanes, parts> sum_keys(
+    const Decode<T>& d, std::int64_t sequence, std::int64_t column, const KeyRange& range,
+    const Columns<width, lanes, parts>& columns) {
+    constexpr int keys = parts < 4 ? 4 / parts : 1;  // at once, so that many reads are under way
+    constexpr int groups = threads / lanes;
+    float q[parts][width];
+    columns.read(d.q.data + sequence * d.q.stride + column, true, d.head_dim, q);
+    const T* k = d.k.data + d.begin[sequence] * d.k.stride + column;
+    const T* v = d.v.data + d.begin[sequence] * d.v.stride + column;
+    LaneSums<width, lanes, parts> sums;
+    // Every lane goes on as long as any, since all of a warp take part in its shuffles.
+    for (std::int64_t first = range.from; first < range.to; first += groups * keys) {
+        float k_values[keys][parts][width], v_values[keys][parts][width], scores[keys];
+        const std::int64_t own = first + threadIdx.x / lanes;
+#pragma unroll
+        for (int i = 0; i < keys; ++i) {
+            const std::int64_t key = own + i * groups;
+            columns.read(k + key * d.k.stride, key < range.to, d.head_dim, k_values[i]);
+            columns.read(v + key * d.v.stride, key < range.to, d.head_dim, v_values[i]);
+        }
+#pragma unroll
+        for (int i = 0; i < keys; ++i) {
+            scores[i] = sums.dot(q, k_values[i]) * d.scale;
+            if (own + i * groups >= range.to) scores[i] = -INFINITY;
+        }
+        sums.add(scores, v_values);
+    }
+    return sums;
+}
+
+template <class T, int width, int lanes, int parts>
+__global__ void __launch_bounds__(threads) decode_kernel(Decode<T> d) {
+    const auto split = static_cast<int>(blockIdx.x) % d.splits;
+    const std::int64_t sequence = static_cast<int>(blockIdx.x) / d.splits;
+    const std::int64_t column = std::int64_t{blockIdx.y} * d.head_dim;
+    const Columns<width, lanes, parts> columns;
+    float* shared = dynamic_shared_memory<float>();
+    sum_keys(d, sequence, column, keys_of(d.length[sequence], split, d.splits), columns)
+        .write(shared + threadIdx.x / lanes * (d.head_dim + 2), d.head_dim, columns);
+    __syncthreads();
+    float* record =
+        d.records + ((sequence * gridDim.y + blockIdx.y) * d.splits + split) * (d.head_dim + 2);
+    for (int c = static_cast<int>(threadIdx.x); c < d.head_dim; c += threads) {
+        const Softmax all = merge(shared, threads / lanes, d.head_dim, c);
+        if (d.splits == 1) {
+            d.out.data[sequence * d.out.stride + column + c] =
+                narrow<T>(all.sum == 0.0f ? 0.0f : all.value / all.sum);
+            continue;
+        }
+        if (c == 0) {
+            record[0] = all.largest;
+            record[1] = all.sum;
+        }
+        record[2 + c] = all.value;
+    }
+}
+
+template <class T>
+__global__ void __launch_bounds__(threads) merge_kernel(Decode<T> d) {
+    const std::int64_t sequence = blockIdx.x;
+    const float* records =
+        d.records + (sequence * gridDim.y + blockIdx.y) * d.splits * (d.head_dim + 2);
+    T* out = d.out.data + sequence * d.out.stride + std::int64_t{blockIdx.y} * d.head_dim;
+    for (int c = static_cast<int>(threadIdx.x); c < d.head_dim; c += threads) {
+        const Softmax all = merge(records, d.splits, d.head_dim, c);
+        out[c] = narrow<T>(all.sum == 0.0f ? 0.0f : all.value / all.sum);
+    }
+}
+
+template <class T, int width, int lanes, int parts>
+void run(CudaContext& ctx, int heads, const Decode<T>& d) {
+    const std::size_t bytes = sizeof(float) * (threads / lanes) * (d.head_dim + 2);
+    const auto y = static_cast<unsigned>(heads);
+    launch(ctx, decode_kernel<T, width, lanes, parts>,
+           {dim3(blocks_for(d.q.rows * d.splits, 1), y), threads, bytes}, d);
+    if (d.splits > 1) launch(ctx, merge_kernel<T>, {dim3(blocks_for(d.q.rows, 1), y), threads}, d);
+}
+
+template <class T>
+void run(CudaContext& ctx, int heads, const Decode<T>& d) {
+    constexpr int width = vector_width<T>, lanes = 8;
+    const bool vectors = by_vectors(d.q.data, d.head_dim, d.q.stride) &&
+                         by_vectors(d.k.data, d.head_dim, d.k.stride) &&
+                         by_vectors(d.v.data, d.head_dim, d.v.stride);
+    if (!vectors) return run<T, 1, 32, most_head_dim / 32>(ctx, heads, d);
+    if (d.head_dim <= lanes * width) return run<T, width, lanes, 1>(ctx, heads, d);
+    if (d.head_dim <= 2 * lanes * width) return run<T, width, lanes, 2>(ctx, heads, d);
+    if (d.head_dim <= 4 * lanes * width) return run<T, width, lanes, 4>(ctx, heads, d);
+    if constexpr (sizeof(T) == 4) run<T, width, lanes, 8>(ctx, heads, d);
+}
+
+// So many blocks share a sequence that all multiprocessors have work. How long sequences are, only
+// the device knows: the cache's rows are all that bounds it here.
+int splits_for(const CudaContext& ctx, std::int64_t blocks, std::int64_t cache_rows) {
+    const std::int64_t wanted = (2 * ctx.properties().multiprocessors + blocks - 1) / blocks;
+    const std::int64_t useful = (cache_rows + least_keys - 1) / least_keys;
+    return static_cast<int>(std::clamp<std::int64_t>(std::min(wanted, useful), 1, most_splits));
+}
+
+}  // namespace
+
+template <class T>
+void attention_decode(CudaContext& ctx, const AttentionShape& shape,
+                      CudaView<const std::int64_t> begin, CudaView<const std::int32_t> length,
+                      CudaMatrix<const T> q, CudaMatrix<const T> k_cache,
+                      CudaMatrix<const T> v_cache, CudaMatrix<T> out) {
+    const int d = shape.head_dim;
+    require(d > 0 && d <= most_head_dim, "attention on GPUs: a head has 1 to 256 columns");
+    require(q.cols == shape.heads * d && k_cache.cols == q.cols && v_cache.cols == q.cols &&
+                out.cols == q.cols && v_cache.rows == k_cache.rows,
+            "attention_decode: shapes do not fit");
+    require(length.size() == begin.size() && q.rows == static_cast<std::int64_t>(begin.size()) &&
+                out.rows == q.rows,
+            "attention_decode: one query per sequence");
+    if (out.empty()) return;
+    const std::int64_t blocks = q.rows * shape.heads;
+    const int splits = splits_for(ctx, blocks, k_cache.rows);
+    const std::int64_t floats = splits > 1 ? blocks * splits * (d + 2) : 0;
+    const float scale = AttentionBatch::log2_e / std::sqrt(static_cast<float>(d));
+    run<T>(ctx, shape.heads,
+           {begin.data(), length.data(), q, k_cache, v_cache, out, d, splits, scale,
+            ctx.scratch<float>(static_cast<std::size_t>(floats)).data()});
+}
+
+template void attention_decode(CudaContext&, const AttentionShape&, CudaView<const std::int64_t>,
+                               CudaView<const std::int32_t>, CudaMatrix<const float>,
+                               CudaMatrix<const float>, CudaMatrix<const float>, CudaMatrix<float>);
+template void attention_decode(CudaContext&, const AttentionShape&, CudaView<const std::int64_t>,
+                               CudaView<const std::int32_t>, CudaMatrix<const bf16>,
+                               CudaMatrix<const bf16>, CudaMatrix<const bf16>, CudaMatrix<bf16>);
+template void attention_decode(CudaContext&, const AttentionShape&, CudaView<const std::int64_t>,
+                               CudaView<const std::int32_t>, CudaMatrix<const fp16>,
+                               CudaMatrix<const fp16>, CudaMatrix<const fp16>, CudaMatrix<fp16>);
+
+}  // namespace lockstep::kernels

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "runtime/kernels/cuda/attention/attention_batch.hpp"
+#include "runtime/kernels/cuda/attention/attention_scratch.hpp"
+
+// The kernels that attention_forward and attention_backward choose from.
+namespace lockstep::kernels::cuda {
+
+template <class T>
+struct ForwardMatrices {
+    CudaMatrix<const T> q, k, v;
+    CudaMatrix<T> out;
+    float* log_sum_exp;  // [heads, q_total]
+};
+
+// One number for each query and head: own kernels write [heads, q_total], cuDNN [q_total, heads].
+struct Statistics {
+    const float* data;
+    std::int64_t head_stride, row_stride;
+
+    __device__ __forceinline__ float at(int head, std::int64_t row) const {
+        return data[head * head_stride + row * row_stride];
+    }
+};
+
+template <class T>
+struct BackwardMatrices {
+    CudaMatrix<const T> q, k, v, out, d_out;
+    Statistics log_sum_exp, delta;  // delta = rowsum(d_out out)
+    CudaMatrix<T> dq, dk, dv;
+};
+
+constexpr BackwardShape backward_shape(const AttentionBatch& batch) noexcept {
+    return {batch.heads, batch.queries.total, batch.keys.total, batch.sequences,
+            batch.queries.longest};
+}
+
+// The gradients of scores, which backward's kernel by keys leaves for the one by queries: tiles of
+// keys by queries for the heads of a batch. A tile is blocks of 8 by 8, whose rows are keys, as
+// tensor cores leave and read them. The tiles that a causal mask hides are not written.
+template <class T>
+struct ScoreGradients {
+    static constexpr int side = score_tile;
+    T* data;
+    std::int64_t key_tiles;  // of a head
+    int query_tiles;         // of a sequence
+
+    // Sequence s begins at tile begin / side + s, behind the last tile of the one before.
+    static ScoreGradients of(const AttentionBatch& batch) {
+        const BackwardShape shape = backward_shape(batch);
+        return {nullptr, score_key_tiles(shape), static_cast<int>(score_query_tiles(shape))};
+    }
+    // Of the batch's head `number`, the sequence whose keys begin at row `begin`.
+    __device__ __forceinline__ T* tile(int number, int sequence, std::int64_t begin, int first_key,
+                                       int first_query) const {
+        const std::int64_t row = begin / side + sequence + first_key / side;
+        return data + ((number * key_tiles + row) * query_tiles + first_query / side) * side * side;
+    }
+};
+
+// For every head_dim up to 256, every alignment; fp32 products.
+constexpr int most_head_dim = 256;
+template <class T>
+void plain_forward(CudaContext& ctx, const AttentionBatch& batch, const ForwardMatrices<T>& m);
+template <class T>
+void plain_backward(CudaContext& ctx, const AttentionBatch& batch, const BackwardMatrices<T>& m);
+
+// By tensor cores: for 16-bit types, head_dim a multiple of 8 up to 128, and matrices whose rows
+// can be read by vectors.
+template <class T>
+void mma_forward(CudaContext& ctx, const AttentionBatch& batch, const ForwardMatrices<T>& m);
+// dK, dV and the gradients of scores; then dQ by these.
+template <class T>
+void mma_backward_keys(CudaContext& ctx, const AttentionBatch& batch, const BackwardMatrices<T>& m,
+                       const ScoreGradients<T>& ds);
+template <class T>
+void mma_backward_queries(CudaContext& ctx, const AttentionBatch& batch,
+                          const BackwardMatrices<T>& m, const ScoreGradients<T>& ds);
+
+// delta of every query.
+template <class T>
+void attention_delta(CudaContext& ctx, const AttentionBatch& batch, CudaMatrix<const T> out,
+                     CudaMatrix<const T> d_out, float* delta);
+
+}  // namespace lockstep::kernels::cuda

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <compare>
+#include <cstdint>
+
+#include "runtime/kernels/cuda/matmul/product.hpp"
+
+namespace lockstep::kernels::cuda {
+
+enum class Element : std::uint8_t { f32, bf16, fp16 };
+
+// What lies beside the three matrices of a product.
+enum class Beside : std::uint8_t { nothing, bias, row_sums };
+
+// Everything of a product but its addresses and factors: products of equal shape run the same
+// algorithm. Row-major as in Product; strides are in elements, the mask's in bits.
+struct ProductShape {
+    Element in, out;
+    Transpose transpose_a, transpose_b;
+    std::int64_t m, n, k;
+    std::int64_t a_stride, b_stride, c_stride;
+    Epilogue epilogue;
+    Beside beside;
+    bool has_aux;  // before or mask
+    std::int64_t aux_stride;
+    bool accumulates, tf32;
+    std::int32_t multiprocessors;
+    // Powers of two that divide the addresses, at most most_alignment.
+    std::uint8_t a_alignment, b_alignment, c_alignment, beside_alignment, aux_alignment;
+
+    auto operator<=>(const ProductShape&) const = default;
+};
+
+// The arena's alignment: more would tell apart products that differ by their place in it alone.
+constexpr std::uintptr_t most_alignment = 64;
+
+// The addresses and factors that go with a shape.
+struct ProductOperands {
+    const void *a, *b;
+    void* c;
+    const void* beside;
+    void* aux;
+    float alpha, beta;
+};
+
+// Throws a contract error where sizes do not fit together.
+template <class In, class Out>
+ProductShape shape_of(const Product<In, Out>& product, const ProductSettings& settings);
+template <class In, class Out>
+ProductOperands operands_of(const Product<In, Out>& product) noexcept;
+
+}  // namespace lockstep::kernels::cuda

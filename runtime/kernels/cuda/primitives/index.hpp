@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+// Index arithmetic of kernels, apart from them so that the host can try every thread of a grid.
+namespace lockstep::kernels::cuda {
+
+// Where an element of a row-major matrix stands.
+struct Cell {
+    std::int64_t row, col;
+};
+
+// Matrices are walked by vectors of `width` columns, in order of rows: the i-th of them.
+constexpr Cell vector_cell(std::int64_t i, std::int64_t cols, std::int64_t width) noexcept {
+    const std::int64_t vectors = (cols + width - 1) / width;
+    // Most sizes fit into 32 bits, where a division costs a quarter.
+    if (i <= 0xFFFFFFFF && vectors <= 0xFFFFFFFF) {
+        const auto n = static_cast<std::uint32_t>(i), by = static_cast<std::uint32_t>(vectors);
+        return {n / by, static_cast<std::int64_t>(n % by) * width};
+    }
+    return {i / vectors, i % vectors * width};
+}
+// The vector that is `more` vectors after the one at `cell`; a row has fewer than 2^31.
+constexpr Cell vector_cell_after(Cell cell, std::uint32_t more, std::int64_t cols,
+                                 std::int64_t width) noexcept {
+    const auto by = static_cast<std::uint32_t>((cols + width - 1) / width);
+    const std::uint32_t n = static_cast<std::uint32_t>(cell.col / width) + more;
+    return {cell.row + n / by, static_cast<std::int64_t>(n % by) * width};
+}
+constexpr std::int64_t vector_cells(std::int64_t rows, std::int64_t cols,
+                                    std::int64_t width) noexcept {
+    return rows * ((cols + width - 1) / width);
+}
+
+// Attention's blocks: `tiles` for each sequence.
+struct TilePlace {
+    int sequence, tile;
+};
+enum class TileOrder { first_to_last, last_to_first };
+constexpr TilePlace tile_place(unsigned block, int tiles, TileOrder order) noexcept {
+    const int at = static_cast<int>(block), tile = at % tiles;
+    return {at / tiles, order == TileOrder::first_to_last ? tile : tiles - 1 - tile};
+}
+
+// Where a 16-byte chunk of a row of `chunks` (4, 8 or 16) stands in shared memory, so that the same
+// chunk of 8 rows, from a multiple of 8 on, lies in different banks: one wide read by a warp. Chunk
+// c ^ x of the row stands at swizzled(row, c) ^ x, and the same chunk 8 rows later 8 * chunks
+// later.
+constexpr unsigned swizzled(unsigned row, unsigned chunk, unsigned chunks) noexcept {
+    constexpr unsigned line = 8;  // chunks in all banks
+    const unsigned turn = chunks < line ? row / (line / chunks) % chunks : row % line;
+    return row * chunks + (chunk ^ turn);
+}
+
+}  // namespace lockstep::kernels::cuda

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/train/checkpoint/atomic_file.hpp"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "runtime/core/error.hpp"
+#include "runtime/core/path_status.hpp"
+
+namespace lockstep::train {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view leftover_mark = ".tmp-";
+
+std::string remedy(int code) {
+    switch (code) {
+        case ENOSPC:
+        case EDQUOT:
+            return "; free some space there or choose another folder";
+        case EROFS:
+        case EACCES:
+        case EPERM:
+            return "; choose a folder that you may write to";
+        case EFBIG:
+            return "; raise the limit on file sizes (ulimit -f)";
+        default:
+            return "";
+    }
+}
+
+[[noreturn]] void fail(const std::string& what, const std::string& path, int code) {
+    throw Error(ErrorKind::io,
+                path + ": " + what + ": " + std::generic_category().message(code) + remedy(code));
+}
+
+std::string temporary_name(const std::string& path) {
+    return path + std::string(leftover_mark) + std::to_string(::getpid());
+}
+
+bool is_leftover(const std::string& filename) {
+    const std::size_t at = filename.rfind(leftover_mark);
+    if (at == std::string::npos || at + leftover_mark.size() == filename.size()) return false;
+    return filename.find_first_not_of("0123456789", at + leftover_mark.size()) == std::string::npos;
+}
+
+fs::path parent_of(const fs::path& path) {
+    return path.has_parent_path() ? path.parent_path() : fs::path(".");
+}
+
+// A rename is on disk only once its folder is.
+void sync_folder(const fs::path& folder) {
+    const FileDescriptor handle(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    // Some network file systems cannot sync a folder and say EINVAL; they order renames themselves.
+    if (!handle || (::fsync(handle.raw()) != 0 && errno != EINVAL)) {
+        fail("cannot be synced to disk", folder.string(), errno);
+    }
+}
+
+void rename_over(const std::string& from, const std::string& to) {
+    if (::rename(from.c_str(), to.c_str()) != 0) fail("cannot be put in place", to, errno);
+}
+
+void remove_quietly(const std::string& path) noexcept {
+    std::error_code ignored;
+    fs::remove_all(path, ignored);
+}
+
+// The file that a rename to `path` is to replace.
+std::string replaceable(const std::string& path) {
+    if (!path_exists(path)) return path;
+    if (!is_file(path))
+        throw Error(ErrorKind::io,
+                    path + ": is no regular file, and is not replaced; choose another name");
+    return fs::canonical(path);
+}
+
+}  // namespace
+
+OutputFile::OutputFile(std::string path, Mode mode)
+    : path_(std::move(path)),
+      file_(::open(path_.c_str(),
+                   O_WRONLY | O_CREAT | O_CLOEXEC | (mode == Mode::append ? O_APPEND : O_TRUNC),
+                   0666)) {
+    if (!file_) fail("cannot be opened for writing", path_, errno);
+}
+
+void OutputFile::write(std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+        const ssize_t written = ::write(file_.raw(), bytes.data(), bytes.size());
+        if (written < 0 && errno == EINTR) continue;
+        if (written < 0) fail("cannot be written", path_, errno);
+        bytes = bytes.subspan(static_cast<std::size_t>(written));
+    }
+}
+
+void OutputFile::sync() {
+    if (::fsync(file_.raw()) != 0) fail("cannot be synced to disk", path_, errno);
+}
+
+void OutputFile::close() {
+    const int raw = file_.release();
+    if (raw >= 0 && ::close(raw) != 0) fail("cannot be written", path_, errno);
+}
+
+AtomicFile::AtomicFile(const std::string& path)
+    : path_(replaceable(path)), file_(temporary_name(path_), OutputFile::Mode::replace) {}
+
+AtomicFile::~AtomicFile() {
+    if (!committed_) ::unlink(file_.path().c_str());
+}
+
+void AtomicFile::commit() {
+    file_.sync();
+    file_.close();
+    rename_over(file_.path(), path_);
+    committed_ = true;
+    sync_folder(parent_of(path_));
+}
+
+void write_atomically(const std::string& path, std::string_view text) {
+    AtomicFile file(path);
+    file.write(text);
+    file.commit();
+}
+
+AtomicDirectory::AtomicDirectory(const std::string& path)
+    : final_(path), temporary_(temporary_name(path)) {
+    remove_quietly(temporary_);
+    std::error_code failure;
+    fs::create_directory(temporary_, failure);
+    if (failure) fail("cannot be made", temporary_, failure.value());
+}
+
+AtomicDirectory::~AtomicDirectory() {
+    if (!committed_) remove_quietly(temporary_);
+}
+
+void AtomicDirectory::commit() {
+    sync_folder(temporary_);
+    // A folder cannot be renamed over one with files in it. Exchanging the two leaves no moment
+    // without either; where the file system cannot, the old one goes first.
+    if (!path_exists(final_)) {
+        rename_over(temporary_, final_);
+    } else if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, final_.c_str(),
+                           RENAME_EXCHANGE) == 0) {
+        remove_quietly(temporary_);
+    } else {
+        remove_quietly(final_);
+        rename_over(temporary_, final_);
+    }
+    committed_ = true;
+    sync_folder(parent_of(final_));
+}
+
+void make_folders(const std::string& path) {
+    std::error_code failure;
+    fs::create_directories(path, failure);
+    if (failure) fail("cannot be made", path, failure.value());
+}
+
+int remove_leftovers(const std::string& folder) {
+    std::vector<fs::path> leftovers;
+    std::error_code failure;
+    for (const auto& entry : fs::directory_iterator(folder, failure)) {
+        if (is_leftover(entry.path().filename().string())) leftovers.push_back(entry.path());
+    }
+    for (const fs::path& path : leftovers) remove_quietly(path.string());
+    return static_cast<int>(leftovers.size());
+}
+
+}  // namespace lockstep::train

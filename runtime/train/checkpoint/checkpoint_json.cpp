@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/train/checkpoint/checkpoint_json.hpp"
+
+#include "runtime/core/read_file.hpp"
+
+namespace lockstep::train {
+
+nlohmann::ordered_json read_json(const std::string& path) {
+    nlohmann::ordered_json json = nlohmann::ordered_json::parse(read_file(path), nullptr, false);
+    if (!json.is_object()) throw Error(ErrorKind::data, path + ": is damaged: not a JSON object");
+    return json;
+}
+
+}  // namespace lockstep::train

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/train/checkpoint/checkpoint_tensors.hpp"
+
+#include <algorithm>
+
+#include "runtime/core/path_status.hpp"
+#include "runtime/train/checkpoint/checkpoint_folder.hpp"
+
+namespace lockstep::train {
+namespace {
+
+[[noreturn]] void mismatch(const SafetensorsFile& file, const std::string& what,
+                           std::string_view remedy) {
+    throw Error(ErrorKind::config, file.path() + ": " + what + "; " + std::string(remedy));
+}
+
+// The file that holds the weights of whatever `path` names.
+std::string weights_file(const std::string& path) {
+    if (!is_folder(path)) return path;
+    if (path_exists(path + "/manifest.json")) verify_checkpoint(path);
+    if (path_exists(path + "/model.safetensors")) return path + "/model.safetensors";
+    if (const auto newest = newest_good_checkpoint(path)) return *newest + "/model.safetensors";
+    throw Error(ErrorKind::config, path +
+                                       ": holds neither model.safetensors nor checkpoints; give a "
+                                       "model folder, a checkpoint or a .safetensors file");
+}
+
+}  // namespace
+
+std::vector<TensorPlace> places_of(const ParameterTable& table, HostView<float> master) {
+    std::vector<TensorPlace> places;
+    for (const Parameter& p : table.all()) {
+        places.push_back({p.name, p.shape, master.subview(p.offset, p.count)});
+    }
+    return places;
+}
+
+void check_places(const SafetensorsFile& file, std::span<const TensorPlace> places,
+                  std::string_view remedy) {
+    for (const TensorPlace& place : places) {
+        const TensorInfo* tensor = file.find(place.name);
+        const std::string here = std::string(place.name) + " of shape " + shape_text(place.shape);
+        if (tensor == nullptr) mismatch(file, "it lacks " + here, remedy);
+        if (tensor->shape != place.shape) {
+            mismatch(file, "it has " + shape_text(tensor->shape) + " for " + here, remedy);
+        }
+        if (tensor->type == TensorType::u64) {
+            mismatch(file, "it has whole numbers for " + here, remedy);
+        }
+    }
+    if (file.tensors().size() == places.size()) return;
+    for (const TensorInfo& tensor : file.tensors()) {
+        if (std::ranges::find(places, tensor.name, &TensorPlace::name) == places.end()) {
+            mismatch(file,
+                     "it has " + tensor.name + " of shape " + shape_text(tensor.shape) +
+                         ", which this run lacks",
+                     remedy);
+        }
+    }
+}
+
+void read_places(SafetensorsFile& file, std::span<const TensorPlace> places) {
+    for (const TensorPlace& place : places) {
+        const TensorInfo* tensor = file.find(place.name);
+        require(tensor != nullptr, "places are checked before they are read");
+        file.read(*tensor, place.values);
+    }
+}
+
+void write_places(const std::string& path, std::span<const TensorPlace> places) {
+    std::vector<TensorToWrite> tensors;
+    for (const TensorPlace& place : places) {
+        tensors.emplace_back(std::string(place.name), place.shape,
+                             HostView<const float>(place.values));
+    }
+    // Python's loaders want to be told whose conventions the names follow.
+    write_safetensors(path, tensors, {{"format", "pt"}});
+}
+
+void load_weights(const std::string& path, const ParameterTable& table, HostView<float> master) {
+    SafetensorsFile file(weights_file(path));
+    const std::vector<TensorPlace> places = places_of(table, master);
+    check_places(file, places,
+                 "give --init-model a model of the same kind, sizes and dictionary, or change this "
+                 "run's options to fit it");
+    read_places(file, places);
+}
+
+}  // namespace lockstep::train

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/train/checkpoint/safetensors.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "runtime/train/checkpoint/atomic_file.hpp"
+
+namespace lockstep::train {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "the format is little-endian");
+
+using Json = nlohmann::ordered_json;
+
+std::size_t product(std::span<const std::int64_t> shape) {
+    std::size_t count = 1;
+    for (const std::int64_t extent : shape) count *= static_cast<std::size_t>(extent);
+    return count;
+}
+
+template <class T>
+std::span<const std::byte> bytes_of(HostView<const T> values) {
+    return std::as_bytes(std::span(values.data(), values.size()));
+}
+
+std::string header_of(std::span<const TensorToWrite* const> tensors, const Metadata& metadata) {
+    Json header = Json::object();
+    if (!metadata.empty()) header["__metadata__"] = metadata;
+    std::size_t offset = 0;
+    for (const TensorToWrite* tensor : tensors) {
+        const std::size_t end = offset + tensor->bytes.size();
+        header[tensor->name] = {{"dtype", name(tensor->type)},
+                                {"shape", tensor->shape},
+                                {"data_offsets", {offset, end}}};
+        offset = end;
+    }
+    std::string text = header.dump();
+    text.append((8 - text.size() % 8) % 8, ' ');  // so that the data is aligned in a mapped file
+    return text;
+}
+
+void check_tensors(std::span<const TensorToWrite> tensors) {
+    std::set<std::string_view> names;
+    for (const TensorToWrite& tensor : tensors) {
+        require(names.insert(tensor.name).second, "two tensors of one name in a file");
+        require(product(tensor.shape) * bytes_of(tensor.type) == tensor.bytes.size(),
+                "a tensor's shape does not fit its values");
+    }
+}
+
+}  // namespace
+
+std::string_view name(TensorType type) noexcept {
+    switch (type) {
+        case TensorType::f32:
+            return "F32";
+        case TensorType::bf16:
+            return "BF16";
+        case TensorType::u64:
+            return "U64";
+    }
+    return "unknown";
+}
+
+std::size_t bytes_of(TensorType type) noexcept {
+    switch (type) {
+        case TensorType::f32:
+            return 4;
+        case TensorType::bf16:
+            return 2;
+        case TensorType::u64:
+            return 8;
+    }
+    return 1;
+}
+
+std::string shape_text(std::span<const std::int64_t> shape) {
+    std::string text = "[";
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+        text += (i == 0 ? "" : ", ") + std::to_string(shape[i]);
+    }
+    return text + "]";
+}
+
+TensorToWrite::TensorToWrite(std::string n, std::vector<std::int64_t> s,
+                             HostView<const float> values)
+    : name(std::move(n)), shape(std::move(s)), type(TensorType::f32), bytes(bytes_of(values)) {}
+TensorToWrite::TensorToWrite(std::string n, std::vector<std::int64_t> s,
+                             HostView<const lockstep::bf16> values)
+    : name(std::move(n)), shape(std::move(s)), type(TensorType::bf16), bytes(bytes_of(values)) {}
+TensorToWrite::TensorToWrite(std::string n, std::vector<std::int64_t> s,
+                             HostView<const std::uint64_t> values)
+    : name(std::move(n)), shape(std::move(s)), type(TensorType::u64), bytes(bytes_of(values)) {}
+
+void write_safetensors(const std::string& path, std::span<const TensorToWrite> tensors,
+                       const Metadata& metadata) {
+    check_tensors(tensors);
+    std::vector<const TensorToWrite*> order;
+    for (const TensorToWrite& tensor : tensors) order.push_back(&tensor);
+    // Widest elements first keeps every tensor aligned to its element.
+    std::ranges::stable_sort(order, std::ranges::greater{},
+                             [](const TensorToWrite* t) { return bytes_of(t->type); });
+
+    const std::string header = header_of(order, metadata);
+    const auto length = std::bit_cast<std::array<std::byte, 8>>(std::uint64_t{header.size()});
+    AtomicFile file(path);
+    file.write(length);
+    file.write(header);
+    for (const TensorToWrite* tensor : order) file.write(tensor->bytes);
+    file.commit();
+}
+
+}  // namespace lockstep::train

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "runtime/train/checkpoint/safetensors.hpp"
+
+namespace lockstep::train {
+namespace {
+
+using Json = nlohmann::json;
+
+// The format's own limit; a header that claims more is damage, not a model.
+constexpr std::uint64_t largest_header_bytes = 100'000'000;
+
+[[noreturn]] void damaged(const std::string& path, const std::string& what) {
+    throw Error(ErrorKind::data, path + ": not a good safetensors file: " + what +
+                                     "; write it again or choose another");
+}
+
+// Reads one file's header; every message names the file and, where there is one, the tensor.
+class HeaderParser {
+public:
+    HeaderParser(const std::string& path, std::uint64_t data_begin, std::uint64_t file_bytes)
+        : path_(path), data_begin_(data_begin), data_bytes_(file_bytes - data_begin) {}
+
+    Metadata metadata(const Json& entries) const {
+        Metadata metadata;
+        if (!entries.is_object()) damaged(path_, "__metadata__ is not an object");
+        for (const auto& [key, value] : entries.items()) {
+            if (!value.is_string()) damaged(path_, "metadata " + key + " is not text");
+            metadata[key] = value.get<std::string>();
+        }
+        return metadata;
+    }
+
+    TensorInfo tensor(const std::string& tensor_name, const Json& entry) const {
+        const auto bad = [&](const std::string& what) {
+            damaged(path_, "tensor " + tensor_name + " " + what);
+        };
+        if (!entry.is_object() || !entry.contains("dtype") || !entry.contains("shape") ||
+            !entry.contains("data_offsets")) {
+            bad("lacks dtype, shape or data_offsets");
+        }
+        TensorInfo info;
+        info.name = tensor_name;
+        info.type = type(tensor_name, entry["dtype"]);
+        const std::vector<std::uint64_t> shape = numbers(entry["shape"]);
+        const std::vector<std::uint64_t> range = numbers(entry["data_offsets"]);
+        if (!entry["shape"].is_array() || shape.size() != entry["shape"].size()) {
+            bad("has a shape that is not a list of counts");
+        }
+        if (range.size() != 2 || range[0] > range[1] || range[1] > data_bytes_) {
+            bad("lies beyond the end of the file, which may be truncated");
+        }
+        info.count = 1;
+        for (const std::uint64_t extent : shape) {
+            if (extent > 0 && info.count > data_bytes_ / extent) bad("is larger than the file");
+            info.count *= extent;
+            info.shape.push_back(static_cast<std::int64_t>(extent));
+        }
+        if (info.count > data_bytes_ / bytes_of(info.type) ||
+            info.count * bytes_of(info.type) != range[1] - range[0]) {
+            bad("of shape " + shape_text(info.shape) + " does not fill its place in the file");
+        }
+        info.offset = data_begin_ + range[0];
+        return info;
+    }
+
+private:
+    TensorType type(const std::string& tensor_name, const Json& dtype) const {
+        for (const TensorType known : {TensorType::f32, TensorType::bf16, TensorType::u64}) {
+            if (dtype == name(known)) return known;
+        }
+        throw Error(ErrorKind::data, path_ + ": tensor " + tensor_name + " has dtype " +
+                                         dtype.dump() + "; convert it to F32 or BF16 first");
+    }
+
+    // Stops at the first entry that is not a count of at most 2^63 - 1.
+    static std::vector<std::uint64_t> numbers(const Json& list) {
+        std::vector<std::uint64_t> values;
+        for (const Json& value : list) {
+            if (!value.is_number_unsigned()) break;
+            values.push_back(value.get<std::uint64_t>());
+            if (values.back() > std::numeric_limits<std::int64_t>::max()) {
+                values.pop_back();
+                break;
+            }
+        }
+        return values;
+    }
+
+    const std::string& path_;
+    std::uint64_t data_begin_, data_bytes_;
+};
+
+std::string read_header(std::ifstream& in, const std::string& path, std::uint64_t file_bytes) {
+    std::uint64_t length = 0;
+    if (file_bytes < sizeof length) damaged(path, "it is shorter than a header");
+    in.read(reinterpret_cast<char*>(&length), sizeof length);
+    if (length > largest_header_bytes || length > file_bytes - sizeof length) {
+        damaged(path, "its header claims " + std::to_string(length) + " bytes of the file's " +
+                          std::to_string(file_bytes));
+    }
+    std::string text(length, '\0');
+    in.read(text.data(), static_cast<std::streamsize>(length));
+    if (!in) damaged(path, "its header cannot be read");
+    return text;
+}
+
+// Tensors follow one another without gaps or overlaps and fill the file, or it was cut or altered.
+void check_layout(const std::string& path, const std::vector<TensorInfo>& tensors,
+                  std::uint64_t data_begin, std::uint64_t file_bytes) {
+    std::uint64_t expected = data_begin;
+    for (const TensorInfo& tensor : tensors) {
+        if (tensor.offset != expected) damaged(path, "tensor " + tensor.name + " overlaps or gaps");
+        expected += tensor.count * bytes_of(tensor.type);
+    }
+    if (expected != file_bytes) {
+        damaged(path, "it has " + std::to_string(file_bytes) + " bytes, its header describes " +
+                          std::to_string(expected));
+    }
+}
+
+}  // namespace
+
+SafetensorsFile::SafetensorsFile(std::string path) : path_(std::move(path)) {
+    std::error_code failure;
+    const std::uint64_t file_bytes = std::filesystem::file_size(path_, failure);
+    errno = failure.value();
+    if (!failure) in_.open(path_, std::ios::binary);
+    if (failure || !in_) throw_errno("cannot be read; check the path", path_);
+
+    const std::string text = read_header(in_, path_, file_bytes);
+    const std::uint64_t data_begin = sizeof(std::uint64_t) + text.size();
+    const Json header = Json::parse(text, nullptr, false);
+    if (!header.is_object()) damaged(path_, "its header is not a JSON object");
+
+    const HeaderParser parser(path_, data_begin, file_bytes);
+    for (const auto& [key, entry] : header.items()) {
+        if (key == "__metadata__") {
+            metadata_ = parser.metadata(entry);
+        } else {
+            tensors_.push_back(parser.tensor(key, entry));
+        }
+    }
+    std::ranges::sort(tensors_, {}, [](const TensorInfo& t) {
+        return std::pair(t.offset, t.count);  // an empty tensor stands before its neighbour
+    });
+    check_layout(path_, tensors_, data_begin, file_bytes);
+}
+
+const TensorInfo* SafetensorsFile::find(std::string_view tensor_name) const noexcept {
+    const auto found = std::ranges::find(tensors_, tensor_name, &TensorInfo::name);
+    return found == tensors_.end() ? nullptr : &*found;
+}
+
+void SafetensorsFile::read(const TensorInfo& tensor, HostView<float> values) {
+    require(values.size() == tensor.count, "a tensor is read whole");
+    if (tensor.type == TensorType::bf16) {
+        std::vector<lockstep::bf16> narrow(tensor.count);
+        read(tensor, view_of(narrow));
+        std::ranges::transform(narrow, values.begin(),
+                               [](auto v) { return static_cast<float>(v); });
+        return;
+    }
+    require(tensor.type == TensorType::f32, "the tensor holds floats");
+    read_bytes(tensor, values.data(), values.size() * sizeof(float));
+}
+
+void SafetensorsFile::read(const TensorInfo& tensor, HostView<lockstep::bf16> values) {
+    require(values.size() == tensor.count, "a tensor is read whole");
+    require(tensor.type == TensorType::bf16, "the tensor holds bf16");
+    read_bytes(tensor, values.data(), values.size() * sizeof(lockstep::bf16));
+}
+
+void SafetensorsFile::read(const TensorInfo& tensor, HostView<std::uint64_t> values) {
+    require(values.size() == tensor.count, "a tensor is read whole");
+    require(tensor.type == TensorType::u64, "the tensor holds u64");
+    read_bytes(tensor, values.data(), values.size() * sizeof(std::uint64_t));
+}
+
+void SafetensorsFile::read_bytes(const TensorInfo& tensor, void* to, std::size_t bytes) {
+    in_.clear();
+    in_.seekg(static_cast<std::streamoff>(tensor.offset));
+    in_.read(static_cast<char*>(to), static_cast<std::streamsize>(bytes));
+    if (!in_) damaged(path_, "tensor " + tensor.name + " cannot be read");
+}
+
+}  // namespace lockstep::train

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/train/loop/schedule.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "runtime/core/error.hpp"
+
+namespace lockstep::train {
+namespace {
+
+// As torch's ReduceLROnPlateau: of the loss, and of the rate.
+constexpr double better_by = 1e-4, least_change = 1e-8;
+
+double curve_length(const ScheduleOptions& options, std::int64_t warmup, std::int64_t run_updates) {
+    const std::int64_t length = run_updates - warmup;
+    const char* kind = options.kind == ScheduleKind::linear ? "linear" : "cosine";
+    if (run_updates <= 0)
+        throw Error(ErrorKind::config, std::string("--lr-scheduler ") + kind +
+                                           " needs to know when the rate ends: add "
+                                           "--max-train-steps");
+    if (length <= 0)
+        throw Error(ErrorKind::config, "--warmup-updates " + std::to_string(warmup) +
+                                           " leaves no update for --lr-scheduler " + kind +
+                                           ": the run has only " + std::to_string(run_updates) +
+                                           "; lower it or raise --max-train-steps");
+    return static_cast<double>(length);
+}
+
+}  // namespace
+
+Schedule::Schedule(const ScheduleOptions& options, double learningrate, std::int64_t run_updates)
+    : options_(options),
+      learningrate_(learningrate),
+      warmup_(std::max<std::int64_t>(0, options.warmup_updates)) {
+    if (options.kind == ScheduleKind::linear || options.kind == ScheduleKind::cosine)
+        length_ = curve_length(options, warmup_, run_updates);
+    if (options.kind == ScheduleKind::none && warmup_ > 0)
+        throw Error(ErrorKind::config,
+                    "--warmup-updates contradicts --lr-scheduler none; leave one out");
+    if (options.kind == ScheduleKind::fixed && options.lr_scheduler_patience < 1)
+        throw Error(ErrorKind::config,
+                    "--lr-scheduler fixed needs --lr-scheduler-patience of 1 or more");
+    gamma_ = static_cast<double>(options.invsqrt_lr_decay_gamma > 0 ? options.invsqrt_lr_decay_gamma
+                                                                    : warmup_);
+}
+
+double Schedule::rate(std::int64_t updates) const noexcept {
+    if (updates < warmup_) {
+        const double progress = static_cast<double>(updates) / static_cast<double>(warmup_);
+        return learningrate_ * (options_.warmup_rate + (1 - options_.warmup_rate) * progress);
+    }
+    return learningrate_ * after_warmup(static_cast<double>(updates - warmup_));
+}
+
+double Schedule::after_warmup(double s) const noexcept {
+    switch (options_.kind) {
+        case ScheduleKind::linear:
+            return std::max(0.0, 1 - s / length_);
+        case ScheduleKind::cosine:
+            return (1 + std::cos(std::numbers::pi * std::min(1.0, s / length_))) / 2;
+        case ScheduleKind::invsqrt:
+            return std::sqrt(std::max(1.0, gamma_) / std::max(1.0, gamma_ + s));
+        case ScheduleKind::none:
+        case ScheduleKind::fixed:
+        case ScheduleKind::reduceonplateau:
+            break;
+    }
+    return state_.factor;
+}
+
+void Schedule::validated(std::int64_t updates, double loss) noexcept {
+    if (updates < warmup_) return;
+    ++state_.validations;
+    if (options_.kind == ScheduleKind::fixed &&
+        state_.validations % options_.lr_scheduler_patience == 0)
+        state_.factor *= options_.lr_scheduler_decay;
+    if (options_.kind != ScheduleKind::reduceonplateau) return;
+
+    if (!state_.best_loss || loss < *state_.best_loss * (1 - better_by)) {
+        state_.best_loss = loss;
+        state_.bad_validations = 0;
+    } else if (++state_.bad_validations > options_.lr_scheduler_patience) {
+        const double lower = state_.factor * options_.lr_scheduler_decay;
+        if (learningrate_ * (state_.factor - lower) > least_change) state_.factor = lower;
+        state_.bad_validations = 0;
+    }
+}
+
+}  // namespace lockstep::train

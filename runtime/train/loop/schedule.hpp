@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/train/loop/trainer_state.hpp"
+#include "runtime/train/options.hpp"
+
+namespace lockstep::train {
+
+// The learning rate of every update. With W warm-up updates, update u (from 0) has, for u < W,
+// lr * (r + (1 - r) * u / W) where r is warmup_rate; after it, with s = u - W and, of a run of T
+// updates, L = T - W:
+//   none             lr
+//   linear           lr * max(0, 1 - s / L)
+//   cosine           lr * (1 + cos(pi * min(1, s / L))) / 2
+//   invsqrt          lr * sqrt(max(1, gamma) / max(1, gamma + s)), gamma by default W
+//   fixed            lr, times lr_scheduler_decay after every lr_scheduler_patience validations
+//   reduceonplateau  lr, times lr_scheduler_decay once more than lr_scheduler_patience validations
+//                    in a row were not better than the best loss by a ten thousandth, unless the
+//                    rate would fall by at most 1e-8
+// Validations during the warm-up do not count. The meanings are ParlAI's with two exceptions: its
+// cosine is a quarter of a wave, where this one is torch's and transformers', and it counts s from
+// 1 where there is a warm-up, so that no update has the full rate.
+class Schedule {
+public:
+    // run_updates: T, <= 0 when the run has no such limit. Throws a config error naming the option
+    // that is wrong or missing.
+    Schedule(const ScheduleOptions& options, double learningrate, std::int64_t run_updates);
+
+    // Of the update that comes after `updates` others.
+    double rate(std::int64_t updates) const noexcept;
+    void validated(std::int64_t updates, double loss) noexcept;
+
+    const ScheduleState& state() const noexcept { return state_; }
+    void restore(const ScheduleState& state) noexcept { state_ = state; }
+
+private:
+    double after_warmup(double s) const noexcept;
+
+    ScheduleOptions options_;
+    double learningrate_;
+    std::int64_t warmup_;
+    double length_ = 0;  // linear, cosine
+    double gamma_ = 0;   // invsqrt
+    ScheduleState state_;
+};
+
+}  // namespace lockstep::train

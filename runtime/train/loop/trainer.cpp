@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/train/loop/trainer.hpp"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "runtime/core/named_range.hpp"
+#include "runtime/train/loop/step_report.hpp"
+
+namespace lockstep::train {
+namespace {
+
+// A run whose gradients are never finite learns nothing; a single bad step is survived.
+constexpr int most_nonfinite_in_a_row = 10;
+
+TrainerState first_state(const TrainOptions& options, const std::optional<TrainerState>& resume) {
+    if (!resume) {
+        TrainerState fresh;
+        fresh.seed = options.seed;
+        fresh.lanes = options.lanes;
+        return fresh;
+    }
+    if (resume->lanes != options.lanes)
+        throw Error(ErrorKind::config, "--logical-shards " + std::to_string(options.lanes) +
+                                           " cannot continue a run that began with " +
+                                           std::to_string(resume->lanes) +
+                                           ": leave the option out");
+    return *resume;
+}
+
+kernels::Step step_before(const TrainerState& state, const kernels::LossScaling& scaling) {
+    kernels::Step step;
+    step.state.updates = static_cast<std::uint64_t>(state.updates);
+    step.tokens = state.update_tokens;
+    step.scale.value = scaling.first;
+    const bool dynamic = scaling.kind == kernels::LossScaling::Kind::dynamic;
+    if (dynamic && state.loss_scale) step.scale = *state.loss_scale;
+    return step;
+}
+
+std::uint64_t peak_memory_bytes() {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;  // Linux counts in KiB
+}
+
+}  // namespace
+
+std::string_view describe(ExitReason reason) noexcept {
+    switch (reason) {
+        case ExitReason::epochs_done:
+            return "the number of epochs is reached";
+        case ExitReason::steps_done:
+            return "the number of steps is reached";
+        case ExitReason::time_over:
+            return "the time is over";
+        case ExitReason::patience_over:
+            return "the validations get no better";
+        case ExitReason::cutoff_reached:
+            return "the validation metric is good enough";
+        case ExitReason::stop_requested:
+            break;
+    }
+    return "a stop was requested";
+}
+
+Trainer::Trainer(const TrainOptions& options, TrainerParts parts,
+                 std::optional<TrainerState> resume)
+    : options_(options),
+      parts_(parts),
+      state_(first_state(options, resume)),
+      schedule_(options.schedule, options.optimizer.learningrate, options.limits.max_train_steps),
+      policy_(options.validation),
+      earlier_s_(state_.seconds),
+      saved_updates_(state_.updates) {
+    schedule_.restore(state_.schedule);
+}
+
+ExitReason Trainer::run() {
+    start();
+    for (;;) {
+        if (const auto reason = decide()) {
+            if (*reason != ExitReason::stop_requested) validate_at_the_end();
+            save(CheckpointKind::latest);
+            return *reason;
+        }
+        step();
+    }
+}
+
+void Trainer::start() {
+    if (parts_.source.rows_per_epoch() <= 0)
+        throw Error(ErrorKind::data, "the training data holds no row: prepare it again");
+    parts_.engine.share_weights();
+    if (state_.updates > 0) parts_.engine.share_optimizer();
+    parts_.engine.restore(step_before(state_, options_.loss_scaling));
+    parts_.source.seek(state_.position);
+    started_ = step_ended_ = validated_ = saved_ = Clock::now();
+}
+
+void Trainer::step() {
+    const NamedRange range("step");
+    const auto begin = Clock::now();
+    if (parts_.whereabouts != nullptr) parts_.whereabouts->begin_step(state_.step + 1);
+    const StepBatches batches = [&] {
+        const NamedRange data_range("data");
+        const comm::PhaseScope phase(parts_.whereabouts, comm::Phase::data);
+        return parts_.source.next();
+    }();
+    const auto data_end = Clock::now();
+    parts_.trace.add("step", "data", begin, data_end);
+    require(batches.position.epoch == state_.position.epoch &&
+                batches.position.step_in_epoch == state_.position.step_in_epoch,
+            "the step source is elsewhere than the trainer");
+
+    Pending pending;
+    pending.totals = tell(batches);
+    pending.data_s = seconds_between(begin, data_end);
+    // Under way while the device computes.
+    parts_.communicator.all_reduce(pending.totals.values(), comm::Reduction::sum, "step vector");
+    parts_.engine.queue(order(), batches.lanes);
+    parts_.communicator.finish();
+    advance(pending);
+    pending_.push_back(std::move(pending));
+    while (pending_.size() > steps_ahead()) settle();
+}
+
+// A gradient that ends the run is looked at before the next step overwrites it.
+std::size_t Trainer::steps_ahead() const noexcept {
+    return state_.nonfinite_in_a_row > 0 ? 0 : parts_.engine.steps_ahead();
+}
+
+kernels::StepOrder Trainer::order() const {
+    kernels::StepOrder order;
+    order.seed = state_.seed;
+    order.step = static_cast<std::uint64_t>(state_.step);
+    order.first_update = static_cast<std::uint64_t>(state_.updates);
+    std::int64_t updates = state_.updates;
+    for (float& rate : order.rates) rate = static_cast<float>(schedule_.rate(updates++));
+    return order;
+}
+
+StepVector Trainer::tell(const StepBatches& batches) const {
+    StepVector local;
+    local[StepSum::lanes_finished] = static_cast<double>(batches.lanes_finished);
+    local[StepSum::lanes_done] = batches.epoch_done * static_cast<double>(batches.lanes.size());
+    for (const Batch& batch : batches.lanes) {
+        local[StepSum::lanes] += 1;
+        if (batch.empty()) continue;
+        local[StepSum::lanes_with_rows] += 1;
+        local[StepSum::rows] += static_cast<double>(batch.rows.size());
+        local[StepSum::truncated_rows] += static_cast<double>(batch.truncated_rows);
+    }
+    if (parts_.stop.load()) local[StepSum::stop_wanted] = 1;
+    if (parts_.communicator.rank() != 0) return local;
+    const auto now = Clock::now();
+    local[StepSum::clock_s] = earlier_s_ + seconds_between(started_, now);
+    local[StepSum::since_validation_s] = seconds_between(validated_, now);
+    local[StepSum::since_save_s] = seconds_between(saved_, now);
+    return local;
+}
+
+void Trainer::advance(Pending& pending) {
+    const auto lanes = static_cast<double>(state_.lanes);
+    totals_ = pending.totals;
+    require(totals_[StepSum::lanes] == lanes, "the ranks' sources do not give all lanes");
+    state_.seconds = totals_[StepSum::clock_s];
+    pending.step = ++state_.step;
+    Position& position = state_.position;
+    if (totals_[StepSum::lanes_finished] >= lanes) {
+        parts_.source.next_epoch();
+        position = {position.epoch + 1, 0};
+        state_.epochs = static_cast<double>(position.epoch);
+        pending.completed_epochs = position.epoch;
+    } else {
+        ++position.step_in_epoch;
+        // The share is an estimate; only the lanes' end completes an epoch.
+        const double share = std::min(totals_[StepSum::lanes_done] / lanes, 1 - 1e-9);
+        state_.epochs = static_cast<double>(position.epoch) + share;
+    }
+    pending.epochs = state_.epochs;
+}
+
+// The oldest step that is pending: what it gave is counted and told.
+void Trainer::settle() {
+    const StepResult result = [&] {
+        const NamedRange range("wait for a step");
+        return parts_.engine.take_result();
+    }();
+    const Pending pending = std::move(pending_.front());
+    pending_.pop_front();
+    for (comm::Timing& timing : parts_.communicator.take_timings())
+        parts_.trace.add("communication", std::move(timing.label), timing.begin, timing.end);
+    StepReport report = describe(result, pending.totals, options_.loss_scaling);
+    count(result, pending.totals);
+
+    const auto end = Clock::now();
+    report.step = pending.step;
+    report.updates = state_.updates;
+    report.epoch = pending.epochs;
+    report.data_s = pending.data_s;
+    report.seconds = seconds_between(step_ended_, end);
+    report.tokens_per_s = report.seconds > 0 ? report.tokens / report.seconds : 0;
+    report.peak_memory_bytes = peak_memory_bytes();
+    step_ended_ = end;
+    if (parts_.whereabouts != nullptr) {
+        parts_.whereabouts->pace().add(report.step, report.data_s,
+                                       report.forward_s + report.backward_s, report.optimizer_s);
+    }
+    parts_.observer.on_step(report);
+    if (pending.completed_epochs) parts_.observer.on_epoch(*pending.completed_epochs);
+    compare_weights();
+    const auto every = options_.hash_every_n_updates;
+    if (every > 0 && report.outcome == Outcome::updated && state_.updates % every == 0) {
+        parts_.engine.hash_weights();
+        hashed_update_ = state_.updates;
+    }
+    if (pending_.empty()) compare_weights();
+}
+
+// The hash comes behind the steps that are queued. Where there are some it is asked for with the
+// next result, while the device has a step to go on with.
+void Trainer::compare_weights() {
+    if (hashed_update_) parts_.engine.check_weights_alike(*std::exchange(hashed_update_, {}));
+}
+
+void Trainer::settle_all() {
+    while (!pending_.empty()) settle();
+}
+
+void Trainer::count(const StepResult& result, const StepVector& totals) {
+    const kernels::LossScaling& scaling = options_.loss_scaling;
+    const bool dynamic = scaling.kind == kernels::LossScaling::Kind::dynamic;
+    const kernels::LossScale& scale = result.step.scale;
+    state_.rows += std::llround(totals[StepSum::rows]);
+    state_.tokens += std::llround(result.step.sums.losses.tokens);
+    state_.update_tokens = result.step.tokens;
+    if (dynamic) state_.loss_scale = scale;
+    if (result.step.outcome == Outcome::updated) {
+        ++state_.updates;
+        state_.nonfinite_in_a_row = 0;
+    }
+    if (result.step.outcome != Outcome::not_finite) return;
+    ++state_.nonfinite_in_a_row;
+    if (dynamic && scale.value <= scaling.floor)
+        throw_not_finite("even with a loss scale of " + std::to_string(2 * scale.value), result);
+    if (!dynamic && state_.nonfinite_in_a_row >= most_nonfinite_in_a_row)
+        throw_not_finite("in " + std::to_string(state_.nonfinite_in_a_row) + " steps in a row",
+                         result);
+}
+
+void Trainer::throw_not_finite(const std::string& how, const StepResult& result) {
+    const std::string name = parts_.engine.nonfinite_gradient();
+    const auto losses = static_cast<int>(result.step.sums.nonfinite_losses);
+    const std::string where = name.empty()
+                                  ? "the loss of " + std::to_string(losses) + " micro-batches"
+                                  : "first in the gradient of " + name;
+    throw Error(ErrorKind::numeric, "loss or gradient was not finite " + how +
+                                        ", the last one step " +
+                                        std::to_string(result.step.state.step + 1) + " (" + where +
+                                        "): lower --learningrate, lengthen --warmup-updates or set "
+                                        "--gradient-clip");
+}
+
+std::optional<ExitReason> Trainer::decide() {
+    if (!pending_.empty()) {
+        if (!decision_due()) return std::nullopt;
+        settle_all();
+    }
+    if (totals_[StepSum::stop_wanted] > 0) return ExitReason::stop_requested;
+    // Also before a resumed run's first step: a stop may have come where a validation was due.
+    if (parts_.validator != nullptr && policy_.due(state_, totals_[StepSum::since_validation_s])) {
+        if (const auto reason = validate()) return reason;
+        totals_[StepSum::since_validation_s] = 0;
+    }
+    if (const auto reason = limit_reached(state_.updates)) return reason;
+    if (save_due(state_.updates)) save(CheckpointKind::latest);
+    return std::nullopt;
+}
+
+// Whether something is to be decided if every pending step turns out to be an update; all that
+// depends on updates waits for so many of them.
+bool Trainer::decision_due() {
+    TrainerState ahead = state_;
+    ahead.updates += static_cast<std::int64_t>(pending_.size());
+    const bool validation =
+        parts_.validator != nullptr && policy_.due(ahead, totals_[StepSum::since_validation_s]);
+    return totals_[StepSum::stop_wanted] > 0 || validation || limit_reached(ahead.updates) ||
+           save_due(ahead.updates);
+}
+
+std::optional<ExitReason> Trainer::limit_reached(std::int64_t updates) const noexcept {
+    const RunLimits& limits = options_.limits;
+    if (limits.num_epochs > 0 && state_.epochs >= limits.num_epochs) return ExitReason::epochs_done;
+    if (limits.max_train_steps > 0 && updates >= limits.max_train_steps)
+        return ExitReason::steps_done;
+    if (limits.max_train_time_s > 0 && state_.seconds >= limits.max_train_time_s)
+        return ExitReason::time_over;
+    return std::nullopt;
+}
+
+bool Trainer::save_due(std::int64_t updates) const noexcept {
+    if (updates == saved_updates_) return false;
+    const bool by_steps =
+        options_.save_every_n_steps > 0 && updates - saved_updates_ >= options_.save_every_n_steps;
+    const bool by_time = options_.save_every_n_secs > 0 &&
+                         totals_[StepSum::since_save_s] >= options_.save_every_n_secs;
+    return by_steps || by_time;
+}
+
+void Trainer::save(CheckpointKind kind) {
+    const NamedRange range("checkpoint");
+    const comm::PhaseScope phase(parts_.whereabouts, comm::Phase::checkpoint);
+    const auto begin = Clock::now();
+    parts_.checkpoints.save(kind, state_);
+    step_ended_ = Clock::now();
+    parts_.trace.add("step", "checkpoint", begin, step_ended_);
+    if (kind == CheckpointKind::best) return;
+    saved_ = step_ended_;
+    saved_updates_ = state_.updates;
+    totals_[StepSum::since_save_s] = 0;
+}
+
+ValidationReport Trainer::evaluate() {
+    const NamedRange range("validation");
+    const comm::PhaseScope phase(parts_.whereabouts, comm::Phase::validation);
+    const auto begin = Clock::now();
+    ValidationReport report = parts_.validator->evaluate();
+    const auto end = Clock::now();
+    parts_.trace.add("step", "validation", begin, end);
+    report.seconds = seconds_between(begin, end);
+    report.step = state_.step;
+    report.updates = state_.updates;
+    report.epoch = state_.epochs;
+    report.best = policy_.better(policy_.metric(report), state_.validation);
+    return report;
+}
+
+std::optional<ExitReason> Trainer::validate() {
+    const ValidationReport report = evaluate();
+    schedule_.validated(state_.updates, report.metrics.at("loss"));
+    state_.schedule = schedule_.state();
+    const auto verdict = policy_.judge(policy_.metric(report), state_);
+    parts_.observer.on_validation(report);
+    if (report.best) save(CheckpointKind::best);
+    if (options_.save_after_valid) save(CheckpointKind::latest);
+    validated_ = step_ended_ = Clock::now();
+    switch (verdict) {
+        case ValidationPolicy::Verdict::patience_over:
+            return ExitReason::patience_over;
+        case ValidationPolicy::Verdict::cutoff_reached:
+            return ExitReason::cutoff_reached;
+        case ValidationPolicy::Verdict::go_on:
+            break;
+    }
+    return std::nullopt;
+}
+
+// The last weights may be the best ones. Patience and schedule stay as they are, so that the run
+// can later go on as if it had not ended here.
+void Trainer::validate_at_the_end() {
+    if (parts_.validator == nullptr || !policy_.on()) return;
+    if (state_.updates == state_.validation.last_updates) return;
+    const ValidationReport report = evaluate();
+    if (report.best) state_.validation.best = policy_.metric(report);
+    parts_.observer.on_validation(report);
+    if (report.best) save(CheckpointKind::best);
+}
+
+}  // namespace lockstep::train

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/train/loop/validation_policy.hpp"
+
+#include "runtime/core/error.hpp"
+
+namespace lockstep::train {
+namespace {
+
+// As ParlAI decides it, also for one of several data sets' ("NAME/ppl").
+Direction direction_of(const std::string& name) {
+    const std::string metric = name.substr(name.rfind('/') + 1);
+    const bool smaller_is_better = metric == "loss" || metric == "ppl" || metric == "mean_rank";
+    return smaller_is_better ? Direction::minimise : Direction::maximise;
+}
+
+}  // namespace
+
+ValidationPolicy::ValidationPolicy(const ValidationOptions& options)
+    : options_(options), direction_(options.mode.value_or(direction_of(options.metric))) {}
+
+bool ValidationPolicy::on() const noexcept {
+    return options_.every_n_epochs > 0 || options_.every_n_steps > 0 || options_.every_n_secs > 0;
+}
+
+bool ValidationPolicy::due(const TrainerState& state, double since_validation_s) const noexcept {
+    const ValidationState& last = state.validation;
+    // Skipped updates leave the weights as they were validated.
+    if (state.updates == last.last_updates) return false;
+    const auto by_epochs =
+        options_.every_n_epochs > 0 && state.epochs - last.last_epochs >= options_.every_n_epochs;
+    const auto by_steps =
+        options_.every_n_steps > 0 && state.updates - last.last_updates >= options_.every_n_steps;
+    const auto by_time = options_.every_n_secs > 0 && since_validation_s >= options_.every_n_secs;
+    return by_epochs || by_steps || by_time;
+}
+
+double ValidationPolicy::metric(const ValidationReport& report) const {
+    const auto found = report.metrics.find(options_.metric);
+    if (found != report.metrics.end()) return found->second;
+    std::string names;
+    for (const auto& [name, value] : report.metrics) names += (names.empty() ? "" : ", ") + name;
+    throw Error(ErrorKind::config, "--validation-metric " + options_.metric +
+                                       " is not among the metrics of this validation: " + names);
+}
+
+bool ValidationPolicy::at_least_as_good(double value, double than) const noexcept {
+    return direction_ == Direction::minimise ? value <= than : value >= than;
+}
+
+bool ValidationPolicy::better(double value, const ValidationState& state) const noexcept {
+    if (!state.best) return value == value;
+    return at_least_as_good(value, *state.best) && value != *state.best;
+}
+
+ValidationPolicy::Verdict ValidationPolicy::judge(double value,
+                                                  TrainerState& trainer) const noexcept {
+    ValidationState& state = trainer.validation;
+    state.last_updates = trainer.updates;
+    state.last_epochs = trainer.epochs;
+    if (better(value, state)) {
+        state.best = value;
+        state.without_better = 0;
+    } else {
+        ++state.without_better;
+    }
+    if (options_.has_cutoff && at_least_as_good(value, options_.cutoff))
+        return Verdict::cutoff_reached;
+    if (options_.patience > 0 && state.without_better >= options_.patience)
+        return Verdict::patience_over;
+    return Verdict::go_on;
+}
+
+}  // namespace lockstep::train

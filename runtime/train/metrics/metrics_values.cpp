@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/train/metrics/metrics_values.hpp"
+
+namespace lockstep::train {
+
+double MetricValue::as_double() const {
+    return std::visit([](auto v) { return static_cast<double>(v); }, value);
+}
+
+std::vector<MetricValue> metric_values(const StepReport& r) {
+    const auto count = [](double v) { return static_cast<std::int64_t>(v); };
+    std::vector<MetricValue> values = {
+        {"loss", r.loss},
+        {"ppl", r.ppl},
+        {"token_acc", r.token_acc},
+        {"tokens", count(r.tokens)},
+        {"rows", count(r.rows)},
+        {"truncated_rows", count(r.truncated_rows)},
+        {"tokens_per_s", r.tokens_per_s},
+        {"lanes", r.lanes},
+        {"skipped", std::int64_t{r.outcome == Outcome::updated ? 0 : 1}},
+        {"lr", r.lr},
+        {"gnorm", r.gnorm},
+        {"clip", r.clipped},
+        {"seconds", r.seconds},
+        {"seconds_data", r.data_s},
+        {"seconds_forward", r.forward_s},
+        {"seconds_backward", r.backward_s},
+        {"seconds_comm_not_hidden", r.communication_s},
+        {"seconds_optimizer", r.optimizer_s},
+        {"seconds_buckets", r.bucket_s},
+        {"seconds_buckets_not_hidden", r.bucket_blocked_s},
+        {"seconds_last_bucket", r.last_bucket_s},
+        {"peak_memory_bytes", static_cast<std::int64_t>(r.peak_memory_bytes)}};
+    if (r.loss_scale) values.push_back({"loss_scale", *r.loss_scale});
+    if (r.hidden_share) values.push_back({"hidden", *r.hidden_share});
+    return values;
+}
+
+std::vector<MetricValue> metric_values(const ValidationReport& r) {
+    std::vector<MetricValue> values;
+    for (const auto& [name, value] : r.metrics) values.push_back({name, value});
+    values.push_back({"seconds", r.seconds});
+    return values;
+}
+
+}  // namespace lockstep::train

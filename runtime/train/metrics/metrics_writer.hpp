@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "runtime/train/checkpoint/atomic_file.hpp"
+#include "runtime/train/loop/training_events.hpp"
+
+namespace lockstep::train {
+
+// One JSON object, without a line end; numbers that are not finite become null.
+std::string metrics_line(const StepReport& report);
+std::string metrics_line(const ValidationReport& report);
+std::string final_line(const ValidationReport& report);
+
+// Removes from a metrics file the lines of steps after `step`, those of the run's end and
+// everything behind the first line that is not whole. A missing file is fine.
+void truncate_metrics(const std::string& path, std::int64_t step);
+
+// FOLDER/metrics.jsonl: one line for each report, each written by one call.
+class MetricsWriter final : public TrainingObserver {
+public:
+    // The run continues after `resumed_step` (0: from the start); lines of later steps go.
+    MetricsWriter(const std::string& folder, std::int64_t resumed_step);
+
+    void on_step(const StepReport& report) override;
+    void on_validation(const ValidationReport& report) override;
+    void on_final(const ValidationReport& report) override;
+
+private:
+    OutputFile file_;
+};
+
+}  // namespace lockstep::train

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "runtime/train/metrics/text_metrics.hpp"
+
+namespace lockstep::train {
+
+// Recall of the reference's words, of its pairs of words and of the longest common subsequence,
+// after Porter's stemming: 0..1, each the best over the references on its own.
+struct Rouge {
+    double rouge_1 = 0, rouge_2 = 0, rouge_l = 0;
+};
+
+// As py-rouge, which ParlAI asks, but without its table of irregular words ("went" as "go"). Used
+// by one thread at a time.
+class RougeScorer {
+public:
+    RougeScorer();
+    ~RougeScorer();
+    RougeScorer(RougeScorer&&) noexcept;
+    RougeScorer& operator=(RougeScorer&&) noexcept;
+
+    Rouge operator()(const NormalText& reply, References references) const;
+
+private:
+    class Stemmer;
+    std::unique_ptr<Stemmer> stemmer_;
+};
+
+}  // namespace lockstep::train

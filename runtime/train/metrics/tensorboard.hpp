@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "runtime/train/checkpoint/atomic_file.hpp"
+#include "runtime/train/loop/training_events.hpp"
+
+namespace lockstep::train {
+
+// CRC-32C (Castagnoli), as TFRecord files use it.
+std::uint32_t crc32c(std::string_view bytes) noexcept;
+
+struct Scalar {
+    std::string tag;
+    float value;
+};
+
+// Names and values, as a user gives options.
+using Hyperparameters = std::vector<std::pair<std::string, std::string>>;
+
+// The Summary message that TensorBoard's page of hyperparameters reads: what torch's add_hparams
+// writes as its session's start.
+std::string hyperparameter_summary(const Hyperparameters& parameters);
+
+// A TensorBoard event file: TFRecord frames of Event messages, encoded by hand, since protobuf
+// would be a large dependency for three kinds of message.
+class EventFile {
+public:
+    // Creates FOLDER/events.out.tfevents.<time>.<host> (never one that exists).
+    explicit EventFile(const std::string& folder);
+
+    const std::string& path() const noexcept { return file_.path(); }
+    void add_hyperparameters(const Hyperparameters& parameters);
+    void add_scalars(std::int64_t step, std::span<const Scalar> scalars);
+    // Tells TensorBoard to forget what earlier files say of `step` and later ones.
+    void add_restart(std::int64_t step);
+
+private:
+    void add_event(std::int64_t step, std::string_view what);
+    void add_record(std::string_view bytes);
+
+    OutputFile file_;
+};
+
+// The numbers of metrics.jsonl as scalars train/NAME, valid/NAME and, at the end, test/NAME.
+class TensorboardWriter final : public TrainingObserver {
+public:
+    // The run continues after `resumed_step`; 0: from the start.
+    TensorboardWriter(const std::string& folder, std::int64_t resumed_step,
+                      const Hyperparameters& parameters = {});
+
+    void on_step(const StepReport& report) override;
+    void on_validation(const ValidationReport& report) override;
+    void on_final(const ValidationReport& report) override;
+
+private:
+    EventFile file_;
+};
+
+}  // namespace lockstep::train

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "runtime/train/optim/adafactor_optimizer.hpp"
+#include "runtime/train/optim/adam_optimizer.hpp"
+#include "runtime/train/optim/optimizer.hpp"
+#include "runtime/train/optim/sgd_optimizer.hpp"
+
+namespace lockstep::train {
+
+template <class Ctx>
+std::unique_ptr<Optimizer<typename Ctx::Space>> make_optimizer(
+    const OptimizerOptions& options, const ParameterTable& table,
+    const ParameterStore<typename Ctx::Space>& store, Ctx& context) {
+    using Made = std::unique_ptr<Optimizer<typename Ctx::Space>>;
+    const OptimizerTarget<Ctx> target{table, store, context};
+    return with_element(typename Ctx::Elements{}, store.precision(), [&]<class T>() -> Made {
+        switch (options.kind) {
+            case OptimizerKind::sgd:
+                return std::make_unique<SgdOptimizer<Ctx, T>>(options, target);
+            case OptimizerKind::adam:
+            case OptimizerKind::adamw:
+                return std::make_unique<AdamOptimizer<Ctx, T>>(options, target);
+            case OptimizerKind::adafactor:
+                break;
+        }
+        return std::make_unique<AdafactorOptimizer<Ctx, T>>(options, target);
+    });
+}
+
+}  // namespace lockstep::train

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "runtime/device/buffer.hpp"
+#include "runtime/kernels/optimizers.hpp"
+#include "runtime/kernels/step.hpp"
+#include "runtime/train/optim/optimizer.hpp"
+
+namespace lockstep::train {
+
+// What an optimizer works on; all of it is borrowed.
+template <class Ctx>
+struct OptimizerTarget {
+    const ParameterTable& table;
+    const ParameterStore<typename Ctx::Space>& store;
+    Ctx& context;
+};
+
+// The lines that weight decay applies to, as kernels::DecayLines; none where it makes no
+// difference.
+std::vector<std::uint32_t> decay_lines(const ParameterTable& table, double weight_decay);
+
+kernels::StepRules step_rules(const TrainOptions& options);
+kernels::AdamOptions adam_options(const OptimizerOptions& options);
+kernels::AdafactorOptions adafactor_options(const OptimizerOptions& options);
+
+// Host values in the context's memory, for good.
+template <class T, class Ctx>
+device::Buffer<T, typename Ctx::Space> kept(Ctx& context, const std::vector<T>& values) {
+    device::Buffer<T, typename Ctx::Space> buffer(values.size());
+    if (values.empty()) return buffer;
+    device::copy(context, HostView<const T>(values.data(), values.size()), buffer.view());
+    context.synchronize();
+    return buffer;
+}
+
+// A flat buffer beside the parameters, as a tensor "PARAMETER.suffix" for each.
+template <class Space>
+void append_tensors(std::vector<TensorIn<Space>>& tensors, const ParameterTable& table,
+                    View<float, Space> flat, const std::string& suffix) {
+    for (const Parameter& parameter : table.all())
+        tensors.push_back({parameter.name + suffix, parameter.shape,
+                           flat.subview(parameter.offset, parameter.count)});
+}
+
+// A range of the master; empty where there is none.
+template <class Space>
+View<float, Space> master_range(const ParameterStore<Space>& store, std::size_t first,
+                                std::size_t count) {
+    if (!store.has_master()) return {};
+    return store.master().subview(first, count);
+}
+
+// The copy that computes; empty where the master itself computes.
+template <class T, class Space>
+View<T, Space> compute_copy(const ParameterStore<Space>& store) {
+    if constexpr (std::is_same_v<T, float>)
+        return {};
+    else
+        return store.template compute<T>();
+}
+// A range of it.
+template <class T, class Space>
+View<T, Space> compute_range(const ParameterStore<Space>& store, std::size_t first,
+                             std::size_t count) {
+    const View<T, Space> whole = compute_copy<T>(store);
+    return whole.empty() ? whole : whole.subview(first, count);
+}
+
+}  // namespace lockstep::train

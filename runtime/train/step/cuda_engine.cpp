@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/device/cuda/cuda_readback.hpp"
+#include "runtime/device/cuda/cuda_replay.hpp"
+#include "runtime/train/step/device_engine.ipp"
+
+// The bodies of the *.ipp files, for GPUs.
+namespace lockstep::train {
+
+using device::CudaContext;
+
+template class GradientReducer<CudaContext>;
+template class DeviceEngine<CudaContext>;
+template std::unique_ptr<Optimizer<CudaSpace>> make_optimizer(const OptimizerOptions&,
+                                                              const ParameterTable&,
+                                                              const ParameterStore<CudaSpace>&,
+                                                              CudaContext&);
+template void write_compute_copy(CudaContext&, const ParameterStore<CudaSpace>&);
+template void broadcast_weights(comm::Collectives<CudaSpace>&, const ParameterStore<CudaSpace>&);
+
+}  // namespace lockstep::train

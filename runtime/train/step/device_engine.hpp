@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <deque>
+#include <exception>
+#include <memory>
+#include <optional>
+
+#include "runtime/comm/communicator.hpp"
+#include "runtime/comm/watch/rank_progress.hpp"
+#include "runtime/core/trace.hpp"
+#include "runtime/device/buffer.hpp"
+#include "runtime/device/readback.hpp"
+#include "runtime/device/replay.hpp"
+#include "runtime/train/optim/optimizer.hpp"
+#include "runtime/train/step/engine.hpp"
+#include "runtime/train/step/gradient_reducer.hpp"
+#include "runtime/train/step/host_tensors.hpp"
+#include "runtime/train/step/model.hpp"
+#include "runtime/train/step/weight_hash.hpp"
+
+namespace lockstep::train {
+
+// What an engine works on; all of it is borrowed.
+template <class Ctx>
+struct EngineParts {
+    using Space = typename Ctx::Space;
+
+    Ctx& context;
+    comm::Communicator& communicator;
+    comm::Collectives<Space>& collectives;  // of the same ranks
+    Trace& trace;
+    Model& model;
+    const ParameterStore<Space>& store;
+    comm::Whereabouts* whereabouts = nullptr;  // none: nobody watches
+};
+
+template <class Ctx>
+class DeviceEngine final : public Engine {
+public:
+    using Space = typename Ctx::Space;
+
+    DeviceEngine(const TrainOptions& options, const EngineParts<Ctx>& parts);
+    ~DeviceEngine() override;
+    DeviceEngine(const DeviceEngine&) = delete;
+    DeviceEngine& operator=(const DeviceEngine&) = delete;
+
+    const ParameterTable& parameters() const noexcept override { return parts_.model.parameters(); }
+    RunTensors fetch() override { return tensors_.fetch(); }
+    void place() override { tensors_.place(); }
+    void share_weights() override;
+    void share_optimizer() override;
+    void hash_weights() override;
+    void check_weights_alike(std::int64_t updates) override;
+    void restore(const kernels::Step& before) override;
+    std::size_t steps_ahead() const noexcept override { return Ctx::steps_ahead; }
+    void queue(const kernels::StepOrder& order, const std::vector<Batch>& lanes) override;
+    StepResult take_result() override;
+    std::string nonfinite_gradient() override;
+
+private:
+    enum class MoreFollow : std::int64_t { no, yes };  // micro-batches of the same step
+
+    struct Spans {
+        std::vector<device::Span> lanes;     // each one's forward and backward
+        std::vector<device::Span> replayed;  // of these, those without spans of the model's own
+        ModelSpans model;
+        device::Span optimizer;
+    };
+
+    void accumulate(const std::vector<Batch>& lanes, Spans& spans);
+    void train(const Batch& batch, kernels::Into into, MoreFollow more_follow, Spans& spans);
+    void reduce();
+    void update(Spans& spans);
+    void trace_sharing();
+    void split(const Spans& spans, StepResult& result);
+    double seconds_of(const std::vector<device::Span>& spans) const;
+    void trace(const char* name, device::Span span) const;
+
+    EngineParts<Ctx> parts_;
+    int unwinding_ = std::uncaught_exceptions();  // at birth
+    kernels::StepRules rules_;
+    std::unique_ptr<Optimizer<Space>> optimizer_;
+    HostTensors<Ctx> tensors_;
+    GradientReducer<Ctx> reducer_;
+    device::Replay<Ctx> replay_;
+    device::Buffer<kernels::Step, Space> step_;  // one
+    device::Readback<kernels::Step, Ctx> results_;
+    std::optional<WeightHash<Ctx>> hash_;  // none: nobody to compare with
+    std::deque<Spans> spans_;              // of the steps whose result was not asked for
+    double forward_share_ = 0;             // of forward and backward, as measured last
+};
+
+}  // namespace lockstep::train

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+
+#include "runtime/core/named_range.hpp"
+#include "runtime/kernels/company.hpp"
+#include "runtime/kernels/reduce.hpp"
+#include "runtime/train/optim/optimizer.ipp"
+#include "runtime/train/step/device_engine.hpp"
+#include "runtime/train/step/gradient_reducer.ipp"
+#include "runtime/train/step/parameter_sync.ipp"
+
+namespace lockstep::train {
+
+// Hands over what closes a bucket, apart from the work of backward, which may be replayed.
+template <class Ctx>
+class BucketSink final : public GradientSink {
+public:
+    BucketSink(Ctx& context, GradientReducer<Ctx>& reducer, device::Replay<Ctx>& replay,
+               kernels::Company company)
+        : context_(context), reducer_(reducer), replay_(replay), company_(company) {}
+
+    void ready(std::size_t first, std::size_t count) override {
+        require(first == told_, "gradients must become final front to back, without gaps");
+        const std::size_t end = told_ = first + count;
+        if (!reducer_.starts_reduction(end)) return;
+        replay_.apart([&reducer = reducer_, end] { reducer.ready_until(end); });
+        kernels::plan_products_for(context_, company_);
+    }
+
+private:
+    Ctx& context_;
+    GradientReducer<Ctx>& reducer_;
+    device::Replay<Ctx>& replay_;
+    kernels::Company company_;  // of the products behind a bucket
+    std::size_t told_ = 0;
+};
+
+// Behind a small micro-batch's buckets, collectives are under way most of the time; behind a large
+// one's seldom, and products that leave them room lose more than those that wait for it
+// (docs/cuda.md). A function of the shape, so that a run stays the same.
+inline kernels::Company company_of(const PlacedShape& shape) {
+    constexpr std::int64_t most_tokens = 16'384;
+    return shape.source_total + shape.target_total <= most_tokens ? kernels::Company::collectives
+                                                                  : kernels::Company::none;
+}
+
+// Kinds of work that come again in every step; the first number of a key.
+enum class StepWork : std::int64_t { micro_batch, update };
+
+template <class Ctx>
+DeviceEngine<Ctx>::DeviceEngine(const TrainOptions& options, const EngineParts<Ctx>& parts)
+    : parts_(parts),
+      rules_(step_rules(options)),
+      optimizer_(make_optimizer<Ctx>(options.optimizer, parts.model.parameters(), parts.store,
+                                     parts.context)),
+      tensors_(parts.context, parts.model.parameters(), parts.store, *optimizer_),
+      reducer_(parts.context, parts.collectives, parts.trace, parts.store.gradient(),
+               plan_buckets(parts.model.parameters(), options.reducer), options.reducer),
+      replay_(parts.context),
+      step_(1),
+      results_(parts.context) {
+    if (parts_.communicator.size() > 1) hash_.emplace(parts_.context);
+    parts_.collectives.register_memory(parts_.store.gradient());
+    // In host memory they are the communicator that is watched anyway.
+    if constexpr (!std::is_same_v<Space, HostSpace>) {
+        if (parts_.whereabouts != nullptr)
+            parts_.whereabouts->watch_device(
+                [&collectives = parts_.collectives] { return collectives.activity(); });
+    }
+}
+
+template <class Ctx>
+DeviceEngine<Ctx>::~DeviceEngine() {
+    if (parts_.whereabouts != nullptr) parts_.whereabouts->watch_device({});
+    if (std::uncaught_exceptions() > unwinding_) parts_.collectives.give_up();
+}
+
+template <class Ctx>
+void DeviceEngine<Ctx>::share_weights() {
+    broadcast_weights(parts_.collectives, parts_.store);
+    trace_sharing();
+    write_compute_copy(parts_.context, parts_.store);
+}
+
+template <class Ctx>
+void DeviceEngine<Ctx>::share_optimizer() {
+    for (const TensorIn<Space>& tensor : optimizer_->state())
+        parts_.collectives.broadcast(tensor.values, 0, "optimizer state");
+    parts_.collectives.finish();
+    trace_sharing();
+}
+
+// In a device's memory a step asks for the timings of its own finish(), the oldest one left.
+template <class Ctx>
+void DeviceEngine<Ctx>::trace_sharing() {
+    for (comm::Timing& timing : parts_.collectives.take_timings())
+        parts_.trace.add("communication", std::move(timing.label), timing.begin, timing.end);
+}
+
+template <class Ctx>
+void DeviceEngine<Ctx>::hash_weights() {
+    if (hash_) hash_->queue(parts_.store);
+}
+
+template <class Ctx>
+void DeviceEngine<Ctx>::check_weights_alike(std::int64_t updates) {
+    if (hash_) require_alike(parts_.communicator, hash_->take(), updates);
+}
+
+template <class Ctx>
+void DeviceEngine<Ctx>::restore(const kernels::Step& before) {
+    device::copy(parts_.context, HostView<const kernels::Step>(&before, 1), step_.view());
+    parts_.context.synchronize();
+}
+
+template <class Ctx>
+void DeviceEngine<Ctx>::queue(const kernels::StepOrder& order, const std::vector<Batch>& lanes) {
+    kernels::Step* const step = step_.view().data();
+    Spans spans;
+    begin_step(parts_.context, order, step);
+    accumulate(lanes, spans);
+    // Travels behind the buckets and is waited for with them.
+    const View<double, Space> sums(&step->sums.losses.loss, kernels::StepSums::count);
+    parts_.collectives.all_reduce(sums, comm::Reduction::sum, "losses");
+    reduce();
+    update(spans);
+    results_.send(step);
+    spans.model = parts_.model.take_spans();
+    spans_.push_back(std::move(spans));
+}
+
+template <class Ctx>
+void DeviceEngine<Ctx>::accumulate(const std::vector<Batch>& lanes, Spans& spans) {
+    const auto last = std::find_if(lanes.rbegin(), lanes.rend(),
+                                   [](const Batch& batch) { return !batch.empty(); });
+    const Batch* const last_batch = last == lanes.rend() ? nullptr : &*last;
+    // Without a micro-batch, the other ranks still need this one's zeros.
+    if (last_batch == nullptr) kernels::fill_zero(parts_.context, parts_.store.gradient());
+    kernels::Into into = kernels::Into::overwrite;
+    for (const Batch& batch : lanes) {
+        if (batch.empty()) continue;
+        train(batch, into, &batch == last_batch ? MoreFollow::no : MoreFollow::yes, spans);
+        into = kernels::Into::add;
+    }
+    reducer_.all_ready();
+}
+
+template <class Ctx>
+void DeviceEngine<Ctx>::train(const Batch& batch, kernels::Into into, MoreFollow more_follow,
+                              Spans& spans) {
+    kernels::Step* const step = step_.view().data();
+    NoSink nothing_final;
+    const NamedRange range("micro-batch");
+    const PlacedShape shape = [&] {
+        const NamedRange upload_range("upload");
+        return parts_.model.place(batch);
+    }();
+    BucketSink<Ctx> buckets(parts_.context, reducer_, replay_, company_of(shape));
+    GradientSink& sink = more_follow == MoreFollow::no ? static_cast<GradientSink&>(buckets)
+                                                       : static_cast<GradientSink&>(nothing_final);
+    device::Stopwatch<Ctx> watch(parts_.context);
+    const bool reduces = more_follow == MoreFollow::no && parts_.collectives.size() > 1;
+    const device::WorkKey key{static_cast<std::int64_t>(StepWork::micro_batch),
+                              reduces ? 1 : 0,
+                              static_cast<std::int64_t>(into),
+                              shape.source_total,
+                              shape.target_total,
+                              shape.sequences,
+                              shape.longest_source,
+                              shape.longest_target,
+                              static_cast<std::int64_t>(shape.labels)};
+    const device::Queued queued = replay_.run(key, shape.moves, [&] {
+        parts_.model.train(&step->state, &step->batch, into, sink);
+        end_micro_batch(parts_.context, step);
+    });
+    kernels::plan_products_for(parts_.context, kernels::Company::none);
+    spans.lanes.push_back(watch.lap());
+    if (queued == device::Queued::at_once) spans.replayed.push_back(spans.lanes.back());
+}
+
+template <class Ctx>
+void DeviceEngine<Ctx>::reduce() {
+    const NamedRange range("reduction");
+    reducer_.finish();
+}
+
+// The gradient's norm, what is decided by it, and the update are one piece of work, so that a GPU
+// is given one graph for them.
+template <class Ctx>
+void DeviceEngine<Ctx>::update(Spans& spans) {
+    const NamedRange range("update");
+    const comm::PhaseScope phase(parts_.whereabouts, comm::Phase::optimizer);
+    device::Stopwatch<Ctx> watch(parts_.context);
+    replay_.run({static_cast<std::int64_t>(StepWork::update)}, 0, [&] {
+        kernels::Step* const step = step_.view().data();
+        reducer_.unpack_and_square({&step->sum_of_squares, 1});
+        finish_step(parts_.context, rules_, step);
+        optimizer_->update(&step->state);
+    });
+    spans.optimizer = watch.lap();
+}
+
+template <class Ctx>
+StepResult DeviceEngine<Ctx>::take_result() {
+    // First what tells the watchdog that it waits for other ranks.
+    const Reduction reduction = reducer_.take_reduction();
+    StepResult result{results_.take(), reduction};
+    const Spans spans = std::move(spans_.front());
+    spans_.pop_front();
+    for (const device::Span& lane : spans.lanes) trace("forward and backward", lane);
+    split(spans, result);
+    if (result.step.outcome == kernels::StepOutcome::updated) {
+        result.optimizer_s = seconds_of({spans.optimizer});
+        trace("optimizer", spans.optimizer);
+    }
+    return result;
+}
+
+// Replayed micro-batches are taken to divide as those that were queued call by call.
+template <class Ctx>
+void DeviceEngine<Ctx>::split(const Spans& spans, StepResult& result) {
+    result.forward_s = seconds_of(spans.model.forward);
+    result.backward_s = seconds_of(spans.model.backward);
+    const double measured = result.forward_s + result.backward_s;
+    if (measured > 0) forward_share_ = result.forward_s / measured;
+    const double replayed = seconds_of(spans.replayed);
+    result.forward_s += forward_share_ * replayed;
+    result.backward_s += (1 - forward_share_) * replayed;
+}
+
+template <class Ctx>
+double DeviceEngine<Ctx>::seconds_of(const std::vector<device::Span>& spans) const {
+    double seconds = 0;
+    for (const device::Span& span : spans)
+        if (span.known())
+            seconds += seconds_between(parts_.context.time_of(span.begin),
+                                       parts_.context.time_of(span.end));
+    return seconds;
+}
+
+template <class Ctx>
+void DeviceEngine<Ctx>::trace(const char* name, device::Span span) const {
+    if (!parts_.trace.on()) return;
+    parts_.trace.add("step", name, parts_.context.time_of(span.begin),
+                     parts_.context.time_of(span.end));
+}
+
+template <class Ctx>
+std::string DeviceEngine<Ctx>::nonfinite_gradient() {
+    const device::Buffer<std::int64_t, Space> count(1);
+    device::Readback<std::int64_t, Ctx> readback(parts_.context);
+    for (const Parameter& parameter : parts_.model.parameters().all()) {
+        const auto part = parts_.store.gradient().subview(parameter.offset, parameter.count);
+        kernels::add_count_nonfinite(parts_.context, part, count.view());
+        readback.send(count.view().data());
+        if (readback.take() > 0) return parameter.name;
+    }
+    return "";
+}
+
+}  // namespace lockstep::train

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+
+#include "runtime/core/named_range.hpp"
+#include "runtime/kernels/reduce.hpp"
+#include "runtime/train/step/gradient_reducer.hpp"
+
+namespace lockstep::train {
+
+template <class Ctx>
+GradientReducer<Ctx>::GradientReducer(Ctx& context, comm::Collectives<Space>& collectives,
+                                      Trace& trace, View<float, Space> gradient,
+                                      std::vector<Bucket> buckets, const ReducerOptions& options)
+    : context_(context),
+      collectives_(collectives),
+      trace_(trace),
+      gradient_(gradient),
+      buckets_(std::move(buckets)),
+      overlap_(options.overlap) {
+    std::size_t covered = 0;
+    for (const Bucket& bucket : buckets_) {
+        require(bucket.first == covered && bucket.count > 0, "buckets have gaps");
+        covered += bucket.count;
+        labels_.push_back("bucket " + std::to_string(labels_.size()));
+    }
+    require(covered == gradient_.size(), "the buckets do not cover the gradient buffer");
+    kernels::reserve_sums(context_, gradient_.size());
+    if (options.comm_dtype == CommType::fp32 || collectives_.size() == 1) return;
+    exchange_ = plan_exchange(buckets_);
+    spare_ = device::Buffer<bf16, Space>(exchange_.spare);
+}
+
+template <class Ctx>
+auto GradientReducer<Ctx>::part(std::size_t bucket) const -> View<float, Space> {
+    return gradient_.subview(buckets_[bucket].first, buckets_[bucket].count);
+}
+
+template <class Ctx>
+auto GradientReducer<Ctx>::place(std::size_t bucket) const -> View<bf16, Space> {
+    const auto [memory, first] = exchange_.places[bucket];
+    const View<bf16, Space> all =
+        memory == Exchange::Memory::spare
+            ? spare_.view()
+            : View<bf16, Space>(reinterpret_cast<bf16*>(gradient_.data()), 2 * gradient_.size());
+    return all.subview(first, buckets_[bucket].count);
+}
+
+template <class Ctx>
+void GradientReducer<Ctx>::ready(std::size_t first, std::size_t count) {
+    require(first == final_ && count <= gradient_.size() - first,
+            "gradients must become final front to back, without gaps");
+    final_ += count;
+    if (overlap_ == Overlap::off) return;
+    while (handed_over_ < buckets_.size()) {
+        const Bucket& next = buckets_[handed_over_];
+        if (next.first + next.count > final_) break;
+        hand_over(handed_over_);
+    }
+}
+
+template <class Ctx>
+bool GradientReducer<Ctx>::starts_reduction(std::size_t end) const {
+    if (overlap_ == Overlap::off || collectives_.size() == 1) return false;
+    if (handed_over_ == buckets_.size()) return false;
+    return buckets_[handed_over_].first + buckets_[handed_over_].count <= end;
+}
+
+template <class Ctx>
+void GradientReducer<Ctx>::hand_over(std::size_t bucket) {
+    const NamedRange range(labels_[bucket].c_str());
+    if (exchange_.places.empty()) {
+        collectives_.all_reduce(part(bucket), comm::Reduction::sum, labels_[bucket]);
+    } else {
+        kernels::cast<float, bf16>(context_, part(bucket), place(bucket));
+        collectives_.all_reduce(place(bucket), comm::Reduction::sum, labels_[bucket]);
+    }
+    ++handed_over_;
+}
+
+template <class Ctx>
+void GradientReducer<Ctx>::finish() {
+    require(final_ == gradient_.size(), "finish() before the whole gradient is final");
+    device::Stopwatch<Ctx> watch(context_);
+    while (handed_over_ < buckets_.size()) hand_over(handed_over_);
+    collectives_.finish();
+    waits_.push_back(watch.lap());
+    final_ = 0;
+    handed_over_ = 0;
+}
+
+template <class Ctx>
+Reduction GradientReducer<Ctx>::take_reduction() {
+    require(!waits_.empty(), "no reduction was finished");
+    std::vector<comm::Timing> timings = collectives_.take_timings();
+    const auto begin = context_.time_of(waits_.front().begin);
+    const auto end = context_.time_of(waits_.front().end);
+    waits_.pop_front();
+    trace_.add("step", "wait for gradients", begin, end);
+    Reduction reduction;
+    reduction.blocked_s = seconds_between(begin, end);
+    for (comm::Timing& timing : timings) {
+        const double seconds = seconds_between(timing.begin, timing.end);
+        const bool is_bucket =
+            std::find(labels_.begin(), labels_.end(), timing.label) != labels_.end();
+        if (is_bucket && collectives_.size() > 1) {
+            reduction.bucket_s += seconds;
+            reduction.bucket_blocked_s = std::max(0.0, seconds_between(begin, timing.end));
+            if (timing.label == labels_.back()) reduction.last_bucket_s += seconds;
+        }
+        trace_.add("communication", std::move(timing.label), timing.begin, timing.end);
+    }
+    return reduction;
+}
+
+// The whole buffer at once, so that the sum has the same bits whatever the buckets are.
+template <class Ctx>
+void GradientReducer<Ctx>::unpack_and_square(View<double, Space> sum_of_squares) {
+    for (std::size_t left = exchange_.places.size(); left > 0; --left)
+        kernels::cast<bf16, float>(context_, place(left - 1), part(left - 1));
+    kernels::add_sum_of_squares(context_, gradient_, sum_of_squares);
+}
+
+}  // namespace lockstep::train

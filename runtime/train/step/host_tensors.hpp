@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <type_traits>
+#include <vector>
+
+#include "runtime/device/contexts.hpp"
+#include "runtime/train/optim/optimizer.hpp"
+#include "runtime/train/step/checkpoint_tensors_view.hpp"
+#include "runtime/train/step/parameter_sync.hpp"
+
+namespace lockstep::train {
+
+// A device's floats as the host sees them: themselves where it is the host's memory, else a copy,
+// made when it is first asked for.
+template <class Ctx>
+class HostFloats {
+public:
+    using Space = typename Ctx::Space;
+    static constexpr bool copied = !std::is_same_v<Space, HostSpace>;
+
+    explicit HostFloats(View<float, Space> values) : values_(values) {}
+
+    // fetch() and place() are in order with the device's work; the host may look after
+    // synchronize().
+    HostView<float> fetch(Ctx& ctx) {
+        if constexpr (copied) {
+            copy_.resize(values_.size());
+            device::copy(ctx, View<const float, Space>(values_), view_of(copy_));
+            return view_of(copy_);
+        } else {
+            return values_;
+        }
+    }
+    void place(Ctx& ctx) {
+        if constexpr (copied) device::copy(ctx, HostView<const float>(view_of(copy_)), values_);
+    }
+
+private:
+    View<float, Space> values_;
+    std::vector<float> copy_;
+};
+
+// The weights of a store as fp32 in host memory, whether it has a master or not.
+template <class Ctx>
+class HostWeights {
+public:
+    using Space = typename Ctx::Space;
+
+    HostWeights(Ctx& ctx, const ParameterStore<Space>& store)
+        : ctx_(ctx), store_(store), master_(store.master()) {}
+
+    HostView<float> fetch() {
+        const HostView<float> values = store_.has_master() ? master_.fetch(ctx_) : widened();
+        ctx_.synchronize();
+        return values;
+    }
+    // Also writes the copy that computes.
+    void place() {
+        store_.has_master() ? master_.place(ctx_) : narrow();
+        write_compute_copy(ctx_, store_);
+        ctx_.synchronize();
+    }
+
+private:
+    HostView<float> widened();
+    void narrow();
+
+    Ctx& ctx_;
+    const ParameterStore<Space>& store_;
+    HostFloats<Ctx> master_;
+    std::vector<float> widened_;  // only without a master
+};
+
+template <class Ctx>
+class HostTensors {
+public:
+    using Space = typename Ctx::Space;
+
+    // All outlive it.
+    HostTensors(Ctx& ctx, const ParameterTable& table, const ParameterStore<Space>& store,
+                const Optimizer<Space>& optimizer)
+        : ctx_(ctx), table_(table), weights_(ctx, store) {
+        for (const TensorIn<Space>& tensor : optimizer.state()) {
+            optimizer_.emplace_back(tensor.values);
+            views_.push_back({tensor.name, tensor.shape, {}});
+        }
+    }
+
+    RunTensors fetch() {
+        for (std::size_t i = 0; i < views_.size(); ++i)
+            views_[i].values = optimizer_[i].fetch(ctx_);
+        return {table_, weights_.fetch(), views_};
+    }
+    void place() {
+        for (HostFloats<Ctx>& tensor : optimizer_) tensor.place(ctx_);
+        weights_.place();
+    }
+
+private:
+    Ctx& ctx_;
+    const ParameterTable& table_;
+    HostWeights<Ctx> weights_;
+    std::vector<HostFloats<Ctx>> optimizer_;
+    std::vector<OptimizerTensor> views_;
+};
+
+// Without a master T's values are widened for the host, and narrowed from what it wrote.
+template <class Ctx>
+HostView<float> HostWeights<Ctx>::widened() {
+    with_element(typename Ctx::Elements{}, store_.precision(), [&]<class T>() {
+        const View<const T, Space> weights = store_.template compute<T>();
+        std::vector<T> narrow(weights.size());
+        device::copy(ctx_, weights, view_of(narrow));
+        ctx_.synchronize();
+        widened_.assign(narrow.size(), 0);
+        for (std::size_t i = 0; i < narrow.size(); ++i) widened_[i] = static_cast<float>(narrow[i]);
+    });
+    return view_of(widened_);
+}
+
+template <class Ctx>
+void HostWeights<Ctx>::narrow() {
+    with_element(typename Ctx::Elements{}, store_.precision(), [&]<class T>() {
+        std::vector<T> narrow(widened_.size());
+        for (std::size_t i = 0; i < narrow.size(); ++i) narrow[i] = T(widened_[i]);
+        device::copy(ctx_, HostView<const T>(view_of(narrow)), store_.template compute<T>());
+        ctx_.synchronize();  // the copy may still read what ends here
+    });
+}
+
+}  // namespace lockstep::train

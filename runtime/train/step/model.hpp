@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <vector>
+
+#include "runtime/batch/batch.hpp"
+#include "runtime/device/device_timestamp.hpp"
+#include "runtime/kernels/into.hpp"
+#include "runtime/kernels/loss_sums.hpp"
+#include "runtime/kernels/step_state.hpp"
+#include "runtime/train/parameters.hpp"
+
+namespace lockstep::train {
+
+// Told by backward which gradients are final. Ranges come front to back, without gaps, and end
+// with the flat buffer's last element.
+class GradientSink {
+public:
+    virtual ~GradientSink() = default;
+    virtual void ready(std::size_t first, std::size_t count) = 0;
+};
+
+// For micro-batches whose gradients are not final yet: more follow in the same step.
+class NoSink final : public GradientSink {
+public:
+    void ready(std::size_t, std::size_t) override {}
+};
+
+// When the model worked, for the metrics.
+struct ModelSpans {
+    std::vector<device::Span> forward, backward;
+};
+
+// A batch where the device reads it. What train() queues for one is what it queued for another that
+// is equal here: the same work at the same addresses, on other values.
+struct PlacedShape : BatchShape {
+    enum class Labels : std::int8_t { given, following };  // from the tokens
+    Labels labels = Labels::given;
+    std::int64_t moves = 0;  // of the memory that train() uses, so far
+
+    auto operator<=>(const PlacedShape&) const = default;
+};
+
+// A model as the trainer sees it. Weights and gradients live in the store it was built with, and
+// `state` and `sums` in the memory of the same device.
+class Model {
+public:
+    virtual ~Model() = default;
+
+    virtual const ParameterTable& parameters() const noexcept = 0;
+    // Before the first batch: takes the memory of a step with so many bytes of activations.
+    virtual void reserve(std::size_t activation_bytes) = 0;
+    // Brings a batch, which is not empty and outlives the train() that follows, to the device.
+    virtual PlacedShape place(const Batch& batch) = 0;
+    // Of the batch that was placed last: the gradients of the loss *sum*, times state->loss_seed,
+    // overwrite those of all parameters or are added to them; the loss is added to *sums. Gaps
+    // between parameters are not touched.
+    virtual void train(const kernels::StepState* state, kernels::LossSums* sums, kernels::Into into,
+                       GradientSink& sink) = 0;
+    // Teacher-forced; no dropout, no label smoothing in `loss`. losses, [target total], become
+    // those of each token; 0 where there is no label.
+    virtual void evaluate(const Batch& batch, kernels::LossSums* losses) = 0;
+    // Since the last call.
+    virtual ModelSpans take_spans() = 0;
+    virtual std::size_t peak_activation_bytes() const noexcept = 0;
+};
+
+}  // namespace lockstep::train

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/train/step/weight_memory.hpp"
+
+#include <algorithm>
+
+#include "runtime/core/bf16.hpp"
+#include "runtime/train/optim/optimizer_parts.hpp"
+#include "runtime/train/step/exchange.hpp"
+
+namespace lockstep::train {
+
+namespace {
+
+// As AdafactorOptimizer keeps them: rows and columns of what is a matrix, else all.
+std::size_t adafactor_floats(const OptimizerOptions& options, const ParameterTable& table) {
+    std::size_t floats = 0, largest = 0;
+    for (const Parameter& parameter : table.all()) {
+        const PartShape part = part_shape(parameter);
+        floats += part.is_matrix()
+                      ? static_cast<std::size_t>(parameter.parts * (part.rows + part.cols))
+                      : parameter.count;
+        if (options.beta1 != 0) floats += parameter.count;
+        largest = std::max(largest, parameter.count);
+    }
+    return floats + largest;
+}
+
+}  // namespace
+
+std::size_t optimizer_floats(const OptimizerOptions& options, const ParameterTable& table) {
+    switch (options.kind) {
+        case OptimizerKind::sgd:
+            return options.momentum == 0 ? 0 : table.flat_size();
+        case OptimizerKind::adam:
+        case OptimizerKind::adamw:
+            return (options.amsgrad ? 3 : 2) * table.flat_size();
+        case OptimizerKind::adafactor:
+            break;
+    }
+    return adafactor_floats(options, table);
+}
+
+WeightMemory weight_memory(const ParameterTable& table, Precision precision, Master master,
+                           const TrainOptions& options, int ranks) {
+    const std::size_t weights = table.flat_size();
+    WeightMemory memory;
+    memory.master = master == Master::kept ? weights * sizeof(float) : 0;
+    memory.compute = precision == Precision::fp32 ? 0 : weights * sizeof(bf16);
+    memory.gradient = weights * sizeof(float);
+    memory.optimizer = optimizer_floats(options.optimizer, table) * sizeof(float);
+    if (options.optimizer.kind != OptimizerKind::adafactor)
+        memory.optimizer +=
+            decay_lines(table, options.optimizer.weight_decay).size() * sizeof(std::uint32_t);
+    if (options.reducer.comm_dtype == CommType::bf16 && ranks > 1)
+        memory.exchanged = plan_exchange(plan_buckets(table, options.reducer)).spare * sizeof(bf16);
+    return memory;
+}
+
+}  // namespace lockstep::train

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/prepare/encoded_chunk.hpp"
+
+#include <doctest/doctest.h>
+
+#include <sstream>
+
+#include "data/tokenizers/dictionary_tokenizer.hpp"
+#include "runtime/core/error.hpp"
+
+using namespace lockstep;
+using namespace lockstep::data;
+
+namespace {
+
+// The tokens a, b, ... have the ids 4, 5, ...; a line feed is 12.
+DictionaryTokenizer letters() {
+    std::vector<TokenCount> counts;
+    for (const char* token : {"a", "b", "c", "d", "e", "f", "g", "h", "\n"})
+        counts.emplace_back(token, 100 - counts.size());
+    return DictionaryTokenizer(Dictionary(std::move(counts), {}));
+}
+
+EncodedChunk encode(const std::string& text, const EncodeSettings& settings) {
+    std::ostringstream lines;
+    Log log(lines, Verbosity::normal, 0, "");
+    Warnings warnings(log);
+    TextChunk chunk;
+    chunk.path = "f";
+    chunk.text = text;
+    return encode_dialogues(chunk, letters(), settings, warnings);
+}
+
+// "source>target" of each row, as letters; a line feed is a slash.
+std::string rows(const EncodedChunk& chunk) {
+    std::string out;
+    const auto side = [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i)
+            out += chunk.ids[i] == 12 ? '/' : static_cast<char>('a' + chunk.ids[i] - 4);
+    };
+    for (const EncodedRow& row : chunk.rows) {
+        side(row.source_begin, row.source_end);
+        out += '>';
+        side(row.target_begin, row.target_end);
+        out += ' ';
+    }
+    return out;
+}
+
+constexpr const char* episode =
+    "text:a b\tlabels:c\ntext:d\tlabels:e f\ntext:g\tlabels:h\tepisode_done:1\ntext:a\tlabels:b\n";
+
+}  // namespace
+
+TEST_CASE("a context is the episode so far, labels included") {
+    CHECK(rows(encode(episode, {})) == "ab>c ab/c/d>ef ab/c/d/ef/g>h a>b ");
+}
+
+TEST_CASE("history size counts utterances, the new one included") {
+    EncodeSettings settings;
+    settings.read.history_size = 1;
+    CHECK(rows(encode(episode, settings)) == "ab>c d>ef g>h a>b ");
+    settings.read.history_size = 2;
+    CHECK(rows(encode(episode, settings)) == "ab>c c/d>ef ef/g>h a>b ");
+    settings.read.delimiter = " h ";
+    CHECK(rows(encode(episode, settings)) == "ab>c chd>ef efhg>h a>b ");
+}
+
+TEST_CASE("one of several labels is the target, by seed and line; all are kept for evaluation") {
+    std::string text;
+    for (int i = 0; i < 200; ++i) text += "text:a\tlabels:b|c|d\tepisode_done:True\n";
+    EncodeSettings settings;
+    settings.references = EncodeSettings::References::kept;
+    const EncodedChunk chunk = encode(text, settings);
+    const std::string first = rows(chunk);
+    for (const char* row : {"a>b ", "a>c ", "a>d "}) CHECK(first.find(row) != std::string::npos);
+    CHECK(first == rows(encode(text, settings)));
+    settings.seed = 2;
+    CHECK(first != rows(encode(text, settings)));
+    REQUIRE(chunk.references.size() == 600);
+    CHECK(chunk.rows[199].references_begin == 597);
+    CHECK(chunk.rows[199].references_end == 600);
+    CHECK(chunk.references[599] == "d");
+}
+
+TEST_CASE("a chosen label is also the one in the later context") {
+    std::string text;
+    for (int i = 0; i < 40; ++i)
+        text += "text:a\tlabels:b|c\ntext:d\tlabels:e\tepisode_done:True\n";
+    const std::string found = rows(encode(text, {}));
+    CHECK(found.find("a>b a/b/d>e ") != std::string::npos);
+    CHECK(found.find("a>c a/c/d>e ") != std::string::npos);
+    CHECK(found.find("a>b a/c/d") == std::string::npos);
+    CHECK(found.find("a>c a/b/d") == std::string::npos);
+}
+
+TEST_CASE("an endless episode is refused unless the history is bounded") {
+    std::string text;
+    for (int i = 0; i < 10'002; ++i) text += "text:a\tlabels:b\n";
+    CHECK_THROWS_WITH_AS(encode(text, {}), doctest::Contains("more than 10000 turns"), Error);
+    EncodeSettings settings;
+    settings.read.history_size = 4;
+    CHECK(encode(text, settings).rows.size() == 10'002);
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/prepare/inspect.hpp"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <sstream>
+
+#include "data/prepare/prepare.hpp"
+#include "runtime/core/error.hpp"
+#include "tests/support/files.hpp"
+
+using namespace lockstep;
+using namespace lockstep::data;
+
+namespace {
+
+void make(const std::string& out, const std::string& input, TextFormat format,
+          const std::string& valid = "") {
+    PrepareOptions options;
+    options.inputs = {input};
+    if (!valid.empty()) options.valid = options.test = {valid};
+    options.read.format = format;
+    options.block_size = 8;
+    options.threads = 1;
+    options.out = out;
+    std::ostringstream lines;
+    Log log(lines, Verbosity::normal, 0, "");
+    prepare(options, log);
+}
+
+std::string inspected(const std::string& directory, int rows = 10) {
+    std::ostringstream out;
+    inspect({.data = directory, .sample_rows = rows}, out);
+    return out.str();
+}
+
+bool has(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("rows of a dialogue: contexts with history, targets, labels as written") {
+    const tests::ScratchFolder dir;
+    tests::write_text(dir / "t",
+                      "text:How are you?\tlabels:Fine.\ntext:Good\tlabels:Yes\tepisode_done:True\n"
+                      "text:\tlabels:Hello you\n");
+    tests::write_text(dir / "v", "text:How?\tlabels:Fine you|so  so\n");
+    make(dir / "d", dir / "t", TextFormat::parlai, dir / "v");
+    const std::string text = inspected(dir / "d");
+    CAPTURE(text);
+    CHECK(has(text, "dialogue, tokenizer re of 13 tokens"));
+    CHECK(has(text, "train: 3 rows in 1 shards"));
+    CHECK(has(text, "row 0\n    source: How are you ?\n    target: Fine .\n"));
+    // The line feed between turns was never counted, hence unknown, as in ParlAI.
+    CHECK(has(text,
+              "row 1\n    source: How are you ? __unk__ Fine . __unk__ Good\n    target: Yes\n"));
+    CHECK(has(text, "row 2\n    target: Hello you\n") == false);
+    CHECK(has(text, "row 2\n    source: \n    target: Hello you\n"));
+    CHECK(has(text, "label as written: Fine you\n    label as written: so  so\n"));
+    // Each text once; the line feeds between turns do not count.
+    CHECK(has(text, "  text: 10 tokens, 0.0 % __unk__\n"));
+    CHECK(has(text, "  text: 4 tokens, 50.0 % __unk__\n"));  // "How ?" and "so  so"
+    CHECK(has(text, "test: 1 rows in 1 shards"));
+    CHECK(has(text, "test-00000-of-00001.h5: 1 rows"));
+    CHECK(has(text, "       8-15         1         0\n"));
+    CHECK_FALSE(has(inspected(dir / "d", 0), "row "));
+}
+
+TEST_CASE("documents: every token in one block, the end marked, no block across documents") {
+    const tests::ScratchFolder dir;
+    tests::write_text(dir / "t", "one two three four\nfive\n\nsix seven eight\r\nnine ten\n");
+    make(dir / "d", dir / "t", TextFormat::text);
+    const std::string text = inspected(dir / "d");
+    CAPTURE(text);
+    CHECK(has(text, "language_model"));
+    CHECK(has(text, "train: 2 rows in 1 shards"));
+    CHECK(has(text, "source: 0 tokens"));
+    CHECK(has(text, "target: 16 tokens"));  // ten words, five line feeds, the end
+    CHECK(has(text, "target: one two three four  /  five  /   / "));
+    CHECK(has(text, "target: six seven eight  /  nine ten  / "));
+}
+
+TEST_CASE("damage is named") {
+    const tests::ScratchFolder dir;
+    make(dir / "d", "examples/shakespeare/valid.txt", TextFormat::parlai);
+    make(dir / "e", "examples/shakespeare/plain.txt", TextFormat::text);
+    const auto error = [&] {
+        try {
+            inspected(dir / "d");
+        } catch (const Error& e) {
+            return std::string(e.what());
+        }
+        return std::string("no error");
+    };
+    const std::string shard = dir / "d/train-00000-of-00001.h5";
+    CHECK(error() == "no error");
+    std::filesystem::copy_file(dir / "e/train-00000-of-00001.h5", shard,
+                               std::filesystem::copy_options::overwrite_existing);
+    CHECK(has(error(), shard));
+    std::filesystem::resize_file(shard, 5000);
+    CHECK(has(error(), shard));
+    const std::string json = tests::read_text(dir / "d/dataset.json");
+    const auto first_shard = json.find('{', json.find("\"shards\": ["));
+    const auto last_shard = json.find(']', first_shard);
+    REQUIRE(last_shard < json.size());
+    for (const std::string& damaged :
+         {std::string("{"), json.substr(0, first_shard) + json.substr(last_shard)}) {
+        tests::write_text(dir / "d/dataset.json", damaged);
+        CHECK(has(error(), dir / "d/dataset.json: damaged"));
+    }
+    CHECK_THROWS_AS(inspected(dir / "absent"), Error);
+}

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/prepare/prepare.hpp"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <sstream>
+#include <thread>
+
+#include "data/storage/dataset_info.hpp"
+#include "data/tokenizers/tokenizer.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/hash.hpp"
+#include "tests/support/files.hpp"
+
+using namespace lockstep;
+using namespace lockstep::data;
+using namespace lockstep::tests;
+
+namespace {
+
+PrepareOptions shakespeare(const std::string& out) {
+    PrepareOptions options;
+    options.inputs = {"examples/shakespeare/train.txt"};
+    options.valid = {"examples/shakespeare/valid.txt"};
+    options.tokenizer.dictionary.letter_case = LetterCase::lower;
+    options.shards = 2;
+    options.threads = 2;
+    options.out = out;
+    return options;
+}
+
+PrepareReport run(const PrepareOptions& options, std::string* said = nullptr) {
+    std::ostringstream lines;
+    Log log(lines, Verbosity::normal, 0, "");
+    const PrepareReport report = prepare(options, log);
+    if (said) *said = lines.str();
+    return report;
+}
+
+std::string error_of(const PrepareOptions& options) {
+    try {
+        run(options);
+    } catch (const Error& e) {
+        return e.what();
+    }
+    return "no error";
+}
+
+std::size_t entries(const std::string& directory) {
+    std::size_t count = 0;
+    for ([[maybe_unused]] const auto& e : std::filesystem::directory_iterator(directory)) ++count;
+    return count;
+}
+
+}  // namespace
+
+TEST_CASE("the Shakespeare dictionary equals ParlAI's byte for byte, and all rows are there") {
+    const tests::ScratchFolder dir;
+    const PrepareReport report = run(shakespeare(dir / "d"));
+    CHECK(report.dictionary_size == 11016);
+    CHECK(read_text(dir / "d/dictionary.txt") == read_text("examples/shakespeare/dict.parlai"));
+    REQUIRE(report.splits.size() == 2);
+    CHECK(report.splits[0].rows == 3192);
+    CHECK(report.splits[1].rows == 356);
+
+    const DatasetInfo info = read_dataset_info(dir / "d");
+    CHECK(info.kind == DatasetKind::dialogue);
+    CHECK(info.vocabulary == 11016);
+    CHECK(info.dictionary_hash == hex(open_tokenizer(dir / "d")->hash()));
+    const SplitInfo& train = *info.find("train");
+    CHECK(train.rows == 3192);
+    CHECK(train.longest_source == 1037);
+    CHECK(train.longest_target == 730);
+    REQUIRE(train.shards.size() == 2);
+    CHECK(train.shards[0].rows + train.shards[1].rows == 3192);
+    CHECK(train.shards[0].tokens + train.shards[1].tokens ==
+          train.source_tokens + train.target_tokens);
+    CHECK(info.find("valid")->shards.size() == 1);
+    CHECK(info.find("test") == nullptr);
+}
+
+TEST_CASE("the result depends on neither the number of threads nor the time") {
+    const tests::ScratchFolder dir;
+    auto options = shakespeare(dir / "one");
+    options.threads = 1;
+    run(options);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1100));  // times in files are seconds
+    options.threads = 3;
+    options.out = dir / "three";
+    run(options);
+    for (const char* file : {"dictionary.txt", "train-00000-of-00002.h5", "train-00001-of-00002.h5",
+                             "valid-00000-of-00001.h5", "index.h5"}) {
+        CAPTURE(file);
+        CHECK(read_text(dir / "one/" + file) == read_text(dir / "three/" + file));
+    }
+}
+
+TEST_CASE("an existing data set is replaced only when asked for") {
+    const tests::ScratchFolder dir;
+    auto options = shakespeare(dir / "d");
+    run(options);
+    CHECK(error_of(options).find("--overwrite") != std::string::npos);
+    options.existing = Existing::overwrite;
+    options.shards = 1;
+    run(options);
+    CHECK(read_dataset_info(dir / "d").find("train")->shards.size() == 1);
+    CHECK(entries(dir.path()) == 1);
+
+    write_text(dir / "d/notes.md", "mine");
+    std::filesystem::create_directory(dir / "d/checkpoints");
+    CHECK(
+        error_of(options).find("also has checkpoints, notes.md, which --overwrite would delete") !=
+        std::string::npos);
+    CHECK(read_text(dir / "d/notes.md") == "mine");
+    for (const char* name : {"a", "b", "c", "train-x0000-of-00001.h5"})
+        write_text(dir / "d/" + name, "");
+    CHECK(error_of(options).find("also has a, b, c and 3 more") != std::string::npos);
+
+    write_text(dir / "other/file", "mine");
+    options.out = dir / "other";
+    CHECK(error_of(options).find("other files") != std::string::npos);
+    CHECK(read_text(dir / "other/file") == "mine");
+}
+
+TEST_CASE("a symbolic link to a folder is followed") {
+    const tests::ScratchFolder dir;
+    auto options = shakespeare(dir / "link");
+    options.inputs = options.valid;
+    std::filesystem::create_directory(dir / "disk");
+    std::filesystem::create_directory_symlink("disk/data", dir / "link");
+    CHECK(error_of(options).find("link to disk/data, which is not there") != std::string::npos);
+    std::filesystem::create_directory(dir / "disk/data");
+    for (const Existing existing : {Existing::refuse, Existing::overwrite}) {
+        options.existing = existing;
+        run(options);
+        CHECK(std::filesystem::is_symlink(dir / "link"));
+        CHECK(read_dataset_info(dir / "disk/data").splits.size() == 2);
+        CHECK(entries(dir / "disk") == 1);
+    }
+}
+
+TEST_CASE("the share of unknown words is told, and a dictionary of lower-cased text recognised") {
+    const tests::ScratchFolder dir;
+    auto options = shakespeare(dir / "d");
+    std::string said;
+    run(options, &said);
+    CHECK(said.find("train: 3192 rows, 579029 tokens, 0.0 % __unk__\n") != std::string::npos);
+    CHECK(said.find("warning") == std::string::npos);
+    const SplitInfo valid = *read_dataset_info(dir / "d").find("valid");
+    CHECK(valid.texts.unknown > 0);
+    CHECK(valid.texts.all < valid.source_tokens + valid.target_tokens);
+
+    options.tokenizer.dictionary = {};
+    options.tokenizer.dict_file = "examples/shakespeare/dict.parlai";
+    options.out = dir / "kept";
+    run(options, &said);
+    CHECK(said.find("warning: train: ") != std::string::npos);
+    CHECK(said.find(
+              "no word of examples/shakespeare/dict.parlai has an upper-case letter; was it made "
+              "with --dict-lower true?") != std::string::npos);
+
+    options.tokenizer = {};
+    options.tokenizer.dictionary.max_tokens = 50;
+    options.out = dir / "few";
+    run(options, &said);
+    CHECK(said.find("which a model can neither read nor say") != std::string::npos);
+}
+
+TEST_CASE("a dictionary of a data set brings its letter case, and its folder can be named") {
+    const tests::ScratchFolder dir;
+    auto options = shakespeare(dir / "d");
+    run(options);
+    const std::string hash = read_dataset_info(dir / "d").dictionary_hash;
+    options.tokenizer.dictionary.letter_case = LetterCase::keep;
+    for (const char* name : {"d", "d/dictionary.txt"}) {
+        options.tokenizer.dict_file = dir / name;
+        options.out = dir / (std::string(name) + "-again");
+        run(options);
+        CHECK(read_dataset_info(options.out).dictionary_hash == hash);
+    }
+    // Another toolkit's file of that name means nothing.
+    write_text(dir / "own/tokenizer.json", "{\"version\": \"1.0\"}");
+    std::filesystem::copy_file("examples/shakespeare/dict.parlai", dir / "own/dict");
+    options.tokenizer.dict_file = dir / "own/dict";
+    options.out = dir / "out";
+    run(options);
+    CHECK(read_dataset_info(dir / "out").dictionary_hash != hash);
+}
+
+TEST_CASE(
+    "a SentencePiece model of a data set needs no --tokenizer, and one of fewer pieces is told") {
+    const tests::ScratchFolder dir;
+    auto options = shakespeare(dir / "d");
+    options.inputs = options.valid;
+    options.tokenizer.kind = TokenizerKind::sentencepiece;
+    std::string said;
+    run(options, &said);
+    const std::int32_t pieces = open_tokenizer(dir / "d")->size();
+    CHECK(said.find("SentencePiece made " + std::to_string(pieces) +
+                    " pieces, not the --vocab-size of 8000") != std::string::npos);
+    options.tokenizer = {};
+    options.tokenizer.dict_file = dir / "d";
+    options.out = dir / "again";
+    run(options, &said);
+    CHECK(open_tokenizer(dir / "again")->name() == "sentencepiece");
+    CHECK(said.find("--vocab-size") == std::string::npos);
+}
+
+TEST_CASE("a dictionary can be reused") {
+    const tests::ScratchFolder dir;
+    auto options = shakespeare(dir / "d");
+    options.tokenizer.dict_file = "examples/shakespeare/dict.parlai";
+    options.inputs = {"examples/shakespeare/valid.txt"};
+    options.valid = {};
+    CHECK(run(options).dictionary_size == 11016);
+    CHECK(read_dataset_info(dir / "d").splits.size() == 1);
+}
+
+TEST_CASE(
+    "the test split is as the validation split, and needs no training text with a dictionary") {
+    const tests::ScratchFolder dir;
+    auto options = shakespeare(dir / "d");
+    options.test = options.valid;
+    const PrepareReport report = run(options);
+    REQUIRE(report.splits.size() == 3);
+    CHECK(report.splits[2].name == "test");
+    CHECK(report.splits[2].tokens == report.splits[1].tokens);
+    CHECK(report.splits[2].bytes_read == report.splits[1].bytes_read);
+    CHECK(std::filesystem::exists(dir / "d/test-00000-of-00001.h5"));
+
+    options.inputs = options.valid = {};
+    options.out = dir / "t";
+    CHECK(error_of(options).find("--input") != std::string::npos);
+    options.tokenizer.dict_file = dir / "d/dictionary.txt";
+    CHECK(run(options).splits.size() == 1);
+    const DatasetInfo info = read_dataset_info(dir / "t");
+    CHECK(info.dictionary_hash == read_dataset_info(dir / "d").dictionary_hash);
+    CHECK(info.find("train") == nullptr);
+    CHECK(info.find("test")->rows == 356);
+    options.test = {};
+    CHECK(error_of(options).find("--input") != std::string::npos);
+}
+
+TEST_CASE("SentencePiece is trained inside") {
+    const tests::ScratchFolder dir;
+    auto options = shakespeare(dir / "d");
+    options.tokenizer.kind = TokenizerKind::sentencepiece;
+    options.tokenizer.vocab_size = 1000;
+    options.tokenizer.sample_sentences = 2000;
+    CHECK(run(options).dictionary_size <= 1000);
+    CHECK(open_tokenizer(dir / "d")->name() == "sentencepiece");
+}
+
+TEST_CASE("more shards than blocks of rows are warned of") {
+    const tests::ScratchFolder dir;
+    auto options = shakespeare(dir / "d");
+    options.inputs = options.valid;
+    options.shards = 8;
+    std::string said;
+    run(options, &said);
+    CHECK(said.find("356 rows fill only 6 of 8 shards") != std::string::npos);
+}
+
+TEST_CASE("wrong requests and bad input are one line, and nothing is left behind") {
+    const tests::ScratchFolder dir;
+    auto options = shakespeare(dir / "out");
+    const auto refused = [&](const std::string& expected) {
+        const std::string error = error_of(options);
+        CAPTURE(error);
+        CHECK(error.find(expected) != std::string::npos);
+        CHECK(error.find('\n') == std::string::npos);
+        CHECK_FALSE(std::filesystem::exists(dir / "out"));
+    };
+    options.shards = 0;
+    refused("--shards 0");
+    options.shards = 513;
+    refused("--shards 513");
+    options = shakespeare(dir / "out");
+    options.inputs = {dir / "absent.txt"};
+    refused(dir / "absent.txt" + ": no such file");
+    options.inputs = {dir.path()};
+    refused("not a regular file");
+    write_text(dir / "empty.txt", "");
+    options.inputs = {dir / "empty.txt"};
+    refused("empty.txt: the file is empty");
+    write_text(dir / "blank.txt", "\n\n");
+    options.inputs = {dir / "blank.txt"};
+    refused("blank.txt: no examples in it");
+    write_text(dir / "bad.txt", "text:a\tlabels:b\ntext:\xFF\tlabels:c\n");
+    options.inputs = {dir / "bad.txt"};
+    refused(dir / "bad.txt" + ":2: not valid UTF-8");
+    options.inputs = {"examples/shakespeare/train.txt"};
+    options.valid = {dir / "bad.txt"};
+    refused(dir / "bad.txt" + ":2: not valid UTF-8");
+    options = shakespeare(dir / "out");
+    options.tokenizer.dictionary.max_tokens = 4;
+    refused("no word for the dictionary");
+    options = shakespeare(dir / "out");
+    options.tokenizer.kind = TokenizerKind::sentencepiece;
+    options.tokenizer.dict_file = dir / "bad.txt";
+    refused("bad.txt: not a SentencePiece model, or a damaged one; copy it again");
+    options = shakespeare(dir / "empty.txt" + "/out");
+    CHECK(error_of(options).find("cannot make this folder") != std::string::npos);
+    options.inputs = {};
+    refused("--input");
+    for (const auto& entry : std::filesystem::directory_iterator(dir.path()))
+        CHECK(entry.path().string().find("partial") == std::string::npos);
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// submit with a fake sbatch, and its job script with fakes of srun and scontrol.
+#include "launcher/programs/submit.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "launcher/slurm/sbatch_script.hpp"
+#include "runtime/core/error.hpp"
+#include "tests/support/files.hpp"
+#include "tests/support/run_program.hpp"
+
+using namespace lockstep;
+using namespace lockstep::launcher;
+using namespace lockstep::tests;
+
+namespace {
+
+const std::string command = " -- distributed_train --data data -mf model --num-epochs 1";
+
+// Programs of this test that stand before all others on PATH.
+struct Fakes {
+    void add(const std::string& name, const std::string& script) {
+        write_text(folder / name, "#!/bin/bash\n" + script);
+        std::filesystem::permissions(folder / name, std::filesystem::perms::owner_all);
+    }
+    ProgramInput input() const {
+        ProgramInput input;
+        input.folder = folder / "";
+        input.environment["PATH"] = (folder / "") + ":" + std::getenv("PATH");
+        input.environment["SLURM_JOB_ID"] = "77";
+        return input;
+    }
+    ScratchFolder folder;
+};
+
+std::string refusal(const std::string& words) {
+    const ProgramResult run = run_line("lockstep submit --dry-run " + words);
+    CHECK(run.code == 2);
+    CHECK(run.out.empty());
+    return run.err;
+}
+
+}  // namespace
+
+TEST_CASE("submit writes the script and gives it to sbatch") {
+    Fakes fakes;
+    fakes.add("sbatch", "echo \"$#:$1\"; cat \"$1\" > seen; echo Submitted batch job 77\n");
+    const ProgramResult run =
+        run_line("lockstep submit -J two --nodes=2 -c 4" + command, fakes.input());
+    CAPTURE(run.err);
+    CHECK(run.code == 0);
+    CHECK(run.out == "1:two.sbatch\nSubmitted batch job 77\n");
+    const std::string script = read_text(fakes.folder / "two.sbatch");
+    CHECK(script == read_text(fakes.folder / "seen"));
+    CHECK(script.find("#SBATCH --nodes=2\n") != std::string::npos);
+    CHECK(script.find("/lockstep distributed_train --data data") != std::string::npos);
+    CHECK(run_line("lockstep submit -J two --nodes=3" + command, fakes.input()).code == 0);
+    CHECK(read_text(fakes.folder / "seen").find("--nodes=3\n") != std::string::npos);
+}
+
+TEST_CASE("--dry-run prints the script and does nothing else") {
+    Fakes fakes;
+    fakes.add("sbatch", "touch called\n");
+    const ProgramResult run =
+        run_line("lockstep submit --dry-run --ntasks-per-node 4" + command, fakes.input());
+    CHECK(run.code == 0);
+    CHECK(run.out.starts_with(sbatch_header));
+    CHECK_FALSE(std::filesystem::exists(fakes.folder / "called"));
+    CHECK_FALSE(std::filesystem::exists(fakes.folder / "lockstep.sbatch"));
+}
+
+TEST_CASE("a failing sbatch, a missing one, and a script that somebody wrote") {
+    Fakes fakes;
+    fakes.add("sbatch", "echo no such partition >&2; exit 1\n");
+    const ProgramResult failed = run_line("lockstep submit -p none" + command, fakes.input());
+    CHECK(failed.code == 2);
+    CHECK(failed.err.find("no such partition\nsubmit: sbatch refused lockstep.sbatch") == 0);
+    ProgramInput bare = fakes.input();
+    bare.environment["PATH"] = "/nowhere";
+    std::filesystem::remove(fakes.folder / "lockstep.sbatch");
+    const ProgramResult missing = run_line("lockstep submit" + command, bare);
+    CHECK(missing.code == 2);
+    CHECK(missing.err.find("sbatch is not on PATH") != std::string::npos);
+    CHECK(std::filesystem::exists(fakes.folder / "lockstep.sbatch"));
+    write_text(fakes.folder / "mine.sbatch", "#!/bin/bash\nsrun mine\n");
+    const ProgramResult hand =
+        run_line("lockstep submit --script mine.sbatch" + command, fakes.input());
+    CHECK(hand.code == 2);
+    CHECK(read_text(fakes.folder / "mine.sbatch") == "#!/bin/bash\nsrun mine\n");
+    const ProgramResult folder = run_line("lockstep submit --script ." + command, fakes.input());
+    CHECK(folder.code == 2);
+    CHECK(folder.err ==
+          "submit: .: the job script cannot be written; give --script FILE: Is a directory\n");
+}
+
+TEST_CASE("what the ranks would refuse in hours is refused now") {
+    CHECK(refusal("").find("behind --") != std::string::npos);
+    CHECK(refusal("-- distributed_train --data d -mf m --num-epoch 1")
+              .find("did you mean --num-epochs") != std::string::npos);
+    CHECK(refusal("-- distributed_train --data d -mf m").find("--max-train-steps") !=
+          std::string::npos);
+    CHECK(refusal("-N 2 -- lockstep train --data d -mf m --num-epochs 1")
+              .find("start distributed_train") != std::string::npos);
+    CHECK(refusal("-N 2 -- multiprocessing_eval --data d -mf m").find("start distributed_eval") !=
+          std::string::npos);
+    CHECK(refusal("--signal TERM@5" + command).find("--signal") != std::string::npos);
+    CHECK(refusal("--signal USR1@0" + command).find("--signal") != std::string::npos);
+    CHECK(refusal("--requeue --signal off" + command).find("--requeue") != std::string::npos);
+    CHECK(refusal("--node 2" + command).find("did you mean --nodes") != std::string::npos);
+}
+
+TEST_CASE("only programs that heed the warning get it unasked") {
+    const auto script = [](const std::string& words) {
+        return run_line("lockstep submit --dry-run " + words).out;
+    };
+    const auto warned = [&](const std::string& words) {
+        return script(words).find("--signal=USR1@120") != std::string::npos;
+    };
+    CHECK(warned("-- distributed_train --data d -mf m --num-epochs 1"));
+    CHECK_FALSE(warned("--signal off -- distributed_train --data d -mf m --num-epochs 1"));
+    CHECK_FALSE(warned("-- distributed_launch train.py"));
+    CHECK_FALSE(warned("-- python3 train.py"));
+    CHECK(warned("--signal USR1@120 -- python3 train.py"));
+}
+
+TEST_CASE("the job script starts the ranks with a secret and with their exit code") {
+    Fakes fakes;
+    fakes.add("srun", "echo \"$LOCKSTEP_SECRET\" > secret; printf '%s|' \"$@\" > words; exit 3\n");
+    JobSpec spec;
+    spec.command = {"distributed_train", "-mf", "a b"};
+    spec.setup = {"export SEEN=yes"};
+    for (const AtTimeLimit end : {AtTimeLimit::stop, AtTimeLimit::continue_later}) {
+        spec.at_time_limit = end;
+        write_text(fakes.folder / "job", sbatch_script(spec));
+        CHECK(run_line("bash job", fakes.input()).code == 3);
+        CHECK(read_text(fakes.folder / "words") ==
+              "--kill-on-bad-exit=1|distributed_train|-mf|a b|");
+        CHECK(read_text(fakes.folder / "secret").size() == 65);
+    }
+}
+
+TEST_CASE("the warning before the time limit reaches the ranks, and then the job is requeued") {
+    Fakes fakes;
+    fakes.add("scontrol", "echo \"$@\" > requeued\n");
+    JobSpec spec;
+    spec.command = {"distributed_train"};
+    spec.at_time_limit = AtTimeLimit::continue_later;
+    write_text(fakes.folder / "job", sbatch_script(spec));
+    const std::string tell = "bash job & job=$!; until [ -e ready ]; do sleep 0.01; done; kill -";
+    int code = 0;
+    std::string signal = "USR1";
+    SUBCASE("stopped at a checkpoint") {}
+    SUBCASE("failed") { code = 1; }
+    SUBCASE("cancelled") { signal = "TERM"; }
+    // The fake takes a moment to stop, as ranks that save do, and Slurm tells TERM to both.
+    fakes.add("srun", "trap 'sleep 0.1; exit " + std::to_string(code) +
+                          "' USR1 TERM; echo $$ > ready; while :; do sleep 0.01; done\n");
+    const std::string both = signal == "TERM" ? " $(cat ready)" : "";
+    const ProgramResult run =
+        run_program({"bash", "-c", tell + signal + " $job" + both + "; wait $job"}, fakes.input());
+    CHECK(run.code == code);
+    const bool requeued = std::filesystem::exists(fakes.folder / "requeued");
+    CHECK(requeued == (signal == "USR1" && code == 0));
+    if (requeued) CHECK(read_text(fakes.folder / "requeued") == "requeue 77\n");
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/slurm/sbatch_script.hpp"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <iterator>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "launcher/processes/lockstep_command.hpp"
+#include "launcher/programs/submit.hpp"
+#include "launcher/text/shell_word.hpp"
+#include "runtime/core/error.hpp"
+#include "tests/support/files.hpp"
+#include "tests/support/run_program.hpp"
+
+using namespace lockstep;
+using namespace lockstep::launcher;
+using tests::read_text;
+
+namespace {
+
+std::vector<std::string> words_of(const std::string& line) {
+    std::istringstream in(line);
+    return {std::istream_iterator<std::string>(in), {}};
+}
+
+std::string script_of(const std::string& line) {
+    return sbatch_script(parse_submit(words_of(line)).job);
+}
+
+JobSpec job() {
+    JobSpec spec;
+    spec.command = {"distributed_train"};
+    return spec;
+}
+
+std::string refusal(const JobSpec& spec) {
+    try {
+        check(spec);
+    } catch (const Error& error) {
+        CHECK(error.kind() == ErrorKind::config);
+        return error.what();
+    }
+    return "";
+}
+
+// Each line of the table in slurm/README.md: | `FILE` | ... | `lockstep submit WORDS` |
+struct Template {
+    std::string file, words;
+};
+
+std::vector<Template> templates() {
+    std::vector<Template> found;
+    std::istringstream in(read_text("slurm/README.md"));
+    const std::string begin = "| `", command = "`lockstep submit ";
+    for (std::string line; std::getline(in, line);) {
+        const auto at = line.find(command);
+        if (!line.starts_with(begin) || at == std::string::npos) continue;
+        const auto from = at + command.size();
+        found.push_back({line.substr(begin.size(), line.find('`', begin.size()) - begin.size()),
+                         line.substr(from, line.rfind('`') - from)});
+    }
+    return found;
+}
+
+}  // namespace
+
+TEST_CASE("the scripts of known specifications") {
+    JobSpec spec = job();
+    SUBCASE("") { CHECK(sbatch_script(spec) == read_text("tests/golden/slurm/smallest.sbatch")); }
+    spec.nodes = 4;
+    spec.tasks_per_node = 8;
+    spec.cpus_per_task = 6;
+    spec.gpus_per_node = "a100:8";
+    spec.memory = "480G";
+    spec.time = "2-12:00:00";
+    spec.partition = "gpu";
+    spec.account = "dialogue";
+    spec.qos = "long";
+    spec.constraint = "ib&ssd";
+    spec.name = "big";
+    spec.output = "logs/%x-%j.out";
+    spec.mpi = "pmix";
+    spec.warning_s = 300;
+    spec.setup = {"module load openmpi/4.1", "ulimit -l unlimited"};
+    spec.command = {"distributed_train", "--data", "a folder", "-mf", "it's"};
+    SUBCASE("") { CHECK(sbatch_script(spec) == read_text("tests/golden/slurm/full.sbatch")); }
+    spec.at_time_limit = AtTimeLimit::continue_later;
+    SUBCASE("") { CHECK(sbatch_script(spec) == read_text("tests/golden/slurm/requeue.sbatch")); }
+}
+
+TEST_CASE("the templates in slurm/ are what submit writes, and the README says for which words") {
+    std::size_t scripts = 0;
+    for (const auto& file : std::filesystem::directory_iterator("slurm")) {
+        scripts += file.path().extension() == ".sbatch" ? 1 : 0;
+    }
+    CHECK(scripts >= 4);
+    CHECK(templates().size() == scripts);
+    for (const Template& each : templates()) {
+        CAPTURE(each.file);
+        CHECK(script_of(each.words) == read_text("slurm/" + each.file));
+    }
+}
+
+TEST_CASE("bash reads quoted words back as they were") {
+    const std::vector<std::string> words = {"plain", "",  "a b", "it's", "$HOME", "\"",
+                                            "\\",    "*", "#x",  ";",    "a\nb"};
+    std::string line = "printf '%s|'";
+    std::string expected;
+    for (const auto& word : words) {
+        line += " " + shell_word(word);
+        expected += word + "|";
+    }
+    CHECK(tests::run_program({"bash", "-c", line}).out == expected);
+    CHECK(shell_word("--data=x/y") == "--data=x/y");
+}
+
+TEST_CASE("what sbatch would refuse or misread is refused, by the option's name") {
+    CHECK(refusal(job()).empty());
+    const auto wrong = [](auto change) {
+        JobSpec spec = job();
+        change(spec);
+        return refusal(spec);
+    };
+    CHECK(wrong([](JobSpec& s) { s.name = "a b"; }).starts_with("--job-name: 'a b' is not"));
+    CHECK(wrong([](JobSpec& s) { s.name = ""; }).starts_with("--job-name"));
+    CHECK(wrong([](JobSpec& s) { s.partition = "x\nrm -rf y"; }).starts_with("--partition"));
+    CHECK(wrong([](JobSpec& s) { s.output = "#"; }).starts_with("--output"));
+    CHECK(wrong([](JobSpec& s) { s.memory = "64 GB"; }).starts_with("--mem"));
+    CHECK(wrong([](JobSpec& s) { s.memory = "64GB"; }).starts_with("--mem"));
+    CHECK(wrong([](JobSpec& s) { s.gpus_per_node = "none"; }).starts_with("--gpus-per-node"));
+    CHECK(wrong([](JobSpec& s) { s.nodes = 0; }).starts_with("--nodes"));
+    CHECK(wrong([](JobSpec& s) { s.setup = {"a\nb"}; }).starts_with("--setup"));
+    CHECK(wrong([](JobSpec& s) { s.command.clear(); }).find("behind --") != std::string::npos);
+    CHECK(wrong([](JobSpec& s) {
+              s.at_time_limit = AtTimeLimit::continue_later;
+              s.warning_s = 0;
+          }).starts_with("--requeue"));
+    for (const char* time : {"90", "90:00", "12:00:00", "2-12", "2-12:30", "2-12:30:15"}) {
+        CHECK(wrong([&](JobSpec& s) { s.time = time; }).empty());
+    }
+    for (const char* time : {"2h", "1:2:3:4", "-5", "2-", "12:"}) {
+        CHECK(wrong([&](JobSpec& s) { s.time = time; }).starts_with("--time"));
+    }
+}
+
+TEST_CASE("Lockstep's own programs are known by every way to type them") {
+    CHECK(own_program({"distributed_train", "-bs"}) == "distributed_train");
+    CHECK(own_program({"/usr/bin/distributed_train"}) == "distributed_train");
+    CHECK(own_program({"lockstep", "distributed-train"}) == "distributed_train");
+    CHECK(own_program({"./lockstep", "eval"}) == "eval");
+    CHECK(own_program({"lockstep", "mp_train"}) == "multiprocessing_train");
+    CHECK(own_program({"train_model", "-bs"}) == "train");
+    CHECK(own_program({"lockstep"}).empty());
+    CHECK(own_program({"python3", "train"}).empty());
+    CHECK(with_own_binary({"python3", "train"}) == std::vector<std::string>{"python3", "train"});
+    CHECK(with_own_binary({"./eval"}) == std::vector<std::string>{"./eval"});
+    const auto own = with_own_binary({"distributed_train", "-bs"});
+    CHECK(own.front().starts_with("/"));
+    CHECK(own[1] == "distributed_train");
+    CHECK(with_own_binary({"lockstep", "eval"})[1] == "eval");
+}

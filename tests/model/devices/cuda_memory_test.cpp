@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is reckoned of a GPU's memory against what a run takes of it.
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "model/blocks/transformer.hpp"
+#include "model/devices/device_model.hpp"
+#include "model/devices/dry_model.hpp"
+#include "runtime/comm/threads/local_communicator.hpp"
+#include "runtime/device/cuda/cuda_devices.hpp"
+#include "runtime/device/upload.hpp"
+#include "runtime/train/step/weight_memory.hpp"
+#include "tests/model/batch_parts.hpp"
+#include "tests/model/golden.hpp"
+
+using namespace lockstep;
+
+namespace {
+
+constexpr auto precision = train::Precision::bf16;
+
+std::size_t reckoned(const model::ModelConfig& config, const train::TrainOptions& options,
+                     const train::BatchShape& shape) {
+    const auto dry = model::make_dry_model(config, precision, model::DeviceKind::gpu);
+    return train::weight_memory(model::parameter_table(config), precision, train::Master::kept,
+                                options, 1)
+               .total() +
+           dry->constant_bytes() + dry->training_bytes(shape) +
+           device::uploads_held * device::upload_capacity(dry->batch_bytes(shape)) +
+           dry->scratch_bytes(shape);
+}
+
+// A run of a few steps, which use every slot of the upload.
+std::size_t taken(const model::ModelConfig& config, const train::TrainOptions& options,
+                  const train::Batch& batch, std::size_t activations) {
+    const std::size_t before = device::free_gpu_bytes(0);
+    const auto model = model::make_cuda_model(config, precision, {});
+    comm::LocalCommunicator alone;
+    Trace trace(Trace::Recording::off, 0);
+    const auto engine = model->make_engine(options, alone, trace, nullptr);
+    model->reserve(activations);
+    model->initialize(1);
+    engine->restore({});
+    for (std::uint64_t step = 0; step < 4; ++step) {
+        engine->queue({.seed = 1, .step = step, .first_update = 0, .rates = {1e-3f, 1e-3f, 1e-3f}},
+                      {batch});
+        (void)engine->take_result();
+    }
+    return before - device::free_gpu_bytes(0);
+}
+
+}  // namespace
+
+TEST_CASE("a run takes of a GPU's memory what is reckoned") {
+    for (const std::string name : {"aiayn_relu_sinusoidal", "gpt2"})
+        for (const auto optimizer : {train::OptimizerKind::adam, train::OptimizerKind::adafactor}) {
+            CAPTURE(name);
+            tests::Golden golden(name);
+            const train::Batch batch =
+                tests::with_following_labels(tests::with_filler(golden.batch(""), 200));
+            train::TrainOptions options;
+            options.optimizer.kind = optimizer;
+            const auto shape = tests::shape_of(batch);
+            const auto dry =
+                model::make_dry_model(golden.config(), precision, model::DeviceKind::gpu);
+            const std::size_t expected = reckoned(golden.config(), options, shape);
+            const std::size_t found =
+                taken(golden.config(), options, batch, dry->training_bytes(shape));
+            CAPTURE(expected);
+            CAPTURE(found);
+            // Sums, those of a layer that wait, a step's state and the like.
+            constexpr std::size_t small = 64 << 10;
+            CHECK(found >= expected);
+            CHECK(found <= expected + small);
+        }
+}

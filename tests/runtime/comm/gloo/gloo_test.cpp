@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <exception>
+#include <filesystem>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "runtime/comm/gloo/gloo_transport.hpp"
+#include "runtime/comm/join/make_communicator.hpp"
+#include "runtime/core/error.hpp"
+#include "tests/runtime/comm/collective_checks.hpp"
+#include "tests/runtime/comm/free_port.hpp"
+
+using namespace lockstep;
+using namespace lockstep::comm;
+
+namespace {
+
+Place place_of(int rank, int size, int port) {
+    Place place = alone();
+    place.rank = rank;
+    place.size = size;
+    place.local_rank = rank;
+    place.local_size = size;
+    place.source = PlaceSource::flags;
+    place.master_addr = "127.0.0.1";
+    place.master_port = port;
+    return place;
+}
+
+CommOptions options_of(int timeout_ms) {
+    CommOptions options;
+    options.timeout_ms = timeout_ms;
+    options.secret = Secret("of the test");
+    return options;
+}
+
+// Ranks as threads, each with a store connection and Gloo sockets of its own; what each threw.
+std::vector<std::exception_ptr> run_gloo(int size, int timeout_ms,
+                                         const std::function<void(Communicator&)>& body) {
+    const int port = tests::free_port();
+    std::vector<std::exception_ptr> failures(static_cast<std::size_t>(size));
+    std::vector<std::thread> ranks;
+    for (int rank = 0; rank < size; ++rank) {
+        ranks.emplace_back([&, rank] {
+            try {
+                const auto place = place_of(rank, size, port);
+                const auto communicator = make_communicator(place, options_of(timeout_ms));
+                body(*communicator);
+            } catch (...) {
+                failures[static_cast<std::size_t>(rank)] = std::current_exception();
+            }
+        });
+    }
+    for (auto& rank : ranks) rank.join();
+    return failures;
+}
+
+std::string text_of(const std::exception_ptr& failure) {
+    if (!failure) return "";
+    try {
+        std::rethrow_exception(failure);
+    } catch (const Error& error) {
+        return std::string(name(error.kind())) + ": " + error.what();
+    } catch (const std::exception& error) {
+        return error.what();
+    }
+}
+
+// A rank in a process of its own that sums without end, and ends with 3 when a peer does.
+pid_t start_peer(int rank, int size, int port, int timeout_ms, int ready) {
+    const auto program =
+        std::filesystem::read_symlink("/proc/self/exe").parent_path() / "gloo_peer";
+    const std::vector<std::string> words = {program,
+                                            std::to_string(rank),
+                                            std::to_string(size),
+                                            std::to_string(port),
+                                            std::to_string(timeout_ms),
+                                            std::to_string(ready)};
+    std::vector<char*> argv;
+    for (const auto& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+    argv.push_back(nullptr);
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+        ::execv(argv[0], argv.data());
+        ::_exit(127);
+    }
+    return pid;
+}
+
+// Starts three ranks, sends `signal` to the last in the middle of their sums, and returns the exit
+// codes of the others.
+std::vector<int> codes_after(int signal, int timeout_ms) {
+    const int port = tests::free_port();
+    int ready[2];
+    REQUIRE(::pipe(ready) == 0);
+    std::vector<pid_t> peers;
+    for (int rank = 0; rank < 3; ++rank) {
+        peers.push_back(start_peer(rank, 3, port, timeout_ms, ready[1]));
+    }
+    ::close(ready[1]);
+    char token = 0;
+    for (int rank = 0; rank < 3; ++rank) REQUIRE(::read(ready[0], &token, 1) == 1);
+    ::kill(peers[2], signal);
+    std::vector<int> codes;
+    for (int rank = 0; rank < 2; ++rank) {
+        int status = 0;
+        ::waitpid(peers[static_cast<std::size_t>(rank)], &status, 0);
+        codes.push_back(WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+    }
+    ::kill(peers[2], SIGKILL);
+    ::waitpid(peers[2], nullptr, 0);
+    ::close(ready[0]);
+    return codes;
+}
+
+}  // namespace
+
+TEST_CASE("Gloo does every collective on every type") {
+    for (const int size : {2, 3, 4, 7}) {
+        CAPTURE(size);
+        const auto failures = run_gloo(size, 20'000, [](Communicator& ranks) {
+            for (const std::size_t count : {0u, 1u, 5u, 1000u}) {
+                tests::check_collectives(ranks, count);
+            }
+        });
+        for (const auto& failure : failures) CHECK(text_of(failure) == "");
+    }
+}
+
+TEST_CASE("ranges of several segments, and of uneven parts") {
+    const auto failures = run_gloo(3, 20'000, [](Communicator& ranks) {
+        for (const std::size_t count : {1'200'001u, 131'072u * 3, 2u}) {
+            std::vector<float> data(count);
+            for (std::size_t i = 0; i < count; ++i) {
+                data[i] = static_cast<float>(i % 1000 + static_cast<std::size_t>(ranks.rank()));
+            }
+            ranks.all_reduce(view_of(data), Reduction::sum, "large");
+            ranks.finish();
+            for (std::size_t i = 0; i < count; ++i) {
+                if (data[i] != static_cast<float>(3 * (i % 1000) + 3)) {
+                    throw std::runtime_error("wrong sum at " + std::to_string(i));
+                }
+            }
+        }
+    });
+    for (const auto& failure : failures) CHECK(text_of(failure) == "");
+}
+
+TEST_CASE("Gloo's world splits, more than once") {
+    const auto failures = run_gloo(4, 20'000, [](Communicator& ranks) {
+        tests::check_split(ranks, 5);
+        tests::check_split(ranks, 5);
+    });
+    for (const auto& failure : failures) CHECK(text_of(failure) == "");
+}
+
+TEST_CASE("a rank that throws ends the others long before the time-out") {
+    const auto failures = run_gloo(3, 600'000, [](Communicator& ranks) {
+        std::vector<float> data(100'000);
+        ranks.barrier("all here");
+        ranks.finish();
+        if (ranks.rank() == 1) throw std::runtime_error("planned");
+        while (true) {
+            ranks.all_reduce(view_of(data), Reduction::max, "bucket 4");
+            ranks.finish();
+        }
+    });
+    CHECK(text_of(failures[1]) == "planned");
+    for (const std::size_t rank : {0u, 2u}) {
+        const std::string text = text_of(failures[rank]);
+        CAPTURE(text);
+        CHECK(text.starts_with("peer: "));
+        CHECK(text.find("bucket 4") != std::string::npos);
+    }
+}
+
+TEST_CASE("a rank that never comes is a time-out of kind peer") {
+    const auto failures = run_gloo(2, 200, [](Communicator& ranks) {
+        std::vector<float> data(10);
+        if (ranks.rank() == 0) {
+            ranks.all_reduce(view_of(data), Reduction::sum, "alone here");
+            ranks.finish();
+        } else {
+            std::this_thread::sleep_for(std::chrono::milliseconds(500));
+        }
+    });
+    CHECK(text_of(failures[0]).starts_with("peer: "));
+    CHECK(text_of(failures[0]).find("200 ms") != std::string::npos);
+}
+
+TEST_CASE("a rank that gives up in the middle of a sum does not wait for it") {
+    const auto failures = run_gloo(2, 600'000, [](Communicator& ranks) {
+        std::vector<float> data(10);
+        if (ranks.rank() == 0) ranks.all_reduce(view_of(data), Reduction::sum, "never joined");
+        if (ranks.rank() == 0) throw std::runtime_error("planned");
+        ranks.broadcast(view_of(data), 0, "never sent");
+        ranks.finish();
+    });
+    CHECK(text_of(failures[0]) == "planned");
+    CHECK(text_of(failures[1]).starts_with("peer: "));
+}
+
+TEST_CASE("killed and stopped processes are noticed by all others") {
+    CHECK(codes_after(SIGKILL, 60'000) == std::vector<int>{3, 3});
+    CHECK(codes_after(SIGSTOP, 500) == std::vector<int>{3, 3});
+}
+
+TEST_CASE("what cannot work is refused with the remedy") {
+    const auto refused = [](const Place& place, const CommOptions& options) {
+        try {
+            make_communicator(place, options);
+        } catch (const Error& error) {
+            return std::string(name(error.kind())) + ": " + error.what();
+        }
+        return std::string();
+    };
+    auto options = options_of(5000);
+    options.interface = "no-such-if0";
+    auto two = place_of(0, 2, tests::free_port());
+    CHECK(refused(two, options).find("--interface no-such-if0") != std::string::npos);
+    options.interface.clear();
+    auto many = place_of(0, gloo_max_ranks + 1, tests::free_port());
+    CHECK(refused(many, options).find("config: Gloo connects at most") == 0);
+    options.backend = Backend::mpi;
+    CHECK(refused(two, options).find("config: MPI did not start") == 0);
+    options = options_of(0);
+    CHECK(refused(two, options).find("config: ") == 0);
+    CHECK_THROWS_AS(parse_backend("nccl"), Error);
+    CHECK(parse_backend("auto") == Backend::automatic);
+    CHECK(make_communicator(alone(), CommOptions())->size() == 1);
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/comm/threads/thread_world.hpp"
+
+#include <doctest/doctest.h>
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "runtime/comm/threads/local_communicator.hpp"
+#include "runtime/core/error.hpp"
+#include "tests/runtime/comm/collective_checks.hpp"
+#include "tests/support/slow_communicator.hpp"
+
+using namespace lockstep;
+using namespace lockstep::comm;
+
+TEST_CASE("threads as ranks do every collective on every type") {
+    for (const int size : {1, 2, 4, 7}) {
+        CAPTURE(size);
+        run_as_threads(size, [](Communicator& ranks) {
+            for (const std::size_t count : {0u, 1u, 3u, 100u}) {
+                tests::check_collectives(ranks, count);
+            }
+        });
+    }
+}
+
+TEST_CASE("a split world is several smaller ones") {
+    for (const int size : {1, 2, 4, 7}) {
+        CAPTURE(size);
+        run_as_threads(size, [](Communicator& ranks) {
+            tests::check_split(ranks, 5);
+            tests::check_split(ranks, 2);  // a second split must not see the first one's parts
+        });
+    }
+}
+
+TEST_CASE("the only rank does every collective alone") {
+    LocalCommunicator alone;
+    tests::check_collectives(alone, 5);
+    tests::check_split(alone, 5);
+    std::vector<float> data(3);
+    CHECK_THROWS_AS(alone.send(view_of(data), 0, "to nobody"), Error);
+}
+
+TEST_CASE("a rank that throws releases the others with an error of kind peer") {
+    for (int culprit = 0; culprit < 4; ++culprit) {
+        CAPTURE(culprit);
+        std::vector<int> kinds(4, -1);
+        const auto body = [&](Communicator& ranks) {
+            std::vector<float> data(1000);
+            ranks.barrier("all here");
+            ranks.finish();
+            if (ranks.rank() == culprit) throw std::runtime_error("planned");
+            try {
+                ranks.all_reduce(view_of(data), Reduction::sum, "bucket 7");
+                ranks.finish();
+            } catch (const Error& error) {
+                kinds[static_cast<std::size_t>(ranks.rank())] = static_cast<int>(error.kind());
+                const std::string what = error.what();
+                CHECK(what.find("bucket 7") != std::string::npos);
+                CHECK(what.find("rank " + std::to_string(ranks.rank())) != std::string::npos);
+                throw;
+            }
+        };
+        CHECK_THROWS_WITH_AS(run_as_threads(4, body), "planned", std::runtime_error);
+        for (int rank = 0; rank < 4; ++rank) {
+            const int expected = rank == culprit ? -1 : static_cast<int>(ErrorKind::peer);
+            CHECK(kinds[static_cast<std::size_t>(rank)] == expected);
+        }
+    }
+}
+
+TEST_CASE("ranks that queue different operations are told, and do not hang") {
+    for (const int odd_one : {0, 1, 2}) {
+        const auto body = [&](Communicator& ranks) {
+            std::vector<float> data(ranks.rank() == odd_one ? 5 : 6);
+            ranks.all_reduce(view_of(data), Reduction::sum, "unequal");
+            ranks.finish();
+        };
+        CHECK_THROWS_AS(run_as_threads(3, body), Error);
+    }
+}
+
+TEST_CASE("after a failure later operations fail as well and name the first") {
+    ThreadWorld world(2);
+    const auto first = world.join(0);
+    std::vector<float> data(4);
+    world.fail();
+    first->all_reduce(view_of(data), Reduction::sum, "the first");
+    first->all_reduce(view_of(data), Reduction::sum, "the second");
+    for (int attempt = 0; attempt < 2; ++attempt) {
+        try {
+            first->finish();
+            FAIL("finish() did not throw");
+        } catch (const Error& error) {
+            CHECK(error.kind() == ErrorKind::peer);
+            CHECK(std::string(error.what()).find("the first") != std::string::npos);
+        }
+    }
+    CHECK(first->take_timings().size() == 1);  // the second never ran
+}
+
+TEST_CASE("operations are timed one by one, in order, on the communicator's own thread") {
+    ThreadWorld world(1);
+    const auto slow = tests::slow_join(world, 0, {std::chrono::milliseconds(5), 0});
+    std::vector<float> data(4);
+    const auto begin = Clock::now();
+    slow->all_reduce(view_of(data), Reduction::sum, "a");
+    slow->broadcast(view_of(data), 0, "b");
+    const auto queued = Clock::now();
+    slow->finish();
+    const auto timings = slow->take_timings();
+    REQUIRE(timings.size() == 2);
+    CHECK(timings[0].label == "a");
+    CHECK(timings[1].label == "b");
+    CHECK(timings[0].begin >= begin);
+    CHECK(timings[0].end - timings[0].begin >= std::chrono::milliseconds(5));
+    CHECK(timings[0].end <= timings[1].begin);
+    CHECK(queued < timings[1].end);
+    CHECK(slow->take_timings().empty());
+}
+
+TEST_CASE("wrong requests are refused before they are queued") {
+    ThreadWorld world(2);
+    const auto rank = world.join(0);
+    std::vector<float> data(3);
+    std::vector<std::byte> bytes(4);
+    CHECK_THROWS_AS(rank->all_reduce(view_of(bytes), Reduction::sum, "bytes"), Error);
+    CHECK_THROWS_AS(rank->reduce_scatter(view_of(data), Reduction::sum, "3 on 2"), Error);
+    CHECK_THROWS_AS(rank->all_gather(view_of(data), view_of(data), "no room"), Error);
+    CHECK_THROWS_AS(rank->broadcast(view_of(data), 2, "from rank 2"), Error);
+    CHECK_THROWS_AS(rank->send(view_of(data), 0, "to itself"), Error);
+    CHECK_THROWS_AS(world.join(2), Error);
+}

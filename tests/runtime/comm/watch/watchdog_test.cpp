@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Watchdogs of ranks that are threads, with a real store between them.
+#include "runtime/comm/watch/watchdog.hpp"
+
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <future>
+#include <memory>
+
+#include "runtime/comm/threads/thread_world.hpp"
+#include "runtime/core/error.hpp"
+
+using namespace lockstep;
+using namespace lockstep::comm;
+
+namespace {
+
+class Recorded : public WatchListener {
+public:
+    void report(const WatchNews& news) override { reported = news; }
+    void end(const WatchNews& news) override {
+        ended = encode(news.verdict);
+        done.set_value();
+    }
+    std::string stack() override { return "where it is stuck"; }
+
+    std::optional<WatchNews> reported;
+    std::string ended;
+    std::promise<void> done;
+};
+
+struct Rank {
+    Watchdog& watchdog;
+    Whereabouts& whereabouts;
+    Recorded& listener;
+    int rank;
+
+    void wait() const { listener.done.get_future().wait(); }
+};
+
+Place place_of(int rank, int size) {
+    Place place = alone();
+    place.rank = place.local_rank = rank;
+    place.size = place.local_size = size;
+    return place;
+}
+
+// Runs `work` as every rank and gives what each listener was told.
+std::vector<std::unique_ptr<Recorded>> watch(int ranks, int timeout_ms,
+                                             const std::function<void(const Rank&)>& work) {
+    ThreadWorld world(ranks);
+    std::vector<std::unique_ptr<Recorded>> told;
+    for (int rank = 0; rank < ranks; ++rank) told.push_back(std::make_unique<Recorded>());
+    run_as_threads(ranks, [&](Communicator& thread) {
+        const int rank = thread.rank();
+        auto communicator = world.join(rank);
+        Whereabouts whereabouts;
+        Recorded& listener = *told[static_cast<std::size_t>(rank)];
+        Watchdog watchdog(place_of(rank, ranks), *communicator, whereabouts, {}, {timeout_ms, 20},
+                          listener);
+        work({watchdog, whereabouts, listener, rank});
+    });
+    return told;
+}
+
+}  // namespace
+
+TEST_CASE("a rank that fails ends all, told by rank 0 with its own words and place") {
+    const auto told = watch(3, 20'000, [](const Rank& self) {
+        self.whereabouts.begin_step(7);
+        if (self.rank == 2) self.watchdog.fail(Condition::failed, "the chunk is damaged");
+        self.wait();
+    });
+    for (const auto& rank : told) CHECK(rank->ended == "2 failed");
+    REQUIRE(told[0]->reported);
+    REQUIRE(told[0]->reported->ranks.size() == 3);
+    const auto& record = told[0]->reported->ranks[2].record;
+    REQUIRE(record);
+    CHECK(record->error == "the chunk is damaged");
+    CHECK(record->position() == "forward and backward, step 7");
+    CHECK(!told[1]->reported);
+}
+
+TEST_CASE("rank 0 reports its own failure") {
+    const auto told = watch(2, 20'000, [](const Rank& self) {
+        if (self.rank == 0) self.watchdog.fail(Condition::failed, "out of memory");
+        self.wait();
+    });
+    CHECK(told[1]->ended == "0 failed");
+    REQUIRE(told[0]->reported);
+    CHECK(told[0]->reported->own == Condition::failed);
+}
+
+TEST_CASE("a rank that hangs in data is named, with its stack") {
+    const auto told = watch(3, 400, [](const Rank& self) {
+        self.whereabouts.begin_step(1);
+        if (self.rank == 1) self.whereabouts.enter(Phase::data);
+        self.wait();
+    });
+    for (const auto& rank : told) CHECK(rank->ended == "1 stuck");
+    REQUIRE(told[0]->reported);
+    CHECK(told[0]->reported->ranks[1].record->stack == "where it is stuck");
+}
+
+TEST_CASE("a rank that its GPU's communication waits for is named, not those that wait") {
+    const auto told = watch(3, 400, [](const Rank& self) {
+        self.whereabouts.begin_step(5);
+        if (self.rank != 1)
+            self.whereabouts.watch_device([] {
+                return Activity{7, "all_reduce \"bucket 3\"", true};
+            });
+        self.wait();
+    });
+    for (const auto& rank : told) CHECK(rank->ended == "1 stuck");
+    REQUIRE(told[0]->reported);
+    CHECK(told[0]->reported->ranks[2].record->position() ==
+          "waiting in all_reduce \"bucket 3\", step 5");
+}
+
+TEST_CASE("after a common end nobody is told anything") {
+    const auto told = watch(4, 20'000, [](const Rank& self) { self.watchdog.leave(); });
+    for (const auto& rank : told) CHECK(rank->ended.empty());
+}
+
+TEST_CASE("a will is carried out when its connection ends, a revoked one is not") {
+    const Place place = place_of(0, 1);
+    ThreadWorld world(1);
+    const auto communicator = world.join(0);
+    WatchPost post = open_watch_post(place, *communicator, {});
+    ThreadWorld other(1);
+    const auto second = other.join(0);
+    WatchPost reader = open_watch_post(place, *second, {});
+    post.client->set_will("lost/1", "1");
+    post.client->set_will("", "");
+    post.client->set_will("lost/2", "1");
+    CHECK(!post.client->find("lost/2", 0));
+    post.client.reset();
+    while (post.server->values("lost/").empty()) std::this_thread::yield();
+    CHECK(post.server->values("lost/") == std::map<std::string, std::string>{{"lost/2", "1"}});
+}

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/train/checkpoint/checkpoint.hpp"
+
+#include <doctest/doctest.h>
+
+#include <bit>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "runtime/core/philox.hpp"
+#include "runtime/train/checkpoint/checkpoint_folder.hpp"
+#include "tests/runtime/train/file_size_limit.hpp"
+#include "tests/support/files.hpp"
+
+using namespace lockstep;
+using namespace lockstep::train;
+using Names = std::set<std::string>;
+
+namespace {
+
+// A run of two parameters with a gap between them, filled with bit patterns of every kind.
+struct Run {
+    explicit Run(std::uint64_t seed) : optimizer_values(13) {
+        table.add("layer.weight", {3, 4}, 0, WeightDecay::apply);
+        table.add("layer.bias", {5}, 0, WeightDecay::skip);
+        master.resize(table.flat_size());
+        PhiloxStream random(seed);
+        for (const Parameter& p : table.all()) fill(random, p.offset, p.count);
+        for (float& v : optimizer_values) v = std::bit_cast<float>(random());
+        optimizer = {{"layer.weight.exp_avg", {12}, {optimizer_values.data(), 12}},
+                     {"layer.bias.row", {1, 1}, {optimizer_values.data() + 12, 1}}};
+        record.trainer.step = static_cast<std::int64_t>(seed);
+        record.trainer.epochs = 0.1 * static_cast<double>(seed);
+        record.trainer.schedule.best_loss = 1.0 / 3;
+        record.options_json = R"({"dropout":0.1,"a":[1,2]})";
+        record.versions = {{"lockstep", "0.1"}};
+    }
+
+    void fill(PhiloxStream& random, std::size_t offset, std::size_t count) {
+        for (std::size_t i = 0; i < count; ++i) master[offset + i] = std::bit_cast<float>(random());
+    }
+    RunTensors tensors() { return {table, view_of(master), optimizer}; }
+    bool same_tensors(const Run& other) const {
+        return std::memcmp(master.data(), other.master.data(), master.size() * 4) == 0 &&
+               std::memcmp(optimizer_values.data(), other.optimizer_values.data(),
+                           optimizer_values.size() * 4) == 0;
+    }
+
+    ParameterTable table;
+    std::vector<float> master, optimizer_values;
+    std::vector<OptimizerTensor> optimizer;
+    RunRecord record;
+};
+
+std::string failure(ErrorKind kind, const std::function<void()>& action) {
+    try {
+        action();
+    } catch (const Error& error) {
+        CHECK(error.kind() == kind);
+        CHECK(std::string(error.what()).find('\n') == std::string::npos);
+        return error.what();
+    }
+    return "no error";
+}
+
+bool contains(const std::string& text, const std::string& part) {
+    CAPTURE(text);
+    CAPTURE(part);
+    const bool found = text.find(part) != std::string::npos;
+    CHECK(found);
+    return found;
+}
+
+void flip_a_bit(const std::string& path) {
+    std::string bytes = tests::read_text(path);
+    bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
+    tests::write_text(path, bytes);
+}
+
+class Fixture {
+public:
+    tests::ScratchFolder folder;
+    std::ostringstream lines;
+    Log log{lines, Verbosity::normal, 0, ""};
+    std::string path = folder / "step-1";
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Fixture, "a checkpoint gives back every bit") {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        Run saved(seed), loaded(seed + 100);
+        REQUIRE_FALSE(saved.same_tensors(loaded));
+        save_checkpoint(path, saved.tensors(), saved.record);
+        const RunRecord record = load_checkpoint(path, loaded.tensors());
+        CHECK(saved.same_tensors(loaded));
+        CHECK(nlohmann::json(record.trainer) == nlohmann::json(saved.record.trainer));
+        CHECK(record.options_json == saved.record.options_json);
+        CHECK(record.versions == saved.record.versions);
+    }
+    CHECK(folder.names("step-1") ==
+          Names{"model.safetensors", "optimizer.safetensors", "state.json", "manifest.json"});
+    CHECK(folder.names() == Names{"step-1"});
+}
+
+TEST_CASE_FIXTURE(Fixture, "damage to any file is found and the file is named") {
+    Run run(1);
+    for (const std::string file : {"model.safetensors", "optimizer.safetensors", "state.json"}) {
+        const std::string damaged = path + "/" + file;
+        save_checkpoint(path, run.tensors(), run.record);
+        flip_a_bit(damaged);
+        contains(failure(ErrorKind::data, [&] { verify_checkpoint(path); }),
+                 damaged + ": is damaged: its checksum");
+        tests::write_text(damaged, "{}");
+        contains(failure(ErrorKind::data, [&] { verify_checkpoint(path); }), damaged + ": is dama");
+        std::filesystem::remove(damaged);
+        contains(failure(ErrorKind::data, [&] { verify_checkpoint(path); }), damaged + ": is miss");
+    }
+    save_checkpoint(path, run.tensors(), run.record);
+    const std::string manifest = path + "/manifest.json";
+    const std::string good = tests::read_text(manifest);
+    for (std::size_t length = 0; length < good.size() - 1; length += 7) {
+        tests::write_text(manifest, good.substr(0, length));
+        contains(failure(ErrorKind::data, [&] { verify_checkpoint(path); }), manifest + ": ");
+    }
+    tests::write_text(manifest, R"({"format_version":2,"files":{}})");
+    contains(failure(ErrorKind::data, [&] { verify_checkpoint(path); }), "version 2");
+    std::filesystem::remove(manifest);
+    std::filesystem::create_directory(manifest);  // as on a broken disk: opens, but cannot be read
+    contains(failure(ErrorKind::io, [&] { verify_checkpoint(path); }), manifest + ": ");
+    std::filesystem::remove(manifest);
+    contains(failure(ErrorKind::io, [&] { verify_checkpoint(path); }), manifest + ": ");
+}
+
+TEST_CASE_FIXTURE(Fixture, "another model or optimizer is refused before anything is read") {
+    Run saved(1), other(2);
+    save_checkpoint(path, saved.tensors(), saved.record);
+    const Run before = other;
+
+    ParameterTable wider;
+    wider.add("layer.weight", {3, 4}, 0, WeightDecay::apply);
+    wider.add("layer.bias", {6}, 0, WeightDecay::skip);
+    const RunTensors other_shape{wider, view_of(other.master), other.optimizer};
+    contains(failure(ErrorKind::config, [&] { load_checkpoint(path, other_shape); }),
+             "model.safetensors: it has [5] for layer.bias of shape [6]; continue with");
+
+    other.optimizer[1].name = "layer.bias.column";
+    contains(failure(ErrorKind::config, [&] { load_checkpoint(path, other.tensors()); }),
+             "optimizer.safetensors: it lacks layer.bias.column of shape [1, 1]; continue with");
+    other.optimizer.pop_back();
+    contains(failure(ErrorKind::config, [&] { load_checkpoint(path, other.tensors()); }),
+             "it has layer.bias.row of shape [1, 1], which this run lacks");
+    CHECK(other.same_tensors(before));
+}
+
+TEST_CASE_FIXTURE(Fixture, "the newest good checkpoint is used and the damaged ones are named") {
+    CheckpointFolder checkpoints(folder.path(), 2, log);
+    CHECK_FALSE(checkpoints.newest_good());
+    for (const std::uint64_t step : {9, 10, 100'000'000, 100'000'001}) {
+        Run run(step);
+        checkpoints.save(run.tensors(), run.record);
+    }
+    CHECK(folder.names("checkpoints") == Names{"step-100000000", "step-100000001"});
+    const std::string older = folder / "checkpoints/step-100000000";
+    const std::string newer = folder / "checkpoints/step-100000001";
+    CHECK(checkpoints.newest_good() == newer);
+    CHECK(lines.str().empty());
+
+    flip_a_bit(newer + "/optimizer.safetensors");
+    CHECK(checkpoints.newest_good() == older);
+    contains(lines.str(), newer + ": not used");
+    contains(lines.str(), newer + "/optimizer.safetensors: is damaged");
+
+    flip_a_bit(older + "/state.json");
+    contains(failure(ErrorKind::data, [&] { checkpoints.newest_good(); }), "no checkpoint there");
+}
+
+TEST_CASE_FIXTURE(Fixture, "saving replaces the same step, later damaged ones and leftovers") {
+    CheckpointFolder checkpoints(folder.path(), 1, log);
+    Run late(30), early(20);
+    checkpoints.save(late.tensors(), late.record);
+    const std::string leftover = folder / "checkpoints/step-00000040.tmp-99";
+    std::filesystem::create_directory(leftover);
+    CHECK(checkpoints.paths().size() == 1);
+    checkpoints.save(early.tensors(), early.record);
+    CHECK(folder.names("checkpoints") == Names{"step-00000020"});
+    early.master[0] = 42;
+    checkpoints.save(early.tensors(), early.record);
+    Run loaded(1);
+    load_checkpoint(checkpoints.newest_good().value(), loaded.tensors());
+    CHECK(loaded.master[0] == 42);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a disk that fills up leaves the older checkpoint and nothing else") {
+    CheckpointFolder checkpoints(folder.path(), 1, log);
+    Run old(1), next(2);
+    checkpoints.save(old.tensors(), old.record);
+    for (const rlim_t bytes : {10, 150, 300}) {
+        const test::FileSizeLimit limit(bytes);
+        contains(failure(ErrorKind::io, [&] { checkpoints.save(next.tensors(), next.record); }),
+                 "File too large");
+    }
+    CHECK(folder.names("checkpoints") == Names{"step-00000001"});
+    CHECK(load_checkpoint(checkpoints.newest_good().value(), next.tensors()).trainer.step == 1);
+    CHECK(next.same_tensors(old));
+}
+
+TEST_CASE_FIXTURE(Fixture, "weights come from a file, a model folder or a checkpoint") {
+    Run run(1);
+    const std::string model = folder / "model";
+    save_model(model, {R"({"kind":"gpt2"})", "00ff"}, run.table, view_of(run.master));
+    save_checkpoint(path, run.tensors(), run.record);
+    CheckpointFolder(folder / "unfinished", 2, log).save(run.tensors(), run.record);
+    for (const std::string& from :
+         {model, model + "/model.safetensors", path, folder / "unfinished"}) {
+        std::vector<float> master(run.table.flat_size());
+        load_weights(from, run.table, view_of(master));
+        CHECK(std::memcmp(master.data(), run.master.data(), master.size() * 4) == 0);
+    }
+    CHECK(read_description(model).dictionary_hash == "00ff");
+    CHECK(read_description(model).config_json == R"({"kind":"gpt2"})");
+    tests::write_text(model + "/config.json", "{");
+    contains(failure(ErrorKind::data, [&] { read_description(model); }), "config.json: is damaged");
+    tests::write_text(model + "/config.json", "{}");
+    contains(failure(ErrorKind::data, [&] { read_description(model); }),
+             "config.json: is damaged: key 'dictionary_hash'");
+
+    const auto load = [&](const std::string& from) {
+        return [&, from] { load_weights(from, run.table, view_of(run.master)); };
+    };
+    const std::string empty = folder / "empty";
+    std::filesystem::create_directory(empty);
+    contains(failure(ErrorKind::config, load(empty)), empty + ": holds neither");
+    contains(failure(ErrorKind::io, load(empty + "/none")), empty + "/none: cannot be read");
+    flip_a_bit(path + "/model.safetensors");
+    contains(failure(ErrorKind::data, load(path)), "checksum");
+    run.table.add("more", {1}, 0, WeightDecay::skip);
+    run.master.resize(run.table.flat_size());
+    contains(failure(ErrorKind::config, load(model)), "it lacks more of shape [1]; give --init-");
+}
+
+TEST_CASE_FIXTURE(Fixture, "the sink writes on rank 0 only") {
+    Run run(7);
+    const ModelDescription description{"{}", "00ff"};
+    FolderSink silent(
+        1, folder.path(), 2, log, [&] { return run.tensors(); }, description, run.record);
+    silent.save(CheckpointKind::latest, run.record.trainer);
+    silent.save(CheckpointKind::best, run.record.trainer);
+    CHECK(folder.names().empty());
+    FolderSink sink(
+        0, folder.path(), 2, log, [&] { return run.tensors(); }, description, run.record);
+    TrainerState state = run.record.trainer;
+    state.step = 8;
+    sink.save(CheckpointKind::best, state);
+    CHECK(folder.names() == Names{"config.json", "model.safetensors"});
+    sink.save(CheckpointKind::latest, state);
+    CHECK(folder.names("checkpoints") == Names{"step-00000008"});
+    CHECK(load_checkpoint(folder / "checkpoints/step-00000008", run.tensors()).trainer.step == 8);
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/train/loop/trainer_state.hpp"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+using namespace lockstep;
+
+TEST_CASE("a trainer state survives JSON text") {
+    train::TrainerState state;
+    state.position = {3, 17};
+    state.step = 1234;
+    state.updates = 1230;
+    state.epochs = 3.1;
+    state.seed = 0xFFFFFFFFFFFFFFFFull;
+    state.lanes = 8;
+    state.tokens = 1'000'000'007;
+    state.rows = 77;
+    state.update_tokens = 513;
+    state.nonfinite_in_a_row = 2;
+    state.seconds = 0.1;
+    state.schedule = {0.25, 2, 9, 1.0 / 3};
+    state.validation = {std::nullopt, 4, 1200, 2.9};
+
+    const auto text = nlohmann::json(state).dump();
+    const auto back = nlohmann::json::parse(text).get<train::TrainerState>();
+    CHECK(nlohmann::json(back).dump() == text);
+    CHECK(back.position.step_in_epoch == 17);
+    CHECK(back.seed == state.seed);
+    CHECK(back.schedule.best_loss == state.schedule.best_loss);
+    CHECK_FALSE(back.validation.best.has_value());
+    CHECK_FALSE(back.loss_scale.has_value());
+
+    state.loss_scale = kernels::LossScale{0x1p14F, 321, 300};
+    const auto scaled = nlohmann::json::parse(nlohmann::json(state).dump());
+    const auto scale = scaled.get<train::TrainerState>().loss_scale.value();
+    CHECK(scale.value == 0x1p14F);
+    CHECK(scale.steps == 321);
+    CHECK(scale.last_overflow == 300);
+}
+
+TEST_CASE("a trainer state without a member is refused") {
+    auto json = nlohmann::json(train::TrainerState{});
+    json.erase("updates");
+    CHECK_THROWS_AS(json.get<train::TrainerState>(), nlohmann::json::out_of_range);
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/train/metrics/metrics_writer.hpp"
+
+#include <doctest/doctest.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/support/files.hpp"
+
+using namespace lockstep;
+using namespace lockstep::train;
+using nlohmann::json;
+
+namespace {
+
+StepReport report_of(std::int64_t step) {
+    StepReport report;
+    report.step = report.updates = step;
+    report.epoch = 0.25;
+    report.loss = 3.5;
+    report.tokens = 128;
+    return report;
+}
+
+std::vector<json> lines_of(const std::string& path) {
+    std::vector<json> lines;
+    std::istringstream in(tests::read_text(path));
+    for (std::string line; std::getline(in, line);) lines.push_back(json::parse(line));
+    return lines;
+}
+
+}  // namespace
+
+TEST_CASE("a step's line has every documented key") {
+    StepReport report = report_of(7);
+    report.peak_memory_bytes = 1ull << 40;
+    json line = json::parse(metrics_line(report));
+    CHECK(line["kind"] == "train");
+    CHECK(line["step"] == 7);
+    CHECK(line["loss"] == 3.5);
+    CHECK(line["tokens"] == 128);
+    CHECK(line["tokens"].is_number_integer());
+    CHECK(line["time"] > 1.7e9);
+    CHECK(line["peak_memory_bytes"] == 1ull << 40);
+    for (const char* key : {"updates",
+                            "epoch",
+                            "ppl",
+                            "token_acc",
+                            "rows",
+                            "truncated_rows",
+                            "tokens_per_s",
+                            "lanes",
+                            "skipped",
+                            "lr",
+                            "gnorm",
+                            "clip",
+                            "seconds",
+                            "seconds_data",
+                            "seconds_forward",
+                            "seconds_backward",
+                            "seconds_comm_not_hidden",
+                            "seconds_optimizer",
+                            "seconds_buckets",
+                            "seconds_buckets_not_hidden",
+                            "seconds_last_bucket"}) {
+        CAPTURE(key);
+        CHECK(line.contains(key));
+    }
+    CHECK_FALSE(line.contains("hidden"));
+    report.hidden_share = 0.9;
+    CHECK(json::parse(metrics_line(report))["hidden"] == 0.9);
+}
+
+TEST_CASE("numbers that are not finite become null") {
+    StepReport report = report_of(1);
+    report.outcome = Outcome::not_finite;
+    report.gnorm = std::numeric_limits<double>::quiet_NaN();
+    report.ppl = std::numeric_limits<double>::infinity();
+    const json line = json::parse(metrics_line(report));
+    CHECK(line["gnorm"].is_null());
+    CHECK(line["ppl"].is_null());
+    CHECK(line["skipped"] == 1);
+}
+
+TEST_CASE("a validation's line has its metrics") {
+    ValidationReport report;
+    report.step = 9;
+    report.best = true;
+    report.metrics = {{"ppl", 12.5}, {"f1", 0.25}};
+    const json line = json::parse(metrics_line(report));
+    CHECK(line["kind"] == "valid");
+    CHECK(line["step"] == 9);
+    CHECK(line["ppl"] == 12.5);
+    CHECK(line["f1"] == 0.25);
+    CHECK(line["best"] == true);
+}
+
+TEST_CASE("the end of a run has a line for each split, until the run is continued") {
+    const tests::ScratchFolder folder;
+    const std::string path = folder / "metrics.jsonl";
+    {
+        MetricsWriter writer(folder.path(), 0);
+        writer.on_step(report_of(1));
+        ValidationReport final;
+        final.step = 1;
+        final.split = "test";
+        final.metrics = {{"ppl", 12.5}};
+        writer.on_final(final);
+    }
+    const std::vector<json> lines = lines_of(path);
+    REQUIRE(lines.size() == 2);
+    CHECK(lines[1]["kind"] == "final");
+    CHECK(lines[1]["split"] == "test");
+    CHECK(lines[1]["ppl"] == 12.5);
+    MetricsWriter(folder.path(), 1);
+    CHECK(lines_of(path).size() == 1);
+}
+
+TEST_CASE("a continued run leaves each step in the file once") {
+    const tests::ScratchFolder folder;
+    const std::string path = folder / "metrics.jsonl";
+    {
+        MetricsWriter writer(folder.path(), 0);
+        for (std::int64_t step = 1; step <= 5; ++step) writer.on_step(report_of(step));
+        ValidationReport validation;
+        validation.step = 5;
+        writer.on_validation(validation);
+    }
+    CHECK(lines_of(path).size() == 6);
+    {
+        MetricsWriter writer(folder.path(), 3);
+        CHECK(lines_of(path).size() == 3);
+        for (std::int64_t step = 4; step <= 6; ++step) writer.on_step(report_of(step));
+    }
+    const std::vector<json> lines = lines_of(path);
+    REQUIRE(lines.size() == 6);
+    for (std::size_t i = 0; i < lines.size(); ++i) CHECK(lines[i]["step"] == i + 1);
+    MetricsWriter(folder.path(), 0);
+    CHECK(tests::read_text(path).empty());
+}
+
+TEST_CASE("what a crash left half-written goes") {
+    const tests::ScratchFolder folder;
+    const std::string path = folder / "metrics.jsonl";
+    const std::string good = metrics_line(report_of(1)) + "\n";
+    const std::string next = metrics_line(report_of(2));
+    for (const std::string& tail : {next, next.substr(0, 9), next.substr(0, 9) + "\n" + good,
+                                    std::string("{}\n"), std::string("\n"), std::string("7\n")}) {
+        tests::write_text(path, good + tail);
+        truncate_metrics(path, 10);
+        CHECK(tests::read_text(path) == good);
+    }
+    truncate_metrics(folder / "none", 10);
+    CHECK(folder.names() == std::set<std::string>{"metrics.jsonl"});
+}

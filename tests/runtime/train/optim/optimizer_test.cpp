@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels are tested on their own; here: which values reach them for which parameter.
+#include "runtime/train/optim/optimizer.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "runtime/device/cpu_context.hpp"
+#include "tests/runtime/kernels/optimizer_case.hpp"
+
+using namespace lockstep;
+using train::OptimizerKind;
+using train::OptimizerOptions;
+using train::Precision;
+
+namespace {
+
+constexpr double weight = 2, gradient = 4, scale = 0.25, lr = 0.1;
+
+// Two weights that decay with a bias that does not between them.
+struct Bench {
+    train::ParameterTable table;
+    std::unique_ptr<train::ParameterStore<HostSpace>> store;
+    device::CpuContext context{1};
+    std::unique_ptr<train::Optimizer<HostSpace>> optimizer;
+    kernels::StepState state;
+
+    explicit Bench(const OptimizerOptions& options, Precision precision = Precision::fp32) {
+        table.add("a", {3, 5}, 0, train::WeightDecay::apply);
+        table.add("bias", {7}, 0, train::WeightDecay::skip);
+        table.add("b", {33}, 1, train::WeightDecay::apply);
+        store = std::make_unique<train::ParameterStore<HostSpace>>(table, precision);
+        for (const auto& p : table.all())
+            for (std::size_t i = 0; i < p.count; ++i) {
+                store->master()[p.offset + i] = static_cast<float>(weight);
+                store->gradient()[p.offset + i] = static_cast<float>(gradient);
+            }
+        optimizer = train::make_optimizer<device::CpuContext>(options, table, *store, context);
+        state.lr = static_cast<float>(lr);
+        state.gradient_scale = static_cast<float>(scale);
+    }
+
+    void update() {
+        state = test::for_adam(0.9, 0.999, state);  // the options' defaults
+        optimizer->update(&state);
+        ++state.updates;
+    }
+    void check(const char* name, double expected) const {
+        const auto& p = *table.find(name);
+        CAPTURE(name);
+        for (std::size_t i = 0; i < p.count; ++i)
+            CHECK(store->master()[p.offset + i] == doctest::Approx(expected).epsilon(1e-6));
+    }
+    std::vector<std::string> state_names() const {
+        std::vector<std::string> names;
+        for (const auto& tensor : optimizer->state()) names.push_back(tensor.name);
+        return names;
+    }
+    void check_gaps() const {
+        std::size_t end = 0;
+        for (const auto& p : table.all()) {
+            for (; end < p.offset; ++end) CHECK(store->master()[end] == 0);
+            end = p.offset + p.count;
+        }
+    }
+};
+
+OptimizerOptions options_of(OptimizerKind kind, double weight_decay) {
+    OptimizerOptions options;
+    options.kind = kind;
+    options.weight_decay = weight_decay;
+    return options;
+}
+
+}  // namespace
+
+TEST_CASE("sgd: scaled gradient, decay where it applies, momentum from the second update on") {
+    auto options = options_of(OptimizerKind::sgd, 0.5);
+    options.momentum = 0.9;
+    options.nesterov = false;
+    Bench bench(options);
+    bench.update();
+    const double g_bias = gradient * scale, g_weight = g_bias + 0.5 * weight;
+    bench.check("bias", weight - lr * g_bias);
+    bench.check("a", weight - lr * g_weight);
+    bench.check("b", weight - lr * g_weight);
+    bench.update();
+    bench.check("bias", weight - lr * g_bias - lr * (0.9 * g_bias + g_bias));
+    bench.check_gaps();
+    CHECK(bench.state_names() == std::vector<std::string>{"a.momentum_buffer",
+                                                          "bias.momentum_buffer",
+                                                          "b.momentum_buffer"});
+    const auto& tensor = bench.optimizer->state()[0];
+    CHECK(tensor.shape == std::vector<std::int64_t>{3, 5});
+    CHECK(tensor.values.size() == 15);
+    CHECK(Bench(options_of(OptimizerKind::sgd, 0)).state_names().empty());
+}
+
+TEST_CASE("adam's first update has length lr; adamw shrinks the weight beside it") {
+    Bench adam(options_of(OptimizerKind::adam, 0));
+    adam.update();
+    for (const char* name : {"a", "bias", "b"}) adam.check(name, weight - lr);
+    Bench adamw(options_of(OptimizerKind::adamw, 0.5));
+    adamw.update();
+    adamw.check("a", weight * (1 - lr * 0.5) - lr);
+    adamw.check("bias", weight - lr);
+    adamw.check_gaps();
+    CHECK(adam.optimizer->state()[0].values[0] == doctest::Approx(0.1 * gradient * scale));
+
+    auto options = options_of(OptimizerKind::adam, 0);
+    options.amsgrad = true;
+    CHECK(Bench(options).state_names().back() == "b.max_exp_avg_sq");
+    CHECK(Bench(options).state_names().size() == 9);
+}
+
+TEST_CASE("adafactor factors matrices only") {
+    auto options = options_of(OptimizerKind::adafactor, 0);
+    options.beta1 = 0;
+    Bench bench(options);
+    CHECK(bench.state_names() == std::vector<std::string>{"a.exp_avg_sq_row", "a.exp_avg_sq_col",
+                                                          "bias.exp_avg_sq", "b.exp_avg_sq"});
+    bench.update();
+    // The first second moment is the squared gradient itself, so the update has rms 1.
+    for (const char* name : {"a", "bias", "b"}) bench.check(name, weight - lr);
+    options.adafactor_scale_parameter = true;
+    Bench scaled(options);
+    scaled.update();
+    for (const char* name : {"a", "bias", "b"}) scaled.check(name, weight - lr * weight);
+    options.beta1 = 0.9;
+    CHECK(Bench(options).state_names().size() == 7);
+}
+
+TEST_CASE("an update that is skipped changes nothing") {
+    for (const auto kind : {OptimizerKind::sgd, OptimizerKind::adam, OptimizerKind::adamw,
+                            OptimizerKind::adafactor}) {
+        auto options = options_of(kind, 0.01);
+        options.momentum = 0.9;
+        Bench bench(options);
+        const auto values = [&] {
+            std::vector<float> all(bench.store->master().begin(), bench.store->master().end());
+            for (const auto& tensor : bench.optimizer->state())
+                all.insert(all.end(), tensor.values.begin(), tensor.values.end());
+            return all;
+        };
+        bench.update();
+        const auto before = values();
+        bench.state.skip = 1;
+        bench.update();
+        CHECK(values() == before);
+        bench.state.skip = 0;
+        bench.update();
+        CHECK(values() != before);
+    }
+}
+
+TEST_CASE("every optimizer writes the copy that computes") {
+    for (const auto kind : {OptimizerKind::sgd, OptimizerKind::adam, OptimizerKind::adamw,
+                            OptimizerKind::adafactor}) {
+        Bench bench(options_of(kind, 0.01), Precision::bf16);
+        bench.update();
+        const auto copy = bench.store->compute<bf16>();
+        for (const auto& p : bench.table.all())
+            for (std::size_t i = 0; i < p.count; ++i) {
+                const float master = bench.store->master()[p.offset + i];
+                CHECK(master < static_cast<float>(weight));
+                CHECK(copy[p.offset + i].bits == bf16(master).bits);
+            }
+    }
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/train/step/weight_memory.hpp"
+
+#include <doctest/doctest.h>
+
+#include "runtime/device/cpu_context.hpp"
+#include "runtime/train/optim/optimizer.hpp"
+
+using namespace lockstep;
+using train::OptimizerKind;
+using train::OptimizerOptions;
+using train::Precision;
+
+namespace {
+
+// Whole multiples of 16, so that the flat buffers have no gaps.
+train::ParameterTable table_without_gaps() {
+    train::ParameterTable table;
+    table.add("matrix", {32, 48}, 0, train::WeightDecay::apply);
+    table.add("bias", {32}, 0, train::WeightDecay::skip);
+    table.add("qkv", {24, 16}, 0, train::WeightDecay::apply, 3);
+    table.add("column", {64, 1}, 1, train::WeightDecay::apply);
+    return table;
+}
+
+std::size_t floats_of(const OptimizerOptions& options, const train::ParameterTable& table) {
+    device::CpuContext context(1);
+    const train::ParameterStore<HostSpace> store(table, Precision::fp32);
+    const auto optimizer =
+        train::make_optimizer<device::CpuContext>(options, table, store, context);
+    std::size_t floats = 0;
+    for (const auto& tensor : optimizer->state()) floats += tensor.values.size();
+    return floats;
+}
+
+}  // namespace
+
+TEST_CASE("an optimizer keeps as many floats as it is reckoned to") {
+    const train::ParameterTable table = table_without_gaps();
+    const std::size_t largest = 32 * 48;  // adafactor's scratch
+    for (const auto kind : {OptimizerKind::sgd, OptimizerKind::adam, OptimizerKind::adamw,
+                            OptimizerKind::adafactor}) {
+        const std::size_t scratch = kind == OptimizerKind::adafactor ? largest : 0;
+        for (const double decay : {0.0, 0.9}) {
+            OptimizerOptions options;
+            options.kind = kind;
+            options.momentum = options.beta1 = decay;
+            options.amsgrad = decay > 0;
+            CHECK(train::optimizer_floats(options, table) == floats_of(options, table) + scratch);
+        }
+    }
+}
+
+TEST_CASE("the weights' memory is that of the buffers that there are") {
+    const train::ParameterTable table = table_without_gaps();
+    const std::size_t weights = table.flat_size();
+    train::TrainOptions options;
+    options.optimizer.kind = OptimizerKind::sgd;
+    const auto fp32 = train::weight_memory(table, Precision::fp32, train::Master::kept, options, 2);
+    CHECK(fp32.total() == 8 * weights);
+    options.reducer.comm_dtype = train::CommType::bf16;
+    const auto bf16 = train::weight_memory(table, Precision::bf16, train::Master::kept, options, 2);
+    CHECK(bf16.compute == 2 * weights);
+    CHECK(bf16.exchanged == 2 * (weights - 64));  // all but the last block
+    CHECK(bf16.total() == 10 * weights + bf16.exchanged);
+    options.reducer.first_bucket_bytes = options.reducer.bucket_bytes = 16 * sizeof(float);
+    const auto small =
+        train::weight_memory(table, Precision::bf16, train::Master::kept, options, 2);
+    CHECK(small.exchanged == 2 * 16);
+    const auto lean = train::weight_memory(table, Precision::fp16, train::Master::none, options, 1);
+    CHECK(lean.master == 0);
+    CHECK(lean.total() == 6 * weights);
+}
