@@ -21,7 +21,7 @@ using namespace lockstep;
 struct Options {
     int ranks = 1;
     std::string backend = "auto";
-    std::size_t least_bytes = 1024, most_bytes = std::size_t{100} << 20;
+    std::size_t least_bytes = 1024, max_bytes = std::size_t{100} << 20;
     int repeats = 30;
     launcher::SharedGpu shared_gpu = launcher::SharedGpu::refused;
 };
@@ -60,7 +60,7 @@ void measure(const bench::SummingRanks& ranks, const Options& options) {
     if (ranks.rank == 0)
         std::printf("%12s %10s %10s %12s %12s\n", "bytes", "p50 us", "p99 us", "algbw GB/s",
                     "busbw GB/s");
-    for (std::size_t bytes = options.least_bytes; bytes <= options.most_bytes; bytes *= 4) {
+    for (std::size_t bytes = options.least_bytes; bytes <= options.max_bytes; bytes *= 4) {
         std::vector<float> values(bytes / sizeof(float));
         fill(values, ranks.rank);
         ranks.sum(values);
@@ -86,7 +86,7 @@ std::optional<Options> parse(int argc, char** argv) {
     add("backend", po::value(&o.backend),
         "auto, gloo, mpi (under mpirun), threads, or nccl (a GPU each)");
     add("least-bytes", po::value(&o.least_bytes), "smallest size");
-    add("most-bytes", po::value(&o.most_bytes), "largest size; sizes grow fourfold");
+    add("most-bytes", po::value(&o.max_bytes), "largest size; sizes grow fourfold");
     add("repeats", po::value(&o.repeats), "timed sums of each size");
     add("allow-shared-gpu", "with nccl: ranks take turns where there are fewer GPUs");
     po::variables_map given;
@@ -118,7 +118,7 @@ int run(int argc, char** argv) {
     const bool by_nccl = options->backend == "nccl";
     join.backend = comm::parse_backend(by_nccl ? "auto" : options->backend);
     join.secret = comm::Secret::from(environment);
-    const comm::Place place = comm::find_place(environment, {});
+    const comm::RankInfo place = comm::find_place(environment, {});
     const auto host = comm::make_communicator(place, join);
     measure(by_nccl ? bench::nccl_ranks(*host, place, options->shared_gpu, join.timeout_ms)
                     : bench::host_ranks(*host),
@@ -129,7 +129,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    launcher::limit_spinning(argv);
+    launcher::set_openmp_wait_policy(argv);
     try {
         return run(argc, argv);
     } catch (const std::exception& e) {

@@ -8,7 +8,7 @@ namespace lockstep::bench {
 SummingRanks host_ranks(comm::Communicator& ranks) {
     const auto buffer = std::make_shared<std::vector<float>>();
     const auto sum = [&ranks](std::vector<float>& values) {
-        ranks.all_reduce(view_of(values), comm::Reduction::sum, "sum");
+        ranks.all_reduce(view_of(values), comm::ReduceOp::sum, "sum");
         ranks.finish();
     };
     const auto timed_sum = [&ranks, buffer, sum](std::size_t count) {

@@ -40,7 +40,7 @@ nlohmann::ordered_json MeasuredSteps::figures(Steps steps, double ceiling,
     const double mean = std::accumulate(seconds_.begin(), seconds_.end(), 0.0) / count;
     const double step_s = steps == Steps::alike ? median : mean;
     std::vector<double> sums{work_.tokens / count, work_.flop / count, ceiling};
-    communicator.all_reduce(view_of(sums), comm::Reduction::sum, "figures");
+    communicator.all_reduce(view_of(sums), comm::ReduceOp::sum, "figures");
     communicator.finish();
     nlohmann::ordered_json line{{"step_ms", milliseconds(step_s)},
                                 {"min_ms", milliseconds(quantile(seconds_, 0))},

@@ -25,15 +25,15 @@ struct OnGpu {
 
 }  // namespace
 
-SummingRanks nccl_ranks(comm::Communicator& host, const comm::Place& place,
+SummingRanks nccl_ranks(comm::Communicator& host, const comm::RankInfo& place,
                         launcher::SharedGpu shared, int timeout_ms) {
     const auto visible = static_cast<std::size_t>(device::visible_gpus());
-    const auto seat = launcher::take_gpu_seat(place, visible, shared);
+    const auto seat = launcher::assign_gpu(place, visible, shared);
     const auto gpu = std::make_shared<OnGpu>(host, static_cast<int>(seat), timeout_ms);
     const auto sum = [gpu](std::vector<float>& values) {
         const auto there = gpu->room(values.size());
         device::copy(gpu->context, HostView<const float>(view_of(values)), there);
-        gpu->nccl.all_reduce(there, comm::Reduction::sum, "sum");
+        gpu->nccl.all_reduce(there, comm::ReduceOp::sum, "sum");
         gpu->nccl.finish();
         (void)gpu->nccl.take_timings();
         device::copy(gpu->context, CudaView<const float>(there), view_of(values));
@@ -45,7 +45,7 @@ SummingRanks nccl_ranks(comm::Communicator& host, const comm::Place& place,
         gpu->context.synchronize();
         host.barrier("start");
         host.finish();
-        gpu->nccl.all_reduce(there, comm::Reduction::sum, "timed");
+        gpu->nccl.all_reduce(there, comm::ReduceOp::sum, "timed");
         gpu->nccl.finish();
         const comm::Timing timing = gpu->nccl.take_timings().front();
         return seconds_between(timing.begin, timing.end);

@@ -4,7 +4,7 @@
 
 namespace lockstep::bench {
 
-SummingRanks nccl_ranks(comm::Communicator&, const comm::Place&, launcher::SharedGpu, int) {
+SummingRanks nccl_ranks(comm::Communicator&, const comm::RankInfo&, launcher::SharedGpu, int) {
     throw Error(ErrorKind::config,
                 "--backend nccl: this build has no CUDA backend; configure with nvcc in the path");
 }

@@ -19,7 +19,7 @@ struct StepOptions {
     std::int64_t layers = 8, d = 256, ffn = 1024, heads = 2, vocabulary = 11016;
     std::int64_t batch = 64, source = 104, target = 32;
     std::int64_t update_freq = 1, steps = 10, warmup = 3;
-    std::string lengths;             // a file of `source target` lines: rows as they are instead
+    std::string lengths;  // a file of `source target` lines: rows as they are instead
     std::int64_t passes = 1, warmup_passes = 0;  // over that file
     // Beyond the peer's, which takes a GPU where it sees one.
     launcher::DeviceChoice device = launcher::DeviceChoice::automatic;

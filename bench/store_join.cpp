@@ -24,8 +24,8 @@ using namespace lockstep;
 
 constexpr int timeout_ms = 60'000;
 
-comm::Place place_of(int rank, int size) {
-    comm::Place place = comm::alone();
+comm::RankInfo place_of(int rank, int size) {
+    comm::RankInfo place = comm::alone();
     place.rank = place.local_rank = rank;
     place.size = place.local_size = size;
     place.master_addr = "127.0.0.1";
@@ -43,7 +43,7 @@ double join_all(int size) {
     const auto begin = Clock::now();
     for (int rank = 0; rank < size; ++rank) {
         ranks.emplace_back([&, rank] {
-            const comm::Place place = place_of(rank, size);
+            const comm::RankInfo place = place_of(rank, size);
             std::unique_ptr<comm::Store> store;
             try {
                 store = comm::open_store(place, secret, timeout_ms);

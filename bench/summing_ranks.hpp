@@ -22,7 +22,7 @@ struct SummingRanks {
 // References outlive the result.
 SummingRanks host_ranks(comm::Communicator& ranks);
 // On a GPU each, by NCCL. Throws a config error where this build has no CUDA backend.
-SummingRanks nccl_ranks(comm::Communicator& host, const comm::Place& place,
+SummingRanks nccl_ranks(comm::Communicator& host, const comm::RankInfo& place,
                         launcher::SharedGpu shared, int timeout_ms);
 
 }  // namespace lockstep::bench

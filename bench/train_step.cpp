@@ -65,7 +65,7 @@ struct Plan {
 };
 
 // Products are tuned at their first use, as the peer's are when it is compiled.
-launcher::ComputeDevice device_for(const StepOptions& options, const comm::Place& place,
+launcher::ComputeDevice device_for(const StepOptions& options, const comm::RankInfo& place,
                                    comm::Communicator& communicator) {
     launcher::RunConfig config;
     config.device = options.device;
@@ -211,7 +211,7 @@ int run(const std::vector<std::string>& arguments) {
     const Plan plan(*options);
     comm::CommOptions join;
     join.secret = comm::Secret::from(environment);
-    const comm::Place place = comm::find_place(environment, {});
+    const comm::RankInfo place = comm::find_place(environment, {});
     const auto communicator = comm::make_communicator(place, join);
     const auto device = device_for(*options, place, *communicator);
     const std::int64_t held = peak_bytes(device);
@@ -225,7 +225,7 @@ int run(const std::vector<std::string>& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    launcher::limit_spinning(argv);
+    launcher::set_openmp_wait_policy(argv);
     try {
         return run(std::vector<std::string>(argv + 1, argv + argc));
     } catch (const std::exception& e) {

@@ -82,7 +82,7 @@ int main(int argc, char** argv) {
         if (program == nullptr) {
             throw Error(ErrorKind::config, "no such program; " + launcher::advice_on_program(name));
         }
-        if (program->load == launcher::Load::computes) launcher::limit_spinning(argv);
+        if (program->load == launcher::Load::computes) launcher::set_openmp_wait_policy(argv);
         return written(*program, name, program->run(words));
     } catch (const Error& e) {
         complain(name, e.what());

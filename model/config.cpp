@@ -36,11 +36,11 @@ void validate_sizes(const ModelConfig& c) {
     at_least_one("--n-heads", c.heads);
     at_least_one("--n-positions", c.n_positions);
     at_least_one("--n-decoder-layers", c.decoder_layers);
-    at_most("--n-decoder-layers", c.decoder_layers, most_layers);
-    at_most("--n-heads", c.heads, most_heads);
+    at_most("--n-decoder-layers", c.decoder_layers, max_layers);
+    at_most("--n-heads", c.heads, max_heads);
     if (c.kind == Kind::generator) {
         at_least_one("--n-encoder-layers", c.encoder_layers);
-        at_most("--n-encoder-layers", c.encoder_layers, most_layers);
+        at_most("--n-encoder-layers", c.encoder_layers, max_layers);
     }
     if (c.vocabulary < 1) refuse("the model has no vocabulary: prepare a dictionary first");
     if (c.embedding_size % c.heads != 0) {
@@ -91,9 +91,9 @@ void validate(const ModelConfig& config) {
     }
 }
 
-NormPlace norm_place(const ModelConfig& config) noexcept {
-    return config.variant == Variant::prelayernorm ? NormPlace::before_branch
-                                                   : NormPlace::after_sum;
+NormPosition norm_place(const ModelConfig& config) noexcept {
+    return config.variant == Variant::prelayernorm ? NormPosition::before_branch
+                                                   : NormPosition::after_sum;
 }
 
 }  // namespace lockstep::model

@@ -42,7 +42,7 @@ ModelConfig gpt2_config();
 void validate(const ModelConfig& config);
 
 // Where the layer norms stand: before each branch, or after each residual sum.
-enum class NormPlace { before_branch, after_sum };
-NormPlace norm_place(const ModelConfig& config) noexcept;
+enum class NormPosition { before_branch, after_sum };
+NormPosition norm_place(const ModelConfig& config) noexcept;
 
 }  // namespace lockstep::model

@@ -8,7 +8,7 @@ namespace lockstep::model {
 enum class StackKind : std::uint32_t { encoder, decoder };
 
 // The places of a layer where elements are dropped; `embedding` belongs to layer 0.
-enum class DropoutPlace : std::uint32_t {
+enum class DropoutSite : std::uint32_t {
     embedding,
     self_probabilities,  // one site per head, from here on
     self_output,
@@ -18,16 +18,16 @@ enum class DropoutPlace : std::uint32_t {
     ffn_output,
 };
 
-constexpr std::int64_t most_heads = 1024;
-constexpr std::int64_t most_layers = 4096;
+constexpr std::int64_t max_heads = 1024;
+constexpr std::int64_t max_layers = 4096;
 
 // A number of its own for every place of a model, with room for a number per head. Part of what a
 // run's random numbers mean: changing it changes every trained model.
-constexpr std::uint32_t dropout_site(StackKind stack, std::size_t layer, DropoutPlace place) {
+constexpr std::uint32_t dropout_site(StackKind stack, std::size_t layer, DropoutSite place) {
     constexpr std::uint32_t places = 8;
-    const auto stack_and_layer = static_cast<std::uint32_t>(stack) * most_layers + layer;
+    const auto stack_and_layer = static_cast<std::uint32_t>(stack) * max_layers + layer;
     return static_cast<std::uint32_t>(
-        (stack_and_layer * places + static_cast<std::uint32_t>(place)) * most_heads);
+        (stack_and_layer * places + static_cast<std::uint32_t>(place)) * max_heads);
 }
 
 }  // namespace lockstep::model

@@ -53,7 +53,7 @@ void append_source(train::Batch& batch, Tokens context) {
     end_sequence(batch.source);
 }
 
-void append_row(train::Batch& batch, const RowPlace& row, RowSize size, Tokens tokens,
+void append_row(train::Batch& batch, const RowExtent& row, RowSize size, Tokens tokens,
                 Layout layout) {
     const auto source = static_cast<std::size_t>(row.source);
     const auto kept = static_cast<std::size_t>(std::min(size.source, row.source));
@@ -75,10 +75,10 @@ void append_row(train::Batch& batch, const RowPlace& row, RowSize size, Tokens t
 }  // namespace
 
 train::Batch build_batch(const Window& window, std::size_t number, const BatchRules& rules) {
-    const std::span<const RowPlace> rows = window.rows(number);
+    const std::span<const RowExtent> rows = window.rows(number);
     const bool two_sided = rules.layout() == Layout::encoder_decoder;
     std::int64_t sources = 0, labels = 0;
-    for (const RowPlace& row : rows) {
+    for (const RowExtent& row : rows) {
         sources += rules.fit(row).source;
         labels += rules.fit(row).label;
     }

@@ -84,7 +84,7 @@ BatchRules::BatchRules(const BatchingOptions& options, DatasetKind kind)
     budget_ = longest_row * batchsize_;
 }
 
-RowSize BatchRules::fit(const RowPlace& row) const noexcept {
+RowSize BatchRules::fit(const RowExtent& row) const noexcept {
     const std::int64_t label = std::min<std::int64_t>(row.label, label_truncate_);
     std::int64_t source = std::min<std::int64_t>(row.source, text_truncate_);
     if (layout_ == Layout::decoder_only) source = std::min(source, n_positions_ - label);

@@ -32,7 +32,7 @@ public:
     // Most tokens of a micro-batch, unless a single row has more; a worst case unless `full`.
     std::int64_t budget() const noexcept { return budget_; }
 
-    RowSize fit(const RowPlace& row) const noexcept;
+    RowSize fit(const RowExtent& row) const noexcept;
     // Where micro-batches begin when rows of these sizes are cut in this order, and the end. With
     // `full` they are as few as the budget allows and about equal.
     std::vector<std::size_t> cut(std::span<const std::int64_t> tokens) const;

@@ -9,10 +9,10 @@
 namespace lockstep::data {
 namespace {
 
-void add_batch(EpochPlan& plan, std::span<const RowPlace> rows, const BatchRules& rules) {
+void add_batch(EpochPlan& plan, std::span<const RowExtent> rows, const BatchRules& rules) {
     const bool two_sided = rules.layout() == Layout::encoder_decoder;
     train::BatchShape shape;
-    for (const RowPlace& row : rows) {
+    for (const RowExtent& row : rows) {
         const RowSize size = rules.fit(row);
         const std::int32_t source = two_sided ? size.source : 0;
         const std::int32_t target = two_sided ? size.label : size.source + size.label;
@@ -34,17 +34,17 @@ void add_batch(EpochPlan& plan, std::span<const RowPlace> rows, const BatchRules
 
 std::int64_t bytes_of(const WindowPlan& window) {
     std::int64_t tokens = 0;
-    for (const RowPlace& row : window.rows) tokens += std::int64_t{row.source} + row.label;
+    for (const RowExtent& row : window.rows) tokens += std::int64_t{row.source} + row.label;
     return tokens * static_cast<std::int64_t>(sizeof(std::int32_t)) +
-           static_cast<std::int64_t>(window.rows.size() * sizeof(RowPlace));
+           static_cast<std::int64_t>(window.rows.size() * sizeof(RowExtent));
 }
 
 std::int64_t add_lane(EpochPlan& plan, LanePlanner lane, const BatchRules& rules,
-                      std::int64_t most_rows) {
+                      std::int64_t max_rows) {
     std::int64_t batches = 0;
-    while (!lane.done() && plan.rows < most_rows) {
+    while (!lane.done() && plan.rows < max_rows) {
         const WindowPlan window = lane.next();
-        const std::span<const RowPlace> rows(window.rows);
+        const std::span<const RowExtent> rows(window.rows);
         for (std::size_t i = 0; i < window.batches(); ++i)
             add_batch(plan, rows.subspan(window.begins[i], window.begins[i + 1] - window.begins[i]),
                       rules);
@@ -67,7 +67,7 @@ EpochPlan plan_epoch(RowStore& store, std::span<const SplitInfo> splits, const B
             plan,
             LanePlanner(mixture.feed(store, {options.seed, 0, {lane, options.lanes}}), rules,
                         {options.seed, 0, lane}, window_batches, RowOrder::shuffled),
-            rules, options.most_rows);
+            rules, options.max_rows);
         plan.steps = std::max(plan.steps, own);
         batches += own;
     }

@@ -25,8 +25,8 @@ struct EpochPlan {
 struct EpochOptions {
     std::uint64_t seed = 1;
     std::int64_t lanes = 1;
-    std::vector<double> weights;                     // of several data sets
-    std::int64_t most_rows = std::int64_t{1} << 22;  // that are planned
+    std::vector<double> weights;                    // of several data sets
+    std::int64_t max_rows = std::int64_t{1} << 22;  // that are planned
 };
 
 // Plans as a run with these options does, by the rows' lengths alone.

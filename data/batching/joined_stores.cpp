@@ -21,7 +21,7 @@ JoinedStores::Placed JoinedStores::part_of(std::int32_t shard) {
 }
 
 void JoinedStores::append_places(int shard, std::int64_t first, std::int64_t count,
-                                 std::vector<RowPlace>& out) {
+                                 std::vector<RowExtent>& out) {
     const Placed part = part_of(shard);
     const std::size_t before = out.size();
     part.store.append_places(shard - part.first_shard, first, count, out);
@@ -36,9 +36,9 @@ void JoinedStores::read_tokens(int shard, std::uint64_t first, std::span<std::in
     part.store.read_tokens(shard - part.first_shard, first, out);
 }
 
-std::vector<std::string> JoinedStores::read_references(const RowPlace& place) {
+std::vector<std::string> JoinedStores::read_references(const RowExtent& place) {
     const Placed part = part_of(place.shard);
-    RowPlace own = place;
+    RowExtent own = place;
     own.shard -= part.first_shard;
     own.row -= part.first_row;
     return part.store.read_references(own);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t blocks_per_lane = 128;   // at least, where there are so many rows
 constexpr std::int64_t blocks_per_window = 32;  // rows that lie together should not train together
-constexpr std::int64_t most_rows_per_block = 1024;
+constexpr std::int64_t max_rows_per_block = 1024;
 
 enum class Deal { by_shard, rotated };
 
@@ -32,12 +32,12 @@ std::vector<RowBlock> lane_blocks(std::span<const std::int64_t> shard_rows, std:
                                   Lane lane) {
     require(block_rows > 0 && lane.count > 0, "lanes and blocks have a size");
     const auto shards = static_cast<std::int64_t>(shard_rows.size());
-    std::int64_t most_blocks = 0;
+    std::int64_t max_blocks = 0;
     for (const std::int64_t rows : shard_rows)
-        most_blocks = std::max(most_blocks, (rows + block_rows - 1) / block_rows);
+        max_blocks = std::max(max_blocks, (rows + block_rows - 1) / block_rows);
     const Deal deal = shards % lane.count == 0 ? Deal::by_shard : Deal::rotated;
     std::vector<RowBlock> blocks;
-    for (std::int64_t round = 0; round * lane.count < most_blocks * shards; ++round) {
+    for (std::int64_t round = 0; round * lane.count < max_blocks * shards; ++round) {
         const std::int64_t number = round * lane.count + place_in_round(round, lane, deal);
         const std::int64_t shard = number % shards;
         const std::int64_t first = number / shards * block_rows;
@@ -51,7 +51,7 @@ std::vector<RowBlock> lane_blocks(std::span<const std::int64_t> shard_rows, std:
 std::int64_t choose_block_rows(std::int64_t rows, std::int64_t lanes, std::int64_t window_rows) {
     const std::int64_t even = rows / (lanes * blocks_per_lane);
     const std::int64_t mixed = window_rows / blocks_per_window;
-    return std::clamp<std::int64_t>(std::min(even, mixed), 1, most_rows_per_block);
+    return std::clamp<std::int64_t>(std::min(even, mixed), 1, max_rows_per_block);
 }
 
 }  // namespace lockstep::data

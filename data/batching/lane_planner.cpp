@@ -37,7 +37,7 @@ std::vector<std::size_t> quantile_order(std::size_t count, std::uint64_t key) {
 }
 
 // A row that several passes bring into one window has several places there.
-std::uint64_t random_key(std::uint64_t key, const RowPlace& place) {
+std::uint64_t random_key(std::uint64_t key, const RowExtent& place) {
     const std::uint64_t of_row = mix(key, place.row);
     return place.pass == 0 ? of_row : mix(of_row, place.pass);
 }
@@ -133,7 +133,7 @@ WindowPlan LanePlanner::next() {
         plan.rows.push_back(pool_[index]);
         tokens.push_back(rules_.fit(pool_[index]).tokens());
     }
-    for (const RowPlace& row : plan.rows)
+    for (const RowExtent& row : plan.rows)
         pool_tokens_ -= std::min(rules_.fit(row).tokens(), rules_.budget());
     pool_.erase(pool_.begin(), pool_.begin() + static_cast<std::ptrdiff_t>(taken));
     plan.begins = rules_.cut(tokens);

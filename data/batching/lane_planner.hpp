@@ -25,7 +25,7 @@ std::vector<RowBlock> shuffled_blocks(std::vector<RowBlock> blocks, const PlanKe
 // A lane's next micro-batches, in the order of steps. Batch b is rows[begins[b]] up to
 // rows[begins[b + 1]].
 struct WindowPlan {
-    std::vector<RowPlace> rows;
+    std::vector<RowExtent> rows;
     std::vector<std::size_t> begins;
     bool last = false;  // of the epoch
 
@@ -57,7 +57,7 @@ private:
     std::size_t window_batches_;
     RowOrder order_;
     std::uint64_t window_ = 0;
-    std::vector<RowPlace> pool_;  // read but not planned yet, in the order of arrival
+    std::vector<RowExtent> pool_;  // read but not planned yet, in the order of arrival
     std::int64_t pool_tokens_ = 0;
 };
 

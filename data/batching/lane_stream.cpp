@@ -22,7 +22,7 @@ MicroBatch LaneStream::next() {
     return {window_, next_batch_++};
 }
 
-std::span<const RowPlace> LaneStream::skip() {
+std::span<const RowExtent> LaneStream::skip() {
     if (finished()) return {};
     open_window();
     const WindowPlan& current = plan();

@@ -29,7 +29,7 @@ public:
     // Empty once finished.
     MicroBatch next();
     // Passes over the next batch without reading its tokens; its rows, valid until the next call.
-    std::span<const RowPlace> skip();
+    std::span<const RowExtent> skip();
 
 private:
     const WindowPlan& plan() const noexcept { return window_ ? window_->plan() : unread_; }

@@ -32,7 +32,7 @@ public:
                            [](const Part& part) { return part.rows.done(); });
     }
 
-    void append(std::vector<RowPlace>& out) override {
+    void append(std::vector<RowExtent>& out) override {
         Part* next = nullptr;
         double least = 0;
         for (Part& part : parts_) {
@@ -125,7 +125,7 @@ std::unique_ptr<RowFeed> Mixture::feed(RowStore& store, const LaneOfEpoch& part)
     return std::make_unique<MixedFeed>(std::move(parts), part.lane.count);
 }
 
-void Mixture::add(Usage& usage, std::int64_t epoch, const RowPlace& place) const noexcept {
+void Mixture::add(Usage& usage, std::int64_t epoch, const RowExtent& place) const noexcept {
     std::size_t set = sets_.size() - 1;
     while (place.row < first_rows_[set]) --set;
     const SetShare& share = sets_[set].share;

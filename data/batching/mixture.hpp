@@ -47,7 +47,7 @@ public:
     std::unique_ptr<RowFeed> feed(RowStore& store, const LaneOfEpoch& part) const;
 
     // Counts a row of the epoch.
-    void add(Usage& usage, std::int64_t epoch, const RowPlace& place) const noexcept;
+    void add(Usage& usage, std::int64_t epoch, const RowExtent& place) const noexcept;
     // Adds what the lane used before this epoch of the passes that go on in it.
     void add_before(Usage& usage, RowStore& store, const LaneOfEpoch& part) const;
     // Returns what the epoch before leaves to this one.

@@ -9,7 +9,7 @@ namespace lockstep::data {
 BlockFeed::BlockFeed(RowStore& store, std::vector<RowBlock> blocks)
     : store_(store), blocks_(std::move(blocks)) {}
 
-void BlockFeed::append(std::vector<RowPlace>& out) {
+void BlockFeed::append(std::vector<RowExtent>& out) {
     const RowBlock& block = blocks_[next_++];
     store_.append_places(block.shard, block.first, block.rows, out);
 }

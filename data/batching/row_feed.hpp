@@ -16,7 +16,7 @@ public:
 
     virtual bool done() const noexcept = 0;
     // Appends at least one more row. Not when done.
-    virtual void append(std::vector<RowPlace>& out) = 0;
+    virtual void append(std::vector<RowExtent>& out) = 0;
     // How many there are in all, to about a block.
     virtual std::int64_t rows() const noexcept = 0;
 };
@@ -28,7 +28,7 @@ public:
     BlockFeed(RowStore& store, std::vector<RowBlock> blocks);
 
     bool done() const noexcept override { return next_ == blocks_.size(); }
-    void append(std::vector<RowPlace>& out) override;
+    void append(std::vector<RowExtent>& out) override;
     std::int64_t rows() const noexcept override;
 
 private:

@@ -136,13 +136,13 @@ RowLengths row_lengths(RowStore& store, std::span<const std::int64_t> shard_rows
                        const BatchRules& rules) {
     constexpr std::int64_t rows_at_once = 4096;
     std::unordered_map<std::uint64_t, std::int64_t> counts;  // by both lengths
-    std::vector<RowPlace> places;
+    std::vector<RowExtent> places;
     for (std::size_t shard = 0; shard < shard_rows.size(); ++shard)
         for (std::int64_t first = 0; first < shard_rows[shard]; first += rows_at_once) {
             places.clear();
             store.append_places(static_cast<int>(shard), first,
                                 std::min(rows_at_once, shard_rows[shard] - first), places);
-            for (const RowPlace& place : places) {
+            for (const RowExtent& place : places) {
                 const RowSize size = rules.fit(place);
                 ++counts[std::uint64_t(size.source) << 32 | std::uint64_t(size.label)];
             }
@@ -159,7 +159,7 @@ RowLengths row_lengths(const Dataset& dataset, const SplitInfo& split, const Bat
 }
 
 RowLengths full_rows(const BatchRules& rules) {
-    RowPlace longest;
+    RowExtent longest;
     longest.source = longest.label = std::numeric_limits<std::int32_t>::max();
     const RowSize size = rules.fit(longest);
     return {{{size.source, size.label}, endless}};

@@ -50,13 +50,13 @@ void SetCursor::find_piece() {
     }
 }
 
-RowPlace SetCursor::next() {
+RowExtent SetCursor::next() {
     if (next_ == buffer_.size()) {
         buffer_.clear();
         next_ = 0;
         const RowBlock& block = piece_->block;
         store_.append_places(block.shard, block.first, block.rows, buffer_);
-        for (RowPlace& place : buffer_) place.pass = static_cast<std::uint32_t>(piece_->pass);
+        for (RowExtent& place : buffer_) place.pass = static_cast<std::uint32_t>(piece_->pass);
         find_piece();
     }
     return buffer_[next_++];

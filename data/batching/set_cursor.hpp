@@ -31,7 +31,7 @@ public:
 
     bool done() const noexcept { return next_ == buffer_.size() && !piece_; }
     // Not when done. Its `pass` counts from the stretch's first.
-    RowPlace next();
+    RowExtent next();
 
 private:
     struct Piece {
@@ -51,7 +51,7 @@ private:
     std::size_t at_ = 0;                // in order_
     std::int64_t position_ = 0;         // of block order_[at_]'s first row, in the sequence
     std::optional<Piece> piece_;        // this lane's next, not read yet
-    std::vector<RowPlace> buffer_;      // the piece before, read
+    std::vector<RowExtent> buffer_;     // the piece before, read
     std::size_t next_ = 0;              // in buffer_
 };
 

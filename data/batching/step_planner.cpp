@@ -70,7 +70,7 @@ Usage StepPlanner::seek(train::Position position) {
         mixture_.add_before(usage, *store_, lane_of(i, position.epoch));
     for (std::int64_t step = 0; step < position.step_in_epoch && finished() < lanes(); ++step)
         for (LaneStream& stream : streams_)
-            for (const RowPlace& row : stream.skip()) {
+            for (const RowExtent& row : stream.skip()) {
                 mixture_.add(usage, position.epoch, row);
                 usage.truncated_rows += rules_.fit(row).truncated ? 1 : 0;
                 ++rows_used_;
@@ -91,7 +91,7 @@ BuiltStep StepPlanner::build(const StepPlan& plan) const {
         if (lane.empty()) continue;
         batch = build_batch(*lane.window, lane.number, rules_);
         built.usage.truncated_rows += batch.truncated_rows;
-        for (const RowPlace& row : lane.window->rows(lane.number))
+        for (const RowExtent& row : lane.window->rows(lane.number))
             mixture_.add(built.usage, plan.position.epoch, row);
     }
     return built;

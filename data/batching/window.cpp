@@ -9,11 +9,11 @@
 namespace lockstep::data {
 namespace {
 
-std::uint64_t tokens_of(const RowPlace& row) {
+std::uint64_t tokens_of(const RowExtent& row) {
     return static_cast<std::uint64_t>(row.source) + static_cast<std::uint64_t>(row.label);
 }
 
-std::vector<std::size_t> storage_order(const std::vector<RowPlace>& rows) {
+std::vector<std::size_t> storage_order(const std::vector<RowExtent>& rows) {
     std::vector<std::size_t> order(rows.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
@@ -36,11 +36,11 @@ Window::Window(WindowPlan plan, RowStore& store) : plan_(std::move(plan)) {
     tokens_.resize(total);
     for (std::size_t begin = 0; begin < order.size();) {
         // Rows that lie side by side are one read.
-        const RowPlace& head = plan_.rows[order[begin]];
+        const RowExtent& head = plan_.rows[order[begin]];
         std::uint64_t stop = head.first_token;
         std::size_t end = begin;
         for (; end < order.size(); ++end) {
-            const RowPlace& row = plan_.rows[order[end]];
+            const RowExtent& row = plan_.rows[order[end]];
             if (row.shard != head.shard || row.first_token != stop) break;
             stop += tokens_of(row);
         }
@@ -50,7 +50,7 @@ Window::Window(WindowPlan plan, RowStore& store) : plan_(std::move(plan)) {
     }
 }
 
-std::span<const RowPlace> Window::rows(std::size_t batch) const noexcept {
+std::span<const RowExtent> Window::rows(std::size_t batch) const noexcept {
     const std::size_t begin = plan_.begins[batch];
     return {plan_.rows.data() + begin, plan_.begins[batch + 1] - begin};
 }

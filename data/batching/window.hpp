@@ -16,7 +16,7 @@ public:
     Window(WindowPlan plan, RowStore& store);
 
     const WindowPlan& plan() const noexcept { return plan_; }
-    std::span<const RowPlace> rows(std::size_t batch) const noexcept;
+    std::span<const RowExtent> rows(std::size_t batch) const noexcept;
     // Source, then label, of plan().rows[row].
     std::span<const std::int32_t> tokens(std::size_t row) const noexcept;
 

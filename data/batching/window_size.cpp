@@ -11,7 +11,7 @@ namespace {
 // Many batches mix rows well and give like lengths to each; few keep a window's tokens, of which
 // every lane holds up to two windows, small.
 constexpr std::int64_t window_tokens = std::int64_t{4} << 20;
-constexpr std::int64_t fewest_batches = 16, most_batches = 128;
+constexpr std::int64_t fewest_batches = 16, max_batches = 128;
 
 }  // namespace
 
@@ -26,7 +26,7 @@ WindowSize choose_window(const SplitInfo& split, const BatchRules& rules, std::i
         full ? std::max<std::int64_t>(1, rules.budget() / row_tokens) : rules.batchsize();
     if (batches <= 0)
         batches =
-            std::clamp(window_tokens / (batch_rows * row_tokens), fewest_batches, most_batches);
+            std::clamp(window_tokens / (batch_rows * row_tokens), fewest_batches, max_batches);
     return {batches, choose_block_rows(rows, lanes, batches * batch_rows), batches * batch_rows};
 }
 

@@ -35,7 +35,7 @@ bool LaneEvalLoader::next(train::Batch& batch) {
 
 void LaneEvalLoader::add_texts(const MicroBatch& micro, train::Batch& batch) const {
     const std::size_t begin = micro.window->plan().begins[micro.number];
-    for (const RowPlace& row : micro.window->rows(micro.number)) {
+    for (const RowExtent& row : micro.window->rows(micro.number)) {
         const auto tokens = micro.window->tokens(begin + batch.contexts.size());
         const auto context = tokens.first(static_cast<std::size_t>(row.source));
         batch.contexts.emplace_back(context.begin(), context.end());

@@ -11,9 +11,9 @@
 namespace lockstep::data {
 namespace {
 
-RowPlace find_row(ShardStore& store, const SplitInfo& split, std::uint64_t row) {
+RowExtent find_row(ShardStore& store, const SplitInfo& split, std::uint64_t row) {
     const std::uint64_t block = row / rows_per_block, shards = split.shards.size();
-    std::vector<RowPlace> places;
+    std::vector<RowExtent> places;
     store.append_places(
         static_cast<int>(block % shards),
         static_cast<std::int64_t>(block / shards * rows_per_block + row % rows_per_block), 1,
@@ -22,7 +22,7 @@ RowPlace find_row(ShardStore& store, const SplitInfo& split, std::uint64_t row) 
 }
 
 // Labels as they were written where the split keeps them.
-std::string labels_of(ShardStore& store, const RowPlace& place, const Tokenizer& tokenizer,
+std::string labels_of(ShardStore& store, const RowExtent& place, const Tokenizer& tokenizer,
                       std::span<const std::int32_t> target) {
     std::string labels;
     for (const std::string& label : store.read_references(place))
@@ -40,7 +40,7 @@ void display(const DisplayOptions& options, std::ostream& out) {
     ShardStore store(dataset, split);
     const std::uint64_t shown = std::min(split.rows, static_cast<std::uint64_t>(options.examples));
     for (std::uint64_t row = 0; row < shown; ++row) {
-        const RowPlace place = find_row(store, split, row);
+        const RowExtent place = find_row(store, split, row);
         std::vector<std::int32_t> tokens(static_cast<std::size_t>(place.source + place.label));
         store.read_tokens(place.shard, place.first_token, tokens);
         const std::span<const std::int32_t> all(tokens);

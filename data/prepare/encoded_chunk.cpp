@@ -23,7 +23,7 @@ public:
     void begin_episode() override { utterances_.clear(); }
 
     void turn(std::string_view text, std::span<const std::string_view> labels,
-              const Place& place) override {
+              const SourceLine& place) override {
         append(text);
         if (labels.empty()) return;
         if (settings_.read.history_size <= 0 && utterances_.size() > 2 * longest_episode_turns)

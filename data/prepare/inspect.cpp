@@ -79,11 +79,11 @@ private:
     void read_shard(std::size_t shard) {
         ShardReader reader(all_.dataset.shard_path(split_.shards[shard]), identity(shard));
         const auto rows = static_cast<std::int64_t>(split_.shards[shard].rows);
-        std::vector<RowPlace> places;
+        std::vector<RowExtent> places;
         for (std::int64_t first = 0; first < rows; first += rows_at_once) {
             places.clear();
             reader.append_places(first, std::min(rows_at_once, rows - first), places);
-            for (const RowPlace& place : places) {
+            for (const RowExtent& place : places) {
                 source_.add(static_cast<std::uint32_t>(place.source));
                 target_.add(static_cast<std::uint32_t>(place.label));
             }
@@ -107,9 +107,9 @@ private:
     }
 
     void write_row(ShardReader& reader, std::int64_t local) {
-        std::vector<RowPlace> places;
+        std::vector<RowExtent> places;
         reader.append_places(local, 1, places);
-        const RowPlace& place = places.front();
+        const RowExtent& place = places.front();
         std::vector<std::int32_t> tokens(static_cast<std::size_t>(place.source + place.label));
         reader.read_tokens(place.first_token, tokens);
         const auto source = static_cast<std::size_t>(place.source);

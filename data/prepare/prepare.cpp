@@ -20,7 +20,7 @@ namespace lockstep::data {
 namespace {
 
 // Every shard is an open file, and the usual limit of a process is 1024.
-constexpr int most_shards = 512;
+constexpr int max_shards = 512;
 
 [[noreturn]] void refuse(const std::string& what) { throw Error(ErrorKind::config, what); }
 
@@ -31,9 +31,9 @@ void check_options(const PrepareOptions& options) {
             "--input: name at least one text file; only with --dict-file can --valid or --test "
             "stand alone");
     if (options.out.empty()) refuse("--out: name the folder to make");
-    if (options.shards < 1 || options.shards > most_shards)
+    if (options.shards < 1 || options.shards > max_shards)
         refuse("--shards " + std::to_string(options.shards) + ": must be 1 to " +
-               std::to_string(most_shards));
+               std::to_string(max_shards));
     if (options.block_size < 2)
         refuse("--block-size " + std::to_string(options.block_size) + ": must be at least 2");
     if (options.tokenizer.sample_sentences < 1)

@@ -16,7 +16,7 @@ namespace lockstep::data {
 namespace {
 
 // Of all workers together; sorting a table for its file takes some of them again.
-constexpr std::size_t most_count_bytes = std::size_t{128} << 20;
+constexpr std::size_t max_count_bytes = std::size_t{128} << 20;
 
 using TextFunction = std::function<void(std::string_view)>;
 
@@ -27,7 +27,7 @@ public:
     void begin_episode() override {}
     // Every turn counts once, with all of its labels, whatever the contexts repeat.
     void turn(std::string_view text, std::span<const std::string_view> labels,
-              const Place&) override {
+              const SourceLine&) override {
         text_(text);
         for (const std::string_view label : labels) text_(label);
     }
@@ -61,7 +61,7 @@ std::unique_ptr<Tokenizer> count_dictionary(const PrepareOptions& options, int t
             for_each_text(chunk, options.read, warnings, [&](std::string_view text) {
                 own.add_text(text, dictionary.letter_case);
             });
-            if (own.bytes() > most_count_bytes / counts.size()) runs.write(own);
+            if (own.bytes() > max_count_bytes / counts.size()) runs.write(own);
             return chunk.file_bytes;
         },
         [&](std::uint64_t bytes) { progress.add(bytes); });

@@ -56,7 +56,7 @@ void LengthIndex::damaged(const std::string& what, const Hdf5Section& section) c
 }
 
 void LengthIndex::append_places(int shard, std::int64_t first, std::int64_t count,
-                                std::vector<RowPlace>& out) {
+                                std::vector<RowExtent>& out) {
     std::vector<std::int32_t> lengths(2 * static_cast<std::size_t>(count));
     {
         const Hdf5Section section;
@@ -81,6 +81,6 @@ void LengthIndex::read_tokens(int, std::uint64_t, std::span<std::int32_t>) {
     throw Error(ErrorKind::contract, path_ + ": the index holds no tokens");
 }
 
-std::vector<std::string> LengthIndex::read_references(const RowPlace&) { return {}; }
+std::vector<std::string> LengthIndex::read_references(const RowExtent&) { return {}; }
 
 }  // namespace lockstep::data

@@ -51,12 +51,12 @@ std::string foreign_files(const std::string& path) {
     for (const auto& entry : fs::directory_iterator(path))
         if (!is_ours(entry)) names.push_back(entry.path().filename());
     std::sort(names.begin(), names.end());
-    constexpr std::size_t most_named = 3;
+    constexpr std::size_t max_named = 3;
     std::string text;
-    for (std::size_t i = 0; i < std::min(names.size(), most_named); ++i)
+    for (std::size_t i = 0; i < std::min(names.size(), max_named); ++i)
         text += (i ? ", " : "") + names[i];
-    if (names.size() > most_named)
-        text += " and " + std::to_string(names.size() - most_named) + " more";
+    if (names.size() > max_named)
+        text += " and " + std::to_string(names.size() - max_named) + " more";
     return text;
 }
 

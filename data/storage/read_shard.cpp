@@ -23,9 +23,9 @@ std::uint64_t hash_of(const std::vector<T>& values, std::uint64_t before) {
 }
 
 // A row's tokens follow the row's before.
-std::uint64_t read_tokens(ShardStore& store, int shard, const std::vector<RowPlace>& places,
+std::uint64_t read_tokens(ShardStore& store, int shard, const std::vector<RowExtent>& places,
                           std::uint64_t hash) {
-    const RowPlace& last = places.back();
+    const RowExtent& last = places.back();
     const std::uint64_t end = last.first_token + static_cast<std::uint64_t>(last.source) +
                               static_cast<std::uint64_t>(last.label);
     std::vector<std::int32_t> tokens;
@@ -37,9 +37,9 @@ std::uint64_t read_tokens(ShardStore& store, int shard, const std::vector<RowPla
     return hash;
 }
 
-std::uint64_t read_references(ShardStore& store, const std::vector<RowPlace>& places,
+std::uint64_t read_references(ShardStore& store, const std::vector<RowExtent>& places,
                               std::uint64_t hash) {
-    for (const RowPlace& place : places) {
+    for (const RowExtent& place : places) {
         for (const std::string& text : store.read_references(place)) hash = hash64(text, hash);
     }
     return hash;
@@ -54,7 +54,7 @@ ShardReading read_shard(const Dataset& dataset, const SplitInfo& split, std::siz
     const int number = static_cast<int>(shard);
     ShardReading reading;
     reading.rows = static_cast<std::int64_t>(split.shards.at(shard).rows);
-    std::vector<RowPlace> places;
+    std::vector<RowExtent> places;
     while (reading.rows_read < reading.rows) {
         places.clear();
         const std::int64_t count = std::min(rows_at_a_time, reading.rows - reading.rows_read);

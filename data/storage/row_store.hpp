@@ -9,7 +9,7 @@
 namespace lockstep::data {
 
 // A row of a split and where its tokens lie; the label's follow the source's.
-struct RowPlace {
+struct RowExtent {
     std::uint32_t row = 0;  // id within the split
     std::int32_t shard = 0;
     std::uint64_t first_token = 0;
@@ -25,10 +25,10 @@ public:
 
     // Appends the places of `count` rows of a shard, from its row `first` on.
     virtual void append_places(int shard, std::int64_t first, std::int64_t count,
-                               std::vector<RowPlace>& out) = 0;
+                               std::vector<RowExtent>& out) = 0;
     virtual void read_tokens(int shard, std::uint64_t first, std::span<std::int32_t> out) = 0;
     // Every alternative label of the row as written; none where the split holds none.
-    virtual std::vector<std::string> read_references(const RowPlace& place) = 0;
+    virtual std::vector<std::string> read_references(const RowExtent& place) = 0;
 };
 
 }  // namespace lockstep::data

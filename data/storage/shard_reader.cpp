@@ -119,7 +119,7 @@ void ShardReader::read(const Hdf5Dataset& dataset, const char* name, std::uint64
 }
 
 void ShardReader::append_places(std::int64_t first, std::int64_t count,
-                                std::vector<RowPlace>& out) {
+                                std::vector<RowExtent>& out) {
     const auto rows = static_cast<std::size_t>(count);
     std::vector<std::uint64_t> offsets(2 * rows + 1);
     std::vector<std::uint32_t> ids(rows);

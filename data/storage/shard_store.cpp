@@ -45,7 +45,7 @@ ShardReader& ShardStore::reader(int number) {
 }
 
 void ShardStore::append_places(int shard, std::int64_t first, std::int64_t count,
-                               std::vector<RowPlace>& out) {
+                               std::vector<RowExtent>& out) {
     reader(shard).append_places(first, count, out);
 }
 
@@ -53,7 +53,7 @@ void ShardStore::read_tokens(int shard, std::uint64_t first, std::span<std::int3
     reader(shard).read_tokens(first, out);
 }
 
-std::vector<std::string> ShardStore::read_references(const RowPlace& place) {
+std::vector<std::string> ShardStore::read_references(const RowExtent& place) {
     return reader(place.shard).read_references(place.local);
 }
 

@@ -17,9 +17,9 @@ public:
     ShardStore(const Dataset& dataset, const SplitInfo& split);
 
     void append_places(int shard, std::int64_t first, std::int64_t count,
-                       std::vector<RowPlace>& out) override;
+                       std::vector<RowExtent>& out) override;
     void read_tokens(int shard, std::uint64_t first, std::span<std::int32_t> out) override;
-    std::vector<std::string> read_references(const RowPlace& place) override;
+    std::vector<std::string> read_references(const RowExtent& place) override;
 
 private:
     struct Shard {

@@ -13,7 +13,7 @@ using Json = nlohmann::json;
 
 constexpr std::string_view form = R"({"dialog": [[{"id": "...", "text": "..."}, ...]]})";
 
-const Json& member(const Json& object, const char* key, const Place& place) {
+const Json& member(const Json& object, const char* key, const SourceLine& place) {
     const auto found = object.find(key);
     if (found == object.end())
         throw_bad_text(place, std::string("no \"") + key + "\"; a line is " + std::string(form));
@@ -21,7 +21,7 @@ const Json& member(const Json& object, const char* key, const Place& place) {
 }
 
 std::vector<std::string_view> utterances(const Json& conversation, Warnings& warnings,
-                                         const Place& place) {
+                                         const SourceLine& place) {
     std::vector<std::string_view> texts = {"__SILENCE__"};
     for (const Json& exchange : member(conversation, "dialog", place)) {
         for (const Json& turn : exchange) {
@@ -36,7 +36,7 @@ std::vector<std::string_view> utterances(const Json& conversation, Warnings& war
     return texts;
 }
 
-void emit(const std::vector<std::string_view>& texts, std::size_t first, const Place& place,
+void emit(const std::vector<std::string_view>& texts, std::size_t first, const SourceLine& place,
           TurnSink& sink) {
     for (std::size_t i = first; i + 1 < texts.size(); i += 2) {
         if (i == first) sink.begin_episode();
@@ -48,7 +48,7 @@ void emit(const std::vector<std::string_view>& texts, std::size_t first, const P
 
 void read_conversations(const TextChunk& chunk, LabelTurns label_turns, Warnings& warnings,
                         TurnSink& sink) {
-    for_each_json_line(chunk, form, [&](const Json& conversation, const Place& place) {
+    for_each_json_line(chunk, form, [&](const Json& conversation, const SourceLine& place) {
         if (conversation.is_object() && conversation.contains("messages") &&
             !conversation.contains("dialog"))
             throw_bad_text(place, "a conversation of \"messages\"; say --format messages");

@@ -24,7 +24,7 @@ class Reader {
 public:
     explicit Reader(TurnSink& sink) : sink_(sink) {}
 
-    void read(std::string_view raw, const Place& place) {
+    void read(std::string_view raw, const SourceLine& place) {
         line_ = with_line_feeds(stripped(raw));
         if (line_.empty()) return;
         const auto number = fbdialog_line_number(line_);
@@ -72,14 +72,14 @@ private:
     std::string line_, text_;
     std::vector<std::string_view> labels_;
     std::optional<std::int64_t> last_number_;
-    Place place_;
+    SourceLine place_;
 };
 
 }  // namespace
 
 void read_fbdialog(const TextChunk& chunk, TurnSink& sink) {
     Reader reader(sink);
-    for_each_line(chunk, [&](std::string_view line, const Place& p) { reader.read(line, p); });
+    for_each_line(chunk, [&](std::string_view line, const SourceLine& p) { reader.read(line, p); });
     reader.end_episode();
 }
 

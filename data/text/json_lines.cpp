@@ -8,9 +8,9 @@
 namespace lockstep::data {
 
 void for_each_json_line(const TextChunk& chunk, std::string_view form,
-                        const std::function<void(const nlohmann::json&, const Place&)>& read) {
+                        const std::function<void(const nlohmann::json&, const SourceLine&)>& read) {
     const std::string expected = "; a line is " + std::string(form);
-    for_each_line(chunk, [&](std::string_view line, const Place& place) {
+    for_each_line(chunk, [&](std::string_view line, const SourceLine& place) {
         if (stripped(line).empty()) return;
         try {
             read(nlohmann::json::parse(line), place);
@@ -22,7 +22,7 @@ void for_each_json_line(const TextChunk& chunk, std::string_view form,
     });
 }
 
-std::string_view text_of(const nlohmann::json& string, const Place& place) {
+std::string_view text_of(const nlohmann::json& string, const SourceLine& place) {
     const auto& text = string.get_ref<const std::string&>();
     if (text.find('\0') != std::string::npos)
         throw_bad_text(place, "a NUL character (\\u0000); text has none: take it out");

@@ -23,7 +23,9 @@ constexpr std::array<std::string_view, 5> context_roles = {"system", "developer"
 // A conversation's messages, as turns of a text and its label.
 class Turns {
 public:
-    Turns(TurnSink& sink, const Place& place) : sink_(sink), place_(place) { sink.begin_episode(); }
+    Turns(TurnSink& sink, const SourceLine& place) : sink_(sink), place_(place) {
+        sink.begin_episode();
+    }
 
     void context(std::string_view text) {
         flush();
@@ -48,13 +50,14 @@ public:
 
 private:
     TurnSink& sink_;
-    const Place& place_;
+    const SourceLine& place_;
     std::string text_, label_;
     bool has_text_ = false, has_label_ = false;
 };
 
 // A message's text, or that of its parts; nothing where it has none, as of a tool's call.
-std::optional<std::string> content_of(const Json& message, Warnings& warnings, const Place& place) {
+std::optional<std::string> content_of(const Json& message, Warnings& warnings,
+                                      const SourceLine& place) {
     const auto content = message.find("content");
     if (content == message.end() || content->is_null()) return std::nullopt;
     if (!content->is_array()) return std::string(text_of(*content, place));
@@ -70,7 +73,7 @@ std::optional<std::string> content_of(const Json& message, Warnings& warnings, c
     return all;
 }
 
-void read_message(const Json& message, Warnings& warnings, const Place& place, Turns& turns) {
+void read_message(const Json& message, Warnings& warnings, const SourceLine& place, Turns& turns) {
     const std::string_view role = text_of(message.at("role"), place);
     const bool context =
         std::find(context_roles.begin(), context_roles.end(), role) != context_roles.end();
@@ -89,7 +92,7 @@ void read_message(const Json& message, Warnings& warnings, const Place& place, T
 }  // namespace
 
 void read_messages(const TextChunk& chunk, Warnings& warnings, TurnSink& sink) {
-    for_each_json_line(chunk, form, [&](const Json& line, const Place& place) {
+    for_each_json_line(chunk, form, [&](const Json& line, const SourceLine& place) {
         if (line.is_object() && line.contains("dialog"))
             throw_bad_text(place, "a conversation in ParlAI's form; say --format jsonl");
         const Json& messages = line.at("messages");

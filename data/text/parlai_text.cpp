@@ -39,7 +39,7 @@ class Reader {
 public:
     Reader(Warnings& warnings, TurnSink& sink) : warnings_(warnings), sink_(sink) {}
 
-    void read(std::string_view line, const Place& place) {
+    void read(std::string_view line, const SourceLine& place) {
         if (line.empty()) return;
         text_given_ = labels_given_ = false;
         done_ = {};
@@ -52,7 +52,7 @@ public:
     }
 
 private:
-    void read_field(std::string_view field, const Place& place) {
+    void read_field(std::string_view field, const SourceLine& place) {
         if (field.empty()) return;
         const std::size_t colon = field.find(':');
         if (colon == std::string_view::npos)
@@ -88,7 +88,7 @@ private:
         return store;
     }
 
-    void emit(const Place& place) {
+    void emit(const SourceLine& place) {
         if (turns_ == 0) sink_.begin_episode();
         sink_.turn(text_, labels_, place);
         if (++turns_ == longest_usual_episode + 1)
@@ -116,7 +116,7 @@ private:
 
 void read_parlai_text(const TextChunk& chunk, Warnings& warnings, TurnSink& sink) {
     Reader reader(warnings, sink);
-    for_each_line(chunk, [&](std::string_view line, const Place& p) { reader.read(line, p); });
+    for_each_line(chunk, [&](std::string_view line, const SourceLine& p) { reader.read(line, p); });
 }
 
 bool parlai_line_ends_episode(std::string_view line) noexcept {

@@ -21,7 +21,7 @@ void read_paragraphs(const TextChunk& chunk, const std::function<void(std::strin
         if (!run.empty()) text(run);
         run.clear();
     };
-    for_each_line(chunk, [&](std::string_view line, const Place&) {
+    for_each_line(chunk, [&](std::string_view line, const SourceLine&) {
         if (line.find_first_not_of(" \t") != std::string_view::npos) {
             run.append(line) += '\n';
             return;

@@ -43,7 +43,7 @@ std::string_view line_before(std::string_view text, std::size_t end) {
 
 }  // namespace
 
-void throw_bad_text(const Place& place, const std::string& what) {
+void throw_bad_text(const SourceLine& place, const std::string& what) {
     throw Error(ErrorKind::data, *place.path + ":" + std::to_string(place.line) + ": " + what);
 }
 

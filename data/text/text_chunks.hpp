@@ -12,13 +12,13 @@
 namespace lockstep::data {
 
 // Where something stands in the input.
-struct Place {
+struct SourceLine {
     const std::string* path = nullptr;
     std::uint64_t line = 0;  // from 1
 };
 
 // A data error "path:line: what".
-[[noreturn]] void throw_bad_text(const Place& place, const std::string& what);
+[[noreturn]] void throw_bad_text(const SourceLine& place, const std::string& what);
 
 // Whole lines of one file; an episode is never cut in two. UTF-8 without NUL bytes.
 struct TextChunk {
@@ -30,11 +30,11 @@ struct TextChunk {
     enum class Ends { within, file } ends = Ends::within;
 };
 
-// Calls `line(std::string_view, Place)` for every line, without its end (LF or CRLF).
+// Calls `line(std::string_view, SourceLine)` for every line, without its end (LF or CRLF).
 template <class Line>
 void for_each_line(const TextChunk& chunk, Line&& line) {
     std::string_view rest = chunk.text;
-    for (Place place{&chunk.path, chunk.first_line}; !rest.empty(); ++place.line) {
+    for (SourceLine place{&chunk.path, chunk.first_line}; !rest.empty(); ++place.line) {
         const std::size_t end = rest.find('\n');
         std::string_view text = rest.substr(0, end);
         if (!text.empty() && text.back() == '\r') text.remove_suffix(1);

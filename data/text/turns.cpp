@@ -9,7 +9,7 @@
 
 namespace lockstep::data {
 
-void Warnings::once(const std::string& kind, const Place& place) {
+void Warnings::once(const std::string& kind, const SourceLine& place) {
     const std::lock_guard lock(mutex_);
     if (!said_.insert(kind).second) return;
     log_.info("warning: " + *place.path + ":" + std::to_string(place.line) + ": " + kind);

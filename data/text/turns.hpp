@@ -19,7 +19,7 @@ public:
     virtual void begin_episode() = 0;
     // A turn without labels gives no example.
     virtual void turn(std::string_view text, std::span<const std::string_view> labels,
-                      const Place& place) = 0;
+                      const SourceLine& place) = 0;
 };
 
 // Warnings about the input, each kind once in a run. Safe from several threads.
@@ -28,7 +28,7 @@ public:
     explicit Warnings(Log& log) : log_(log) {}
 
     // `kind` is what is said; the first place is named.
-    void once(const std::string& kind, const Place& place);
+    void once(const std::string& kind, const SourceLine& place);
 
 private:
     Log& log_;

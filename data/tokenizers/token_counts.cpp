@@ -14,7 +14,7 @@ namespace lockstep::data {
 namespace {
 
 // A dictionary this large would need gigabytes, and no model has such an embedding table.
-constexpr std::size_t most_tokens = 4'000'000;
+constexpr std::size_t max_tokens = 4'000'000;
 
 void write_run(const std::string& path, const std::vector<TokenCount>& counts) {
     std::ofstream file(path, std::ios::binary);
@@ -66,9 +66,9 @@ public:
         if (options_.max_tokens >= 0 &&
             kept_.size() >= 2 * static_cast<std::size_t>(options_.max_tokens) + 1024)
             drop_rare();
-        if (kept_.size() >= most_tokens)
+        if (kept_.size() >= max_tokens)
             throw Error(ErrorKind::config,
-                        "more than " + std::to_string(most_tokens) +
+                        "more than " + std::to_string(max_tokens) +
                             " different tokens; set --dict-minfreq or --dict-maxtokens, or use "
                             "--tokenizer sentencepiece");
         kept_.push_back(std::move(count));

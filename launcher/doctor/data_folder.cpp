@@ -70,10 +70,10 @@ Looked look(const std::string& folder, int part, int parts, milliseconds read_fo
 }  // namespace
 
 void look_at_data(const std::string& folder, int part, int parts, milliseconds read_for,
-                  int timeout_ms, Sight& sight) {
-    auto looked = within(read_for + milliseconds(timeout_ms), [folder, part, parts, read_for] {
-        return look(folder, part, parts, read_for);
-    });
+                  int timeout_ms, RankObservations& sight) {
+    auto looked = run_with_timeout(
+        read_for + milliseconds(timeout_ms),
+        [folder, part, parts, read_for] { return look(folder, part, parts, read_for); });
     if (!looked) {
         sight.data_problem =
             folder + ": reading did not end within " +

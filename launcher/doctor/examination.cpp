@@ -24,7 +24,7 @@ using std::chrono::milliseconds;
 // One rank's way through the examination.
 class Examination {
 public:
-    Examination(const comm::Place& place, const Request& request)
+    Examination(const comm::RankInfo& place, const Request& request)
         : request_(request), own_(rank_facts(place, request)), meeting_(place, request.comm) {
         facts_.size = place.size;
         facts_.problem = request.problem;
@@ -101,8 +101,8 @@ private:
         meeting_.announce("plan", encode(plan));
     }
 
-    Sight look_around() {
-        Sight sight;
+    RankObservations look_around() {
+        RankObservations sight;
         sight.rank = meeting_.rank();
         const auto hosts = hosts_of(plan_.stands);
         for (const HostGroup& host : hosts) {
@@ -121,14 +121,15 @@ private:
     }
 
     // All at once: those that do not answer would add up.
-    void look_at_hosts(const std::vector<HostGroup>& hosts, Sight& sight) {
+    void look_at_hosts(const std::vector<HostGroup>& hosts, RankObservations& sight) {
         constexpr std::size_t at_once = 64;
         sight.lookups.resize(hosts.size());
         sight.probes.resize(hosts.size());
         for (std::size_t begin = 0; begin < hosts.size(); begin += at_once) {
             std::vector<std::jthread> threads;
             for (std::size_t i = begin; i < std::min(begin + at_once, hosts.size()); ++i) {
-                const Stand& stand = plan_.stands[static_cast<std::size_t>(hosts[i].leader())];
+                const RankEndpoint& stand =
+                    plan_.stands[static_cast<std::size_t>(hosts[i].leader())];
                 threads.emplace_back(
                     [this, &stand, &lookup = sight.lookups[i], &probed = sight.probes[i]] {
                         lookup = look_up(stand.host, stand.address, check_ms());
@@ -185,7 +186,7 @@ private:
 
 }  // namespace
 
-std::optional<Facts> examine(const comm::Place& place, const Request& request) {
+std::optional<Facts> examine(const comm::RankInfo& place, const Request& request) {
     return Examination(place, request).run();
 }
 

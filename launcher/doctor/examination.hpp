@@ -35,6 +35,6 @@ struct Request {
 
 // Looks at everything together with the other ranks, in bounded time. The facts on rank 0, empty on
 // the others. Throws what keeps this rank from meeting the others.
-std::optional<Facts> examine(const comm::Place& place, const Request& request);
+std::optional<Facts> examine(const comm::RankInfo& place, const Request& request);
 
 }  // namespace lockstep::launcher::doctor

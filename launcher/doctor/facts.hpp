@@ -76,7 +76,7 @@ struct ShardFacts {
 };
 
 // What a rank saw of the network, the data and the output folder.
-struct Sight {
+struct RankObservations {
     int rank = 0;
     std::vector<Lookup> lookups;
     std::vector<Probe> probes;
@@ -112,7 +112,7 @@ struct Facts {
     Computes computes = Computes::on_cpu;
     std::vector<model::SlowShape> slow_shapes;  // of the model, in the precision asked for
     std::vector<RankFacts> ranks;               // those that have come, ascending
-    std::vector<Sight> sights;                  // by the same ranks
+    std::vector<RankObservations> sights;       // by the same ranks
     std::vector<PairRate> pairs;
     double ring = 0;           // bytes per second over each link of the ring of all ranks
     std::string not_measured;  // why there are no rates

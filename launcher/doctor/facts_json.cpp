@@ -30,11 +30,11 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankFacts, rank, local_rank, local_size, host
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Lookup, host, addresses, name, name_addresses, problem)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Probe, host, address, problem, round_trip_s, clock_ahead_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ShardFacts, file, problem, missing, rows, rows_read, hash)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Sight, rank, lookups, probes, data_problem, data_hash, shards,
-                                   folder_problem)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankObservations, rank, lookups, probes, data_problem, data_hash,
+                                   shards, folder_problem)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FolderFacts, path, existing, problem, free_bytes,
                                    checkpoints_bytes, write_bytes_per_s)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Stand, rank, host, address, probe_port)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankEndpoint, rank, host, address, probe_port)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Plan, stands, token, trial_path, trial_text)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PairRate, first, second, link, all_reduce)
 
@@ -56,14 +56,14 @@ nlohmann::json finding_json(const Finding& finding) {
 }  // namespace
 
 std::string encode(const RankFacts& facts) { return dump(facts); }
-std::string encode(const Sight& sight) { return dump(sight); }
+std::string encode(const RankObservations& sight) { return dump(sight); }
 std::string encode(const std::vector<PairRate>& rates) { return dump(rates); }
 
 std::string encode(const Plan& plan) { return dump(plan); }
 
 RankFacts decode_rank(const std::string& text) { return nlohmann::json::parse(text); }
 Plan decode_plan(const std::string& text) { return nlohmann::json::parse(text); }
-Sight decode_sight(const std::string& text) { return nlohmann::json::parse(text); }
+RankObservations decode_sight(const std::string& text) { return nlohmann::json::parse(text); }
 std::vector<PairRate> decode_rates(const std::string& text) { return nlohmann::json::parse(text); }
 
 std::string report_json(const Facts& facts, const std::vector<Finding>& findings) {

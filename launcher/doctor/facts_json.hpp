@@ -11,12 +11,12 @@ namespace lockstep::launcher::doctor {
 
 // How ranks send each other what they see.
 std::string encode(const RankFacts& facts);
-std::string encode(const Sight& sight);
+std::string encode(const RankObservations& sight);
 std::string encode(const std::vector<PairRate>& rates);
 std::string encode(const Plan& plan);
 RankFacts decode_rank(const std::string& text);
 Plan decode_plan(const std::string& text);
-Sight decode_sight(const std::string& text);
+RankObservations decode_sight(const std::string& text);
 std::vector<PairRate> decode_rates(const std::string& text);
 
 // The whole report as one JSON document.

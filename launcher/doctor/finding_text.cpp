@@ -9,7 +9,7 @@
 namespace lockstep::launcher::doctor {
 
 std::string where(const Facts& facts, const std::vector<int>& ranks) {
-    constexpr int most_runs = 8;
+    constexpr int max_runs = 8;
     std::vector<std::string> hosts;
     for (const int rank : ranks) {
         const RankFacts* found = find_rank(facts, rank);
@@ -17,7 +17,7 @@ std::string where(const Facts& facts, const std::vector<int>& ranks) {
             hosts.push_back(found->host);
     }
     const bool every = static_cast<int>(ranks.size()) == facts.size && facts.size > 1;
-    const std::string who = every ? "every rank" : "rank " + comm::short_list(ranks, most_runs);
+    const std::string who = every ? "every rank" : "rank " + comm::short_list(ranks, max_runs);
     return hosts.empty() ? who : who + " on " + joined(hosts);
 }
 

@@ -33,8 +33,8 @@ std::map<std::pair<std::string, Cores>, Sharing> sharing(const Facts& facts) {
 }
 
 std::string cores_text(const Cores& cores) {
-    constexpr int most_runs = 6;
-    return comm::short_list(cores, most_runs);
+    constexpr int max_runs = 6;
+    return comm::short_list(cores, max_runs);
 }
 
 Finding crowded(const Facts& facts, const Sharing& group, const Cores& cores) {

@@ -211,8 +211,9 @@ void note_unused(const Facts& facts, std::vector<Finding>& found) {
 const Gpu* gpu_of_rank(const RankFacts& rank) {
     const auto& visible = rank.visible_gpus;
     const bool by_slurm = rank.source == comm::name(comm::PlaceSource::slurm);
-    const auto seat = gpu_seat(visible.size(), rank.local_rank,
-                               by_slurm ? comm::PlaceSource::slurm : comm::PlaceSource::alone);
+    const auto seat =
+        gpu_assignment(visible.size(), rank.local_rank,
+                       by_slurm ? comm::PlaceSource::slurm : comm::PlaceSource::alone);
     if (!seat) return nullptr;
     const auto& gpus = rank.gpu_host.gpus;
     const auto found = std::find_if(gpus.begin(), gpus.end(),

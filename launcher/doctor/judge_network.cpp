@@ -63,7 +63,7 @@ private:
     std::map<std::string, std::vector<std::string>> hosts_by_;
 };
 
-void judge_unknown(const std::string& from, const Sight& sight, OnHosts& found) {
+void judge_unknown(const std::string& from, const RankObservations& sight, OnHosts& found) {
     std::map<std::string, std::vector<std::string>> names;  // by problem
     for (const Lookup& lookup : sight.lookups) {
         if (!lookup.problem.empty()) names[lookup.problem].push_back(lookup.host);
@@ -137,7 +137,7 @@ std::vector<Finding> judge_network(const Facts& facts) {
     std::vector<Finding> found;
     OnHosts names(facts, "names",
                   "correct DNS, or /etc/hosts there: mpirun, ssh and --master-addr go by names");
-    for (const Sight& sight : facts.sights) {
+    for (const RankObservations& sight : facts.sights) {
         const std::string from = host_of(facts, sight.rank);
         judge_unknown(from, sight, names);
         for (const Lookup& lookup : sight.lookups) {

@@ -22,7 +22,7 @@ struct Copies {
 
 std::map<std::string, Copies> copies_of(const Facts& facts) {
     std::map<std::string, Copies> copies;
-    for (const Sight& sight : facts.sights) {
+    for (const RankObservations& sight : facts.sights) {
         for (const ShardFacts& shard : sight.shards) {
             Copies& all = copies[shard.file];
             if (shard.missing) {
@@ -64,7 +64,7 @@ void judge_copies(const Facts& facts, std::vector<Finding>& found) {
 void judge_folders(const Facts& facts, std::vector<Finding>& found) {
     const std::string* first = nullptr;
     Grouped differs(facts, Severity::breaks, "data");
-    for (const Sight& sight : facts.sights) {
+    for (const RankObservations& sight : facts.sights) {
         if (sight.data_hash.empty()) continue;
         if (first == nullptr) first = &sight.data_hash;
         if (sight.data_hash != *first)
@@ -83,7 +83,7 @@ std::vector<Finding> judge_data(const Facts& facts) {
     std::vector<Finding> found;
     // The texts say what to do.
     Grouped broken(facts, Severity::breaks, "data");
-    for (const Sight& sight : facts.sights) {
+    for (const RankObservations& sight : facts.sights) {
         if (!sight.data_problem.empty()) broken.add(sight.rank, sight.data_problem, "");
         for (const ShardFacts& shard : sight.shards) {
             if (!shard.problem.empty()) broken.add(sight.rank, shard.problem, "");
@@ -124,7 +124,7 @@ std::vector<Finding> judge_folder(const Facts& facts) {
                          "choose a faster file system, or save less often"});
     }
     Grouped unseen(facts, Severity::breaks, "folder");
-    for (const Sight& sight : facts.sights) {
+    for (const RankObservations& sight : facts.sights) {
         if (!sight.folder_problem.empty())
             unseen.add(sight.rank, folder.existing + ": " + sight.folder_problem,
                        "give a -mf that is the same folder on all hosts: a run that continues "

@@ -53,7 +53,7 @@ std::string name_of(const std::string& address) {
 
 Lookup look_up(const std::string& host, const std::string& address, int timeout_ms) {
     // A name server that is gone holds a look-up for many seconds.
-    const auto found = within(std::chrono::milliseconds(timeout_ms), [host, address] {
+    const auto found = run_with_timeout(std::chrono::milliseconds(timeout_ms), [host, address] {
         Lookup lookup = addresses_of(host);
         lookup.name = name_of(address);
         if (!lookup.name.empty()) lookup.name_addresses = addresses_of(lookup.name).addresses;

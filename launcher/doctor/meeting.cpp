@@ -42,7 +42,7 @@ int whole(milliseconds time) { return static_cast<int>(time.count()); }
 
 }  // namespace
 
-Meeting::Meeting(const comm::Place& place, const comm::CommOptions& options)
+Meeting::Meeting(const comm::RankInfo& place, const comm::CommOptions& options)
     : place_(place), options_(options) {
     const bool by_mpi =
         place.source == comm::PlaceSource::mpi && options.backend != comm::Backend::gloo;
@@ -54,7 +54,7 @@ Meeting::Meeting(const comm::Place& place, const comm::CommOptions& options)
         comm::WatchPostOptions post_options;
         post_options.interface = options.interface;
         post_options.timeout_ms = options.timeout_ms;
-        comm::WatchPost post = comm::open_watch_post(place, *communicator_, post_options);
+        comm::WatchStore post = comm::open_watch_post(place, *communicator_, post_options);
         server_ = std::move(post.server);
         store_ = std::move(post.client);
     } else {

@@ -20,7 +20,7 @@ namespace lockstep::launcher::doctor {
 class Meeting {
 public:
     // Joins. Throws what says why this rank cannot; peer, config, store or mpi.
-    Meeting(const comm::Place& place, const comm::CommOptions& options);
+    Meeting(const comm::RankInfo& place, const comm::CommOptions& options);
 
     int rank() const noexcept { return place_.rank; }
     int size() const noexcept { return place_.size; }
@@ -41,7 +41,7 @@ public:
     comm::Communicator& communicator();
 
 private:
-    comm::Place place_;
+    comm::RankInfo place_;
     comm::CommOptions options_;
     std::shared_ptr<comm::Store> store_;
     std::unique_ptr<comm::StoreServer> server_;  // on rank 0 under MPI

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 
 constexpr std::size_t block_bytes = std::size_t{4} << 20;
-constexpr std::int64_t most_bytes = std::int64_t{64} << 20;
+constexpr std::int64_t max_bytes = std::int64_t{64} << 20;
 constexpr milliseconds write_time(500);
 
 struct Looked {
@@ -36,7 +36,7 @@ struct Looked {
 // Synced, as checkpoints are.
 double write_rate(const std::string& path, std::int64_t free_bytes) {
     const std::vector<std::byte> block(block_bytes, std::byte{0x5A});
-    const std::int64_t most = std::min(most_bytes, free_bytes / 4);
+    const std::int64_t most = std::min(max_bytes, free_bytes / 4);
     train::OutputFile file(path, train::OutputFile::Mode::replace);
     std::int64_t written = 0;
     const auto begin = Clock::now();
@@ -96,7 +96,8 @@ TrialFile::~TrialFile() {
 
 FolderFacts look_at_folder(const std::string& folder, std::int64_t checkpoints_bytes,
                            int timeout_ms, std::shared_ptr<TrialFile>& trial) {
-    auto looked = within(milliseconds(timeout_ms) + write_time,
+    auto looked =
+        run_with_timeout(milliseconds(timeout_ms) + write_time,
                          [folder, checkpoints_bytes] { return look(folder, checkpoints_bytes); });
     if (looked) {
         trial = std::move(looked->trial);
@@ -111,17 +112,18 @@ FolderFacts look_at_folder(const std::string& folder, std::int64_t checkpoints_b
 
 std::string look_for(const std::string& path, const std::string& text, int timeout_ms) {
     constexpr int to_open_ms = 2'000;
-    const auto seen = within(milliseconds(timeout_ms + to_open_ms), [path, text, timeout_ms] {
-        const auto deadline = Clock::now() + milliseconds(timeout_ms);
-        while (true) {
-            std::ifstream file(path);
-            std::string line;
-            std::getline(file, line);
-            if (line == text) return true;
-            if (Clock::now() >= deadline) return false;
-            std::this_thread::sleep_for(milliseconds(50));
-        }
-    });
+    const auto seen =
+        run_with_timeout(milliseconds(timeout_ms + to_open_ms), [path, text, timeout_ms] {
+            const auto deadline = Clock::now() + milliseconds(timeout_ms);
+            while (true) {
+                std::ifstream file(path);
+                std::string line;
+                std::getline(file, line);
+                if (line == text) return true;
+                if (Clock::now() >= deadline) return false;
+                std::this_thread::sleep_for(milliseconds(50));
+            }
+        });
     if (!seen) return "did not answer within " + seconds_text((timeout_ms + to_open_ms) / 1e3);
     return *seen ? "" : "a file that rank 0 wrote there is not seen here";
 }

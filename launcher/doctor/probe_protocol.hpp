@@ -18,6 +18,6 @@ struct StreamCount {
 constexpr std::chrono::milliseconds stream_time(120);
 constexpr std::chrono::milliseconds longest_probe(5'000);
 constexpr std::size_t stream_block_bytes = std::size_t{256} << 10;
-constexpr std::size_t most_connections = 4'096;
+constexpr std::size_t max_connections = 4'096;
 
 }  // namespace lockstep::launcher::doctor

@@ -7,7 +7,7 @@ namespace lockstep::launcher::doctor {
 
 namespace {
 
-constexpr int most_host_rounds = 15;
+constexpr int max_host_rounds = 15;
 constexpr int ranks_with_all_pairs = 4;
 
 // All pairs of a few ranks one after the other, of many those that are neighbours in the ring: two
@@ -27,16 +27,16 @@ std::vector<Pair> pairs_within(const HostGroup& host) {
 
 }  // namespace
 
-std::vector<Stand> stands_of(const std::vector<RankFacts>& ranks) {
-    std::vector<Stand> stands;
+std::vector<RankEndpoint> stands_of(const std::vector<RankFacts>& ranks) {
+    std::vector<RankEndpoint> stands;
     for (const RankFacts& rank : ranks)
         stands.push_back({rank.rank, rank.host, rank.address, rank.probe_port});
     return stands;
 }
 
-std::vector<HostGroup> hosts_of(const std::vector<Stand>& stands) {
+std::vector<HostGroup> hosts_of(const std::vector<RankEndpoint>& stands) {
     std::vector<HostGroup> hosts;
-    for (const Stand& stand : stands) {
+    for (const RankEndpoint& stand : stands) {
         const auto found = std::find_if(hosts.begin(), hosts.end(), [&](const HostGroup& host) {
             return host.name == stand.host;
         });
@@ -50,11 +50,11 @@ std::vector<HostGroup> hosts_of(const std::vector<Stand>& stands) {
 }
 
 // The circle method of tournaments: one stays, the others move on by a seat each round.
-std::vector<std::vector<Pair>> rounds_of_pairs(int count, int most_rounds) {
+std::vector<std::vector<Pair>> rounds_of_pairs(int count, int max_rounds) {
     std::vector<std::vector<Pair>> rounds;
     if (count < 2) return rounds;
     const int seats = count + count % 2;
-    for (int round = 0; round < std::min(seats - 1, most_rounds); ++round) {
+    for (int round = 0; round < std::min(seats - 1, max_rounds); ++round) {
         std::vector<Pair> pairs;
         for (int i = 0; i < seats / 2; ++i) {
             const int a = i == 0 ? seats - 1 : (round + i) % (seats - 1);
@@ -68,7 +68,7 @@ std::vector<std::vector<Pair>> rounds_of_pairs(int count, int most_rounds) {
 
 std::vector<std::vector<Pair>> measuring_rounds(const std::vector<HostGroup>& hosts) {
     std::vector<std::vector<Pair>> rounds;
-    for (const auto& round : rounds_of_pairs(static_cast<int>(hosts.size()), most_host_rounds)) {
+    for (const auto& round : rounds_of_pairs(static_cast<int>(hosts.size()), max_host_rounds)) {
         std::vector<Pair> pairs;
         for (const auto& [a, b] : round) {
             pairs.push_back({hosts[static_cast<std::size_t>(a)].leader(),

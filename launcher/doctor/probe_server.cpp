@@ -85,7 +85,7 @@ void ProbeServer::serve(const std::stop_token& stop) {
         for (const auto& listener : listeners_) {
             FileDescriptor accepted(
                 ::accept4(listener.raw(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-            if (!accepted || connections.size() >= most_connections) continue;
+            if (!accepted || connections.size() >= max_connections) continue;
             connections.emplace_back([this, accepted = std::move(accepted)]() mutable {
                 attend(std::move(accepted), token_, clock_);
             });

@@ -32,7 +32,7 @@ GpuHost seen_by_cuda(const Gpus& gpus, const std::string& absent) {
 
 GpuHost answering_gpu_host(std::chrono::milliseconds longest) {
     // A driver in trouble keeps its callers waiting.
-    const auto found = within(longest, [] { return gpu_host(); });
+    const auto found = run_with_timeout(longest, [] { return gpu_host(); });
     if (found) return *found;
     GpuHost host;
     host.absent = "the GPU driver does not answer: nvidia-smi hangs as well?";
@@ -43,13 +43,13 @@ GpuHost answering_gpu_host(std::chrono::milliseconds longest) {
 // for a GPU they stay closed.
 GpuSoftware answering_software(const GpuHost& host, const Request& request) {
     if (request.computes == Computes::on_cpu && !host.absent.empty()) return {};
-    const auto found = within(request.timeout, [host] { return gpu_software(host); });
+    const auto found = run_with_timeout(request.timeout, [host] { return gpu_software(host); });
     return found.value_or(GpuSoftware{});
 }
 
 }  // namespace
 
-RankFacts rank_facts(const comm::Place& place, const Request& request) {
+RankFacts rank_facts(const comm::RankInfo& place, const Request& request) {
     RankFacts facts;
     facts.rank = place.rank;
     facts.local_rank = place.local_rank;
@@ -74,7 +74,7 @@ RankFacts rank_facts(const comm::Place& place, const Request& request) {
     facts.cuda_visible_devices = visible == environment.end() ? all_devices : visible->second;
     facts.visible_gpus = visible_gpus(facts.gpu_host, facts.cuda_visible_devices);
     if (request.computes == Computes::on_gpu && !facts.gpu_host.absent.empty()) {
-        const auto gpus = within(request.check_time(), [] { return find_gpus(); });
+        const auto gpus = run_with_timeout(request.check_time(), [] { return find_gpus(); });
         if (gpus && !gpus->visible.empty()) {
             facts.gpu_host = seen_by_cuda(*gpus, facts.gpu_host.absent);
             for (const Gpu& gpu : facts.gpu_host.gpus) facts.visible_gpus.push_back(gpu.index);

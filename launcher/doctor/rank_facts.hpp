@@ -7,6 +7,6 @@
 namespace lockstep::launcher::doctor {
 
 // What this rank knows before it has met the others.
-RankFacts rank_facts(const comm::Place& place, const Request& request);
+RankFacts rank_facts(const comm::RankInfo& place, const Request& request);
 
 }  // namespace lockstep::launcher::doctor

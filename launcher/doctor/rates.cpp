@@ -17,14 +17,14 @@ constexpr double wanted_s = 0.02;  // of one all-reduce: enough to measure, shor
 // The same on every rank, so that all go on alike.
 double largest(comm::Communicator& communicator, double mine) {
     std::vector<double> value{mine};
-    communicator.all_reduce(view_of(value), comm::Reduction::max, "doctor");
+    communicator.all_reduce(view_of(value), comm::ReduceOp::max, "doctor");
     communicator.finish();
     return value.front();
 }
 
 double seconds_of_all_reduce(comm::Communicator& communicator, std::vector<float>& values) {
     const auto begin = Clock::now();
-    communicator.all_reduce(view_of(values), comm::Reduction::sum, "doctor");
+    communicator.all_reduce(view_of(values), comm::ReduceOp::sum, "doctor");
     communicator.finish();
     return largest(communicator, seconds_between(begin, Clock::now()));
 }
@@ -40,10 +40,10 @@ int place_in(const std::vector<Pair>& round, int me) {
 // Of the slower direction; a copy in memory has only one. Who does not send waits at the next
 // collective, so that the other has the link and the cores to itself.
 double link_rate(comm::Communicator& two, const Plan& plan, const Pair& pair, int timeout_ms) {
-    const Stand& first = plan.stands[static_cast<std::size_t>(pair.first)];
-    const Stand& second = plan.stands[static_cast<std::size_t>(pair.second)];
+    const RankEndpoint& first = plan.stands[static_cast<std::size_t>(pair.first)];
+    const RankEndpoint& second = plan.stands[static_cast<std::size_t>(pair.second)];
     if (first.host == second.host) return two.rank() == 0 ? copy_rate() : 0;
-    const Stand& there = two.rank() == 0 ? second : first;
+    const RankEndpoint& there = two.rank() == 0 ? second : first;
     const ProbeTarget target{there.host, there.address, there.probe_port, plan.token};
     std::vector<double> rates(2);
     for (std::size_t sender = 0; sender < 2; ++sender) {

@@ -71,7 +71,7 @@ const char* shown(Severity severity) {
 }  // namespace
 
 std::string rank_table(const Facts& facts) {
-    constexpr int most_runs = 4;
+    constexpr int max_runs = 4;
     const auto threads = threads_of(facts);
     TextTable table;
     table.add({"rank", "host", "local", "placed by", "bound to cores", "threads", "memory free",
@@ -82,7 +82,7 @@ std::string rank_table(const Facts& facts) {
         table.add(
             {std::to_string(one.rank), one.host,
              std::to_string(one.local_rank) + "/" + std::to_string(one.local_size), one.source,
-             comm::short_list(cores, most_runs) + " (" + std::to_string(cores.size()) + ")",
+             comm::short_list(cores, max_runs) + " (" + std::to_string(cores.size()) + ")",
              std::to_string(threads[i]), memory_text(one.memory),
              one.cuda_visible_devices.empty() ? "\"\"" : one.cuda_visible_devices, gpu_text(one)});
     }
@@ -122,7 +122,7 @@ std::string storage_lines(const Facts& facts) {
     if (facts.data.empty()) return text;
     std::int64_t rows = 0, read = 0;
     std::size_t shards = 0;
-    for (const Sight& sight : facts.sights) {
+    for (const RankObservations& sight : facts.sights) {
         for (const ShardFacts& shard : sight.shards) {
             ++shards;
             rows += shard.rows;

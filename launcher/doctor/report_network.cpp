@@ -83,7 +83,7 @@ std::string network_lines(const Facts& facts) {
     TextTable table;
     bool any = false;
     table.add({"from", "to", "address", "name of it", "reached in", "clock there"});
-    for (const Sight& sight : facts.sights) {
+    for (const RankObservations& sight : facts.sights) {
         for (const Probe& probe : sight.probes) {
             const auto lookup =
                 std::find_if(sight.lookups.begin(), sight.lookups.end(),

@@ -12,7 +12,8 @@ namespace lockstep::launcher::doctor {
 // What `work` returns, or throws, on a thread of its own; empty where it has not ended in time: it
 // is left behind, as a dead file server never answers, so it owns what it uses.
 template <class Work>
-auto within(std::chrono::milliseconds longest, Work work) -> std::optional<decltype(work())> {
+auto run_with_timeout(std::chrono::milliseconds longest, Work work)
+    -> std::optional<decltype(work())> {
     std::packaged_task<decltype(work())()> task(std::move(work));
     auto result = task.get_future();
     std::thread(std::move(task)).detach();

@@ -37,6 +37,6 @@ std::string look_for(const std::string& path, const std::string& text, int timeo
 // The folder of --data and this host's part of its shards: every `parts`-th from `part` on. Reads
 // for `read_for` altogether, and gives up on a shard that does not answer `timeout_ms` later.
 void look_at_data(const std::string& folder, int part, int parts,
-                  std::chrono::milliseconds read_for, int timeout_ms, Sight& sight);
+                  std::chrono::milliseconds read_for, int timeout_ms, RankObservations& sight);
 
 }  // namespace lockstep::launcher::doctor

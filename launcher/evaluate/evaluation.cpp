@@ -67,8 +67,8 @@ void check_evaluation(const RunConfig& config) {
     require_same_dictionary(open_model_folder(config.model_file), config.model_file, sets.first());
 }
 
-int run_evaluation(const RunConfig& config, Standing standing) {
-    const comm::Place place = place_of(config, standing);
+int run_evaluation(const RunConfig& config, LaunchMode standing) {
+    const comm::RankInfo place = place_of(config, standing);
     check_evaluation(config);
     Job job = join_job(config, place);
     const DataSets sets = open_data_sets("data", config.data);
@@ -80,7 +80,7 @@ int run_evaluation(const RunConfig& config, Standing standing) {
     Log log(std::cout, verbosity_of(config), place.rank, rank_name(place));
     const std::string why = why_no_replies(config, sets.first(), config.split);
     if (!why.empty()) log.info(why);
-    return run_watched(config, "", job, log, [&](comm::Whereabouts* whereabouts) {
+    return run_watched(config, "", job, log, [&](comm::RankProgress* whereabouts) {
         const comm::PhaseScope phase(whereabouts, comm::Phase::validation);
         train::ValidationReport report = evaluator->evaluate();
         if (place.rank == 0) {

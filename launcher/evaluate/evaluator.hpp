@@ -52,7 +52,7 @@ private:
     train::ReplyMetrics metrics_;
     data::Layout layout_;
     std::unique_ptr<train::EvalSource> source_;
-    std::optional<Replier> replier_;
+    std::optional<ReplyGenerator> replier_;
 };
 
 // One line that says why a split's evaluation has no replies although they are asked for; empty

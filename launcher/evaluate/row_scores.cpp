@@ -34,7 +34,7 @@ void remove_doubles(std::vector<std::uint64_t>& values) {
 // Different n-grams among all, of all ranks.
 double inter_distinct(comm::Communicator& communicator, std::vector<std::uint64_t> ngrams) {
     std::vector<std::uint64_t> count{ngrams.size()};
-    communicator.all_reduce(view_of(count), comm::Reduction::sum, "n-gram count");
+    communicator.all_reduce(view_of(count), comm::ReduceOp::sum, "n-gram count");
     communicator.finish();
     remove_doubles(ngrams);
     std::vector<std::uint64_t> all = gather(communicator, std::move(ngrams), "n-grams");

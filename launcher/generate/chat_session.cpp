@@ -24,14 +24,14 @@ bool learnt_dialogues(const std::string& folder) {
 
 }  // namespace
 
-Talker::Talker(const RunConfig& config)
+ChatSession::ChatSession(const RunConfig& config)
     : settings_(config.talk),
       null_if_empty_(learnt_dialogues(config.model_file)),
       longest_(config.batch.text_truncate > 0 ? config.batch.text_truncate : config.batch.truncate),
       loaded_(config.model_file, lone_device(config)),
       replier_(loaded_.model().decoder(), loaded_.tokenizer(), reply_options(config)) {}
 
-std::vector<std::int32_t> Talker::context_of(const std::vector<std::string>& turns) const {
+std::vector<std::int32_t> ChatSession::context_of(const std::vector<std::string>& turns) const {
     const data::Tokenizer& tokenizer = loaded_.tokenizer();
     const auto most = static_cast<std::size_t>(settings_.history_size);
     const bool all = settings_.history_size <= 0 || turns.size() <= most;
@@ -45,7 +45,7 @@ std::vector<std::int32_t> Talker::context_of(const std::vector<std::string>& tur
     return tokens;
 }
 
-std::vector<std::vector<Reply>> Talker::ranked(
+std::vector<std::vector<Reply>> ChatSession::ranked(
     const std::vector<std::vector<std::int32_t>>& contexts,
     const std::vector<std::uint32_t>& rows) {
     auto seen = contexts;
@@ -56,11 +56,11 @@ std::vector<std::vector<Reply>> Talker::ranked(
     return replier_.ranked(seen, rows, contexts);
 }
 
-std::string Talker::reply(const std::vector<std::string>& turns, std::uint32_t row) {
+std::string ChatSession::reply(const std::vector<std::string>& turns, std::uint32_t row) {
     return ranked({context_of(turns)}, {row}).front().front().text;
 }
 
-std::string Talker::name() const {
+std::string ChatSession::name() const {
     return loaded_.config().kind == model::Kind::generator ? "TransformerGenerator" : "Gpt2";
 }
 

@@ -15,10 +15,10 @@ namespace lockstep::launcher {
 void require_utf8(const std::string& text, const std::string& where);
 
 // A model that answers texts, on this machine alone.
-class Talker {
+class ChatSession {
 public:
     // Loads config.model_file.
-    explicit Talker(const RunConfig& config);
+    explicit ChatSession(const RunConfig& config);
 
     // The context of these turns as `prepare` makes it of a dialogue's: the last --history-size of
     // them, joined by --delimiter. Without any token it is __null__, as in training, unless the
@@ -41,7 +41,7 @@ private:
     const bool null_if_empty_;
     const std::int64_t longest_;  // context that the model sees; <= 0: no bound but its positions
     LoadedModel loaded_;
-    Replier replier_;
+    ReplyGenerator replier_;
 };
 
 }  // namespace lockstep::launcher

@@ -41,7 +41,7 @@ std::vector<std::vector<std::int32_t>> contexts_of(const train::Batch& batch, da
     return contexts;
 }
 
-std::vector<std::string> Replier::reply(
+std::vector<std::string> ReplyGenerator::reply(
     const std::vector<std::vector<std::int32_t>>& contexts, const std::vector<std::uint32_t>& rows,
     const std::vector<std::vector<std::int32_t>>& whole_contexts) {
     std::vector<std::string> replies;
@@ -51,11 +51,11 @@ std::vector<std::string> Replier::reply(
     return replies;
 }
 
-std::vector<std::string> Replier::reply(const train::Batch& batch, data::Layout layout) {
+std::vector<std::string> ReplyGenerator::reply(const train::Batch& batch, data::Layout layout) {
     return reply(contexts_of(batch, layout), batch.rows, batch.contexts);
 }
 
-std::vector<std::vector<Reply>> Replier::ranked(
+std::vector<std::vector<Reply>> ReplyGenerator::ranked(
     const std::vector<std::vector<std::int32_t>>& contexts, const std::vector<std::uint32_t>& rows,
     const std::vector<std::vector<std::int32_t>>& whole_contexts) {
     const data::SpecialTokens ids = tokenizer_.special();

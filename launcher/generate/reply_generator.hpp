@@ -28,11 +28,11 @@ struct Reply {
 };
 
 // What turns a prompt's tokens into a reply's text.
-class Replier {
+class ReplyGenerator {
 public:
     // All outlive the replier.
-    Replier(model::IncrementalDecoder& decoder, const data::Tokenizer& tokenizer,
-            const model::GenerationOptions& options)
+    ReplyGenerator(model::IncrementalDecoder& decoder, const data::Tokenizer& tokenizer,
+                   const model::GenerationOptions& options)
         : decoder_(decoder), tokenizer_(tokenizer), options_(options) {}
 
     // One reply per context; rows are their global rows, which seed what is sampled.

@@ -15,14 +15,14 @@ namespace lockstep::launcher {
 
 namespace {
 
-constexpr int most_cores = CPU_SETSIZE;
+constexpr int max_cores = CPU_SETSIZE;
 
 // -1: it is no number of a core.
 int core_of(const std::string& word) {
     int core = -1;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), core);
     const bool whole = error == std::errc() && end == word.data() + word.size();
-    return whole && core < most_cores ? core : -1;
+    return whole && core < max_cores ? core : -1;
 }
 
 }  // namespace

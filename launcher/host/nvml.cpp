@@ -26,9 +26,9 @@ struct MemoryInfo {  // nvmlMemory_t
 };
 
 constexpr int success = 0;
-constexpr unsigned most_links = 18;  // NVML_NVLINK_MAX_LINKS
-constexpr int to_switch = 2;         // NVML_NVLINK_DEVICE_TYPE_SWITCH
-constexpr int reading = 0;           // NVML_P2P_CAPS_INDEX_READ
+constexpr unsigned max_links = 18;  // NVML_NVLINK_MAX_LINKS
+constexpr int to_switch = 2;        // NVML_NVLINK_DEVICE_TYPE_SWITCH
+constexpr int reading = 0;          // NVML_P2P_CAPS_INDEX_READ
 
 // By nvmlGpuTopologyLevel_t, in the words of `nvidia-smi topo -m`.
 std::string path_kind(int level) {
@@ -163,7 +163,7 @@ private:
         const int switched = std::min(links_to_switch(from), links_to_switch(to));
         if (switched > 0) return switched;
         int found = 0;
-        for (unsigned link = 0; link < most_links; ++link) {
+        for (unsigned link = 0; link < max_links; ++link) {
             PciInfo remote{};
             const bool leads = active(from, link) &&
                                ask<Device, unsigned, PciInfo*>(
@@ -175,7 +175,7 @@ private:
 
     int links_to_switch(Device device) const {
         int found = 0;
-        for (unsigned link = 0; link < most_links; ++link) {
+        for (unsigned link = 0; link < max_links; ++link) {
             int type = 0;
             const bool known = active(device, link) &&
                                ask<Device, unsigned, int*>("nvmlDeviceGetNvLinkRemoteDeviceType",

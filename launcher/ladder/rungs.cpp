@@ -14,7 +14,7 @@ namespace {
 // A rank on the CPU computes with several cores as fast as several ranks with one: ranks are for
 // large hosts, whose memory has several parts.
 constexpr int cores_of_a_rank = 8;
-constexpr int most_workers = 8;
+constexpr int max_workers = 8;
 
 int ranks_of(const RunConfig& config, const Host& host) {
     if (config.world_size > 0) return static_cast<int>(config.world_size);
@@ -25,7 +25,7 @@ int ranks_of(const RunConfig& config, const Host& host) {
 // ParlAI's rule is a GPU's share of the cores; where these compute, one prepares for them.
 std::int64_t workers_of(const RunConfig& config, const Host& host) {
     if (config.batch.num_workers > 0) return config.batch.num_workers;
-    return host.gpus > 0 ? std::clamp(host.cores / host.gpus, 1, most_workers) : 1;
+    return host.gpus > 0 ? std::clamp(host.cores / host.gpus, 1, max_workers) : 1;
 }
 
 Rung skip_generation(const RunConfig& config, Validation validation) {

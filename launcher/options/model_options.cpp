@@ -5,7 +5,7 @@ namespace lockstep::launcher {
 
 namespace {
 
-constexpr std::uint64_t most_width = 1 << 20, most_layers = 1 << 12;
+constexpr std::uint64_t max_width = 1 << 20, max_layers = 1 << 12;
 
 }  // namespace
 
@@ -26,18 +26,18 @@ OptionTable model_table(RunConfig& config) {
         "activation", m.activation,
         {{"relu", kernels::Activation::relu}, {"gelu", kernels::Activation::gelu_erf}},
         "of the feed-forward layers (gpt2: its own gelu)");
-    table.integer("embedding-size,esz", m.embedding_size, "width of the model", 1, most_width);
+    table.integer("embedding-size,esz", m.embedding_size, "width of the model", 1, max_width);
     table.integer("n-layers,nl", config.n_layers, "encoder layers and decoder layers, each", 1,
-                  most_layers);
+                  max_layers);
     table.integer("n-encoder-layers,nel", config.n_encoder_layers,
-                  "encoder layers (-1: as --n-layers)", INT64_MIN, most_layers);
+                  "encoder layers (-1: as --n-layers)", INT64_MIN, max_layers);
     table.integer("n-decoder-layers,ndl", config.n_decoder_layers,
-                  "decoder layers (-1: as --n-layers)", INT64_MIN, most_layers);
-    table.integer("ffn-size,hid", m.ffn_size, "width of the feed-forward layers", 1, most_width);
+                  "decoder layers (-1: as --n-layers)", INT64_MIN, max_layers);
+    table.integer("ffn-size,hid", m.ffn_size, "width of the feed-forward layers", 1, max_width);
     table.integer("n-heads", m.heads, "attention heads; divide the width", 1);
     table.integer("n-positions", config.n_positions,
                   "longest sequence (-1: the larger truncation, or 1024)", INT64_MIN,
-                  most_positions);
+                  max_positions);
     table.rate("dropout", m.dropout, "on embeddings and on every sublayer's output");
     table.rate("attention-dropout", m.attention_dropout, "on attention probabilities");
     table.rate("relu-dropout", m.relu_dropout, "behind the feed-forward activation");

@@ -48,7 +48,7 @@ OptionTable prepare_table(PrepareConfig& config) {
     table.integer("history-size,histsz", o.read.history_size, "utterances of context (-1: all)",
                   -1);
     add_delimiter(table, o.read.delimiter);
-    table.integer("threads", o.threads, "0: every core", 0, most_threads);
+    table.integer("threads", o.threads, "0: every core", 0, max_threads);
     table.integer("seed", o.seed, "chooses the training label among several", 0);
     table.flag("overwrite", config.overwrite, "replace an existing data directory");
     table.flag("verbose", config.verbose, "say more");

@@ -13,7 +13,17 @@ namespace lockstep::launcher {
 
 // doctor, plan: a training run that is only checked or reckoned, so that nothing of it need be
 // given. ladder: several short ones. display: an evaluation that is looked at.
-enum class Task { train, evaluate, display, generate, interactive, self_chat, doctor, plan, ladder };
+enum class Task {
+    train,
+    evaluate,
+    display,
+    generate,
+    interactive,
+    self_chat,
+    doctor,
+    plan,
+    ladder
+};
 
 // Whether a task's program answers texts with a model that is there.
 bool talks(Task task) noexcept;

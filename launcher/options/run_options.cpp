@@ -5,8 +5,8 @@ namespace lockstep::launcher {
 
 namespace {
 
-constexpr std::uint64_t most_rows = INT32_MAX;
-constexpr std::uint64_t most_lanes = 1 << 16;
+constexpr std::uint64_t max_rows = INT32_MAX;
+constexpr std::uint64_t max_lanes = 1 << 16;
 
 }  // namespace
 
@@ -18,7 +18,7 @@ OptionTable run_table(RunConfig& config) {
     table.integer("seed", config.train.seed,
                   "of initial weights, the rows' order, dropout and what replies draw", 0);
     table.integer("threads", config.threads, "of this rank (0: its share of the host's cores)", 0,
-                  most_threads);
+                  max_threads);
     table.text("trace", config.trace_file, "FILE",
                "write what the rank did when, for Perfetto; rank r > 0 writes FILE.rankR");
     table.flag("verbose,v", config.verbose, "every rank speaks, and says more");
@@ -53,9 +53,9 @@ OptionTable batch_table(RunConfig& config) {
     using data::Dynamic;
     BatchConfig& b = config.batch;
     OptionTable table("Batches");
-    table.integer("batchsize,bs", b.batchsize, "rows of a micro-batch, per rank", 1, most_rows);
+    table.integer("batchsize,bs", b.batchsize, "rows of a micro-batch, per rank", 1, max_rows);
     table.integer("eval-batchsize", b.eval_batchsize, "rows in evaluation (-1: as --batchsize)", -1,
-                  most_rows);
+                  max_rows);
     table.choice<Dynamic>("dynamic-batching,dynb", b.dynamic,
                           {{"none", Dynamic::off},
                            {"off", Dynamic::off},
@@ -70,19 +70,18 @@ OptionTable batch_table(RunConfig& config) {
     table.integer("batch-tokens", b.batch_tokens,
                   "tokens of a micro-batch, source and target; implies -dynb full (-1: from "
                   "--batchsize)",
-                  INT64_MIN, most_rows);
+                  INT64_MIN, max_rows);
     table.integer("truncate,tr", b.truncate, "longest context and label (-1: --n-positions)",
-                  INT64_MIN, most_positions);
+                  INT64_MIN, max_positions);
     table.integer("text-truncate", b.text_truncate, "longest context (-1: --truncate)", INT64_MIN,
-                  most_positions);
+                  max_positions);
     table.integer("label-truncate", b.label_truncate, "longest label with its end (-1: --truncate)",
-                  INT64_MIN, most_positions);
-    table.integer("update-freq", b.update_freq, "micro-batches per rank and update", 1, most_lanes);
-    table.integer("num-workers", b.num_workers, "threads that build batches ahead", 0,
-                  most_threads);
+                  INT64_MIN, max_positions);
+    table.integer("update-freq", b.update_freq, "micro-batches per rank and update", 1, max_lanes);
+    table.integer("num-workers", b.num_workers, "threads that build batches ahead", 0, max_threads);
     table.integer("logical-shards", b.logical_shards,
                   "lanes of the run (-1: ranks x --update-freq at its first start)", INT64_MIN,
-                  most_lanes);
+                  max_lanes);
     return table;
 }
 

@@ -7,7 +7,7 @@
 namespace lockstep::launcher {
 
 // What an option's value may be at most: tokens of a sequence, threads.
-constexpr std::uint64_t most_positions = 1 << 20, most_threads = 4096;
+constexpr std::uint64_t max_positions = 1 << 20, max_threads = 4096;
 
 // The options of each concern, bound to `config`, which outlives the table.
 OptionTable model_table(RunConfig& config);

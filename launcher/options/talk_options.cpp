@@ -8,14 +8,14 @@ namespace lockstep::launcher {
 
 namespace {
 
-constexpr std::uint64_t most_count = INT32_MAX;
+constexpr std::uint64_t max_count = INT32_MAX;
 
 OptionTable talk_table(RunConfig& config) {
     OptionTable table("Run");
     table.text("model-file,mf", config.model_file, "DIR", "the model's folder");
     table.integer("seed", config.train.seed, "of what is drawn", 0);
     table.integer("threads", config.threads, "0: every core that this process may use", 0,
-                  most_threads);
+                  max_threads);
     return table;
 }
 
@@ -24,12 +24,12 @@ OptionTable context_table(RunConfig& config) {
     OptionTable table("Contexts");
     table.integer("truncate,tr", b.truncate,
                   "longest context, and longest reply (-1: as --n-positions)", INT64_MIN,
-                  most_positions);
+                  max_positions);
     table.integer("text-truncate", b.text_truncate,
                   "longest context, of which the end is kept (-1: --truncate)", INT64_MIN,
-                  most_positions);
+                  max_positions);
     table.integer("label-truncate", b.label_truncate,
-                  "longest reply, its end counted (-1: --truncate)", INT64_MIN, most_positions);
+                  "longest reply, its end counted (-1: --truncate)", INT64_MIN, max_positions);
     table.integer("history-size,histsz", config.talk.history_size,
                   "turns of a context, the last ones (-1: all)", -1);
     add_delimiter(table, config.talk.delimiter);
@@ -50,9 +50,9 @@ OptionTable prompt_table(RunConfig& config) {
         "jsonl where --input ends with .jsonl");
     table.text("output", t.output, "FILE", "replies (default: standard output)");
     table.flag("json", t.json, "a JSON object a line: prompt, reply, score, tokens");
-    table.integer("n-best", t.n_best, "so many replies to each prompt, with scores", 1, most_count);
+    table.integer("n-best", t.n_best, "so many replies to each prompt, with scores", 1, max_count);
     table.integer("batchsize,bs", config.batch.batchsize, "prompts answered together", 1,
-                  most_count);
+                  max_count);
     return table;
 }
 
@@ -74,10 +74,10 @@ OptionTable interactive_table(RunConfig& config) {
 OptionTable self_chat_table(RunConfig& config) {
     TalkConfig& t = config.talk;
     OptionTable table("Self-chat");
-    table.integer("num-self-chats", t.self_chats, "conversations", 1, most_count);
+    table.integer("num-self-chats", t.self_chats, "conversations", 1, max_count);
     table.integer("selfchat-max-turns", t.max_turns,
                   "turns of a conversation, both speakers': the first is the greeting Hi!", 2,
-                  most_count);
+                  max_count);
     table.text("seed-messages-from-file", t.seed_messages, "FILE",
                "first messages, one a line; each conversation draws one");
     table.flag("display-examples,d", t.display, "show the conversations");

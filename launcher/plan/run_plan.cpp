@@ -18,7 +18,7 @@ namespace lockstep::launcher::plan {
 namespace {
 
 // Nobody trains on larger micro-batches, and a dry run writes their arrays.
-constexpr std::int64_t most_tokens = std::int64_t{1} << 22, most_rows = std::int64_t{1} << 20;
+constexpr std::int64_t max_tokens = std::int64_t{1} << 22, max_rows = std::int64_t{1} << 20;
 // Enough for the largest micro-batch of most epochs.
 constexpr std::int64_t rows_at_start = std::int64_t{1} << 18;
 
@@ -98,7 +98,7 @@ private:
     train::Precision precision() const {
         if (plan_.machine.device == model::DeviceKind::cpu)
             return precision_of(config_.precision, {});
-        return precision_of(config_.precision, GpuSeat{});
+        return precision_of(config_.precision, GpuAssignment{});
     }
 
     comm::GpuBackend backend() const {
@@ -138,7 +138,7 @@ private:
 
     void add_epoch(const data::BatchRules& rules, const RankMemory& memory) {
         data::EpochOptions options{config_.train.seed, lanes(), weights_of(config_, data_)};
-        if (scope_ == Scope::first_epoch) options.most_rows = rows_at_start;
+        if (scope_ == Scope::first_epoch) options.max_rows = rows_at_start;
         const data::EpochPlan epoch = data::plan_epoch(data_.sets, rules, options);
         rows_bytes_ = windows_at_once * plan_.lanes_of_rank * epoch.largest_window_bytes;
         EpochFacts facts;
@@ -166,16 +166,15 @@ private:
         const bool by_tokens = asked.batch_tokens > 0;
         plan_.size.option = by_tokens ? "--batch-tokens" : "--batchsize";
         plan_.size.asked = by_tokens ? asked.batch_tokens : asked.batchsize;
-        plan_.size.most = by_tokens ? most_tokens : most_rows;
+        plan_.size.most = by_tokens ? max_tokens : max_rows;
         if (plan_.epoch)
-            plan_.size.most =
-                std::min(plan_.size.most, by_tokens ? most_tokens : plan_.epoch->rows);
+            plan_.size.most = std::min(plan_.size.most, by_tokens ? max_tokens : plan_.epoch->rows);
         plan_.size.fits = largest_that_fits(plan_.size.most, [&](std::int64_t size) {
             data::BatchingOptions options = asked;
             (by_tokens ? options.batch_tokens : options.batchsize) = size;
             const auto shapes = data::largest_batches(lengths_, rules(options));
             const auto too_many = [](const train::BatchShape& shape) {
-                return shape.source_total + shape.target_total > most_tokens;
+                return shape.source_total + shape.target_total > max_tokens;
             };
             if (std::any_of(shapes.begin(), shapes.end(), too_many)) return false;
             BatchMemory batch = memory.training(shapes);

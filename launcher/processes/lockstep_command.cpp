@@ -22,7 +22,7 @@ std::string as_program(const std::string& word) {
 
 }  // namespace
 
-std::string own_program(const std::vector<std::string>& command) {
+std::string lockstep_program(const std::vector<std::string>& command) {
     if (command.empty()) return "";
     const std::string called = std::filesystem::path(command.front()).filename();
     if (called != binary) return as_program(called);
@@ -33,7 +33,7 @@ std::string own_program(const std::vector<std::string>& command) {
 }
 
 std::vector<std::string> with_own_binary(const std::vector<std::string>& command) {
-    if (own_program(command).empty() || command.front().find('/') != std::string::npos) {
+    if (lockstep_program(command).empty() || command.front().find('/') != std::string::npos) {
         return command;
     }
     std::vector<std::string> words = command;
@@ -47,7 +47,7 @@ std::vector<std::string> with_own_binary(const std::vector<std::string>& command
 }
 
 void require_ranks(const std::vector<std::string>& command, int processes) {
-    const std::string program = own_program(command);
+    const std::string program = lockstep_program(command);
     if (processes == 1 ||
         (program != "train" && program != "eval" && !program.starts_with("multiprocessing_"))) {
         return;

@@ -9,7 +9,7 @@ namespace lockstep::launcher {
 // The program of Lockstep that a command starts ("distributed_train" of `lockstep
 // distributed_train ...` and of `/usr/bin/distributed_train ...`), by its own name where an alias
 // was typed; empty for any other command.
-std::string own_program(const std::vector<std::string>& command);
+std::string lockstep_program(const std::vector<std::string>& command);
 
 // Lockstep's own commands with the running binary's full path, so that PATH need not hold it;
 // other commands as they are.

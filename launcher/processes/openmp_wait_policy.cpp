@@ -17,11 +17,11 @@ constexpr const char* policy = "OMP_WAIT_POLICY";
 
 }  // namespace
 
-void limit_spinning(comm::Environment& environment) {
+void set_openmp_wait_policy(comm::Environment& environment) {
     if (!environment.contains(policy)) environment.try_emplace(variable, count);
 }
 
-void limit_spinning(char** argv) {
+void set_openmp_wait_policy(char** argv) {
     if (std::getenv(variable) != nullptr || std::getenv(policy) != nullptr) return;
     setenv(variable, count, 1);
     // By its path: a process started as /proc/self/exe would be called "exe" by ps and pkill.

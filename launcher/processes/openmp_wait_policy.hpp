@@ -10,9 +10,9 @@ namespace lockstep::launcher {
 // to wait, neither of these does anything.
 
 // For a program that is about to be started.
-void limit_spinning(comm::Environment& environment);
+void set_openmp_wait_policy(comm::Environment& environment);
 
 // For this one, which starts once more with a limit. Call it first in main, with its argv.
-void limit_spinning(char** argv);
+void set_openmp_wait_policy(char** argv);
 
 }  // namespace lockstep::launcher

@@ -219,7 +219,7 @@ std::vector<ProcessSpec> local_ranks(const LocalRanks& ranks, const comm::Enviro
         variables["MASTER_ADDR"] = "127.0.0.1";
         variables["MASTER_PORT"] = port;
         variables["OMP_NUM_THREADS"] = variables["LOCKSTEP_THREADS"] = threads;
-        limit_spinning(variables);
+        set_openmp_wait_policy(variables);
         if (!ranks.secret.empty()) variables[comm::Secret::variable] = ranks.secret.text();
         processes.push_back(std::move(process));
     }

@@ -44,7 +44,7 @@ void show_set(const RunConfig& config, const DataSets& sets, std::size_t set, Lo
     options.max_examples = share_of_each(config.train.validation.max_examples, config.data.size());
     options.references = data::ReferenceText::read;
     const auto source = data::open_eval_source(dataset, options);
-    Replier replier(loaded.model().decoder(), loaded.tokenizer(), reply_options(config));
+    ReplyGenerator replier(loaded.model().decoder(), loaded.tokenizer(), reply_options(config));
     for (train::Batch batch; source->next(batch);) {
         const auto replies = replier.reply(batch, options.batching.layout);
         for (std::size_t i = 0; i < replies.size(); ++i)

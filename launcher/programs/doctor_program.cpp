@@ -57,7 +57,7 @@ void add_memory(const RunConfig& config, int ranks, doctor::Request& request) {
     asked.memory_bytes = 0;  // as if there were none: the ranks' own is compared
     asked.world_size = ranks;
     using Planned = std::optional<plan::RunPlan>;
-    const auto planned = doctor::within(request.check_time(), [asked]() -> Planned {
+    const auto planned = doctor::run_with_timeout(request.check_time(), [asked]() -> Planned {
         try {
             return plan::plan_run(asked, plan::Scope::first_epoch);
         } catch (const Error&) {
@@ -74,7 +74,7 @@ void add_memory(const RunConfig& config, int ranks, doctor::Request& request) {
 void add_needs(const RunConfig& config, int ranks, doctor::Request& request) {
     if (config.data.empty() || config.model_file.empty()) return;
     using Model = std::optional<model::ModelConfig>;
-    const auto looked = doctor::within(request.check_time(), [config]() -> Model {
+    const auto looked = doctor::run_with_timeout(request.check_time(), [config]() -> Model {
         const auto dataset = opened(config.data.front());
         if (!dataset) return std::nullopt;
         return agree_on_model({config.model_file}, config.model, config.given, *dataset);
@@ -92,12 +92,12 @@ void add_needs(const RunConfig& config, int ranks, doctor::Request& request) {
 doctor::Computes computes_on(const RunConfig& config, std::chrono::milliseconds longest) {
     if (config.device == DeviceChoice::cuda) return doctor::Computes::on_gpu;
     // A driver in trouble keeps its callers waiting.
-    const auto gpus = doctor::within(longest, [config] { return gpus_for(config); });
+    const auto gpus = doctor::run_with_timeout(longest, [config] { return gpus_for(config); });
     const bool there = gpus && (!gpus->visible.empty() || !why_unusable(*gpus).empty());
     return there ? doctor::Computes::on_gpu : doctor::Computes::on_cpu;
 }
 
-doctor::Request request_of(const RunConfig& config, const comm::Place& place) {
+doctor::Request request_of(const RunConfig& config, const comm::RankInfo& place) {
     doctor::Request request;
     if (!config.data.empty()) request.data = config.data.front();
     request.model_folder = config.model_file;
@@ -142,7 +142,7 @@ int preflight(const std::set<std::string>& given) {
 }
 
 // Why this rank cannot meet the others, with what its host sees of rank 0.
-int cannot_meet(const comm::Place& place, const doctor::Request& request, const Error& error) {
+int cannot_meet(const comm::RankInfo& place, const doctor::Request& request, const Error& error) {
     std::string text = "lockstep doctor: PROBLEM [meeting] " + rank_name(place) +
                        ": cannot meet the other ranks: " + error.what();
     if (place.rank != 0 && !place.master_addr.empty()) {
@@ -160,7 +160,7 @@ int doctor_program(const std::vector<std::string>& args) {
     const auto config = parse_run(Task::doctor, usage, args);
     if (!config) return 0;
     if (config->preflight) return preflight(config->given);
-    const comm::Place place = place_of(*config, Standing::in_job);
+    const comm::RankInfo place = place_of(*config, LaunchMode::in_job);
     const doctor::Request request = request_of(*config, place);
     try {
         const auto facts = doctor::examine(place, request);

@@ -31,7 +31,7 @@ public:
     ReplyWriter(std::ostream& out, const TalkConfig& talk)
         : out_(out),
           talk_(talk),
-          shows_prompts_(talk.output.empty() && output_screen() == Screen::terminal &&
+          shows_prompts_(talk.output.empty() && output_kind() == OutputKind::terminal &&
                          (!talk.input.empty() || isatty(STDIN_FILENO) == 0)) {}
 
     void write(const Prompt& prompt, std::vector<Reply> replies) {
@@ -71,7 +71,7 @@ private:
 // Prompts that are answered together.
 class PromptBatch {
 public:
-    PromptBatch(Talker& talker, ReplyWriter& writer, std::int64_t size)
+    PromptBatch(ChatSession& talker, ReplyWriter& writer, std::int64_t size)
         : talker_(talker), writer_(writer), size_(static_cast<std::size_t>(size)) {}
 
     void add(Prompt prompt) {
@@ -94,7 +94,7 @@ public:
     }
 
 private:
-    Talker& talker_;
+    ChatSession& talker_;
     ReplyWriter& writer_;
     const std::size_t size_;
     std::vector<Prompt> prompts_;
@@ -145,7 +145,7 @@ int generate_program(const std::vector<std::string>& args) {
     const TalkConfig& talk = config->talk;
     std::vector<Prompt> prompts;
     if (!talk.input.empty()) prompts = prompts_of(talk);
-    Talker talker(*config);
+    ChatSession talker(*config);
     std::ofstream file;
     if (!talk.output.empty()) file = opened(talk, config->model_file);
     ReplyWriter writer(talk.output.empty() ? std::cout : file, talk);

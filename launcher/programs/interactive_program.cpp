@@ -28,7 +28,7 @@ bool contains(const std::string& line, const char* word) {
 
 class Talk {
 public:
-    Talk(Talker& talker, const TalkConfig& config, std::optional<ConversationLog>& log)
+    Talk(ChatSession& talker, const TalkConfig& config, std::optional<ConversationLog>& log)
         : talker_(talker), config_(config), log_(log) {}
 
     void run(LineReader& lines) {
@@ -66,7 +66,7 @@ private:
         flush_output();
     }
 
-    Talker& talker_;
+    ChatSession& talker_;
     const TalkConfig& config_;
     std::optional<ConversationLog>& log_;
     std::vector<std::string> turns_;  // the context, as in training
@@ -85,7 +85,7 @@ int interactive_program(const std::vector<std::string>& args) {
     if (!config) return 0;
     std::optional<ConversationLog> log;
     if (!config->talk.outfile.empty()) log.emplace(config->talk.outfile, config->talk.save_format);
-    Talker talker(*config);
+    ChatSession talker(*config);
     if (isatty(STDIN_FILENO) == 1) std::cout << greeting << std::flush;
     Talk(talker, config->talk, log).run(*make_line_reader("you: "));
     if (isatty(STDIN_FILENO) == 1) std::cout << '\n';

@@ -89,7 +89,7 @@ int ladder_program(const std::vector<std::string>& args) {
     const Host host = host_of(*config);
     const RunFolders folders(config->model_file);
     config->model_file = folders.path();
-    const TrainingPlan plan = check_training(*config, Standing::alone);
+    const TrainingPlan plan = check_training(*config, LaunchMode::alone);
     const Work work = work_of(*config, plan);
     const std::vector<Rung> rungs =
         ladder::rungs(*config, host, work.valid_rows > 0 ? Validation::of_split : Validation::none);

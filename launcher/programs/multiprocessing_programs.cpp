@@ -23,7 +23,7 @@ namespace {
 int ranks_here(const RunConfig& config) {
     const Gpus gpus = gpus_for(config);
     const auto own = gpus.visible.empty() ? usable_cores() : static_cast<int>(gpus.visible.size());
-    comm::Place last = comm::alone();
+    comm::RankInfo last = comm::alone();
     last.local_size = config.world_size > 0 ? static_cast<int>(config.world_size) : own;
     last.local_rank = last.local_size - 1;
     if (choose_gpu(config, last, gpus))
@@ -78,8 +78,8 @@ int multiprocessing_train_program(const std::vector<std::string>& args) {
                                   args, Ranks::started_here);
     if (!config) return 0;
     constexpr const char* program = "multiprocessing_train";
-    if (is_rank_of(program)) return run_training(*config, Standing::in_job);
-    check_training(*config, Standing::alone);
+    if (is_rank_of(program)) return run_training(*config, LaunchMode::in_job);
+    check_training(*config, LaunchMode::alone);
     return run_ranks(program, *config, args);
 }
 
@@ -91,7 +91,7 @@ int multiprocessing_eval_program(const std::vector<std::string>& args) {
                   args, Ranks::started_here);
     if (!config) return 0;
     constexpr const char* program = "multiprocessing_eval";
-    if (is_rank_of(program)) return run_evaluation(*config, Standing::in_job);
+    if (is_rank_of(program)) return run_evaluation(*config, LaunchMode::in_job);
     check_evaluation(*config);
     return run_ranks(program, *config, args);
 }

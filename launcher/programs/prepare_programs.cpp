@@ -51,7 +51,7 @@ int prepare_program(const std::vector<std::string>& args) {
         args);
     if (!config) return 0;
     Log log(std::cout, config->verbose ? Verbosity::verbose : Verbosity::normal, 0, "",
-            output_screen());
+            output_kind());
     data::prepare(config->options, log);
     return 0;
 }
@@ -73,7 +73,7 @@ int build_dict_program(const std::vector<std::string>& args) {
     require_given(!config->options.tokenizer.dict_file.empty(),
                   "--dict-file: name the dictionary to make");
     Log log(std::cout, config->verbose ? Verbosity::verbose : Verbosity::normal, 0, "",
-            output_screen());
+            output_kind());
     data::build_dict(config->options, log);
     return 0;
 }

@@ -40,7 +40,7 @@ std::vector<std::string> openers_of(const std::string& path) {
 // One model in both parts. Each of the two has heard what the other said, and its own greeting.
 class SelfChat {
 public:
-    SelfChat(Talker& talker, const RunConfig& config, std::vector<std::string> openers,
+    SelfChat(ChatSession& talker, const RunConfig& config, std::vector<std::string> openers,
              std::optional<ConversationLog>& log)
         : talker_(talker),
           config_(config),
@@ -83,7 +83,7 @@ private:
         flush_output();
     }
 
-    Talker& talker_;
+    ChatSession& talker_;
     const RunConfig& config_;
     const std::vector<std::string> openers_;
     std::optional<ConversationLog>& log_;
@@ -105,7 +105,7 @@ int self_chat_program(const std::vector<std::string>& args) {
     std::vector<std::string> openers = openers_of(talk.seed_messages);
     std::optional<ConversationLog> log;
     if (!talk.outfile.empty()) log.emplace(talk.outfile, talk.save_format);
-    Talker talker(*config);
+    ChatSession talker(*config);
     SelfChat chat(talker, *config, std::move(openers), log);
     for (std::int64_t i = 0; i < talk.self_chats; ++i) chat.run(static_cast<std::uint32_t>(i));
     return 0;

@@ -31,7 +31,7 @@ struct Texts {
 };
 
 std::vector<OptionTable> submit_tables(SubmitOptions& options, Texts& texts) {
-    JobSpec& job = options.job;
+    SlurmJob& job = options.job;
     OptionTable size("Size");
     size.integer("nodes,N", job.nodes, "hosts", 1);
     size.integer("ntasks-per-node,tasks-per-node", job.tasks_per_node, "ranks on each host", 1);
@@ -61,8 +61,8 @@ std::vector<OptionTable> submit_tables(SubmitOptions& options, Texts& texts) {
 
 // USR1 ends a program that does not know it.
 int usual_warning_s(const std::vector<std::string>& command) {
-    const std::string program = own_program(command);
-    return program.empty() || program == "distributed_launch" ? 0 : JobSpec().warning_s;
+    const std::string program = lockstep_program(command);
+    return program.empty() || program == "distributed_launch" ? 0 : SlurmJob().warning_s;
 }
 
 int seconds_of_warning(const std::string& signal) {
@@ -76,9 +76,9 @@ int seconds_of_warning(const std::string& signal) {
 }
 
 // What a rank would refuse only when the job starts, hours later.
-void check_command(const JobSpec& job) {
+void check_command(const SlurmJob& job) {
     require_ranks(job.command, job.nodes * job.tasks_per_node);
-    const std::string program = own_program(job.command);
+    const std::string program = lockstep_program(job.command);
     const bool trains = program == "distributed_train" || program == "train";
     if (!trains && program != "distributed_eval" && program != "eval") return;
     const bool by_name = std::filesystem::path(job.command.front()).filename() != "lockstep";

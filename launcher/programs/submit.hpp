@@ -10,7 +10,7 @@
 namespace lockstep::launcher {
 
 struct SubmitOptions {
-    JobSpec job;
+    SlurmJob job;
     std::string script_file;  // empty: NAME.sbatch in this folder
     bool dry_run = false;
     bool help = false, dump_config = false;

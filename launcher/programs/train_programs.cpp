@@ -8,16 +8,16 @@ namespace lockstep::launcher {
 
 namespace {
 
-Ranks ranks_of(Standing standing) {
-    return standing == Standing::alone ? Ranks::one : Ranks::of_job;
+Ranks ranks_of(LaunchMode standing) {
+    return standing == LaunchMode::alone ? Ranks::one : Ranks::of_job;
 }
 
-int train_as(Standing standing, const char* usage, const std::vector<std::string>& args) {
+int train_as(LaunchMode standing, const char* usage, const std::vector<std::string>& args) {
     const auto config = parse_run(Task::train, usage, args, ranks_of(standing));
     return config ? run_training(*config, standing) : 0;
 }
 
-int evaluate_as(Standing standing, const char* usage, const std::vector<std::string>& args) {
+int evaluate_as(LaunchMode standing, const char* usage, const std::vector<std::string>& args) {
     const auto config = parse_run(Task::evaluate, usage, args, ranks_of(standing));
     return config ? run_evaluation(*config, standing) : 0;
 }
@@ -25,14 +25,14 @@ int evaluate_as(Standing standing, const char* usage, const std::vector<std::str
 }  // namespace
 
 int train_program(const std::vector<std::string>& args) {
-    return train_as(Standing::alone,
+    return train_as(LaunchMode::alone,
                     "train --data DIR -mf DIR [options]\n"
                     "Trains as one rank; on an existing -mf it continues.\n",
                     args);
 }
 
 int distributed_train_program(const std::vector<std::string>& args) {
-    return train_as(Standing::in_job,
+    return train_as(LaunchMode::in_job,
                     "srun|mpirun|torchrun ... distributed_train --data DIR -mf DIR [options]\n"
                     "Trains as one rank of the job that started it.\n",
                     args);
@@ -40,7 +40,7 @@ int distributed_train_program(const std::vector<std::string>& args) {
 
 int eval_program(const std::vector<std::string>& args) {
     return evaluate_as(
-        Standing::alone,
+        LaunchMode::alone,
         "eval -mf DIR [--data DIR] [options]\n"
         "Evaluates a model: loss, perplexity, token accuracy, and metrics of its replies.\n"
         "It reads the split valid of the run's own data, unless --split and --data say else.\n",
@@ -48,7 +48,7 @@ int eval_program(const std::vector<std::string>& args) {
 }
 
 int distributed_eval_program(const std::vector<std::string>& args) {
-    return evaluate_as(Standing::in_job,
+    return evaluate_as(LaunchMode::in_job,
                        "srun|mpirun|torchrun ... distributed_eval -mf DIR [--data DIR] [options]\n"
                        "Evaluates as one rank of the job that started it.\n",
                        args);

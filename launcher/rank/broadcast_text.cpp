@@ -5,7 +5,7 @@
 
 namespace lockstep::launcher {
 
-std::string share_text(comm::Communicator& communicator, std::string text) {
+std::string broadcast_text(comm::Communicator& communicator, std::string text) {
     std::vector<std::uint64_t> size{text.size()};
     communicator.broadcast(view_of(size), 0, "text size");
     communicator.finish();

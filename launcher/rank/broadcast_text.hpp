@@ -8,6 +8,6 @@
 namespace lockstep::launcher {
 
 // Rank 0's text on every rank. Collective.
-std::string share_text(comm::Communicator& communicator, std::string text);
+std::string broadcast_text(comm::Communicator& communicator, std::string text);
 
 }  // namespace lockstep::launcher

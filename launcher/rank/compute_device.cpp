@@ -47,8 +47,8 @@ std::string why_unusable(const Gpus& gpus) {
     return gpus.products;
 }
 
-std::optional<GpuSeat> choose_gpu(const RunConfig& config, const comm::Place& place,
-                                  const Gpus& gpus) {
+std::optional<GpuAssignment> choose_gpu(const RunConfig& config, const comm::RankInfo& place,
+                                        const Gpus& gpus) {
     const bool automatic = config.device == DeviceChoice::automatic;
     const bool on_cpu = config.device == DeviceChoice::cpu;
     const std::string unusable = on_cpu ? "" : why_unusable(gpus);
@@ -62,22 +62,22 @@ std::optional<GpuSeat> choose_gpu(const RunConfig& config, const comm::Place& pl
     if (gpus.visible.empty())
         throw Error(ErrorKind::config, "--device cuda on " + place.host + ": " + gpus.absent +
                                            ", or give --device cpu");
-    const std::size_t seat = take_gpu_seat(place, gpus.visible.size(), sharing(config));
-    return GpuSeat{static_cast<int>(seat), gpus.visible[seat], gpus.visible.size(),
-                   gpus.product_library};
+    const std::size_t seat = assign_gpu(place, gpus.visible.size(), sharing(config));
+    return GpuAssignment{static_cast<int>(seat), gpus.visible[seat], gpus.visible.size(),
+                         gpus.product_library};
 }
 
-std::string why_on_cpu(const RunConfig& config, const comm::Place& place, const Gpus& gpus) {
+std::string why_on_cpu(const RunConfig& config, const comm::RankInfo& place, const Gpus& gpus) {
     const bool wanted = config.device == DeviceChoice::automatic && gpus.build.version > 0;
     if (!wanted || !gpus.visible.empty()) return "";
     return "computing on the CPU of " + place.host +
            ", which --device cuda would refuse: " + gpus.absent;
 }
 
-GpuWorld agree_on_gpus(const RunConfig& config, const comm::Place& place,
-                       const std::optional<GpuSeat>& seat, comm::Communicator& communicator) {
+GpuWorld agree_on_gpus(const RunConfig& config, const comm::RankInfo& place,
+                       const std::optional<GpuAssignment>& seat, comm::Communicator& communicator) {
     std::vector<std::uint64_t> with{seat ? 1u : 0u};
-    communicator.all_reduce(view_of(with), comm::Reduction::sum, "devices");
+    communicator.all_reduce(view_of(with), comm::ReduceOp::sum, "devices");
     communicator.finish();
     const auto size = static_cast<std::uint64_t>(communicator.size());
     if (with.front() != 0 && with.front() != size)
@@ -97,7 +97,7 @@ GpuWorld agree_on_gpus(const RunConfig& config, const comm::Place& place,
                            config.gpu.backend);
 }
 
-model::GpuSettings gpu_settings(const RunConfig& config, const std::optional<GpuSeat>& seat) {
+model::GpuSettings gpu_settings(const RunConfig& config, const std::optional<GpuAssignment>& seat) {
     model::GpuSettings settings;
     if (seat) settings.device = seat->number;
     settings.master =
@@ -107,13 +107,13 @@ model::GpuSettings gpu_settings(const RunConfig& config, const std::optional<Gpu
     settings.tf32 = config.gpu.tf32;
     settings.autotune = config.gpu.autotune;
     settings.timeout_ms = config.comm.timeout_ms;
-    if (config.gpu.graphs == GraphChoice::off) settings.most_graphs = 0;
+    if (config.gpu.graphs == GraphChoice::off) settings.max_graphs = 0;
     if (config.gpu.graphs == GraphChoice::on)
-        settings.most_graphs = std::numeric_limits<std::size_t>::max();
+        settings.max_graphs = std::numeric_limits<std::size_t>::max();
     return settings;
 }
 
-train::Precision precision_of(PrecisionChoice choice, const std::optional<GpuSeat>& seat) {
+train::Precision precision_of(PrecisionChoice choice, const std::optional<GpuAssignment>& seat) {
     switch (choice) {
         case PrecisionChoice::fp32:
             return train::Precision::fp32;

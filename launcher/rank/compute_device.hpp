@@ -17,7 +17,7 @@
 namespace lockstep::launcher {
 
 // The GPU that a rank takes.
-struct GpuSeat {
+struct GpuAssignment {
     int number = 0;  // among those that the process sees
     device::GpuIdentity identity;
     std::size_t visible = 1;    // how many those are
@@ -39,21 +39,21 @@ SharedGpu sharing(const RunConfig& config) noexcept;
 // By --device; empty: the CPU. Throws a config error where the GPU that was asked for is not there,
 // where those that are there cannot compute, so that nobody waits for a CPU unawares, or where the
 // CPU is asked for what GPUs alone can do.
-std::optional<GpuSeat> choose_gpu(const RunConfig& config, const comm::Place& place,
-                                  const Gpus& gpus);
+std::optional<GpuAssignment> choose_gpu(const RunConfig& config, const comm::RankInfo& place,
+                                        const Gpus& gpus);
 
 // Why the CPU computes though this program is built for GPUs, with what --device cuda would do:
 // empty where it was asked for, where GPUs are visible, or where the program has no CUDA.
-std::string why_on_cpu(const RunConfig& config, const comm::Place& place, const Gpus& gpus);
+std::string why_on_cpu(const RunConfig& config, const comm::RankInfo& place, const Gpus& gpus);
 
 // Collective. Throws a config error on every rank where some compute on GPUs and others do not, or
 // where judge_gpu_users() does.
-GpuWorld agree_on_gpus(const RunConfig& config, const comm::Place& place,
-                       const std::optional<GpuSeat>& seat, comm::Communicator& communicator);
+GpuWorld agree_on_gpus(const RunConfig& config, const comm::RankInfo& place,
+                       const std::optional<GpuAssignment>& seat, comm::Communicator& communicator);
 
 // What a rank computes on, and how.
 struct ComputeDevice {
-    std::optional<GpuSeat> gpu;  // none: the CPU
+    std::optional<GpuAssignment> gpu;  // none: the CPU
     train::Precision precision = train::Precision::fp32;
     int threads = 1;
     model::GpuSettings settings;  // of the GPU
@@ -64,10 +64,10 @@ struct ComputeDevice {
     std::string products() const { return gpu ? gpu->products : kernels::product_library(); }
 };
 
-model::GpuSettings gpu_settings(const RunConfig& config, const std::optional<GpuSeat>& seat);
+model::GpuSettings gpu_settings(const RunConfig& config, const std::optional<GpuAssignment>& seat);
 
 // The processor's own products of bf16 decide where nothing was chosen; GPUs have them.
-train::Precision precision_of(PrecisionChoice choice, const std::optional<GpuSeat>& seat);
+train::Precision precision_of(PrecisionChoice choice, const std::optional<GpuAssignment>& seat);
 
 // Lists what was asked of a GPU and has no effect on it, with the reason, line by line.
 std::vector<std::string> idle_options(const RunConfig& config, const ComputeDevice& device,

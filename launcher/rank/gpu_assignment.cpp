@@ -7,7 +7,7 @@ namespace lockstep::launcher {
 
 namespace {
 
-Error too_few(const comm::Place& place, std::size_t visible) {
+Error too_few(const comm::RankInfo& place, std::size_t visible) {
     return Error(ErrorKind::config,
                  std::to_string(visible) + (visible == 1 ? " GPU is" : " GPUs are") +
                      " visible on " + place.host + " for " + std::to_string(place.local_size) +
@@ -17,8 +17,8 @@ Error too_few(const comm::Place& place, std::size_t visible) {
 
 }  // namespace
 
-std::optional<std::size_t> gpu_seat(std::size_t visible, int local_rank,
-                                    comm::PlaceSource source) noexcept {
+std::optional<std::size_t> gpu_assignment(std::size_t visible, int local_rank,
+                                          comm::PlaceSource source) noexcept {
     if (visible == 0) return std::nullopt;
     if (visible == 1) return 0;
     const auto seat = static_cast<std::size_t>(local_rank);
@@ -26,18 +26,18 @@ std::optional<std::size_t> gpu_seat(std::size_t visible, int local_rank,
     return seat < visible ? std::optional(seat) : std::nullopt;
 }
 
-std::size_t take_gpu_seat(const comm::Place& place, std::size_t visible, SharedGpu shared) {
+std::size_t assign_gpu(const comm::RankInfo& place, std::size_t visible, SharedGpu shared) {
     if (visible == 0)
         throw Error(ErrorKind::config,
                     "no GPU is visible on " + place.host +
                         ": choose a host with GPUs (srun --gpus-per-node N), or look at "
                         "CUDA_VISIBLE_DEVICES");
-    if (const auto seat = gpu_seat(visible, place.local_rank, place.source)) return *seat;
+    if (const auto seat = gpu_assignment(visible, place.local_rank, place.source)) return *seat;
     if (shared == SharedGpu::allowed) return static_cast<std::size_t>(place.local_rank) % visible;
     throw too_few(place, visible);
 }
 
-void require_gpu_for_each(const comm::Place& last_rank, std::size_t visible, SharedGpu shared) {
+void require_gpu_for_each(const comm::RankInfo& last_rank, std::size_t visible, SharedGpu shared) {
     if (shared == SharedGpu::refused && static_cast<std::size_t>(last_rank.local_rank) >= visible)
         throw too_few(last_rank, visible);
 }

@@ -15,14 +15,14 @@ enum class SharedGpu { refused, allowed };
 // rank, else that of its local rank; none where there are fewer. Under Slurm, which may show each
 // rank some GPUs of its own, the count begins anew with every so many ranks: whether two share one
 // shows when they meet (judge_gpu_users).
-std::optional<std::size_t> gpu_seat(std::size_t visible, int local_rank,
-                                    comm::PlaceSource source) noexcept;
+std::optional<std::size_t> gpu_assignment(std::size_t visible, int local_rank,
+                                          comm::PlaceSource source) noexcept;
 
 // The same for a run: with SharedGpu::allowed ranks that find none take turns. Throws a config
 // error where there is none to take.
-std::size_t take_gpu_seat(const comm::Place& place, std::size_t visible, SharedGpu shared);
+std::size_t assign_gpu(const comm::RankInfo& place, std::size_t visible, SharedGpu shared);
 
 // For the ranks of one host that all see the same GPUs: the same refusal before they are started.
-void require_gpu_for_each(const comm::Place& last_rank, std::size_t visible, SharedGpu shared);
+void require_gpu_for_each(const comm::RankInfo& last_rank, std::size_t visible, SharedGpu shared);
 
 }  // namespace lockstep::launcher

@@ -18,21 +18,21 @@ namespace lockstep::launcher {
 namespace {
 
 // Ranks on unlike machines must compute alike, so one without bf16 products decides for all.
-train::Precision agree_on_precision(PrecisionChoice choice, const std::optional<GpuSeat>& gpu,
+train::Precision agree_on_precision(PrecisionChoice choice, const std::optional<GpuAssignment>& gpu,
                                     comm::Communicator& communicator) {
     const train::Precision own = precision_of(choice, gpu);
     const bool fp16_without_gpu = choice == PrecisionChoice::fp16 && !gpu;
     if (choice != PrecisionChoice::automatic && !fp16_without_gpu) return own;
     std::vector<std::uint64_t> able{own == train::Precision::bf16 ? 1u : 0u};
-    communicator.all_reduce(view_of(able), comm::Reduction::min, "precision");
+    communicator.all_reduce(view_of(able), comm::ReduceOp::min, "precision");
     communicator.finish();
     return able.front() == 1 ? train::Precision::bf16 : train::Precision::fp32;
 }
 
 }  // namespace
 
-comm::Place place_of(const RunConfig& config, Standing standing) {
-    if (standing == Standing::alone) return comm::alone();
+comm::RankInfo place_of(const RunConfig& config, LaunchMode standing) {
+    if (standing == LaunchMode::alone) return comm::alone();
     comm::PlaceFlags flags;
     if (config.rank >= 0) {
         flags.rank = static_cast<int>(config.rank);
@@ -40,7 +40,7 @@ comm::Place place_of(const RunConfig& config, Standing standing) {
     }
     if (config.master_port > 0) flags.master_port = static_cast<int>(config.master_port);
     if (!config.master_addr.empty()) flags.master_addr = config.master_addr;
-    comm::Place place = comm::find_place(comm::process_environment(), flags);
+    comm::RankInfo place = comm::find_place(comm::process_environment(), flags);
     if (config.world_size > 0 && config.world_size != place.size) {
         throw Error(ErrorKind::config, "--distributed-world-size " +
                                            std::to_string(config.world_size) + ": " +
@@ -50,7 +50,7 @@ comm::Place place_of(const RunConfig& config, Standing standing) {
     return place;
 }
 
-Job join_job(const RunConfig& config, const comm::Place& place) {
+Job join_job(const RunConfig& config, const comm::RankInfo& place) {
     const Gpus gpus = gpus_for(config);
     const auto gpu = choose_gpu(config, place, gpus);
     // Before there are other threads, which are to stay there as well.
@@ -78,7 +78,7 @@ Job join_job(const RunConfig& config, const comm::Place& place) {
     return job;
 }
 
-int run_started(const comm::Place& place, const std::function<void()>& work) {
+int run_started(const comm::RankInfo& place, const std::function<void()>& work) {
     try {
         work();
         return 0;
@@ -89,7 +89,7 @@ int run_started(const comm::Place& place, const std::function<void()>& work) {
     }
 }
 
-std::string rank_name(const comm::Place& place) {
+std::string rank_name(const comm::RankInfo& place) {
     return "rank " + std::to_string(place.rank) + " on " + place.host;
 }
 

@@ -55,7 +55,7 @@ void NcclReport::on_step(const train::StepReport&) {
     if (std::exchange(told_, true)) return;
     NcclPaths paths = own_ == nullptr ? NcclPaths{} : own_->take();
     communicator_.all_reduce(HostView<std::uint64_t>(paths.data(), paths.size()),
-                             comm::Reduction::sum, "NCCL's paths");
+                             comm::ReduceOp::sum, "NCCL's paths");
     communicator_.finish();
     const std::string told = describe(paths, hosts_);
     if (communicator_.rank() == 0 && !told.empty())

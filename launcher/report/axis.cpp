@@ -8,8 +8,8 @@ namespace lockstep::launcher::report {
 
 namespace {
 
-constexpr int most_ticks = 6;
-constexpr double most_filled = 2.5;  // decades with 2 and 5 in them
+constexpr int max_ticks = 6;
+constexpr double max_filled = 2.5;  // decades with 2 and 5 in them
 // Of values that stand on a tick but for their last digits, fp32's among them.
 constexpr double rounding = 1e-6;
 
@@ -54,7 +54,7 @@ Axis linear(Scale scale, double low, double high) {
         high = std::max(high, low == 0 && high <= 0 ? 1.0 : high);
     }
     widen(low, high);
-    const double step = round_up((high - low) / (most_ticks - 1));
+    const double step = round_up((high - low) / (max_ticks - 1));
     low = step * std::floor(low / step + rounding);
     high = step * std::ceil(high / step - rounding);
     return {scale, low, high, multiples(low, high, step)};
@@ -66,18 +66,18 @@ Axis logarithmic(double low, double high) {
     if (low >= high) high = round_up(low * 1.5);
     Axis axis{Scale::logarithmic, low, high, {}};
     const double decades = std::log10(high / low);
-    const double every = std::ceil(decades / most_ticks);
+    const double every = std::ceil(decades / max_ticks);
     for (double ten = std::floor(std::log10(low) + rounding); ten <= std::log10(high) + rounding;
          ten += every) {
         for (const double digit : {1.0, 2.0, 5.0}) {
             const double tick = digit * std::pow(10, ten);
             const bool inside = tick >= low * (1 - rounding) && tick <= high * (1 + rounding);
-            if (inside && (digit == 1 || decades <= most_filled)) axis.ticks.push_back(tick);
+            if (inside && (digit == 1 || decades <= max_filled)) axis.ticks.push_back(tick);
         }
     }
     constexpr std::size_t fewest_ticks = 4;
     if (decades < 1 && axis.ticks.size() < fewest_ticks)
-        axis.ticks = multiples(low, high, round_up((high - low) / (most_ticks - 1)));
+        axis.ticks = multiples(low, high, round_up((high - low) / (max_ticks - 1)));
     return axis;
 }
 
@@ -94,13 +94,13 @@ Axis value_axis(Scale scale, double low, double high) {
 
 Axis step_axis(double last_step) {
     const double high = std::max(last_step, 1.0);
-    const double step = std::max(1.0, round_up(high / most_ticks));
+    const double step = std::max(1.0, round_up(high / max_ticks));
     return {Scale::linear, 0, high, multiples(0, high, step)};
 }
 
 Axis axis_until(double last) {
     const double high = last > 0 ? last : 1;
-    return {Scale::linear, 0, high, multiples(0, high, round_up(high / most_ticks))};
+    return {Scale::linear, 0, high, multiples(0, high, round_up(high / max_ticks))};
 }
 
 }  // namespace lockstep::launcher::report

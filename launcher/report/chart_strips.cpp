@@ -25,9 +25,9 @@ std::vector<double> places(const Chart& chart) {
 // The strips' borders: half-way between places, or even.
 std::vector<double> borders(const std::vector<double>& places, double last) {
     std::vector<double> borders{0};
-    if (places.size() > most_strips) {
-        for (std::size_t i = 1; i < most_strips; ++i)
-            borders.push_back(last * static_cast<double>(i) / most_strips);
+    if (places.size() > max_strips) {
+        for (std::size_t i = 1; i < max_strips; ++i)
+            borders.push_back(last * static_cast<double>(i) / max_strips);
     } else {
         for (std::size_t i = 1; i < places.size(); ++i)
             borders.push_back((places[i - 1] + places[i]) / 2);

@@ -54,7 +54,7 @@ std::string column_text(Abscissa abscissa, const Column& column) {
 }
 
 std::vector<Strip> stack_strips(Abscissa abscissa, const std::vector<Column>& columns) {
-    const std::size_t every = (columns.size() + most_strips - 1) / most_strips;
+    const std::size_t every = (columns.size() + max_strips - 1) / max_strips;
     std::vector<Strip> strips;
     for (std::size_t i = 0; i < columns.size(); i += every) {
         const std::size_t last = std::min(i + every, columns.size()) - 1;

@@ -15,13 +15,13 @@ void setting(std::string& script, const std::string& name, int value) {
     if (value > 0) setting(script, name, std::to_string(value));
 }
 
-bool requeues(const JobSpec& spec) { return spec.at_time_limit == AtTimeLimit::continue_later; }
+bool requeues(const SlurmJob& spec) { return spec.at_time_limit == AtTimeLimit::continue_later; }
 
 std::string count_of(int count, const std::string& noun) {
     return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
-void add_settings(std::string& script, const JobSpec& spec) {
+void add_settings(std::string& script, const SlurmJob& spec) {
     script += "# " + count_of(spec.nodes, "node") + " with " +
               count_of(spec.tasks_per_node, "task") + " each.\n";
     setting(script, "job-name", spec.name);
@@ -38,7 +38,7 @@ void add_settings(std::string& script, const JobSpec& spec) {
     setting(script, "output", spec.output);
 }
 
-void add_end(std::string& script, const JobSpec& spec) {
+void add_end(std::string& script, const SlurmJob& spec) {
     const std::string seconds = std::to_string(spec.warning_s);
     if (requeues(spec)) {
         script += "\n# " + seconds +
@@ -88,7 +88,7 @@ fi
 exit "$code"
 )";
 
-std::string srun_line(const JobSpec& spec) {
+std::string srun_line(const SlurmJob& spec) {
     std::string line = "srun --kill-on-bad-exit=1";
     if (!spec.mpi.empty()) line += " --mpi=" + spec.mpi;
     // Since Slurm 22.05 srun does not take it over from sbatch.
@@ -102,7 +102,7 @@ std::string srun_line(const JobSpec& spec) {
 
 const char* const sbatch_header = "#!/bin/bash\n# Written by `lockstep submit`.";
 
-std::string sbatch_script(const JobSpec& spec) {
+std::string sbatch_script(const SlurmJob& spec) {
     std::string script = std::string(sbatch_header) + "\n";
     add_settings(script, spec);
     add_end(script, spec);

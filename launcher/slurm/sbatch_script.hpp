@@ -11,6 +11,6 @@ namespace lockstep::launcher {
 extern const char* const sbatch_header;
 
 // The job script of a checked specification: settings, then one srun that starts all ranks.
-std::string sbatch_script(const JobSpec& spec);
+std::string sbatch_script(const SlurmJob& spec);
 
 }  // namespace lockstep::launcher

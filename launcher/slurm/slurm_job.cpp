@@ -31,7 +31,7 @@ void check_pattern(const std::string& option, const std::string& value, const ch
     }
 }
 
-void check_counts(const JobSpec& spec) {
+void check_counts(const SlurmJob& spec) {
     const auto at_least = [](const std::string& option, int value, int smallest) {
         if (value < smallest) {
             refuse(option, std::to_string(value), std::to_string(smallest) + " or more");
@@ -43,7 +43,7 @@ void check_counts(const JobSpec& spec) {
     at_least("--signal USR1@", spec.warning_s, 0);
 }
 
-void check_words(const JobSpec& spec) {
+void check_words(const SlurmJob& spec) {
     check_word("--job-name", spec.name);
     check_word("--partition", spec.partition);
     check_word("--account", spec.account);
@@ -61,7 +61,7 @@ void check_words(const JobSpec& spec) {
 
 }  // namespace
 
-void check(const JobSpec& spec) {
+void check(const SlurmJob& spec) {
     check_counts(spec);
     check_words(spec);
     if (spec.name.empty()) refuse("--job-name", "", "a name");

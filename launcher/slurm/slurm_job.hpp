@@ -11,7 +11,7 @@ namespace lockstep::launcher {
 enum class AtTimeLimit { stop, continue_later };
 
 // A job for Slurm. Empty texts and zeros leave a setting to the cluster.
-struct JobSpec {
+struct SlurmJob {
     std::string name = "lockstep";
     int nodes = 1;
     int tasks_per_node = 1;
@@ -29,6 +29,6 @@ struct JobSpec {
 };
 
 // Throws a config error that names the option which sbatch would refuse or misread.
-void check(const JobSpec& spec);
+void check(const SlurmJob& spec);
 
 }  // namespace lockstep::launcher

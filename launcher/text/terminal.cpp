@@ -13,10 +13,10 @@
 
 namespace lockstep::launcher {
 
-Screen output_screen() {
+OutputKind output_kind() {
     // mpirun gives its ranks a terminal of its own and passes on what they write, wherever to.
     const bool relayed = std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr;
-    return !relayed && isatty(STDOUT_FILENO) == 1 ? Screen::terminal : Screen::file;
+    return !relayed && isatty(STDOUT_FILENO) == 1 ? OutputKind::terminal : OutputKind::file;
 }
 
 int output_columns() {

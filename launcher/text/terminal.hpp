@@ -6,7 +6,7 @@
 namespace lockstep::launcher {
 
 // What standard output is, and how wide.
-Screen output_screen();
+OutputKind output_kind();
 int output_columns();
 
 // Throws an io error where standard output does not take what was written.

@@ -24,7 +24,7 @@ int nodes_of(const std::string& text) {
     return static_cast<int>(parse_integer("nnodes", text.substr(0, colon), 1, 65536));
 }
 
-void split_endpoint(LaunchPlace& typed) {
+void split_endpoint(LaunchHosts& typed) {
     if (typed.endpoint.empty()) return;
     if (!typed.master_addr.empty()) {
         refuse("--rdzv-endpoint and --master-addr say the same: leave one out");
@@ -43,7 +43,7 @@ void split_endpoint(LaunchPlace& typed) {
 
 // torchrun's rank=K is the node's rank; the rest of its keys are about how long its agents wait for
 // each other.
-void read_rendezvous(LaunchPlace& typed) {
+void read_rendezvous(LaunchHosts& typed) {
     std::istringstream in(typed.rendezvous);
     for (std::string pair; std::getline(in, pair, ',');) {
         const auto equals = std::min(pair.find('='), pair.size());
@@ -63,13 +63,13 @@ void read_rendezvous(LaunchPlace& typed) {
 }
 
 // srun, one launcher on each host: Slurm knows which this is, and where the first one runs.
-void ask_slurm(LaunchPlace& typed, int nodes, const comm::Environment& environment) {
+void ask_slurm(LaunchHosts& typed, int nodes, const comm::Environment& environment) {
     comm::Environment slurm;
     for (const auto& [name, value] : environment) {
         if (name.starts_with("SLURM_")) slurm[name] = value;
     }
     if (!slurm.contains("SLURM_STEP_ID")) return;
-    const comm::Place place = comm::find_place(slurm, {});
+    const comm::RankInfo place = comm::find_place(slurm, {});
     if (place.size != nodes || place.local_size != 1) {
         refuse("--nnodes " + std::to_string(nodes) + ": the Slurm step has " +
                std::to_string(place.size) + " tasks, " + std::to_string(place.local_size) +
@@ -83,7 +83,7 @@ void ask_slurm(LaunchPlace& typed, int nodes, const comm::Environment& environme
     }
 }
 
-void place_on_several_hosts(LaunchPlan& plan, LaunchPlace typed,
+void place_on_several_hosts(LaunchPlan& plan, LaunchHosts typed,
                             const comm::Environment& environment) {
     if (typed.standalone) refuse("--standalone means one host: leave it or --nnodes out");
     if (typed.node_rank < 0 || typed.master_addr.empty()) {
@@ -102,7 +102,7 @@ void place_on_several_hosts(LaunchPlan& plan, LaunchPlace typed,
     plan.master_port = typed.master_port < 0 ? comm::default_master_port : typed.master_port;
 }
 
-void place_on_one_host(LaunchPlan& plan, const LaunchPlace& typed) {
+void place_on_one_host(LaunchPlan& plan, const LaunchHosts& typed) {
     if (typed.node_rank > 0) {
         refuse("--node-rank " + std::to_string(typed.node_rank) +
                ": there is one host; give --nnodes");
@@ -113,7 +113,7 @@ void place_on_one_host(LaunchPlan& plan, const LaunchPlace& typed) {
 
 }  // namespace
 
-void place_launcher(LaunchPlan& plan, LaunchPlace typed, const comm::Environment& environment) {
+void place_launcher(LaunchPlan& plan, LaunchHosts typed, const comm::Environment& environment) {
     plan.nodes = nodes_of(typed.nodes);
     split_endpoint(typed);
     read_rendezvous(typed);

@@ -27,7 +27,7 @@ constexpr const char* usage =
 
 // The options as they were typed.
 struct Typed {
-    LaunchPlace place;
+    LaunchHosts place;
     std::string ranks_per_node = "1", backend = "static", secret_file;
     std::string redirects = "0", tee = "0";
     std::string run_id = "none", role = "default", log_folder, shown_ranks, start_method = "spawn";

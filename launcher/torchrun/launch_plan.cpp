@@ -27,7 +27,7 @@ comm::Environment shared_variables(const LaunchPlan& plan, int attempt,
     // torch's rank 0 shall serve its own store: no agent holds one at MASTER_PORT.
     variables["TORCHELASTIC_USE_AGENT_STORE"] = "False";
     variables.try_emplace("OMP_NUM_THREADS", std::to_string(plan.threads_per_rank));
-    if (!own_program(plan.command).empty()) limit_spinning(variables);
+    if (!lockstep_program(plan.command).empty()) set_openmp_wait_policy(variables);
     const bool own = plan.secret.empty() && plan.nodes == 1;
     const comm::Secret secret = own ? comm::Secret::make() : plan.secret;
     if (!secret.empty()) variables[comm::Secret::variable] = secret.text();

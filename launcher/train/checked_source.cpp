@@ -58,7 +58,7 @@ data::Usage CheckedSource::usage_of_all() const {
             sums.push_back(static_cast<double>(part->rows));
             sums.push_back(static_cast<double>(part->hash));
         }
-    communicator_.all_reduce(HostView<double>(sums.data(), sums.size()), comm::Reduction::sum,
+    communicator_.all_reduce(HostView<double>(sums.data(), sums.size()), comm::ReduceOp::sum,
                              "coverage");
     communicator_.finish();
     data::Usage all;

@@ -36,7 +36,7 @@ std::optional<plan::RunPlan> first_epoch(const RunConfig& config, const Job& job
 
 std::uint64_t sum_over_ranks(comm::Communicator& communicator, std::uint64_t own) {
     std::vector<std::uint64_t> value{own};
-    communicator.all_reduce(view_of(value), comm::Reduction::sum, "memory");
+    communicator.all_reduce(view_of(value), comm::ReduceOp::sum, "memory");
     communicator.finish();
     return value.front();
 }

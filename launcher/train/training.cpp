@@ -58,10 +58,10 @@ void require_metric(const RunConfig& config, const DataSets& validation) {
 
 }  // namespace
 
-TrainingPlan check_training(const RunConfig& config, Standing standing) {
+TrainingPlan check_training(const RunConfig& config, LaunchMode standing) {
     DataSets sets = open_data_sets("data", config.data);
     const auto missing =
-        standing == Standing::alone ? data::MissingShards::refuse : data::MissingShards::allow;
+        standing == LaunchMode::alone ? data::MissingShards::refuse : data::MissingShards::allow;
     // Of several sets any rank may need any shard.
     check_shards(sets, "train", sets.several() ? data::MissingShards::refuse : missing);
     if (!config.init_model.empty() && !path_exists(config.init_model)) {
@@ -84,19 +84,19 @@ TrainingPlan check_training(const RunConfig& config, Standing standing) {
             train::newest_good_checkpoint(config.model_file)};
 }
 
-int run_training(const RunConfig& config, Standing standing) {
+int run_training(const RunConfig& config, LaunchMode standing) {
     StartUp start_up;
     const StopSignal stop;  // before any other thread exists
-    const comm::Place place = place_of(config, standing);
+    const comm::RankInfo place = place_of(config, standing);
     start_up.ended("place");
-    Log log(std::cout, verbosity_of(config), place.rank, rank_name(place), output_screen());
+    Log log(std::cout, verbosity_of(config), place.rank, rank_name(place), output_kind());
     const TrainingPlan plan = check_training(config, standing);
     start_up.ended("data");
     Job job = join_job(config, place);
     job.start_up = std::move(start_up);
     job.start_up.ended("join");
     for (const std::string& note : job.notes) log.info(note);
-    return run_watched(config, config.model_file, job, log, [&](comm::Whereabouts* whereabouts) {
+    return run_watched(config, config.model_file, job, log, [&](comm::RankProgress* whereabouts) {
         job.start_up.ended("watch");
         TrainingSession session(config, plan, job, log, whereabouts);
         session.run(stop.requested());

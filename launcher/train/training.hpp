@@ -21,9 +21,9 @@ struct TrainingPlan {
 
 // Throws a config error for every wrong request that can be told without the other ranks.
 // In a job, shards may lie on other hosts.
-TrainingPlan check_training(const RunConfig& config, Standing standing);
+TrainingPlan check_training(const RunConfig& config, LaunchMode standing);
 
 // Trains as one rank, to the end or to a requested stop. Returns the exit code.
-int run_training(const RunConfig& config, Standing standing);
+int run_training(const RunConfig& config, LaunchMode standing);
 
 }  // namespace lockstep::launcher

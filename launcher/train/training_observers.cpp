@@ -22,7 +22,7 @@ TrainingObservers::TrainingObservers(const RunConfig& config, int rank, Log& log
         return std::make_unique<train::ProgressDisplay>(log, kind, config.train.limits,
                                                         start.seconds, output_columns);
     };
-    if (output_screen() == Screen::terminal) own(display(train::Display::bar), all_);
+    if (output_kind() == OutputKind::terminal) own(display(train::Display::bar), all_);
     own(display(train::Display::lines), summarised_);
     all_.add(summary_);
 }

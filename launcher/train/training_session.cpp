@@ -73,7 +73,7 @@ void require_same_mixture(const RunConfig& config, const std::string& then,
 }  // namespace
 
 TrainingSession::TrainingSession(const RunConfig& config, const TrainingPlan& plan, Job& job,
-                                 Log& log, comm::Whereabouts* whereabouts)
+                                 Log& log, comm::RankProgress* whereabouts)
     : config_(config),
       plan_(plan),
       job_(job),
@@ -136,7 +136,7 @@ void TrainingSession::start_weights() {
             model_->initialize(options_.seed);
         }
     }
-    record_json = share_text(*job_.communicator, record_json);
+    record_json = broadcast_text(*job_.communicator, record_json);
     if (!record_json.empty()) continue_from(record_json);
 }
 

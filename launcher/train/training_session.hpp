@@ -26,7 +26,7 @@ public:
     // References outlive the session, as do the whereabouts, where there is somebody to watch them.
     // Collective.
     TrainingSession(const RunConfig& config, const TrainingPlan& plan, Job& job, Log& log,
-                    comm::Whereabouts* whereabouts = nullptr);
+                    comm::RankProgress* whereabouts = nullptr);
 
     // Trains until a limit or a stop; at the end the model folder holds the best weights, and what
     // they reach on valid and test.
@@ -48,7 +48,7 @@ private:
     const TrainingPlan& plan_;
     Job& job_;
     Log& log_;
-    comm::Whereabouts* whereabouts_;
+    comm::RankProgress* whereabouts_;
     train::TrainOptions options_;
     Trace trace_;
     const std::int64_t activations_bytes_;  // reserved before the first step

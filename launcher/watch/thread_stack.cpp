@@ -21,7 +21,7 @@ namespace lockstep::launcher {
 
 namespace {
 
-constexpr int most_frames = 64;
+constexpr int max_frames = 64;
 
 // The usual ones are taken: Slurm and submitit warn by USR1 and USR2.
 int asking_signal() { return SIGRTMIN + 1; }
@@ -30,8 +30,8 @@ int asking_signal() { return SIGRTMIN + 1; }
 void answer(int /*signal*/, siginfo_t* info, void* /*context*/) {
     if (info->si_code != SI_QUEUE || info->si_pid != ::getpid()) return;
     const int before = errno;
-    std::array<void*, most_frames> frames{};
-    const int count = ::backtrace(frames.data(), most_frames);
+    std::array<void*, max_frames> frames{};
+    const int count = ::backtrace(frames.data(), max_frames);
     ::backtrace_symbols_fd(frames.data(), count, info->si_value.sival_int);
     [[maybe_unused]] const auto written = ::write(info->si_value.sival_int, "\n", 1);
     errno = before;

@@ -114,7 +114,7 @@ comm::WatchLimits limits_of(const RunConfig& config) {
     return limits;
 }
 
-int fail(comm::Watchdog& watchdog, const comm::Place& place, comm::Condition how,
+int fail(comm::Watchdog& watchdog, const comm::RankInfo& place, comm::Condition how,
          const std::string& what) {
     if (how == comm::Condition::failed) {
         std::cerr << rank_name(place) + ": " + what + "\n" << std::flush;
@@ -126,10 +126,10 @@ int fail(comm::Watchdog& watchdog, const comm::Place& place, comm::Condition how
 }  // namespace
 
 int run_watched(const RunConfig& config, const std::string& folder, Job& job, Log& log,
-                const std::function<void(comm::Whereabouts*)>& work) {
+                const std::function<void(comm::RankProgress*)>& work) {
     if (job.place.size == 1) return run_started(job.place, [&] { work(nullptr); });
     if (job.place.rank == 0 && !folder.empty()) forget_failure(folder);
-    comm::Whereabouts whereabouts;
+    comm::RankProgress whereabouts;
     const comm::WatchLimits limits = limits_of(config);
     Ending ending(folder, job, log, limits);
     comm::WatchPostOptions options;

@@ -17,6 +17,6 @@ namespace lockstep::launcher {
 // A wrong request (kind config) is thrown on, and not reported. The report goes to rank 0's output
 // and, where `folder` is not empty, there as failure.json, instead of an earlier run's.
 int run_watched(const RunConfig& config, const std::string& folder, Job& job, Log& log,
-                const std::function<void(comm::Whereabouts*)>& work);
+                const std::function<void(comm::RankProgress*)>& work);
 
 }  // namespace lockstep::launcher

@@ -24,9 +24,10 @@ struct SelfAttentionBlock {
     using Constant = MatrixView<const T, Space>;
     using Matrix = MatrixView<T, Space>;
 
-    static Matrix forward(const Run<Ctx, T>& run, const Weights& weights, Constant x, Saved& saved);
+    static Matrix forward(const StackPass<Ctx, T>& run, const Weights& weights, Constant x,
+                          Saved& saved);
     // All but the gradient of out's bias, which comes with dy.
-    static void backward(const Run<Ctx, T>& run, const Weights& weights, const Saved& saved,
+    static void backward(const StackPass<Ctx, T>& run, const Weights& weights, const Saved& saved,
                          Constant x, Constant dy, Matrix dx, Into into);
 };
 
@@ -39,10 +40,10 @@ struct CrossAttentionBlock {
     using Constant = MatrixView<const T, Space>;
     using Matrix = MatrixView<T, Space>;
 
-    static Matrix forward(const Run<Ctx, T>& run, const Weights& weights, Constant x,
+    static Matrix forward(const StackPass<Ctx, T>& run, const Weights& weights, Constant x,
                           Constant memory, Saved& saved);
     // All but the gradient of out's bias, which comes with dy.
-    static void backward(const Run<Ctx, T>& run, const Weights& weights, const Saved& saved,
+    static void backward(const StackPass<Ctx, T>& run, const Weights& weights, const Saved& saved,
                          Constant x, Constant dy, Matrix dx, Into into, Matrix d_memory,
                          Into into_memory);
 };

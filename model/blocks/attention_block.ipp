@@ -15,20 +15,20 @@ struct AttentionKind {
 };
 
 template <class Ctx, class T>
-AttentionKind<typename Ctx::Space> self_attention(const Run<Ctx, T>& run) {
-    return {run.settings.self_attention, run.dropout(DropoutPlace::self_probabilities),
+AttentionKind<typename Ctx::Space> self_attention(const StackPass<Ctx, T>& run) {
+    return {run.settings.self_attention, run.dropout(DropoutSite::self_probabilities),
             run.self_sequences()};
 }
 
 template <class Ctx, class T>
-AttentionKind<typename Ctx::Space> cross_attention(const Run<Ctx, T>& run) {
-    return {run.settings.cross_attention, run.dropout(DropoutPlace::cross_probabilities),
+AttentionKind<typename Ctx::Space> cross_attention(const StackPass<Ctx, T>& run) {
+    return {run.settings.cross_attention, run.dropout(DropoutSite::cross_probabilities),
             run.cross_sequences()};
 }
 
 // attended = attention(q, k, v);  y = attended Wo^T + b
 template <class Ctx, class T, class Space>
-MatrixView<T, Space> attend(const Run<Ctx, T>& run, const AttentionKind<Space>& kind,
+MatrixView<T, Space> attend(const StackPass<Ctx, T>& run, const AttentionKind<Space>& kind,
                             const Linear<T, Space>& out, AttentionSaved<T, Space>& saved) {
     saved.attended = run.take(saved.q.rows, saved.q.cols);
     saved.log_sum_exp = run.take_floats(kind.shape.heads * saved.q.rows);
@@ -43,7 +43,7 @@ struct AttentionGradient {
 };
 
 template <class Ctx, class T, class Space>
-void attend_backward(const Run<Ctx, T>& run, const AttentionKind<Space>& kind,
+void attend_backward(const StackPass<Ctx, T>& run, const AttentionKind<Space>& kind,
                      const Linear<T, Space>& out, const AttentionSaved<T, Space>& saved,
                      MatrixView<const T, Space> dy, const AttentionGradient<T, Space>& d) {
     const auto d_attended = run.take(saved.attended.rows, saved.attended.cols);
@@ -55,8 +55,8 @@ void attend_backward(const Run<Ctx, T>& run, const AttentionKind<Space>& kind,
 }
 
 template <class Ctx, class T>
-auto SelfAttentionBlock<Ctx, T>::forward(const Run<Ctx, T>& run, const Weights& weights, Constant x,
-                                         Saved& saved) -> Matrix {
+auto SelfAttentionBlock<Ctx, T>::forward(const StackPass<Ctx, T>& run, const Weights& weights,
+                                         Constant x, Saved& saved) -> Matrix {
     const Matrix qkv = LinearBlock<Ctx, T>::forward(run, weights.qkv, x);
     saved.q = qkv.columns(0, x.cols);
     saved.k = qkv.columns(x.cols, x.cols);
@@ -65,7 +65,7 @@ auto SelfAttentionBlock<Ctx, T>::forward(const Run<Ctx, T>& run, const Weights& 
 }
 
 template <class Ctx, class T>
-void SelfAttentionBlock<Ctx, T>::backward(const Run<Ctx, T>& run, const Weights& weights,
+void SelfAttentionBlock<Ctx, T>::backward(const StackPass<Ctx, T>& run, const Weights& weights,
                                           const Saved& saved, Constant x, Constant dy, Matrix dx,
                                           Into into) {
     const std::int64_t d = x.cols;
@@ -76,7 +76,7 @@ void SelfAttentionBlock<Ctx, T>::backward(const Run<Ctx, T>& run, const Weights&
 }
 
 template <class Ctx, class T>
-auto CrossAttentionBlock<Ctx, T>::forward(const Run<Ctx, T>& run, const Weights& weights,
+auto CrossAttentionBlock<Ctx, T>::forward(const StackPass<Ctx, T>& run, const Weights& weights,
                                           Constant x, Constant memory, Saved& saved) -> Matrix {
     const Matrix kv = LinearBlock<Ctx, T>::forward(run, weights.kv, memory);
     saved.memory = memory;
@@ -87,7 +87,7 @@ auto CrossAttentionBlock<Ctx, T>::forward(const Run<Ctx, T>& run, const Weights&
 }
 
 template <class Ctx, class T>
-void CrossAttentionBlock<Ctx, T>::backward(const Run<Ctx, T>& run, const Weights& weights,
+void CrossAttentionBlock<Ctx, T>::backward(const StackPass<Ctx, T>& run, const Weights& weights,
                                            const Saved& saved, Constant x, Constant dy, Matrix dx,
                                            Into into, Matrix d_memory, Into into_memory) {
     const std::int64_t d = x.cols;

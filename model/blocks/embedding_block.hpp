@@ -24,10 +24,10 @@ struct EmbeddingBlock {
         typename PlainNorm<Ctx, T>::Saved embedding_norm, first_norm;
     };
 
-    static Stream<T, Space> forward(const Run<Ctx, T>& run, const Weights& weights,
+    static Stream<T, Space> forward(const StackPass<Ctx, T>& run, const Weights& weights,
                                     Constant embeddings, Saved& saved);
     // Adds to d_embeddings [vocabulary, d], which the loss writes first.
-    static void backward(const Run<Ctx, T>& run, const Weights& weights, const Saved& saved,
+    static void backward(const StackPass<Ctx, T>& run, const Weights& weights, const Saved& saved,
                          StreamGradient<T, Space> d, MatrixView<float, Space> d_embeddings);
 };
 

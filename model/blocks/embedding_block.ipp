@@ -10,13 +10,13 @@
 namespace lockstep::model {
 
 template <class Ctx, class T>
-bool norms_before_positions(const Run<Ctx, T>& run) {
+bool norms_before_positions(const StackPass<Ctx, T>& run) {
     return run.settings.kind == StackKind::decoder;
 }
 
 // y = scale * embeddings[token] + positions[position]
 template <class Ctx, class T>
-void embed(const Run<Ctx, T>& run, MatrixView<const T, typename Ctx::Space> embeddings,
+void embed(const StackPass<Ctx, T>& run, MatrixView<const T, typename Ctx::Space> embeddings,
            MatrixView<const T, typename Ctx::Space> positions, float scale,
            MatrixView<T, typename Ctx::Space> y) {
     kernels::embedding_forward<T>(run.ctx, run.batch.tokens, run.batch.places.positions,
@@ -24,7 +24,7 @@ void embed(const Run<Ctx, T>& run, MatrixView<const T, typename Ctx::Space> embe
 }
 
 template <class Ctx, class T, class Space>
-MatrixView<T, Space> normalised(const Run<Ctx, T>& run, const Norm<T, Space>& weights,
+MatrixView<T, Space> normalised(const StackPass<Ctx, T>& run, const Norm<T, Space>& weights,
                                 MatrixView<T, Space> x, NormSaved<T, Space>& saved) {
     const auto y = run.take(x.rows, x.cols);
     PlainNorm<Ctx, T>::forward(run, weights, x, y, saved);
@@ -32,7 +32,7 @@ MatrixView<T, Space> normalised(const Run<Ctx, T>& run, const Norm<T, Space>& we
 }
 
 template <class Ctx, class T>
-auto EmbeddingBlock<Ctx, T>::forward(const Run<Ctx, T>& run, const Weights& weights,
+auto EmbeddingBlock<Ctx, T>::forward(const StackPass<Ctx, T>& run, const Weights& weights,
                                      Constant embeddings, Saved& saved) -> Stream<T, Space> {
     const float scale = run.settings.embedding_scale;
     Matrix x = run.take(run.batch.total, embeddings.cols);
@@ -48,7 +48,7 @@ auto EmbeddingBlock<Ctx, T>::forward(const Run<Ctx, T>& run, const Weights& weig
             x = normalised(run, *weights.embedding_norm, x, saved.embedding_norm);
         }
     }
-    const auto dropout = run.dropout(DropoutPlace::embedding);
+    const auto dropout = run.dropout(DropoutSite::embedding);
     if (dropout.active()) kernels::dropout<T>(run.ctx, dropout, run.batch.places, x, x);
     if (!weights.first_norm) return {x, x, {x}};
     const Matrix input = run.take_input(x.rows, x.cols);
@@ -57,14 +57,14 @@ auto EmbeddingBlock<Ctx, T>::forward(const Run<Ctx, T>& run, const Weights& weig
 }
 
 template <class Ctx, class T>
-void EmbeddingBlock<Ctx, T>::backward(const Run<Ctx, T>& run, const Weights& weights,
+void EmbeddingBlock<Ctx, T>::backward(const StackPass<Ctx, T>& run, const Weights& weights,
                                       const Saved& saved, StreamGradient<T, Space> d,
                                       MatrixView<float, Space> d_embeddings) {
     const Matrix dx = d.input;
     if (weights.first_norm) {
         PlainNorm<Ctx, T>::backward(run, *weights.first_norm, saved.first_norm, dx, d.residual, dx);
     }
-    const auto dropout = run.dropout(DropoutPlace::embedding);
+    const auto dropout = run.dropout(DropoutSite::embedding);
     if (dropout.active()) kernels::dropout<T>(run.ctx, dropout, run.batch.places, dx, dx);
 
     const auto to_positions = [&] {

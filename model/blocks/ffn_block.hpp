@@ -20,9 +20,10 @@ struct FeedForwardBlock {
         Matrix activated;  // after it; empty: backward writes it again
     };
 
-    static Matrix forward(const Run<Ctx, T>& run, const Weights& weights, Constant x, Saved& saved);
+    static Matrix forward(const StackPass<Ctx, T>& run, const Weights& weights, Constant x,
+                          Saved& saved);
     // All but the gradient of the last bias, which comes with dy.
-    static void backward(const Run<Ctx, T>& run, const Weights& weights, const Saved& saved,
+    static void backward(const StackPass<Ctx, T>& run, const Weights& weights, const Saved& saved,
                          Constant x, Constant dy, Matrix dx, Into into);
 };
 

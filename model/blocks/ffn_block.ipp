@@ -7,13 +7,13 @@
 namespace lockstep::model {
 
 template <class Ctx, class T>
-kernels::ActivationSite<typename Ctx::Space> activation_site(const Run<Ctx, T>& run) {
-    return {run.settings.activation, run.dropout(DropoutPlace::ffn_hidden), run.batch.places};
+kernels::ActivationSite<typename Ctx::Space> activation_site(const StackPass<Ctx, T>& run) {
+    return {run.settings.activation, run.dropout(DropoutSite::ffn_hidden), run.batch.places};
 }
 
 template <class Ctx, class T>
-auto FeedForwardBlock<Ctx, T>::forward(const Run<Ctx, T>& run, const Weights& weights, Constant x,
-                                       Saved& saved) -> Matrix {
+auto FeedForwardBlock<Ctx, T>::forward(const StackPass<Ctx, T>& run, const Weights& weights,
+                                       Constant x, Saved& saved) -> Matrix {
     saved.hidden = run.take(x.rows, weights.up.w.rows);
     const Matrix& hidden = saved.hidden;
     if (run.settings.activation == kernels::Activation::relu)
@@ -32,7 +32,7 @@ auto FeedForwardBlock<Ctx, T>::forward(const Run<Ctx, T>& run, const Weights& we
 }
 
 template <class Ctx, class T>
-void FeedForwardBlock<Ctx, T>::backward(const Run<Ctx, T>& run, const Weights& weights,
+void FeedForwardBlock<Ctx, T>::backward(const StackPass<Ctx, T>& run, const Weights& weights,
                                         const Saved& saved, Constant x, Constant dy, Matrix dx,
                                         Into into) {
     const auto site = activation_site(run);

@@ -32,9 +32,9 @@ struct LayerBlock {
         typename ResidualNorm<Ctx, T>::Saved after_self, after_cross, after_ffn;
     };
 
-    static Stream<T, Space> forward(const Run<Ctx, T>& run, const Weights& weights,
+    static Stream<T, Space> forward(const StackPass<Ctx, T>& run, const Weights& weights,
                                     Stream<T, Space> x, Constant memory, Saved& saved);
-    static void backward(const Run<Ctx, T>& run, const Weights& weights, const Saved& saved,
+    static void backward(const StackPass<Ctx, T>& run, const Weights& weights, const Saved& saved,
                          StreamGradient<T, Space>& d, MemoryGradient<T, Space>& d_memory);
 };
 

@@ -17,24 +17,25 @@ struct LinearBlock {
     using Matrix = MatrixView<T, Space>;
 
     // y = x w^T + b
-    static Matrix forward(const Run<Ctx, T>& run, const Weights& weights, Constant x) {
+    static Matrix forward(const StackPass<Ctx, T>& run, const Weights& weights, Constant x) {
         const Matrix y = run.take(x.rows, weights.w.rows);
         forward(run, weights, x, y);
         return y;
     }
-    static void forward(const Run<Ctx, T>& run, const Weights& weights, Constant x, Matrix y) {
+    static void forward(const StackPass<Ctx, T>& run, const Weights& weights, Constant x,
+                        Matrix y) {
         kernels::linear_forward<T>(run.ctx, x, weights.w, weights.b, y);
     }
 
     // dw = or += dy^T x;  db = or += sum of dy, as the run says;  dx = or += dy w, by `into`. dx is
     // written last, so it may be x or what dy was computed from.
-    static void backward(const Run<Ctx, T>& run, const Weights& weights, Constant x, Constant dy,
-                         Matrix dx, Into into) {
+    static void backward(const StackPass<Ctx, T>& run, const Weights& weights, Constant x,
+                         Constant dy, Matrix dx, Into into) {
         kernels::bias_backward<T>(run.ctx, dy, weights.db, run.gradients_into);
         backward_products(run, weights, x, dy, dx, into);
     }
     // The same without db: what computed dy has written its sum.
-    static void backward_products(const Run<Ctx, T>& run, const Weights& weights, Constant x,
+    static void backward_products(const StackPass<Ctx, T>& run, const Weights& weights, Constant x,
                                   Constant dy, Matrix dx, Into into) {
         kernels::linear_backward_weight<T>(run.ctx, x, dy, weights.dw, run.gradients_into);
         kernels::linear_backward_input<T>(run.ctx, dy, weights.w, dx, into);

@@ -27,7 +27,7 @@ template <class T, class Ctx, class Work>
 void by_chunks(device::Arena<typename Ctx::Space>& arena, std::int64_t total,
                std::int64_t vocabulary, const Work& work) {
     if (total == 0) return;
-    const std::int64_t most = chunk_rows(total, vocabulary, Ctx::most_logits);
+    const std::int64_t most = chunk_rows(total, vocabulary, Ctx::max_logits);
     // Tensor cores are slow where a row does not begin at 16 bytes, and vocabularies are odd.
     constexpr std::int64_t multiple = 8;
     const auto mark = arena.mark();

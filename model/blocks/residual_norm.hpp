@@ -32,7 +32,7 @@ struct Stream {
 
 template <class Ctx, class T>
 MatrixView<const T, typename Ctx::Space> input_again(
-    const Run<Ctx, T>& run, const InputSource<T, typename Ctx::Space>& source);
+    const StackPass<Ctx, T>& run, const InputSource<T, typename Ctx::Space>& source);
 
 // The gradients of a Stream, passed down through backward in place. Where norms stand after the
 // sums only `input` is used: it holds the gradient of both.
@@ -56,17 +56,17 @@ struct ResidualNorm {
     using Saved = NormSaved<T, Space>;
 
     // The sum takes the branch's memory. Overwrites the memory of x.input.
-    static Stream<T, Space> forward(const Run<Ctx, T>& run, DropoutPlace place,
+    static Stream<T, Space> forward(const StackPass<Ctx, T>& run, DropoutSite place,
                                     const Weights& weights, Constant residual, Matrix branch,
                                     Saved& saved);
     // Returns the branch's gradient, and writes that of the bias that ends the branch. `d`
     // becomes that of the incoming stream but for what the branch contributes to d.input: the
     // branch's backward writes it there by branch_into().
-    static Constant backward(const Run<Ctx, T>& run, DropoutPlace place, const Weights& weights,
-                             const Saved& saved, StreamGradient<T, Space>& d,
-                             View<float, Space> d_bias);
-    static Into branch_into(const Run<Ctx, T>& run) noexcept {
-        return run.settings.norms == NormPlace::after_sum ? Into::add : Into::overwrite;
+    static Constant backward(const StackPass<Ctx, T>& run, DropoutSite place,
+                             const Weights& weights, const Saved& saved,
+                             StreamGradient<T, Space>& d, View<float, Space> d_bias);
+    static Into branch_into(const StackPass<Ctx, T>& run) noexcept {
+        return run.settings.norms == NormPosition::after_sum ? Into::add : Into::overwrite;
     }
 };
 
@@ -79,11 +79,11 @@ struct PlainNorm {
     using Constant = MatrixView<const T, Space>;
     using Matrix = MatrixView<T, Space>;
 
-    static void forward(const Run<Ctx, T>& run, const Weights& weights, Constant x, Matrix y,
+    static void forward(const StackPass<Ctx, T>& run, const Weights& weights, Constant x, Matrix y,
                         Saved& saved);
     // dx = d(y -> x) + d_past, where d_past (may be empty) reached x past the norm. dx may be dy or
     // d_past.
-    static void backward(const Run<Ctx, T>& run, const Weights& weights, const Saved& saved,
+    static void backward(const StackPass<Ctx, T>& run, const Weights& weights, const Saved& saved,
                          Constant dy, Constant d_past, Matrix dx);
 };
 

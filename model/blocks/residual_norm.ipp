@@ -17,7 +17,7 @@ InputSource<T, typename Ctx::Space> source_of(MatrixView<const T, typename Ctx::
 
 template <class Ctx, class T>
 MatrixView<const T, typename Ctx::Space> input_again(
-    const Run<Ctx, T>& run, const InputSource<T, typename Ctx::Space>& source) {
+    const StackPass<Ctx, T>& run, const InputSource<T, typename Ctx::Space>& source) {
     if (source.norm == nullptr) return source.kept;
     const auto& [sum, mean, rstd] = source.saved;
     const auto y = run.take_input(sum.rows, sum.cols);
@@ -27,7 +27,7 @@ MatrixView<const T, typename Ctx::Space> input_again(
 }
 
 template <class Ctx, class T>
-auto ResidualNorm<Ctx, T>::forward(const Run<Ctx, T>& run, DropoutPlace place,
+auto ResidualNorm<Ctx, T>::forward(const StackPass<Ctx, T>& run, DropoutSite place,
                                    const Weights& weights, Constant residual, Matrix branch,
                                    Saved& saved) -> Stream<T, Space> {
     const Matrix y = run.take_input(branch.rows, branch.cols);
@@ -35,17 +35,17 @@ auto ResidualNorm<Ctx, T>::forward(const Run<Ctx, T>& run, DropoutPlace place,
     kernels::norm_forward<T>(run.ctx, run.dropout(place), run.batch.places, residual, branch,
                              weights.gamma, weights.beta, branch, y, saved.mean, saved.rstd);
     const auto source = source_of<Ctx, T>(y, weights, saved);
-    if (run.settings.norms == NormPlace::after_sum) return {y, y, source};
+    if (run.settings.norms == NormPosition::after_sum) return {y, y, source};
     return {branch, y, source};
 }
 
 template <class Ctx, class T>
-auto ResidualNorm<Ctx, T>::backward(const Run<Ctx, T>& run, DropoutPlace place,
+auto ResidualNorm<Ctx, T>::backward(const StackPass<Ctx, T>& run, DropoutSite place,
                                     const Weights& weights, const Saved& saved,
                                     StreamGradient<T, Space>& d, View<float, Space> d_bias)
     -> Constant {
     const kernels::Dropout dropout = run.dropout(place);
-    const bool after_sum = run.settings.norms == NormPlace::after_sum;
+    const bool after_sum = run.settings.norms == NormPosition::after_sum;
     const Matrix d_sum = after_sum ? d.input : d.residual_space;
     // Where nothing is dropped the branch's gradient is that of the sum itself.
     const Matrix d_branch = dropout.active() ? run.take(d_sum.rows, d_sum.cols) : Matrix();
@@ -58,7 +58,7 @@ auto ResidualNorm<Ctx, T>::backward(const Run<Ctx, T>& run, DropoutPlace place,
 }
 
 template <class Ctx, class T>
-void PlainNorm<Ctx, T>::forward(const Run<Ctx, T>& run, const Weights& weights, Constant x,
+void PlainNorm<Ctx, T>::forward(const StackPass<Ctx, T>& run, const Weights& weights, Constant x,
                                 Matrix y, Saved& saved) {
     saved = {x, run.take_floats(x.rows), run.take_floats(x.rows)};
     kernels::norm_forward<T>(run.ctx, {}, run.batch.places, x, {}, weights.gamma, weights.beta, {},
@@ -66,8 +66,8 @@ void PlainNorm<Ctx, T>::forward(const Run<Ctx, T>& run, const Weights& weights, 
 }
 
 template <class Ctx, class T>
-void PlainNorm<Ctx, T>::backward(const Run<Ctx, T>& run, const Weights& weights, const Saved& saved,
-                                 Constant dy, Constant d_past, Matrix dx) {
+void PlainNorm<Ctx, T>::backward(const StackPass<Ctx, T>& run, const Weights& weights,
+                                 const Saved& saved, Constant dy, Constant d_past, Matrix dx) {
     kernels::norm_backward<T>(run.ctx, {}, run.batch.places, dy, d_past, saved.sum, saved.mean,
                               saved.rstd, weights.gamma, dx, {}, weights.dgamma, weights.dbeta, {},
                               run.gradients_into);

@@ -26,15 +26,15 @@ struct StackBlock {
     };
 
     // The normalised output [total, d]. memory is the encoder's output, or empty.
-    static Constant forward(Run<Ctx, T> run, const Weights& weights, Constant embeddings,
+    static Constant forward(StackPass<Ctx, T> run, const Weights& weights, Constant embeddings,
                             Constant memory, Saved& saved);
     // The same without keeping what backward needs; visit, where given, sees it layer by layer.
     using Visit = std::function<void(std::size_t, const typename LayerBlock<Ctx, T>::Saved&)>;
-    static Constant evaluate(Run<Ctx, T> run, const Weights& weights, Constant embeddings,
+    static Constant evaluate(StackPass<Ctx, T> run, const Weights& weights, Constant embeddings,
                              Constant memory, const Visit& visit = {});
     // Destroys d_output. finish() is called as each block of parameters has its gradients, in the
     // order of the table.
-    static void backward(Run<Ctx, T> run, const Weights& weights, const Saved& saved,
+    static void backward(StackPass<Ctx, T> run, const Weights& weights, const Saved& saved,
                          Matrix d_output, Matrix d_memory, MatrixView<float, Space> d_embeddings,
                          const std::function<void()>& finish);
 };

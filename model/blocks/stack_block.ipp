@@ -9,7 +9,7 @@
 namespace lockstep::model {
 
 template <class Ctx, class T>
-auto StackBlock<Ctx, T>::forward(Run<Ctx, T> run, const Weights& weights, Constant embeddings,
+auto StackBlock<Ctx, T>::forward(StackPass<Ctx, T> run, const Weights& weights, Constant embeddings,
                                  Constant memory, Saved& saved) -> Constant {
     saved.layers.resize(weights.layers.size());
     if constexpr (!Ctx::keeps_activations)
@@ -24,10 +24,11 @@ auto StackBlock<Ctx, T>::forward(Run<Ctx, T> run, const Weights& weights, Consta
 }
 
 template <class Ctx, class T>
-auto StackBlock<Ctx, T>::evaluate(Run<Ctx, T> run, const Weights& weights, Constant embeddings,
-                                  Constant memory, const Visit& visit) -> Constant {
+auto StackBlock<Ctx, T>::evaluate(StackPass<Ctx, T> run, const Weights& weights,
+                                  Constant embeddings, Constant memory, const Visit& visit)
+    -> Constant {
     const std::int64_t rows = run.batch.total, d = embeddings.cols;
-    const bool one = run.settings.norms == NormPlace::after_sum;
+    const bool one = run.settings.norms == NormPosition::after_sum;
     const Matrix input = run.take(rows, d);
     const Matrix residual = one ? input : run.take(rows, d);
     const auto mark = run.arena.mark();
@@ -50,13 +51,13 @@ auto StackBlock<Ctx, T>::evaluate(Run<Ctx, T> run, const Weights& weights, Const
 }
 
 template <class Ctx, class T>
-void StackBlock<Ctx, T>::backward(Run<Ctx, T> run, const Weights& weights, const Saved& saved,
+void StackBlock<Ctx, T>::backward(StackPass<Ctx, T> run, const Weights& weights, const Saved& saved,
                                   Matrix d_output, Matrix d_memory,
                                   MatrixView<float, Space> d_embeddings,
                                   const std::function<void()>& finish) {
     run.input_space = saved.input_space;
     StreamGradient<T, Space> d{d_output, {}, {}};
-    if (run.settings.norms == NormPlace::before_branch) {
+    if (run.settings.norms == NormPosition::before_branch) {
         d.residual_space = run.take(d_output.rows, d_output.cols);
     }
     MemoryGradient<T, Space> to_memory{d_memory};

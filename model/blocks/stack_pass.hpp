@@ -95,7 +95,7 @@ std::size_t placed_bytes(const train::Batch& batch) {
 // What all layers of a stack have in common.
 struct StackSettings {
     StackKind kind;
-    NormPlace norms;
+    NormPosition norms;
     kernels::AttentionShape self_attention, cross_attention;
     kernels::Activation activation;
     float embedding_scale;
@@ -106,7 +106,7 @@ StackSettings stack_settings(const ModelConfig& config, StackKind kind);
 
 // One stack at work on one micro-batch, at one of its layers. Activations come from the arena.
 template <class Ctx, class T>
-struct Run {
+struct StackPass {
     using Space = typename Ctx::Space;
 
     Ctx& ctx;
@@ -131,13 +131,13 @@ struct Run {
         return arena.template take<float>(static_cast<std::size_t>(count));
     }
 
-    kernels::Dropout dropout(DropoutPlace place) const {
+    kernels::Dropout dropout(DropoutSite place) const {
         if (!state) return {};
         const bool probabilities =
-            place == DropoutPlace::self_probabilities || place == DropoutPlace::cross_probabilities;
-        const float rate = probabilities                       ? settings.attention_dropout
-                           : place == DropoutPlace::ffn_hidden ? settings.relu_dropout
-                                                               : settings.dropout;
+            place == DropoutSite::self_probabilities || place == DropoutSite::cross_probabilities;
+        const float rate = probabilities                      ? settings.attention_dropout
+                           : place == DropoutSite::ffn_hidden ? settings.relu_dropout
+                                                              : settings.dropout;
         return {rate, dropout_site(settings.kind, layer, place), state};
     }
 

@@ -178,7 +178,7 @@ private:
             sums.finish();
             progress.finish();
         };
-        Run<Ctx, T> decoder = decoder_run(sides, state), encoder = encoder_run(sides, state);
+        StackPass<Ctx, T> decoder = decoder_run(sides, state), encoder = encoder_run(sides, state);
         decoder.gradients_into = encoder.gradients_into = into;
         Stacks::backward(decoder, weights_.decoder, saved.decoder, d_output, saved.d_memory,
                          weights_.d_embeddings, finish);
@@ -200,10 +200,10 @@ private:
         check_side(batch.target, batch.rows.size(), config_.n_positions);
     }
 
-    Run<Ctx, T> encoder_run(const Sides& sides, const kernels::StepState* state) {
+    StackPass<Ctx, T> encoder_run(const Sides& sides, const kernels::StepState* state) {
         return {ctx_, arena_, encoder_, sides.source, nullptr, state};
     }
-    Run<Ctx, T> decoder_run(const Sides& sides, const kernels::StepState* state) {
+    StackPass<Ctx, T> decoder_run(const Sides& sides, const kernels::StepState* state) {
         return {ctx_, arena_, decoder_, sides.target, &sides.source, state};
     }
 

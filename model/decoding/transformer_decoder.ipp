@@ -89,7 +89,7 @@ public:
 private:
     using Matrix = MatrixView<T, Space>;
     using Constant = MatrixView<const T, Space>;
-    using Work = Run<Ctx, T>;
+    using Work = StackPass<Ctx, T>;
 
     // Which rows of a cache each fed token attends to; filler reads none. Its own goes to
     // next_rows.
@@ -232,7 +232,7 @@ private:
         const Matrix attended =
             attend(run, decoder_.self_attention, ranges.begin, ranges.length, qkv.columns(0, d),
                    cache_.keys(run.layer), cache_.values(run.layer), weights.self_attention.out);
-        x = Sum::forward(run, DropoutPlace::self_output, weights.after_self, x.residual, attended,
+        x = Sum::forward(run, DropoutSite::self_output, weights.after_self, x.residual, attended,
                          unused);
         if (weights.cross_attention) {
             const Matrix q = LinearBlock<Ctx, T>::forward(run, weights.cross_attention->q, x.input);
@@ -240,12 +240,12 @@ private:
             const Matrix read =
                 attend(run, decoder_.cross_attention, ranges.memory_begin, ranges.memory_length, q,
                        kv.columns(0, d), kv.columns(d, d), weights.cross_attention->out);
-            x = Sum::forward(run, DropoutPlace::cross_output, weights.after_cross, x.residual, read,
+            x = Sum::forward(run, DropoutSite::cross_output, weights.after_cross, x.residual, read,
                              unused);
         }
         typename FeedForwardBlock<Ctx, T>::Saved dropped;
         const Matrix fed = FeedForwardBlock<Ctx, T>::forward(run, weights.ffn, x.input, dropped);
-        return Sum::forward(run, DropoutPlace::ffn_output, weights.after_ffn, x.residual, fed,
+        return Sum::forward(run, DropoutSite::ffn_output, weights.after_ffn, x.residual, fed,
                             unused);
     }
 

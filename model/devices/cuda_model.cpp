@@ -26,9 +26,9 @@ std::unique_ptr<DeviceModel> make_cuda_model(const ModelConfig& config, train::P
     products.tf32 = settings.tf32;
     products.autotune = settings.autotune;
     context->cached<kernels::cuda::AttentionSettings>().autotune = settings.autotune;
-    context->cached<device::GraphSettings>().most = settings.most_graphs;
+    context->cached<device::GraphSettings>().most = settings.max_graphs;
     const auto connect = [settings](CudaContext& gpu, comm::Communicator& ranks,
-                                    comm::Whereabouts* whereabouts) {
+                                    comm::RankProgress* whereabouts) {
         return comm::make_collectives(gpu, ranks, settings.backend, settings.timeout_ms,
                                       whereabouts);
     };

@@ -48,7 +48,7 @@ public:
     virtual std::unique_ptr<train::Engine> make_engine(const train::TrainOptions& options,
                                                        comm::Communicator& communicator,
                                                        Trace& trace,
-                                                       comm::Whereabouts* whereabouts) = 0;
+                                                       comm::RankProgress* whereabouts) = 0;
 };
 
 // On the CPU, with so many threads, in fp32 or bf16.
@@ -62,7 +62,7 @@ struct GpuSettings {
     bool tf32 = false;  // products of fp32 by TF32's tensor cores
     // Products and attention's backward take what is measured to be the fastest at their first use.
     bool autotune = false;
-    std::size_t most_graphs = 64;  // shapes of work that are captured and replayed; 0: none
+    std::size_t max_graphs = 64;  // shapes of work that are captured and replayed; 0: none
     comm::GpuBackend backend = comm::GpuBackend::nccl;  // among several GPUs
     int timeout_ms = 300'000;                           // of one operation among them
 };

@@ -23,7 +23,7 @@ public:
     using Collectives = comm::Collectives<Space>;
     // Collectives in the device's memory among the ranks of a communicator.
     using Connect =
-        std::function<std::unique_ptr<Collectives>(Ctx&, comm::Communicator&, comm::Whereabouts*)>;
+        std::function<std::unique_ptr<Collectives>(Ctx&, comm::Communicator&, comm::RankProgress*)>;
 
     // `connect` is not asked where the device's memory is the host's.
     DeviceModelOn(const ModelConfig& config, train::Precision precision, train::Master master,
@@ -73,7 +73,7 @@ public:
 
     std::unique_ptr<train::Engine> make_engine(const train::TrainOptions& options,
                                                comm::Communicator& communicator, Trace& trace,
-                                               comm::Whereabouts* whereabouts) override {
+                                               comm::RankProgress* whereabouts) override {
         Collectives& among = collectives(communicator, whereabouts);
         return std::make_unique<train::DeviceEngine<Ctx>>(
             options, train::EngineParts<Ctx>{*context_, communicator, among, trace, *model_, store_,
@@ -93,7 +93,7 @@ private:
         return rows;
     }
     Collectives& collectives(comm::Communicator& communicator,
-                             [[maybe_unused]] comm::Whereabouts* whereabouts) {
+                             [[maybe_unused]] comm::RankProgress* whereabouts) {
         if constexpr (std::is_same_v<Space, HostSpace>) {
             return communicator;
         } else {

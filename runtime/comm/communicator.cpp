@@ -35,13 +35,13 @@ const char* name(Element element) noexcept {
     return "unknown";
 }
 
-const char* name(Reduction reduction) noexcept {
+const char* name(ReduceOp reduction) noexcept {
     switch (reduction) {
-        case Reduction::sum:
+        case ReduceOp::sum:
             return "sum";
-        case Reduction::min:
+        case ReduceOp::min:
             return "min";
-        case Reduction::max:
+        case ReduceOp::max:
             return "max";
     }
     return "unknown";

@@ -14,13 +14,13 @@
 
 namespace lockstep::comm {
 
-enum class Reduction { sum, min, max };
+enum class ReduceOp { sum, min, max };
 enum class Element { f32, f64, bf16, u64, byte };  // byte: broadcast, gather, send and recv only
 
 std::size_t bytes_of(Element element) noexcept;
 
 const char* name(Element element) noexcept;
-const char* name(Reduction reduction) noexcept;
+const char* name(ReduceOp reduction) noexcept;
 
 // A range of one of the element types; counts are elements, always.
 template <class Space>
@@ -66,10 +66,10 @@ public:
     virtual int size() const noexcept = 0;
 
     // In place. `label` names the operation in traces and failure reports ("bucket 3").
-    virtual void all_reduce(Range<Space> range, Reduction reduction, std::string label) = 0;
+    virtual void all_reduce(Range<Space> range, ReduceOp reduction, std::string label) = 0;
     // In place: of `range`, cut into size() equal parts, this rank's part holds the reduction
     // after; the other parts are undefined. range.count is a multiple of size().
-    virtual void reduce_scatter(Range<Space> range, Reduction reduction, std::string label) = 0;
+    virtual void reduce_scatter(Range<Space> range, ReduceOp reduction, std::string label) = 0;
     // to.count == size() * from.count; rank r's part comes r-th.
     virtual void all_gather(Range<Space> from, Range<Space> to, std::string label) = 0;
     virtual void broadcast(Range<Space> range, int root, std::string label) = 0;

@@ -35,13 +35,13 @@ V larger(V a, V b) noexcept {
 }
 
 template <class T>
-void reduce_typed(void* into, const void* from, std::size_t count, Reduction reduction) {
+void reduce_typed(void* into, const void* from, std::size_t count, ReduceOp reduction) {
     switch (reduction) {
-        case Reduction::sum:
+        case ReduceOp::sum:
             return combine_into<T>(into, from, count, [](auto a, auto b) { return a + b; });
-        case Reduction::min:
+        case ReduceOp::min:
             return combine_into<T>(into, from, count, [](auto a, auto b) { return smaller(a, b); });
-        case Reduction::max:
+        case ReduceOp::max:
             return combine_into<T>(into, from, count, [](auto a, auto b) { return larger(a, b); });
     }
 }
@@ -49,7 +49,7 @@ void reduce_typed(void* into, const void* from, std::size_t count, Reduction red
 }  // namespace
 
 void reduce_into(void* into, const void* from, std::size_t count, Element element,
-                 Reduction reduction) {
+                 ReduceOp reduction) {
     switch (element) {
         case Element::f32:
             return reduce_typed<float>(into, from, count, reduction);

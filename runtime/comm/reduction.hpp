@@ -10,7 +10,7 @@ namespace lockstep::comm {
 // into[i] = into[i] (+, min, max) from[i] for `count` elements; bf16 is added in fp32 and rounded
 // once. `element` is not byte.
 void reduce_into(void* into, const void* from, std::size_t count, Element element,
-                 Reduction reduction);
+                 ReduceOp reduction);
 
 // The elements [first, first + count) of a range, of whatever type they are.
 HostRange part_of(const HostRange& range, std::size_t first, std::size_t count);

@@ -17,8 +17,8 @@ public:
     virtual int rank() const noexcept = 0;
     virtual int size() const noexcept = 0;
 
-    virtual void all_reduce(HostRange range, Reduction reduction) = 0;
-    virtual void reduce_scatter(HostRange range, Reduction reduction) = 0;
+    virtual void all_reduce(HostRange range, ReduceOp reduction) = 0;
+    virtual void reduce_scatter(HostRange range, ReduceOp reduction) = 0;
     virtual void all_gather(HostRange from, HostRange to) = 0;
     virtual void broadcast(HostRange range, int root) = 0;
     virtual void send(HostRange range, int to) = 0;

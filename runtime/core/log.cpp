@@ -6,7 +6,7 @@
 
 namespace lockstep {
 
-Log::Log(std::ostream& out, Verbosity verbosity, int rank, std::string prefix, Screen screen)
+Log::Log(std::ostream& out, Verbosity verbosity, int rank, std::string prefix, OutputKind screen)
     : out_(out), verbosity_(verbosity), rank_(rank), prefix_(std::move(prefix)), screen_(screen) {}
 
 bool Log::speaks() const noexcept {
@@ -24,7 +24,7 @@ void Log::detail(std::string_view line) {
 void Log::error(std::string_view line) { write(line); }
 
 void Log::progress(std::string_view line) {
-    if (screen_ == Screen::file || rank_ != 0 || verbosity_ == Verbosity::quiet) return;
+    if (screen_ == OutputKind::file || rank_ != 0 || verbosity_ == Verbosity::quiet) return;
     const std::lock_guard lock(mutex_);
     out_ << '\r' << line;
     if (shown_ > line.size()) out_ << std::string(shown_ - line.size(), ' ');
@@ -35,7 +35,7 @@ void Log::progress(std::string_view line) {
 void Log::write(std::string_view line) {
     const std::lock_guard lock(mutex_);
     // The whole line: the ^C of a terminal stands on it as well.
-    if (screen_ == Screen::terminal) out_ << "\r\x1b[K";
+    if (screen_ == OutputKind::terminal) out_ << "\r\x1b[K";
     shown_ = 0;
     std::string whole;  // one write, so that lines of several processes do not mix
     if (rank_ != 0) whole.append(prefix_).append(": ");

@@ -9,7 +9,7 @@
 namespace lockstep {
 
 enum class Verbosity { quiet, normal, verbose };
-enum class Screen { file, terminal };  // what the lines are written to
+enum class OutputKind { file, terminal };  // what the lines are written to
 
 // Lines for the user, safe from several threads. Only rank 0 speaks, unless verbose; error()
 // always.
@@ -17,7 +17,7 @@ class Log {
 public:
     // `out` outlives the log. `prefix` (say "rank 3 on node2") precedes a line of any rank but 0.
     Log(std::ostream& out, Verbosity verbosity, int rank, std::string prefix,
-        Screen screen = Screen::file);
+        OutputKind screen = OutputKind::file);
 
     void info(std::string_view line);
     void detail(std::string_view line);
@@ -34,7 +34,7 @@ private:
     Verbosity verbosity_;
     int rank_;
     std::string prefix_;
-    Screen screen_;
+    OutputKind screen_;
     std::mutex mutex_;
     std::size_t shown_ = 0;
 };

@@ -34,8 +34,8 @@ public:
     int threads() const noexcept { return threads_; }
     void synchronize() noexcept {}
 
-    Mark mark() const noexcept { return {Clock::now().time_since_epoch().count()}; }
-    static Clock::time_point time_of(Mark mark) noexcept {
+    DeviceTimestamp mark() const noexcept { return {Clock::now().time_since_epoch().count()}; }
+    static Clock::time_point time_of(DeviceTimestamp mark) noexcept {
         return Clock::time_point(Clock::duration(mark.value));
     }
 

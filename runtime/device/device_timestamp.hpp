@@ -6,12 +6,12 @@
 namespace lockstep::device {
 
 // A moment in a device's work; its context tells the time of it once the device is past it.
-struct Mark {
+struct DeviceTimestamp {
     std::int64_t value = -1;  // negative: none
 };
 
 struct Span {
-    Mark begin, end;
+    DeviceTimestamp begin, end;
 
     bool known() const noexcept { return begin.value >= 0 && end.value >= 0; }
 };
@@ -24,14 +24,14 @@ public:
 
     // Since the last lap, or since construction.
     Span lap() {
-        const Mark begin = last_;
+        const DeviceTimestamp begin = last_;
         last_ = ctx_.mark();
         return {begin, last_};
     }
 
 private:
     Ctx& ctx_;
-    Mark last_;
+    DeviceTimestamp last_;
 };
 
 }  // namespace lockstep::device

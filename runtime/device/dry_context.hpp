@@ -43,7 +43,7 @@ public:
     using Space = DrySpace;
 
     void synchronize() noexcept {}
-    static Mark mark() noexcept { return {}; }
+    static DeviceTimestamp mark() noexcept { return {}; }
 };
 
 template <class Like, class T, class From, class To>

@@ -18,10 +18,10 @@ class Upload;
 
 // What an Upload to a GPU holds, there and in pinned memory, in each slot; and of such pieces of
 // the GPU's memory, where kernels read among them, there are so many.
-constexpr std::size_t upload_alignment = 64, most_uploaded_arrays = 32;
+constexpr std::size_t upload_alignment = 64, max_uploaded_arrays = 32;
 constexpr std::size_t upload_slots = 3, uploads_held = upload_slots + 1;
 constexpr std::size_t upload_capacity(std::size_t bytes) noexcept {
-    return std::bit_ceil(bytes + most_uploaded_arrays * upload_alignment);
+    return std::bit_ceil(bytes + max_uploaded_arrays * upload_alignment);
 }
 
 // On the CPU nothing is copied: the views are of the arrays themselves, which have to outlive them.

@@ -111,13 +111,13 @@ TEST_CASE("the table lists every parameter once, by blocks, the tied one last") 
 }
 
 TEST_CASE("no two places of dropout share a number") {
-    using enum model::DropoutPlace;
+    using enum model::DropoutSite;
     using enum model::StackKind;
     CHECK(model::dropout_site(encoder, 0, embedding) == 0);
     CHECK(model::dropout_site(encoder, 0, self_output) ==
-          model::dropout_site(encoder, 0, self_probabilities) + model::most_heads);
+          model::dropout_site(encoder, 0, self_probabilities) + model::max_heads);
     CHECK(model::dropout_site(encoder, 1, embedding) >
-          model::dropout_site(encoder, 0, ffn_output) + model::most_heads - 1);
+          model::dropout_site(encoder, 0, ffn_output) + model::max_heads - 1);
     CHECK(model::dropout_site(decoder, 0, embedding) >
-          model::dropout_site(encoder, model::most_layers - 1, ffn_output));
+          model::dropout_site(encoder, model::max_layers - 1, ffn_output));
 }

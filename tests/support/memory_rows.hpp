@@ -38,7 +38,7 @@ public:
     }
 
     void append_places(int shard, std::int64_t first, std::int64_t count,
-                       std::vector<data::RowPlace>& out) override {
+                       std::vector<data::RowExtent>& out) override {
         const auto& places = places_.at(static_cast<std::size_t>(shard));
         for (std::int64_t i = first; i < first + count; ++i)
             out.push_back(places.at(static_cast<std::size_t>(i)));
@@ -50,7 +50,7 @@ public:
         for (std::size_t i = 0; i < out.size(); ++i) out[i] = tokens.at(first + i);
         tokens_read += static_cast<std::int64_t>(out.size());
     }
-    std::vector<std::string> read_references(const data::RowPlace& place) override {
+    std::vector<std::string> read_references(const data::RowExtent& place) override {
         return {"row " + std::to_string(place.row)};
     }
 
@@ -58,7 +58,7 @@ public:
     std::int64_t fail_after_reads = -1;  // negative: never
 
 private:
-    std::vector<std::vector<data::RowPlace>> places_;
+    std::vector<std::vector<data::RowExtent>> places_;
     std::vector<std::vector<std::int32_t>> tokens_;
 };
 

@@ -25,11 +25,11 @@ public:
 
     int rank() const noexcept override { return below_->rank(); }
     int size() const noexcept override { return below_->size(); }
-    void all_reduce(comm::HostRange range, comm::Reduction reduction) override {
+    void all_reduce(comm::HostRange range, comm::ReduceOp reduction) override {
         delay(range.bytes());
         below_->all_reduce(range, reduction);
     }
-    void reduce_scatter(comm::HostRange range, comm::Reduction reduction) override {
+    void reduce_scatter(comm::HostRange range, comm::ReduceOp reduction) override {
         delay(range.bytes());
         below_->reduce_scatter(range, reduction);
     }

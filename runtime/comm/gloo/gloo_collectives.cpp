@@ -37,7 +37,7 @@ void append_segments(std::vector<Segment>& segments, const HostRange& whole, int
 }  // namespace
 
 void ring(const Member& self, std::uint64_t slot, const HostRange& range, RingSteps steps,
-          Reduction reduction) {
+          ReduceOp reduction) {
     if (self.size == 1 || range.count == 0) return;
     const int n = self.size;
     const int left = (self.rank + n - 1) % n;

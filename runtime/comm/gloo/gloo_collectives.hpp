@@ -24,7 +24,7 @@ struct RingSteps {
     int end;
 };
 void ring(const Member& self, std::uint64_t slot, const HostRange& range, RingSteps steps,
-          Reduction reduction);
+          ReduceOp reduction);
 
 // From root by a binomial tree.
 void spread(const Member& self, std::uint64_t slot, const HostRange& range, int root);

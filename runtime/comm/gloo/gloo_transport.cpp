@@ -71,16 +71,16 @@ public:
     int rank() const noexcept override { return rank_; }
     int size() const noexcept override { return size_; }
 
-    void all_reduce(HostRange range, Reduction reduction) override {
+    void all_reduce(HostRange range, ReduceOp reduction) override {
         ring(self(), next_slot(Kind::ring), range, {0, 2 * (size_ - 1)}, reduction);
     }
-    void reduce_scatter(HostRange range, Reduction reduction) override {
+    void reduce_scatter(HostRange range, ReduceOp reduction) override {
         ring(self(), next_slot(Kind::ring), range, {0, size_ - 1}, reduction);
     }
     void all_gather(HostRange from, HostRange to) override {
         const HostRange own = part_of(to, from.count * static_cast<std::size_t>(rank_), from.count);
         if (from.bytes() > 0) std::memcpy(own.data, from.data, from.bytes());
-        ring(self(), next_slot(Kind::ring), to, {size_ - 1, 2 * (size_ - 1)}, Reduction::sum);
+        ring(self(), next_slot(Kind::ring), to, {size_ - 1, 2 * (size_ - 1)}, ReduceOp::sum);
     }
     void broadcast(HostRange range, int root) override {
         spread(self(), next_slot(Kind::spread), range, root);
@@ -129,7 +129,7 @@ std::unique_ptr<Transport> GlooTransport::split(int colour) {
 
 }  // namespace
 
-void check_gloo(const Place& place, const std::string& interface) {
+void check_gloo(const RankInfo& place, const std::string& interface) {
     if (place.size > gloo_max_ranks) {
         throw Error(ErrorKind::config, "Gloo connects at most " + std::to_string(gloo_max_ranks) +
                                            " ranks, not " + std::to_string(place.size) +

@@ -20,7 +20,7 @@ struct GlooOptions {
 
 // What one rank can tell before it has met another. Throws kind config for more ranks than
 // gloo_max_ranks, and for an interface that does not exist or does not reach other hosts.
-void check_gloo(const Place& place, const std::string& interface);
+void check_gloo(const RankInfo& place, const std::string& interface);
 
 // Connects all ranks with one another over TCP (Gloo has no encryption and no authentication).
 // Throws kind peer when ranks are missing. Does not return before all ranks are connected.

@@ -23,7 +23,7 @@ std::string position(int rank, int size) {
     return "rank " + std::to_string(rank) + " of " + std::to_string(size);
 }
 
-std::unique_ptr<Transport> connect_over(std::shared_ptr<Store> store, const Place& place,
+std::unique_ptr<Transport> connect_over(std::shared_ptr<Store> store, const RankInfo& place,
                                         const CommOptions& options) {
     join_store(*store, place, options.timeout_ms);
     GlooOptions gloo;
@@ -33,7 +33,7 @@ std::unique_ptr<Transport> connect_over(std::shared_ptr<Store> store, const Plac
     return connect_gloo(place.rank, place.size, std::move(store), gloo);
 }
 
-std::unique_ptr<Communicator> join_by_gloo(const Place& place, const CommOptions& options) {
+std::unique_ptr<Communicator> join_by_gloo(const RankInfo& place, const CommOptions& options) {
     check_gloo(place, options.interface);
     return std::make_unique<QueuedCommunicator>([&] {
         return connect_over(open_store(place, options.secret, options.timeout_ms), place, options);
@@ -41,7 +41,7 @@ std::unique_ptr<Communicator> join_by_gloo(const Place& place, const CommOptions
 }
 
 // Ranks share out their host's cores and devices, so that their number must not be a guess.
-void check_local_size(const Place& place, int local_size) {
+void check_local_size(const RankInfo& place, int local_size) {
     if (place.local_size == local_size) return;
     throw Error(ErrorKind::config,
                 "ranks on " + place.host + ": MPI has " + std::to_string(local_size) +
@@ -50,12 +50,12 @@ void check_local_size(const Place& place, int local_size) {
 }
 
 // MPI_Init waits for every rank, for ever. Who gives up leaves it behind with what it uses.
-std::unique_ptr<Communicator> init_mpi(const Place& place, const CommOptions& options,
+std::unique_ptr<Communicator> init_mpi(const RankInfo& place, const CommOptions& options,
                                        const MpiOptions& mpi,
                                        const std::shared_ptr<int>& local_size) {
     require_pmix_daemon(process_environment());
     const int roll_call_ms = std::min(options.timeout_ms / 3, 10'000);
-    const WaitingRank waiting(place);
+    const MissingRank waiting(place);
     try {
         return std::make_unique<QueuedCommunicator>(
             [module = options.mpi_module, mpi, local_size] {
@@ -75,7 +75,7 @@ std::unique_ptr<Communicator> init_mpi(const Place& place, const CommOptions& op
     }
 }
 
-std::unique_ptr<Communicator> join_by_mpi(const Place& place, const CommOptions& options) {
+std::unique_ptr<Communicator> join_by_mpi(const RankInfo& place, const CommOptions& options) {
     // srun tells where rank 0 is, mpirun does not.
     const bool goes_without = options.backend == Backend::automatic && !place.master_addr.empty();
     if (goes_without && !mpi_is_here(options.mpi_module)) return join_by_gloo(place, options);
@@ -108,14 +108,15 @@ Backend parse_backend(const std::string& text) {
     throw Error(ErrorKind::config, "--distributed-backend " + text + ": give auto, mpi or gloo");
 }
 
-std::unique_ptr<Communicator> make_gloo_communicator(const Place& place, const CommOptions& options,
+std::unique_ptr<Communicator> make_gloo_communicator(const RankInfo& place,
+                                                     const CommOptions& options,
                                                      std::shared_ptr<Store> store) {
     check_gloo(place, options.interface);
     return std::make_unique<QueuedCommunicator>(
         [&] { return connect_over(std::move(store), place, options); });
 }
 
-std::unique_ptr<Communicator> make_communicator(const Place& place, const CommOptions& options) {
+std::unique_ptr<Communicator> make_communicator(const RankInfo& place, const CommOptions& options) {
     if (options.timeout_ms <= 0) {
         throw Error(ErrorKind::config, "--timeout must be positive");
     }

@@ -27,10 +27,11 @@ Backend parse_backend(const std::string& text);
 
 // Joins the job: waits until every rank has. Throws kind config where the place and the options
 // contradict each other or MPI, kind peer where ranks are missing at the time-out.
-std::unique_ptr<Communicator> make_communicator(const Place& place, const CommOptions& options);
+std::unique_ptr<Communicator> make_communicator(const RankInfo& place, const CommOptions& options);
 
 // The same by Gloo, over the job's store where that is open already.
-std::unique_ptr<Communicator> make_gloo_communicator(const Place& place, const CommOptions& options,
+std::unique_ptr<Communicator> make_gloo_communicator(const RankInfo& place,
+                                                     const CommOptions& options,
                                                      std::shared_ptr<Store> store);
 
 }  // namespace lockstep::comm

@@ -18,11 +18,11 @@ namespace {
 
 constexpr const char* key = "lockstep.here";
 // All ask for all: more would flood the daemons.
-constexpr int most_ranks = 64;
+constexpr int max_ranks = 64;
 
-std::vector<int> missing_ranks(const PmixClient& pmix, const Place& place, int patience_ms) {
+std::vector<int> missing_ranks(const PmixClient& pmix, const RankInfo& place, int patience_ms) {
     std::vector<std::future<bool>> here;
-    const int asked = std::min(place.size, most_ranks);
+    const int asked = std::min(place.size, max_ranks);
     for (int rank = 0; rank < asked; ++rank) {
         here.push_back(std::async(std::launch::async, [&, rank] {
             return rank == place.rank || pmix.get(rank, key, patience_ms).has_value();
@@ -50,11 +50,11 @@ void tell_of_waiting(const std::stop_token& stop, const std::string& host) {
 
 }  // namespace
 
-WaitingRank::WaitingRank(const Place& place)
+MissingRank::MissingRank(const RankInfo& place)
     : thread_([host = place.host](const std::stop_token& stop) { tell_of_waiting(stop, host); }) {}
 
-std::string roll_call(const Place& place, int patience_ms) {
-    constexpr int most_runs = 8;
+std::string roll_call(const RankInfo& place, int patience_ms) {
+    constexpr int max_runs = 8;
     const auto pmix = PmixClient::connect();
     if (pmix == nullptr) return "";
     const std::vector<int> missing = missing_ranks(*pmix, place, patience_ms);
@@ -64,7 +64,7 @@ std::string roll_call(const Place& place, int patience_ms) {
     }
     std::string text;
     for (const auto& [host, ranks] : by_host) {
-        text += (text.empty() ? "missing: rank " : "; rank ") + short_list(ranks, most_runs) +
+        text += (text.empty() ? "missing: rank " : "; rank ") + short_list(ranks, max_runs) +
                 " on " + host;
     }
     return text;

@@ -9,9 +9,9 @@
 namespace lockstep::comm {
 
 // While it lives: a rank that waits for MPI_Init, and after a moment tells the others so by PMIx.
-class WaitingRank {
+class MissingRank {
 public:
-    explicit WaitingRank(const Place& place);
+    explicit MissingRank(const RankInfo& place);
 
 private:
     std::jthread thread_;
@@ -19,6 +19,6 @@ private:
 
 // For a rank that has waited in vain for MPI_Init: which ranks have not come, with their hosts, as
 // far as PMIx tells within `patience_ms`. Empty where it tells nothing.
-std::string roll_call(const Place& place, int patience_ms);
+std::string roll_call(const RankInfo& place, int patience_ms);
 
 }  // namespace lockstep::comm

@@ -12,12 +12,12 @@ namespace lockstep::comm {
 
 namespace {
 
-template <Element element, Reduction reduction>
+template <Element element, ReduceOp reduction>
 void apply(void* from, void* into, int* count, MPI_Datatype* /*type*/) {
     reduce_into(into, from, static_cast<std::size_t>(*count), element, reduction);
 }
 
-template <Element element, Reduction reduction>
+template <Element element, ReduceOp reduction>
 MPI_Op own_operation() {
     constexpr int commutes = 1;
     MPI_Op operation = MPI_OP_NULL;
@@ -28,8 +28,7 @@ MPI_Op own_operation() {
 // MPI leaves open what its minimum does with a NaN; ours keeps it.
 template <Element element>
 std::array<MPI_Op, 3> operations_of(MPI_Op sum) {
-    return {sum, own_operation<element, Reduction::min>(),
-            own_operation<element, Reduction::max>()};
+    return {sum, own_operation<element, ReduceOp::min>(), own_operation<element, ReduceOp::max>()};
 }
 
 // Open MPI reads these in MPI_Init, and takes only one of them.
@@ -77,7 +76,7 @@ MpiSession::MpiSession(const std::string& interface) {
     if (under_slurm()) pmix_ = PmixClient::of_mpi();
     meet(Clock::time_point::max());
     operations_ = {operations_of<Element::f32>(MPI_SUM), operations_of<Element::f64>(MPI_SUM),
-                   operations_of<Element::bf16>(own_operation<Element::bf16, Reduction::sum>()),
+                   operations_of<Element::bf16>(own_operation<Element::bf16, ReduceOp::sum>()),
                    operations_of<Element::u64>(MPI_SUM)};
 }
 
@@ -108,7 +107,7 @@ void MpiSession::meet(Clock::time_point deadline) {
     }
 }
 
-MPI_Op MpiSession::operation(Element element, Reduction reduction) const {
+MPI_Op MpiSession::operation(Element element, ReduceOp reduction) const {
     return operations_.at(static_cast<std::size_t>(element))
         .at(static_cast<std::size_t>(reduction));
 }

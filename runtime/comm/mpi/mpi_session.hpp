@@ -29,7 +29,7 @@ public:
     MpiSession& operator=(const MpiSession&) = delete;
 
     void disturb() noexcept { disturbed_ = true; }
-    MPI_Op operation(Element element, Reduction reduction) const;
+    MPI_Op operation(Element element, ReduceOp reduction) const;
     static MPI_Datatype type(Element element) noexcept;
 
 private:

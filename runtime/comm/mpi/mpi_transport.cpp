@@ -112,7 +112,7 @@ void MpiTransport::wait(const char* what, MPI_Request& request) {
 // Open MPI works on a copy of the whole range, which it allocates and frees each time; pieces that
 // fit the cache are several times as fast, and some of them under way hide the pauses between
 // tests.
-void MpiTransport::all_reduce(HostRange range, Reduction reduction) {
+void MpiTransport::all_reduce(HostRange range, ReduceOp reduction) {
     const std::size_t most = std::min(options_.max_count, piece_bytes / bytes_of(range.element));
     std::deque<MPI_Request> under_way;
     const auto wait_for_first = [&] {
@@ -132,7 +132,7 @@ void MpiTransport::all_reduce(HostRange range, Reduction reduction) {
 
 // One rooted reduction for each part: MPI_Ireduce_scatter_block would leave the result at the start
 // of the range, and cannot be cut into chunks.
-void MpiTransport::reduce_scatter(HostRange range, Reduction reduction) {
+void MpiTransport::reduce_scatter(HostRange range, ReduceOp reduction) {
     for (int root = 0; root < size_; ++root) {
         in_chunks(even_part_of(range, root, size_), options_.max_count, [&](const HostRange& part) {
             complete("MPI_Ireduce", [&](MPI_Request* request) {

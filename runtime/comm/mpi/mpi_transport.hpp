@@ -25,8 +25,8 @@ public:
     // Ranks on this host. Collective.
     int local_size();
 
-    void all_reduce(HostRange range, Reduction reduction) override;
-    void reduce_scatter(HostRange range, Reduction reduction) override;
+    void all_reduce(HostRange range, ReduceOp reduction) override;
+    void reduce_scatter(HostRange range, ReduceOp reduction) override;
     void all_gather(HostRange from, HostRange to) override;
     void broadcast(HostRange range, int root) override;
     void send(HostRange range, int to) override;

@@ -14,8 +14,8 @@ public:
 
     int rank() const noexcept override { return 0; }
     int size() const noexcept override { return 1; }
-    void all_reduce(Range<CudaSpace>, Reduction, std::string) override {}
-    void reduce_scatter(Range<CudaSpace>, Reduction, std::string) override {}
+    void all_reduce(Range<CudaSpace>, ReduceOp, std::string) override {}
+    void reduce_scatter(Range<CudaSpace>, ReduceOp, std::string) override {}
     void all_gather(Range<CudaSpace> from, Range<CudaSpace> to, std::string) override {
         require(from.bytes() == to.bytes(), "all_gather needs room for one part of each rank");
         if (from.data != to.data) device::copy_bytes(context_, from.data, to.data, from.bytes());

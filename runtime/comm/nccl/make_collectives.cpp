@@ -10,7 +10,8 @@ namespace lockstep::comm {
 
 std::unique_ptr<Collectives<CudaSpace>> make_collectives(device::CudaContext& context,
                                                          Communicator& host, GpuBackend backend,
-                                                         int timeout_ms, Whereabouts* whereabouts) {
+                                                         int timeout_ms,
+                                                         RankProgress* whereabouts) {
     if (host.size() == 1) return std::make_unique<LocalCollectives>(context);
     if (backend == GpuBackend::staged) return std::make_unique<StagedCollectives>(context, host);
     if (whereabouts != nullptr)

@@ -17,7 +17,7 @@ namespace lockstep::comm {
 // ranks; nobody need watch.
 std::unique_ptr<Collectives<CudaSpace>> make_collectives(device::CudaContext& context,
                                                          Communicator& host, GpuBackend backend,
-                                                         int timeout_ms, Whereabouts* whereabouts);
+                                                         int timeout_ms, RankProgress* whereabouts);
 
 // Empty where NCCL can be opened.
 std::string why_no_nccl();

@@ -25,13 +25,13 @@ ncclDataType_t type_of(Element element) {
     throw Error(ErrorKind::contract, "a range of an unknown type");
 }
 
-ncclRedOp_t operation_of(Reduction reduction) {
+ncclRedOp_t operation_of(ReduceOp reduction) {
     switch (reduction) {
-        case Reduction::sum:
+        case ReduceOp::sum:
             return ncclSum;
-        case Reduction::min:
+        case ReduceOp::min:
             return ncclMin;
-        case Reduction::max:
+        case ReduceOp::max:
             return ncclMax;
     }
     throw Error(ErrorKind::contract, "an unknown reduction");
@@ -101,7 +101,7 @@ void NcclCommunicator::run(const char* what, std::string label,
     running_.push_back({std::move(label), begin, end});
 }
 
-void NcclCommunicator::all_reduce(Range<CudaSpace> range, Reduction reduction, std::string label) {
+void NcclCommunicator::all_reduce(Range<CudaSpace> range, ReduceOp reduction, std::string label) {
     require_reducible(range);
     run("all_reduce", std::move(label), [=, this](ncclComm_t comm, cudaStream_t stream) {
         return session_->library().all_reduce(range.data, range.data, range.count,
@@ -110,7 +110,7 @@ void NcclCommunicator::all_reduce(Range<CudaSpace> range, Reduction reduction, s
     });
 }
 
-void NcclCommunicator::reduce_scatter(Range<CudaSpace> range, Reduction reduction,
+void NcclCommunicator::reduce_scatter(Range<CudaSpace> range, ReduceOp reduction,
                                       std::string label) {
     require_reducible(range);
     const auto ranks = static_cast<std::size_t>(size());

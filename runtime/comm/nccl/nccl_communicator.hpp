@@ -30,8 +30,8 @@ public:
     int rank() const noexcept override { return session_->rank(); }
     int size() const noexcept override { return session_->size(); }
 
-    void all_reduce(Range<CudaSpace> range, Reduction reduction, std::string label) override;
-    void reduce_scatter(Range<CudaSpace> range, Reduction reduction, std::string label) override;
+    void all_reduce(Range<CudaSpace> range, ReduceOp reduction, std::string label) override;
+    void reduce_scatter(Range<CudaSpace> range, ReduceOp reduction, std::string label) override;
     void all_gather(Range<CudaSpace> from, Range<CudaSpace> to, std::string label) override;
     void broadcast(Range<CudaSpace> range, int root, std::string label) override;
     void send(Range<CudaSpace> range, int to, std::string label);

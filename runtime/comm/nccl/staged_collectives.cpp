@@ -72,14 +72,14 @@ void StagedCollectives::stage(const Range<CudaSpace>& range, Way way, const std:
     host().run([this, label] { end(label); }, label);
 }
 
-void StagedCollectives::all_reduce(Range<CudaSpace> range, Reduction reduction, std::string label) {
+void StagedCollectives::all_reduce(Range<CudaSpace> range, ReduceOp reduction, std::string label) {
     require(range.element != Element::byte, "bytes cannot be reduced");
     stage(range, Way::there_and_back, label,
           [&](Communicator& ranks, HostRange piece) { ranks.all_reduce(piece, reduction, label); });
 }
 
 // Other ranks' parts may hold anything after, so also their sums.
-void StagedCollectives::reduce_scatter(Range<CudaSpace> range, Reduction reduction,
+void StagedCollectives::reduce_scatter(Range<CudaSpace> range, ReduceOp reduction,
                                        std::string label) {
     require(range.count % static_cast<std::size_t>(size_) == 0,
             "reduce_scatter needs a multiple of the number of ranks");

@@ -11,7 +11,7 @@
 
 namespace lockstep::comm {
 
-void check_interface(const std::string& interface, const Place& place) {
+void check_interface(const std::string& interface, const RankInfo& place) {
     if (interface.empty()) return;
     const auto refuse = [&](const std::string& what) {
         throw Error(ErrorKind::config, "--interface " + interface + ": " + place.host + what +

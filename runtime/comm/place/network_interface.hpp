@@ -9,7 +9,7 @@ namespace lockstep::comm {
 
 // Throws kind config for an interface that this host does not have, or by which it reaches only
 // itself where the ranks are on several.
-void check_interface(const std::string& interface, const Place& place);
+void check_interface(const std::string& interface, const RankInfo& place);
 
 // NCCL's connections take the interface, too, unless its own NCCL_SOCKET_IFNAME says otherwise. To
 // be called before there are other threads: it sets that variable.

@@ -40,7 +40,7 @@ int Variables::needed(const std::string& name, const std::string& because) const
     return *value;
 }
 
-Place checked_place(Place place, const std::string& source) {
+RankInfo checked_place(RankInfo place, const std::string& source) {
     const auto text = [](int value) { return std::to_string(value); };
     if (place.size < 1) refuse_place(source + " gives a world of " + text(place.size) + " ranks");
     if (place.rank < 0 || place.rank >= place.size) {

@@ -31,6 +31,6 @@ private:
 [[noreturn]] void refuse_place(const std::string& message);
 
 // The place with its host, when its numbers fit each other; `source` is named where they do not.
-Place checked_place(Place place, const std::string& source);
+RankInfo checked_place(RankInfo place, const std::string& source);
 
 }  // namespace lockstep::comm

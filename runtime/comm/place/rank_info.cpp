@@ -13,13 +13,13 @@ namespace lockstep::comm {
 
 namespace {
 
-Place from_flags(const PlaceFlags& flags) {
+RankInfo from_flags(const PlaceFlags& flags) {
     if (!flags.rank || !flags.size) {
         refuse_place(
             "--rank and --world-size come together: give both, or neither to let the "
             "environment tell");
     }
-    Place place;
+    RankInfo place;
     place.source = PlaceSource::flags;
     place.rank = *flags.rank;
     place.size = *flags.size;
@@ -35,7 +35,7 @@ Place from_flags(const PlaceFlags& flags) {
 
 // torchrun puts at least one rank into each task of a step; variables that a job script exported by
 // hand would start the same rank in all of them.
-void check_against_step(const Place& place, const Variables& variables) {
+void check_against_step(const RankInfo& place, const Variables& variables) {
     if (!in_slurm_step(variables)) return;
     const int tasks = slurm_size(variables);
     const auto task = variables.number("SLURM_PROCID");
@@ -48,9 +48,9 @@ void check_against_step(const Place& place, const Variables& variables) {
                  ": unset RANK and WORLD_SIZE, and srun alone tells the ranks");
 }
 
-Place from_torchrun(const Variables& variables) {
+RankInfo from_torchrun(const Variables& variables) {
     const std::string because = "RANK is set: unset RANK, or start the ranks by torchrun";
-    Place place;
+    RankInfo place;
     place.source = PlaceSource::torchrun;
     place.rank = variables.needed("RANK", because);
     place.size = variables.needed("WORLD_SIZE", because);
@@ -67,9 +67,9 @@ Place from_torchrun(const Variables& variables) {
     return checked_place(place, "the environment (RANK, WORLD_SIZE, LOCAL_RANK)");
 }
 
-Place from_open_mpi(const Variables& variables) {
+RankInfo from_open_mpi(const Variables& variables) {
     const std::string because = "mpirun started this process";
-    Place place;
+    RankInfo place;
     place.source = PlaceSource::mpi;
     place.rank = variables.needed("OMPI_COMM_WORLD_RANK", because);
     place.size = variables.needed("OMPI_COMM_WORLD_SIZE", because);
@@ -80,13 +80,13 @@ Place from_open_mpi(const Variables& variables) {
 
 // srun --mpi=pmix: PMIx says the rank, the step says the rest, and where the store would be if the
 // MPI library turned out not to understand this PMIx.
-Place from_pmix(const Variables& variables) {
+RankInfo from_pmix(const Variables& variables) {
     if (!in_slurm_step(variables)) {
         refuse_place(
             "PMIX_RANK is set, but neither mpirun's nor Slurm's variables are: start the ranks "
             "by mpirun or srun, or give --rank, --world-size and --master-addr");
     }
-    Place place = place_from_slurm(variables);
+    RankInfo place = place_from_slurm(variables);
     place.source = PlaceSource::mpi;
     if (place.rank != variables.needed("PMIX_RANK", "PMIX_NAMESPACE is set")) {
         refuse_place(
@@ -125,15 +125,15 @@ std::string host_name() {
     return text.data();
 }
 
-Place alone() {
-    Place place;
+RankInfo alone() {
+    RankInfo place;
     place.host = host_name();
     return place;
 }
 
-Place find_place(const Environment& environment, const PlaceFlags& flags) {
+RankInfo find_place(const Environment& environment, const PlaceFlags& flags) {
     const Variables variables(environment);
-    Place place = alone();
+    RankInfo place = alone();
     if (flags.rank || flags.size) return from_flags(flags);
     if (variables.has("RANK")) {
         place = from_torchrun(variables);

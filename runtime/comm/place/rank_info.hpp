@@ -14,7 +14,7 @@ enum class PlaceSource { flags, torchrun, mpi, slurm, alone };
 const char* name(PlaceSource source) noexcept;
 
 // Where one rank stands in its job, and where the job's store is found.
-struct Place {
+struct RankInfo {
     int rank = 0;
     int size = 1;
     int local_rank = 0;
@@ -41,10 +41,10 @@ constexpr int default_master_port = 29500;
 // down), a Slurm step's, alone. Throws a config error where an answer has pieces missing or
 // contradicts itself, where there is a Slurm job but no step of it, and where the process is not
 // one of the ranks but a shell's child; the text says what to type.
-Place find_place(const Environment& environment, const PlaceFlags& flags);
+RankInfo find_place(const Environment& environment, const PlaceFlags& flags);
 
 // One rank of one, whatever the environment says.
-Place alone();
+RankInfo alone();
 
 std::string host_name();
 

@@ -21,7 +21,7 @@ int port_of_job(std::int64_t job, std::int64_t step) {
     return first + ports_per_job * static_cast<int>((job * 7 + step) % slots);
 }
 
-void add_slurm_master(const Variables& variables, Place& place) {
+void add_slurm_master(const Variables& variables, RankInfo& place) {
     const auto job = variables.whole("SLURM_JOB_ID").value_or(0);
     const auto step = variables.whole("SLURM_STEP_ID").value_or(0);
     place.job = std::to_string(job) + "." + std::to_string(step);
@@ -68,9 +68,9 @@ bool in_slurm_job_without_step(const Variables& variables) {
            !in_slurm_step(variables);
 }
 
-Place place_from_slurm(const Variables& variables) {
+RankInfo place_from_slurm(const Variables& variables) {
     const std::string because = "this is a task of a Slurm step";
-    Place place;
+    RankInfo place;
     place.source = PlaceSource::slurm;
     place.rank = variables.needed("SLURM_PROCID", because);
     place.size = slurm_size(variables);

@@ -14,6 +14,6 @@ bool in_slurm_job_without_step(const Variables& variables);
 int slurm_size(const Variables& variables);
 
 // Throws a config error where the step's variables are incomplete or this is no task itself.
-Place place_from_slurm(const Variables& variables);
+RankInfo place_from_slurm(const Variables& variables);
 
 }  // namespace lockstep::comm

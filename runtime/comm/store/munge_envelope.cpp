@@ -47,9 +47,9 @@ struct Free {
     void operator()(void* memory) const noexcept { std::free(memory); }
 };
 
-class MungeSeal : public Seal {
+class MungeEnvelope : public SecretEnvelope {
 public:
-    explicit MungeSeal(const Library& library) : library_(library) {}
+    explicit MungeEnvelope(const Library& library) : library_(library) {}
 
     std::string close(const std::string& text) override {
         const std::unique_ptr<Library::Context, void (*)(Library::Context*)> context(
@@ -92,10 +92,10 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Seal> munge_seal() {
+std::unique_ptr<SecretEnvelope> munge_seal() {
     Library library;
     if (!library.load()) return nullptr;
-    auto seal = std::make_unique<MungeSeal>(library);
+    auto seal = std::make_unique<MungeEnvelope>(library);
     try {
         seal->close("is munged there?");
     } catch (const Error&) {

@@ -14,9 +14,9 @@ constexpr const char* credential_text = "in PMIx";
 constexpr int answer_ms = 10'000;
 
 // Rank 0 leaves the text with the launcher, which gives it to the ranks of the same job alone.
-class PmixSeal : public Seal {
+class PmixEnvelope : public SecretEnvelope {
 public:
-    explicit PmixSeal(std::unique_ptr<PmixClient> client) : client_(std::move(client)) {}
+    explicit PmixEnvelope(std::unique_ptr<PmixClient> client) : client_(std::move(client)) {}
 
     std::string close(const std::string& text) override {
         if (!client_->put(key, text)) {
@@ -38,9 +38,9 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Seal> pmix_seal() {
+std::unique_ptr<SecretEnvelope> pmix_seal() {
     auto client = PmixClient::connect();
-    return client == nullptr ? nullptr : std::make_unique<PmixSeal>(std::move(client));
+    return client == nullptr ? nullptr : std::make_unique<PmixEnvelope>(std::move(client));
 }
 
 }  // namespace lockstep::comm

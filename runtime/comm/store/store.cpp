@@ -54,7 +54,7 @@ void keep_one_family(std::vector<SocketAddress>& addresses) {
 }
 
 // Ranks on one host need nothing but loopback, whatever the host is called.
-std::vector<SocketAddress> master_addresses(const Place& place, Reach reach) {
+std::vector<SocketAddress> master_addresses(const RankInfo& place, Reach reach) {
     if (place.master_addr.empty() || place.master_port <= 0) {
         throw Error(ErrorKind::config,
                     "nobody said where rank 0 is: give --master-addr and --master-port");
@@ -75,14 +75,14 @@ std::vector<SocketAddress> master_addresses(const Place& place, Reach reach) {
 
 // Debian gives a host's own name a loopback address in /etc/hosts, which other hosts cannot reach.
 std::vector<SocketAddress> serving_addresses(std::vector<SocketAddress> addresses,
-                                             const Place& place, Reach reach) {
+                                             const RankInfo& place, Reach reach) {
     const bool only_loopback =
         std::all_of(addresses.begin(), addresses.end(), [](const auto& a) { return a.loopback(); });
     if (reach == Reach::loopback || place.one_host() || !only_loopback) return addresses;
     return {any_address(AF_INET, place.master_port), any_address(AF_INET6, place.master_port)};
 }
 
-std::vector<int> ports_of(const Place& place) {
+std::vector<int> ports_of(const RankInfo& place) {
     constexpr int last_port = 65535;
     std::vector<int> ports(
         static_cast<std::size_t>(std::min(store_ports, last_port + 1 - place.master_port)));
@@ -96,7 +96,7 @@ struct Served {
 };
 
 // Listens on those of the addresses that are this host's, all on one port, the first free one.
-Served listen_on_first_free(const std::vector<SocketAddress>& addresses, const Place& place) {
+Served listen_on_first_free(const std::vector<SocketAddress>& addresses, const RankInfo& place) {
     bool taken = false;
     for (const int port : ports_of(place)) {
         Served served{{}, port};
@@ -119,7 +119,7 @@ Served listen_on_first_free(const std::vector<SocketAddress>& addresses, const P
                                        ": give another --master-port");
 }
 
-std::unique_ptr<Store> serve_store(const Place& place, const Secret& key, std::string credential,
+std::unique_ptr<Store> serve_store(const RankInfo& place, const Secret& key, std::string credential,
                                    const std::vector<SocketAddress>& addresses, Reach reach,
                                    int timeout_ms) {
     auto served = listen_on_first_free(serving_addresses(addresses, place, reach), place);
@@ -143,15 +143,15 @@ void allow_connections(int count) {
     ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-std::unique_ptr<Store> open_store(const Place& place, const Secret& secret, int timeout_ms) {
+std::unique_ptr<Store> open_store(const RankInfo& place, const Secret& secret, int timeout_ms) {
     if (!secret.empty()) return open_store(place, secret, nullptr, timeout_ms);
-    std::shared_ptr<Seal> seal = munge_seal();
+    std::shared_ptr<SecretEnvelope> seal = munge_seal();
     if (seal == nullptr && place.source == PlaceSource::mpi) seal = pmix_seal();
     return open_store(place, secret, std::move(seal), timeout_ms);
 }
 
-std::unique_ptr<Store> open_store(const Place& place, const Secret& secret,
-                                  std::shared_ptr<Seal> seal, int timeout_ms) {
+std::unique_ptr<Store> open_store(const RankInfo& place, const Secret& secret,
+                                  std::shared_ptr<SecretEnvelope> seal, int timeout_ms) {
     const bool sealed = secret.empty() && seal != nullptr;
     const Reach reach = secret.empty() && !sealed ? Reach::loopback : Reach::network;
     const auto addresses = master_addresses(place, reach);

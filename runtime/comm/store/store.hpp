@@ -33,11 +33,11 @@ constexpr int store_ports = 16;  // P..P+15, the first free one
 // included. Both sides prove that they know the secret. Where none is given rank 0 makes one, and
 // the hosts' Munge hands it to the same user's ranks, else PMIx to the same job's; without either
 // only loopback is served.
-std::unique_ptr<Store> open_store(const Place& place, const Secret& secret, int timeout_ms);
+std::unique_ptr<Store> open_store(const RankInfo& place, const Secret& secret, int timeout_ms);
 
 // The same with a seal instead of Munge's; null: none.
-std::unique_ptr<Store> open_store(const Place& place, const Secret& secret,
-                                  std::shared_ptr<Seal> seal, int timeout_ms);
+std::unique_ptr<Store> open_store(const RankInfo& place, const Secret& secret,
+                                  std::shared_ptr<SecretEnvelope> seal, int timeout_ms);
 
 // Raises this process's limit of open descriptors, as far as it may, to hold that many connections
 // beside what else it has open: usual limits are below the ranks of a large job.

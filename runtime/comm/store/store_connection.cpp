@@ -18,16 +18,16 @@ constexpr std::size_t length_bytes = sizeof(std::uint32_t);
 
 }  // namespace
 
-std::size_t StoreConnection::most_frame_bytes() const noexcept {
+std::size_t StoreConnection::max_frame_bytes() const noexcept {
     return proven ? protocol::max_frame_bytes : protocol::max_greeting_bytes;
 }
 
 bool StoreConnection::takes_more() const noexcept {
-    return in.size() < most_frame_bytes() + length_bytes;
+    return in.size() < max_frame_bytes() + length_bytes;
 }
 
 bool StoreConnection::receive() {
-    const std::size_t most = most_frame_bytes() + length_bytes;
+    const std::size_t most = max_frame_bytes() + length_bytes;
     std::array<char, 16384> buffer;
     while (in.size() < most) {
         const std::size_t room = std::min(buffer.size(), most - in.size());

@@ -15,7 +15,7 @@ struct StoreConnection {
     bool proven = false;       // knows the secret
 
     // The longest frame that it may send now.
-    std::size_t most_frame_bytes() const noexcept;
+    std::size_t max_frame_bytes() const noexcept;
     bool takes_more() const noexcept;
     // Reads and sends what is possible without waiting; false: the connection has ended.
     bool receive();

@@ -33,7 +33,7 @@ std::string list(const std::set<std::string>& hosts) {
     return text;
 }
 
-[[noreturn]] void name_missing(Store& store, const Place& place, int timeout_ms) {
+[[noreturn]] void name_missing(Store& store, const RankInfo& place, int timeout_ms) {
     const auto come = store.add("join/count", 0);  // throws where the store itself is lost
     std::vector<int> missing;
     std::set<std::string> hosts;
@@ -45,17 +45,17 @@ std::string list(const std::set<std::string>& hosts) {
             missing.push_back(rank);
         }
     }
-    constexpr int most_runs = 8;
+    constexpr int max_runs = 8;
     throw Error(ErrorKind::peer,
                 "only " + std::to_string(come) + " of " + std::to_string(place.size) +
                     " ranks have come within " + std::to_string(timeout_ms / 1000) +
-                    " s; missing: rank " + short_list(missing, most_runs) + "; those here are on " +
+                    " s; missing: rank " + short_list(missing, max_runs) + "; those here are on " +
                     list(hosts) + ". Start one process for each rank, or give a longer --timeout");
 }
 
 }  // namespace
 
-void join_store(Store& store, const Place& place, int timeout_ms) {
+void join_store(Store& store, const RankInfo& place, int timeout_ms) {
     store.set(key_of(place.rank), place.host);
     if (store.add("join/count", 1) == place.size) store.set(everybody, "");
     try {

@@ -11,7 +11,7 @@ namespace lockstep::comm {
 
 // Waits until every rank has called it on the job's store. Throws kind peer after `timeout_ms`,
 // with the ranks that have not come, and the hosts of those that have.
-void join_store(Store& store, const Place& place, int timeout_ms);
+void join_store(Store& store, const RankInfo& place, int timeout_ms);
 
 // Ascending ranks in short: "1, 4-7"; after `most` runs "...".
 std::string short_list(const std::vector<int>& ranks, int most);

@@ -184,7 +184,7 @@ bool StoreServer::advance(Connection& connection) {
         if (!connection.flush()) return false;
         if (!connection.out.empty() || connection.waits_for) return true;
         std::string payload;
-        const auto state = take_frame(connection.in, connection.most_frame_bytes(), payload);
+        const auto state = take_frame(connection.in, connection.max_frame_bytes(), payload);
         if (state == FrameState::incomplete) return true;
         if (state == FrameState::too_long) return false;
         if (!(connection.proven ? serve(connection, payload) : greet(connection, payload))) {

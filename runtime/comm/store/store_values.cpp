@@ -9,7 +9,7 @@ bool StoreValues::set(const std::string& key, std::string value) {
     const auto entry = values_.find(key);
     const std::size_t freed = entry == values_.end() ? 0 : key.size() + entry->second.size();
     const std::size_t total = bytes_ - freed + key.size() + value.size();
-    if (total > most_bytes_) return false;
+    if (total > max_bytes_) return false;
     bytes_ = total;
     const std::lock_guard lock(mutex_);
     values_[key] = std::move(value);
@@ -24,7 +24,7 @@ const std::string* StoreValues::find(const std::string& key) const {
 std::optional<std::int64_t> StoreValues::add(const std::string& key, std::int64_t amount) {
     const auto entry = counters_.find(key);
     if (entry != counters_.end()) return entry->second += amount;
-    if (bytes_ + key.size() > most_bytes_) return std::nullopt;
+    if (bytes_ + key.size() > max_bytes_) return std::nullopt;
     bytes_ += key.size();
     return counters_[key] = amount;
 }

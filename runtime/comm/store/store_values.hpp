@@ -13,7 +13,7 @@ namespace lockstep::comm {
 // may read by prefix.
 class StoreValues {
 public:
-    explicit StoreValues(std::size_t most_bytes) : most_bytes_(most_bytes) {}
+    explicit StoreValues(std::size_t max_bytes) : max_bytes_(max_bytes) {}
 
     // False where there is no room.
     bool set(const std::string& key, std::string value);
@@ -25,7 +25,7 @@ public:
     std::map<std::string, std::string> with_prefix(const std::string& prefix) const;
 
 private:
-    std::size_t most_bytes_;
+    std::size_t max_bytes_;
     std::size_t bytes_ = 0;
     mutable std::mutex mutex_;  // for readers of other threads
     std::map<std::string, std::string> values_;

@@ -12,13 +12,12 @@ void LocalCommunicator::record(std::string label, Clock::time_point begin) {
     timings_.push_back({std::move(label), begin, Clock::now()});
 }
 
-void LocalCommunicator::all_reduce(HostRange range, Reduction /*reduction*/, std::string label) {
+void LocalCommunicator::all_reduce(HostRange range, ReduceOp /*reduction*/, std::string label) {
     require(range.element != Element::byte, "bytes cannot be reduced");
     record(std::move(label), Clock::now());
 }
 
-void LocalCommunicator::reduce_scatter(HostRange range, Reduction /*reduction*/,
-                                       std::string label) {
+void LocalCommunicator::reduce_scatter(HostRange range, ReduceOp /*reduction*/, std::string label) {
     require(range.element != Element::byte, "bytes cannot be reduced");
     record(std::move(label), Clock::now());
 }

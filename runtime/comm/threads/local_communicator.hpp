@@ -14,8 +14,8 @@ class LocalCommunicator : public Communicator {
 public:
     int rank() const noexcept override { return 0; }
     int size() const noexcept override { return 1; }
-    void all_reduce(HostRange range, Reduction reduction, std::string label) override;
-    void reduce_scatter(HostRange range, Reduction reduction, std::string label) override;
+    void all_reduce(HostRange range, ReduceOp reduction, std::string label) override;
+    void reduce_scatter(HostRange range, ReduceOp reduction, std::string label) override;
     void all_gather(HostRange from, HostRange to, std::string label) override;
     void broadcast(HostRange range, int root, std::string label) override;
     void send(HostRange range, int to, std::string label) override;

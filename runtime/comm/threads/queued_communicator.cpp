@@ -138,13 +138,13 @@ void QueuedCommunicator::enqueue(const char* what, std::string label, Operation 
     });
 }
 
-void QueuedCommunicator::all_reduce(HostRange range, Reduction reduction, std::string label) {
+void QueuedCommunicator::all_reduce(HostRange range, ReduceOp reduction, std::string label) {
     require(reducible(range), "bytes cannot be reduced");
     enqueue("all_reduce", std::move(label),
             [range, reduction](Transport& t) { t.all_reduce(range, reduction); });
 }
 
-void QueuedCommunicator::reduce_scatter(HostRange range, Reduction reduction, std::string label) {
+void QueuedCommunicator::reduce_scatter(HostRange range, ReduceOp reduction, std::string label) {
     require(reducible(range), "bytes cannot be reduced");
     require(range.count % static_cast<std::size_t>(size_) == 0,
             "reduce_scatter needs a multiple of the number of ranks");

@@ -109,7 +109,7 @@ public:
     int rank() const noexcept override { return rank_; }
     int size() const noexcept override { return world_->size; }
 
-    void all_reduce(HostRange range, Reduction reduction) override {
+    void all_reduce(HostRange range, ReduceOp reduction) override {
         show({"all_reduce", range, {}, static_cast<int>(reduction)});
         const HostRange mine = reduced(rank_, even_part_of(range, rank_, size()), reduction);
         for (const Offer& offer : world_->offers) {
@@ -118,7 +118,7 @@ public:
         world_->leave();
     }
 
-    void reduce_scatter(HostRange range, Reduction reduction) override {
+    void reduce_scatter(HostRange range, ReduceOp reduction) override {
         show({"reduce_scatter", range, {}, static_cast<int>(reduction)});
         reduced(rank_, even_part_of(range, rank_, size()), reduction);
         world_->leave();
@@ -181,7 +181,7 @@ private:
     }
 
     // `part` of rank `owner`, which holds the reduction of all ranks' parts after, in rank order.
-    HostRange reduced(int owner, HostRange part, Reduction reduction) {
+    HostRange reduced(int owner, HostRange part, ReduceOp reduction) {
         if (part.count == 0) return part;
         std::vector<std::byte> own(part.bytes());
         std::memcpy(own.data(), part.data, own.size());

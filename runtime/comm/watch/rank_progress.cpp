@@ -23,24 +23,24 @@ const char* name(Phase phase) noexcept {
     return "an unknown phase";
 }
 
-void Whereabouts::begin_step(std::int64_t step) noexcept {
+void RankProgress::begin_step(std::int64_t step) noexcept {
     step_.store(step, std::memory_order_relaxed);
     enter(Phase::computing);
 }
 
-Phase Whereabouts::enter(Phase phase) noexcept {
+Phase RankProgress::enter(Phase phase) noexcept {
     const Phase before = phase_.load(std::memory_order_relaxed);
     phase_.store(phase, std::memory_order_relaxed);
     move_on();
     return before;
 }
 
-void Whereabouts::move_on() noexcept {
+void RankProgress::move_on() noexcept {
     since_.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed);
     changes_.fetch_add(1, std::memory_order_release);
 }
 
-Whereabouts::Reading Whereabouts::read() const noexcept {
+RankProgress::Reading RankProgress::read() const noexcept {
     Reading reading;
     reading.changes = changes_.load(std::memory_order_acquire);
     reading.step = step_.load(std::memory_order_relaxed);
@@ -49,12 +49,12 @@ Whereabouts::Reading Whereabouts::read() const noexcept {
     return reading;
 }
 
-void Whereabouts::watch_device(std::function<Activity()> activity) {
+void RankProgress::watch_device(std::function<Activity()> activity) {
     const std::lock_guard lock(mutex_);
     device_activity_ = std::move(activity);
 }
 
-Activity Whereabouts::device_activity() const {
+Activity RankProgress::device_activity() const {
     const std::lock_guard lock(mutex_);
     return device_activity_ ? device_activity_() : Activity{};
 }

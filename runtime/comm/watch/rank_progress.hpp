@@ -20,7 +20,7 @@ const char* name(Phase phase) noexcept;
 
 // Where one rank's main thread is, and how fast. That thread writes, any other reads; telling where
 // one is never waits.
-class Whereabouts {
+class RankProgress {
 public:
     struct Reading {
         std::int64_t step = 0;
@@ -29,7 +29,7 @@ public:
         Clock::time_point since;  // the last change
     };
 
-    Whereabouts() noexcept : since_(Clock::now().time_since_epoch().count()) {}
+    RankProgress() noexcept : since_(Clock::now().time_since_epoch().count()) {}
 
     void begin_step(std::int64_t step) noexcept;
     // Returns the phase before.
@@ -62,7 +62,7 @@ private:
 class PhaseScope {
 public:
     // Nobody may be watching.
-    PhaseScope(Whereabouts* whereabouts, Phase phase) noexcept
+    PhaseScope(RankProgress* whereabouts, Phase phase) noexcept
         : whereabouts_(whereabouts),
           before_(whereabouts != nullptr ? whereabouts->enter(phase) : phase) {}
     ~PhaseScope() {
@@ -73,7 +73,7 @@ public:
     PhaseScope& operator=(const PhaseScope&) = delete;
 
 private:
-    Whereabouts* whereabouts_;
+    RankProgress* whereabouts_;
     Phase before_;
     int unwinding_ = std::uncaught_exceptions();
 };

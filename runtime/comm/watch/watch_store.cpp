@@ -80,7 +80,8 @@ std::vector<SocketAddress> own_addresses(const std::string& interface) {
 }
 
 // The address that the job names for rank 0 where it names one of this host's, else all.
-std::vector<SocketAddress> addresses_for_others(const Place& place, const std::string& interface) {
+std::vector<SocketAddress> addresses_for_others(const RankInfo& place,
+                                                const std::string& interface) {
     const auto own = own_addresses(interface);
     if (place.master_addr.empty() || !interface.empty()) return own;
     std::vector<SocketAddress> named;
@@ -93,7 +94,7 @@ std::vector<SocketAddress> addresses_for_others(const Place& place, const std::s
     return named.empty() ? own : named;
 }
 
-std::pair<std::unique_ptr<StoreServer>, Invitation> serve(const Place& place,
+std::pair<std::unique_ptr<StoreServer>, Invitation> serve(const RankInfo& place,
                                                           const WatchPostOptions& options) {
     const auto addresses =
         place.one_host() ? resolve("127.0.0.1", 0) : addresses_for_others(place, options.interface);
@@ -117,9 +118,9 @@ std::pair<std::unique_ptr<StoreServer>, Invitation> serve(const Place& place,
 
 }  // namespace
 
-WatchPost open_watch_post(const Place& place, Communicator& communicator,
-                          const WatchPostOptions& options) {
-    WatchPost post;
+WatchStore open_watch_post(const RankInfo& place, Communicator& communicator,
+                           const WatchPostOptions& options) {
+    WatchStore post;
     std::string text;
     if (place.rank == 0) {
         auto [server, invitation] = serve(place, options);

@@ -14,7 +14,7 @@ namespace lockstep::comm {
 
 // A store of the watchdogs' own, beside the communicator, under every launcher: its address and its
 // secret, made for this run alone, travel over the communicator.
-struct WatchPost {
+struct WatchStore {
     std::unique_ptr<StoreServer> server;  // on rank 0
     std::unique_ptr<StoreClient> client;
 };
@@ -25,7 +25,7 @@ struct WatchPostOptions {
 };
 
 // Collective.
-WatchPost open_watch_post(const Place& place, Communicator& communicator,
-                          const WatchPostOptions& options);
+WatchStore open_watch_post(const RankInfo& place, Communicator& communicator,
+                           const WatchPostOptions& options);
 
 }  // namespace lockstep::comm

@@ -21,7 +21,7 @@ constexpr const char* verdict_key = "verdict";
 constexpr const char* summary_key = "summary";
 constexpr const char* end_of_work = "end";
 constexpr char record_end = '\x1e';
-constexpr std::size_t most_summary_bytes = 256u << 10;
+constexpr std::size_t max_summary_bytes = 256u << 10;
 constexpr milliseconds tick(100);  // of rank 0, which looks at its own memory only
 
 std::string record_key(int rank) { return "rank/" + std::to_string(rank); }
@@ -42,8 +42,9 @@ void block_signals() {
 
 }  // namespace
 
-Watchdog::Watchdog(const Place& place, Communicator& communicator, const Whereabouts& whereabouts,
-                   const WatchPostOptions& options, WatchLimits limits, WatchListener& listener)
+Watchdog::Watchdog(const RankInfo& place, Communicator& communicator,
+                   const RankProgress& whereabouts, const WatchPostOptions& options,
+                   WatchLimits limits, WatchListener& listener)
     : place_(place),
       communicator_(communicator),
       whereabouts_(whereabouts),
@@ -172,7 +173,7 @@ Condition Watchdog::condition() {
 }
 
 WatchRecord Watchdog::own_record() {
-    const Whereabouts::Reading reading = whereabouts_.read();
+    const RankProgress::Reading reading = whereabouts_.read();
     Activity activity = communicator_.activity();
     const Activity device = whereabouts_.device_activity();
     activity.completed += device.completed;
@@ -239,7 +240,7 @@ void Watchdog::publish_summary() {
         }
         summary += record_end;
     }
-    if (summary.size() <= most_summary_bytes) post_.client->set(summary_key, summary);
+    if (summary.size() <= max_summary_bytes) post_.client->set(summary_key, summary);
 }
 
 // From the last summary that rank 0 gave before it was gone.

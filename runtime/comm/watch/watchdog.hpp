@@ -50,7 +50,7 @@ class Watchdog {
 public:
     // Collective. References outlive the watchdog; `limits.timeout_ms` is the time without
     // progress after which the run is given up.
-    Watchdog(const Place& place, Communicator& communicator, const Whereabouts& whereabouts,
+    Watchdog(const RankInfo& place, Communicator& communicator, const RankProgress& whereabouts,
              const WatchPostOptions& options, WatchLimits limits, WatchListener& listener);
     // As leave(), if nothing else has happened.
     ~Watchdog();
@@ -80,12 +80,12 @@ private:
     void wait_for_the_others_to_go();
     bool leaving();
 
-    Place place_;
+    RankInfo place_;
     Communicator& communicator_;
-    const Whereabouts& whereabouts_;
+    const RankProgress& whereabouts_;
     WatchLimits limits_;
     WatchListener& listener_;
-    WatchPost post_;
+    WatchStore post_;
 
     std::mutex mutex_;
     std::condition_variable changed_;

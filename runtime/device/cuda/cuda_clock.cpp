@@ -27,7 +27,7 @@ void CudaClock::drop_anchor() {
 }
 
 std::int64_t CudaClock::unrecorded_mark() {
-    if (events_.size() < most_marks) events_.push_back(make_event(Timing::on));
+    if (events_.size() < max_marks) events_.push_back(make_event(Timing::on));
     return next_++;
 }
 
@@ -50,8 +50,8 @@ Clock::time_point CudaClock::time_of(std::int64_t mark) {
 }
 
 const Event& CudaClock::slot(std::int64_t mark) const {
-    require(mark >= 0 && mark < next_ && next_ - mark <= most_marks, "a mark that is forgotten");
-    return events_[static_cast<std::size_t>(mark % most_marks)];
+    require(mark >= 0 && mark < next_ && next_ - mark <= max_marks, "a mark that is forgotten");
+    return events_[static_cast<std::size_t>(mark % max_marks)];
 }
 
 }  // namespace lockstep::device

@@ -19,13 +19,13 @@ public:
     std::int64_t mark(cudaStream_t stream);
     // A mark whose event somebody else records, from any thread, before its time is asked for.
     std::int64_t unrecorded_mark();
-    // Waits until the GPU is there. Of the last most_marks marks alone.
+    // Waits until the GPU is there. Of the last max_marks marks alone.
     Clock::time_point time_of(std::int64_t mark);
-    // For waiting without this clock; recorded anew after most_marks more marks.
+    // For waiting without this clock; recorded anew after max_marks more marks.
     cudaEvent_t event(std::int64_t mark) const { return slot(mark).raw(); }
 
     // A step has some ten for each micro-batch and two for each part of its logits.
-    static constexpr std::int64_t most_marks = 32'768;
+    static constexpr std::int64_t max_marks = 32'768;
 
 private:
     // Times are told by their distance to one of these.

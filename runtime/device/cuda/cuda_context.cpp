@@ -21,7 +21,7 @@ GpuProperties properties_of(int device) {
     p.compute_capability = 10 * attribute(cudaDevAttrComputeCapabilityMajor, device) +
                            attribute(cudaDevAttrComputeCapabilityMinor, device);
     p.multiprocessors = attribute(cudaDevAttrMultiProcessorCount, device);
-    p.most_shared_bytes =
+    p.max_shared_bytes =
         static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
     p.l2_bytes = static_cast<std::size_t>(attribute(cudaDevAttrL2CacheSize, device));
     return p;
@@ -75,12 +75,12 @@ void CudaContext::order(cudaStream_t earlier, cudaStream_t later) {
     check(cudaStreamWaitEvent(later, order_.raw(), 0), "cudaStreamWaitEvent");
 }
 
-Mark CudaContext::mark() {
+DeviceTimestamp CudaContext::mark() {
     if (is_captured(stream())) return {};
     return {cached<CudaClock>().mark(stream())};
 }
 
-Clock::time_point CudaContext::time_of(Mark mark) {
+Clock::time_point CudaContext::time_of(DeviceTimestamp mark) {
     return cached<CudaClock>().time_of(mark.value);
 }
 

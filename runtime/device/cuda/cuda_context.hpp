@@ -22,7 +22,7 @@ namespace lockstep::device {
 struct GpuProperties {
     int compute_capability = 0;  // 90 for 9.0
     int multiprocessors = 0;
-    std::size_t most_shared_bytes = 0;  // that one block can ask for
+    std::size_t max_shared_bytes = 0;  // that one block can ask for
     std::size_t l2_bytes = 0;
 
     // How many multiprocessors collectives may take, a block each; 0: as many as they like. On
@@ -61,8 +61,8 @@ public:
 
     // The place behind what is queued on stream() by now; the time of it, for which the host waits.
     // While work is captured for a graph there are no marks, and what is returned has no time.
-    Mark mark();
-    Clock::time_point time_of(Mark mark);
+    DeviceTimestamp mark();
+    Clock::time_point time_of(DeviceTimestamp mark);
 
     // Memory for the next kernel call alone: every later call on stream() may use it again. Its
     // address changes only when more is asked for than ever before, which waits for the device.

@@ -22,13 +22,12 @@ void add_to_sums(const bf16* x, float* sums, std::int64_t n);
 template <class Add>
 void column_sums(device::CpuContext& ctx, std::int64_t rows, std::int64_t cols,
                  HostView<float> totals, Into into, const Add& add) {
-    constexpr std::int64_t most_blocks = 64, smallest_block = 16;
+    constexpr std::int64_t max_blocks = 64, smallest_block = 16;
     if (rows == 0) {
         if (into == Into::overwrite) std::ranges::fill(totals, 0.0f);
         return;
     }
-    const std::int64_t block_rows =
-        std::max(smallest_block, (rows + most_blocks - 1) / most_blocks);
+    const std::int64_t block_rows = std::max(smallest_block, (rows + max_blocks - 1) / max_blocks);
     const std::int64_t blocks = (rows + block_rows - 1) / block_rows;
     const auto partial = scratch<float>(ctx, ScratchMemory::Slot::sums, blocks * cols);
     parallel_blocks(ctx, rows, block_rows, rows * cols,

@@ -19,7 +19,7 @@ namespace lockstep::kernels::cpu {
 
 namespace {
 
-constexpr std::size_t most_primitives = 1024;
+constexpr std::size_t max_primitives = 1024;
 
 // All that a primitive depends on; pointers are bound at execution.
 using Key = std::array<std::int64_t, 9>;
@@ -55,7 +55,7 @@ struct MatmulCache::State {
             primitives.splice(primitives.end(), primitives, found->second);
             return found->second->second;
         }
-        if (primitives.size() == most_primitives) {
+        if (primitives.size() == max_primitives) {
             by_key.erase(primitives.front().first);
             primitives.pop_front();
         }

@@ -12,7 +12,7 @@ using namespace cuda;
 constexpr int resident_backward_blocks = 3;  // on a multiprocessor
 
 template <int width, Masking masking, class T>
-__global__ void __launch_bounds__(most_row_warps* warp_size, resident_backward_blocks)
+__global__ void __launch_bounds__(max_row_warps* warp_size, resident_backward_blocks)
     norm_backward_kernel(NormBackward<T> b) {
     const unsigned warp = threadIdx.x / warp_size, warps = blockDim.x / warp_size;
     const std::int64_t cols = b.sum.cols;
@@ -52,7 +52,7 @@ void run(CudaContext& ctx, NormBackward<T> b, CudaView<float> dgamma, CudaView<f
     // more than it asked for.
     constexpr std::size_t reserved = 1024;
     const auto resident = static_cast<std::int64_t>(std::clamp<std::size_t>(
-        (ctx.properties().most_shared_bytes + reserved) / (block_bytes + reserved), 1,
+        (ctx.properties().max_shared_bytes + reserved) / (block_bytes + reserved), 1,
         resident_backward_blocks));
     const std::int64_t most = ctx.properties().multiprocessors * resident;
     b.block_rows = (b.sum.rows + most * warps - 1) / (most * warps) * warps;

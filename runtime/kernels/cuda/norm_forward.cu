@@ -61,7 +61,7 @@ __device__ __forceinline__ float keep_row(const Forward<T>& f, std::int64_t row,
 
 // Mean first, then the variance around it: E[x^2] - E[x]^2 loses everything where |mean| >> std.
 template <int width, Masking masking, class T>
-__global__ void __launch_bounds__(most_row_warps* warp_size, 3)
+__global__ void __launch_bounds__(max_row_warps* warp_size, 3)
     norm_forward_kernel(Forward<T> f, std::int64_t kept_elements) {
     const unsigned warp = threadIdx.x / warp_size;
     const std::int64_t row = std::int64_t{blockIdx.x} * (blockDim.x / warp_size) + warp;

@@ -125,7 +125,7 @@ template <int width, Gradient gradient, class T>
 void run(CudaContext& ctx, const XentRows<T>& rows) {
     if constexpr (width > 1 && gradient == Gradient::written) {
         const std::size_t bytes = row_bytes<T>(rows.logits.cols),
-                          most = ctx.properties().most_shared_bytes;
+                          most = ctx.properties().max_shared_bytes;
         constexpr std::size_t reductions = 2048;  // their own, and what the GPU keeps
         if (bytes + reductions <= most) {
             const auto fitting = static_cast<int>(most / (bytes + reductions));

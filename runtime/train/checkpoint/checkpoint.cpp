@@ -18,8 +18,8 @@ using Json = nlohmann::ordered_json;
 constexpr int format_version = 1;
 constexpr std::array contents = {"model.safetensors", "optimizer.safetensors", "state.json"};
 
-std::vector<TensorPlace> places_of(const std::vector<OptimizerTensor>& tensors) {
-    std::vector<TensorPlace> places;
+std::vector<TensorExtent> places_of(const std::vector<OptimizerTensor>& tensors) {
+    std::vector<TensorExtent> places;
     for (const OptimizerTensor& t : tensors) places.push_back({t.name, t.shape, t.values});
     return places;
 }

@@ -27,17 +27,17 @@ std::string weights_file(const std::string& path) {
 
 }  // namespace
 
-std::vector<TensorPlace> places_of(const ParameterTable& table, HostView<float> master) {
-    std::vector<TensorPlace> places;
+std::vector<TensorExtent> places_of(const ParameterTable& table, HostView<float> master) {
+    std::vector<TensorExtent> places;
     for (const Parameter& p : table.all()) {
         places.push_back({p.name, p.shape, master.subview(p.offset, p.count)});
     }
     return places;
 }
 
-void check_places(const SafetensorsFile& file, std::span<const TensorPlace> places,
+void check_places(const SafetensorsFile& file, std::span<const TensorExtent> places,
                   std::string_view remedy) {
-    for (const TensorPlace& place : places) {
+    for (const TensorExtent& place : places) {
         const TensorInfo* tensor = file.find(place.name);
         const std::string here = std::string(place.name) + " of shape " + shape_text(place.shape);
         if (tensor == nullptr) mismatch(file, "it lacks " + here, remedy);
@@ -50,7 +50,7 @@ void check_places(const SafetensorsFile& file, std::span<const TensorPlace> plac
     }
     if (file.tensors().size() == places.size()) return;
     for (const TensorInfo& tensor : file.tensors()) {
-        if (std::ranges::find(places, tensor.name, &TensorPlace::name) == places.end()) {
+        if (std::ranges::find(places, tensor.name, &TensorExtent::name) == places.end()) {
             mismatch(file,
                      "it has " + tensor.name + " of shape " + shape_text(tensor.shape) +
                          ", which this run lacks",
@@ -59,17 +59,17 @@ void check_places(const SafetensorsFile& file, std::span<const TensorPlace> plac
     }
 }
 
-void read_places(SafetensorsFile& file, std::span<const TensorPlace> places) {
-    for (const TensorPlace& place : places) {
+void read_places(SafetensorsFile& file, std::span<const TensorExtent> places) {
+    for (const TensorExtent& place : places) {
         const TensorInfo* tensor = file.find(place.name);
         require(tensor != nullptr, "places are checked before they are read");
         file.read(*tensor, place.values);
     }
 }
 
-void write_places(const std::string& path, std::span<const TensorPlace> places) {
+void write_places(const std::string& path, std::span<const TensorExtent> places) {
     std::vector<TensorToWrite> tensors;
-    for (const TensorPlace& place : places) {
+    for (const TensorExtent& place : places) {
         tensors.emplace_back(std::string(place.name), place.shape,
                              HostView<const float>(place.values));
     }
@@ -79,7 +79,7 @@ void write_places(const std::string& path, std::span<const TensorPlace> places) 
 
 void load_weights(const std::string& path, const ParameterTable& table, HostView<float> master) {
     SafetensorsFile file(weights_file(path));
-    const std::vector<TensorPlace> places = places_of(table, master);
+    const std::vector<TensorExtent> places = places_of(table, master);
     check_places(file, places,
                  "give --init-model a model of the same kind, sizes and dictionary, or change this "
                  "run's options to fit it");

@@ -33,9 +33,9 @@ StepReport describe(const StepResult& result, const StepVector& totals,
     StepReport report;
     describe_losses(report, step.sums.losses);
     describe_seconds(report, result);
-    report.rows = totals[StepSum::rows];
-    report.truncated_rows = totals[StepSum::truncated_rows];
-    report.lanes = std::llround(totals[StepSum::lanes_with_rows]);
+    report.rows = totals[StepTotals::rows];
+    report.truncated_rows = totals[StepTotals::truncated_rows];
+    report.lanes = std::llround(totals[StepTotals::lanes_with_rows]);
     report.outcome = step.outcome;
     report.gnorm = step.gradient_norm;
     report.lr = static_cast<double>(step.state.lr);

@@ -8,7 +8,7 @@
 
 namespace lockstep::train {
 
-enum class StepSum : std::size_t {
+enum class StepTotals : std::size_t {
     rows,
     truncated_rows,
     lanes,
@@ -27,12 +27,14 @@ enum class StepSum : std::size_t {
 // while the device computes; losses are summed in the device's memory (kernels::StepSums).
 class StepVector {
 public:
-    double& operator[](StepSum sum) noexcept { return values_[static_cast<std::size_t>(sum)]; }
-    double operator[](StepSum sum) const noexcept { return values_[static_cast<std::size_t>(sum)]; }
+    double& operator[](StepTotals sum) noexcept { return values_[static_cast<std::size_t>(sum)]; }
+    double operator[](StepTotals sum) const noexcept {
+        return values_[static_cast<std::size_t>(sum)];
+    }
     HostView<double> values() noexcept { return view_of(values_); }
 
 private:
-    std::array<double, static_cast<std::size_t>(StepSum::count)> values_{};
+    std::array<double, static_cast<std::size_t>(StepTotals::count)> values_{};
 };
 
 }  // namespace lockstep::train

@@ -14,7 +14,7 @@ namespace lockstep::train {
 namespace {
 
 // A run whose gradients are never finite learns nothing; a single bad step is survived.
-constexpr int most_nonfinite_in_a_row = 10;
+constexpr int max_nonfinite_in_a_row = 10;
 
 TrainerState first_state(const TrainOptions& options, const std::optional<TrainerState>& resume) {
     if (!resume) {
@@ -120,7 +120,7 @@ void Trainer::step() {
     pending.totals = tell(batches);
     pending.data_s = seconds_between(begin, data_end);
     // Under way while the device computes.
-    parts_.communicator.all_reduce(pending.totals.values(), comm::Reduction::sum, "step vector");
+    parts_.communicator.all_reduce(pending.totals.values(), comm::ReduceOp::sum, "step vector");
     parts_.engine.queue(order(), batches.lanes);
     parts_.communicator.finish();
     advance(pending);
@@ -145,32 +145,32 @@ kernels::StepOrder Trainer::order() const {
 
 StepVector Trainer::tell(const StepBatches& batches) const {
     StepVector local;
-    local[StepSum::lanes_finished] = static_cast<double>(batches.lanes_finished);
-    local[StepSum::lanes_done] = batches.epoch_done * static_cast<double>(batches.lanes.size());
+    local[StepTotals::lanes_finished] = static_cast<double>(batches.lanes_finished);
+    local[StepTotals::lanes_done] = batches.epoch_done * static_cast<double>(batches.lanes.size());
     for (const Batch& batch : batches.lanes) {
-        local[StepSum::lanes] += 1;
+        local[StepTotals::lanes] += 1;
         if (batch.empty()) continue;
-        local[StepSum::lanes_with_rows] += 1;
-        local[StepSum::rows] += static_cast<double>(batch.rows.size());
-        local[StepSum::truncated_rows] += static_cast<double>(batch.truncated_rows);
+        local[StepTotals::lanes_with_rows] += 1;
+        local[StepTotals::rows] += static_cast<double>(batch.rows.size());
+        local[StepTotals::truncated_rows] += static_cast<double>(batch.truncated_rows);
     }
-    if (parts_.stop.load()) local[StepSum::stop_wanted] = 1;
+    if (parts_.stop.load()) local[StepTotals::stop_wanted] = 1;
     if (parts_.communicator.rank() != 0) return local;
     const auto now = Clock::now();
-    local[StepSum::clock_s] = earlier_s_ + seconds_between(started_, now);
-    local[StepSum::since_validation_s] = seconds_between(validated_, now);
-    local[StepSum::since_save_s] = seconds_between(saved_, now);
+    local[StepTotals::clock_s] = earlier_s_ + seconds_between(started_, now);
+    local[StepTotals::since_validation_s] = seconds_between(validated_, now);
+    local[StepTotals::since_save_s] = seconds_between(saved_, now);
     return local;
 }
 
 void Trainer::advance(Pending& pending) {
     const auto lanes = static_cast<double>(state_.lanes);
     totals_ = pending.totals;
-    require(totals_[StepSum::lanes] == lanes, "the ranks' sources do not give all lanes");
-    state_.seconds = totals_[StepSum::clock_s];
+    require(totals_[StepTotals::lanes] == lanes, "the ranks' sources do not give all lanes");
+    state_.seconds = totals_[StepTotals::clock_s];
     pending.step = ++state_.step;
     Position& position = state_.position;
-    if (totals_[StepSum::lanes_finished] >= lanes) {
+    if (totals_[StepTotals::lanes_finished] >= lanes) {
         parts_.source.next_epoch();
         position = {position.epoch + 1, 0};
         state_.epochs = static_cast<double>(position.epoch);
@@ -178,7 +178,7 @@ void Trainer::advance(Pending& pending) {
     } else {
         ++position.step_in_epoch;
         // The share is an estimate; only the lanes' end completes an epoch.
-        const double share = std::min(totals_[StepSum::lanes_done] / lanes, 1 - 1e-9);
+        const double share = std::min(totals_[StepTotals::lanes_done] / lanes, 1 - 1e-9);
         state_.epochs = static_cast<double>(position.epoch) + share;
     }
     pending.epochs = state_.epochs;
@@ -235,7 +235,7 @@ void Trainer::count(const StepResult& result, const StepVector& totals) {
     const kernels::LossScaling& scaling = options_.loss_scaling;
     const bool dynamic = scaling.kind == kernels::LossScaling::Kind::dynamic;
     const kernels::LossScale& scale = result.step.scale;
-    state_.rows += std::llround(totals[StepSum::rows]);
+    state_.rows += std::llround(totals[StepTotals::rows]);
     state_.tokens += std::llround(result.step.sums.losses.tokens);
     state_.update_tokens = result.step.tokens;
     if (dynamic) state_.loss_scale = scale;
@@ -247,7 +247,7 @@ void Trainer::count(const StepResult& result, const StepVector& totals) {
     ++state_.nonfinite_in_a_row;
     if (dynamic && scale.value <= scaling.floor)
         throw_not_finite("even with a loss scale of " + std::to_string(2 * scale.value), result);
-    if (!dynamic && state_.nonfinite_in_a_row >= most_nonfinite_in_a_row)
+    if (!dynamic && state_.nonfinite_in_a_row >= max_nonfinite_in_a_row)
         throw_not_finite("in " + std::to_string(state_.nonfinite_in_a_row) + " steps in a row",
                          result);
 }
@@ -270,11 +270,12 @@ std::optional<ExitReason> Trainer::decide() {
         if (!decision_due()) return std::nullopt;
         settle_all();
     }
-    if (totals_[StepSum::stop_wanted] > 0) return ExitReason::stop_requested;
+    if (totals_[StepTotals::stop_wanted] > 0) return ExitReason::stop_requested;
     // Also before a resumed run's first step: a stop may have come where a validation was due.
-    if (parts_.validator != nullptr && policy_.due(state_, totals_[StepSum::since_validation_s])) {
+    if (parts_.validator != nullptr &&
+        policy_.due(state_, totals_[StepTotals::since_validation_s])) {
         if (const auto reason = validate()) return reason;
-        totals_[StepSum::since_validation_s] = 0;
+        totals_[StepTotals::since_validation_s] = 0;
     }
     if (const auto reason = limit_reached(state_.updates)) return reason;
     if (save_due(state_.updates)) save(CheckpointKind::latest);
@@ -287,8 +288,8 @@ bool Trainer::decision_due() {
     TrainerState ahead = state_;
     ahead.updates += static_cast<std::int64_t>(pending_.size());
     const bool validation =
-        parts_.validator != nullptr && policy_.due(ahead, totals_[StepSum::since_validation_s]);
-    return totals_[StepSum::stop_wanted] > 0 || validation || limit_reached(ahead.updates) ||
+        parts_.validator != nullptr && policy_.due(ahead, totals_[StepTotals::since_validation_s]);
+    return totals_[StepTotals::stop_wanted] > 0 || validation || limit_reached(ahead.updates) ||
            save_due(ahead.updates);
 }
 
@@ -307,7 +308,7 @@ bool Trainer::save_due(std::int64_t updates) const noexcept {
     const bool by_steps =
         options_.save_every_n_steps > 0 && updates - saved_updates_ >= options_.save_every_n_steps;
     const bool by_time = options_.save_every_n_secs > 0 &&
-                         totals_[StepSum::since_save_s] >= options_.save_every_n_secs;
+                         totals_[StepTotals::since_save_s] >= options_.save_every_n_secs;
     return by_steps || by_time;
 }
 
@@ -321,7 +322,7 @@ void Trainer::save(CheckpointKind kind) {
     if (kind == CheckpointKind::best) return;
     saved_ = step_ended_;
     saved_updates_ = state_.updates;
-    totals_[StepSum::since_save_s] = 0;
+    totals_[StepTotals::since_save_s] = 0;
 }
 
 ValidationReport Trainer::evaluate() {

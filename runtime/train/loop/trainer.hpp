@@ -27,7 +27,7 @@ struct TrainerParts {
     CheckpointSink& checkpoints;
     Validator* validator = nullptr;  // none: no validation
     const StopFlag& stop;
-    comm::Whereabouts* whereabouts = nullptr;  // none: nobody watches
+    comm::RankProgress* whereabouts = nullptr;  // none: nobody watches
 };
 
 // Runs the training loop of one rank; every rank runs its own, with the same options and state.

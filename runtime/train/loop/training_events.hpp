@@ -54,7 +54,7 @@ struct StepReport {
     double communication_s = 0;              // not hidden: waiting for it
     double bucket_s = 0, last_bucket_s = 0;  // what the buckets took; the last one's (tied table)
     double bucket_blocked_s = 0;         // of communication_s, until the last bucket was reduced
-    std::optional<double> hidden_share;  // of bucket_s: see Reduction; empty of one rank
+    std::optional<double> hidden_share;  // of bucket_s: see ReductionTiming; empty of one rank
     std::uint64_t peak_memory_bytes = 0;
 };
 

@@ -12,7 +12,7 @@
 namespace lockstep::train {
 namespace {
 
-constexpr std::size_t most_characters = 665;  // py-rouge's and the Perl script's limit
+constexpr std::size_t max_characters = 665;  // py-rouge's and the Perl script's limit
 
 // ASCII letters and digits of the first characters; all others are blanks.
 std::string letters_and_digits(std::string_view text) {
@@ -20,7 +20,7 @@ std::string letters_and_digits(std::string_view text) {
     for (const char c : text) {
         const auto byte = static_cast<unsigned char>(c);
         if ((byte & 0xC0u) == 0x80u) continue;  // a character's later bytes
-        if (kept.size() == most_characters) break;
+        if (kept.size() == max_characters) break;
         const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z');
         kept += plain ? c : ' ';
     }

@@ -51,7 +51,7 @@ public:
         }
     }
 
-    const std::vector<TensorIn<Space>>& state() const noexcept override { return tensors_; }
+    const std::vector<NamedTensor<Space>>& state() const noexcept override { return tensors_; }
 
 private:
     void add(const Parameter& parameter, const OptimizerOptions& options) {
@@ -97,7 +97,7 @@ private:
     std::vector<Factored<Space>> factored_;
     std::vector<Floats> memory_;
     Floats scratch_;  // of the largest parameter
-    std::vector<TensorIn<Space>> tensors_;
+    std::vector<NamedTensor<Space>> tensors_;
 };
 
 }  // namespace lockstep::train

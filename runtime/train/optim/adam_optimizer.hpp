@@ -30,7 +30,7 @@ public:
                          compute_copy<T>(store), decays_.view());
     }
 
-    const std::vector<TensorIn<Space>>& state() const noexcept override { return tensors_; }
+    const std::vector<NamedTensor<Space>>& state() const noexcept override { return tensors_; }
 
 private:
     OptimizerTarget<Ctx> target_;
@@ -38,7 +38,7 @@ private:
     kernels::AdamOptions options_;
     device::Buffer<float, Space> first_moment_, second_moment_;
     device::Buffer<float, Space> largest_;  // empty unless AMSGrad
-    std::vector<TensorIn<Space>> tensors_;
+    std::vector<NamedTensor<Space>> tensors_;
 };
 
 }  // namespace lockstep::train

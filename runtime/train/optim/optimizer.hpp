@@ -15,12 +15,12 @@ namespace lockstep::train {
 // A parameter's share of an optimizer's memory, to be saved and loaded: "NAME.exp_avg" and the
 // like, named as PyTorch does.
 template <class Space>
-struct TensorIn {
+struct NamedTensor {
     std::string name;
     std::vector<std::int64_t> shape;
     View<float, Space> values;
 };
-using OptimizerTensor = TensorIn<HostSpace>;
+using OptimizerTensor = NamedTensor<HostSpace>;
 
 // Turns the gradients of a store into new weights.
 template <class Space>
@@ -33,7 +33,7 @@ public:
     // says to skip it, nothing changes.
     virtual void update(const kernels::StepState* state) = 0;
     // In an order that depends on nothing but the options and the parameters.
-    virtual const std::vector<TensorIn<Space>>& state() const noexcept = 0;
+    virtual const std::vector<NamedTensor<Space>>& state() const noexcept = 0;
 };
 
 // What is passed by reference outlives the optimizer; the table does not change any more.

@@ -41,7 +41,7 @@ device::Buffer<T, typename Ctx::Space> kept(Ctx& context, const std::vector<T>& 
 
 // A flat buffer beside the parameters, as a tensor "PARAMETER.suffix" for each.
 template <class Space>
-void append_tensors(std::vector<TensorIn<Space>>& tensors, const ParameterTable& table,
+void append_tensors(std::vector<NamedTensor<Space>>& tensors, const ParameterTable& table,
                     View<float, Space> flat, const std::string& suffix) {
     for (const Parameter& parameter : table.all())
         tensors.push_back({parameter.name + suffix, parameter.shape,

@@ -27,14 +27,14 @@ public:
                         momentum_.view(), compute_copy<T>(store), decays_.view());
     }
 
-    const std::vector<TensorIn<Space>>& state() const noexcept override { return tensors_; }
+    const std::vector<NamedTensor<Space>>& state() const noexcept override { return tensors_; }
 
 private:
     OptimizerTarget<Ctx> target_;
     device::Buffer<std::uint32_t, Space> decays_;  // kernels::DecayLines
     kernels::SgdOptions options_{};
     device::Buffer<float, Space> momentum_;  // empty without momentum
-    std::vector<TensorIn<Space>> tensors_;
+    std::vector<NamedTensor<Space>> tensors_;
 };
 
 }  // namespace lockstep::train

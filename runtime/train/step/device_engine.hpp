@@ -32,7 +32,7 @@ struct EngineParts {
     Trace& trace;
     Model& model;
     const ParameterStore<Space>& store;
-    comm::Whereabouts* whereabouts = nullptr;  // none: nobody watches
+    comm::RankProgress* whereabouts = nullptr;  // none: nobody watches
 };
 
 template <class Ctx>

@@ -41,9 +41,9 @@ private:
 // one's seldom, and products that leave them room lose more than those that wait for it
 // (docs/cuda.md). A function of the shape, so that a run stays the same.
 inline kernels::Company company_of(const PlacedShape& shape) {
-    constexpr std::int64_t most_tokens = 16'384;
-    return shape.source_total + shape.target_total <= most_tokens ? kernels::Company::collectives
-                                                                  : kernels::Company::none;
+    constexpr std::int64_t max_tokens = 16'384;
+    return shape.source_total + shape.target_total <= max_tokens ? kernels::Company::collectives
+                                                                 : kernels::Company::none;
 }
 
 // Kinds of work that come again in every step; the first number of a key.
@@ -86,7 +86,7 @@ void DeviceEngine<Ctx>::share_weights() {
 
 template <class Ctx>
 void DeviceEngine<Ctx>::share_optimizer() {
-    for (const TensorIn<Space>& tensor : optimizer_->state())
+    for (const NamedTensor<Space>& tensor : optimizer_->state())
         parts_.collectives.broadcast(tensor.values, 0, "optimizer state");
     parts_.collectives.finish();
     trace_sharing();
@@ -123,7 +123,7 @@ void DeviceEngine<Ctx>::queue(const kernels::StepOrder& order, const std::vector
     accumulate(lanes, spans);
     // Travels behind the buckets and is waited for with them.
     const View<double, Space> sums(&step->sums.losses.loss, kernels::StepSums::count);
-    parts_.collectives.all_reduce(sums, comm::Reduction::sum, "losses");
+    parts_.collectives.all_reduce(sums, comm::ReduceOp::sum, "losses");
     reduce();
     update(spans);
     results_.send(step);
@@ -205,7 +205,7 @@ void DeviceEngine<Ctx>::update(Spans& spans) {
 template <class Ctx>
 StepResult DeviceEngine<Ctx>::take_result() {
     // First what tells the watchdog that it waits for other ranks.
-    const Reduction reduction = reducer_.take_reduction();
+    const ReductionTiming reduction = reducer_.take_reduction();
     StepResult result{results_.take(), reduction};
     const Spans spans = std::move(spans_.front());
     spans_.pop_front();

@@ -17,7 +17,7 @@ namespace lockstep::train {
 // One step when it is over. Seconds are this rank's.
 struct StepResult {
     kernels::Step step;
-    Reduction reduction;
+    ReductionTiming reduction;
     double forward_s = 0, backward_s = 0, optimizer_s = 0;
 };
 

@@ -43,7 +43,7 @@ public:
     // gradient's sum of squares, not finite where an element is not.
     void unpack_and_square(View<double, Space> sum_of_squares);
     // Of the oldest finish() not asked about.
-    Reduction take_reduction();
+    ReductionTiming take_reduction();
 
     const std::vector<Bucket>& buckets() const noexcept { return buckets_; }
 

@@ -71,10 +71,10 @@ template <class Ctx>
 void GradientReducer<Ctx>::hand_over(std::size_t bucket) {
     const NamedRange range(labels_[bucket].c_str());
     if (exchange_.places.empty()) {
-        collectives_.all_reduce(part(bucket), comm::Reduction::sum, labels_[bucket]);
+        collectives_.all_reduce(part(bucket), comm::ReduceOp::sum, labels_[bucket]);
     } else {
         kernels::cast<float, bf16>(context_, part(bucket), place(bucket));
-        collectives_.all_reduce(place(bucket), comm::Reduction::sum, labels_[bucket]);
+        collectives_.all_reduce(place(bucket), comm::ReduceOp::sum, labels_[bucket]);
     }
     ++handed_over_;
 }
@@ -98,7 +98,7 @@ Reduction GradientReducer<Ctx>::take_reduction() {
     const auto end = context_.time_of(waits_.front().end);
     waits_.pop_front();
     trace_.add("step", "wait for gradients", begin, end);
-    Reduction reduction;
+    ReductionTiming reduction;
     reduction.blocked_s = seconds_between(begin, end);
     for (comm::Timing& timing : timings) {
         const double seconds = seconds_between(timing.begin, timing.end);

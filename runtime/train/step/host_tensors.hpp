@@ -81,7 +81,7 @@ public:
     HostTensors(Ctx& ctx, const ParameterTable& table, const ParameterStore<Space>& store,
                 const Optimizer<Space>& optimizer)
         : ctx_(ctx), table_(table), weights_(ctx, store) {
-        for (const TensorIn<Space>& tensor : optimizer.state()) {
+        for (const NamedTensor<Space>& tensor : optimizer.state()) {
             optimizer_.emplace_back(tensor.values);
             views_.push_back({tensor.name, tensor.shape, {}});
         }

@@ -10,7 +10,7 @@ namespace lockstep::train {
 std::optional<double> hidden_share(double bucket_blocked_s, double bucket_s) noexcept;
 
 // How long the reduction of one step's gradient took.
-struct Reduction {
+struct ReductionTiming {
     double blocked_s = 0;         // waiting for it, also for what is no bucket
     double bucket_blocked_s = 0;  // waiting until the last bucket was reduced
     double bucket_s = 0;          // sum of the buckets' durations; 0 of one rank

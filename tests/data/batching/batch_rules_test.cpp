@@ -15,7 +15,7 @@ using namespace lockstep::data;
 
 namespace {
 
-RowPlace row(int source, int label) { return {0, 0, 0, source, label}; }
+RowExtent row(int source, int label) { return {0, 0, 0, source, label}; }
 
 std::string complaint(const BatchingOptions& options, DatasetKind kind = DatasetKind::dialogue) {
     try {

@@ -89,7 +89,7 @@ TEST_CASE("every plan uses each row once and keeps its limits") {
         for (std::int64_t lane = 0; lane < lanes; ++lane)
             for (const auto& plan : plan_lane(shards, rules, {lane, lanes}, key, block_rows)) {
                 check_window(plan, rules);
-                for (const RowPlace& row : plan.rows) seen.insert(row.row);
+                for (const RowExtent& row : plan.rows) seen.insert(row.row);
             }
         REQUIRE(static_cast<int>(seen.size()) == total);
         REQUIRE(std::set(seen.begin(), seen.end()).size() == seen.size());
@@ -158,7 +158,7 @@ TEST_CASE("epochs and seeds give other orders, the same key the same") {
         const auto order = [&](PlanKey key) {
             std::vector<std::uint32_t> rows;
             for (const auto& plan : plan_lane(shards, rules, {0, 2}, key))
-                for (const RowPlace& row : plan.rows) rows.push_back(row.row);
+                for (const RowExtent& row : plan.rows) rows.push_back(row.row);
             return rows;
         };
         CHECK(order({1, 0, 0}) == order({1, 0, 0}));
@@ -189,7 +189,7 @@ TEST_CASE("stored order is kept where nothing is shuffled or sorted") {
     const Shards shards{testing::random_shard(1, 30, 40)};
     std::uint32_t expected = 0;
     for (const auto& plan : plan_lane(shards, rules, {0, 1}, {}, 4, RowOrder::as_stored))
-        for (const RowPlace& row : plan.rows) CHECK(row.row == expected++);
+        for (const RowExtent& row : plan.rows) CHECK(row.row == expected++);
     CHECK(expected == 30);
 }
 

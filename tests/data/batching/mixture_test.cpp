@@ -78,13 +78,13 @@ struct Setup {
     }
 };
 
-Setup random_setup(PhiloxStream& random, std::uint32_t fewest_rows, std::uint32_t most_rows) {
+Setup random_setup(PhiloxStream& random, std::uint32_t fewest_rows, std::uint32_t max_rows) {
     Setup setup;
     const std::size_t sets = 2 + random.below(3);
     for (std::size_t i = 0; i < sets; ++i) {
         Shards& shards = setup.sets.emplace_back(1 + random.below(3));
         const int longest = 5 + static_cast<int>(random.below(40));
-        const std::uint32_t rows = fewest_rows + random.below(most_rows - fewest_rows);
+        const std::uint32_t rows = fewest_rows + random.below(max_rows - fewest_rows);
         for (std::size_t s = 0; s < shards.size(); ++s)
             shards[s] = testing::random_shard(
                 random(),
@@ -186,7 +186,7 @@ TEST_CASE("each pass has an order of its own") {
     SetCursor cursor(store, sequence, 7, {0, 1}, {0, 120});
     std::vector<std::vector<std::uint32_t>> passes(3);
     while (!cursor.done()) {
-        const RowPlace place = cursor.next();
+        const RowExtent place = cursor.next();
         passes.at(place.pass).push_back(place.row);
     }
     CHECK(passes[0] != passes[1]);

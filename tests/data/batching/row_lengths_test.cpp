@@ -61,7 +61,7 @@ TEST_CASE("no batch of random rows is heavier than the largest ones") {
             // The heaviest rows themselves, one by one.
             std::vector<double> rows;
             for (const auto& [s, l] : shard) {
-                RowPlace place;
+                RowExtent place;
                 place.source = s;
                 place.label = l;
                 const RowSize size = rules.fit(place);

@@ -35,7 +35,7 @@ TEST_CASE("the index tells of rows what the shards tell") {
         ShardStore shards(dataset, split);
         for (std::size_t i = 0; i < split.shards.size(); ++i) {
             const auto rows = static_cast<std::int64_t>(split.shards[i].rows);
-            std::vector<RowPlace> expected, found;
+            std::vector<RowExtent> expected, found;
             shards.append_places(static_cast<int>(i), 3, rows - 3, expected);
             index.append_places(static_cast<int>(i), 3, rows - 3, found);
             REQUIRE(found.size() == expected.size());

@@ -33,7 +33,7 @@ class TurnsAlone final : public TurnSink {
 public:
     void begin_episode() override { begins_ = true; }
     void turn(std::string_view said, std::span<const std::string_view> labels,
-              const Place&) override {
+              const SourceLine&) override {
         turns.push_back({{"text", said},
                          {"labels", std::vector<std::string>(labels.begin(), labels.end())},
                          {"begins", begins_}});

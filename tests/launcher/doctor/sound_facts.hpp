@@ -60,8 +60,8 @@ inline RankFacts sound_rank(int rank, int ranks_per_host) {
 }
 
 // Of the lowest rank of a host.
-inline Sight sound_sight(const Facts& facts, const RankFacts& from) {
-    Sight sight;
+inline RankObservations sound_sight(const Facts& facts, const RankFacts& from) {
+    RankObservations sight;
     sight.rank = from.rank;
     sight.data_hash = "1";
     sight.shards = {{"train-00000-of-00001.h5", "", false, 10, 10, "2"}};

@@ -29,8 +29,9 @@ struct Data {
         lockstep::testing::write_dataset(path, lockstep::testing::random_shard(1, 9'000, 12),
                                          lockstep::testing::random_shard(2, 30, 12), 2);
     }
-    Sight look(int part = 0, int parts = 1, std::chrono::milliseconds read_for = 20s) const {
-        Sight sight;
+    RankObservations look(int part = 0, int parts = 1,
+                          std::chrono::milliseconds read_for = 20s) const {
+        RankObservations sight;
         look_at_data(path, part, parts, read_for, enough_ms, sight);
         return sight;
     }
@@ -72,7 +73,7 @@ TEST_CASE("a folder that takes no files") {
 
 TEST_CASE("sound data: each rank of a host reads its part, equal copies give equal hashes") {
     const Data data;
-    const Sight all = data.look();
+    const RankObservations all = data.look();
     CHECK(all.data_problem.empty());
     REQUIRE(all.shards.size() == 3);
     for (const ShardFacts& shard : all.shards) {
@@ -100,7 +101,7 @@ TEST_CASE("damage behind a shard's first rows is found, and named by its file") 
     file.seekp(static_cast<std::streamoff>(size / 2));
     file << std::string(64, '\xAA');
     file.close();
-    const Sight sight = data.look();
+    const RankObservations sight = data.look();
     CHECK(sight.shards[0].problem.empty());
     CHECK(sight.shards[1].problem.find("train-00001-of-00002.h5") != std::string::npos);
 }

@@ -34,8 +34,8 @@ struct Prepared : PreparedDialogues {
 TEST_CASE("each rung is a run, and the fastest command is one that runs") {
     const Prepared prepared;
     const std::string kept = prepared.scratch / "runs";
-    const auto run = prepared.ladder_of(prepared.validated(),
-                                        "--json --distributed-world-size 2 -mf " + kept);
+    const auto run =
+        prepared.ladder_of(prepared.validated(), "--json --distributed-world-size 2 -mf " + kept);
     REQUIRE_MESSAGE(run.code == 0, run.out << run.err);
     const auto table = nlohmann::json::parse(run.out);
     REQUIRE(table["rungs"].size() == 7);

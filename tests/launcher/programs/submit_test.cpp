@@ -129,7 +129,7 @@ TEST_CASE("only programs that heed the warning get it unasked") {
 TEST_CASE("the job script starts the ranks with a secret and with their exit code") {
     Fakes fakes;
     fakes.add("srun", "echo \"$LOCKSTEP_SECRET\" > secret; printf '%s|' \"$@\" > words; exit 3\n");
-    JobSpec spec;
+    SlurmJob spec;
     spec.command = {"distributed_train", "-mf", "a b"};
     spec.setup = {"export SEEN=yes"};
     for (const AtTimeLimit end : {AtTimeLimit::stop, AtTimeLimit::continue_later}) {
@@ -145,7 +145,7 @@ TEST_CASE("the job script starts the ranks with a secret and with their exit cod
 TEST_CASE("the warning before the time limit reaches the ranks, and then the job is requeued") {
     Fakes fakes;
     fakes.add("scontrol", "echo \"$@\" > requeued\n");
-    JobSpec spec;
+    SlurmJob spec;
     spec.command = {"distributed_train"};
     spec.at_time_limit = AtTimeLimit::continue_later;
     write_text(fakes.folder / "job", sbatch_script(spec));

@@ -24,8 +24,8 @@ RunConfig config_of(const std::string& more) {
     return *parse_run(Task::train, "", words);
 }
 
-comm::Place local(int rank, int size) {
-    comm::Place place;
+comm::RankInfo local(int rank, int size) {
+    comm::RankInfo place;
     place.rank = place.local_rank = rank;
     place.size = place.local_size = size;
     place.host = "node1";
@@ -61,7 +61,7 @@ std::string refusal(const std::function<void()>& asked) {
     return "accepted";
 }
 
-std::string refusal(const std::string& options, const comm::Place& place, const Gpus& gpus) {
+std::string refusal(const std::string& options, const comm::RankInfo& place, const Gpus& gpus) {
     return refusal([&] { (void)choose_gpu(config_of(options), place, gpus); });
 }
 
@@ -138,7 +138,7 @@ TEST_CASE("what has no effect on a GPU is told") {
     const auto idle = [](const std::string& options, int ranks) {
         const RunConfig config = config_of(options);
         ComputeDevice device;
-        device.gpu = GpuSeat{};
+        device.gpu = GpuAssignment{};
         device.precision = precision_of(config.precision, device.gpu);
         return idle_options(config, device, ranks);
     };
@@ -161,7 +161,7 @@ TEST_CASE("products are of the GPU's library where it computes") {
 TEST_CASE("fp16 is asked for by either name, and brings ParlAI's loss scaling") {
     for (const std::string words : {"--fp16", "--precision fp16", "--fp16 true --precision fp16"}) {
         const RunConfig config = config_of(words);
-        CHECK(precision_of(config.precision, GpuSeat{}) == train::Precision::fp16);
+        CHECK(precision_of(config.precision, GpuAssignment{}) == train::Precision::fp16);
         CHECK(config.train.loss_scaling.kind == kernels::LossScaling::Kind::dynamic);
         CHECK(config.train.loss_scaling.first == 0x1p15F);
         CHECK(config.train.loss_scaling.floor == 0x1p-5F);
@@ -185,23 +185,23 @@ TEST_CASE("GPUs compute in bf16 unless told otherwise, with the settings that we
     CHECK(settings.tf32);
     CHECK(settings.autotune);
     CHECK(settings.timeout_ms == 7000);
-    CHECK(settings.most_graphs == 64);
-    CHECK(gpu_settings(config_of("--cuda-graphs off"), seat).most_graphs == 0);
-    CHECK(gpu_settings(config_of("--cuda-graphs on"), seat).most_graphs > 1'000'000);
+    CHECK(settings.max_graphs == 64);
+    CHECK(gpu_settings(config_of("--cuda-graphs off"), seat).max_graphs == 0);
+    CHECK(gpu_settings(config_of("--cuda-graphs on"), seat).max_graphs > 1'000'000);
 }
 
 TEST_CASE("ranks that do not all see a GPU, or that share one, hear of it on every rank") {
     const RunConfig config = config_of("");
     comm::run_as_threads(2, [&](comm::Communicator& ranks) {
-        const comm::Place place = local(ranks.rank(), 2);
-        const auto agree = [&](const std::optional<GpuSeat>& seat) {
+        const comm::RankInfo place = local(ranks.rank(), 2);
+        const auto agree = [&](const std::optional<GpuAssignment>& seat) {
             return refusal([&] { agree_on_gpus(config, place, seat, ranks); });
         };
         CHECK(agree(std::nullopt) == "accepted");
         CHECK(agree(choose_gpu(config, place, two)) == "accepted");
         CHECK(contains(agree(choose_gpu(config, place, ranks.rank() == 0 ? two : none)),
                        "1 of 2 ranks see a GPU"));
-        const GpuSeat shared{0, two.visible[0]};
+        const GpuAssignment shared{0, two.visible[0]};
         CHECK(contains(agree(shared), "rank 0 and rank 1 on node1 share GPU-a"));
         const auto allowed = config_of("--allow-shared-gpu");
         CHECK(refusal([&] { agree_on_gpus(allowed, place, shared, ranks); }) == "accepted");

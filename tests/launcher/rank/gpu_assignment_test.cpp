@@ -10,17 +10,17 @@ using namespace lockstep::launcher;
 
 namespace {
 
-comm::Place local(int rank, int size) {
-    comm::Place place;
+comm::RankInfo local(int rank, int size) {
+    comm::RankInfo place;
     place.rank = place.local_rank = rank;
     place.size = place.local_size = size;
     place.host = "node1";
     return place;
 }
 
-std::string refusal(const comm::Place& place, std::size_t visible, SharedGpu shared) {
+std::string refusal(const comm::RankInfo& place, std::size_t visible, SharedGpu shared) {
     try {
-        take_gpu_seat(place, visible, shared);
+        assign_gpu(place, visible, shared);
     } catch (const Error& error) {
         CHECK(error.kind() == ErrorKind::config);
         return error.what();
@@ -32,7 +32,7 @@ std::string refusal(const comm::Place& place, std::size_t visible, SharedGpu sha
 
 TEST_CASE("a rank takes the GPU of its local rank, or the only one that it sees") {
     const auto seat = [](std::size_t visible, int local_rank) {
-        return gpu_seat(visible, local_rank, comm::PlaceSource::mpi);
+        return gpu_assignment(visible, local_rank, comm::PlaceSource::mpi);
     };
     CHECK(seat(4, 0) == 0);
     CHECK(seat(4, 3) == 3);
@@ -42,20 +42,20 @@ TEST_CASE("a rank takes the GPU of its local rank, or the only one that it sees"
 }
 
 TEST_CASE("Slurm's ranks may see several GPUs each that are their own") {
-    comm::Place third = local(2, 4);
+    comm::RankInfo third = local(2, 4);
     third.source = comm::PlaceSource::slurm;
-    CHECK(take_gpu_seat(third, 2, SharedGpu::refused) == 0);
+    CHECK(assign_gpu(third, 2, SharedGpu::refused) == 0);
     third.local_rank = 3;
-    CHECK(take_gpu_seat(third, 2, SharedGpu::refused) == 1);
-    CHECK(take_gpu_seat(third, 4, SharedGpu::refused) == 3);
+    CHECK(assign_gpu(third, 2, SharedGpu::refused) == 1);
+    CHECK(assign_gpu(third, 4, SharedGpu::refused) == 3);
 }
 
 TEST_CASE("too few GPUs are refused unless they may be shared") {
-    CHECK(take_gpu_seat(local(1, 2), 2, SharedGpu::refused) == 1);
+    CHECK(assign_gpu(local(1, 2), 2, SharedGpu::refused) == 1);
     const std::string few = refusal(local(2, 3), 2, SharedGpu::refused);
     CHECK(few.find("2 GPUs are visible on node1 for 3 ranks") != std::string::npos);
     CHECK(few.find("--allow-shared-gpu") != std::string::npos);
-    CHECK(take_gpu_seat(local(2, 3), 2, SharedGpu::allowed) == 0);
+    CHECK(assign_gpu(local(2, 3), 2, SharedGpu::allowed) == 0);
     CHECK(refusal(local(0, 1), 0, SharedGpu::allowed).find("no GPU is visible on node1") !=
           std::string::npos);
 }

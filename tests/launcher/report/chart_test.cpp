@@ -71,6 +71,6 @@ TEST_CASE("strips tell the values, and share the width where there are too many"
     Series many(300);
     for (int i = 1; i <= 1200; ++i) many.add(i, i % 4);
     strips = chart_strips(chart_of(many), {Abscissa::steps, 1200});
-    CHECK(strips.size() == most_strips);
+    CHECK(strips.size() == max_strips);
     CHECK(strips.back().text == "steps 1,197 to 1,200\nrun: 1.5 (0 to 3)");
 }

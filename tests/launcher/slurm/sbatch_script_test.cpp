@@ -31,13 +31,13 @@ std::string script_of(const std::string& line) {
     return sbatch_script(parse_submit(words_of(line)).job);
 }
 
-JobSpec job() {
-    JobSpec spec;
+SlurmJob job() {
+    SlurmJob spec;
     spec.command = {"distributed_train"};
     return spec;
 }
 
-std::string refusal(const JobSpec& spec) {
+std::string refusal(const SlurmJob& spec) {
     try {
         check(spec);
     } catch (const Error& error) {
@@ -69,7 +69,7 @@ std::vector<Template> templates() {
 }  // namespace
 
 TEST_CASE("the scripts of known specifications") {
-    JobSpec spec = job();
+    SlurmJob spec = job();
     SUBCASE("") { CHECK(sbatch_script(spec) == read_text("tests/golden/slurm/smallest.sbatch")); }
     spec.nodes = 4;
     spec.tasks_per_node = 8;
@@ -121,41 +121,41 @@ TEST_CASE("bash reads quoted words back as they were") {
 TEST_CASE("what sbatch would refuse or misread is refused, by the option's name") {
     CHECK(refusal(job()).empty());
     const auto wrong = [](auto change) {
-        JobSpec spec = job();
+        SlurmJob spec = job();
         change(spec);
         return refusal(spec);
     };
-    CHECK(wrong([](JobSpec& s) { s.name = "a b"; }).starts_with("--job-name: 'a b' is not"));
-    CHECK(wrong([](JobSpec& s) { s.name = ""; }).starts_with("--job-name"));
-    CHECK(wrong([](JobSpec& s) { s.partition = "x\nrm -rf y"; }).starts_with("--partition"));
-    CHECK(wrong([](JobSpec& s) { s.output = "#"; }).starts_with("--output"));
-    CHECK(wrong([](JobSpec& s) { s.memory = "64 GB"; }).starts_with("--mem"));
-    CHECK(wrong([](JobSpec& s) { s.memory = "64GB"; }).starts_with("--mem"));
-    CHECK(wrong([](JobSpec& s) { s.gpus_per_node = "none"; }).starts_with("--gpus-per-node"));
-    CHECK(wrong([](JobSpec& s) { s.nodes = 0; }).starts_with("--nodes"));
-    CHECK(wrong([](JobSpec& s) { s.setup = {"a\nb"}; }).starts_with("--setup"));
-    CHECK(wrong([](JobSpec& s) { s.command.clear(); }).find("behind --") != std::string::npos);
-    CHECK(wrong([](JobSpec& s) {
+    CHECK(wrong([](SlurmJob& s) { s.name = "a b"; }).starts_with("--job-name: 'a b' is not"));
+    CHECK(wrong([](SlurmJob& s) { s.name = ""; }).starts_with("--job-name"));
+    CHECK(wrong([](SlurmJob& s) { s.partition = "x\nrm -rf y"; }).starts_with("--partition"));
+    CHECK(wrong([](SlurmJob& s) { s.output = "#"; }).starts_with("--output"));
+    CHECK(wrong([](SlurmJob& s) { s.memory = "64 GB"; }).starts_with("--mem"));
+    CHECK(wrong([](SlurmJob& s) { s.memory = "64GB"; }).starts_with("--mem"));
+    CHECK(wrong([](SlurmJob& s) { s.gpus_per_node = "none"; }).starts_with("--gpus-per-node"));
+    CHECK(wrong([](SlurmJob& s) { s.nodes = 0; }).starts_with("--nodes"));
+    CHECK(wrong([](SlurmJob& s) { s.setup = {"a\nb"}; }).starts_with("--setup"));
+    CHECK(wrong([](SlurmJob& s) { s.command.clear(); }).find("behind --") != std::string::npos);
+    CHECK(wrong([](SlurmJob& s) {
               s.at_time_limit = AtTimeLimit::continue_later;
               s.warning_s = 0;
           }).starts_with("--requeue"));
     for (const char* time : {"90", "90:00", "12:00:00", "2-12", "2-12:30", "2-12:30:15"}) {
-        CHECK(wrong([&](JobSpec& s) { s.time = time; }).empty());
+        CHECK(wrong([&](SlurmJob& s) { s.time = time; }).empty());
     }
     for (const char* time : {"2h", "1:2:3:4", "-5", "2-", "12:"}) {
-        CHECK(wrong([&](JobSpec& s) { s.time = time; }).starts_with("--time"));
+        CHECK(wrong([&](SlurmJob& s) { s.time = time; }).starts_with("--time"));
     }
 }
 
 TEST_CASE("Lockstep's own programs are known by every way to type them") {
-    CHECK(own_program({"distributed_train", "-bs"}) == "distributed_train");
-    CHECK(own_program({"/usr/bin/distributed_train"}) == "distributed_train");
-    CHECK(own_program({"lockstep", "distributed-train"}) == "distributed_train");
-    CHECK(own_program({"./lockstep", "eval"}) == "eval");
-    CHECK(own_program({"lockstep", "mp_train"}) == "multiprocessing_train");
-    CHECK(own_program({"train_model", "-bs"}) == "train");
-    CHECK(own_program({"lockstep"}).empty());
-    CHECK(own_program({"python3", "train"}).empty());
+    CHECK(lockstep_program({"distributed_train", "-bs"}) == "distributed_train");
+    CHECK(lockstep_program({"/usr/bin/distributed_train"}) == "distributed_train");
+    CHECK(lockstep_program({"lockstep", "distributed-train"}) == "distributed_train");
+    CHECK(lockstep_program({"./lockstep", "eval"}) == "eval");
+    CHECK(lockstep_program({"lockstep", "mp_train"}) == "multiprocessing_train");
+    CHECK(lockstep_program({"train_model", "-bs"}) == "train");
+    CHECK(lockstep_program({"lockstep"}).empty());
+    CHECK(lockstep_program({"python3", "train"}).empty());
     CHECK(with_own_binary({"python3", "train"}) == std::vector<std::string>{"python3", "train"});
     CHECK(with_own_binary({"./eval"}) == std::vector<std::string>{"./eval"});
     const auto own = with_own_binary({"distributed_train", "-bs"});

@@ -273,7 +273,7 @@ TEST_CASE("every rank gets torchrun's whole environment") {
                                   {"OMP_NUM_THREADS", "4"},
                                   {"OTHER", "kept"}};
     CHECK(ranks[1].environment == expected);
-    const comm::Place place = comm::find_place(ranks[1].environment, {});
+    const comm::RankInfo place = comm::find_place(ranks[1].environment, {});
     CHECK(place.rank == 3);
     CHECK(place.size == 6);
     CHECK(place.local_rank == 1);

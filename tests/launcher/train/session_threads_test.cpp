@@ -30,7 +30,7 @@ RunConfig config_of(const std::string& data, const std::string& model, int ranks
 }
 
 void train_on(int ranks, const RunConfig& config) {
-    const TrainingPlan plan = check_training(config, Standing::alone);
+    const TrainingPlan plan = check_training(config, LaunchMode::alone);
     const std::atomic<bool> stop{false};
     comm::ThreadWorld world(ranks);
     comm::run_as_threads(ranks, [&](comm::Communicator& rank) {

@@ -46,11 +46,11 @@ train::TrainOptions options_of(const Case& c) {
     return options;
 }
 
-std::vector<DeviceRun> run(int world, const Case& c, std::size_t most_graphs) {
+std::vector<DeviceRun> run(int world, const Case& c, std::size_t max_graphs) {
     std::vector<DeviceRun> runs(static_cast<std::size_t>(world));
     comm::run_as_threads(world, [&](comm::Communicator& ranks) {
         model::GpuSettings settings;
-        settings.most_graphs = most_graphs;
+        settings.max_graphs = max_graphs;
         const auto model = model::make_cuda_model(config_of(c), c.precision, settings);
         runs[static_cast<std::size_t>(ranks.rank())] =
             tests::train_on(*model, options_of(c), ranks);

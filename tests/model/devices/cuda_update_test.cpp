@@ -25,12 +25,12 @@ train::TrainOptions options_of(OptimizerKind optimizer) {
     return options;
 }
 
-DeviceWork of_run(train::TrainOptions options, int world, std::size_t most_graphs, int length) {
+DeviceWork of_run(train::TrainOptions options, int world, std::size_t max_graphs, int length) {
     DeviceWork work;
     options.limits.max_train_steps = length;
     comm::run_as_threads(world, [&](comm::Communicator& ranks) {
         model::GpuSettings settings;
-        settings.most_graphs = most_graphs;
+        settings.max_graphs = max_graphs;
         const auto model = model::make_cuda_model(tests::toy_config(model::Kind::gpt2),
                                                   train::Precision::bf16, settings);
         const DeviceWork given = given_by([&] { tests::train_on(*model, options, ranks); });
@@ -47,16 +47,16 @@ struct StepsWork {
         return many.launches(kernel) - few.launches(kernel);
     }
 };
-StepsWork of_steps(const train::TrainOptions& options, int world, std::size_t most_graphs) {
-    return {of_run(options, world, most_graphs, steps),
-            of_run(options, world, most_graphs, 2 * steps)};
+StepsWork of_steps(const train::TrainOptions& options, int world, std::size_t max_graphs) {
+    return {of_run(options, world, max_graphs, steps),
+            of_run(options, world, max_graphs, 2 * steps)};
 }
 
 }  // namespace
 
 TEST_CASE("an update is one kernel and the gradient's norm another, by graphs as well") {
-    for (const std::size_t most_graphs : {0, 64}) {
-        const StepsWork adamw = of_steps(options_of(OptimizerKind::adamw), 1, most_graphs);
+    for (const std::size_t max_graphs : {0, 64}) {
+        const StepsWork adamw = of_steps(options_of(OptimizerKind::adamw), 1, max_graphs);
         CHECK(adamw.launches("adam/") == steps);
         CHECK(adamw.launches("sum_kernel") == steps);
         CHECK(adamw.launches("reduce/flat_kernel") == 0);

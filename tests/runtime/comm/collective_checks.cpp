@@ -11,7 +11,7 @@ namespace lockstep::tests {
 namespace {
 
 using comm::Communicator;
-using comm::Reduction;
+using comm::ReduceOp;
 
 template <class T>
 double number(T value) {
@@ -39,13 +39,13 @@ std::vector<T> inputs(int rank, std::size_t count, std::size_t first = 0) {
     return values;
 }
 
-int reduced(Reduction reduction, int size, std::size_t i) {
+int reduced(ReduceOp reduction, int size, std::size_t i) {
     int result = input(0, i);
     for (int r = 1; r < size; ++r) {
         const int value = input(r, i);
-        result = reduction == Reduction::sum   ? result + value
-                 : reduction == Reduction::min ? std::min(result, value)
-                                               : std::max(result, value);
+        result = reduction == ReduceOp::sum   ? result + value
+                 : reduction == ReduceOp::min ? std::min(result, value)
+                                              : std::max(result, value);
     }
     return result;
 }
@@ -58,7 +58,7 @@ void expect(const std::string& what, std::size_t i, T actual, int expected) {
 }
 
 template <class T>
-void check_reductions(Communicator& ranks, std::size_t count, Reduction reduction) {
+void check_reductions(Communicator& ranks, std::size_t count, ReduceOp reduction) {
     const auto part = count;
     const auto size = static_cast<std::size_t>(ranks.size());
     const auto rank = static_cast<std::size_t>(ranks.rank());
@@ -106,7 +106,7 @@ void check_movement(Communicator& ranks, std::size_t count) {
 
 template <class T>
 void check_type(Communicator& ranks, std::size_t count) {
-    for (const auto reduction : {Reduction::sum, Reduction::min, Reduction::max}) {
+    for (const auto reduction : {ReduceOp::sum, ReduceOp::min, ReduceOp::max}) {
         check_reductions<T>(ranks, count, reduction);
     }
     check_movement<T>(ranks, count);

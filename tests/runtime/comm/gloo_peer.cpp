@@ -12,7 +12,7 @@
 int main(int argc, char** argv) {
     using namespace lockstep;
     if (argc != 6) return 2;
-    comm::Place place = comm::alone();
+    comm::RankInfo place = comm::alone();
     place.rank = std::stoi(argv[1]);
     place.size = place.local_size = std::stoi(argv[2]);
     place.master_addr = "127.0.0.1";
@@ -24,7 +24,7 @@ int main(int argc, char** argv) {
         const auto ranks = comm::make_communicator(place, options);
         std::vector<float> data(300'000);
         for (bool first = true;; first = false) {
-            ranks->all_reduce(view_of(data), comm::Reduction::sum, "without end");
+            ranks->all_reduce(view_of(data), comm::ReduceOp::sum, "without end");
             ranks->finish();
             if (first && ::write(std::stoi(argv[5]), "r", 1) != 1) return 1;
         }

@@ -21,14 +21,14 @@ namespace {
 using namespace lockstep;
 using namespace lockstep::comm;
 
-Place own_place() { return find_place(process_environment(), {}); }
+RankInfo own_place() { return find_place(process_environment(), {}); }
 
 void expect(bool holds, const char* what) {
     if (!holds) throw std::runtime_error(what);
 }
 
 void check_collectives() {
-    const Place place = own_place();
+    const RankInfo place = own_place();
     expect(place.source == PlaceSource::mpi, "not started by mpirun");
     const auto ranks = make_communicator(place, CommOptions());
     expect(ranks->rank() == place.rank && ranks->size() == place.size,
@@ -60,7 +60,7 @@ void check_late() {
         return;
     }
     try {
-        ranks->all_reduce(view_of(data), Reduction::sum, "bucket 2");
+        ranks->all_reduce(view_of(data), ReduceOp::sum, "bucket 2");
         ranks->finish();
     } catch (const Error& error) {
         // Thrown in the module, so its type has crossed the border.

@@ -18,11 +18,11 @@ int left_behind() { return 0; }
 
 namespace {
 
-constexpr int most_ranks = 4;  // of a test
+constexpr int max_ranks = 4;  // of a test
 
 // NCCL refuses two ranks of a process on one GPU.
 void leave_out_more_ranks_than(int gpus, doctest::Context& tests) {
-    for (int ranks = gpus + 1; ranks <= most_ranks; ++ranks) {
+    for (int ranks = gpus + 1; ranks <= max_ranks; ++ranks) {
         const std::string suite = std::to_string(ranks) + " ranks";
         tests.addFilter("test-suite-exclude", suite.c_str());
         std::printf("not run: the tests of %s, since NCCL wants a GPU for each and %d %s visible\n",

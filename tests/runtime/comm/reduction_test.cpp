@@ -13,14 +13,14 @@ using namespace lockstep::comm;
 TEST_CASE("bf16 is added in fp32 and rounded once, to even") {
     std::vector<bf16> a{bf16(256.0f), bf16(1.0f)};
     const std::vector<bf16> b{bf16(1.0f), bf16(-1.0f)};
-    reduce_into(a.data(), b.data(), 2, Element::bf16, Reduction::sum);
+    reduce_into(a.data(), b.data(), 2, Element::bf16, ReduceOp::sum);
     CHECK(static_cast<float>(a[0]) == 256.0f);  // 257 is half-way between 256 and 258
     CHECK(static_cast<float>(a[1]) == 0.0f);
 }
 
 TEST_CASE("a NaN on any rank survives min and max") {
     const float nan = std::numeric_limits<float>::quiet_NaN();
-    for (const auto reduction : {Reduction::min, Reduction::max}) {
+    for (const auto reduction : {ReduceOp::min, ReduceOp::max}) {
         std::vector<float> a{nan, 1.0f};
         const std::vector<float> b{1.0f, nan};
         reduce_into(a.data(), b.data(), 2, Element::f32, reduction);

@@ -22,7 +22,7 @@ TEST_CASE("rank 0 speaks, other ranks only of errors or when verbose, under thei
 TEST_CASE("progress is rewritten in place on a terminal and left out of files") {
     std::ostringstream file, terminal;
     Log to_file(file, Verbosity::normal, 0, "");
-    Log to_terminal(terminal, Verbosity::normal, 0, "", Screen::terminal);
+    Log to_terminal(terminal, Verbosity::normal, 0, "", OutputKind::terminal);
     for (Log* log : {&to_file, &to_terminal}) {
         log->progress("50 %");
         log->progress("9 %");

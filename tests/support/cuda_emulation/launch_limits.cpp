@@ -10,10 +10,10 @@ namespace {
 
 // Static and dynamic memory of a kernel that did not ask for more.
 constexpr std::size_t granted_bytes = 48 << 10;
-constexpr unsigned most_threads = 1024, most_block_depth = 64;
-constexpr unsigned most_blocks_x = 0x7FFFFFFF, most_blocks_yz = 0xFFFF;
+constexpr unsigned max_threads = 1024, max_block_depth = 64;
+constexpr unsigned max_blocks_x = 0x7FFFFFFF, max_blocks_yz = 0xFFFF;
 
-std::size_t most_shared_bytes() {
+std::size_t max_shared_bytes() {
     int most = 0;
     cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0);
     return static_cast<std::size_t>(most);
@@ -44,15 +44,15 @@ Allowed& allowed() {
 }
 
 bool shape_fits(dim3 grid, dim3 block) {
-    return grid.x <= most_blocks_x && grid.y <= most_blocks_yz && grid.z <= most_blocks_yz &&
-           block.x <= most_threads && block.y <= most_threads && block.z <= most_block_depth &&
-           std::size_t{block.x} * block.y * block.z <= most_threads;
+    return grid.x <= max_blocks_x && grid.y <= max_blocks_yz && grid.z <= max_blocks_yz &&
+           block.x <= max_threads && block.y <= max_threads && block.z <= max_block_depth &&
+           std::size_t{block.x} * block.y * block.z <= max_threads;
 }
 
 }  // namespace
 
 cudaError_t allow_dynamic_memory(const void* kernel, int bytes) {
-    if (bytes < 0 || static_cast<std::size_t>(bytes) > most_shared_bytes())
+    if (bytes < 0 || static_cast<std::size_t>(bytes) > max_shared_bytes())
         return cudaErrorInvalidValue;
     allowed().set(kernel, static_cast<std::size_t>(bytes));
     return cudaSuccess;
@@ -60,9 +60,9 @@ cudaError_t allow_dynamic_memory(const void* kernel, int bytes) {
 
 cudaError_t check_launch(const void* kernel, dim3 grid, dim3 block, std::size_t dynamic_bytes,
                          SharedBytes& shared) {
-    const std::size_t* most_dynamic = allowed().find(kernel);
-    shared = {dynamic_bytes, most_dynamic == nullptr ? granted_bytes : most_shared_bytes()};
-    const bool fits = dynamic_bytes <= (most_dynamic == nullptr ? granted_bytes : *most_dynamic);
+    const std::size_t* max_dynamic = allowed().find(kernel);
+    shared = {dynamic_bytes, max_dynamic == nullptr ? granted_bytes : max_shared_bytes()};
+    const bool fits = dynamic_bytes <= (max_dynamic == nullptr ? granted_bytes : *max_dynamic);
     return fits && shape_fits(grid, block) ? cudaSuccess : cudaErrorInvalidValue;
 }
 

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t device_bytes = std::size_t{1} << 30;
 std::atomic<std::size_t> taken_bytes = 0, foreign_bytes = 0;
-std::atomic<int> most_shared_bytes = 163 << 10, compute_capability = 80;
+std::atomic<int> max_shared_bytes = 163 << 10, compute_capability = 80;
 constexpr std::size_t guard_bytes = 256;  // also the alignment
 constexpr unsigned char guard = 0xA5, undefined = 0xFF;
 
@@ -146,7 +146,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr which, int) {
             *value = compute_capability % 10;
             break;
         case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-            *value = most_shared_bytes;
+            *value = max_shared_bytes;
             break;
     }
     return cudaSuccess;
@@ -174,7 +174,7 @@ cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
 void emulated_foreign_memory(std::size_t bytes) { foreign_bytes = bytes; }
 bool emulated_is_device(const void* memory) { return device_memory().holds(memory); }
 void emulated_compute_capability(int times_ten) { compute_capability = times_ten; }
-void emulated_shared_memory(int bytes) { most_shared_bytes = bytes; }
+void emulated_shared_memory(int bytes) { max_shared_bytes = bytes; }
 
 cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
     emulated_call(__func__);

@@ -43,7 +43,7 @@ RaggedSide side_of(CudaView<const std::int32_t> offsets, std::int64_t total, std
 AttentionBatch batch_of(const AttentionShape& shape, const Dropout& site,
                         const Sequences<CudaSpace>& sequences, std::int64_t q_total,
                         std::int64_t k_total) {
-    require(shape.head_dim > 0 && shape.head_dim <= most_head_dim,
+    require(shape.head_dim > 0 && shape.head_dim <= max_head_dim,
             "attention on GPUs: a head has 1 to 256 columns");
     require(
         !sequences.q_offsets.empty() && sequences.q_offsets.size() == sequences.k_offsets.size(),
@@ -64,7 +64,7 @@ AttentionBatch batch_of(const AttentionShape& shape, const Dropout& site,
 // Whether tensor cores can take the matrices: their heads are read 16 bytes at a time.
 template <class... Matrices>
 bool suits_tensor_cores(const AttentionBatch& batch, const Matrices&... m) {
-    return batch.head_dim <= most_mma_head_dim &&
+    return batch.head_dim <= max_mma_head_dim &&
            (by_vectors(m.data, batch.head_dim, m.stride) && ...);
 }
 
@@ -112,7 +112,7 @@ void own_backward(CudaContext& ctx, const AttentionBatch& batch, BackwardMatrice
     auto ds = ScoreGradients<T>::of(batch);
     const bool by_tensor_cores = sizeof(T) == 2 && tensor_cores_take(batch, m);
     const auto together =
-        static_cast<int>(heads_together(shape, ctx.cached<AttentionSettings>().most_score_bytes));
+        static_cast<int>(heads_together(shape, ctx.cached<AttentionSettings>().max_score_bytes));
     const std::int64_t score_bytes = by_tensor_cores ? together * score_bytes_of_head(shape) : 0;
     std::byte* scratch =
         ctx.scratch<std::byte>(static_cast<std::size_t>(delta_bytes(shape) + score_bytes)).data();

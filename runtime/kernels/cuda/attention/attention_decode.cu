@@ -19,7 +19,7 @@ using namespace cuda;
 
 constexpr int threads = 128;
 constexpr int least_keys = 64;  // of a block, where more blocks share a sequence
-constexpr int most_splits = 32;
+constexpr int max_splits = 32;
 
 template <class T>
 struct Decode {
@@ -129,7 +129,7 @@ void run(CudaContext& ctx, int heads, const Decode<T>& d) {
     const bool vectors = by_vectors(d.q.data, d.head_dim, d.q.stride) &&
                          by_vectors(d.k.data, d.head_dim, d.k.stride) &&
                          by_vectors(d.v.data, d.head_dim, d.v.stride);
-    if (!vectors) return run<T, 1, 32, most_head_dim / 32>(ctx, heads, d);
+    if (!vectors) return run<T, 1, 32, max_head_dim / 32>(ctx, heads, d);
     if (d.head_dim <= lanes * width) return run<T, width, lanes, 1>(ctx, heads, d);
     if (d.head_dim <= 2 * lanes * width) return run<T, width, lanes, 2>(ctx, heads, d);
     if (d.head_dim <= 4 * lanes * width) return run<T, width, lanes, 4>(ctx, heads, d);
@@ -141,7 +141,7 @@ void run(CudaContext& ctx, int heads, const Decode<T>& d) {
 int splits_for(const CudaContext& ctx, std::int64_t blocks, std::int64_t cache_rows) {
     const std::int64_t wanted = (2 * ctx.properties().multiprocessors + blocks - 1) / blocks;
     const std::int64_t useful = (cache_rows + least_keys - 1) / least_keys;
-    return static_cast<int>(std::clamp<std::int64_t>(std::min(wanted, useful), 1, most_splits));
+    return static_cast<int>(std::clamp<std::int64_t>(std::min(wanted, useful), 1, max_splits));
 }
 
 }  // namespace
@@ -152,7 +152,7 @@ void attention_decode(CudaContext& ctx, const AttentionShape& shape,
                       CudaMatrix<const T> q, CudaMatrix<const T> k_cache,
                       CudaMatrix<const T> v_cache, CudaMatrix<T> out) {
     const int d = shape.head_dim;
-    require(d > 0 && d <= most_head_dim, "attention on GPUs: a head has 1 to 256 columns");
+    require(d > 0 && d <= max_head_dim, "attention on GPUs: a head has 1 to 256 columns");
     require(q.cols == shape.heads * d && k_cache.cols == q.cols && v_cache.cols == q.cols &&
                 out.cols == q.cols && v_cache.rows == k_cache.rows,
             "attention_decode: shapes do not fit");

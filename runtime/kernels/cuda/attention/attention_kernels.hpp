@@ -60,7 +60,7 @@ struct ScoreGradients {
 };
 
 // For every head_dim up to 256, every alignment; fp32 products.
-constexpr int most_head_dim = 256;
+constexpr int max_head_dim = 256;
 template <class T>
 void plain_forward(CudaContext& ctx, const AttentionBatch& batch, const ForwardMatrices<T>& m);
 template <class T>

@@ -25,7 +25,7 @@ struct AttentionSettings {
     bool autotune = false;
     // Own backward computes so many heads at once that the gradients of their scores take at most
     // this, or one head.
-    std::int64_t most_score_bytes = usual_score_bytes;
+    std::int64_t max_score_bytes = usual_score_bytes;
 };
 
 // Whether the settings give it to the library.

@@ -131,7 +131,7 @@ void run(CudaContext& ctx, const AttentionBatch& batch, const CudnnPlan& plan, M
     const auto padded = static_cast<std::size_t>(memory.shape.sequences);
     const std::size_t workspace =
         (static_cast<std::size_t>(plan.workspace_bytes) + 255) / 256 * 256;
-    const std::size_t offsets = SequenceTables::most_tensors * (padded + 1) * sizeof(std::int64_t);
+    const std::size_t offsets = SequenceTables::max_tensors * (padded + 1) * sizeof(std::int64_t);
     std::byte* scratch =
         ctx.scratch<std::byte>(workspace + offsets + 2 * padded * sizeof(std::int32_t)).data();
     SequenceTables tables{};

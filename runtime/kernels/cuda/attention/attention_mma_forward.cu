@@ -153,7 +153,7 @@ template <class T>
 void mma_forward(CudaContext& ctx, const AttentionBatch& batch, const ForwardMatrices<T>& m) {
     if (batch.head_dim <= 32) return run<T, 32>(ctx, batch, m);
     if (batch.head_dim <= 64) return run<T, 64>(ctx, batch, m);
-    run<T, most_mma_head_dim>(ctx, batch, m);
+    run<T, max_mma_head_dim>(ctx, batch, m);
 }
 
 template void mma_forward(CudaContext&, const AttentionBatch&, const ForwardMatrices<bf16>&);

@@ -162,7 +162,7 @@ void mma_backward_keys(CudaContext& ctx, const AttentionBatch& batch, const Back
                        const ScoreGradients<T>& ds) {
     if (batch.head_dim <= 32) return run<T, 32>(ctx, batch, m, ds);
     if (batch.head_dim <= 64) return run<T, 64>(ctx, batch, m, ds);
-    run<T, most_mma_head_dim>(ctx, batch, m, ds);
+    run<T, max_mma_head_dim>(ctx, batch, m, ds);
 }
 
 template void mma_backward_keys(CudaContext&, const AttentionBatch&, const BackwardMatrices<bf16>&,

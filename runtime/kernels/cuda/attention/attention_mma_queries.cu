@@ -88,7 +88,7 @@ void mma_backward_queries(CudaContext& ctx, const AttentionBatch& batch,
                           const BackwardMatrices<T>& m, const ScoreGradients<T>& ds) {
     if (batch.head_dim <= 32) return run<T, 32>(ctx, batch, m, ds);
     if (batch.head_dim <= 64) return run<T, 64>(ctx, batch, m, ds);
-    run<T, most_mma_head_dim>(ctx, batch, m, ds);
+    run<T, max_mma_head_dim>(ctx, batch, m, ds);
 }
 
 template void mma_backward_queries(CudaContext&, const AttentionBatch&,

@@ -31,7 +31,7 @@ struct PlainShape {
 template <template <int, int> class Shared, int width, int tile, class Run>
 void with_largest_tile(const CudaContext& ctx, const Run& run) {
     if constexpr (sizeof(Shared<width, tile>) > least_shared_bytes)
-        if (sizeof(Shared<width, tile>) > ctx.properties().most_shared_bytes)
+        if (sizeof(Shared<width, tile>) > ctx.properties().max_shared_bytes)
             return with_largest_tile<Shared, width, tile / 2>(ctx, run);
     run.template operator()<width, tile>();
 }
@@ -41,7 +41,7 @@ template <template <int, int> class Shared, class Run>
 void by_width(const CudaContext& ctx, int head_dim, const Run& run) {
     if (head_dim <= 64) return with_largest_tile<Shared, 64, 64>(ctx, run);
     if (head_dim <= 128) return with_largest_tile<Shared, 128, 64>(ctx, run);
-    with_largest_tile<Shared, most_head_dim, 32>(ctx, run);
+    with_largest_tile<Shared, max_head_dim, 32>(ctx, run);
 }
 
 __device__ __forceinline__ int thread_down() { return static_cast<int>(threadIdx.x) / 16; }

@@ -9,9 +9,9 @@
 namespace lockstep::kernels::cuda {
 
 // Tensor cores take 16-bit types, head_dim a multiple of 8 up to 128.
-constexpr int most_mma_head_dim = 128;
+constexpr int max_mma_head_dim = 128;
 constexpr bool mma_takes_head(std::int64_t head_dim) noexcept {
-    return head_dim % 8 == 0 && head_dim <= most_mma_head_dim;
+    return head_dim % 8 == 0 && head_dim <= max_mma_head_dim;
 }
 
 // Gradients of scores are kept by tiles of 64 keys by 64 queries.
@@ -39,9 +39,8 @@ constexpr std::int64_t score_query_tiles(const BackwardShape& shape) noexcept {
 constexpr std::int64_t score_bytes_of_head(const BackwardShape& shape) noexcept {
     return score_key_tiles(shape) * score_query_tiles(shape) * score_tile * score_tile * 2;
 }
-constexpr std::int64_t heads_together(const BackwardShape& shape,
-                                      std::int64_t most_bytes) noexcept {
-    const std::int64_t fitting = most_bytes / std::max<std::int64_t>(score_bytes_of_head(shape), 1);
+constexpr std::int64_t heads_together(const BackwardShape& shape, std::int64_t max_bytes) noexcept {
+    const std::int64_t fitting = max_bytes / std::max<std::int64_t>(score_bytes_of_head(shape), 1);
     return std::clamp<std::int64_t>(fitting, 1, std::max<std::int64_t>(shape.heads, 1));
 }
 

@@ -42,7 +42,7 @@ __device__ __forceinline__ bool find_tile(const AttentionBatch& batch, Attention
     const RaggedSide& own = side == Side::queries ? batch.queries : batch.keys;
     const RaggedSide& other = side == Side::queries ? batch.keys : batch.queries;
     const int tiles = tiles_of(own, tile), head = batch.first_head + static_cast<int>(blockIdx.y);
-    const TilePlace place =
+    const TileOffset place =
         tile_place(blockIdx.x, tiles,
                    side == Side::queries ? TileOrder::last_to_first : TileOrder::first_to_last);
     const int begin = own.offsets[place.sequence];

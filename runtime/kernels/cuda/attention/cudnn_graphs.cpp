@@ -118,7 +118,7 @@ bool has_fixed_order(int compute_capability) noexcept { return compute_capabilit
 bool keeps_scores(const LibraryShape& s, int compute_capability) noexcept {
     return s.pass == LibraryPass::backward && s.sums == LibrarySums::in_fixed_order &&
            is_hopper(compute_capability) &&
-           2 * s.sequences * s.heads * s.longest_q * s.longest_k > most_workspace_bytes(s);
+           2 * s.sequences * s.heads * s.longest_q * s.longest_k > max_workspace_bytes(s);
 }
 
 // From 9.25 on Hopper's one kernel of backward can make its blocks add to dQ in the order of their
@@ -160,8 +160,8 @@ std::string describe_cudnn(std::size_t version, int compute_capability,
         return "own kernels: " + name + "'s are for compute capability 9.0 and newer";
     if (version < oldest_for(LibraryPass::forward))
         return "own kernels: " + name + " is older than " + word(oldest_for(LibraryPass::forward));
-    // So many tokens by so many are as much as most_workspace_bytes.
-    const int most_with_scores = 8 * head_dim;
+    // So many tokens by so many are as much as max_workspace_bytes.
+    const int max_with_scores = 8 * head_dim;
     std::string backward;
     if (version < oldest_for(LibraryPass::backward))
         backward =
@@ -171,7 +171,7 @@ std::string describe_cudnn(std::size_t version, int compute_capability,
     else if (!has_fixed_order(compute_capability))
         backward = ", forward alone";
     else if (is_hopper(compute_capability) && version < oldest_with_turns)
-        backward = ", backward of at most " + std::to_string(most_with_scores) +
+        backward = ", backward of at most " + std::to_string(max_with_scores) +
                    " tokens (of any length from " + word(oldest_with_turns) + " on)";
     return name + " for batches with sequences of " + std::to_string(long_enough_for_library) +
            " tokens or more" + backward + ", else own kernels";
@@ -179,7 +179,7 @@ std::string describe_cudnn(std::size_t version, int compute_capability,
 
 // Some of cuDNN's ways to the same bits at every run keep all scores in memory. Sums of dQ in fp32
 // take twice the bytes of q; every way has a number for each query.
-std::int64_t most_workspace_bytes(const LibraryShape& s) noexcept {
+std::int64_t max_workspace_bytes(const LibraryShape& s) noexcept {
     constexpr std::int64_t small = std::int64_t{1} << 20;
     const std::int64_t lines = s.sequences * s.heads;
     return 4 * lines * (s.longest_q + s.longest_k) * s.head_dim * 2 + 4 * lines * s.longest_q +
@@ -224,7 +224,7 @@ CudnnPlan make_plan(const CudnnHandle& handle, const device::CudaContext& ctx,
     CudnnPlan plan{graph_of(shape, way, capability)};
     if (!build_plan(*plan.graph, way, handle.raw()).empty() ||
         plan.graph->get_workspace_size(plan.workspace_bytes).is_bad() ||
-        plan.workspace_bytes > most_workspace_bytes(shape))
+        plan.workspace_bytes > max_workspace_bytes(shape))
         return {};
     return plan;
 }

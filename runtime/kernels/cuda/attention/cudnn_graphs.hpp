@@ -81,7 +81,7 @@ std::shared_ptr<cudnn_frontend::graph::Graph> graph_of(const LibraryShape& shape
 std::string build_plan(cudnn_frontend::graph::Graph& graph, CudnnWay way, cudnnContext* handle);
 
 // A plan that wants more is not taken.
-std::int64_t most_workspace_bytes(const LibraryShape& shape) noexcept;
+std::int64_t max_workspace_bytes(const LibraryShape& shape) noexcept;
 
 // Without a graph: cuDNN does not take the shape.
 struct CudnnPlan {

@@ -11,13 +11,13 @@ namespace lockstep::kernels::cuda {
 // Each sequence's lengths, and where its rows begin in each of up to 9 tensors, in elements. Arrays
 // for `padded` sequences, of which those past the batch's are empty.
 struct SequenceTables {
-    static constexpr int most_tensors = 9;
+    static constexpr int max_tensors = 9;
 
     std::int32_t *q_lengths, *k_lengths;  // [padded]
     std::int64_t* offsets;                // [tensors, padded + 1]
     int padded, tensors;
-    Side sides[most_tensors];
-    std::int64_t strides[most_tensors];  // of rows
+    Side sides[max_tensors];
+    std::int64_t strides[max_tensors];  // of rows
 };
 void fill_sequence_tables(CudaContext& ctx, const AttentionBatch& batch,
                           const SequenceTables& tables);

@@ -9,7 +9,7 @@ namespace lockstep::kernels::cuda {
 
 namespace {
 
-constexpr int most_candidates = 16;
+constexpr int max_candidates = 16;
 
 std::size_t bytes_of(Element element) { return element == Element::f32 ? 4 : 2; }
 
@@ -42,7 +42,7 @@ ProductPlan& ProductPlans::of(device::CudaContext& ctx, const ProductShape& shap
     if (const auto known = plans_.find(shape); known != plans_.end()) return known->second;
     ProductPlan plan = describe(library_, shape);
     const bool by_time = settings.autotune && !device::is_captured(ctx.stream());
-    const auto algorithms = candidates(library_, shape, at, plan, by_time ? most_candidates : 1);
+    const auto algorithms = candidates(library_, shape, at, plan, by_time ? max_candidates : 1);
     if (!algorithms.empty()) plan.algorithm = algorithms.front();
     if (algorithms.size() > 1) choose_by_time(ctx, library_, shape, at, algorithms, plan);
     return plans_.emplace(shape, plan).first->second;

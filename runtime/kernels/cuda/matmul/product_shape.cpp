@@ -18,7 +18,7 @@ template <>
 constexpr Element element_of<fp16> = Element::fp16;
 
 std::uint8_t alignment_of(const void* address) noexcept {
-    const auto bits = reinterpret_cast<std::uintptr_t>(address) | most_alignment;
+    const auto bits = reinterpret_cast<std::uintptr_t>(address) | max_alignment;
     return static_cast<std::uint8_t>(bits & (~bits + 1));
 }
 

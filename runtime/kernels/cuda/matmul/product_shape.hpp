@@ -26,14 +26,14 @@ struct ProductShape {
     std::int64_t aux_stride;
     bool accumulates, tf32;
     std::int32_t multiprocessors;
-    // Powers of two that divide the addresses, at most most_alignment.
+    // Powers of two that divide the addresses, at most max_alignment.
     std::uint8_t a_alignment, b_alignment, c_alignment, beside_alignment, aux_alignment;
 
     auto operator<=>(const ProductShape&) const = default;
 };
 
 // The arena's alignment: more would tell apart products that differ by their place in it alone.
-constexpr std::uintptr_t most_alignment = 64;
+constexpr std::uintptr_t max_alignment = 64;
 
 // The addresses and factors that go with a shape.
 struct ProductOperands {

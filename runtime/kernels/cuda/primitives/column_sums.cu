@@ -23,9 +23,9 @@ struct Job {
 };
 
 // A layer has so many: 3 norms with 3 sums each, 4 biases.
-constexpr int most_jobs = 16;
+constexpr int max_jobs = 16;
 struct Jobs {
-    Job of[most_jobs];
+    Job of[max_jobs];
 };
 
 __global__ void __launch_bounds__(warps* warp_size)
@@ -71,7 +71,7 @@ public:
         return memory_.view().subview(used_ - count, count);
     }
     void add(device::CudaContext& ctx, const Job& job) {
-        if (count_ == most_jobs || has(job.total)) launch_jobs(ctx);
+        if (count_ == max_jobs || has(job.total)) launch_jobs(ctx);
         jobs_.of[count_++] = job;
     }
     void finish(device::CudaContext& ctx) {
@@ -121,7 +121,7 @@ CudaMatrix<float> parts_memory(device::CudaContext& ctx, std::int64_t rows, std:
 void sum_parts_by_column(device::CudaContext& ctx, CudaMatrix<const float> parts,
                          std::initializer_list<CudaView<float>> totals, Into into) {
     const auto count = static_cast<std::int64_t>(totals.size());
-    require(count <= most_jobs && parts.cols % count == 0, "column sums: sizes differ");
+    require(count <= max_jobs && parts.cols % count == 0, "column sums: sizes differ");
     const std::int64_t cols = parts.cols / count;
     auto& waiting = ctx.cached<WaitingSums>();
     Jobs jobs{};

@@ -34,11 +34,11 @@ constexpr std::int64_t vector_cells(std::int64_t rows, std::int64_t cols,
 }
 
 // Attention's blocks: `tiles` for each sequence.
-struct TilePlace {
+struct TileOffset {
     int sequence, tile;
 };
 enum class TileOrder { first_to_last, last_to_first };
-constexpr TilePlace tile_place(unsigned block, int tiles, TileOrder order) noexcept {
+constexpr TileOffset tile_place(unsigned block, int tiles, TileOrder order) noexcept {
     const int at = static_cast<int>(block), tile = at % tiles;
     return {at / tiles, order == TileOrder::first_to_last ? tile : tiles - 1 - tile};
 }

@@ -54,7 +54,7 @@ public:
         // A kernel has 48 KiB unasked, of which its static memory and what the GPU keeps for itself
         // (1 KiB from compute capability 8.0 on) are a part.
         constexpr std::size_t granted = 48 << 10, other_parts = 2 << 10;
-        const std::size_t usual = ctx.properties().most_shared_bytes - other_parts;
+        const std::size_t usual = ctx.properties().max_shared_bytes - other_parts;
         if (bytes <= granted - other_parts) return;
         if (bytes <= usual && allowed_.contains(kernel)) return;
         device::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,

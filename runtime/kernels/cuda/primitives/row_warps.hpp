@@ -9,18 +9,18 @@
 // device memory is read once. A lane comes back to its own columns only, so no barrier is needed.
 namespace lockstep::kernels::cuda {
 
-constexpr int most_row_warps = 8;
+constexpr int max_row_warps = 8;
 
 // How many warps a block has when each needs so many bytes of shared memory, and the block itself
 // some more.
 inline int row_warps(const device::CudaContext& ctx, std::size_t bytes_per_warp,
                      std::size_t bytes_per_block = 0) {
-    const std::size_t most = ctx.properties().most_shared_bytes;
+    const std::size_t most = ctx.properties().max_shared_bytes;
     const std::size_t fitting =
         bytes_per_block < most ? (most - bytes_per_block) / std::max<std::size_t>(bytes_per_warp, 1)
                                : 0;
     require(fitting > 0, "a row is too long for the GPU's shared memory");
-    return static_cast<int>(std::min<std::size_t>(fitting, most_row_warps));
+    return static_cast<int>(std::min<std::size_t>(fitting, max_row_warps));
 }
 
 // Bytes of one row kept, rounded up so that the next one is aligned.

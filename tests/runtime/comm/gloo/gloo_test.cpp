@@ -24,8 +24,8 @@ using namespace lockstep::comm;
 
 namespace {
 
-Place place_of(int rank, int size, int port) {
-    Place place = alone();
+RankInfo place_of(int rank, int size, int port) {
+    RankInfo place = alone();
     place.rank = rank;
     place.size = size;
     place.local_rank = rank;
@@ -143,7 +143,7 @@ TEST_CASE("ranges of several segments, and of uneven parts") {
             for (std::size_t i = 0; i < count; ++i) {
                 data[i] = static_cast<float>(i % 1000 + static_cast<std::size_t>(ranks.rank()));
             }
-            ranks.all_reduce(view_of(data), Reduction::sum, "large");
+            ranks.all_reduce(view_of(data), ReduceOp::sum, "large");
             ranks.finish();
             for (std::size_t i = 0; i < count; ++i) {
                 if (data[i] != static_cast<float>(3 * (i % 1000) + 3)) {
@@ -170,7 +170,7 @@ TEST_CASE("a rank that throws ends the others long before the time-out") {
         ranks.finish();
         if (ranks.rank() == 1) throw std::runtime_error("planned");
         while (true) {
-            ranks.all_reduce(view_of(data), Reduction::max, "bucket 4");
+            ranks.all_reduce(view_of(data), ReduceOp::max, "bucket 4");
             ranks.finish();
         }
     });
@@ -187,7 +187,7 @@ TEST_CASE("a rank that never comes is a time-out of kind peer") {
     const auto failures = run_gloo(2, 200, [](Communicator& ranks) {
         std::vector<float> data(10);
         if (ranks.rank() == 0) {
-            ranks.all_reduce(view_of(data), Reduction::sum, "alone here");
+            ranks.all_reduce(view_of(data), ReduceOp::sum, "alone here");
             ranks.finish();
         } else {
             std::this_thread::sleep_for(std::chrono::milliseconds(500));
@@ -200,7 +200,7 @@ TEST_CASE("a rank that never comes is a time-out of kind peer") {
 TEST_CASE("a rank that gives up in the middle of a sum does not wait for it") {
     const auto failures = run_gloo(2, 600'000, [](Communicator& ranks) {
         std::vector<float> data(10);
-        if (ranks.rank() == 0) ranks.all_reduce(view_of(data), Reduction::sum, "never joined");
+        if (ranks.rank() == 0) ranks.all_reduce(view_of(data), ReduceOp::sum, "never joined");
         if (ranks.rank() == 0) throw std::runtime_error("planned");
         ranks.broadcast(view_of(data), 0, "never sent");
         ranks.finish();
@@ -215,7 +215,7 @@ TEST_CASE("killed and stopped processes are noticed by all others") {
 }
 
 TEST_CASE("what cannot work is refused with the remedy") {
-    const auto refused = [](const Place& place, const CommOptions& options) {
+    const auto refused = [](const RankInfo& place, const CommOptions& options) {
         try {
             make_communicator(place, options);
         } catch (const Error& error) {

@@ -21,7 +21,7 @@ TEST_CASE("an operation starts after what the compute stream was given before") 
         const OnDevice x(rank.context, filled<float>(3, 1));
         const auto kernel = std::make_shared<EmulatedTask>();
         emulated_queue(rank.context.stream(), kernel);
-        rank.nccl.all_reduce(x.view(), Reduction::sum, "bucket 0");
+        rank.nccl.all_reduce(x.view(), ReduceOp::sum, "bucket 0");
         rank.nccl.finish();
         for (int i = 0; i < 3; ++i) x.data()[i] = 10;  // what the kernel writes, late
         kernel->done = true;
@@ -43,8 +43,8 @@ TEST_CASE("the host goes on while NCCL has not accepted an operation") {
         Rank rank(host, impatient_ms);
         const OnDevice x(rank.context, filled<float>(3, 1)), y(rank.context, filled<float>(3, 1));
         emulated_nccl_hold(EmulatedHold::calls);
-        rank.nccl.all_reduce(x.view(), Reduction::sum, "bucket 0");
-        rank.nccl.all_reduce(y.view(), Reduction::sum, "bucket 1");
+        rank.nccl.all_reduce(x.view(), ReduceOp::sum, "bucket 0");
+        rank.nccl.all_reduce(y.view(), ReduceOp::sum, "bucket 1");
         if (++queued == 2) emulated_nccl_hold(EmulatedHold::nothing);
         rank.nccl.finish();
         CHECK(x.values() == filled<float>(3, 2));
@@ -59,7 +59,7 @@ TEST_CASE("a rank whose call is never accepted is an error of kind peer") {
         Rank rank(host, impatient_ms);
         const OnDevice x(rank.context, filled<float>(3, 1));
         emulated_nccl_hold(EmulatedHold::calls);
-        rank.nccl.all_reduce(x.view(), Reduction::sum, "bucket 3");
+        rank.nccl.all_reduce(x.view(), ReduceOp::sum, "bucket 3");
         const auto [kind, text] = thrown_by([&] { rank.nccl.finish(); });
         CHECK(kind == ErrorKind::peer);
         CHECK(contains(text, "all_reduce \"bucket 3\""));
@@ -107,7 +107,7 @@ TEST_CASE("a peer whose process has ended is an error of kind peer") {
         host.barrier("joined");
         host.finish();
         if (host.rank() == 0) {
-            rank.nccl.all_reduce(x.view(), Reduction::sum, "bucket 3");
+            rank.nccl.all_reduce(x.view(), ReduceOp::sum, "bucket 3");
             rank.nccl.finish();
             emulated_nccl_remote_error();
             const auto [kind, text] = thrown_by([&] { (void)rank.nccl.take_timings(); });
@@ -125,7 +125,7 @@ TEST_CASE("memory is registered until the communicator ends") {
         const OnDevice x(rank.context, filled<float>(64, 1));
         rank.nccl.register_memory(x.view());
         CHECK(emulated_nccl_registered() >= 1);
-        rank.nccl.all_reduce(x.view(), Reduction::sum, "registered");
+        rank.nccl.all_reduce(x.view(), ReduceOp::sum, "registered");
         rank.nccl.finish();
         CHECK(x.values() == filled<float>(64, 2));
     });
@@ -138,7 +138,7 @@ TEST_CASE("ranks that queue different operations fail, and do not hang") {
                   [](Rank& rank) {
                       const OnDevice x(rank.context, filled<float>(4, 1));
                       const auto range = x.view().subview(0, rank.nccl.rank() == 0 ? 4 : 3);
-                      rank.nccl.all_reduce(range, Reduction::sum, "uneven");
+                      rank.nccl.all_reduce(range, ReduceOp::sum, "uneven");
                       rank.nccl.finish();
                       (void)rank.nccl.take_timings();
                       while (true) rank.nccl.barrier("more");  // until the watcher has seen it
@@ -153,7 +153,7 @@ TEST_CASE("a GPU that is alone needs no NCCL") {
         const auto lone = make_collectives(context, host, GpuBackend::nccl, patient_ms, nullptr);
         CHECK(emulated_nccl_communicators() == before);
         const OnDevice x(context, filled<float>(4, 7)), y(context, filled<float>(4, 0));
-        lone->all_reduce(x.view(), Reduction::sum, "x");
+        lone->all_reduce(x.view(), ReduceOp::sum, "x");
         lone->all_gather(x.view(), y.view(), "y");
         lone->finish();
         CHECK(y.values() == filled<float>(4, 7));

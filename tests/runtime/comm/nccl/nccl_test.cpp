@@ -28,10 +28,10 @@ void check_type(Rank& rank, std::size_t count) {
     const OnDevice part(rank.context, filled<T>(count, own + 1));
     const OnDevice gathered(rank.context, filled<T>(count * parts, 99));
     const OnDevice sent(rank.context, filled<T>(count, own + 1));
-    rank.nccl.all_reduce(sum.view(), Reduction::sum, "sum");
-    rank.nccl.all_reduce(least.view(), Reduction::min, "min");
-    rank.nccl.all_reduce(most.view(), Reduction::max, "max");
-    rank.nccl.reduce_scatter(scattered.view(), Reduction::sum, "scatter");
+    rank.nccl.all_reduce(sum.view(), ReduceOp::sum, "sum");
+    rank.nccl.all_reduce(least.view(), ReduceOp::min, "min");
+    rank.nccl.all_reduce(most.view(), ReduceOp::max, "max");
+    rank.nccl.reduce_scatter(scattered.view(), ReduceOp::sum, "scatter");
     rank.nccl.all_gather(part.view(), gathered.view(), "gather");
     rank.nccl.broadcast(sent.view(), size - 1, "broadcast");
     rank.nccl.finish();
@@ -69,7 +69,7 @@ void check_registered(int size) {
     run_ranks(size, [](Rank& rank) {
         const OnDevice x(rank.context, filled<float>(64, 1));
         rank.nccl.register_memory(x.view());
-        rank.nccl.all_reduce(x.view(), Reduction::sum, "registered");
+        rank.nccl.all_reduce(x.view(), ReduceOp::sum, "registered");
         rank.nccl.finish();
         CHECK(x.values() == filled<float>(64, rank.nccl.size()));
     });
@@ -79,8 +79,8 @@ void check_registered(int size) {
 void check_timings(int size) {
     run_ranks(size, [](Rank& rank) {
         const OnDevice x(rank.context, filled<float>(3, 1));
-        rank.nccl.all_reduce(x.view(), Reduction::sum, "a");
-        rank.nccl.all_reduce(x.view(), Reduction::sum, "b");
+        rank.nccl.all_reduce(x.view(), ReduceOp::sum, "a");
+        rank.nccl.all_reduce(x.view(), ReduceOp::sum, "b");
         rank.nccl.finish();
         rank.nccl.broadcast(x.view(), 0, "c");
         rank.nccl.finish();
@@ -156,7 +156,7 @@ TEST_CASE("finish() makes the compute stream wait, not the host") {
         const OnDevice x(rank.context, filled<float>(3, 1));
         if (rank.nccl.rank() == 1)
             while (!returned) std::this_thread::yield();
-        rank.nccl.all_reduce(x.view(), Reduction::sum, "bucket 0");
+        rank.nccl.all_reduce(x.view(), ReduceOp::sum, "bucket 0");
         rank.nccl.finish();
         returned = true;
         CHECK(x.values() == filled<float>(3, 2));  // copied on the compute stream
@@ -169,14 +169,14 @@ TEST_CASE("a rank that never joins an operation is an error of kind peer that na
         connect(rank);
         const OnDevice x(rank.context, filled<float>(3, 1));
         if (host.rank() == 0) {
-            rank.nccl.all_reduce(x.view(), Reduction::sum, "bucket 3");
+            rank.nccl.all_reduce(x.view(), ReduceOp::sum, "bucket 3");
             rank.nccl.finish();
             const auto [kind, text] = thrown_by([&] { (void)rank.nccl.take_timings(); });
             CHECK(kind == ErrorKind::peer);
             CHECK(contains(text, "all_reduce \"bucket 3\" on rank 0"));
             CHECK(rank.nccl.activity().operation == "all_reduce \"bucket 3\"");
             const auto again =
-                thrown_by([&] { rank.nccl.all_reduce(x.view(), Reduction::sum, "bucket 4"); });
+                thrown_by([&] { rank.nccl.all_reduce(x.view(), ReduceOp::sum, "bucket 4"); });
             CHECK(again.second == text);
         }
         host.barrier("end");
@@ -190,7 +190,7 @@ TEST_CASE("abort() lets go of whoever waits") {
         connect(rank);
         const OnDevice x(rank.context, filled<float>(3, 1));
         if (host.rank() == 0) {
-            rank.nccl.all_reduce(x.view(), Reduction::sum, "bucket 3");
+            rank.nccl.all_reduce(x.view(), ReduceOp::sum, "bucket 3");
             rank.nccl.finish();
             std::thread watchdog([&] {
                 rank.nccl.abort(std::make_exception_ptr(Error(ErrorKind::peer, "rank 1 is lost")));
@@ -213,7 +213,7 @@ TEST_CASE("a rank that fails leaves without waiting for what it has queued") {
                                          connect(rank);
                                          x.emplace(rank.context, filled<float>(3, 1));
                                          if (host.rank() == 1) throw std::logic_error("bad data");
-                                         rank.nccl.all_reduce(x->view(), Reduction::sum, "lonely");
+                                         rank.nccl.all_reduce(x->view(), ReduceOp::sum, "lonely");
                                          throw std::logic_error("bad data");
                                      }),
                       "bad data");
@@ -252,7 +252,7 @@ TEST_CASE("NCCL splits by colour, and a rank may be in no part") {
             CHECK(part->size() == (own == 1 ? 1 : 2));
             CHECK(part->rank() == own / 2);
             const OnDevice x(rank.context, filled<float>(2, own + 1));
-            part->all_reduce(x.view(), Reduction::sum, "part");
+            part->all_reduce(x.view(), ReduceOp::sum, "part");
             part->finish();
             CHECK(x.values() == filled<float>(2, own == 1 ? 2 : 4));
         }

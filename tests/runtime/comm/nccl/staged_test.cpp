@@ -62,7 +62,7 @@ template <class T>
 void check_type(Rank& rank, std::size_t count) {
     const int own = rank.gpus.rank(), size = rank.gpus.size();
     const auto parts = static_cast<std::size_t>(size);
-    for (const auto reduction : {Reduction::sum, Reduction::min, Reduction::max}) {
+    for (const auto reduction : {ReduceOp::sum, ReduceOp::min, ReduceOp::max}) {
         std::vector<T> expected = uneven<T>(count, own);
         const OnDevice x(rank.context, expected);
         rank.gpus.all_reduce(x.view(), reduction, "x");
@@ -75,7 +75,7 @@ void check_type(Rank& rank, std::size_t count) {
     const OnDevice part(rank.context, filled<T>(count, own + 1));
     const OnDevice gathered(rank.context, filled<T>(count * parts, 99));
     const OnDevice sent(rank.context, uneven<T>(count, own));
-    rank.gpus.reduce_scatter(scattered.view(), Reduction::sum, "scatter");
+    rank.gpus.reduce_scatter(scattered.view(), ReduceOp::sum, "scatter");
     rank.gpus.all_gather(part.view(), gathered.view(), "gather");
     rank.gpus.broadcast(sent.view(), size - 1, "broadcast");
     rank.gpus.finish();
@@ -108,7 +108,7 @@ void run_gloo(int size, int timeout_ms, const std::function<void(Communicator&)>
     std::vector<std::thread> ranks;
     for (int rank = 0; rank < size; ++rank)
         ranks.emplace_back([=] {
-            Place place = alone();
+            RankInfo place = alone();
             place.rank = place.local_rank = rank;
             place.size = place.local_size = size;
             place.source = PlaceSource::flags;
@@ -141,8 +141,8 @@ TEST_CASE("staged sums are NCCL's") {
         NcclCommunicator nccl(rank.context, rank.host, 60'000);
         const auto values = uneven<float>(1000, rank.gpus.rank());
         const OnDevice staged(rank.context, values), direct(rank.context, values);
-        rank.gpus.all_reduce(staged.view(), Reduction::sum, "staged");
-        nccl.all_reduce(direct.view(), Reduction::sum, "direct");
+        rank.gpus.all_reduce(staged.view(), ReduceOp::sum, "staged");
+        nccl.all_reduce(direct.view(), ReduceOp::sum, "direct");
         rank.gpus.finish();
         nccl.finish();
         CHECK(same_bits(staged.values(), direct.values()));
@@ -154,7 +154,7 @@ TEST_CASE("a staged operation starts after what the compute stream was given bef
         const OnDevice x(rank.context, filled<float>(40, 1));
         const auto kernel = std::make_shared<EmulatedTask>();
         emulated_queue(rank.context.stream(), kernel);
-        rank.gpus.all_reduce(x.view(), Reduction::sum, "bucket 0");
+        rank.gpus.all_reduce(x.view(), ReduceOp::sum, "bucket 0");
         CHECK(rank.gpus.activity().operation.empty());  // the GPU computes still
         for (int i = 0; i < 40; ++i) x.data()[i] = 10;  // what the kernel writes, late
         kernel->done = true;
@@ -169,9 +169,9 @@ TEST_CASE("staged buckets travel while the caller goes on") {
     run_ranks(2, [&](Rank& rank) {
         const OnDevice x(rank.context, filled<float>(3, 1)), y(rank.context, filled<float>(3, 1));
         const auto backward = std::make_shared<EmulatedTask>();
-        rank.gpus.all_reduce(x.view(), Reduction::sum, "bucket 0");
+        rank.gpus.all_reduce(x.view(), ReduceOp::sum, "bucket 0");
         emulated_queue(rank.context.stream(), backward);
-        rank.gpus.all_reduce(y.view(), Reduction::sum, "bucket 1");
+        rank.gpus.all_reduce(y.view(), ReduceOp::sum, "bucket 1");
         while (rank.gpus.activity().completed < 1) std::this_thread::yield();
         ++arrived;
         while (arrived < 2) std::this_thread::yield();
@@ -186,8 +186,8 @@ TEST_CASE("timings of staged operations are those of the oldest finish() not ask
     run_ranks(2, [](Rank& rank) {
         const OnDevice x(rank.context, filled<float>(100, 1));
         (void)rank.host.take_timings();
-        rank.gpus.all_reduce(x.view(), Reduction::sum, "a");
-        rank.gpus.all_reduce(x.view(), Reduction::sum, "b");
+        rank.gpus.all_reduce(x.view(), ReduceOp::sum, "a");
+        rank.gpus.all_reduce(x.view(), ReduceOp::sum, "b");
         rank.gpus.finish();
         rank.gpus.broadcast(x.view(), 0, "c");
         rank.gpus.finish();
@@ -208,13 +208,13 @@ TEST_CASE("a rank that never joins a staged operation is an error of kind peer t
         StagedCollectives gpus(context, host);
         const OnDevice x(context, filled<float>(3, 1));
         if (host.rank() == 1) return std::this_thread::sleep_for(std::chrono::milliseconds(600));
-        gpus.all_reduce(x.view(), Reduction::sum, "bucket 3");
+        gpus.all_reduce(x.view(), ReduceOp::sum, "bucket 3");
         const auto [kind, text] = thrown_by([&] { gpus.finish(); });
         CHECK(kind == ErrorKind::peer);
         CHECK(contains(text, "all_reduce \"bucket 3\" on rank 0"));
         CHECK(contains(text, "300 ms"));
         CHECK(gpus.activity().operation == "all_reduce \"bucket 3\"");
-        gpus.all_reduce(x.view(), Reduction::sum, "bucket 4");
+        gpus.all_reduce(x.view(), ReduceOp::sum, "bucket 4");
         CHECK(thrown_by([&] { gpus.finish(); }).second == text);
     });
 }
@@ -225,7 +225,7 @@ TEST_CASE("a rank that fails leaves staged operations, and lets go of the others
                                          Rank rank(host);
                                          const OnDevice x(rank.context, filled<float>(300, 1));
                                          if (host.rank() == 1) throw std::logic_error("bad data");
-                                         rank.gpus.all_reduce(x.view(), Reduction::sum, "lonely");
+                                         rank.gpus.all_reduce(x.view(), ReduceOp::sum, "lonely");
                                          const auto [kind, text] =
                                              thrown_by([&] { rank.gpus.finish(); });
                                          CHECK(kind == ErrorKind::peer);
@@ -239,7 +239,7 @@ TEST_CASE("giving up does not wait for other ranks") {
         Rank rank(host);
         const OnDevice x(rank.context, filled<float>(300, 1));
         if (host.rank() == 0) {
-            rank.gpus.all_reduce(x.view(), Reduction::sum, "lonely");
+            rank.gpus.all_reduce(x.view(), ReduceOp::sum, "lonely");
             rank.gpus.give_up();
             CHECK(rank.gpus.activity().operation.empty());
             CHECK(thrown_by([&] { rank.gpus.finish(); }).first == ErrorKind::peer);
@@ -257,7 +257,7 @@ TEST_CASE("several GPUs reduce as they are told to, and bytes are not added") {
         const auto gpus = make_collectives(context, host, GpuBackend::staged, 60'000, nullptr);
         CHECK(emulated_nccl_communicators() == before);
         const OnDevice bytes(context, std::vector<std::byte>(4));
-        CHECK_THROWS_AS(gpus->all_reduce(bytes.view(), Reduction::sum, "bytes"), Error);
+        CHECK_THROWS_AS(gpus->all_reduce(bytes.view(), ReduceOp::sum, "bytes"), Error);
         CHECK_THROWS_AS(gpus->broadcast(bytes.view(), 2, "to nobody"), Error);
         gpus->broadcast(bytes.view(), 0, "initial weights");
         gpus->finish();

@@ -161,7 +161,7 @@ TEST_CASE("the first source that answers says where a rank is") {
     };
     for (const auto& c : cases) {
         CAPTURE(c.what);
-        const Place place = find_place(c.environment, c.flags);
+        const RankInfo place = find_place(c.environment, c.flags);
         CHECK(place.source == c.source);
         CHECK(place.rank == c.rank);
         CHECK(place.size == c.size);
@@ -239,7 +239,7 @@ TEST_CASE("the master's address and port can be given alone, to correct what Slu
     PlaceFlags master;
     master.master_addr = "n1-ib";
     master.master_port = 4000;
-    const Place place = find_place(slurm_step, master);
+    const RankInfo place = find_place(slurm_step, master);
     CHECK(place.source == PlaceSource::slurm);
     CHECK(place.master_addr == "n1-ib");
     CHECK(place.master_port == 4000);

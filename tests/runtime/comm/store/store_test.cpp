@@ -29,8 +29,8 @@ using namespace lockstep::comm;
 
 namespace {
 
-Place place_of(int rank, int size, int port) {
-    Place place = alone();
+RankInfo place_of(int rank, int size, int port) {
+    RankInfo place = alone();
     place.rank = rank;
     place.size = size;
     place.local_rank = rank;
@@ -52,9 +52,9 @@ std::string kind_of(const std::function<void()>& action) {
 }
 
 // Closes for one user, as Munge does.
-class FakeSeal : public Seal {
+class FakeEnvelope : public SecretEnvelope {
 public:
-    explicit FakeSeal(std::string user) : user_(std::move(user)) {}
+    explicit FakeEnvelope(std::string user) : user_(std::move(user)) {}
     std::string close(const std::string& text) override { return user_ + ":" + text; }
     std::optional<std::string> open(const std::string& credential) override {
         if (!credential.starts_with(user_ + ":")) return std::nullopt;
@@ -340,10 +340,10 @@ TEST_CASE("joining names the ranks that have not come") {
 }
 
 TEST_CASE("a seal hands rank 0's secret to the same user, and one for each job") {
-    const auto seal = std::make_shared<FakeSeal>("alice");
-    const auto stranger = std::make_shared<FakeSeal>("mallory");
+    const auto seal = std::make_shared<FakeEnvelope>("alice");
+    const auto stranger = std::make_shared<FakeEnvelope>("mallory");
     const int port = tests::free_port();
-    Place place = place_of(0, 2, port);
+    RankInfo place = place_of(0, 2, port);
     place.job = "12.0";
     const auto zero = open_store(place, Secret(), seal, 5000);
     zero->set("k", "v");
@@ -360,7 +360,7 @@ TEST_CASE("a seal hands rank 0's secret to the same user, and one for each job")
 }
 
 TEST_CASE("a store that shows no credential is not believed where there is a seal") {
-    const auto seal = std::make_shared<FakeSeal>("alice");
+    const auto seal = std::make_shared<FakeEnvelope>("alice");
     const int port = tests::free_port();
     const auto zero = open_store(place_of(0, 2, port), Secret(), nullptr, 5000);
     CHECK(kind_of([&] {
@@ -369,7 +369,7 @@ TEST_CASE("a store that shows no credential is not believed where there is a sea
 }
 
 TEST_CASE("what cannot work is refused with the remedy") {
-    Place place = place_of(0, 2, tests::free_port());
+    RankInfo place = place_of(0, 2, tests::free_port());
     place.local_size = 1;
     place.master_addr = "192.0.2.1";  // TEST-NET-1: nobody's
     CHECK(kind_of([&] { open_store(place, Secret(), nullptr, 100); }).find("LOCKSTEP_SECRET") !=

@@ -54,7 +54,7 @@ TEST_CASE("a rank that throws releases the others with an error of kind peer") {
             ranks.finish();
             if (ranks.rank() == culprit) throw std::runtime_error("planned");
             try {
-                ranks.all_reduce(view_of(data), Reduction::sum, "bucket 7");
+                ranks.all_reduce(view_of(data), ReduceOp::sum, "bucket 7");
                 ranks.finish();
             } catch (const Error& error) {
                 kinds[static_cast<std::size_t>(ranks.rank())] = static_cast<int>(error.kind());
@@ -76,7 +76,7 @@ TEST_CASE("ranks that queue different operations are told, and do not hang") {
     for (const int odd_one : {0, 1, 2}) {
         const auto body = [&](Communicator& ranks) {
             std::vector<float> data(ranks.rank() == odd_one ? 5 : 6);
-            ranks.all_reduce(view_of(data), Reduction::sum, "unequal");
+            ranks.all_reduce(view_of(data), ReduceOp::sum, "unequal");
             ranks.finish();
         };
         CHECK_THROWS_AS(run_as_threads(3, body), Error);
@@ -88,8 +88,8 @@ TEST_CASE("after a failure later operations fail as well and name the first") {
     const auto first = world.join(0);
     std::vector<float> data(4);
     world.fail();
-    first->all_reduce(view_of(data), Reduction::sum, "the first");
-    first->all_reduce(view_of(data), Reduction::sum, "the second");
+    first->all_reduce(view_of(data), ReduceOp::sum, "the first");
+    first->all_reduce(view_of(data), ReduceOp::sum, "the second");
     for (int attempt = 0; attempt < 2; ++attempt) {
         try {
             first->finish();
@@ -107,7 +107,7 @@ TEST_CASE("operations are timed one by one, in order, on the communicator's own 
     const auto slow = tests::slow_join(world, 0, {std::chrono::milliseconds(5), 0});
     std::vector<float> data(4);
     const auto begin = Clock::now();
-    slow->all_reduce(view_of(data), Reduction::sum, "a");
+    slow->all_reduce(view_of(data), ReduceOp::sum, "a");
     slow->broadcast(view_of(data), 0, "b");
     const auto queued = Clock::now();
     slow->finish();
@@ -127,8 +127,8 @@ TEST_CASE("wrong requests are refused before they are queued") {
     const auto rank = world.join(0);
     std::vector<float> data(3);
     std::vector<std::byte> bytes(4);
-    CHECK_THROWS_AS(rank->all_reduce(view_of(bytes), Reduction::sum, "bytes"), Error);
-    CHECK_THROWS_AS(rank->reduce_scatter(view_of(data), Reduction::sum, "3 on 2"), Error);
+    CHECK_THROWS_AS(rank->all_reduce(view_of(bytes), ReduceOp::sum, "bytes"), Error);
+    CHECK_THROWS_AS(rank->reduce_scatter(view_of(data), ReduceOp::sum, "3 on 2"), Error);
     CHECK_THROWS_AS(rank->all_gather(view_of(data), view_of(data), "no room"), Error);
     CHECK_THROWS_AS(rank->broadcast(view_of(data), 2, "from rank 2"), Error);
     CHECK_THROWS_AS(rank->send(view_of(data), 0, "to itself"), Error);

@@ -32,15 +32,15 @@ public:
 
 struct Rank {
     Watchdog& watchdog;
-    Whereabouts& whereabouts;
+    RankProgress& whereabouts;
     Recorded& listener;
     int rank;
 
     void wait() const { listener.done.get_future().wait(); }
 };
 
-Place place_of(int rank, int size) {
-    Place place = alone();
+RankInfo place_of(int rank, int size) {
+    RankInfo place = alone();
     place.rank = place.local_rank = rank;
     place.size = place.local_size = size;
     return place;
@@ -55,7 +55,7 @@ std::vector<std::unique_ptr<Recorded>> watch(int ranks, int timeout_ms,
     run_as_threads(ranks, [&](Communicator& thread) {
         const int rank = thread.rank();
         auto communicator = world.join(rank);
-        Whereabouts whereabouts;
+        RankProgress whereabouts;
         Recorded& listener = *told[static_cast<std::size_t>(rank)];
         Watchdog watchdog(place_of(rank, ranks), *communicator, whereabouts, {}, {timeout_ms, 20},
                           listener);
@@ -124,13 +124,13 @@ TEST_CASE("after a common end nobody is told anything") {
 }
 
 TEST_CASE("a will is carried out when its connection ends, a revoked one is not") {
-    const Place place = place_of(0, 1);
+    const RankInfo place = place_of(0, 1);
     ThreadWorld world(1);
     const auto communicator = world.join(0);
-    WatchPost post = open_watch_post(place, *communicator, {});
+    WatchStore post = open_watch_post(place, *communicator, {});
     ThreadWorld other(1);
     const auto second = other.join(0);
-    WatchPost reader = open_watch_post(place, *second, {});
+    WatchStore reader = open_watch_post(place, *second, {});
     post.client->set_will("lost/1", "1");
     post.client->set_will("", "");
     post.client->set_will("lost/2", "1");

@@ -13,7 +13,7 @@ TEST_CASE("marks are told in the order of the stream, also the oldest that are r
     const auto before = Clock::now();
     const std::int64_t first = clock.mark(ctx.stream());
     std::int64_t last = first;
-    while (last - first + 1 < device::CudaClock::most_marks) last = clock.mark(ctx.stream());
+    while (last - first + 1 < device::CudaClock::max_marks) last = clock.mark(ctx.stream());
     CHECK(clock.time_of(first) <= clock.time_of(last));
     CHECK(clock.time_of(first) - before < std::chrono::hours(1));
 

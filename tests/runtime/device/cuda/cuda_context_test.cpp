@@ -14,7 +14,7 @@ TEST_CASE("a GPU's properties are known, and an unknown GPU is refused with call
     CudaContext ctx(0);
     CHECK(ctx.properties().compute_capability >= 80);
     CHECK(ctx.properties().multiprocessors > 0);
-    CHECK(ctx.properties().most_shared_bytes >= 48 << 10);
+    CHECK(ctx.properties().max_shared_bytes >= 48 << 10);
     CHECK(ctx.properties().l2_bytes > 0);
     try {
         CudaContext missing(10'000);

@@ -15,8 +15,8 @@ namespace {
 
 // A number that work adds squares to, so that whatever runs too often or too seldom shows.
 struct Counter {
-    explicit Counter(std::size_t most_graphs) {
-        ctx.cached<device::GraphSettings>().most = most_graphs;
+    explicit Counter(std::size_t max_graphs) {
+        ctx.cached<device::GraphSettings>().most = max_graphs;
         replay.emplace(ctx);
     }
 

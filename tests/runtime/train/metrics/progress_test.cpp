@@ -147,7 +147,7 @@ TEST_CASE("a continued run knows the time already spent; without a limit there i
 
 TEST_CASE("a terminal gets a bar in place, a file gets lines") {
     std::ostringstream terminal, file;
-    Log terminal_log(terminal, Verbosity::normal, 0, "", Screen::terminal),
+    Log terminal_log(terminal, Verbosity::normal, 0, "", OutputKind::terminal),
         file_log(file, Verbosity::normal, 0, "");
     ProgressDisplay bar(terminal_log, Display::bar, {}, 0, [] { return 60; });
     ProgressDisplay lines(file_log, Display::lines, {}, 0, [] { return 60; });

@@ -17,7 +17,7 @@ using namespace lockstep;
 using train::Bucket;
 using GradientReducer = train::GradientReducer<device::CpuContext>;
 using train::Overlap;
-using train::Reduction;
+using train::ReductionTiming;
 
 namespace {
 
@@ -25,7 +25,7 @@ constexpr std::size_t elements = 1000;
 const std::vector<Bucket> uneven_buckets = {{0, 1}, {1, 99}, {100, 500}, {600, 400}};
 
 struct Finished {
-    Reduction reduction;
+    ReductionTiming reduction;
     double sum_of_squares = 0;
 };
 
@@ -74,7 +74,7 @@ void reduce_and_check(comm::Communicator& communicator, const train::ReducerOpti
 }
 
 struct Timed {
-    Reduction reduction;
+    ReductionTiming reduction;
     double seconds = 0;
 };
 
@@ -129,7 +129,7 @@ TEST_CASE("buckets are handed over as soon as they are final, and only then") {
     // Records what is queued; one rank, so nothing else need happen.
     class Recorder final : public comm::LocalCommunicator {
     public:
-        void all_reduce(comm::HostRange range, comm::Reduction reduction,
+        void all_reduce(comm::HostRange range, comm::ReduceOp reduction,
                         std::string label) override {
             labels.push_back(label);
             LocalCommunicator::all_reduce(range, reduction, std::move(label));

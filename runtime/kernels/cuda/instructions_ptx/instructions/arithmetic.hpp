@@ -12,8 +12,8 @@ __device__ __forceinline__ float power_of_2(float x) {
     return power;
 }
 
-// 1 / x in one instruction, to 1 unit in the last place; subnormal results are zero, and the inverse
-// of a subnormal number is infinite.
+// 1 / x in one instruction, to 1 unit in the last place; subnormal results are zero, and the
+// inverse of a subnormal number is infinite.
 __device__ __forceinline__ float fast_inverse(float x) {
     float inverse;
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(x));

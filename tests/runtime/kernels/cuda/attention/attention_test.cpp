@@ -128,7 +128,7 @@ TEST_CASE_TEMPLATE("CUDA's backward gives the same bits by single heads as by al
     const AttentionInput in = make_input({3, 64, Mask::causal}, awkward, awkward, 0.1);
     const auto d_out = exact_values(static_cast<std::int64_t>(in.q.size()), 4);
     const Results together = run<T>(ctx, in, d_out);
-    settings.most_score_bytes = 0;
+    settings.max_score_bytes = 0;
     const Results one_by_one = run<T>(ctx, in, d_out);
     CHECK(together.dq == one_by_one.dq);
     CHECK(together.dk == one_by_one.dk);

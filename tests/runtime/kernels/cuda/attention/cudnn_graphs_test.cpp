@@ -75,7 +75,7 @@ void check_plan(const LibraryShape& shape, int capability) {
     CHECK(build_plan(*graph, way, nullptr) == "");
     std::int64_t bytes = 0;
     CHECK(graph->get_workspace_size(bytes).is_good());
-    CHECK(bytes <= most_workspace_bytes(shape));
+    CHECK(bytes <= max_workspace_bytes(shape));
 }
 
 void check_plans(kernels::Mask mask, int head_dim, std::int64_t longest_q, std::int64_t longest_k,

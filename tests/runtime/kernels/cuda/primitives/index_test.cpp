@@ -54,7 +54,7 @@ TEST_CASE("every tile of every sequence is a block's, in the order asked for") {
     for (const int tiles : {1, 2, 7})
         for (const TileOrder order : {TileOrder::first_to_last, TileOrder::last_to_first})
             for (unsigned block = 0; block < 5u * static_cast<unsigned>(tiles); ++block) {
-                const TilePlace at = tile_place(block, tiles, order);
+                const TileOffset at = tile_place(block, tiles, order);
                 const int within = static_cast<int>(block) % tiles;
                 CHECK(at.sequence == static_cast<int>(block) / tiles);
                 CHECK(at.tile == (order == TileOrder::first_to_last ? within : tiles - 1 - within));
