@@ -32,7 +32,7 @@ double best_rate(device::CpuContext& context) {
     for (int repeat = 0; repeat < 16; ++repeat) {
         const Method method = repeat % 2 == 0 ? Method::first : Method::packed;
         const auto start = std::chrono::steady_clock::now();
-        multiply(context, {n, n, n, factor(mx), transposed(mw), nullptr, y.data(), element_of<T>, n,
+        multiply(context, {n, n, n, factor(mx), transposed(mw), nullptr, y.data(), dtype_of<T>, n,
                            kernels::Into::overwrite, method});
         const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
         best = std::min(best, passed.count());

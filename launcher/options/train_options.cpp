@@ -195,10 +195,8 @@ OptionTable reducer_table(RunConfig& config) {
                   r.first_bucket_bytes = std::min(r.first_bucket_bytes, r.bucket_bytes);
               });
     table.flag("no-overlap", config.no_overlap, "reduce only when backward has ended");
-    table.choice<train::CommType>(
-        "comm-dtype", r.comm_dtype,
-        {{"fp32", train::CommType::fp32}, {"bf16", train::CommType::bf16}},
-        "type of the gradients on the wire");
+    table.choice<Dtype>("comm-dtype", r.comm_dtype, {{"fp32", Dtype::fp32}, {"bf16", Dtype::bf16}},
+                        "type of the gradients on the wire");
     table.choice<GpuBackendChoice>(
         "gpu-backend", config.gpu.backend,
         {{"auto", GpuBackendChoice::automatic},

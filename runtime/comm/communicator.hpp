@@ -9,32 +9,34 @@
 #include <vector>
 
 #include "runtime/core/bf16.hpp"
+#include "runtime/core/dtype.hpp"
 #include "runtime/core/trace.hpp"
 #include "runtime/core/view.hpp"
 
 namespace lockstep::comm {
 
 enum class ReduceOp { sum, min, max };
-enum class Element { f32, f64, bf16, u64, byte };  // byte: broadcast, gather, send and recv only
+// Whether collectives can add and compare elements of this type.
+constexpr bool reducible(Dtype element) noexcept {
+    return element != Dtype::byte && element != Dtype::fp16;
+}
 
-std::size_t bytes_of(Element element) noexcept;
-
-const char* name(Element element) noexcept;
 const char* name(ReduceOp reduction) noexcept;
 
-// A range of one of the element types; counts are elements, always.
+// A range of elements; counts are elements, always. Bytes and fp16 can be sent, broadcast and
+// gathered, but not reduced.
 template <class Space>
 struct Range {
     void* data = nullptr;
     std::size_t count = 0;
-    Element element = Element::byte;
+    Dtype element = Dtype::byte;
 
-    Range(View<float, Space> v) : Range(v.data(), v.size(), Element::f32) {}
-    Range(View<double, Space> v) : Range(v.data(), v.size(), Element::f64) {}
-    Range(View<lockstep::bf16, Space> v) : Range(v.data(), v.size(), Element::bf16) {}
-    Range(View<std::uint64_t, Space> v) : Range(v.data(), v.size(), Element::u64) {}
-    Range(View<std::byte, Space> v) : Range(v.data(), v.size(), Element::byte) {}
-    Range(void* d, std::size_t n, Element e) : data(d), count(n), element(e) {}
+    Range(View<float, Space> v) : Range(v.data(), v.size(), Dtype::fp32) {}
+    Range(View<double, Space> v) : Range(v.data(), v.size(), Dtype::fp64) {}
+    Range(View<lockstep::bf16, Space> v) : Range(v.data(), v.size(), Dtype::bf16) {}
+    Range(View<std::uint64_t, Space> v) : Range(v.data(), v.size(), Dtype::u64) {}
+    Range(View<std::byte, Space> v) : Range(v.data(), v.size(), Dtype::byte) {}
+    Range(void* d, std::size_t n, Dtype e) : data(d), count(n), element(e) {}
     std::size_t bytes() const noexcept { return count * bytes_of(element); }
 };
 using HostRange = Range<HostSpace>;

@@ -48,21 +48,22 @@ void reduce_typed(void* into, const void* from, std::size_t count, ReduceOp redu
 
 }  // namespace
 
-void reduce_into(void* into, const void* from, std::size_t count, Element element,
+void reduce_into(void* into, const void* from, std::size_t count, Dtype element,
                  ReduceOp reduction) {
     switch (element) {
-        case Element::f32:
+        case Dtype::fp32:
             return reduce_typed<float>(into, from, count, reduction);
-        case Element::f64:
+        case Dtype::fp64:
             return reduce_typed<double>(into, from, count, reduction);
-        case Element::bf16:
+        case Dtype::bf16:
             return reduce_typed<bf16>(into, from, count, reduction);
-        case Element::u64:
+        case Dtype::u64:
             return reduce_typed<std::uint64_t>(into, from, count, reduction);
-        case Element::byte:
+        case Dtype::fp16:
+        case Dtype::byte:
             break;
     }
-    require(element != Element::byte, "bytes cannot be reduced");
+    throw Error(ErrorKind::contract, "bytes and fp16 cannot be reduced");
 }
 
 HostRange part_of(const HostRange& range, std::size_t first, std::size_t count) {

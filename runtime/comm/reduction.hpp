@@ -9,7 +9,7 @@ namespace lockstep::comm {
 
 // into[i] = into[i] (+, min, max) from[i] for `count` elements; bf16 is added in fp32 and rounded
 // once. `element` is not byte.
-void reduce_into(void* into, const void* from, std::size_t count, Element element,
+void reduce_into(void* into, const void* from, std::size_t count, Dtype element,
                  ReduceOp reduction);
 
 // The elements [first, first + count) of a range, of whatever type they are.

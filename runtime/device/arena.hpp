@@ -17,7 +17,7 @@ namespace lockstep::device {
 template <class Space>
 class Arena {
 public:
-    struct DeviceTimestamp {
+    struct Mark {
         std::size_t chunk, used;
     };
 
@@ -34,8 +34,8 @@ public:
     // Before anything is taken: room for a step of so many bytes.
     void reserve(std::size_t bytes);
 
-    DeviceTimestamp mark() const noexcept;
-    void rewind(DeviceTimestamp mark) noexcept;
+    Mark mark() const noexcept;
+    void rewind(Mark mark) noexcept;
     void reset();
     std::size_t peak_bytes() const noexcept { return peak_; }
     // How often reset() has put other memory in the place of what steps took before.
@@ -90,12 +90,12 @@ std::size_t Arena<Space>::in_use() const noexcept {
 }
 
 template <class Space>
-auto Arena<Space>::mark() const noexcept -> DeviceTimestamp {
+auto Arena<Space>::mark() const noexcept -> Mark {
     return {chunk_, chunk_ < chunks_.size() ? chunks_[chunk_].used : 0};
 }
 
 template <class Space>
-void Arena<Space>::rewind(DeviceTimestamp mark) noexcept {
+void Arena<Space>::rewind(Mark mark) noexcept {
     chunk_ = mark.chunk;
     if (chunk_ < chunks_.size()) chunks_[chunk_].used = mark.used;
 }

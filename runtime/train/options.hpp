@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "runtime/core/dtype.hpp"
 #include "runtime/kernels/loss_scale.hpp"
 #include "runtime/train/parameters.hpp"
 
@@ -13,7 +14,6 @@ namespace lockstep::train {
 enum class OptimizerKind { sgd, adam, adamw, adafactor };
 enum class ScheduleKind { none, fixed, linear, cosine, invsqrt, reduceonplateau };
 enum class Overlap { on, off };
-enum class CommType { fp32, bf16 };
 enum class Direction { minimise, maximise };
 
 // ParlAI's names and meanings (defaults that differ are said in docs/options.md).
@@ -62,7 +62,7 @@ struct ReducerOptions {
     std::size_t first_bucket_bytes = std::size_t{1} << 20;
     std::size_t bucket_bytes = std::size_t{25} << 20;
     Overlap overlap = Overlap::on;
-    CommType comm_dtype = CommType::fp32;
+    Dtype comm_dtype = Dtype::fp32;
 };
 
 struct TrainOptions {

@@ -11,8 +11,8 @@ class LoneTransport : public Transport {
 public:
     int rank() const noexcept override { return 0; }
     int size() const noexcept override { return 1; }
-    void all_reduce(HostRange, Reduction) override {}
-    void reduce_scatter(HostRange, Reduction) override {}
+    void all_reduce(HostRange, ReduceOp) override {}
+    void reduce_scatter(HostRange, ReduceOp) override {}
     void all_gather(HostRange, HostRange) override {}
     void broadcast(HostRange, int) override {}
     void send(HostRange, int) override {}

@@ -10,7 +10,7 @@
 
 #include "data/loading/lane_step_loader.hpp"
 
-namespace lockstep::testing {
+namespace lockstep::tests {
 
 // Everything of a batch that a model sees.
 using Content =
@@ -62,4 +62,4 @@ Epochs run(const Setup& setup, int world, int epochs) {
     return result;
 }
 
-}  // namespace lockstep::testing
+}  // namespace lockstep::tests

@@ -90,7 +90,7 @@ train::Batch batch_of_rows(std::int64_t rows, std::int32_t source, std::int32_t 
     return batch;
 }
 
-test::cuda_emulation::DeviceWork work_of_step(const CountedModel& counted, std::int64_t rows) {
+tests::cuda_emulation::DeviceWork work_of_step(const CountedModel& counted, std::int64_t rows) {
     emulated_compute_capability(90);
     const auto model = model::make_cuda_model(counted.narrow, train::Precision::bf16, {});
     emulated_compute_capability(80);
@@ -113,7 +113,7 @@ test::cuda_emulation::DeviceWork work_of_step(const CountedModel& counted, std::
         order.first_update = ++order.step;
     };
     for (int i = 0; i < 4; ++i) step();
-    return test::cuda_emulation::given_by(step);
+    return tests::cuda_emulation::given_by(step);
 }
 
 }  // namespace lockstep::tests

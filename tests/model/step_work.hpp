@@ -27,6 +27,6 @@ train::Batch batch_of_rows(std::int64_t rows, std::int32_t source, std::int32_t 
 // What a step of one micro-batch gives a GPU of compute capability 9.0 when it has been seen often
 // enough to be replayed: bf16, adamw with decay and clipping as in bench_train_step, as many
 // buckets as the full model has. The result is taken as well.
-test::cuda_emulation::DeviceWork work_of_step(const CountedModel& counted, std::int64_t rows);
+tests::cuda_emulation::DeviceWork work_of_step(const CountedModel& counted, std::int64_t rows);
 
 }  // namespace lockstep::tests

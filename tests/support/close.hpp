@@ -5,17 +5,13 @@
 #include <cstdint>
 
 #include "runtime/core/bf16.hpp"
+#include "runtime/core/dtype.hpp"
 #include "runtime/core/fp16.hpp"
 
-namespace lockstep::test {
+namespace lockstep::tests {
 
-enum class Dtype { fp32, bf16, fp16 };
-template <class T>
-constexpr Dtype dtype_of = Dtype::fp32;
-template <>
-inline constexpr Dtype dtype_of<bf16> = Dtype::bf16;
-template <>
-inline constexpr Dtype dtype_of<fp16> = Dtype::fp16;
+using lockstep::Dtype;
+using lockstep::dtype_of;
 
 // Whether `actual`, computed in fp32 by adding `terms` values of about `magnitude` and then stored
 // as dtype, may stand for `expected`. Rounding errors of a sum grow like the root of its length.
@@ -26,4 +22,4 @@ inline bool close(double actual, double expected, Dtype dtype, std::int64_t term
     return std::abs(actual - expected) <= stored * std::abs(expected) + summed;
 }
 
-}  // namespace lockstep::test
+}  // namespace lockstep::tests

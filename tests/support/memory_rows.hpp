@@ -11,7 +11,7 @@
 #include "runtime/core/error.hpp"
 #include "runtime/core/philox.hpp"
 
-namespace lockstep::testing {
+namespace lockstep::tests {
 
 // Token `i` of a row, so that a batch can be checked without the store.
 inline std::int32_t token_of(std::uint32_t row, std::int64_t i) {
@@ -83,4 +83,4 @@ inline std::vector<std::int64_t> rows_of(const std::vector<MemoryRows::Shard>& s
     return rows;
 }
 
-}  // namespace lockstep::testing
+}  // namespace lockstep::tests

@@ -8,7 +8,7 @@
 #include "runtime/core/view.hpp"
 #include "runtime/kernels/step_state.hpp"
 
-namespace lockstep::test {
+namespace lockstep::tests {
 
 // Uniform in [-scale, scale], rounded to T.
 template <class T>
@@ -76,4 +76,4 @@ struct Places {
     std::vector<std::int32_t> positions;
 };
 
-}  // namespace lockstep::test
+}  // namespace lockstep::tests

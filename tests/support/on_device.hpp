@@ -8,7 +8,7 @@
 #include "runtime/kernels/step_state.hpp"
 #include "tests/support/numbers.hpp"
 
-namespace lockstep::test {
+namespace lockstep::tests {
 
 // A copy of host values in the device's memory.
 template <class T>
@@ -69,4 +69,4 @@ bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
     return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
 }
 
-}  // namespace lockstep::test
+}  // namespace lockstep::tests

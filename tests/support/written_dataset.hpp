@@ -10,7 +10,7 @@
 #include "data/storage/split_writer.hpp"
 #include "tests/support/memory_rows.hpp"
 
-namespace lockstep::testing {
+namespace lockstep::tests {
 
 inline constexpr const char* dictionary_hash = "0123456789abcdef";
 
@@ -57,4 +57,4 @@ inline void write_dataset(const std::string& directory, const MemoryRows::Shard&
     data::write_dataset_info(directory, info);
 }
 
-}  // namespace lockstep::testing
+}  // namespace lockstep::tests

@@ -12,12 +12,12 @@ namespace lockstep::comm {
 
 namespace {
 
-template <Element element, ReduceOp reduction>
+template <Dtype element, ReduceOp reduction>
 void apply(void* from, void* into, int* count, MPI_Datatype* /*type*/) {
     reduce_into(into, from, static_cast<std::size_t>(*count), element, reduction);
 }
 
-template <Element element, ReduceOp reduction>
+template <Dtype element, ReduceOp reduction>
 MPI_Op own_operation() {
     constexpr int commutes = 1;
     MPI_Op operation = MPI_OP_NULL;
@@ -26,7 +26,7 @@ MPI_Op own_operation() {
 }
 
 // MPI leaves open what its minimum does with a NaN; ours keeps it.
-template <Element element>
+template <Dtype element>
 std::array<MPI_Op, 3> operations_of(MPI_Op sum) {
     return {sum, own_operation<element, ReduceOp::min>(), own_operation<element, ReduceOp::max>()};
 }
@@ -75,9 +75,9 @@ MpiSession::MpiSession(const std::string& interface) {
     }
     if (under_slurm()) pmix_ = PmixClient::of_mpi();
     meet(Clock::time_point::max());
-    operations_ = {operations_of<Element::f32>(MPI_SUM), operations_of<Element::f64>(MPI_SUM),
-                   operations_of<Element::bf16>(own_operation<Element::bf16, ReduceOp::sum>()),
-                   operations_of<Element::u64>(MPI_SUM)};
+    operations_ = {operations_of<Dtype::fp32>(MPI_SUM), operations_of<Dtype::fp64>(MPI_SUM),
+                   operations_of<Dtype::bf16>(own_operation<Dtype::bf16, ReduceOp::sum>()),
+                   operations_of<Dtype::u64>(MPI_SUM)};
 }
 
 MpiSession::~MpiSession() {
@@ -107,22 +107,23 @@ void MpiSession::meet(Clock::time_point deadline) {
     }
 }
 
-MPI_Op MpiSession::operation(Element element, ReduceOp reduction) const {
+MPI_Op MpiSession::operation(Dtype element, ReduceOp reduction) const {
     return operations_.at(static_cast<std::size_t>(element))
         .at(static_cast<std::size_t>(reduction));
 }
 
-MPI_Datatype MpiSession::type(Element element) noexcept {
+MPI_Datatype MpiSession::type(Dtype element) noexcept {
     switch (element) {
-        case Element::f32:
+        case Dtype::fp32:
             return MPI_FLOAT;
-        case Element::f64:
+        case Dtype::fp64:
             return MPI_DOUBLE;
-        case Element::bf16:
+        case Dtype::bf16:
+        case Dtype::fp16:
             return MPI_UINT16_T;
-        case Element::u64:
+        case Dtype::u64:
             return MPI_UINT64_T;
-        case Element::byte:
+        case Dtype::byte:
             return MPI_BYTE;
     }
     return MPI_BYTE;

@@ -29,8 +29,8 @@ public:
     MpiSession& operator=(const MpiSession&) = delete;
 
     void disturb() noexcept { disturbed_ = true; }
-    MPI_Op operation(Element element, ReduceOp reduction) const;
-    static MPI_Datatype type(Element element) noexcept;
+    MPI_Op operation(Dtype element, ReduceOp reduction) const;
+    static MPI_Datatype type(Dtype element) noexcept;
 
 private:
     void meet(Clock::time_point deadline);

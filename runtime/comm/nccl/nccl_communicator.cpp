@@ -9,17 +9,19 @@ namespace lockstep::comm {
 
 namespace {
 
-ncclDataType_t type_of(Element element) {
+ncclDataType_t type_of(Dtype element) {
     switch (element) {
-        case Element::f32:
+        case Dtype::fp32:
             return ncclFloat32;
-        case Element::f64:
+        case Dtype::fp64:
             return ncclFloat64;
-        case Element::bf16:
+        case Dtype::bf16:
             return ncclBfloat16;
-        case Element::u64:
+        case Dtype::u64:
             return ncclUint64;
-        case Element::byte:
+        case Dtype::fp16:
+            return ncclFloat16;
+        case Dtype::byte:
             return ncclUint8;
     }
     throw Error(ErrorKind::contract, "a range of an unknown type");
@@ -63,7 +65,7 @@ std::unique_ptr<NcclSession> join(const device::CudaContext& context, Communicat
 }
 
 void require_reducible(const Range<CudaSpace>& range) {
-    require(range.element != Element::byte, "bytes cannot be reduced");
+    require(reducible(range.element), "bytes and fp16 cannot be reduced");
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ void StagedCollectives::stage(const Range<CudaSpace>& range, Way way, const std:
 }
 
 void StagedCollectives::all_reduce(Range<CudaSpace> range, ReduceOp reduction, std::string label) {
-    require(range.element != Element::byte, "bytes cannot be reduced");
+    require(reducible(range.element), "bytes and fp16 cannot be reduced");
     stage(range, Way::there_and_back, label,
           [&](Communicator& ranks, HostRange piece) { ranks.all_reduce(piece, reduction, label); });
 }

@@ -13,12 +13,12 @@ void LocalCommunicator::record(std::string label, Clock::time_point begin) {
 }
 
 void LocalCommunicator::all_reduce(HostRange range, ReduceOp /*reduction*/, std::string label) {
-    require(range.element != Element::byte, "bytes cannot be reduced");
+    require(reducible(range.element), "bytes and fp16 cannot be reduced");
     record(std::move(label), Clock::now());
 }
 
 void LocalCommunicator::reduce_scatter(HostRange range, ReduceOp /*reduction*/, std::string label) {
-    require(range.element != Element::byte, "bytes cannot be reduced");
+    require(reducible(range.element), "bytes and fp16 cannot be reduced");
     record(std::move(label), Clock::now());
 }
 

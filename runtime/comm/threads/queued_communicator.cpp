@@ -13,7 +13,7 @@ namespace lockstep::comm {
 
 namespace {
 
-bool reducible(const HostRange& range) noexcept { return range.element != Element::byte; }
+bool reducible(const HostRange& range) noexcept { return comm::reducible(range.element); }
 
 std::exception_ptr named(const std::exception& cause, ErrorKind kind, const std::string& operation,
                          int rank) {

@@ -40,11 +40,11 @@ void plan_tasks(const AttentionShape& shape, const Sequences<HostSpace>& sequenc
 void multiply_blocks(MatmulCache& products, int m, int n, int k, Operand<bf16> a, Operand<bf16> b,
                      Into into, float* c, std::int64_t c_stride) {
     const auto factor = [](const Operand<bf16>& x) {
-        return x.side == Side::plain ? Factor{x.block.data, Element::bf16, x.block.stride, 1}
-                                     : Factor{x.block.data, Element::bf16, 1, x.block.stride};
+        return x.side == Side::plain ? Factor{x.block.data, Dtype::bf16, x.block.stride, 1}
+                                     : Factor{x.block.data, Dtype::bf16, 1, x.block.stride};
     };
     const bool done =
-        products.run({m, n, k, factor(a), factor(b), nullptr, c, Element::f32, c_stride, into});
+        products.run({m, n, k, factor(a), factor(b), nullptr, c, Dtype::fp32, c_stride, into});
     if (!done) throw Error(ErrorKind::dnnl, "attention: oneDNN has no product of these blocks");
 }
 

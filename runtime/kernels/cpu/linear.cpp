@@ -40,9 +40,8 @@ void linear_forward(CpuContext& ctx, HostMatrix<const T> x, HostMatrix<const T> 
             "linear forward: shapes differ");
     require(bias.empty() || static_cast<std::int64_t>(bias.size()) == w.rows,
             "linear forward: the bias has another size");
-    cpu::multiply(ctx,
-                  {x.rows, w.rows, w.cols, cpu::factor(x), cpu::transposed(w), bias.data(), y.data,
-                   cpu::element_of<T>, y.stride, Into::overwrite, forward_method(x.rows)});
+    cpu::multiply(ctx, {x.rows, w.rows, w.cols, cpu::factor(x), cpu::transposed(w), bias.data(),
+                        y.data, dtype_of<T>, y.stride, Into::overwrite, forward_method(x.rows)});
 }
 
 template <class T>
@@ -51,7 +50,7 @@ void linear_backward_input(CpuContext& ctx, HostMatrix<const T> dy, HostMatrix<c
     require(dy.cols == w.rows && dx.cols == w.cols && dx.rows == dy.rows,
             "linear backward: shapes differ");
     cpu::multiply(ctx, {dy.rows, w.cols, w.rows, cpu::factor(dy), cpu::factor(w), nullptr, dx.data,
-                        cpu::element_of<T>, dx.stride, into, input_method(w, into)});
+                        dtype_of<T>, dx.stride, into, input_method(w, into)});
 }
 
 template <class T>

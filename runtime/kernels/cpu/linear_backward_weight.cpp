@@ -30,7 +30,7 @@ template <class T>
 void multiply(CpuContext& ctx, HostMatrix<const T> dy, HostMatrix<const T> x, HostMatrix<float> dw,
               Into into, Method method) {
     cpu::multiply(ctx, {dy.cols, x.cols, x.rows, cpu::transposed(dy), cpu::factor(x), nullptr,
-                        dw.data, cpu::Element::f32, dw.stride, into, method});
+                        dw.data, Dtype::fp32, dw.stride, into, method});
 }
 
 // The same rows, a cache line further apart.

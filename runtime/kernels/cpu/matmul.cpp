@@ -98,8 +98,8 @@ Factor to_f32(device::CpuContext& ctx, const Factor& from, std::int64_t rows, st
     for (std::int64_t i = 0; i < lines; ++i)
         cast<bf16, float>(ctx, HostView<const bf16>(source + i * stride, length),
                           to.subview(i * length, length));
-    if (by_rows) return {to.data(), Element::f32, length, 1};
-    return {to.data(), Element::f32, 1, length};
+    if (by_rows) return {to.data(), Dtype::fp32, length, 1};
+    return {to.data(), Dtype::fp32, 1, length};
 }
 
 // For processors without bf16 products: the same in fp32, rounded once at the end.
@@ -107,7 +107,7 @@ void multiply_converted(device::CpuContext& ctx, const Product& p) {
     Product q = p;
     q.a = to_f32(ctx, p.a, p.m, p.k, ScratchMemory::Slot::factor_a);
     q.b = to_f32(ctx, p.b, p.k, p.n, ScratchMemory::Slot::factor_b);
-    if (p.c_element == Element::f32) return multiply(ctx, q);
+    if (p.c_element == Dtype::fp32) return multiply(ctx, q);
     const auto c = scratch<float>(ctx, ScratchMemory::Slot::result, p.m * p.n + p.n);
     auto* target = static_cast<bf16*>(p.c);
     if (p.into == Into::add)
@@ -115,7 +115,7 @@ void multiply_converted(device::CpuContext& ctx, const Product& p) {
             cast<bf16, float>(ctx, HostView<const bf16>(target + i * p.c_stride, p.n),
                               c.subview(i * p.n, p.n));
     q.c = c.data();
-    q.c_element = Element::f32;
+    q.c_element = Dtype::fp32;
     q.c_stride = p.n;
     if (p.bias != nullptr) {
         const auto bias = c.subview(p.m * p.n, p.n);
@@ -134,7 +134,7 @@ void multiply(device::CpuContext& ctx, const Product& p) {
     if (p.m == 0 || p.n == 0) return;
     require(p.k > 0, "a product needs at least one inner element");
     if (cached<MatmulCache>(ctx).run(p)) return;
-    if (p.a.element != Element::bf16)
+    if (p.a.element != Dtype::bf16)
         throw Error(ErrorKind::dnnl, "oneDNN has no fp32 matrix product");
     multiply_converted(ctx, p);
 }

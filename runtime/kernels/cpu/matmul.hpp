@@ -5,22 +5,17 @@
 #include <memory>
 
 #include "runtime/core/bf16.hpp"
+#include "runtime/core/dtype.hpp"
 #include "runtime/device/cpu_context.hpp"
 #include "runtime/kernels/into.hpp"
 
 namespace lockstep::kernels::cpu {
 
-enum class Element : std::uint8_t { f32, bf16 };
-template <class T>
-constexpr Element element_of = Element::f32;
-template <>
-inline constexpr Element element_of<bf16> = Element::bf16;
-
 // A factor of a product as it lies in memory: element (i, j) is at i * row_stride + j * col_stride,
 // and one of the two strides is 1. A transposed matrix has them swapped; nothing is copied.
 struct Factor {
     const void* data;
-    Element element;
+    Dtype element;
     std::int64_t row_stride, col_stride;
 };
 
@@ -36,7 +31,7 @@ struct Product {
     Factor a, b;
     const void* bias;
     void* c;
-    Element c_element;
+    Dtype c_element;
     std::int64_t c_stride;
     Into into;
     Method method = Method::first;
@@ -44,11 +39,11 @@ struct Product {
 
 template <class T>
 Factor factor(HostMatrix<const T> matrix) noexcept {
-    return {matrix.data, element_of<T>, matrix.stride, 1};
+    return {matrix.data, dtype_of<T>, matrix.stride, 1};
 }
 template <class T>
 Factor transposed(HostMatrix<const T> matrix) noexcept {
-    return {matrix.data, element_of<T>, 1, matrix.stride};
+    return {matrix.data, dtype_of<T>, 1, matrix.stride};
 }
 
 // oneDNN's primitives by shape, with the memory they need: making one costs more than running a

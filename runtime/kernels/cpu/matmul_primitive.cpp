@@ -10,8 +10,8 @@ namespace {
 using Descriptor = dnnl::memory::desc;
 using Choice = dnnl::matmul::primitive_desc;
 
-dnnl::memory::data_type type_of(Element element) {
-    return element == Element::f32 ? dnnl::memory::data_type::f32 : dnnl::memory::data_type::bf16;
+dnnl::memory::data_type type_of(Dtype element) {
+    return element == Dtype::fp32 ? dnnl::memory::data_type::f32 : dnnl::memory::data_type::bf16;
 }
 
 struct Wanted {
@@ -42,7 +42,7 @@ Choice first_choice(const Wanted& w, const dnnl::engine& engine) {
 // oneDNN's first choice on AMX is made for it.
 bool wants_general(const Product& p) {
     return p.method == Method::general &&
-           (p.a.element == Element::f32 ||
+           (p.a.element == Dtype::fp32 ||
             dnnl::get_effective_cpu_isa() != dnnl::cpu_isa::avx512_core_amx);
 }
 
@@ -85,7 +85,7 @@ void* at_least(std::size_t bytes, device::Buffer<std::byte, HostSpace>& buffer) 
 ProductPrimitive::ProductPrimitive(const Product& p, const dnnl::engine& engine) {
     const Descriptor plain_b({p.k, p.n}, type_of(p.b.element), {p.b.row_stride, p.b.col_stride});
     const Choice chosen = choose(p, plain_b, engine);
-    native_ = static_cast<bool>(chosen) && !(p.a.element == Element::bf16 && is_slow(chosen));
+    native_ = static_cast<bool>(chosen) && !(p.a.element == Dtype::bf16 && is_slow(chosen));
     if (native_) bind(p, plain_b, chosen, engine);
 }
 

@@ -44,7 +44,7 @@ void check_places(const SafetensorsFile& file, std::span<const TensorExtent> pla
         if (tensor->shape != place.shape) {
             mismatch(file, "it has " + shape_text(tensor->shape) + " for " + here, remedy);
         }
-        if (tensor->type == TensorType::u64) {
+        if (tensor->type == Dtype::u64) {
             mismatch(file, "it has whole numbers for " + here, remedy);
         }
     }

@@ -54,28 +54,20 @@ void check_tensors(std::span<const TensorToWrite> tensors) {
 
 }  // namespace
 
-std::string_view name(TensorType type) noexcept {
+std::string_view name(Dtype type) noexcept {
     switch (type) {
-        case TensorType::f32:
+        case Dtype::fp32:
             return "F32";
-        case TensorType::bf16:
+        case Dtype::bf16:
             return "BF16";
-        case TensorType::u64:
+        case Dtype::u64:
             return "U64";
+        case Dtype::fp64:
+        case Dtype::fp16:
+        case Dtype::byte:
+            break;
     }
     return "unknown";
-}
-
-std::size_t bytes_of(TensorType type) noexcept {
-    switch (type) {
-        case TensorType::f32:
-            return 4;
-        case TensorType::bf16:
-            return 2;
-        case TensorType::u64:
-            return 8;
-    }
-    return 1;
 }
 
 std::string shape_text(std::span<const std::int64_t> shape) {
@@ -88,13 +80,13 @@ std::string shape_text(std::span<const std::int64_t> shape) {
 
 TensorToWrite::TensorToWrite(std::string n, std::vector<std::int64_t> s,
                              HostView<const float> values)
-    : name(std::move(n)), shape(std::move(s)), type(TensorType::f32), bytes(bytes_of(values)) {}
+    : name(std::move(n)), shape(std::move(s)), type(Dtype::fp32), bytes(bytes_of(values)) {}
 TensorToWrite::TensorToWrite(std::string n, std::vector<std::int64_t> s,
                              HostView<const lockstep::bf16> values)
-    : name(std::move(n)), shape(std::move(s)), type(TensorType::bf16), bytes(bytes_of(values)) {}
+    : name(std::move(n)), shape(std::move(s)), type(Dtype::bf16), bytes(bytes_of(values)) {}
 TensorToWrite::TensorToWrite(std::string n, std::vector<std::int64_t> s,
                              HostView<const std::uint64_t> values)
-    : name(std::move(n)), shape(std::move(s)), type(TensorType::u64), bytes(bytes_of(values)) {}
+    : name(std::move(n)), shape(std::move(s)), type(Dtype::u64), bytes(bytes_of(values)) {}
 
 void write_safetensors(const std::string& path, std::span<const TensorToWrite> tensors,
                        const Metadata& metadata) {

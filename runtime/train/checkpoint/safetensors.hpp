@@ -11,14 +11,13 @@
 #include <vector>
 
 #include "runtime/core/bf16.hpp"
+#include "runtime/core/dtype.hpp"
 #include "runtime/core/view.hpp"
 
 namespace lockstep::train {
 
-enum class TensorType { f32, bf16, u64 };
-
-std::string_view name(TensorType type) noexcept;  // as the format spells it: "F32"
-std::size_t bytes_of(TensorType type) noexcept;
+// The name of a type as the format spells it: "F32".
+std::string_view name(Dtype type) noexcept;
 // "[2, 3]"
 std::string shape_text(std::span<const std::int64_t> shape);
 
@@ -33,7 +32,7 @@ struct TensorToWrite {
 
     std::string name;
     std::vector<std::int64_t> shape;
-    TensorType type;
+    Dtype type;
     std::span<const std::byte> bytes;
 };
 
@@ -44,7 +43,7 @@ void write_safetensors(const std::string& path, std::span<const TensorToWrite> t
 
 struct TensorInfo {
     std::string name;
-    TensorType type = TensorType::f32;
+    Dtype type = Dtype::fp32;
     std::vector<std::int64_t> shape;
     std::size_t count = 0;     // elements
     std::uint64_t offset = 0;  // bytes, in the file

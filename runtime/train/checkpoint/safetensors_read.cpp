@@ -71,8 +71,8 @@ public:
     }
 
 private:
-    TensorType type(const std::string& tensor_name, const Json& dtype) const {
-        for (const TensorType known : {TensorType::f32, TensorType::bf16, TensorType::u64}) {
+    Dtype type(const std::string& tensor_name, const Json& dtype) const {
+        for (const Dtype known : {Dtype::fp32, Dtype::bf16, Dtype::u64}) {
             if (dtype == name(known)) return known;
         }
         throw Error(ErrorKind::data, path_ + ": tensor " + tensor_name + " has dtype " +
@@ -160,26 +160,26 @@ const TensorInfo* SafetensorsFile::find(std::string_view tensor_name) const noex
 
 void SafetensorsFile::read(const TensorInfo& tensor, HostView<float> values) {
     require(values.size() == tensor.count, "a tensor is read whole");
-    if (tensor.type == TensorType::bf16) {
+    if (tensor.type == Dtype::bf16) {
         std::vector<lockstep::bf16> narrow(tensor.count);
         read(tensor, view_of(narrow));
         std::ranges::transform(narrow, values.begin(),
                                [](auto v) { return static_cast<float>(v); });
         return;
     }
-    require(tensor.type == TensorType::f32, "the tensor holds floats");
+    require(tensor.type == Dtype::fp32, "the tensor holds floats");
     read_bytes(tensor, values.data(), values.size() * sizeof(float));
 }
 
 void SafetensorsFile::read(const TensorInfo& tensor, HostView<lockstep::bf16> values) {
     require(values.size() == tensor.count, "a tensor is read whole");
-    require(tensor.type == TensorType::bf16, "the tensor holds bf16");
+    require(tensor.type == Dtype::bf16, "the tensor holds bf16");
     read_bytes(tensor, values.data(), values.size() * sizeof(lockstep::bf16));
 }
 
 void SafetensorsFile::read(const TensorInfo& tensor, HostView<std::uint64_t> values) {
     require(values.size() == tensor.count, "a tensor is read whole");
-    require(tensor.type == TensorType::u64, "the tensor holds u64");
+    require(tensor.type == Dtype::u64, "the tensor holds u64");
     read_bytes(tensor, values.data(), values.size() * sizeof(std::uint64_t));
 }
 

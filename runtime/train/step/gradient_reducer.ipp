@@ -27,7 +27,7 @@ GradientReducer<Ctx>::GradientReducer(Ctx& context, comm::Collectives<Space>& co
     }
     require(covered == gradient_.size(), "the buckets do not cover the gradient buffer");
     kernels::reserve_sums(context_, gradient_.size());
-    if (options.comm_dtype == CommType::fp32 || collectives_.size() == 1) return;
+    if (options.comm_dtype == Dtype::fp32 || collectives_.size() == 1) return;
     exchange_ = plan_exchange(buckets_);
     spare_ = device::Buffer<bf16, Space>(exchange_.spare);
 }
@@ -91,7 +91,7 @@ void GradientReducer<Ctx>::finish() {
 }
 
 template <class Ctx>
-Reduction GradientReducer<Ctx>::take_reduction() {
+ReductionTiming GradientReducer<Ctx>::take_reduction() {
     require(!waits_.empty(), "no reduction was finished");
     std::vector<comm::Timing> timings = collectives_.take_timings();
     const auto begin = context_.time_of(waits_.front().begin);

@@ -51,7 +51,7 @@ WeightMemory weight_memory(const ParameterTable& table, Precision precision, Mas
     if (options.optimizer.kind != OptimizerKind::adafactor)
         memory.optimizer +=
             decay_lines(table, options.optimizer.weight_decay).size() * sizeof(std::uint32_t);
-    if (options.reducer.comm_dtype == CommType::bf16 && ranks > 1)
+    if (options.reducer.comm_dtype == Dtype::bf16 && ranks > 1)
         memory.exchanged = plan_exchange(plan_buckets(table, options.reducer)).spare * sizeof(bf16);
     return memory;
 }

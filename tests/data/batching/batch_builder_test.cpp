@@ -7,7 +7,7 @@
 
 using namespace lockstep;
 using namespace lockstep::data;
-using testing::token_of;
+using tests::token_of;
 
 namespace {
 
@@ -15,9 +15,9 @@ using Ints = std::vector<std::int32_t>;
 using Rows = std::vector<std::uint32_t>;
 
 // One batch of all rows, in their order.
-train::Batch build(const testing::MemoryRows::Shard& shard, BatchingOptions options,
+train::Batch build(const tests::MemoryRows::Shard& shard, BatchingOptions options,
                    DatasetKind kind = DatasetKind::dialogue) {
-    testing::MemoryRows store({shard});
+    tests::MemoryRows store({shard});
     WindowPlan plan;
     store.append_places(0, 0, static_cast<std::int64_t>(shard.size()), plan.rows);
     plan.begins = {0, shard.size()};

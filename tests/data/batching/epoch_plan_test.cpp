@@ -20,8 +20,8 @@ struct Written {
     Written() : dataset(written(directory)) {}
 
     static Dataset written(const tests::ScratchFolder& directory) {
-        testing::write_dataset(directory.path(), testing::random_shard(5, 900, 60),
-                               testing::random_shard(6, 10, 10), 2);
+        tests::write_dataset(directory.path(), tests::random_shard(5, 900, 60),
+                             tests::random_shard(6, 10, 10), 2);
         return Dataset::open(directory.path());
     }
 };

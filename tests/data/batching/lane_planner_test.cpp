@@ -11,7 +11,7 @@
 
 using namespace lockstep;
 using namespace lockstep::data;
-using Shards = std::vector<testing::MemoryRows::Shard>;
+using Shards = std::vector<tests::MemoryRows::Shard>;
 
 namespace {
 
@@ -20,8 +20,8 @@ constexpr std::int64_t window_batches = 8;
 std::vector<WindowPlan> plan_lane(const Shards& shards, const BatchRules& rules, Lane lane,
                                   PlanKey key, std::int64_t block_rows = 4,
                                   RowOrder order = RowOrder::shuffled) {
-    testing::MemoryRows store(shards);
-    const auto rows = testing::rows_of(shards);
+    tests::MemoryRows store(shards);
+    const auto rows = tests::rows_of(shards);
     key.lane = lane.number;
     auto blocks = lane_blocks(rows, block_rows, lane);
     if (order == RowOrder::shuffled) blocks = shuffled_blocks(std::move(blocks), key);
@@ -79,7 +79,7 @@ TEST_CASE("every plan uses each row once and keeps its limits") {
         Shards shards(1 + random.below(4));
         int total = 0;
         for (auto& shard : shards) {
-            shard = testing::random_shard(random(), static_cast<int>(random.below(150)), 60);
+            shard = tests::random_shard(random(), static_cast<int>(random.below(150)), 60);
             total += static_cast<int>(shard.size());
         }
         const BatchRules rules(random_options(random), DatasetKind::dialogue);
@@ -101,7 +101,7 @@ TEST_CASE("batches of a step come from the same quantile of length in all lanes"
     options.dynamic = Dynamic::batchsort;
     options.batchsize = 16;
     const BatchRules rules(options, DatasetKind::dialogue);
-    const Shards shards{testing::random_shard(1, 6000, 100)};
+    const Shards shards{tests::random_shard(1, 6000, 100)};
     std::vector<std::vector<double>> mean_tokens;
     for (std::int64_t lane = 0; lane < 4; ++lane) {
         auto& means = mean_tokens.emplace_back();
@@ -126,7 +126,7 @@ TEST_CASE("lanes whose last windows differ still agree in length") {
     options.batch_tokens = 400;
     const BatchRules rules(options, DatasetKind::dialogue);
     // One lane per shard; the second has a tenth fewer rows, so fewer batches.
-    const Shards shards{testing::random_shard(1, 100, 100), testing::random_shard(2, 90, 100)};
+    const Shards shards{tests::random_shard(1, 100, 100), tests::random_shard(2, 90, 100)};
     const auto longer = plan_lane(shards, rules, {0, 2}, {7, 0, 0});
     const auto shorter = plan_lane(shards, rules, {1, 2}, {7, 0, 0});
     const WindowPlan& a = longer.back();
@@ -150,7 +150,7 @@ TEST_CASE("lanes whose last windows differ still agree in length") {
 TEST_CASE("epochs and seeds give other orders, the same key the same") {
     BatchingOptions options;
     options.batchsize = 4;
-    const Shards shards{testing::random_shard(1, 200, 40)};
+    const Shards shards{tests::random_shard(1, 200, 40)};
     for (const Dynamic dynamic : {Dynamic::off, Dynamic::full, Dynamic::batchsort}) {
         options.dynamic = dynamic;
         options.n_positions = 64;
@@ -171,7 +171,7 @@ TEST_CASE("without dynamic batching rows are mixed, not sorted") {
     BatchingOptions options;
     options.batchsize = 8;
     const BatchRules rules(options, DatasetKind::dialogue);
-    const Shards shards{testing::random_shard(1, 400, 40)};
+    const Shards shards{tests::random_shard(1, 400, 40)};
     const auto windows = plan_lane(shards, rules, {0, 1}, {1, 0, 0});
     int rising = 0, pairs = 0, neighbours = 0;
     for (const auto& plan : windows)
@@ -186,7 +186,7 @@ TEST_CASE("without dynamic batching rows are mixed, not sorted") {
 
 TEST_CASE("stored order is kept where nothing is shuffled or sorted") {
     const BatchRules rules({}, DatasetKind::dialogue);
-    const Shards shards{testing::random_shard(1, 30, 40)};
+    const Shards shards{tests::random_shard(1, 30, 40)};
     std::uint32_t expected = 0;
     for (const auto& plan : plan_lane(shards, rules, {0, 1}, {}, 4, RowOrder::as_stored))
         for (const RowExtent& row : plan.rows) CHECK(row.row == expected++);

@@ -14,8 +14,8 @@
 
 using namespace lockstep;
 using namespace lockstep::data;
-using testing::content, testing::Epochs, testing::run;
-using Shards = std::vector<testing::MemoryRows::Shard>;
+using tests::content, tests::Epochs, tests::run;
+using Shards = std::vector<tests::MemoryRows::Shard>;
 
 namespace {
 
@@ -52,8 +52,8 @@ struct Setup {
     std::unique_ptr<LaneStepLoader> rank(int rank, int world) const {
         std::vector<JoinedStores::Part> stores;
         for (const Shards& shards : sets) {
-            const auto rows = testing::rows_of(shards);
-            stores.push_back({std::make_unique<testing::MemoryRows>(shards),
+            const auto rows = tests::rows_of(shards);
+            stores.push_back({std::make_unique<tests::MemoryRows>(shards),
                               static_cast<std::int32_t>(shards.size()),
                               static_cast<std::uint32_t>(
                                   std::accumulate(rows.begin(), rows.end(), std::int64_t{0}))});
@@ -86,7 +86,7 @@ Setup random_setup(PhiloxStream& random, std::uint32_t fewest_rows, std::uint32_
         const int longest = 5 + static_cast<int>(random.below(40));
         const std::uint32_t rows = fewest_rows + random.below(max_rows - fewest_rows);
         for (std::size_t s = 0; s < shards.size(); ++s)
-            shards[s] = testing::random_shard(
+            shards[s] = tests::random_shard(
                 random(),
                 static_cast<int>(s == 0 ? rows - rows / 3 * (shards.size() - 1) : rows / 3),
                 longest);
@@ -180,9 +180,9 @@ TEST_CASE("each row of a set is used once in every pass, whatever the epochs") {
 }
 
 TEST_CASE("each pass has an order of its own") {
-    const Shards shards{testing::random_shard(1, 40, 10)};
-    testing::MemoryRows store(shards);
-    const SetSequence sequence{lane_blocks(testing::rows_of(shards), 3, {0, 1}), 40};
+    const Shards shards{tests::random_shard(1, 40, 10)};
+    tests::MemoryRows store(shards);
+    const SetSequence sequence{lane_blocks(tests::rows_of(shards), 3, {0, 1}), 40};
     SetCursor cursor(store, sequence, 7, {0, 1}, {0, 120});
     std::vector<std::vector<std::uint32_t>> passes(3);
     while (!cursor.done()) {
@@ -199,7 +199,7 @@ TEST_CASE("each pass has an order of its own") {
 
 TEST_CASE("lanes have alike of a set with fewer rows than lanes") {
     Setup setup;
-    setup.sets = {{testing::random_shard(1, 3, 10)}, {testing::random_shard(2, 397, 10)}};
+    setup.sets = {{tests::random_shard(1, 3, 10)}, {tests::random_shard(2, 397, 10)}};
     setup.weights = {1, 1};
     setup.lanes = 4;
     const Epochs epochs = run(setup, 1, 1);

@@ -24,9 +24,9 @@ BatchRules rules_of(Dynamic dynamic, Layout layout, std::int64_t batchsize,
     return {options, DatasetKind::dialogue};
 }
 
-RowLengths lengths_of(const testing::MemoryRows::Shard& shard, const BatchRules& rules) {
-    testing::MemoryRows rows({shard});
-    return row_lengths(rows, testing::rows_of({shard}), rules);
+RowLengths lengths_of(const tests::MemoryRows::Shard& shard, const BatchRules& rules) {
+    tests::MemoryRows rows({shard});
+    return row_lengths(rows, tests::rows_of({shard}), rules);
 }
 
 // What a batch weighs with memory linear in both totals.
@@ -50,7 +50,7 @@ TEST_CASE("row lengths count what the model sees of each row") {
 }
 
 TEST_CASE("no batch of random rows is heavier than the largest ones") {
-    const auto shard = testing::random_shard(3, 400, 60);
+    const auto shard = tests::random_shard(3, 400, 60);
     for (const Layout layout : {Layout::encoder_decoder, Layout::decoder_only}) {
         constexpr std::int64_t batchsize = 7;
         const BatchRules rules = rules_of(Dynamic::batchsort, layout, batchsize);
@@ -83,7 +83,7 @@ TEST_CASE("a budget is filled with sources or with labels, as far as rows have t
     const auto shapes = largest_batches(lengths_of({{8, 2}, {8, 2}, {2, 8}}, rules), rules);
     // All that there is: 30 tokens.
     for (const auto& shape : shapes) CHECK(shape.source_total + shape.target_total == 32 + 16);
-    testing::MemoryRows::Shard many;
+    tests::MemoryRows::Shard many;
     for (int i = 0; i < 50; ++i) many.insert(many.end(), {{9, 1}, {1, 9}});
     const auto extremes = largest_batches(lengths_of(many, rules), rules);
     REQUIRE(extremes.size() == 2);

@@ -9,15 +9,15 @@
 
 using namespace lockstep;
 using namespace lockstep::data;
-using Shards = std::vector<testing::MemoryRows::Shard>;
+using Shards = std::vector<tests::MemoryRows::Shard>;
 
 namespace {
 
 LaneEvalLoader loader(const Shards& shards, const BatchingOptions& options, Lane rank,
                       std::int64_t max_examples = -1,
                       ReferenceText references = ReferenceText::skip) {
-    return {std::make_unique<testing::MemoryRows>(shards),
-            limit_rows(testing::rows_of(shards), max_examples),
+    return {std::make_unique<tests::MemoryRows>(shards),
+            limit_rows(tests::rows_of(shards), max_examples),
             BatchRules(options, DatasetKind::dialogue),
             {4, 3},
             rank,
@@ -39,7 +39,7 @@ TEST_CASE("every row is evaluated by exactly one rank") {
         Shards shards(1 + random.below(3));
         std::size_t total = 0;
         for (auto& shard : shards) {
-            shard = testing::random_shard(random(), static_cast<int>(random.below(80)), 40);
+            shard = tests::random_shard(random(), static_cast<int>(random.below(80)), 40);
             total += shard.size();
         }
         BatchingOptions options;
@@ -61,7 +61,7 @@ TEST_CASE("every row is evaluated by exactly one rank") {
 }
 
 TEST_CASE("a limit takes the first rows, over all ranks") {
-    const Shards shards{testing::random_shard(1, 10, 9), testing::random_shard(2, 10, 9)};
+    const Shards shards{tests::random_shard(1, 10, 9), tests::random_shard(2, 10, 9)};
     std::set<std::uint32_t> seen;
     for (std::int64_t rank = 0; rank < 2; ++rank) {
         auto source = loader(shards, {}, {rank, 2}, 13);
@@ -77,7 +77,7 @@ TEST_CASE("references follow the rows of a batch") {
     BatchingOptions options;
     options.dynamic = Dynamic::batchsort;
     options.batchsize = 5;
-    const Shards shards{testing::random_shard(1, 23, 30)};
+    const Shards shards{tests::random_shard(1, 23, 30)};
     auto with = loader(shards, options, {0, 1}, -1, ReferenceText::read);
     for (train::Batch batch; with.next(batch);) {
         REQUIRE(batch.references.size() == batch.rows.size());
@@ -102,7 +102,7 @@ TEST_CASE("whole contexts follow the rows of a batch that holds their ends") {
             const auto& context = batch.contexts[i];
             REQUIRE(context.size() == (batch.rows[i] == 0 ? 5 : 1));
             for (std::size_t t = 0; t < context.size(); ++t)
-                CHECK(context[t] == testing::token_of(batch.rows[i], static_cast<int>(t)));
+                CHECK(context[t] == tests::token_of(batch.rows[i], static_cast<int>(t)));
             const auto in_batch = batch.source.offsets[i + 1] - batch.source.offsets[i];
             cut += context.size() - static_cast<std::size_t>(in_batch);
         }
@@ -111,7 +111,7 @@ TEST_CASE("whole contexts follow the rows of a batch that holds their ends") {
 }
 
 TEST_CASE("rows are as stored, unless sorting was asked for") {
-    const Shards shards{testing::random_shard(1, 40, 30)};
+    const Shards shards{tests::random_shard(1, 40, 30)};
     auto plain = loader(shards, {}, {0, 1});
     std::vector<std::uint32_t> expected(40);
     std::iota(expected.begin(), expected.end(), 0u);

@@ -11,8 +11,8 @@
 
 using namespace lockstep;
 using namespace lockstep::data;
-using testing::content, testing::Content, testing::Epochs, testing::run;
-using Shards = std::vector<testing::MemoryRows::Shard>;
+using tests::content, tests::Content, tests::Epochs, tests::run;
+using Shards = std::vector<tests::MemoryRows::Shard>;
 
 namespace {
 
@@ -25,11 +25,11 @@ struct Setup {
     std::int64_t fail_after_reads = -1;
 
     std::unique_ptr<LaneStepLoader> rank(int rank, int world) const {
-        auto store = std::make_unique<testing::MemoryRows>(shards);
+        auto store = std::make_unique<tests::MemoryRows>(shards);
         store->fail_after_reads = fail_after_reads;
         const RankLanes options{seed, lanes, rank, world, 4};
         return std::make_unique<LaneStepLoader>(
-            std::make_unique<StepPlanner>(std::move(store), Mixture(testing::rows_of(shards), 3),
+            std::make_unique<StepPlanner>(std::move(store), Mixture(tests::rows_of(shards), 3),
                                           BatchRules(batching, DatasetKind::dialogue), options),
             num_workers);
     }
@@ -39,7 +39,7 @@ Setup random_setup(PhiloxStream& random) {
     Setup setup;
     setup.shards.resize(1 + random.below(4));
     for (auto& shard : setup.shards)
-        shard = testing::random_shard(random(), static_cast<int>(random.below(60)), 30);
+        shard = tests::random_shard(random(), static_cast<int>(random.below(60)), 30);
     setup.seed = random();
     setup.lanes = 4;
     setup.batching.dynamic = static_cast<Dynamic>(random.below(3));
@@ -137,12 +137,12 @@ TEST_CASE("seek continues as if every earlier step had been taken") {
 }
 
 TEST_CASE("seek does not read the tokens of windows it passes over") {
-    const Shards shards{testing::random_shard(1, 2000, 30)};
-    auto owned = std::make_unique<testing::MemoryRows>(shards);
-    testing::MemoryRows& store = *owned;
+    const Shards shards{tests::random_shard(1, 2000, 30)};
+    auto owned = std::make_unique<tests::MemoryRows>(shards);
+    tests::MemoryRows& store = *owned;
     BatchingOptions batching;
     batching.batchsize = 4;
-    StepPlanner planner(std::move(owned), Mixture(testing::rows_of(shards), 3),
+    StepPlanner planner(std::move(owned), Mixture(tests::rows_of(shards), 3),
                         BatchRules(batching, DatasetKind::dialogue), {1, 1, 0, 1, 4});
     const Usage usage = planner.seek({0, 400});
     CHECK(usage.sets.at(0).completed.rows == 1600);
@@ -154,7 +154,7 @@ TEST_CASE("seek does not read the tokens of windows it passes over") {
 TEST_CASE("a rank whose lanes have run dry gives empty batches until the epoch is ended") {
     Setup setup;
     setup.lanes = 2;
-    setup.shards = {testing::random_shard(1, 40, 10), testing::random_shard(2, 2, 10)};
+    setup.shards = {tests::random_shard(1, 40, 10), tests::random_shard(2, 2, 10)};
     setup.num_workers = 2;
     const auto rank = setup.rank(1, 2);
     CHECK_FALSE(rank->next().lanes[0].empty());
@@ -177,7 +177,7 @@ TEST_CASE("a rank whose lanes have run dry gives empty batches until the epoch i
 
 TEST_CASE("an epoch may be ended early") {
     Setup setup;
-    setup.shards = {testing::random_shard(1, 40, 10)};
+    setup.shards = {tests::random_shard(1, 40, 10)};
     for (const int workers : {0, 2}) {
         setup.num_workers = workers;
         const auto cut_short = setup.rank(0, 1);
@@ -201,7 +201,7 @@ TEST_CASE("fewer rows than lanes still make an epoch") {
 
 TEST_CASE("an error while reading ahead is thrown by next, at its step, and stays") {
     Setup setup;
-    setup.shards = {testing::random_shard(1, 400, 10)};
+    setup.shards = {tests::random_shard(1, 400, 10)};
     setup.batching.batchsize = 2;
     setup.fail_after_reads = 12;
     std::vector<int> steps_before;

@@ -19,8 +19,8 @@ struct Written {
     tests::ScratchFolder directory;
 
     Written() {
-        testing::write_dataset(directory.path(), testing::random_shard(7, 5000, 40),
-                               testing::random_shard(8, 70, 10), 3);
+        tests::write_dataset(directory.path(), tests::random_shard(7, 5000, 40),
+                             tests::random_shard(8, 70, 10), 3);
     }
 };
 

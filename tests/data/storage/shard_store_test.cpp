@@ -23,8 +23,8 @@ namespace {
 
 struct Prepared {
     explicit Prepared(int rows = 500, int shards = 2) {
-        testing::write_dataset(folder.path(), testing::random_shard(1, rows, 40),
-                               testing::random_shard(2, 30, 40), shards);
+        tests::write_dataset(folder.path(), tests::random_shard(1, rows, 40),
+                             tests::random_shard(2, 30, 40), shards);
     }
     Dataset open() const { return Dataset::open(folder.path()); }
     std::string shard(const std::string& name = "train-00000-of-00002.h5") const {
@@ -104,9 +104,9 @@ TEST_CASE("an epoch of shards uses every row once, with the tokens that were wri
                     const auto size = batch.source.offsets[i + 1] - batch.source.offsets[i];
                     const bool empty = size == 1 && batch.source.tokens[first] == 0;
                     if (!empty)
-                        REQUIRE(batch.source.tokens[first] == testing::token_of(batch.rows[i], 0));
+                        REQUIRE(batch.source.tokens[first] == tests::token_of(batch.rows[i], 0));
                     REQUIRE(batch.labels[label] ==
-                            testing::token_of(batch.rows[i], empty ? 0 : size));
+                            tests::token_of(batch.rows[i], empty ? 0 : size));
                 }
         }
         CHECK(source->usage().sets.at(0).completed == complete_coverage(0, 1, 500));

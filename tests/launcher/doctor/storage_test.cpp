@@ -26,8 +26,8 @@ struct Data {
 
     Data() {
         fs::create_directory(path);
-        lockstep::testing::write_dataset(path, lockstep::testing::random_shard(1, 9'000, 12),
-                                         lockstep::testing::random_shard(2, 30, 12), 2);
+        lockstep::tests::write_dataset(path, lockstep::tests::random_shard(1, 9'000, 12),
+                                       lockstep::tests::random_shard(2, 30, 12), 2);
     }
     RankObservations look(int part = 0, int parts = 1,
                           std::chrono::milliseconds read_for = 20s) const {

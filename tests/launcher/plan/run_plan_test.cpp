@@ -31,8 +31,8 @@ struct Written {
     tests::ScratchFolder directory;
 
     Written() {
-        testing::write_dataset(directory.path(), testing::random_shard(5, 700, 90),
-                               testing::random_shard(6, 30, 40), 2);
+        tests::write_dataset(directory.path(), tests::random_shard(5, 700, 90),
+                             tests::random_shard(6, 30, 40), 2);
     }
     RunConfig config(Words more) const {
         more.insert(more.end(), {"--data", directory.path()});
@@ -182,7 +182,7 @@ TEST_CASE("evaluation's own batches count where they are larger") {
 
 TEST_CASE("what cannot be planned is refused") {
     const tests::ScratchFolder empty;
-    testing::write_dataset(empty.path(), {}, testing::random_shard(6, 3, 4), 1);
+    tests::write_dataset(empty.path(), {}, tests::random_shard(6, 3, 4), 1);
     CHECK_THROWS_WITH_AS(plan_run(config_of({"--device", "cpu", "--data", empty.path()})),
                          doctest::Contains("no rows"), Error);
     const auto refused = [](const Words& more, const char* word) {

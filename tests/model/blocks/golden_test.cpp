@@ -59,7 +59,7 @@ TEST_CASE("20 updates follow PyTorch's loss curve") {
             test.state.lr = 3e-3f;
             test.state.updates = step;
             test.state.gradient_scale = static_cast<float>(1 / sums.tokens);
-            test.state = lockstep::test::for_adam(adam, test.state);
+            test.state = lockstep::tests::for_adam(adam, test.state);
             kernels::adam<float>(test.ctx, adam, &test.state, test.store.gradient(),
                                  test.store.master(), view_of(first), view_of(second), {}, {});
         }

@@ -8,8 +8,8 @@
 #include "tests/support/cuda_emulation/device_work.hpp"
 
 using namespace lockstep;
-using test::cuda_emulation::given_by;
-using test::cuda_emulation::Transfers;
+using tests::cuda_emulation::given_by;
+using tests::cuda_emulation::Transfers;
 
 namespace {
 

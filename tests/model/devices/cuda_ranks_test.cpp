@@ -58,7 +58,7 @@ TEST_CASE("two GPUs with a lane each are one with two lanes, and keep the same w
 }
 
 TEST_CASE("two GPUs that reduce through the host are those that do by NCCL, bit for bit") {
-    for (const auto type : {train::CommType::fp32, train::CommType::bf16}) {
+    for (const auto type : {Dtype::fp32, Dtype::bf16}) {
         auto options = two_lanes();
         options.reducer.comm_dtype = type;
         const auto staged = run(2, options, train::Precision::bf16, comm::GpuBackend::staged);
@@ -72,7 +72,7 @@ TEST_CASE("two GPUs that reduce through the host are those that do by NCCL, bit 
 TEST_CASE("two GPUs skip an overflow together, and gradients may travel as bf16") {
     auto options = two_lanes();
     options.loss_scaling = {kernels::LossScaling::Kind::dynamic, 0x1p28F, 0x1p-5F};
-    options.reducer.comm_dtype = train::CommType::bf16;
+    options.reducer.comm_dtype = Dtype::bf16;
     const auto two = run(2, options, train::Precision::fp16);
     CHECK(two[0].steps.front().outcome == train::Outcome::not_finite);
     CHECK(two[0].steps.back().outcome == train::Outcome::updated);
@@ -112,7 +112,7 @@ TEST_CASE("products behind a small micro-batch's bucket leave room for its reduc
         engine->restore({});
         std::vector<std::pair<std::int64_t, std::int64_t>> products;  // with room, of all
         for (std::uint64_t step = 0; step < 4; ++step) {
-            const auto given = test::cuda_emulation::given_by([&] {
+            const auto given = tests::cuda_emulation::given_by([&] {
                 engine->queue({.seed = 1, .step = step}, {tests::ToySource::batch_of({1, 2})});
             });
             products.push_back({given.launches("product on a part"), given.launches("product")});
@@ -158,7 +158,7 @@ TEST_CASE("comparing the weights allocates nothing and waits for the hash alone"
         Trace trace(Trace::Recording::off, ranks.rank());
         const auto engine = model->make_engine(two_lanes(), ranks, trace, nullptr);
         engine->share_weights();
-        const auto given = test::cuda_emulation::given_by([&] {
+        const auto given = tests::cuda_emulation::given_by([&] {
             engine->hash_weights();
             engine->check_weights_alike(1);
         });

@@ -9,8 +9,8 @@
 #include "tests/support/cuda_emulation/device_work.hpp"
 
 using namespace lockstep;
-using test::cuda_emulation::DeviceWork;
-using test::cuda_emulation::given_by;
+using tests::cuda_emulation::DeviceWork;
+using tests::cuda_emulation::given_by;
 using train::OptimizerKind;
 
 namespace {
@@ -66,7 +66,7 @@ TEST_CASE("an update is one kernel and the gradient's norm another, by graphs as
 
 TEST_CASE("gradients that travel in 16 bits are packed and unpacked by a kernel for each bucket") {
     auto options = options_of(OptimizerKind::adam);
-    options.reducer.comm_dtype = train::CommType::bf16;
+    options.reducer.comm_dtype = Dtype::bf16;
     const StepsWork work = of_steps(options, 2, 0);
     const auto table = model::parameter_table(tests::toy_config(model::Kind::gpt2));
     const auto buckets =

@@ -13,9 +13,9 @@
 #include "runtime/device/upload.hpp"
 
 using namespace lockstep;
-using test::cuda_emulation::DeviceWork;
-using test::cuda_emulation::given_by;
-using test::cuda_emulation::Transfers;
+using tests::cuda_emulation::DeviceWork;
+using tests::cuda_emulation::given_by;
+using tests::cuda_emulation::Transfers;
 
 namespace {
 

@@ -3,7 +3,7 @@
 
 #include "tests/runtime/comm/nccl_ranks.hpp"
 
-namespace lockstep::test {
+namespace lockstep::tests {
 
 int gpu_of(int) { return 0; }  // there is one, which all ranks share
 const int impatient_ms = 1000;
@@ -11,4 +11,4 @@ int left_behind() {
     return emulated_nccl_communicators() + static_cast<int>(emulated_nccl_registered());
 }
 
-}  // namespace lockstep::test
+}  // namespace lockstep::tests

@@ -8,13 +8,13 @@
 #include "runtime/device/cuda/cuda_devices.hpp"
 #include "tests/runtime/comm/nccl_ranks.hpp"
 
-namespace lockstep::test {
+namespace lockstep::tests {
 
 int gpu_of(int rank) { return rank; }
 const int impatient_ms = 10'000;
 int left_behind() { return 0; }
 
-}  // namespace lockstep::test
+}  // namespace lockstep::tests
 
 namespace {
 

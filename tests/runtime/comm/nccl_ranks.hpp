@@ -12,7 +12,7 @@
 
 // The ranks of NCCL's tests, which are threads. nccl_on_emulation.cpp plays NCCL and the GPUs, with
 // nccl_on_gpus.cpp both are real. A test is in the suite "N ranks": so many GPUs does it need.
-namespace lockstep::test {
+namespace lockstep::tests {
 
 // A rank's GPU.
 int gpu_of(int rank);
@@ -69,4 +69,4 @@ inline bool contains(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
 }
 
-}  // namespace lockstep::test
+}  // namespace lockstep::tests

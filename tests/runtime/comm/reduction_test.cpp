@@ -13,7 +13,7 @@ using namespace lockstep::comm;
 TEST_CASE("bf16 is added in fp32 and rounded once, to even") {
     std::vector<bf16> a{bf16(256.0f), bf16(1.0f)};
     const std::vector<bf16> b{bf16(1.0f), bf16(-1.0f)};
-    reduce_into(a.data(), b.data(), 2, Element::bf16, ReduceOp::sum);
+    reduce_into(a.data(), b.data(), 2, Dtype::bf16, ReduceOp::sum);
     CHECK(static_cast<float>(a[0]) == 256.0f);  // 257 is half-way between 256 and 258
     CHECK(static_cast<float>(a[1]) == 0.0f);
 }
@@ -23,7 +23,7 @@ TEST_CASE("a NaN on any rank survives min and max") {
     for (const auto reduction : {ReduceOp::min, ReduceOp::max}) {
         std::vector<float> a{nan, 1.0f};
         const std::vector<float> b{1.0f, nan};
-        reduce_into(a.data(), b.data(), 2, Element::f32, reduction);
+        reduce_into(a.data(), b.data(), 2, Dtype::fp32, reduction);
         CHECK(std::isnan(a[0]));
         CHECK(std::isnan(a[1]));
     }

@@ -9,7 +9,7 @@
 #include "tests/support/reference/rows_reference.hpp"
 
 using namespace lockstep;
-using namespace lockstep::test;
+using namespace lockstep::tests;
 using kernels::Activation;
 using kernels::CpuContext;
 using kernels::Dropout;

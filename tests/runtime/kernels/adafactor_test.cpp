@@ -3,7 +3,7 @@
 #include "tests/runtime/kernels/optimizer_goldens.hpp"
 
 using namespace lockstep;
-using namespace lockstep::test;
+using namespace lockstep::tests;
 using kernels::AdafactorOptions;
 using kernels::CpuContext;
 using kernels::StepState;

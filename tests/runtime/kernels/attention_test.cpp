@@ -13,7 +13,7 @@
 
 using namespace lockstep;
 using namespace lockstep::kernels;
-using test::AttentionInput;
+using tests::AttentionInput;
 
 namespace {
 
@@ -118,8 +118,8 @@ Outputs<T> run(const AttentionInput& in, const std::vector<double>& d_out, int t
 template <class T>
 void check_against_reference(const AttentionInput& in, double slack = 1) {
     const auto d_out = random_values(in.q.size(), 4);
-    const auto expected = test::attention_forward(in);
-    const auto gradients = test::attention_backward(in, d_out);
+    const auto expected = tests::attention_forward(in);
+    const auto gradients = tests::attention_backward(in, d_out);
     for (int threads : {1, 2}) {
         CAPTURE(threads);
         auto o = run<T>(in, d_out, threads);
@@ -194,12 +194,12 @@ TEST_CASE("the reference's gradients are those of its values") {
     in.dropout_rate = 0.3;
     const auto d_out = random_values(in.q.size(), 4);
     const auto loss = [&] {
-        const auto out = test::attention_forward(in);
+        const auto out = tests::attention_forward(in);
         double sum = 0;
         for (std::size_t e = 0; e < out.size(); ++e) sum += out[e] * d_out[e];
         return sum;
     };
-    const auto analytic = test::attention_backward(in, d_out);
+    const auto analytic = tests::attention_backward(in, d_out);
     const auto check = [&](std::vector<double>& x, const std::vector<double>& gradient) {
         for (std::size_t e = 0; e < x.size(); ++e) {
             const double kept = x[e], h = 1e-5;
@@ -230,7 +230,7 @@ TEST_CASE_TEMPLATE("the result does not depend on the number of threads", T, flo
 
 TEST_CASE_TEMPLATE("decoding equals the last row of causal attention", T, float, bf16) {
     const AttentionInput in = make_input({2, 24, Mask::causal}, awkward, awkward);
-    const auto expected = test::attention_forward(in);
+    const auto expected = tests::attention_forward(in);
     const std::int64_t width = in.width(), count = awkward.size() + 1;
     CpuContext ctx(2);
     Packed<T> cache(in.k_offsets.back(), width), q(count - filler, width),

@@ -11,7 +11,7 @@
 #include "tests/support/reference/dropout_reference.hpp"
 
 using namespace lockstep;
-using namespace lockstep::test;
+using namespace lockstep::tests;
 using kernels::CpuContext;
 using kernels::Dropout;
 using kernels::StepState;

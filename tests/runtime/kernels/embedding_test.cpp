@@ -9,7 +9,7 @@
 #include "tests/support/numbers.hpp"
 
 using namespace lockstep;
-using namespace lockstep::test;
+using namespace lockstep::tests;
 using kernels::CpuContext;
 using Ids = std::vector<std::int32_t>;
 

@@ -7,7 +7,7 @@
 #include "tests/support/numbers.hpp"
 
 using namespace lockstep;
-using namespace lockstep::test;
+using namespace lockstep::tests;
 using kernels::CpuContext;
 
 namespace {

@@ -13,7 +13,7 @@
 #include "tests/support/close.hpp"
 #include "tests/support/numbers.hpp"
 
-namespace lockstep::test {
+namespace lockstep::tests {
 
 // The weights, gradients and learning rate of make_optimizer_goldens.py.
 constexpr std::int64_t golden_rows = 3, golden_cols = 4, golden_updates = 3;
@@ -88,4 +88,4 @@ void check_weights(const std::vector<float>& master, const std::array<double, 12
         CHECK(to_double(compute[i]) == to_double(static_cast<T>(master[i])));
 }
 
-}  // namespace lockstep::test
+}  // namespace lockstep::tests

@@ -4,7 +4,7 @@
 
 #include <array>
 
-namespace lockstep::test::goldens {
+namespace lockstep::tests::goldens {
 
 constexpr std::array<double, 12> sgd_plain{-0.470290899, -0.444897771, -0.37273702, -0.229585573,
                                            -0.131078079, 0.042018611,  0.176483586, 0.239257693,
@@ -34,4 +34,4 @@ constexpr std::array<double, 12> adafactor_full{
     -0.484924078, -0.416828036, -0.349816769, -0.215423509, -0.115945965, 0.0145208901,
     0.147049874,  0.218662918,  0.318140477,  0.387711793,  0.454226285,  0.574928403};
 
-}  // namespace lockstep::test::goldens
+}  // namespace lockstep::tests::goldens

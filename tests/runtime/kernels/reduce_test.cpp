@@ -9,7 +9,7 @@
 #include "tests/support/numbers.hpp"
 
 using namespace lockstep;
-using namespace lockstep::test;
+using namespace lockstep::tests;
 
 TEST_CASE("sum_of_squares of small numbers is exact") {
     kernels::CpuContext ctx(1);

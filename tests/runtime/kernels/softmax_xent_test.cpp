@@ -11,7 +11,7 @@
 #include "tests/support/summed_losses.hpp"
 
 using namespace lockstep;
-using namespace lockstep::test;
+using namespace lockstep::tests;
 using kernels::CpuContext;
 using kernels::LossSums;
 using kernels::StepState;

@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-namespace lockstep::test {
+namespace lockstep::tests {
 
 // Lets no file of this process grow beyond `bytes`, as a full disk would.
 class FileSizeLimit {
@@ -26,4 +26,4 @@ private:
     void (*previous_handler_)(int);
 };
 
-}  // namespace lockstep::test
+}  // namespace lockstep::tests

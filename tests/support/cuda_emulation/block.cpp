@@ -14,7 +14,7 @@
 #include "runtime/core/philox.hpp"
 #include "tests/support/cuda_emulation/fiber.hpp"
 
-namespace lockstep::test::cuda_emulation {
+namespace lockstep::tests::cuda_emulation {
 
 namespace {
 
@@ -253,4 +253,4 @@ void wait_copies(std::size_t pending_groups) {
     }
 }
 
-}  // namespace lockstep::test::cuda_emulation
+}  // namespace lockstep::tests::cuda_emulation

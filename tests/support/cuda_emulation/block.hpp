@@ -11,7 +11,7 @@
 // What kernels compiled for the emulated device run on: blocks one after another, a block's threads
 // as fibers that change only where they wait for each other. The order of the threads changes from
 // wait to wait, so that a missing barrier shows as a wrong value.
-namespace lockstep::test::cuda_emulation {
+namespace lockstep::tests::cuda_emulation {
 
 // The shared memory of a launch's blocks.
 struct SharedBytes {
@@ -50,4 +50,4 @@ void begin_copy(void* to, const void* from, std::size_t bytes);
 void end_copy_group();
 void wait_copies(std::size_t pending_groups);
 
-}  // namespace lockstep::test::cuda_emulation
+}  // namespace lockstep::tests::cuda_emulation

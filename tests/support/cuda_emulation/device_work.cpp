@@ -13,8 +13,8 @@
 
 namespace {
 
-using lockstep::test::cuda_emulation::DeviceWork;
-using lockstep::test::cuda_emulation::Transfers;
+using lockstep::tests::cuda_emulation::DeviceWork;
+using lockstep::tests::cuda_emulation::Transfers;
 
 // Null: nobody asked for the calling thread's counts.
 DeviceWork*& counted() {
@@ -54,7 +54,7 @@ void emulated_count(const EmulatedPiece& piece) {
     if (piece.kind == EmulatedKind::kernel) {
         ++work.kernels[piece.name != nullptr
                            ? piece.name
-                           : lockstep::test::cuda_emulation::kernel_name(piece.kernel)];
+                           : lockstep::tests::cuda_emulation::kernel_name(piece.kernel)];
         return;
     }
     Transfers& transfers = piece.kind == EmulatedKind::copy   ? of_copy(work, piece)
@@ -64,7 +64,7 @@ void emulated_count(const EmulatedPiece& piece) {
     transfers.bytes += static_cast<std::int64_t>(piece.bytes);
 }
 
-namespace lockstep::test::cuda_emulation {
+namespace lockstep::tests::cuda_emulation {
 
 std::int64_t DeviceWork::launches() const { return sum(kernels, ""); }
 std::int64_t DeviceWork::launches(const std::string& prefix) const { return sum(kernels, prefix); }
@@ -103,4 +103,4 @@ std::ostream& operator<<(std::ostream& out, const DeviceWork& work) {
     return out;
 }
 
-}  // namespace lockstep::test::cuda_emulation
+}  // namespace lockstep::tests::cuda_emulation

@@ -9,7 +9,7 @@
 
 // What a thread gave its emulated GPU to do, and by how many calls. A graph that is launched counts
 // as what it consists of, and as one call of the host; what is captured counts as calls alone.
-namespace lockstep::test::cuda_emulation {
+namespace lockstep::tests::cuda_emulation {
 
 struct Transfers {
     std::int64_t count = 0, bytes = 0;
@@ -41,4 +41,4 @@ DeviceWork given_by(const std::function<void()>& work);
 // One line each, the largest count first.
 std::ostream& operator<<(std::ostream& out, const DeviceWork& work);
 
-}  // namespace lockstep::test::cuda_emulation
+}  // namespace lockstep::tests::cuda_emulation

@@ -13,7 +13,7 @@
 #include "tests/support/on_device.hpp"
 
 using namespace lockstep;
-using namespace lockstep::test;
+using namespace lockstep::tests;
 using namespace kernels::cuda;
 using cuda_emulation::DeviceWork;
 using cuda_emulation::given_by;

@@ -11,7 +11,7 @@
 #include "tests/support/on_device.hpp"
 
 using namespace lockstep;
-using namespace lockstep::test;
+using namespace lockstep::tests;
 using namespace kernels::cuda;
 
 namespace {

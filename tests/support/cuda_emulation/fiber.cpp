@@ -42,7 +42,7 @@ lockstep_emulation_entry:
 .size lockstep_emulation_entry, .-lockstep_emulation_entry
 )");
 
-namespace lockstep::test::cuda_emulation {
+namespace lockstep::tests::cuda_emulation {
 
 namespace {
 constexpr std::size_t stack_bytes = 256 << 10;  // touched pages only are real
@@ -71,4 +71,4 @@ void Fiber::start(void (*entry)(void*), void* argument) {
 void Fiber::resume() { lockstep_emulation_switch(&outside_, inside_); }
 void Fiber::suspend() { lockstep_emulation_switch(&inside_, outside_); }
 
-}  // namespace lockstep::test::cuda_emulation
+}  // namespace lockstep::tests::cuda_emulation

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-namespace lockstep::test::cuda_emulation {
+namespace lockstep::tests::cuda_emulation {
 
 // A thread of control with its own stack, resumed and suspended by its one operating-system thread.
 class Fiber {
@@ -27,4 +27,4 @@ private:
     void* outside_ = nullptr;  // the resumer's while it runs
 };
 
-}  // namespace lockstep::test::cuda_emulation
+}  // namespace lockstep::tests::cuda_emulation

@@ -14,7 +14,7 @@
 #include <map>
 #include <vector>
 
-namespace lockstep::test::cuda_emulation {
+namespace lockstep::tests::cuda_emulation {
 
 namespace {
 
@@ -102,4 +102,4 @@ std::string kernel_name(const void* kernel) {
     return found->second.substr(0, slash) + plain(found->second.substr(slash));
 }
 
-}  // namespace lockstep::test::cuda_emulation
+}  // namespace lockstep::tests::cuda_emulation

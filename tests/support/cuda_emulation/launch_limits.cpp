@@ -4,7 +4,7 @@
 #include <map>
 #include <mutex>
 
-namespace lockstep::test::cuda_emulation {
+namespace lockstep::tests::cuda_emulation {
 
 namespace {
 
@@ -66,4 +66,4 @@ cudaError_t check_launch(const void* kernel, dim3 grid, dim3 block, std::size_t 
     return fits && shape_fits(grid, block) ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-}  // namespace lockstep::test::cuda_emulation
+}  // namespace lockstep::tests::cuda_emulation

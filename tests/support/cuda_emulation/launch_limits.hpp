@@ -9,7 +9,7 @@
 
 // A device refuses launches beyond these limits, which CUDA's programming guide lists for every GPU
 // of today.
-namespace lockstep::test::cuda_emulation {
+namespace lockstep::tests::cuda_emulation {
 
 // cudaFuncSetAttribute(..., cudaFuncAttributeMaxDynamicSharedMemorySize, bytes).
 cudaError_t allow_dynamic_memory(const void* kernel, int bytes);
@@ -18,4 +18,4 @@ cudaError_t allow_dynamic_memory(const void* kernel, int bytes);
 cudaError_t check_launch(const void* kernel, dim3 grid, dim3 block, std::size_t dynamic_bytes,
                          SharedBytes& shared);
 
-}  // namespace lockstep::test::cuda_emulation
+}  // namespace lockstep::tests::cuda_emulation

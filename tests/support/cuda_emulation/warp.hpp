@@ -8,7 +8,7 @@
 #include "tests/support/cuda_emulation/block.hpp"
 
 // CUDA's functions between the lanes of a warp.
-namespace lockstep::test::cuda_emulation {
+namespace lockstep::tests::cuda_emulation {
 
 template <class T>
 struct Given {
@@ -84,42 +84,42 @@ struct Minimum {
     }
 };
 
-}  // namespace lockstep::test::cuda_emulation
+}  // namespace lockstep::tests::cuda_emulation
 
 inline void __syncwarp(unsigned mask = 0xFFFFFFFFu) {
-    lockstep::test::cuda_emulation::wait_for_lanes(
-        mask, nullptr, [](const lockstep::test::cuda_emulation::Operands&) {});
+    lockstep::tests::cuda_emulation::wait_for_lanes(
+        mask, nullptr, [](const lockstep::tests::cuda_emulation::Operands&) {});
 }
 template <class T>
 T __shfl_sync(unsigned mask, T value, int source, int width = 32) {
-    namespace emulation = lockstep::test::cuda_emulation;
+    namespace emulation = lockstep::tests::cuda_emulation;
     const int segment = static_cast<int>(emulation::lane()) / width * width;
     return emulation::shuffle(mask, value, segment + source % width);
 }
 template <class T>
 T __shfl_xor_sync(unsigned mask, T value, int distance, int width = 32) {
-    namespace emulation = lockstep::test::cuda_emulation;
+    namespace emulation = lockstep::tests::cuda_emulation;
     return emulation::shuffle(
         mask, value,
         emulation::within_segment(static_cast<int>(emulation::lane()) ^ distance, width));
 }
 template <class T>
 T __shfl_down_sync(unsigned mask, T value, unsigned distance, int width = 32) {
-    namespace emulation = lockstep::test::cuda_emulation;
+    namespace emulation = lockstep::tests::cuda_emulation;
     return emulation::shuffle(
         mask, value,
         emulation::within_segment(static_cast<int>(emulation::lane() + distance), width));
 }
 template <class T>
 T __shfl_up_sync(unsigned mask, T value, unsigned distance, int width = 32) {
-    namespace emulation = lockstep::test::cuda_emulation;
+    namespace emulation = lockstep::tests::cuda_emulation;
     return emulation::shuffle(
         mask, value,
         emulation::within_segment(static_cast<int>(emulation::lane()) - static_cast<int>(distance),
                                   width));
 }
 inline unsigned __ballot_sync(unsigned mask, int predicate) {
-    namespace emulation = lockstep::test::cuda_emulation;
+    namespace emulation = lockstep::tests::cuda_emulation;
     return emulation::reduce(mask, predicate != 0 ? 1u << emulation::lane() : 0u, emulation::Or{});
 }
 inline int __any_sync(unsigned mask, int predicate) { return __ballot_sync(mask, predicate) != 0; }
@@ -128,27 +128,27 @@ inline int __all_sync(unsigned mask, int predicate) {
 }
 template <class T>
 T __reduce_add_sync(unsigned mask, T value) {
-    return lockstep::test::cuda_emulation::reduce(mask, value,
-                                                  lockstep::test::cuda_emulation::Plus{});
+    return lockstep::tests::cuda_emulation::reduce(mask, value,
+                                                   lockstep::tests::cuda_emulation::Plus{});
 }
 template <class T>
 T __reduce_max_sync(unsigned mask, T value) {
-    return lockstep::test::cuda_emulation::reduce(mask, value,
-                                                  lockstep::test::cuda_emulation::Maximum{});
+    return lockstep::tests::cuda_emulation::reduce(mask, value,
+                                                   lockstep::tests::cuda_emulation::Maximum{});
 }
 template <class T>
 T __reduce_min_sync(unsigned mask, T value) {
-    return lockstep::test::cuda_emulation::reduce(mask, value,
-                                                  lockstep::test::cuda_emulation::Minimum{});
+    return lockstep::tests::cuda_emulation::reduce(mask, value,
+                                                   lockstep::tests::cuda_emulation::Minimum{});
 }
 inline unsigned __reduce_or_sync(unsigned mask, unsigned value) {
-    return lockstep::test::cuda_emulation::reduce(mask, value,
-                                                  lockstep::test::cuda_emulation::Or{});
+    return lockstep::tests::cuda_emulation::reduce(mask, value,
+                                                   lockstep::tests::cuda_emulation::Or{});
 }
 // The lanes whose value is this lane's.
 template <class T>
 unsigned __match_any_sync(unsigned mask, T value) {
-    namespace emulation = lockstep::test::cuda_emulation;
+    namespace emulation = lockstep::tests::cuda_emulation;
     struct Given {
         T value;
         unsigned lanes;

@@ -9,7 +9,7 @@
 #include "runtime/kernels/attention.hpp"
 
 // Attention as its formula says, serial, in double, on dense [rows, heads * head_dim] vectors.
-namespace lockstep::test {
+namespace lockstep::tests {
 
 struct AttentionInput {
     kernels::AttentionShape shape;
@@ -107,4 +107,4 @@ inline AttentionGradients attention_backward(const AttentionInput& in,
     return g;
 }
 
-}  // namespace lockstep::test
+}  // namespace lockstep::tests

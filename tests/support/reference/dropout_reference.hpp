@@ -6,7 +6,7 @@
 #include "runtime/core/philox.hpp"
 #include "runtime/kernels/step_state.hpp"
 
-namespace lockstep::test {
+namespace lockstep::tests {
 
 // What dropout multiplies an element with, word by word as step_state.hpp says.
 inline double dropout_factor(const kernels::Dropout& site, std::uint32_t row, std::int32_t position,
@@ -19,4 +19,4 @@ inline double dropout_factor(const kernels::Dropout& site, std::uint32_t row, st
     return words[static_cast<std::size_t>(column % 4)] >= rate * 0x1p32 ? 1 / (1 - rate) : 0;
 }
 
-}  // namespace lockstep::test
+}  // namespace lockstep::tests

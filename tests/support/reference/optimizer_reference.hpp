@@ -7,7 +7,7 @@
 #include "runtime/kernels/optimizers.hpp"
 
 // One element's update as torch.optim documents it, in double.
-namespace lockstep::test {
+namespace lockstep::tests {
 
 struct Element {
     double w, m = 0, v = 0, largest = 0;
@@ -39,4 +39,4 @@ inline void sgd_reference(const kernels::SgdOptions& o, const kernels::StepState
     e.w -= double{state.lr} * (nesterov ? g + double{o.momentum} * e.m : e.m);
 }
 
-}  // namespace lockstep::test
+}  // namespace lockstep::tests

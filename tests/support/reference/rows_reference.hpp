@@ -10,7 +10,7 @@
 #include "runtime/kernels/activation.hpp"
 
 // Row-wise kernels as their formulas say, serial, in double.
-namespace lockstep::test {
+namespace lockstep::tests {
 
 using Row = std::vector<double>;
 
@@ -55,4 +55,4 @@ inline LossReference cross_entropy_reference(const Row& x, std::size_t label, do
     return result;
 }
 
-}  // namespace lockstep::test
+}  // namespace lockstep::tests

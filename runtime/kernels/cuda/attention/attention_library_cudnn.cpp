@@ -62,7 +62,7 @@ constexpr std::int64_t least_longest = 128;
 template <class T>
 LibraryShape shape_of(const AttentionBatch& batch, LibraryPass pass, LibrarySums sums) {
     return {pass,
-            std::is_same_v<T, bf16> ? LibraryElement::bf16 : LibraryElement::fp16,
+            std::is_same_v<T, bf16> ? Dtype::bf16 : Dtype::fp16,
             batch.mask,
             sums,
             CudaContext::launch_size(batch.sequences, 8),

@@ -23,8 +23,8 @@ class Builder {
 public:
     Builder(const LibraryShape& shape, int compute_capability)
         : shape_(shape), graph_(std::make_shared<fe::graph::Graph>()) {
-        graph_->set_io_data_type(shape.element == LibraryElement::bf16 ? fe::DataType_t::BFLOAT16
-                                                                       : fe::DataType_t::HALF);
+        graph_->set_io_data_type(shape.element == Dtype::bf16 ? fe::DataType_t::BFLOAT16
+                                                              : fe::DataType_t::HALF);
         graph_->set_intermediate_data_type(fe::DataType_t::FLOAT);
         graph_->set_compute_data_type(fe::DataType_t::FLOAT);
         graph_->set_sm_version(compute_capability);

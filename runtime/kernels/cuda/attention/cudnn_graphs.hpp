@@ -8,6 +8,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "runtime/core/dtype.hpp"
 #include "runtime/device/cuda/cuda_context.hpp"
 #include "runtime/device/cuda_library.hpp"
 #include "runtime/kernels/attention.hpp"
@@ -32,12 +33,10 @@ constexpr bool of_queries(std::int64_t t) noexcept {
 }  // namespace tensor
 
 enum class LibraryPass { forward, backward };
-enum class LibraryElement { bf16, fp16 };
-
 // What a plan is made for. Counts are upper bounds, rounded up so that few plans serve all batches.
 struct LibraryShape {
     LibraryPass pass;
-    LibraryElement element;
+    Dtype element;
     kernels::Mask mask;
     LibrarySums sums;  // of backward
     std::int64_t sequences, heads, head_dim, longest_q, longest_k, q_total, k_total;

@@ -5,14 +5,18 @@ namespace lockstep::kernels::cuda {
 
 namespace {
 
-cudaDataType_t type_of(Element element) {
+cudaDataType_t type_of(Dtype element) {
     switch (element) {
-        case Element::f32:
+        case Dtype::fp32:
             return CUDA_R_32F;
-        case Element::bf16:
+        case Dtype::bf16:
             return CUDA_R_16BF;
-        case Element::fp16:
+        case Dtype::fp16:
             return CUDA_R_16F;
+        case Dtype::fp64:
+        case Dtype::u64:
+        case Dtype::byte:
+            break;
     }
     throw Error(ErrorKind::contract, "a product of an unknown type");
 }
@@ -59,7 +63,7 @@ cublasOperation_t operation_of(Transpose transpose) {
 }
 
 // A row-major matrix of `rows` rows, `stride` elements apart.
-void lay_out(const CublasLt& library, cublasLtMatrixLayoutOpaque_t& layout, Element element,
+void lay_out(const CublasLt& library, cublasLtMatrixLayoutOpaque_t& layout, Dtype element,
              std::int64_t rows, std::int64_t cols, std::int64_t stride) {
     library.check(library.init_layout(&layout, sizeof layout, type_of(element),
                                       static_cast<std::uint64_t>(cols),
@@ -80,7 +84,7 @@ cublasLtMatmulPreferenceOpaque_t preference_for(const CublasLt& library,
     set(library, preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
         std::uint64_t{product_workspace_bytes});
     // Otherwise parts of a sum may be rounded to 16 bits before they are added.
-    if (shape.out != Element::f32)
+    if (shape.out != Dtype::fp32)
         set(library, preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
             std::uint32_t{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE});
     set(library, preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,

@@ -11,8 +11,6 @@ namespace {
 
 constexpr int max_candidates = 16;
 
-std::size_t bytes_of(Element element) { return element == Element::f32 ? 4 : 2; }
-
 void choose_by_time(device::CudaContext& ctx, const CublasLt& library, const ProductShape& shape,
                     const ProductOperands& at, const std::vector<cublasLtMatmulAlgo_t>& algorithms,
                     ProductPlan& plan) {

@@ -10,13 +10,6 @@ namespace lockstep::kernels::cuda {
 
 namespace {
 
-template <class T>
-constexpr Element element_of = Element::f32;
-template <>
-constexpr Element element_of<bf16> = Element::bf16;
-template <>
-constexpr Element element_of<fp16> = Element::fp16;
-
 std::uint8_t alignment_of(const void* address) noexcept {
     const auto bits = reinterpret_cast<std::uintptr_t>(address) | max_alignment;
     return static_cast<std::uint8_t>(bits & (~bits + 1));
@@ -38,7 +31,7 @@ void require_factors_fit(const Product<In, Out>& p) {
 template <class In, class Out>
 void require_epilogue_fits(const Product<In, Out>& p) {
     const auto cols = static_cast<std::size_t>(p.c.cols), rows = static_cast<std::size_t>(p.c.rows);
-    require(p.bias.empty() || (p.bias.size() == cols && element_of<In> == element_of<Out>),
+    require(p.bias.empty() || (p.bias.size() == cols && dtype_of<In> == dtype_of<Out>),
             "product: the bias has another size or type");
     require(p.row_sums.empty() || (p.row_sums.size() == rows && p.transpose_a == Transpose::yes &&
                                    p.epilogue == Epilogue::none && p.bias.empty()),
@@ -64,8 +57,8 @@ ProductShape shape_of(const Product<In, Out>& p, const ProductSettings& settings
     const ProductOperands at = operands_of(p);
     const bool has_aux = at.aux != nullptr;
     ProductShape shape{};
-    shape.in = element_of<In>;
-    shape.out = element_of<Out>;
+    shape.in = dtype_of<In>;
+    shape.out = dtype_of<Out>;
     shape.transpose_a = p.transpose_a;
     shape.transpose_b = p.transpose_b;
     shape.m = p.c.rows;
@@ -81,7 +74,7 @@ ProductShape shape_of(const Product<In, Out>& p, const ProductSettings& settings
     shape.has_aux = has_aux;
     shape.aux_stride = !p.before.empty() ? p.before.stride : 8 * p.mask.stride;
     shape.accumulates = p.beta != 0;
-    shape.tf32 = element_of<In> == Element::f32 && settings.tf32;
+    shape.tf32 = dtype_of<In> == Dtype::fp32 && settings.tf32;
     shape.multiprocessors = settings.multiprocessors;
     shape.a_alignment = alignment_of(at.a);
     shape.b_alignment = alignment_of(at.b);

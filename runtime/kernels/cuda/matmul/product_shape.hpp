@@ -4,11 +4,10 @@
 #include <compare>
 #include <cstdint>
 
+#include "runtime/core/dtype.hpp"
 #include "runtime/kernels/cuda/matmul/product.hpp"
 
 namespace lockstep::kernels::cuda {
-
-enum class Element : std::uint8_t { f32, bf16, fp16 };
 
 // What lies beside the three matrices of a product.
 enum class Beside : std::uint8_t { nothing, bias, row_sums };
@@ -16,7 +15,7 @@ enum class Beside : std::uint8_t { nothing, bias, row_sums };
 // Everything of a product but its addresses and factors: products of equal shape run the same
 // algorithm. Row-major as in Product; strides are in elements, the mask's in bits.
 struct ProductShape {
-    Element in, out;
+    Dtype in, out;
     Transpose transpose_a, transpose_b;
     std::int64_t m, n, k;
     std::int64_t a_stride, b_stride, c_stride;

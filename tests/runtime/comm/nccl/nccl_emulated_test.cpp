@@ -13,7 +13,7 @@
 
 using namespace lockstep;
 using namespace lockstep::comm;
-using namespace lockstep::test;
+using namespace lockstep::tests;
 using device::CudaContext;
 
 TEST_CASE("an operation starts after what the compute stream was given before") {

@@ -12,7 +12,7 @@
 
 using namespace lockstep;
 using namespace lockstep::comm;
-using namespace lockstep::test;
+using namespace lockstep::tests;
 using device::CudaContext;
 
 namespace {

@@ -7,7 +7,7 @@
 #include "tests/support/on_device.hpp"
 
 using namespace lockstep;
-using namespace lockstep::test;
+using namespace lockstep::tests;
 using device::CudaContext;
 
 TEST_CASE("a GPU's properties are known, and an unknown GPU is refused with call, GPU and place") {

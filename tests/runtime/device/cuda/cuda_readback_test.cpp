@@ -6,7 +6,7 @@
 #include "tests/support/on_device.hpp"
 
 using namespace lockstep;
-using namespace lockstep::test;
+using namespace lockstep::tests;
 using device::CudaContext;
 
 TEST_CASE("what is read back is what stood there when it was sent, in that order") {

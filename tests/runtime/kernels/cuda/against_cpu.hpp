@@ -7,7 +7,7 @@
 #include "tests/support/on_device.hpp"
 
 // CUDA's results against those of the CPU's fp32 kernels on the same values.
-namespace lockstep::test {
+namespace lockstep::tests {
 
 template <class T>
 std::vector<float> widened(const std::vector<T>& values) {
@@ -30,4 +30,4 @@ void require_close(const std::vector<T>& actual, const std::vector<float>& expec
 // Columns that fill vectors, that do not, and more than a block's or warp's threads take at once.
 constexpr std::int64_t awkward_columns[] = {1, 8, 31, 33, 64, 1000, 2056};
 
-}  // namespace lockstep::test
+}  // namespace lockstep::tests

@@ -2,7 +2,7 @@
 #include "tests/runtime/kernels/cuda/attention_under_test.hpp"
 
 using namespace lockstep;
-using namespace lockstep::test;
+using namespace lockstep::tests;
 
 namespace {
 

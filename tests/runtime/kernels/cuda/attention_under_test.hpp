@@ -13,7 +13,7 @@
 #include "tests/support/reference/attention_reference.hpp"
 
 // CUDA's attention beside its formula in fp64.
-namespace lockstep::test {
+namespace lockstep::tests {
 
 using kernels::AttentionShape;
 using kernels::CudaContext;
@@ -164,8 +164,8 @@ void check_against_reference(const AttentionInput& in, double slack = 1,
     CudaContext ctx(0);
     ctx.cached<kernels::cuda::AttentionSettings>().library = library;
     const auto d_out = exact_values(static_cast<std::int64_t>(in.q.size()), 4);
-    const auto expected = test::attention_forward(in);
-    const auto gradients = test::attention_backward(in, d_out);
+    const auto expected = tests::attention_forward(in);
+    const auto gradients = tests::attention_backward(in, d_out);
     const Results r = run<T>(ctx, in, d_out, Longest::known, misaligned);
     compare<T>(r.out, expected, slack);
     compare<T>(r.dq, gradients.dq, slack);
@@ -173,4 +173,4 @@ void check_against_reference(const AttentionInput& in, double slack = 1,
     compare<T>(r.dv, gradients.dv, slack);
 }
 
-}  // namespace lockstep::test
+}  // namespace lockstep::tests

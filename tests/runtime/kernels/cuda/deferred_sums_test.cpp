@@ -8,7 +8,7 @@
 #include "tests/support/cuda_emulation/device_work.hpp"
 
 using namespace lockstep;
-using namespace lockstep::test;
+using namespace lockstep::tests;
 using cuda_emulation::DeviceWork;
 using cuda_emulation::given_by;
 using kernels::CudaContext;

@@ -9,7 +9,7 @@
 #include "tests/runtime/kernels/cuda/against_cpu.hpp"
 
 using namespace lockstep;
-using namespace lockstep::test;
+using namespace lockstep::tests;
 using kernels::CpuContext;
 using kernels::CudaContext;
 using Ids = std::vector<std::int32_t>;

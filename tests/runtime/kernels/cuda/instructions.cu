@@ -5,7 +5,7 @@
 #include "runtime/kernels/cuda/primitives/launch.hpp"
 #include "tests/runtime/kernels/cuda/instructions.hpp"
 
-namespace lockstep::test {
+namespace lockstep::tests {
 
 namespace {
 
@@ -73,4 +73,4 @@ template void multiply_by_warp(device::CudaContext&, CudaView<const bf16>, CudaV
 template void multiply_by_warp(device::CudaContext&, CudaView<const fp16>, CudaView<const fp16>,
                                Stored, CudaView<float>);
 
-}  // namespace lockstep::test
+}  // namespace lockstep::tests

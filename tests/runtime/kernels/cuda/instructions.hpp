@@ -5,7 +5,7 @@
 #include "runtime/core/fp16.hpp"
 #include "runtime/device/cuda/cuda_context.hpp"
 
-namespace lockstep::test {
+namespace lockstep::tests {
 
 // c [16, 8] = a [16, 16] b [16, 8] by one warp: asynchronous copies, load_matrices and
 // multiply_16_8_16. b is given as it is, or transposed as [8, 16].
@@ -20,4 +20,4 @@ void powers_of_2(device::CudaContext& ctx, CudaView<const float> x, CudaView<flo
 // y = 1 / x, by fast_inverse.
 void inverses(device::CudaContext& ctx, CudaView<const float> x, CudaView<float> y);
 
-}  // namespace lockstep::test
+}  // namespace lockstep::tests

@@ -10,7 +10,7 @@
 #include "tests/support/on_device.hpp"
 
 using namespace lockstep;
-using namespace lockstep::test;
+using namespace lockstep::tests;
 
 TEST_CASE_TEMPLATE("a warp's matrix product", T, bf16, fp16) {
     device::CudaContext ctx(0);

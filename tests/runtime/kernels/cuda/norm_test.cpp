@@ -8,7 +8,7 @@
 #include "tests/runtime/kernels/cuda/against_cpu.hpp"
 
 using namespace lockstep;
-using namespace lockstep::test;
+using namespace lockstep::tests;
 using kernels::CpuContext;
 using kernels::CudaContext;
 using kernels::Dropout;

@@ -4,7 +4,7 @@
 #include "tests/runtime/kernels/optimizer_goldens.hpp"
 
 using namespace lockstep;
-using namespace lockstep::test;
+using namespace lockstep::tests;
 using kernels::AdamOptions;
 using kernels::CpuContext;
 using kernels::CudaContext;

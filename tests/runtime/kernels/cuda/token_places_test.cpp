@@ -6,7 +6,7 @@
 #include "tests/support/on_device.hpp"
 
 using namespace lockstep;
-using namespace lockstep::test;
+using namespace lockstep::tests;
 using Ids = std::vector<std::int32_t>;
 using Rows = std::vector<std::uint32_t>;
 

@@ -87,7 +87,7 @@ TEST_CASE("a disk that fills up leaves the old file and says so") {
     train::write_atomically(path, "old");
     std::string line;
     {
-        const test::FileSizeLimit limit(1000);
+        const tests::FileSizeLimit limit(1000);
         line = io_error([&] { train::write_atomically(path, std::string(5000, 'x')); });
     }
     CHECK(line.starts_with(path));

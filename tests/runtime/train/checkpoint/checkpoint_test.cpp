@@ -199,7 +199,7 @@ TEST_CASE_FIXTURE(Fixture, "a disk that fills up leaves the older checkpoint and
     Run old(1), next(2);
     checkpoints.save(old.tensors(), old.record);
     for (const rlim_t bytes : {10, 150, 300}) {
-        const test::FileSizeLimit limit(bytes);
+        const tests::FileSizeLimit limit(bytes);
         contains(failure(ErrorKind::io, [&] { checkpoints.save(next.tensors(), next.record); }),
                  "File too large");
     }

@@ -42,7 +42,7 @@ struct Bench {
     }
 
     void update() {
-        state = test::for_adam(0.9, 0.999, state);  // the options' defaults
+        state = tests::for_adam(0.9, 0.999, state);  // the options' defaults
         optimizer->update(&state);
         ++state.updates;
     }

@@ -143,7 +143,7 @@ TEST_CASE("an epoch gives every row once") {
 TEST_CASE("gradients that travel as bf16 stay near") {
     auto setup = setup_of(OptimizerKind::sgd, 2);
     const auto exact = run_training(setup);
-    setup.options.reducer.comm_dtype = train::CommType::bf16;
+    setup.options.reducer.comm_dtype = Dtype::bf16;
     const auto rounded = run_training(setup);
     const double difference = largest_difference(exact, rounded);
     CHECK(difference > 0);

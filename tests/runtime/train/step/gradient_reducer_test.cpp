@@ -114,7 +114,7 @@ Timed slow_step(Overlap overlap) {
 TEST_CASE("gradients are summed exactly over any number of ranks") {
     train::ReducerOptions options;
     for (const auto overlap : {Overlap::on, Overlap::off})
-        for (const auto type : {train::CommType::fp32, train::CommType::bf16})
+        for (const auto type : {Dtype::fp32, Dtype::bf16})
             for (const int ranks : {1, 2, 4, 7}) {
                 CAPTURE(ranks);
                 options.overlap = overlap;
@@ -171,7 +171,7 @@ TEST_CASE("gaps in what is final are a programming error") {
 
 TEST_CASE("the sum of squares has the same bits whatever the buckets and the ranks are") {
     constexpr std::size_t many = 50001;
-    const auto values = test::random_numbers<float>(many, 3);
+    const auto values = tests::random_numbers<float>(many, 3);
     const auto sum_of = [&](int ranks, const std::vector<Bucket>& buckets) {
         double sum = 0;
         comm::run_as_threads(ranks, [&](comm::Communicator& communicator) {

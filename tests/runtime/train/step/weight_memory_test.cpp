@@ -58,7 +58,7 @@ TEST_CASE("the weights' memory is that of the buffers that there are") {
     options.optimizer.kind = OptimizerKind::sgd;
     const auto fp32 = train::weight_memory(table, Precision::fp32, train::Master::kept, options, 2);
     CHECK(fp32.total() == 8 * weights);
-    options.reducer.comm_dtype = train::CommType::bf16;
+    options.reducer.comm_dtype = Dtype::bf16;
     const auto bf16 = train::weight_memory(table, Precision::bf16, train::Master::kept, options, 2);
     CHECK(bf16.compute == 2 * weights);
     CHECK(bf16.exchanged == 2 * (weights - 64));  // all but the last block

@@ -12,7 +12,7 @@
 // The emulated counterpart of runtime/kernels/cuda/instructions_ptx/instructions/matrix.hpp.
 namespace lockstep::kernels::cuda {
 
-namespace emulation = test::cuda_emulation;
+namespace emulation = tests::cuda_emulation;
 
 template <class T>
 struct MatrixOperands {

@@ -12,7 +12,7 @@
 // address that is no multiple of the access throws, as it would end the program on a GPU.
 namespace lockstep::kernels::cuda {
 
-namespace emulation = test::cuda_emulation;
+namespace emulation = tests::cuda_emulation;
 
 inline void require_aligned(const void* address) {
     require(reinterpret_cast<std::uintptr_t>(address) % 16 == 0,

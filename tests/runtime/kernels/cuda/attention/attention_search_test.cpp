@@ -6,7 +6,7 @@
 #include "tests/support/cuda_emulation/attention_library.hpp"
 
 using namespace lockstep;
-using namespace lockstep::test;
+using namespace lockstep::tests;
 using kernels::cuda::AttentionSettings;
 
 namespace {
@@ -21,10 +21,10 @@ struct Case {
         library.on = true;
         settings.library = AttentionLibrary::always;
     }
-    Results run() { return test::run<bf16>(ctx, in, d_out); }
+    Results run() { return tests::run<bf16>(ctx, in, d_out); }
     void check(const Results& r) const {
-        const auto expected = test::attention_backward(in, d_out);
-        compare<bf16>(r.out, test::attention_forward(in));
+        const auto expected = tests::attention_backward(in, d_out);
+        compare<bf16>(r.out, tests::attention_forward(in));
         compare<bf16>(r.dq, expected.dq);
         compare<bf16>(r.dk, expected.dk);
         compare<bf16>(r.dv, expected.dv);

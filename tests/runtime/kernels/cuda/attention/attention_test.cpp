@@ -2,7 +2,7 @@
 #include "tests/runtime/kernels/cuda/attention_under_test.hpp"
 
 using namespace lockstep;
-using namespace lockstep::test;
+using namespace lockstep::tests;
 
 namespace {
 
@@ -26,7 +26,7 @@ void check_decode(AttentionShape shape, const std::vector<int>& lengths,
     const OnDevice length(ctx, std::vector<std::int32_t>(lengths.begin(), lengths.end()));
     kernels::attention_decode<T>(ctx, shape, begin.const_view(), length.const_view(),
                                  queries.part(0), cache.part(0), cache.part(2), out.part(1));
-    compare<T>(out.read(1), test::attention_forward(in));
+    compare<T>(out.read(1), tests::attention_forward(in));
 }
 
 const std::vector<int> awkward{1, 63, 0, 64, 65, 200, 0};

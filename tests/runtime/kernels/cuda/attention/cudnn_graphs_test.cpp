@@ -42,8 +42,7 @@ std::shared_ptr<fe::DeviceProperties> properties_of(int capability) {
 }
 
 LibraryShape shape_of(LibraryPass pass, LibrarySums sums, kernels::Mask mask, int head_dim,
-                      std::int64_t longest_q, std::int64_t longest_k,
-                      LibraryElement element = LibraryElement::bf16) {
+                      std::int64_t longest_q, std::int64_t longest_k, Dtype element = Dtype::bf16) {
     constexpr std::int64_t sequences = 64, heads = 12;
     LibraryShape shape{pass,
                        element,
@@ -79,7 +78,7 @@ void check_plan(const LibraryShape& shape, int capability) {
 }
 
 void check_plans(kernels::Mask mask, int head_dim, std::int64_t longest_q, std::int64_t longest_k,
-                 LibraryElement element = LibraryElement::bf16) {
+                 Dtype element = Dtype::bf16) {
     for (const int capability : {hopper, blackwell}) {
         const auto check = [&](LibraryPass pass, LibrarySums sums) {
             check_plan(shape_of(pass, sums, mask, head_dim, longest_q, longest_k, element),
@@ -108,7 +107,7 @@ TEST_CASE("cuDNN makes a plan within its memory for every graph that it is said 
 
 TEST_CASE("cuDNN takes both masks, both types of 16 bits and cross attention") {
     check_plans(kernels::Mask::none, 64, 256, 512);
-    check_plans(kernels::Mask::causal, 64, 512, 512, LibraryElement::fp16);
+    check_plans(kernels::Mask::causal, 64, 512, 512, Dtype::fp16);
 }
 
 TEST_CASE("sums in a fixed order are by all scores, or in turns, or not cuDNN's") {

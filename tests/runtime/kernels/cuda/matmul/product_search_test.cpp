@@ -9,7 +9,7 @@
 // be.
 
 using namespace lockstep;
-using namespace lockstep::test;
+using namespace lockstep::tests;
 using namespace lockstep::kernels::cuda;
 using device::CudaContext;
 

@@ -10,7 +10,7 @@
 #include "tests/support/on_device.hpp"
 
 using namespace lockstep;
-using namespace lockstep::test;
+using namespace lockstep::tests;
 using namespace lockstep::kernels::cuda;
 using device::CudaContext;
 
