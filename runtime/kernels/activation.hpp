@@ -12,12 +12,12 @@ namespace lockstep::kernels {
 using device::CpuContext;
 using device::CudaContext;
 
-// gelu_tanh is GPT-2's 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))); gelu_erf is the exact one,
-// x * Phi(x), which ParlAI's `gelu` means.
+// gelu_tanh is GPT-2's 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))). gelu_erf is the exact
+// x * Phi(x), which ParlAI calls `gelu`.
 enum class Activation { relu, gelu_tanh, gelu_erf };
 
-// y = dropout(f(x)); x is the value before the activation and what backward needs. y may be x
-// where no backward follows, and for relu.
+// Computes y = dropout(f(x)). Backward needs x, the value before the activation; therefore y may be
+// x only if no backward follows or if f is relu.
 template <class T>
 void activation_forward(CpuContext& ctx, Activation f, const Dropout& site,
                         TokenPlaces<HostSpace> places, HostMatrix<const T> x, HostMatrix<T> y);
@@ -25,8 +25,8 @@ template <class T>
 void activation_forward(CudaContext& ctx, Activation f, const Dropout& site,
                         TokenPlaces<CudaSpace> places, CudaMatrix<const T> x, CudaMatrix<T> y);
 
-// dx = f'(x) * mask(dy); db [cols] = or += the sums of dx's columns, the gradient of a bias that
-// was added to x. dx may be dy.
+// Computes dx = f'(x) * mask(dy). db [cols] is the gradient of a bias that was added to x: the sums
+// of dx's columns are written or added to it, as `into` says. dx may be dy.
 template <class T>
 void activation_backward(CpuContext& ctx, Activation f, const Dropout& site,
                          TokenPlaces<HostSpace> places, HostMatrix<const T> x,
@@ -36,8 +36,8 @@ void activation_backward(CudaContext& ctx, Activation f, const Dropout& site,
                          TokenPlaces<CudaSpace> places, CudaMatrix<const T> x,
                          CudaMatrix<const T> dy, CudaMatrix<T> dx, CudaView<float> db, Into into);
 
-// The same for relu, from forward's y: what was dropped is zero there, so neither x nor the mask is
-// needed. dx may be dy.
+// The same gradient for relu, computed from forward's y: dropped elements are zero in y, so neither
+// x nor the mask is needed. dx may be dy.
 template <class T>
 void relu_backward(CpuContext& ctx, const Dropout& site, HostMatrix<const T> y,
                    HostMatrix<const T> dy, HostMatrix<T> dx, HostView<float> db, Into into);

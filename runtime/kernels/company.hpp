@@ -8,11 +8,11 @@ namespace lockstep::kernels {
 using device::CpuContext;
 using device::CudaContext;
 
-// The work of a device beside the kernels of its context.
+// Says which work the device does at the same time as the kernels of a context.
 enum class Company { none, collectives };
 
-// Products that are queued from now on are planned for the part of the device that collectives
-// leave, or for all of it. Their sums may have other last bits.
+// Plans the products that are queued from now on for the part of the device that collectives leave
+// free, or for the whole device. The plan may change the last bits of their sums.
 inline void plan_products_for(CpuContext&, Company) {}
 void plan_products_for(CudaContext& ctx, Company company);
 

@@ -11,8 +11,8 @@ namespace lockstep::kernels {
 using device::CpuContext;
 using device::CudaContext;
 
-// y = x * mask / (1 - rate), or a copy when the site is inactive. x may be y. Backward is the same
-// call on the gradient. Instantiated for float and bf16; on GPUs also for fp16.
+// Computes y = x * mask / (1 - rate), or copies x if the site is inactive. x may be y. Backward is
+// the same call on the gradient. T is float or bf16; on GPUs also fp16.
 template <class T>
 void dropout(CpuContext& ctx, const Dropout& site, TokenPlaces<HostSpace> places,
              HostMatrix<const T> x, HostMatrix<T> y);

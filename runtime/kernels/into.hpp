@@ -5,8 +5,8 @@
 
 namespace lockstep::kernels {
 
-// What becomes of the values that a result's memory holds: they are overwritten, whatever they are,
-// NaN as well, or the result is added to them.
+// Says whether a result overwrites the values that its memory holds (which may be anything, even
+// NaN) or is added to them.
 enum class Into : std::uint8_t { overwrite, add };
 
 }  // namespace lockstep::kernels

@@ -5,10 +5,10 @@
 
 namespace lockstep::kernels {
 
-// A linear layer and the activation that follows it: on GPUs one kernel where cuBLASLt computes
-// exactly the two, which it does for relu and gelu_tanh where nothing is dropped.
+// These functions compute a linear layer and the activation that follows it. On GPUs they are one
+// kernel if cuBLASLt offers exactly this pair: for relu and gelu_tanh without dropout.
 
-// What follows the linear layer.
+// An activation that follows a linear layer.
 template <class Space>
 struct ActivationSite {
     Activation f;
@@ -16,8 +16,8 @@ struct ActivationSite {
     TokenPlaces<Space> places;
 };
 
-// hidden = x w^T + bias; y = dropout(f(hidden)). For relu hidden may be y, as its backward needs y
-// alone: hidden is undefined then.
+// Computes hidden = x w^T + bias and y = dropout(f(hidden)). For relu, hidden may be y, because
+// backward needs only y; hidden is undefined then.
 template <class T>
 void linear_activation_forward(CpuContext& ctx, HostMatrix<const T> x, HostMatrix<const T> w,
                                HostView<const T> bias, const ActivationSite<HostSpace>& site,
@@ -27,8 +27,9 @@ void linear_activation_forward(CudaContext& ctx, CudaMatrix<const T> x, CudaMatr
                                CudaView<const T> bias, const ActivationSite<CudaSpace>& site,
                                CudaMatrix<T> hidden, CudaMatrix<T> y);
 
-// The gradient of hidden from dz of the linear layer z = y w^T that follows:
-// d_hidden = f'(hidden) * mask(dz w); db = or += the sums of its columns, hidden's bias's gradient.
+// Computes the gradient of hidden from dz, the gradient of the linear layer z = y w^T that follows:
+// d_hidden = f'(hidden) * mask(dz w). db is the gradient of hidden's bias: the sums of d_hidden's
+// columns are written or added to it, as `into` says.
 template <class T>
 void linear_activation_backward(CpuContext& ctx, HostMatrix<const T> dz, HostMatrix<const T> w,
                                 const ActivationSite<HostSpace>& site, HostMatrix<const T> hidden,

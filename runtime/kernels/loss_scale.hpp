@@ -5,14 +5,15 @@
 
 namespace lockstep::kernels {
 
-// How the factor that keeps fp16's gradients in range follows their overflows: ParlAI's rule, which
-// is fairseq's without a tolerance: each overflow divides it. `fixed` is for types that need none.
+// The rule by which the loss scale, the factor that keeps fp16 gradients in range, reacts to
+// overflows. It is ParlAI's rule, which is fairseq's without a tolerance: each overflow divides the
+// scale by `factor`. `fixed` is for types that need no loss scale.
 struct LossScaling {
     enum class Kind { fixed, dynamic } kind = Kind::fixed;
-    float first = 1;  // at the start of a run; a power of two
-    float floor = 0;  // an overflow that leads here ends the run
+    float first = 1;  // initial value; a power of two
+    float floor = 0;  // the run ends when an overflow leads to this value
     float factor = 2;
-    std::int64_t window = 2000;  // steps without overflow until it grows
+    std::int64_t window = 2000;  // steps without overflow until the scale grows
 };
 
 struct LossScale {
@@ -23,7 +24,7 @@ struct LossScale {
 
 enum class Overflow { no, yes };
 
-// After one more step.
+// Returns the scale after one more step.
 constexpr LossScale next(LossScale scale, const LossScaling& rule, Overflow overflow) noexcept {
     if (rule.kind == LossScaling::Kind::fixed) return scale;
     if (overflow == Overflow::yes) {

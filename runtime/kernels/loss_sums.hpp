@@ -3,9 +3,9 @@
 
 namespace lockstep::kernels {
 
-// Sums over the labelled tokens of a batch, in the device's memory.
+// These are sums over the labelled tokens of a batch. They are in the device's memory.
 struct LossSums {
-    double loss = 0;  // what is minimised; with label smoothing
+    double loss = 0;  // the minimised loss, with label smoothing
     double nll = 0;   // negative log-likelihood: perplexity = exp(nll / tokens)
     double tokens = 0;
     double correct = 0;  // tokens whose most likely entry (lowest index on ties) is the label

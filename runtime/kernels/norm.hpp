@@ -14,10 +14,11 @@ using device::CudaContext;
 
 constexpr float layer_norm_epsilon = 1e-5f;
 
-// Layer norm of a residual sum: sum = x + dropout(branch); y = (sum - mean) * rstd * gamma + beta.
-// An empty branch means sum = x (then `sum` may be empty and x is what backward needs).
-// All matrices [rows, d]; mean, rstd [rows] in fp32; branch may be sum; where there is a branch, y
-// may be x. Called with the sum alone it writes y, mean and rstd again, bit for bit.
+// Computes the layer norm of a residual sum: sum = x + dropout(branch) and
+// y = (sum - mean) * rstd * gamma + beta. An empty branch means sum = x (`sum` may then be empty,
+// and backward needs x instead). All matrices are [rows, d]; mean and rstd are [rows] in fp32.
+// branch may be sum; if there is a branch, y may be x. A call with x = sum and no branch calculates
+// the same y, mean and rstd again, bit for bit.
 template <class T>
 void norm_forward(CpuContext& ctx, const Dropout& site, TokenPlaces<HostSpace> places,
                   HostMatrix<const T> x, HostMatrix<const T> branch, HostView<const T> gamma,
@@ -29,11 +30,11 @@ void norm_forward(CudaContext& ctx, const Dropout& site, TokenPlaces<CudaSpace> 
                   CudaView<const T> beta, CudaMatrix<T> sum, CudaMatrix<T> y, CudaView<float> mean,
                   CudaView<float> rstd);
 
-// Backward of the above. dx = d(y -> sum) + d_sum, where d_sum is the gradient that reached the sum
-// past the norm (empty: none); d_branch = dropout mask applied to dx (empty: not wanted).
-// `into` says what becomes of dgamma, dbeta [d] and dbias [d] (empty: not wanted): the sums of
-// d_branch's columns, or of dx's where d_branch is not wanted, which are the gradient of a bias
-// that was added to the branch. dx may be dy or d_sum.
+// This is the backward of norm_forward: dx = d(y -> sum) + d_sum. d_sum is the gradient that
+// reached the sum past the norm (empty: there is none). d_branch is the dropout mask applied to dx
+// (empty: not wanted). `into` says whether dgamma, dbeta [d] and dbias [d] (empty: not wanted) are
+// overwritten or added to. dbias is the gradient of a bias that was added to the branch: the sums
+// of the columns of d_branch, or of dx if d_branch is not wanted. dx may be dy or d_sum.
 template <class T>
 void norm_backward(CpuContext& ctx, const Dropout& site, TokenPlaces<HostSpace> places,
                    HostMatrix<const T> dy, HostMatrix<const T> d_sum, HostMatrix<const T> sum,
@@ -47,7 +48,7 @@ void norm_backward(CudaContext& ctx, const Dropout& site, TokenPlaces<CudaSpace>
                    CudaMatrix<T> dx, CudaMatrix<T> d_branch, CudaView<float> dgamma,
                    CudaView<float> dbeta, CudaView<float> dbias, Into into);
 
-// sum = x + dropout(branch): the residual where no norm follows. sum may be x.
+// Computes sum = x + dropout(branch), the residual if no norm follows. sum may be x.
 template <class T>
 void residual_forward(CpuContext& ctx, const Dropout& site, TokenPlaces<HostSpace> places,
                       HostMatrix<const T> x, HostMatrix<const T> branch, HostMatrix<T> sum);
@@ -55,7 +56,7 @@ template <class T>
 void residual_forward(CudaContext& ctx, const Dropout& site, TokenPlaces<CudaSpace> places,
                       CudaMatrix<const T> x, CudaMatrix<const T> branch, CudaMatrix<T> sum);
 
-// y += x, elementwise.
+// Computes y += x elementwise.
 template <class T>
 void add(CpuContext& ctx, HostMatrix<const T> x, HostMatrix<T> y);
 template <class T>

@@ -14,14 +14,16 @@ namespace lockstep::kernels {
 using device::CpuContext;
 using device::CudaContext;
 
-// One pass over a range of the flat buffer: g = gradient * state.gradient_scale, update of the
-// fp32 master, and the compute copy written where T is not float (empty view where it is).
-// lr and the update count (state.updates + 1 is this update's number, from 1) come from the state.
-// Gradients are left as they are. With state.skip everything is.
-// On GPUs T may also be fp16, and the master may be empty: then `compute` holds the weights.
+// Each optimizer makes one pass over a range of the flat buffer: it multiplies the gradient by
+// state.gradient_scale, updates the fp32 master, and writes the compute copy if T is not float (the
+// view `compute` is empty for float). The learning rate and the update count come from the state;
+// state.updates + 1 is the number of this update, counted from 1. Gradients are not changed. If
+// state.skip is set, nothing is changed. On GPUs T may also be fp16, and the master may be empty:
+// `compute` then holds the weights.
 
-// Which elements options.weight_decay applies to, by lines of so many elements: the line of
-// elements [16 i, 16 i + 16) has bit i % 32 of word i / 32. Empty: it applies to all.
+// Says which elements options.weight_decay applies to, in lines of decay_line elements: bit i % 32
+// of word i / 32 is for elements [16 i, 16 i + 16). An empty view means that it applies to all
+// elements.
 constexpr std::size_t decay_line = 16;
 template <class Space>
 using DecayLines = View<const std::uint32_t, Space>;
@@ -33,7 +35,7 @@ struct SgdOptions {
     float momentum, weight_decay;
     enum class Kind { plain, nesterov } kind;
 };
-// torch.optim.SGD: g += weight_decay * w; b = momentum * b + g (b = g at the first update);
+// Follows torch.optim.SGD: g += weight_decay * w; b = momentum * b + g (b = g at the first update);
 // w -= lr * (nesterov ? g + momentum * b : b). momentum_buffer is empty when momentum is 0.
 template <class T>
 void sgd(CpuContext& ctx, const SgdOptions& options, const StepState* state,
@@ -45,11 +47,11 @@ void sgd(CudaContext& ctx, const SgdOptions& options, const StepState* state,
          CudaView<T> compute, DecayLines<CudaSpace> decays = {});
 
 struct AdamOptions {
-    double beta1, beta2, epsilon, weight_decay;  // 1 - 0.999f is off by 1e-5 of itself
+    double beta1, beta2, epsilon, weight_decay;  // double: 1 - 0.999f has a relative error of 1e-5
     enum class Decay { l2, decoupled } decay;    // adam, adamw
 };
-// torch.optim.Adam / AdamW. A non-empty `largest` makes it AMSGrad. The state has this update's
-// bias corrections, for the same betas.
+// Follows torch.optim.Adam / AdamW. A non-empty `largest` makes it AMSGrad. The state must hold the
+// bias corrections of this update for the same betas.
 template <class T>
 void adam(CpuContext& ctx, const AdamOptions& options, const StepState* state,
           HostView<const float> gradient, HostView<float> master, HostView<float> first_moment,
@@ -66,9 +68,9 @@ struct AdafactorOptions {
     enum class Step { given, relative } step;    // relative: min(1e-2, 1/sqrt(t)), lr unused
     enum class Scale { none, parameter } scale;  // parameter: lr * max(epsilon2, rms(w))
 };
-// fairseq's Adafactor for one parameter [rows, cols]: factored second moment (row [rows], column
-// [cols]) when both are > 1 and `full` is empty, else `full` [rows * cols]. first_moment is empty
-// when beta1 is 0. scratch [rows * cols].
+// Follows fairseq's Adafactor for one parameter [rows, cols]. If both are > 1 and `full` is empty,
+// the second moment is factored into row [rows] and column [cols]; otherwise it is full [rows *
+// cols]. first_moment is empty when beta1 is 0. scratch has rows * cols elements.
 template <class T>
 void adafactor(CpuContext& ctx, const AdafactorOptions& options, const StepState* state,
                HostMatrix<const float> gradient, HostMatrix<float> master, HostView<float> row,
@@ -79,7 +81,8 @@ void adafactor(CudaContext& ctx, const AdafactorOptions& options, const StepStat
                CudaMatrix<const float> gradient, CudaMatrix<float> master, CudaView<float> row,
                CudaView<float> column, CudaView<float> full, CudaView<float> first_moment,
                CudaView<float> scratch, CudaView<T> compute);
-// Takes what that needs of the device's memory besides, for the reason of reserve_sums().
+// Allocates the device memory that adafactor() needs in addition, for the same reason as
+// reserve_sums().
 void reserve_adafactor(CpuContext& ctx);
 void reserve_adafactor(CudaContext& ctx);
 

@@ -10,24 +10,26 @@ namespace lockstep::kernels {
 using device::CpuContext;
 using device::CudaContext;
 
-// In fp64, summed in fixed blocks so that the value does not depend on the number of threads.
+// Returns the sum in fp64. It is made of fixed blocks, so the value does not depend on the number
+// of threads.
 double sum_of_squares(CpuContext& ctx, HostView<const float> x);
 std::int64_t count_nonfinite(CpuContext& ctx, HostView<const float> x);
 
-// These add to the one element of `total`, which the host reads when it likes.
+// These functions add to the one element of `total`. The host reads it when it likes.
 void add_sum_of_squares(CpuContext& ctx, HostView<const float> x, HostView<double> total);
 void add_count_nonfinite(CpuContext& ctx, HostView<const float> x, HostView<std::int64_t> total);
 void add_sum_of_squares(CudaContext& ctx, CudaView<const float> x, CudaView<double> total);
 void add_count_nonfinite(CudaContext& ctx, CudaView<const float> x, CudaView<std::int64_t> total);
 
-// Takes what these need of the device's memory for so many elements. Otherwise the first of them
-// does, and taking memory waits for everything that is queued, for other ranks as well.
+// Allocates the device memory that these functions need for this many elements. Otherwise the first
+// call allocates it, and an allocation waits for all queued work, including work that waits for
+// other ranks.
 void reserve_sums(CpuContext& ctx, std::size_t elements);
 void reserve_sums(CudaContext& ctx, std::size_t elements);
 
 void fill_zero(CpuContext& ctx, HostView<float> x);
 void fill_zero(CudaContext& ctx, CudaView<float> x);
-// The matrix has no gaps between its rows.
+// Requires that the matrix has no gaps between its rows.
 template <class Ctx>
 void fill_zero(Ctx& ctx, MatrixView<float, typename Ctx::Space> x) {
     require(x.stride == x.cols, "fill_zero: there are gaps between the rows");
@@ -35,8 +37,8 @@ void fill_zero(Ctx& ctx, MatrixView<float, typename Ctx::Space> x) {
                                                                 static_cast<std::size_t>(x.cols)));
 }
 
-// to = from, rounded to nearest even. Instantiated for <float, bf16>, <bf16, float>, <float,
-// float>; on GPUs also for fp16.
+// Converts `from` to the type of `to`, rounded to nearest even. Instantiated for <float, bf16>,
+// <bf16, float> and <float, float>; on GPUs also for fp16.
 template <class From, class To>
 void cast(CpuContext& ctx, HostView<const From> from, HostView<To> to);
 template <class From, class To>

@@ -12,9 +12,10 @@ namespace lockstep::kernels {
 using device::CpuContext;
 using device::CudaContext;
 
-// logits [rows, V]; labels [rows], < 0 means no label. Label smoothing e: target distribution
-// (1 - e) on the label plus e / V everywhere. losses, [rows] in the device's memory, become those
-// of each row; of a row without a label all are 0.
+// logits is [rows, V]; labels is [rows], and a label < 0 means that the row has no label. Label
+// smoothing e gives the target distribution 1 - e on the label plus e / V everywhere. Writes the
+// sums of each row to losses [rows], in the device's memory; they are all 0 for a row without a
+// label.
 template <class T>
 void softmax_xent_forward(CpuContext& ctx, HostMatrix<const T> logits,
                           HostView<const std::int32_t> labels, float label_smoothing,
@@ -24,8 +25,8 @@ void softmax_xent_forward(CudaContext& ctx, CudaMatrix<const T> logits,
                           CudaView<const std::int32_t> labels, float label_smoothing,
                           LossSums* losses);
 
-// The losses' sum is added to *sums, which is in the device's memory, and logits become
-// d(loss)/d(logits) * state.loss_seed; rows without a label become zero.
+// Adds the losses to *sums, in the device's memory, and replaces logits by d(loss)/d(logits) *
+// state.loss_seed. Rows without a label become zero.
 template <class T>
 void softmax_xent_forward_backward(CpuContext& ctx, const StepState* state, HostMatrix<T> logits,
                                    HostView<const std::int32_t> labels, float label_smoothing,

@@ -3,12 +3,12 @@
 
 #include "runtime/kernels/step.hpp"
 
-// What the kernels of step.hpp compute, for both devices.
+// This namespace holds the arithmetic of the kernels of step.hpp, shared by both devices.
 namespace lockstep::kernels::step_logic {
 
 constexpr bool finite(double x) noexcept { return x - x == 0; }
 
-// Where both are equally near it is no matter which; by logarithm, so 2^(n + 1/2) is the border.
+// Rounds by logarithm, so the border is 2^(n + 1/2). The direction at the border does not matter.
 constexpr double nearest_power_of_two(std::int64_t tokens) noexcept {
     const auto t = static_cast<std::uint64_t>(tokens);
     int n = 0;
@@ -42,7 +42,7 @@ constexpr void end_micro_batch(Step& step) noexcept {
     step.batch = {};
 }
 
-// Each device computes these by functions of its own.
+// Each device calculates these with its own math functions.
 struct StepFunctions {
     double root;                           // of step.sum_of_squares
     double correction1, root_correction2;  // 1 - beta1^t, sqrt(1 - beta2^t)
@@ -66,11 +66,11 @@ constexpr void finish(const StepRules& rules, const StepFunctions& of, Step& ste
         step.scale = next(step.scale, rules.scaling, overflow ? Overflow::yes : Overflow::no);
     step.clip = 1;
     if (state.skip != 0) return;
-    // As torch's clip_grad_norm_.
+    // This follows torch's clip_grad_norm_.
     const double clip = rules.gradient_clip / (step.gradient_norm + 1e-6);
     if (rules.gradient_clip > 0 && clip < 1) step.clip = clip;
     state.gradient_scale = static_cast<float>(step.clip / (seed * tokens));
-    // Computed in double, as in torch.
+    // Double precision, as in torch.
     state.adam_step_size = static_cast<float>(double{state.lr} / of.correction1);
     state.adam_root_correction2 = static_cast<float>(of.root_correction2);
 }

@@ -7,8 +7,8 @@
 
 namespace lockstep::kernels {
 
-// Everything that changes from step to step, in the device's memory. Kernels read it there and
-// never take such a value as an argument, because a captured graph would freeze the argument.
+// Everything that changes from step to step, in the device's memory. Kernels read these values
+// there and never take them as arguments, because a captured graph would freeze an argument.
 struct StepState {
     std::uint64_t seed = 0;
     std::uint64_t step = 0;     // data and random numbers; always advances
@@ -21,9 +21,10 @@ struct StepState {
     std::uint32_t skip = 0;  // 1: there is no gradient to use, and optimizers change nothing
 };
 
-// Dropout at one place of the model. Bits: Philox with key mix(seed, step) and counter
-// {site, global row, position, column / 4}; word column % 4 keeps the element when >= rate * 2^32,
-// scaled by 1 / (1 - rate). They depend on neither rank nor batch layout.
+// Dropout at one site of the model. The bits come from Philox with key mix(seed, step) and counter
+// {site, global row, position, column / 4}. Word column % 4 keeps the element when it is >= rate *
+// 2^32; kept elements are scaled by 1 / (1 - rate). The bits depend neither on the rank nor on the
+// layout of the batch.
 struct Dropout {
     float rate = 0;
     std::uint32_t site = 0;
@@ -32,8 +33,8 @@ struct Dropout {
     bool active() const noexcept { return rate > 0; }
 };
 
-// Where each token of a ragged batch stands: its sequence's global row and its position in it.
-// [total]
+// The global row of each token's sequence in a ragged batch, and the token's position in that
+// sequence. Both are [total].
 template <class Space>
 struct TokenPlaces {
     View<const std::uint32_t, Space> rows;

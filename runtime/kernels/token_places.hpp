@@ -9,18 +9,20 @@ namespace lockstep::kernels {
 using device::CpuContext;
 using device::CudaContext;
 
-// Labels that follow from the tokens: from position starts[s] on of sequence s a token's label is
-// the next token, the last one's is last[s]; before, and in filler, it is -1. starts, last
-// [sequences], tokens, labels [total]; or all empty: labels are not wanted.
+// Labels that follow from the tokens. In sequence s, from position starts[s] on, the label of a
+// token is the next token, and the label of the last token is last[s]. Tokens before starts[s] and
+// filler have label -1. starts and last are [sequences]; tokens and labels are [total]. If labels
+// are not wanted, all views are empty.
 template <class Space>
 struct FollowingLabels {
     View<const std::int32_t, Space> tokens, starts, last;
     View<std::int32_t, Space> labels;
 };
 
-// Where the tokens of a ragged batch stand: token i of sequence s, offsets[s] <= i < offsets[s +
-// 1], has position i - offsets[s] and the global row rows[s]; filler has 0 and 0. Sequences may be
-// empty. offsets [sequences + 1], from 0 on; rows [sequences]; positions and token_rows [total].
+// Computes the position and the global row of each token of a ragged batch. Token i of sequence s,
+// with offsets[s] <= i < offsets[s + 1], has position i - offsets[s] and row rows[s]; filler has 0
+// and 0. Sequences may be empty. offsets is [sequences + 1] and begins with 0; rows is [sequences];
+// positions and token_rows are [total].
 void place_tokens(CpuContext& ctx, HostView<const std::int32_t> offsets,
                   HostView<const std::uint32_t> rows, HostView<std::int32_t> positions,
                   HostView<std::uint32_t> token_rows,
