@@ -12,11 +12,12 @@ namespace {
 
 using cpu::Masking;
 
-// sqrt(2 / pi) and the cubic's coefficient in GPT-2's gelu.
+// These are sqrt(2 / pi) and the coefficient of the cubic term in GPT-2's gelu.
 constexpr float tanh_scale = 0.7978845608f, cubic = 0.044715f;
 constexpr float sqrt_half = 0.7071067812f, inverse_sqrt_2pi = 0.3989422804f;
 
-// 0.5 (1 + tanh u) = sigmoid(2 u): one exponential, and no cancellation for negative u.
+// Uses 0.5 (1 + tanh u) = sigmoid(2 u), which needs one exponential and has no cancellation for
+// negative u.
 template <Activation f>
 [[gnu::always_inline]] inline float value(float x) {
     if constexpr (f == Activation::relu) return x < 0.0f ? 0.0f : x;  // NaN stays
@@ -52,7 +53,7 @@ template <Activation f, Masking masking, class T>
     }
 }
 
-// sums += the row of dx.
+// Also adds the row of dx to `sums`.
 template <Activation f, Masking masking, class T>
 [[gnu::always_inline]] inline void backward_columns(const cpu::RowMask& mask, const T* x,
                                                     const T* dy, T* dx, float* sums,
@@ -70,7 +71,7 @@ template <Activation f, Masking masking, class T>
     }
 }
 
-// Calls body with the activation and the masking as constants.
+// Calls `body` with the activation and the masking as compile-time constants.
 template <class Body>
 [[gnu::always_inline]] inline void specialised(Activation f, const cpu::RowMask& mask,
                                                const Body& body) {
@@ -175,7 +176,7 @@ void relu_backward(CpuContext& ctx, const Dropout& site, HostMatrix<const T> y,
     cpu::column_sums(ctx, y.rows, y.cols, db, into, [&](std::int64_t i, float* sums) {
         T* to = dx.data + i * dx.stride;
         relu_row(y.data + i * y.stride, dy.data + i * dy.stride, scale, to, y.cols);
-        cpu::add_to_sums(to, sums, y.cols);  // in the loop above it would slow bf16 down
+        cpu::add_to_sums(to, sums, y.cols);  // inside the loop of relu_row it would slow bf16 down
     });
 }
 

@@ -18,7 +18,7 @@ using Slot = cpu::ScratchMemory::Slot;
 
 constexpr std::int64_t block = 4096;
 
-// This update's numbers, as fairseq computes them.
+// These are the numbers of one update, calculated as in fairseq.
 struct Update {
     float gradient_scale, epsilon, beta2;
 };
@@ -27,7 +27,7 @@ double sum_in_order(HostView<const double> parts) {
     return std::accumulate(parts.begin(), parts.end(), 0.0);
 }
 
-// The row and column means of g^2 + epsilon, averaged over the updates.
+// Updates the running averages of the row means and the column means of g^2 + epsilon.
 void average_squares(CpuContext& ctx, const Update& u, HostMatrix<const float> gradient,
                      HostView<float> row, HostView<float> column) {
     const auto sums = cpu::scratch<float>(ctx, Slot::totals, gradient.cols);
@@ -77,7 +77,7 @@ double unfactored(CpuContext& ctx, const Update& u, HostMatrix<const float> grad
     return sum_in_order(squares);
 }
 
-// Before the update: the scale is that of the weights it is applied to.
+// Must run before the update: the scale depends on the weights that the update is applied to.
 double learning_rate(CpuContext& ctx, const AdafactorOptions& options, const StepState& state,
                      HostView<const float> master) {
     const auto t = static_cast<double>(state.updates + 1);

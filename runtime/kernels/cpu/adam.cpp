@@ -8,7 +8,7 @@ namespace lockstep::kernels {
 
 namespace {
 
-// This update's numbers; those that torch computes in double are rounded once.
+// The numbers of one update. Those that torch calculates in double are rounded once.
 struct Update {
     float gradient_scale, l2, shrink;  // w *= shrink: decoupled decay
     float rest1, beta2, rest2;         // rest = 1 - beta

@@ -23,7 +23,7 @@ void plan_tasks(const AttentionShape& shape, const Sequences<HostSpace>& sequenc
         require(shape.mask == Mask::none || queries == keys,
                 "attention: a causal sequence has as many keys as queries");
         int first = 0;
-        do {  // also once for a sequence of keys only: its gradients are zeros
+        do {  // runs once even without queries: the gradients of the keys are zeros then
             const int count = std::min(queries_per_task, queries - first);
             const int visible = shape.mask == Mask::causal ? first + count : keys;
             tasks.push_back({q[s], k[s], first, count, visible, sequences.rows[s]});
@@ -48,7 +48,7 @@ void multiply_blocks(MatmulCache& products, int m, int n, int k, Operand<bf16> a
     if (!done) throw Error(ErrorKind::dnnl, "attention: oneDNN has no product of these blocks");
 }
 
-// No primitive for each length: the general product is as fast for blocks of floats.
+// The general product is as fast for blocks of floats, so no primitive per length is needed.
 void multiply_blocks(MatmulCache&, int m, int n, int k, Operand<float> a, Operand<float> b,
                      Into into, float* c, std::int64_t c_stride) {
     const auto letter = [](Side side) { return side == Side::plain ? 'N' : 'T'; };

@@ -16,8 +16,8 @@
 #include "runtime/kernels/cpu/matmul.hpp"
 #include "runtime/kernels/product_library.hpp"
 
-// What forward and backward share: how a ragged batch is cut into blocks, and products of blocks.
-// Blocks of scores are small enough for a core's second-level cache.
+// Attention's forward and backward share this: how a ragged batch is cut into blocks, and products
+// of blocks. A block of scores fits a core's second-level cache.
 namespace lockstep::kernels::cpu {
 
 constexpr int query_block = 128;
@@ -25,15 +25,16 @@ constexpr int key_block = 256;
 static_assert(key_block % query_block == 0, "a causal row would see no key of its last block");
 static_assert(key_block % mask_columns == 0);
 
-// Queries [q_first, q_first + q_count) of a sequence against its keys; all counts from the
-// sequence's beginning, where query 0 is row `q_row` and key 0 row `k_row` of the batch.
+// Queries [q_first, q_first + q_count) of a sequence and its first k_count keys. Positions count
+// from the beginning of the sequence: query 0 is row `q_row` of the batch and key 0 is row `k_row`.
+// `row` is the global row.
 struct AttentionTask {
     std::int64_t q_row, k_row;
     int q_first, q_count, k_count;
     std::uint32_t row;
 };
 
-// Kept from call to call, so that a step allocates nothing.
+// Memory that is kept from call to call, so that a step allocates nothing.
 class AttentionScratch {
 public:
     std::vector<AttentionTask> tasks;
@@ -56,7 +57,7 @@ private:
     std::vector<MatmulCache> products_;
 };
 
-// Cuts a thread's scratch into arrays that begin on cache lines.
+// Cuts a thread's scratch memory into arrays that begin on cache lines.
 class Carver {
 public:
     explicit Carver(float* next) noexcept : next_(next) {}
@@ -65,7 +66,7 @@ public:
         next_ += rounded(count);
         return taken;
     }
-    // No larger than as many floats.
+    // Requires sizeof(C) <= sizeof(float).
     template <class C>
     C* take_factor(std::size_t count) noexcept {
         return reinterpret_cast<C*>(take(count));
@@ -78,22 +79,23 @@ private:
     float* next_;
 };
 
-// A factor of a product: its rows are `stride` elements apart. C is what products are of: float, or
-// bf16 where the processor multiplies it.
+// A factor of a product; its rows are `stride` elements apart. C is the type that products are
+// computed from: float, or bf16 if the processor multiplies bf16.
 template <class C>
 struct Block {
     const C* data;
     std::int64_t stride;
 };
 
-// How many rows or columns products take for n. bf16 has oneDNN's own code for each shape, so there
-// all lengths share a few shapes, filled up with zeros.
+// Returns how many rows or columns a product uses for n. oneDNN generates code for each bf16 shape,
+// so bf16 lengths are rounded up and filled with zeros to share a few shapes.
 template <class C>
 int extent(int n) noexcept {
     return std::is_same_v<C, float> ? n : rows::round_up(n);
 }
 
-// The head's columns of `count` rows as a factor: where they are, or in `room`.
+// Returns `count` rows of a head's columns as a factor: a view of m if T is float, otherwise a copy
+// in `room`.
 template <class C, class T>
 Block<C> load(HostMatrix<const T> m, std::int64_t first, int count, C* room) {
     if constexpr (std::is_same_v<T, float>) return {m.data + first * m.stride, m.stride};
@@ -107,7 +109,7 @@ Block<C> load(HostMatrix<const T> m, std::int64_t first, int count, C* room) {
     return {room, stride};
 }
 
-// A block of floats, their rows `stride` apart, to the columns of a head.
+// Writes a block of floats, its rows `stride` apart, to the columns of a head.
 template <class T>
 void store(const float* from, int stride, HostMatrix<T> m, std::int64_t first, int count) {
     const int cols = static_cast<int>(m.cols);
@@ -116,13 +118,13 @@ void store(const float* from, int stride, HostMatrix<T> m, std::int64_t first, i
     }
 }
 
-// Rows of scores as a factor: converted, or, where they are floats already, as they are.
+// Converts rows of scores to a factor. Floats need no conversion.
 inline void to_factor(const float* scores, bf16* factor, int columns) {
     rows::convert(scores, factor, columns);
 }
 inline void to_factor(const float*, float*, int) {}
 
-// Whether products are of the elements as they are; of floats otherwise.
+// Returns whether products use elements of type T. Otherwise they use floats.
 template <class T>
 bool multiplies() noexcept {
     return std::is_same_v<T, float> || multiplies_bf16();
@@ -136,14 +138,15 @@ struct Operand {
     Side side = Side::plain;
 };
 
-// c [m, n] (rows c_stride apart) = or += a b, where a is [m, k] and b [k, n] after transposition.
-// oneDNN runs it on the calling thread alone, inside a parallel region.
+// Computes c [m, n] = a b or c += a b, where a is [m, k] and b is [k, n] after transposition. Rows
+// of c are c_stride apart. oneDNN runs the product on the calling thread alone, inside a parallel
+// region.
 void multiply_blocks(MatmulCache& products, int m, int n, int k, Operand<bf16> a, Operand<bf16> b,
                      Into into, float* c, std::int64_t c_stride);
 void multiply_blocks(MatmulCache& products, int m, int n, int k, Operand<float> a, Operand<float> b,
                      Into into, float* c, std::int64_t c_stride);
 
-// The first failure inside a parallel region, since nothing may be thrown across its border.
+// Keeps the first exception of a parallel region, because no exception may leave such a region.
 class RegionFailure {
 public:
     template <class Work>
@@ -164,8 +167,8 @@ private:
     std::exception_ptr first_;
 };
 
-// Contract checks, then one task per `queries_per_task` queries, the longest first so that the
-// threads end together.
+// Checks the contract, then makes one task per `queries_per_task` queries. The longest tasks come
+// first, so that the threads end at about the same time.
 void plan_tasks(const AttentionShape& shape, const Sequences<HostSpace>& sequences,
                 std::int64_t q_total, std::int64_t k_total, int queries_per_task,
                 std::vector<AttentionTask>& tasks);
@@ -177,14 +180,14 @@ void fill_zero_rows(HostMatrix<T> m, std::int64_t first, std::int64_t count) {
     }
 }
 
-// The dropout of one head, row by row.
+// Calculates the dropout factors of one head, row by row.
 class HeadDropout {
 public:
     HeadDropout(const Dropout& site, int head) : active_(site.active()), mask_(row_mask(site)) {
         mask_.site += static_cast<std::uint32_t>(head);
     }
     bool active() const noexcept { return active_; }
-    // Factors of `count` keys from key_first on; `to` has room for a block of keys.
+    // Writes the factors of `count` keys from key_first on. `to` has room for a block of keys.
     void factors(std::uint32_t global_row, int query, int key_first, int count, float* to) {
         mask_.row = global_row;
         mask_.position = static_cast<std::uint32_t>(query);

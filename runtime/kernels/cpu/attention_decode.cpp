@@ -10,8 +10,8 @@ namespace {
 
 using namespace cpu;
 
-// One head of one query; memory-bound, so plain rows and no blocks. k and v: the head's columns of
-// the sequence's rows.
+// Computes one head of one query. Memory bandwidth limits it, so it works row by row without
+// blocks. k and v are the head's columns of the sequence's rows.
 template <class T>
 void decode_head(const T* q, HostMatrix<const T> k, HostMatrix<const T> v, T* out, float* memory) {
     const int d = static_cast<int>(k.cols);
@@ -45,7 +45,7 @@ void attention_decode(CpuContext& ctx, const AttentionShape& shape,
     require(length.size() == begin.size() && q.rows == sequences && out.rows == sequences,
             "attention_decode: one query per sequence");
     int longest = 0;
-    std::int64_t elements = 0;  // of keys and values that are read
+    std::int64_t elements = 0;  // keys and values that are read
     for (std::int64_t s = 0; s < sequences; ++s) {
         require(begin[s] >= 0 && length[s] >= 0 && begin[s] + length[s] <= k_cache.rows,
                 "attention_decode: a sequence outside the cache");

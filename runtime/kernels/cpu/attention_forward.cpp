@@ -6,13 +6,13 @@
 #include "runtime/kernels/cpu/attention_blocks.hpp"
 #include "runtime/kernels/cpu/kernel_cache.hpp"
 
-// Milakov and Gimelshein, "Online normalizer calculation for softmax" (2018), by blocks of keys as
-// in Dao et al., "FlashAttention" (2022).
+// The algorithm is Milakov and Gimelshein, "Online normalizer calculation for softmax" (2018), by
+// blocks of keys as in Dao et al., "FlashAttention" (2022).
 namespace lockstep::kernels {
 namespace {
 
 using namespace cpu;
-// Arrays of one thread. p is where the scores are when products are of floats.
+// Arrays of one thread. If C is float, p is the same memory as scores.
 template <class C>
 struct Forward {
     Forward(float* memory, int width) : carver(memory) {
@@ -38,8 +38,8 @@ struct Forward {
     float *out, *scores, *factors, *maximum, *sum;
 };
 
-// A block of scores becomes a block of unnormalised probabilities; what was summed before is
-// brought to the new maximum.
+// Turns a block of scores into a block of unnormalised probabilities, and scales the previous sums
+// to the new maximum.
 template <class C>
 void online_softmax(const AttentionTask& task, Mask mask, HeadDropout& dropout, int head_dim,
                     int key_first, int keys, Forward<C>& f) {
@@ -68,7 +68,7 @@ void online_softmax(const AttentionTask& task, Mask mask, HeadDropout& dropout, 
     }
 }
 
-// q, k, v: the columns of one head.
+// q, k and v are the columns of one head.
 template <class C, class T>
 void forward_task(const AttentionTask& task, Mask mask, HeadDropout dropout, HostMatrix<const T> q,
                   HostMatrix<const T> k, HostMatrix<const T> v, MatmulCache& products,
@@ -89,7 +89,7 @@ void forward_task(const AttentionTask& task, Mask mask, HeadDropout dropout, Hos
     }
 }
 
-// Operands of one call.
+// The operands of one call.
 template <class T>
 struct Operands {
     const AttentionShape& shape;

@@ -6,7 +6,7 @@
 
 #include "runtime/kernels/cpu/vector_math.hpp"
 
-// Each of these functions exists once per instruction set. The attribute cannot be hidden in a
+// Each of these functions is compiled once per instruction set. The attribute cannot be hidden in a
 // constant, so it is repeated.
 namespace lockstep::kernels::cpu::rows {
 [[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] float maximum(const float* x,
@@ -87,7 +87,7 @@ void convert(const float* x, float* y, int n) { std::copy_n(x, n, y); }
 
 [[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] float exponentials(
     float* x, int n, int columns, float factor, float shift) {
-    // Whole vectors only: a remainder loop would cost more than the few elements past n.
+    // Only whole vectors are used: a remainder loop would cost more than the few elements past n.
     const int whole = round_up(n);
     for (int j = n; j < whole; ++j) x[j] = -std::numeric_limits<float>::infinity();
     float sum = 0;

@@ -12,13 +12,14 @@
 
 namespace lockstep::kernels::cpu {
 
-// sums [n] += a row x [n]; compiled per instruction set.
+// Adds a row x [n] to sums [n]. Compiled once per instruction set.
 void add_to_sums(const float* x, float* sums, std::int64_t n);
 void add_to_sums(const bf16* x, float* sums, std::int64_t n);
 
-// totals [cols] = or += the sum over rows of what add(row, sums) adds to sums [cols]. Rows are
-// summed in blocks whose borders depend on the shape alone, and the blocks in order, so the result
-// is the same for any number of threads. add is called once a row, in order inside a block.
+// Sums over rows: add(row, sums) adds the values of one row to sums [cols], and their total is
+// written or added to totals [cols]. Rows are summed in blocks whose borders depend only on the
+// shape, and the blocks are added in order, so the result is the same for any number of threads.
+// `add` is called once per row, in order inside a block.
 template <class Add>
 void column_sums(device::CpuContext& ctx, std::int64_t rows, std::int64_t cols,
                  HostView<float> totals, Into into, const Add& add) {

@@ -15,7 +15,7 @@ inline Decays decays_at(DecayLines<HostSpace> lines, std::int64_t element) {
     return lines.empty() || (lines[line / 32] >> line % 32 & 1) != 0 ? Decays::yes : Decays::no;
 }
 
-// body(first, count, decays) over [first, first + count), as few times as the lines allow.
+// Covers [first, first + count) with the minimum number of calls body(first, count, decays).
 template <class Body>
 void for_each_decay_run(DecayLines<HostSpace> lines, std::int64_t first, std::int64_t count,
                         const Body& body) {

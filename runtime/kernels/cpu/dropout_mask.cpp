@@ -10,8 +10,8 @@ namespace {
 constexpr std::uint32_t multiplier0 = 0xD2511F53u, multiplier1 = 0xCD9E8D57u;
 constexpr std::uint32_t weyl0 = 0x9E3779B9u, weyl1 = 0xBB67AE85u;
 
-// philox() for 16 counters side by side. Its words stand in 64-bit lanes, of which only the lower
-// halves count: a product then needs no shuffles.
+// Computes philox() for 16 counters at once. Its words are kept in 64-bit lanes, of which only the
+// lower halves count, so that a product needs no shuffles.
 [[gnu::always_inline]] inline void block_factors(const RowMask& mask, std::int64_t first,
                                                  float* factors) noexcept {
     constexpr int lanes = mask_columns / 4;
@@ -39,7 +39,8 @@ constexpr std::uint32_t weyl0 = 0x9E3779B9u, weyl1 = 0xBB67AE85u;
         k0 += weyl0;
         k1 += weyl1;
     }
-    // Copies, since a load inside the selection would make it a branch that is guessed wrong.
+    // These are copied because a load inside the selection would make it a branch that is often
+    // mispredicted.
     const std::uint64_t threshold = mask.threshold;
     const float scale = mask.scale;
     float kept[4][lanes];
@@ -68,14 +69,14 @@ constexpr std::uint32_t weyl0 = 0x9E3779B9u, weyl1 = 0xBB67AE85u;
         block_factors(mask, first + j, factors + j);
 }
 
-// By hand for AVX-512, three times as fast: the compiler multiplies 64 by 64 bits where 32 by 32
-// are meant.
+// AVX-512 is coded with intrinsics, which is three times as fast: the compiler multiplies 64 by 64
+// bits although 32 by 32 are enough.
 [[gnu::target("arch=x86-64-v4")]] void row_factors(const RowMask& mask, std::int64_t first,
                                                    std::int64_t columns, float* factors) noexcept {
     const __m512i m0 = _mm512_set1_epi64(multiplier0), m1 = _mm512_set1_epi64(multiplier1);
     const __m512i threshold = _mm512_set1_epi32(static_cast<int>(mask.threshold));
     const __m512 scale = _mm512_set1_ps(mask.scale);
-    // In this order unpacking leaves the counters in theirs.
+    // The unpacking below then produces the counters in increasing order.
     const __m512i order = _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7);
     for (std::int64_t j = 0; j < (columns + 31) / 32 * 32; j += 32) {
         __m512i c0 = _mm512_set1_epi64(mask.site), c1 = _mm512_set1_epi64(mask.row);

@@ -12,23 +12,23 @@ namespace lockstep::kernels::cpu {
 
 enum class Masking { off, on };
 
-// Masks are made for whole blocks: 16 Philox counters side by side, four words each.
+// Masks are calculated for whole blocks: 16 Philox counters at once, four words each.
 constexpr std::int64_t mask_columns = 64;
-// So many columns of a row are masked at a time.
+// Row functions mask this many columns of a row at a time.
 constexpr std::int64_t mask_step = 512;
 static_assert(mask_step % mask_columns == 0);
 
-// How many columns a row function takes at a time; without a mask all of them.
+// Row functions process this many columns at a time; without a mask, all of them.
 template <Masking masking>
 constexpr std::int64_t column_step = masking == Masking::on
                                          ? mask_step
                                          : std::numeric_limits<std::int64_t>::max();
 
-// Everything that fixes a row's dropout.
+// Everything that determines the dropout of a row.
 struct RowMask {
     std::uint64_t key = 0;
     std::uint32_t site = 0, row = 0, position = 0;
-    std::uint32_t threshold = 0;  // a word below it drops its element
+    std::uint32_t threshold = 0;  // an element whose word is below it is dropped
     float scale = 1;
 };
 
@@ -52,8 +52,8 @@ inline RowMask row_mask(const Dropout& dropout) {
     return mask;
 }
 
-// factors[j], j < columns: what column first + j is multiplied with, scale or 0. `first` is a
-// multiple of mask_columns; up to the next one past `columns` may be written.
+// Writes factors[j] for j < columns: the factor of column first + j, either `scale` or 0. `first`
+// is a multiple of mask_columns. Elements up to the next multiple after `columns` may be written.
 void mask_factors(const RowMask& mask, std::int64_t first, std::int64_t columns,
                   float* factors) noexcept;
 

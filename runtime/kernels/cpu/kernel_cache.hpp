@@ -9,8 +9,8 @@
 
 namespace lockstep::kernels {
 
-// What the kernels keep in a CpuContext between calls: at most one object of each type, so that the
-// products' primitives and attention's scratch do not know of each other.
+// Objects that the kernels keep in a CpuContext between calls, at most one of each type. Thus the
+// primitives of the products and the scratch of attention do not depend on each other.
 class KernelCaches final : public device::CpuContext::KernelCache {
 public:
     template <class Cache>
@@ -24,7 +24,7 @@ private:
     std::unordered_map<std::type_index, std::shared_ptr<void>> caches_;
 };
 
-// The context's object of that type, default-constructed at its first use.
+// Returns the context's object of type Cache, which is default-constructed at its first use.
 template <class Cache>
 Cache& cached(device::CpuContext& ctx) {
     return ctx.cache<KernelCaches>().of<Cache>();

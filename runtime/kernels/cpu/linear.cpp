@@ -12,9 +12,9 @@ namespace {
 
 using cpu::Method;
 
-// Which of oneDNN 2.6's products is faster was measured (docs/performance.md). Its first choice is,
-// for forward and for small factors in bf16; it loses up to half where it adds to the result or
-// where a plain factor does not stay in the caches.
+// Measurements decide between oneDNN 2.6's products (docs/performance.md). Its first choice is
+// faster for forward and for small bf16 factors. It loses up to half its speed if it adds to the
+// result or if a plain factor does not stay in the caches.
 constexpr std::int64_t second_level_elements = std::int64_t{1} << 19;
 
 template <class T>
@@ -23,8 +23,8 @@ Method input_method(HostMatrix<const T> w, Into into) {
     return small && into == Into::overwrite ? Method::first : Method::general;
 }
 
-// A copy of w costs as much as thirty (fp32) to sixty (bf16) rows of the product, which is then
-// about 10 % faster.
+// A copy of w costs as much as thirty (fp32) to sixty (bf16) rows of the product, and makes the
+// product about 10 % faster.
 constexpr std::int64_t rows_worth_packing = 1280;
 
 Method forward_method(std::int64_t rows) {

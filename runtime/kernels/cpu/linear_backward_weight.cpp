@@ -17,8 +17,8 @@ using cpu::Method;
 
 constexpr std::int64_t line_bytes = 64, page_bytes = 4096;
 
-// The products go down the columns. Where rows of floats are pages, and a power of two of them,
-// apart, a column falls on the same few places of the caches.
+// The products read down the columns. If rows of floats are a power of two of pages apart, all
+// elements of a column map to the same few cache sets.
 template <class T>
 bool collides(HostMatrix<const T> matrix) noexcept {
     const std::int64_t bytes = matrix.stride * static_cast<std::int64_t>(sizeof(T));
@@ -33,7 +33,7 @@ void multiply(CpuContext& ctx, HostMatrix<const T> dy, HostMatrix<const T> x, Ho
                         dw.data, Dtype::fp32, dw.stride, into, method});
 }
 
-// The same rows, a cache line further apart.
+// Copies the rows so that they are one cache line further apart.
 template <class T>
 HostMatrix<const T> spread(CpuContext& ctx, HostMatrix<const T> x) {
     const std::int64_t stride = x.cols + line_bytes / static_cast<std::int64_t>(sizeof(T));
@@ -48,8 +48,8 @@ HostMatrix<const T> spread(CpuContext& ctx, HostMatrix<const T> x) {
     return {copy, x.rows, x.cols, stride};
 }
 
-// As many rows at a time as stay in the third-level cache, few enough times that reading and
-// writing dw again does not matter.
+// Processes as many rows at a time as fit the third-level cache. There are so few passes that
+// reading and writing dw again does not matter.
 template <class T>
 void multiply_spread(CpuContext& ctx, HostMatrix<const T> dy, HostMatrix<const T> x,
                      HostMatrix<float> dw, Into into) {

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t max_primitives = 1024;
 
-// All that a primitive depends on; pointers are bound at execution.
+// Contains everything that a primitive depends on; pointers are bound at execution.
 using Key = std::array<std::int64_t, 9>;
 
 struct KeyHash {
@@ -41,7 +41,7 @@ Key key_of(const Product& p) {
 
 }  // namespace
 
-// Least recently used first.
+// The list begins with the least recently used primitive.
 struct MatmulCache::State {
     dnnl::engine engine{dnnl::engine::kind::cpu, 0};
     dnnl::stream stream{engine};
@@ -86,7 +86,7 @@ bool MatmulCache::run(const Product& p) {
 
 namespace {
 
-// Copies rows (of whichever dimension is contiguous) of a bf16 factor into packed fp32.
+// Copies the rows of a bf16 factor (or its columns, if they are contiguous) into packed fp32.
 Factor to_f32(device::CpuContext& ctx, const Factor& from, std::int64_t rows, std::int64_t cols,
               ScratchMemory::Slot slot) {
     const bool by_rows = from.col_stride == 1;
@@ -102,7 +102,7 @@ Factor to_f32(device::CpuContext& ctx, const Factor& from, std::int64_t rows, st
     return {to.data(), Dtype::fp32, 1, length};
 }
 
-// For processors without bf16 products: the same in fp32, rounded once at the end.
+// Computes the product in fp32 on processors without bf16 products, and rounds once at the end.
 void multiply_converted(device::CpuContext& ctx, const Product& p) {
     Product q = p;
     q.a = to_f32(ctx, p.a, p.m, p.k, ScratchMemory::Slot::factor_a);

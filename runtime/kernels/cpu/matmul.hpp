@@ -12,20 +12,20 @@
 namespace lockstep::kernels::cpu {
 
 // A factor of a product as it lies in memory: element (i, j) is at i * row_stride + j * col_stride,
-// and one of the two strides is 1. A transposed matrix has them swapped; nothing is copied.
+// and one of the two strides is 1. A transposed matrix has the strides swapped; nothing is copied.
 struct Factor {
     const void* data;
     Dtype element;
     std::int64_t row_stride, col_stride;
 };
 
-// oneDNN's implementation: its first choice for the factors as they lie in memory, or for a copy of
-// b in the order that it likes best, made before each product, or its general product, where it has
-// one. None is the fastest for all shapes.
+// Selects oneDNN's implementation. `first` is its first choice for the factors as they lie in
+// memory. `packed` copies b before each product into the layout that it prefers. `general` is its
+// general product, if it has one. None of them is the fastest for all shapes.
 enum class Method : std::uint8_t { first, packed, general };
 
-// c [m, n] = or += a [m, k] * b [k, n] (+ bias [n], of c's type, where not null). Rows of c are
-// c_stride apart. a and b have the same element type.
+// Describes c [m, n] = or += a [m, k] * b [k, n] (+ bias [n] of c's type, if not null). Rows of c
+// are c_stride apart. a and b have the same element type.
 struct Product {
     std::int64_t m, n, k;
     Factor a, b;
@@ -46,16 +46,16 @@ Factor transposed(HostMatrix<const T> matrix) noexcept {
     return {matrix.data, dtype_of<T>, 1, matrix.stride};
 }
 
-// oneDNN's primitives by shape, with the memory they need: making one costs more than running a
-// small one. Used by one thread at a time; its products run on the OpenMP threads of the caller, so
-// inside a parallel region on the calling thread alone.
+// A cache of oneDNN's primitives by shape, with the memory they need: making a primitive costs more
+// than running a small one. Only one thread may use the cache at a time. Products run on the OpenMP
+// threads of the caller, thus inside a parallel region on the calling thread alone.
 class MatmulCache {
 public:
     MatmulCache();
     ~MatmulCache();
     MatmulCache(MatmulCache&&) noexcept;
 
-    // False, and nothing is computed, where this processor has no such products (bf16). Throws
+    // Returns false and computes nothing if this processor has no such (bf16) products. Throws
     // ErrorKind::dnnl.
     bool run(const Product& product);
 

@@ -39,26 +39,26 @@ Choice first_choice(const Wanted& w, const dnnl::engine& engine) {
     return Choice(w.operation, w.attributes, engine, true);
 }
 
-// oneDNN's first choice on AMX is made for it.
+// oneDNN's first choice on AMX is optimised for AMX, so the general product is not used there.
 bool wants_general(const Product& p) {
     return p.method == Method::general &&
            (p.a.element == Dtype::fp32 ||
             dnnl::get_effective_cpu_isa() != dnnl::cpu_isa::avx512_core_amx);
 }
 
-// Without blocks the order is only another plain one: copying to it gains nothing.
+// If the preferred layout has no blocks, it is only another plain one, and a copy gains nothing.
 bool has_blocks(const Choice& choice) {
     return choice && choice.weights_desc().data.format_desc.blocking.inner_nblks > 0;
 }
 
-// What the method asks for where oneDNN has it, else the first choice.
+// Returns the implementation that the method asks for if oneDNN has it, else the first choice.
 Choice choose(const Product& p, const Descriptor& plain_b, const dnnl::engine& engine) {
     if (p.method == Method::packed) {
         const Descriptor any(plain_b.dims(), plain_b.data_type(), dnnl::memory::format_tag::any);
         const Choice choice = first_choice(wanted(p, any), engine);
         if (has_blocks(choice)) return choice;
     }
-    const Wanted plain = wanted(p, plain_b);  // next_impl() reads it again
+    const Wanted plain = wanted(p, plain_b);  // must outlive `choice`: next_impl() reads it again
     Choice choice = first_choice(plain, engine);
     if (!choice || !wants_general(p)) return choice;
     do {
@@ -67,14 +67,15 @@ Choice choose(const Product& p, const Descriptor& plain_b, const dnnl::engine& e
     return first_choice(plain, engine);
 }
 
-// The reference implementation is a hundred times slower than converting to fp32 and back.
+// Detects the reference implementation, which is a hundred times slower than converting to fp32 and
+// back.
 bool is_slow(const Choice& choice) {
     return std::string_view(choice.impl_info_str()).starts_with("ref");
 }
 
 void* at_least(std::size_t bytes, device::Buffer<std::byte, HostSpace>& buffer) {
     if (buffer.size() < bytes) {
-        buffer = {};  // never both in memory at once
+        buffer = {};  // frees the old memory before the new is allocated
         buffer = device::Buffer<std::byte, HostSpace>(bytes, device::Content::undefined);
     }
     return buffer.view().data();
@@ -115,7 +116,7 @@ void ProductPrimitive::bind(const Product& p, const Descriptor& plain_b, const C
 }
 
 void ProductPrimitive::run(const Product& p, dnnl::stream& stream, ProductMemory& memory) {
-    // The library's interface has no const memory; inputs are only read.
+    // The library's interface has no const memory, but inputs are only read.
     a_.set_data_handle(const_cast<void*>(p.a.data));
     b_.set_data_handle(const_cast<void*>(p.b.data));
     if (p.bias != nullptr) bias_.set_data_handle(const_cast<void*>(p.bias));

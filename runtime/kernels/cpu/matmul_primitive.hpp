@@ -10,17 +10,17 @@
 
 namespace lockstep::kernels::cpu {
 
-// What a product needs beside its operands, kept for the next one.
+// Memory that a product needs in addition to its operands. It is kept for the next product.
 struct ProductMemory {
     device::Buffer<std::byte, HostSpace> scratchpad, packed;
 };
 
-// oneDNN's primitive for products of one shape, bound to operands at each run.
+// oneDNN's primitive for products of one shape. Operands are bound at each run.
 class ProductPrimitive {
 public:
     ProductPrimitive(const Product& product, const dnnl::engine& engine);
 
-    // False: this processor has no products of bf16, and run() may not be called.
+    // Returns false if this processor has no bf16 products; run() must not be called then.
     bool native() const noexcept { return native_; }
     void run(const Product& product, dnnl::stream& stream, ProductMemory& memory);
 

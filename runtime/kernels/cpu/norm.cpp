@@ -60,7 +60,7 @@ void norm_forward(CpuContext& ctx, const Dropout& site, TokenPlaces<HostSpace> p
                 std::copy_n(from, x.cols, to);
             else
                 cpu::residual_row(cpu::at(mask, places, i), from, row_of(branch, i), to, x.cols);
-            from = to;  // as rounded: backward sees no other value
+            from = to;  // the rounded sum, because backward sees no other value
         }
         const auto moments = cpu::norm_row(from, gamma.data(), beta.data(), layer_norm_epsilon,
                                            row_of(y, i), x.cols);
@@ -83,7 +83,7 @@ void norm_backward(CpuContext& ctx, const Dropout& site, TokenPlaces<HostSpace> 
                 (d_branch.empty() || same_shape(d_branch, sum)),
             "norm backward: the residual's shapes differ");
     const cpu::RowMask mask = cpu::row_mask(site);
-    // Side by side, so that one pass over the rows sums all.
+    // The totals lie side by side, so that one pass over the rows calculates all of them.
     const HostView<float> wanted[] = {dgamma, dbeta, dbias};
     const std::int64_t columns = (dbias.empty() ? 2 : 3) * sum.cols;
     const auto totals = cpu::scratch<float>(ctx, cpu::ScratchMemory::Slot::totals, columns);

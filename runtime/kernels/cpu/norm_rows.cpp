@@ -10,7 +10,7 @@ namespace lockstep::kernels::cpu {
 
 namespace {
 
-// All loops work element by element, so operands that are the same memory do no harm.
+// All loops work element by element, so operands may be the same memory.
 template <Masking masking, class T>
 [[gnu::always_inline]] inline void residual_columns(const RowMask& mask, const T* x,
                                                     const T* branch, T* sum, std::int64_t d) {
@@ -34,8 +34,8 @@ template <class T>
     residual_columns<Masking::off>(mask, x, branch, sum, d);
 }
 
-// Mean first, then the variance around it: E[x^2] - E[x]^2 loses everything where |mean| >> std.
-// The row stays in the first-level cache between the loops.
+// Calculates the mean first, then the variance around it: E[x^2] - E[x]^2 loses all precision if
+// |mean| >> std. The row stays in the first-level cache between the loops.
 template <class T>
 [[gnu::always_inline]] inline Moments normalise(const T* x, const T* gamma, const T* beta,
                                                 float epsilon, T* y, std::int64_t d) {
@@ -56,7 +56,7 @@ template <class T>
     return {mean, rstd};
 }
 
-// With h = (sum - mean) rstd and g = dy gamma: d(sum) = rstd (g - mean(g) - h mean(g h)).
+// Let h = (sum - mean) rstd and g = dy gamma; then d(sum) = rstd (g - mean(g) - h mean(g h)).
 template <class T>
 [[gnu::always_inline]] inline void backward(const RowMask& mask, const NormGradients<T>& row,
                                             Moments moments, std::int64_t d) {

@@ -6,27 +6,27 @@
 #include "runtime/core/bf16.hpp"
 #include "runtime/kernels/cpu/dropout_mask.hpp"
 
-// The parts of the layer norm and of residual sums that work on one row of d columns; compiled per
-// instruction set.
+// These functions are the parts of the layer norm and of residual sums that work on one row of d
+// columns. They are compiled once per instruction set.
 namespace lockstep::kernels::cpu {
 
 struct Moments {
     float mean, rstd;
 };
 
-// sum = x + branch * mask. sum may be x or branch.
+// Computes sum = x + branch * mask. sum may be x or branch.
 void residual_row(const RowMask& mask, const float* x, const float* branch, float* sum,
                   std::int64_t d);
 void residual_row(const RowMask& mask, const bf16* x, const bf16* branch, bf16* sum,
                   std::int64_t d);
 
-// y = (x - mean) * rstd * gamma + beta
+// Computes y = (x - mean) * rstd * gamma + beta and returns the moments.
 Moments norm_row(const float* x, const float* gamma, const float* beta, float epsilon, float* y,
                  std::int64_t d);
 Moments norm_row(const bf16* x, const bf16* gamma, const bf16* beta, float epsilon, bf16* y,
                  std::int64_t d);
 
-// One row's operands of the backward; d_sum and d_branch may be null.
+// The operands of backward for one row. d_sum and d_branch may be null.
 template <class T>
 struct NormGradients {
     const T *dy, *d_sum, *sum, *gamma;

@@ -8,11 +8,11 @@
 
 namespace lockstep::kernels::cpu {
 
-// Below so many elements the start of the threads costs more than they save.
+// If there are fewer elements, starting the threads costs more than they save.
 constexpr std::int64_t smallest_parallel_elements = 16384;
 
-// body(i) for i in [0, count), each i once, on the context's threads. `elements` is the size of the
-// whole work. body must not throw, and no result may depend on which thread ran it.
+// Calls body(i) once for each i in [0, count), on the context's threads. `elements` is the size of
+// the whole work. body must not throw, and no result may depend on which thread ran it.
 template <class Body>
 void parallel_for(device::CpuContext& ctx, std::int64_t count, std::int64_t elements,
                   const Body& body) {
@@ -21,8 +21,8 @@ void parallel_for(device::CpuContext& ctx, std::int64_t count, std::int64_t elem
     for (std::int64_t i = 0; i < count; ++i) body(i);
 }
 
-// body(block, first, size) over [0, count) in blocks of a fixed size, so that sums kept per block
-// do not depend on the number of threads.
+// Calls body(block, first, size) for the blocks of [0, count). All blocks but the last have size
+// block_size, so sums per block do not depend on the number of threads.
 template <class Body>
 void parallel_blocks(device::CpuContext& ctx, std::int64_t count, std::int64_t block_size,
                      std::int64_t elements, const Body& body) {

@@ -23,7 +23,7 @@ constexpr std::int64_t block_size = 16384;
     return sum;
 }
 
-// By the exponent's bits: infinities and NaN have all of them set.
+// Tests the bits of the exponent: infinities and NaN have all of them set.
 [[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] std::int64_t block_nonfinite(
     const float* x, std::int64_t n) {
     std::int32_t count = 0;
@@ -52,7 +52,7 @@ void convert(const float* from, float* to, std::int64_t n) {
     std::memmove(to, from, static_cast<std::size_t>(n) * sizeof(float));
 }
 
-// The blocks' values are added in their order: the sum is the same for any number of threads.
+// Adds the values of the blocks in order, so the sum is the same for any number of threads.
 template <class Value, class Function>
 Value sum_over_blocks(CpuContext& ctx, HostView<const float> x, Function function) {
     const auto n = static_cast<std::int64_t>(x.size());

@@ -9,18 +9,19 @@
 
 namespace lockstep::kernels::cpu {
 
-// Memory that kernels keep between calls; two uses that are alive at once need a slot each.
+// Memory that kernels keep between calls. Two uses at the same time need two slots.
 class ScratchMemory {
 public:
     enum class Slot { factor_a, factor_b, result, sums, totals, losses };
 
-    // `count` elements of undefined content, 64-byte aligned, valid until the slot's next use.
+    // Returns `count` elements of undefined content, 64-byte aligned, valid until the slot's next
+    // use.
     template <class T>
     HostView<T> take(Slot slot, std::int64_t count) {
         auto& buffer = buffers_[static_cast<std::size_t>(slot)];
         const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(T);
         if (buffer.size() < bytes) {
-            buffer = device::Buffer<std::byte, HostSpace>();  // never both in memory at once
+            buffer = device::Buffer<std::byte, HostSpace>();  // frees the old memory first
             buffer = device::Buffer<std::byte, HostSpace>(bytes, device::Content::undefined);
         }
         return {reinterpret_cast<T*>(buffer.view().data()), static_cast<std::size_t>(count)};

@@ -8,7 +8,8 @@ namespace lockstep::kernels {
 
 namespace {
 
-// b = momentum * b + g; w -= lr * (direct * g + carried * b). Both of torch's kinds are this line.
+// The update is b = momentum * b + g; w -= lr * (direct * g + carried * b), for both of torch's
+// kinds.
 struct Update {
     float gradient_scale, weight_decay, lr;
     float momentum, direct, carried;
@@ -19,7 +20,7 @@ Update update_of(const SgdOptions& options, const StepState& state, cpu::Decays 
     u.gradient_scale = state.gradient_scale;
     u.weight_decay = decays == cpu::Decays::yes ? options.weight_decay : 0.0f;
     u.lr = state.lr;
-    // torch starts the buffer with the first gradient, whatever it held.
+    // torch starts the buffer with the first gradient and ignores its old content.
     u.momentum = state.updates == 0 ? 0.0f : options.momentum;
     const bool nesterov = options.kind == SgdOptions::Kind::nesterov;
     u.direct = nesterov ? 1.0f : 0.0f;

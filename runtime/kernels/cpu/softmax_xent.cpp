@@ -13,18 +13,19 @@ namespace lockstep::kernels {
 
 namespace {
 
-// What one pass over a row of logits finds.
+// The results of one pass over a row of logits.
 struct RowStatistics {
     float largest = -std::numeric_limits<float>::infinity();
     float exponentials = 0;  // sum of e^(x - largest)
     float sum = 0;
 };
 
-// Chunks fit the first-level cache: memory is read once, though the maximum comes before the sum.
+// A chunk fits the first-level cache: memory is read once, although the maximum is needed before
+// the sum.
 constexpr std::int64_t chunk = 2048;
 
-// The values in fp32: as they lie, or converted apart, because loops over 16-bit elements that do
-// much else become vector code at half the speed.
+// Returns the values in fp32: x itself, or a converted copy in `space`. The copy is separate
+// because larger loops over 16-bit elements become vector code of half the speed.
 [[gnu::always_inline]] inline const float* as_float(const float* x, std::int64_t, float*) {
     return x;
 }
@@ -44,7 +45,7 @@ template <class T>
         largest = x[j] > largest ? x[j] : largest;
         sum += x[j];
     }
-    // Only where no finite logit came yet: -inf - -inf would be NaN.
+    // The shift is 0 only before the first finite logit: -inf - -inf would be NaN.
     const float shift = largest == -std::numeric_limits<float>::infinity() ? 0.0f : largest;
     float exponentials = 0;
 #pragma omp simd reduction(+ : exponentials)
@@ -71,7 +72,7 @@ template <class T>
     return take_row(x, n);
 }
 
-// x = scale * e^(x - shift) - uniform
+// Computes x = scale * e^(x - shift) - uniform.
 template <class T>
 [[gnu::always_inline]] inline void write_gradient(T* logits, std::int64_t size, float shift,
                                                   float scale, float uniform) {
@@ -118,7 +119,7 @@ LossSums losses_of(const T* x, std::int64_t n, std::int32_t label, float smoothi
     return sums;
 }
 
-// The label's entry is computed apart: subtracting 1 from a rounded value would lose bits.
+// Calculates the label's entry separately: subtracting 1 from a rounded value would lose bits.
 template <class T>
 void backward_row(T* x, std::int64_t n, std::int32_t label, float smoothing, float seed,
                   const RowStatistics& row) {
@@ -174,7 +175,7 @@ void softmax_xent_forward_backward(CpuContext& ctx, const StepState* state, Host
         return losses;
     };
     each_row(ctx, logits.rows, logits.cols, labels, each.data(), body);
-    // In order: the same sum for any number of threads.
+    // Adding in order gives the same sum for any number of threads.
     LossSums total;
     for (const LossSums& losses : each) total += losses;
     *sums += total;

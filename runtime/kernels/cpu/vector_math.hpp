@@ -7,15 +7,17 @@
 
 #include "runtime/core/bf16.hpp"
 
-// Elementwise functions without calls and branches, so that a loop over them becomes vector code.
-// They are inlined into functions compiled per instruction set, hence always_inline.
+// These elementwise functions have no calls and no branches, so that a loop over them becomes
+// vector code. They are always_inline because they are inlined into functions that are compiled
+// once per instruction set.
 namespace lockstep::kernels::cpu {
 
 [[gnu::always_inline]] inline float load(float x) noexcept { return x; }
 [[gnu::always_inline]] inline float load(bf16 x) noexcept { return static_cast<float>(x); }
 
 [[gnu::always_inline]] inline void store(float& to, float x) noexcept { to = x; }
-// bf16(x), as one select on 32 bits: the compiler does not vectorise the constructor's.
+// Stores bf16(x) with one select on 32 bits; the compiler does not vectorise the constructor of
+// bf16.
 [[gnu::always_inline]] inline void store(bf16& to, float x) noexcept {
     const auto u = std::bit_cast<std::uint32_t>(x);
     const std::uint32_t nearest = u + 0x7FFFu + ((u >> 16) & 1u);
@@ -23,17 +25,18 @@ namespace lockstep::kernels::cpu {
     to.bits = static_cast<std::uint16_t>(((u & 0x7FFFFFFFu) > 0x7F800000u ? quiet : nearest) >> 16);
 }
 
-// x rounded to T and back: what a later reader of the stored value sees.
+// Stores x rounded to T and returns the stored value, which later readers see.
 template <class T>
 [[gnu::always_inline]] inline float store_rounded(T& to, float x) noexcept {
     store(to, x);
     return load(to);
 }
 
-// e^x, relative error below 2e-7; 0 below -87, infinity above 88.72; NaN stays.
-// 2^n e^r with |r| <= ln(2) / 2; the polynomial is Cephes' expf.
+// Returns e^x with a relative error below 2e-7: 0 below -87, infinity above 88.72, NaN for NaN.
+// Uses 2^n e^r with
+// r| <= ln(2) / 2; the polynomial is that of Cephes' expf.
 [[gnu::always_inline]] inline float exponential(float x) noexcept {
-    constexpr float round_to_integer = 12582912.0f;  // 1.5 * 2^23: the sum's low bits are n
+    constexpr float round_to_integer = 12582912.0f;  // 1.5 * 2^23: the low bits of the sum are n
     constexpr float lowest = -87.0f, highest = 88.722839f;
     const float clamped = x < lowest ? lowest : x > highest ? highest : x;
     const float shifted = clamped * 1.44269504f + round_to_integer;
@@ -46,18 +49,18 @@ template <class T>
     p = p * r + 1.6666665459e-1f;
     p = p * r + 5.0000001201e-1f;
     p = p * r * r + r + 1.0f;
-    // 2^(n - 1) twice, since 2^128 is not a float.
+    // Multiplies by 2^(n - 1) and by 2, because 2^128 is not a float.
     const float half = std::bit_cast<float>((std::bit_cast<std::uint32_t>(shifted) + 126u) << 23);
     const float result = p * half * 2.0f;
     return x < lowest ? 0.0f : x > highest ? std::numeric_limits<float>::infinity() : result;
 }
 
-// 1 / (1 + e^-x)
+// Returns 1 / (1 + e^-x).
 [[gnu::always_inline]] inline float sigmoid(float x) noexcept {
     return 1.0f / (1.0f + exponential(-x));
 }
 
-// Absolute error below 3e-7: an odd rational function, as Eigen's.
+// Returns erf(x) with an absolute error below 3e-7, by Eigen's odd rational function.
 [[gnu::always_inline]] inline float error_function(float x) noexcept {
     const float t = x < -4.0f ? -4.0f : x > 4.0f ? 4.0f : x;
     const float s = t * t;
