@@ -39,7 +39,7 @@ struct Forward {
     }
 };
 
-// Writes dx and sums it, not yet rounded.
+// Writes dx and adds the unrounded values to the sums.
 template <Activation f, Masking masking, class T>
 struct Backward {
     static constexpr int vectors = 2;
@@ -101,7 +101,7 @@ struct ReluBackward {
     }
 };
 
-// Calls body with the activation and the masking as constants.
+// Calls `body` with the activation and the masking as compile-time constants.
 template <class Body>
 void specialised(Activation f, Masking masking, const Body& body) {
     using enum Activation;

@@ -20,7 +20,8 @@ struct Identity {
     __device__ __forceinline__ double operator()(float x) const { return double{x}; }
 };
 
-// average = beta2 average + (1 - beta2) the row's mean; a warp has a row.
+// Updates the running average of each row's mean: average = beta2 average + (1 - beta2) mean. A
+// warp processes one row.
 template <int width>
 __global__ void __launch_bounds__(256)
     average_rows_kernel(CudaMatrix<const float> x, GradientSquare term, AdafactorOptions options,
@@ -43,8 +44,8 @@ __global__ void __launch_bounds__(256)
         average[row] = beta2 * average[row] + (1.0f - beta2) * sum / static_cast<float>(x.cols);
 }
 
-// One block takes a bias or a norm whole: most parameters are small, and launches would be most of
-// their time.
+// A block processes a whole small parameter, such as a bias or a norm: most parameters are small,
+// and several launches would take most of their time.
 constexpr int small_threads = 1024;
 constexpr std::size_t small_elements = 8192;
 
@@ -80,7 +81,7 @@ __global__ void __launch_bounds__(small_threads)
     }
 }
 
-// The columns' sums are in `scratch`, which the update then takes.
+// Keeps the sums of the columns in `scratch`, which the update overwrites later.
 void average_squares(CudaContext& ctx, const AdafactorOptions& options, const StepState* state,
                      CudaMatrix<const float> gradient, CudaView<float> row, CudaView<float> column,
                      CudaView<float> scratch) {

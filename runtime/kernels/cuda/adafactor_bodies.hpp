@@ -5,10 +5,10 @@
 #include "runtime/kernels/cuda/primitives/weight_update.hpp"
 #include "runtime/kernels/optimizers.hpp"
 
-// The computations of adafactor's kernels for each element.
+// These structs are the elementwise computations of adafactor's kernels.
 namespace lockstep::kernels::cuda::adafactor_bodies {
 
-// The sums that one kernel writes and a later one reads.
+// Sums that one kernel writes and a later one reads.
 struct Totals {
     double rows, weight_squares, update_squares;
 };
@@ -18,7 +18,7 @@ __device__ __forceinline__ float beta2_of(const StepState& state, const Adafacto
         1.0 - pow(static_cast<double>(state.updates + 1), double{options.decay_rate}));
 }
 
-// g^2 + epsilon
+// Returns g^2 + epsilon.
 struct GradientSquare {
     const StepState* state;
     float epsilon;
@@ -28,7 +28,7 @@ struct GradientSquare {
     }
 };
 
-// average = beta2 average + (1 - beta2) sum / count
+// Computes average = beta2 average + (1 - beta2) sum / count.
 struct Average {
     struct Update {
         float beta2;
@@ -65,7 +65,7 @@ struct Average {
     }
 };
 
-// update = g / sqrt(row column / mean(row))
+// Computes update = g / sqrt(row column / mean(row)).
 struct FactoredUpdate {
     struct Update {
         float gradient_scale, row_scale;  // row_scale = 1 / mean(row)
@@ -110,7 +110,7 @@ struct FactoredUpdate {
     }
 };
 
-// moment = beta2 moment + (1 - beta2) (g^2 + epsilon); update = g / sqrt(moment)
+// Computes moment = beta2 moment + (1 - beta2) (g^2 + epsilon) and update = g / sqrt(moment).
 struct FullUpdate {
     struct Update {
         float gradient_scale, beta2;
@@ -166,7 +166,7 @@ struct Apply {
     Weights<T> weights;
     float* first_moment;  // may be null
 
-    // Computed in double, as in fairseq.
+    // Calculates in double, as in fairseq.
     __device__ Update prepare() const {
         const auto t = static_cast<double>(state->updates + 1);
         double lr = options.step == AdafactorOptions::Step::relative ? fmin(1e-2, 1.0 / sqrt(t))

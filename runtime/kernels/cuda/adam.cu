@@ -24,7 +24,7 @@ struct Adam {
     double decoupled_decay;
     float l2, rest1, beta2, rest2, epsilon;  // rest = 1 - beta
 
-    // Computed in double, as in torch.
+    // Calculates in double, as in torch.
     __device__ Update prepare() const {
         return {state->gradient_scale,
                 static_cast<float>(1.0 - double{state->lr} * decoupled_decay),

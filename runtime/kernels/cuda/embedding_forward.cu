@@ -11,7 +11,7 @@ using namespace cuda;
 template <class T>
 struct Forward {
     static constexpr int vectors = 2;
-    enum class Token { real, filler, outside };  // of the tables
+    enum class Token { real, filler, outside };  // outside: not in the tables
     template <int width>
     struct Read {
         Token token;
@@ -23,7 +23,7 @@ struct Forward {
     CudaMatrix<const T> table, position_table;
     CudaMatrix<T> y;
 
-    // Some row is read in any case, so that nothing waits to know which.
+    // Reads a row in any case, so that no load waits for the check.
     template <int width>
     __device__ __forceinline__ Read<width> read(Cell cell) const {
         const std::int64_t token = tokens[cell.row], position = positions[cell.row];

@@ -5,8 +5,8 @@
 #include "runtime/kernels/cuda/primitives/vector_access.hpp"
 #include "runtime/kernels/hash.hpp"
 
-// The sum, modulo 2^64, of each pair of words mixed with its place: unlike XXH3 it has no order, so
-// that the whole GPU computes it, and the same value on every GPU.
+// The hash is the sum, modulo 2^64, of each pair of words mixed with its index. Unlike XXH3 the sum
+// has no order, so the whole GPU can calculate it, and its value is the same on every GPU.
 namespace lockstep::kernels {
 
 namespace {

@@ -9,7 +9,7 @@ namespace {
 
 using namespace cuda;
 
-constexpr int resident_backward_blocks = 3;  // on a multiprocessor
+constexpr int resident_backward_blocks = 3;  // per multiprocessor
 
 template <int width, Masking masking, class T>
 __global__ void __launch_bounds__(max_row_warps* warp_size, resident_backward_blocks)
@@ -48,8 +48,8 @@ void run(CudaContext& ctx, NormBackward<T> b, CudaView<float> dgamma, CudaView<f
     const std::size_t fixed = sums_bytes(b), each = warp_bytes(b);
     const int warps = row_warps(ctx, each, fixed);
     const std::size_t block_bytes = fixed + static_cast<std::size_t>(warps) * each;
-    // As many blocks as the GPU holds at once, so that there are few partial sums. Each takes a KiB
-    // more than it asked for.
+    // Uses as many blocks as the GPU holds at once, so that there are few partial sums. Each block
+    // takes 1 KiB more than it asks for.
     constexpr std::size_t reserved = 1024;
     const auto resident = static_cast<std::int64_t>(std::clamp<std::size_t>(
         (ctx.properties().max_shared_bytes + reserved) / (block_bytes + reserved), 1,

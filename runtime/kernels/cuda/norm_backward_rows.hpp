@@ -5,12 +5,13 @@
 #include "runtime/kernels/cuda/primitives/elementwise.hpp"
 #include "runtime/kernels/cuda/primitives/row_warps.hpp"
 
-// The parts of the layer norm's backward: shared memory, and what a warp and a block do with rows.
+// These are the parts of the layer norm's backward: its shared memory, and the work of a warp and
+// of a block on rows.
 namespace lockstep::kernels::cuda {
 
-// A block takes as many rows at a time as it has warps: each warp computes one, and then the
-// threads add them to the sums column by column, so that a block has one row of each sum in shared
-// memory.
+// A block processes as many rows at a time as it has warps. Each warp computes one row; then the
+// threads add the rows to the sums column by column. Thus a block keeps only one row of each sum in
+// shared memory.
 template <class T>
 struct NormBackward {
     Mask mask;
@@ -18,15 +19,15 @@ struct NormBackward {
     const float *mean, *rstd;
     const T* gamma;
     CudaMatrix<T> dx, d_branch;
-    float* parts;  // [blocks, sums cols]: dgamma, dbeta, and dbias where it is wanted
+    float* parts;  // [blocks, sums * cols]: dgamma, dbeta, and dbias if it is wanted
     std::int64_t block_rows;
     int sums;  // 2 or 3
 
     __device__ __forceinline__ bool with_bias() const { return sums == 3; }
 };
 
-// A block's shared memory: its sums, then for each warp the rows of dy, sum, and where dbias is
-// wanted of the branch's gradient. As many rows as sums.
+// A block's shared memory: its sums, then for each warp the rows of dy, of sum and, if dbias is
+// wanted, of the branch's gradient. There are as many rows per warp as sums.
 template <class T>
 struct BlockMemory {
     float* sums;
@@ -65,7 +66,8 @@ struct NormTotals {
     float g, gh;
 };
 
-// Keeps the row, and sums g = dy gamma and g h with h = (sum - mean) rstd.
+// Keeps the row in shared memory, and returns the sums of g = dy gamma and of g h with
+// h = (sum - mean) rstd.
 template <int width, class T>
 __device__ __forceinline__ NormTotals first_pass(const NormBackward<T>& b, std::int64_t row,
                                                  float mean, float rstd,
@@ -103,8 +105,8 @@ __device__ __forceinline__ NormTotals first_pass(const NormBackward<T>& b, std::
     return {warp_reduce<Sum>(totals.g), warp_reduce<Sum>(totals.gh)};
 }
 
-// d(sum) = rstd (g - mean(g) - h mean(g h)). A lane reads several vectors of d_sum before it writes
-// one of dx, which may be the same matrix.
+// Computes d(sum) = rstd (g - mean(g) - h mean(g h)). A lane reads several vectors of d_sum before
+// it writes one of dx, which may be the same matrix.
 template <int width, Masking masking, class T>
 __device__ __forceinline__ void second_pass(const NormBackward<T>& b, std::int64_t row, float mean,
                                             float rstd, NormTotals means,
@@ -144,7 +146,7 @@ __device__ __forceinline__ void second_pass(const NormBackward<T>& b, std::int64
     }
 }
 
-// Adds `count` rows from `first` on, one of each warp, to the sums.
+// Adds `count` rows from `first` on, one per warp, to the sums.
 template <int width, class T>
 __device__ __forceinline__ void add_rows(const NormBackward<T>& b, std::int64_t first,
                                          unsigned count, const BlockMemory<T>& memory) {

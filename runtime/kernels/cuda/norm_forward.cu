@@ -19,11 +19,12 @@ struct Forward {
     float *mean, *rstd;
 };
 
-// A warp's row, rounded to T: backward sees no other value. A lane reads several vectors before it
-// writes one, since the sum may be written over what is read.
+// Keeps a warp's row and returns its sum. The row is rounded to T, because backward sees no other
+// value. A lane reads several vectors before it writes one, since the sum may be written to the
+// memory that is read.
 template <int width, Masking masking, class T>
 __device__ __forceinline__ float keep_row(const Forward<T>& f, std::int64_t row, T* kept) {
-    constexpr int ahead = masking == Masking::on ? 3 : 4;  // what registers allow
+    constexpr int ahead = masking == Masking::on ? 3 : 4;  // limited by registers
     constexpr int step = warp_size * width;
     const MaskedToken token = masked_token<masking>(f.mask, row);
     const std::int64_t cols = f.x.cols;
@@ -59,7 +60,8 @@ __device__ __forceinline__ float keep_row(const Forward<T>& f, std::int64_t row,
     return warp_reduce<Sum>(total);
 }
 
-// Mean first, then the variance around it: E[x^2] - E[x]^2 loses everything where |mean| >> std.
+// Calculates the mean first, then the variance around it: E[x^2] - E[x]^2 loses all precision if
+// |mean| >> std.
 template <int width, Masking masking, class T>
 __global__ void __launch_bounds__(max_row_warps* warp_size, 3)
     norm_forward_kernel(Forward<T> f, std::int64_t kept_elements) {

@@ -4,9 +4,9 @@
 #include "runtime/kernels/cuda/primitives/reduction.hpp"
 #include "runtime/kernels/embedding.hpp"
 
-// A position's rows are found in the offsets, so nothing has to be sorted. A block has one position
-// and 32 vectors of columns; each of its warps sums the rows of every eighth 32 sequences, in
-// order.
+// The offsets tell the rows of a position, so nothing has to be sorted. A block has one position
+// and 32 vectors of columns. Each of its 8 warps sums, in order, the rows of every eighth group of
+// 32 sequences.
 namespace lockstep::kernels {
 
 namespace {
@@ -29,13 +29,13 @@ struct WarpSums {
     float of[warps][warp_size][width];
 };
 
-// Adds the rows at `position` of those of 32 sequences that are long enough; each lane knows where
+// Adds the rows at `position` of those of 32 sequences that are long enough. Each lane knows where
 // its sequence begins. Several loads are in flight.
 template <int width, class T>
 __device__ __forceinline__ void add_rows(const Backward<T>& b, unsigned long_enough,
                                          std::int32_t begin, std::int64_t position,
                                          std::int64_t column, float (&sum)[width]) {
-    while (long_enough != 0) {  // alike for the whole warp
+    while (long_enough != 0) {  // the same for the whole warp
         Packed<width, T> rows[ahead];
         bool there[ahead];
 #pragma unroll

@@ -9,7 +9,7 @@ namespace {
 
 using namespace cuda;
 
-// By the exponent's bits: infinities and NaN have all of them set.
+// Tests the bits of the exponent: infinities and NaN have all of them set.
 struct Nonfinite {
     using Value = long long;
     __device__ __forceinline__ long long operator()(float x) const {

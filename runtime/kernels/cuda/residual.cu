@@ -11,7 +11,7 @@ using namespace cuda;
 
 template <Masking masking, class T>
 struct Residual {
-    static constexpr int vectors = masking == Masking::on ? 4 : 2;  // which share the mask's key
+    static constexpr int vectors = masking == Masking::on ? 4 : 2;  // these share the mask's key
     template <int width>
     struct Read {
         MaskedToken token;

@@ -8,7 +8,8 @@ namespace {
 
 using namespace cuda;
 
-// b = momentum * b + g; w -= lr * (direct * g + carried * b). Both of torch's kinds are this line.
+// The update is b = momentum * b + g; w -= lr * (direct * g + carried * b), for both of torch's
+// kinds.
 template <class T>
 struct Sgd {
     struct Update {
@@ -23,7 +24,7 @@ struct Sgd {
     DecayBits decays;
     float weight_decay, momentum, direct, carried;
 
-    // torch starts the buffer with the first gradient, whatever it held.
+    // torch starts the buffer with the first gradient and ignores its old content.
     __device__ Update prepare() const {
         return {state->gradient_scale, state->lr, state->updates == 0 ? 0.0f : momentum,
                 state->skip != 0};

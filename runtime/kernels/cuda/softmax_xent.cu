@@ -3,9 +3,9 @@
 #include "runtime/kernels/cuda/primitives/row_warps.hpp"
 #include "runtime/kernels/cuda/softmax_xent_row.hpp"
 
-// The gradient needs a row twice. Where rows fit into shared memory they wait there, and device
-// memory is read once and written once; longer rows are read again, mostly from the second-level
-// cache.
+// The gradient needs each row twice. Rows that fit into shared memory are kept there, so that
+// device memory is read once and written once. Longer rows are read again, mostly from the
+// second-level cache.
 namespace lockstep::kernels {
 
 namespace {
@@ -20,7 +20,8 @@ __device__ __forceinline__ bool is_entry(std::int32_t label, std::int64_t cols) 
     return label >= 0 && label < cols;
 }
 
-// A row without a label has no loss and no gradient; with one past the end its loss is NaN.
+// Handles a row without a label, which has no loss and no gradient, or with a label past the end,
+// whose loss is NaN.
 template <int width, Gradient gradient, class T>
 __device__ __forceinline__ void clear_row(const XentRows<T>& rows, std::int64_t row,
                                           std::int32_t label) {
@@ -36,7 +37,7 @@ __device__ __forceinline__ void clear_row(const XentRows<T>& rows, std::int64_t 
                               });
 }
 
-// A block has a row.
+// A block processes one row.
 template <int width, Gradient gradient, class T>
 __global__ void __launch_bounds__(xent_threads, resident) row_kernel(XentRows<T> rows) {
     constexpr int ahead = gradient == Gradient::none ? 4 : 2;
@@ -48,7 +49,7 @@ __global__ void __launch_bounds__(xent_threads, resident) row_kernel(XentRows<T>
     const float at_label = widen(x[label]);
     const int correct = correct_of<width>(x, label, at_label, found.largest);
     if constexpr (gradient == Gradient::written) {
-        __syncthreads();  // everyone has read the label's logit
+        __syncthreads();  // all threads have read the label's logit
         write_gradient<width, ahead>(rows, x, x, label, at_label, found,
                                      []<int n>(std::int64_t, const float(&)[n]) {});
     }
@@ -61,7 +62,7 @@ struct LabelledRow {
     std::int32_t label;
 };
 
-// The first row with a label from `row` on that is this block's; those before it are cleared.
+// Returns this block's first row with a label from `row` on, and clears its rows before that one.
 template <int width, class T>
 __device__ __forceinline__ LabelledRow next_labelled(const XentRows<T>& rows, std::int64_t row) {
     for (; row < rows.logits.rows; row += gridDim.x) {
@@ -72,9 +73,9 @@ __device__ __forceinline__ LabelledRow next_labelled(const XentRows<T>& rows, st
     return {row, 0};
 }
 
-// Blocks go on from row to row. Where a vector's gradient has been written, the next row's vector
-// comes into its place, so that memory is read and written at once. A thread waits for its own
-// vectors alone.
+// Blocks go on from row to row. When a vector's gradient has been written, the same vector of the
+// next row is copied to the vector's shared memory, so that device memory is read and written at
+// the same time. A thread waits only for its own vectors.
 template <int width, class T>
 __global__ void __launch_bounds__(xent_threads, resident) kept_rows_kernel(XentRows<T> rows) {
     constexpr int ahead = 2;
@@ -90,12 +91,12 @@ __global__ void __launch_bounds__(xent_threads, resident) kept_rows_kernel(XentR
         const RowStatistics found = statistics_of<width, ahead>(kept, cols, rows.smoothing);
         const float at_label = widen(kept[at.label]);
         const int correct = correct_of<width>(kept, at.label, at_label, found.largest);
-        __syncthreads();  // everyone has read the label's logit
+        __syncthreads();  // all threads have read the label's logit
         const T* from = next.row < rows.logits.rows ? rows.row(next.row) : nullptr;
         write_gradient<width, ahead>(rows, kept, rows.row(at.row), at.label, at_label, found,
                                      [&]<int n>(std::int64_t j, const float(&)[n]) {
-                                         // The last vector may be read in parts; what is copied
-                                         // then ends in the row's padding.
+                                         // The last vector may be read in parts. Its copy then ends
+                                         // in the row's padding.
                                          if (from != nullptr && (n == width || j + 1 == cols))
                                              copy16_async(kept + j / width * width,
                                                           from + j / width * width);
@@ -107,7 +108,7 @@ __global__ void __launch_bounds__(xent_threads, resident) kept_rows_kernel(XentR
     }
 }
 
-// sums += the rows' losses, in an order that their number alone decides.
+// Adds the rows' losses to *sums, in an order that depends only on their number.
 __global__ void __launch_bounds__(xent_threads)
     add_losses_kernel(const LossSums* losses, std::int64_t rows, LossSums* sums) {
     LossSums own;
@@ -126,7 +127,7 @@ void run(CudaContext& ctx, const XentRows<T>& rows) {
     if constexpr (width > 1 && gradient == Gradient::written) {
         const std::size_t bytes = row_bytes<T>(rows.logits.cols),
                           most = ctx.properties().max_shared_bytes;
-        constexpr std::size_t reductions = 2048;  // their own, and what the GPU keeps
+        constexpr std::size_t reductions = 2048;  // used by block_reduce and the GPU
         if (bytes + reductions <= most) {
             const auto fitting = static_cast<int>(most / (bytes + reductions));
             launch(ctx, kept_rows_kernel<width, T>,
@@ -147,7 +148,7 @@ void each_row(CudaContext& ctx, const StepState* state, CudaMatrix<T> logits,
             "cross entropy: one label a row");
     if (logits.empty()) return;
     const XentRows<T> rows{logits, labels.data(), state, smoothing, losses};
-    // Columns that fill no vector at a row's end are no hindrance.
+    // Columns at a row's end that fill no whole vector do no harm.
     constexpr int width = vector_width<T>;
     if (by_vectors(logits.data, width, logits.stride))
         run<width, gradient>(ctx, rows);
@@ -161,7 +162,7 @@ template <class T>
 void softmax_xent_forward(CudaContext& ctx, CudaMatrix<const T> logits,
                           CudaView<const std::int32_t> labels, float label_smoothing,
                           LossSums* losses) {
-    // Without a gradient the logits stay as they are.
+    // The logits are not written without a gradient.
     each_row<Gradient::none, T>(
         ctx, nullptr, {const_cast<T*>(logits.data), logits.rows, logits.cols, logits.stride},
         labels, label_smoothing, losses);

@@ -9,7 +9,8 @@
 #include "runtime/kernels/cuda/primitives/vector_access.hpp"
 #include "runtime/kernels/softmax_xent.hpp"
 
-// What a block does with one row of logits, in two passes: its statistics, and the gradient.
+// These functions process one row of logits with a block, in two passes: the statistics, and the
+// gradient.
 namespace lockstep::kernels::cuda {
 
 constexpr int xent_threads = 512;
@@ -27,8 +28,9 @@ struct XentRows {
     }
 };
 
-// Calls body(first, values) for this thread's columns: vectors, `ahead` of them read at once, and
-// the rest of the row singly by the thread that has the vector which they begin.
+// Calls body(first, values) for this thread's columns. It reads `ahead` vectors at once. The
+// columns after the last whole vector are processed one by one, by the thread that would have the
+// next vector.
 template <int width, int ahead, class T, class Body>
 __device__ __forceinline__ void for_columns(const T* row, std::int64_t cols, const Body& body) {
     const auto vectors = static_cast<int>(cols / width);
@@ -56,12 +58,12 @@ __device__ __forceinline__ void for_columns(const T* row, std::int64_t cols, con
     }
 }
 
-// Of a thread's columns or of a row: exponentials is the sum of e^(x - largest).
+// The statistics of a thread's columns or of a row. `exponentials` is the sum of e^(x - largest).
 struct RowStatistics {
     float largest = -INFINITY, exponentials = 0, sum = 0;
 
-    // The sum follows the largest value: one pass does for both (Milakov and Gimelshein, "Online
-    // normalizer calculation for softmax", 2018).
+    // The sum is scaled when the maximum grows, so one pass is enough for both (Milakov and
+    // Gimelshein, "Online normalizer calculation for softmax", 2018).
     template <class T, int n>
     __device__ __forceinline__ void add(const float (&values)[n]) {
         float most = values[0];
@@ -71,7 +73,7 @@ struct RowStatistics {
             exponentials *= exponential<T>(largest - most);
             largest = most;
         }
-        // Only where no finite logit came yet: -inf - -inf would be NaN.
+        // The shift is 0 only before the first finite logit: -inf - -inf would be NaN.
         const float shift = largest == -INFINITY ? 0.0f : largest;
 #pragma unroll
         for (int k = 0; k < n; ++k) {
@@ -81,7 +83,8 @@ struct RowStatistics {
     }
 };
 
-// The row's, from its threads'; the sum only where smoothing wants it.
+// Merges the statistics of the threads into those of the row. The sum is calculated only if
+// smoothing needs it.
 template <int width, int ahead, class T>
 __device__ __forceinline__ RowStatistics statistics_of(const T* x, std::int64_t cols,
                                                        float smoothing) {
@@ -96,7 +99,8 @@ __device__ __forceinline__ RowStatistics statistics_of(const T* x, std::int64_t 
     return row;
 }
 
-// 1 where the label's entry is the first of the largest; most rows stop at the comparison.
+// Returns 1 if the label's entry is the first of the largest, else 0. Most rows stop at the first
+// comparison.
 template <int width, class T>
 __device__ __forceinline__ int correct_of(const T* row, std::int32_t label, float at_label,
                                           float largest) {
@@ -123,15 +127,15 @@ __device__ __forceinline__ LossSums loss_of(const RowStatistics& row, float at_l
     return sums;
 }
 
-// The label's entry is computed apart: subtracting 1 from a rounded value would lose bits.
+// Calculates the label's entry separately: subtracting 1 from a rounded value would lose bits.
 __device__ __forceinline__ float gradient_at_label(float seed, float uniform, float smoothing,
                                                    const RowStatistics& row, float at_label) {
     const double p = exp(double{at_label} - double{row.largest}) / double{row.exponentials};
     return static_cast<float>((p - double{uniform} - (1.0 - double{smoothing})) * double{seed});
 }
 
-// Writes the gradient of the row x, which may be `to` itself, and calls then(first, values) for
-// what was read of each vector.
+// Writes the gradient of the row x, which may be `to` itself. Calls then(first, values) with the
+// values that were read of each vector.
 template <int width, int ahead, class T, class Then>
 __device__ __forceinline__ void write_gradient(const XentRows<T>& rows, const T* x, T* to,
                                                std::int32_t label, float at_label,

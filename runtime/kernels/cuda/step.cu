@@ -15,7 +15,7 @@ __global__ void begin_kernel(StepOrder order, Step* step) { step_logic::begin(or
 
 __global__ void end_micro_batch_kernel(Step* step) { step_logic::end_micro_batch(*step); }
 
-// 1 - beta^t = -expm1(t log(beta)), which takes less than pow().
+// Uses 1 - beta^t = -expm1(t log(beta)), which is cheaper than pow().
 __global__ void finish_kernel(StepRules rules, double log_beta1, double log_beta2, Step* step) {
     const double t = step_logic::update_number(*step);
     step_logic::finish(

@@ -10,8 +10,8 @@ using namespace cuda;
 
 constexpr int threads = 256;
 
-// The last sequence that begins at or before token i, by halving; those after it that are empty
-// begin behind it.
+// Returns the last sequence that begins at or before token i, by bisection. That sequence contains
+// the token: empty sequences after it begin after i.
 __device__ __forceinline__ int sequence_of(const std::int32_t* offsets, int sequences, int i) {
     int first = 0, end = sequences;
     while (end - first > 1) {

@@ -13,8 +13,8 @@ namespace lockstep::kernels::cuda {
 
 enum class Side { queries, keys };
 
-// The queries or the keys of all sequences: `total` rows, filler included; `longest` is at least
-// the longest sequence.
+// The queries or the keys of all sequences. They have `total` rows, filler included. `longest` is
+// at least the length of the longest sequence.
 struct RaggedSide {
     const std::int32_t* offsets;
     std::int64_t total;
@@ -24,7 +24,8 @@ constexpr int tiles_of(const RaggedSide& side, int tile) noexcept {
     return (side.longest + tile - 1) / tile;
 }
 
-// What kernels know of a batch. Scores are in powers of 2: exp(x) = exp2(x log2(e)).
+// The description of a batch that kernels receive. They calculate exp(x) as exp2(x log2(e)), so
+// scores are multiplied by scale_of_2(), which includes log2(e).
 struct AttentionBatch {
     RaggedSide queries, keys;
     const std::uint32_t* rows;
@@ -32,7 +33,7 @@ struct AttentionBatch {
     kernels::Mask mask;
     Mask dropout;
     float scale;
-    int first_head = 0;  // `heads` of the matrices' from this one on
+    int first_head = 0;  // first of the `heads` heads in the matrices
 
     __device__ __forceinline__ float scale_of_2() const { return scale * log2_e; }
     static constexpr float log2_e = 1.44269504088896f, ln_2 = 0.693147180559945f;

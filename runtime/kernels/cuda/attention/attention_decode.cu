@@ -8,9 +8,9 @@
 #include "runtime/kernels/cuda/primitives/launch.hpp"
 #include "runtime/kernels/cuda/primitives/vector_access.hpp"
 
-// Bound by reading the cache once. `lanes` threads read one key and one value at a time and keep an
-// online softmax of their own; their sums meet in shared memory, those of several blocks in the
-// device's.
+// Reading the cache once limits the speed. Each group of `lanes` threads reads one key and one
+// value at a time and keeps its own online softmax. The sums of a block's groups are merged in
+// shared memory, those of several blocks in device memory.
 namespace lockstep::kernels {
 
 namespace {
@@ -18,7 +18,7 @@ namespace {
 using namespace cuda;
 
 constexpr int threads = 128;
-constexpr int least_keys = 64;  // of a block, where more blocks share a sequence
+constexpr int least_keys = 64;  // minimum of a block when several blocks share a sequence
 constexpr int max_splits = 32;
 
 template <class T>
@@ -28,11 +28,11 @@ struct Decode {
     CudaMatrix<const T> q, k, v;
     CudaMatrix<T> out;
     int head_dim, splits;
-    float scale;     // of scores in powers of 2
-    float* records;  // of blocks, [sequences, heads, splits, head_dim + 2]; null for one split
+    float scale;     // log2(e) / sqrt(head_dim)
+    float* records;  // per block [sequences, heads, splits, head_dim + 2]; null for one split
 };
 
-// The keys [from, to) of a sequence that a block of several takes.
+// The keys [from, to) of a sequence that one of several blocks processes.
 struct KeyRange {
     std::int64_t from, to;
 };
@@ -48,14 +48,14 @@ template <class T, int width, int lanes, int parts>
 __device__ __forceinline__ LaneSums<width, lanes, parts> sum_keys(
     const Decode<T>& d, std::int64_t sequence, std::int64_t column, const KeyRange& range,
     const Columns<width, lanes, parts>& columns) {
-    constexpr int keys = parts < 4 ? 4 / parts : 1;  // at once, so that many reads are under way
+    constexpr int keys = parts < 4 ? 4 / parts : 1;  // loaded together: many reads in flight
     constexpr int groups = threads / lanes;
     float q[parts][width];
     columns.read(d.q.data + sequence * d.q.stride + column, true, d.head_dim, q);
     const T* k = d.k.data + d.begin[sequence] * d.k.stride + column;
     const T* v = d.v.data + d.begin[sequence] * d.v.stride + column;
     LaneSums<width, lanes, parts> sums;
-    // Every lane goes on as long as any, since all of a warp take part in its shuffles.
+    // All lanes of a warp loop equally often, because each of them takes part in the shuffles.
     for (std::int64_t first = range.from; first < range.to; first += groups * keys) {
         float k_values[keys][parts][width], v_values[keys][parts][width], scores[keys];
         const std::int64_t own = first + threadIdx.x / lanes;
@@ -136,8 +136,8 @@ void run(CudaContext& ctx, int heads, const Decode<T>& d) {
     if constexpr (sizeof(T) == 4) run<T, width, lanes, 8>(ctx, heads, d);
 }
 
-// So many blocks share a sequence that all multiprocessors have work. How long sequences are, only
-// the device knows: the cache's rows are all that bounds it here.
+// Returns how many blocks share a sequence, so that all multiprocessors have work. Only the device
+// knows the lengths of the sequences; here only the number of cache rows bounds them.
 int splits_for(const CudaContext& ctx, std::int64_t blocks, std::int64_t cache_rows) {
     const std::int64_t wanted = (2 * ctx.properties().multiprocessors + blocks - 1) / blocks;
     const std::int64_t useful = (cache_rows + least_keys - 1) / least_keys;

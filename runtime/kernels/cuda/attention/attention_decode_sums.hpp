@@ -8,23 +8,23 @@
 #include "instructions/arithmetic.hpp"
 #include "runtime/kernels/cuda/primitives/vector_access.hpp"
 
-// A softmax over keys that come one after another, and its sum of values: parts of it are held by
-// groups of lanes, written as records and merged.
+// This is a softmax over a stream of keys, with its weighted sum of values. Groups of lanes hold
+// parts of it and write them as records, which are then merged.
 namespace lockstep::kernels::cuda {
 
-// The largest score, the sum of probabilities under it, and the values weighted by them. Without a
-// key: minus infinity and zeros.
+// The largest score, the sum of the probabilities relative to it, and the values weighted by these
+// probabilities. If there is no key, they are minus infinity and zeros.
 struct Softmax {
     float largest = -INFINITY, sum = 0.0f, value = 0.0f;
 };
 
-// Column c of the sum of `count` records, which stand as {largest, sum, values [head_dim]}.
+// Returns column c of the merged `count` records. A record is {largest, sum, values [head_dim]}.
 __device__ __forceinline__ Softmax merge(const float* records, int count, int head_dim, int c) {
     Softmax all;
     for (int i = 0; i < count; ++i) all.largest = fmaxf(all.largest, records[i * (head_dim + 2)]);
     for (int i = 0; i < count; ++i) {
         const float* record = records + i * (head_dim + 2);
-        // Also where nothing has a key, and the difference would be no number.
+        // A record without a key adds nothing; the difference of two infinities would be NaN.
         const float factor = record[1] == 0.0f ? 0.0f : power_of_2(record[0] - all.largest);
         all.sum += record[1] * factor;
         all.value += record[2 + c] * factor;
@@ -32,7 +32,8 @@ __device__ __forceinline__ Softmax merge(const float* records, int count, int he
     return all;
 }
 
-// Where a lane's columns of a head begin; `parts` times `width` of them.
+// The columns of a head that a lane holds: `parts` groups of `width` columns. at() returns a
+// group's first column.
 template <int width, int lanes, int parts>
 struct Columns {
     int lane = static_cast<int>(threadIdx.x) % lanes;
@@ -51,7 +52,7 @@ struct Columns {
     }
 };
 
-// One lane's part of the sums over the keys of its group of lanes.
+// A lane's part of the sums over the keys of its group of lanes.
 template <int width, int lanes, int parts>
 struct LaneSums {
     float largest = -INFINITY, sum = 0.0f;
@@ -76,7 +77,7 @@ struct LaneSums {
         float now = largest;
 #pragma unroll
         for (const float score : scores) now = fmaxf(now, score);
-        const float shift = now == -INFINITY ? 0.0f : now;  // no key yet
+        const float shift = now == -INFINITY ? 0.0f : now;  // zero before the first key
         const float correction = power_of_2(largest - shift);
         largest = now;
         sum *= correction;

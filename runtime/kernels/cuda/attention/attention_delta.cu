@@ -9,7 +9,7 @@ namespace lockstep::kernels::cuda {
 namespace {
 
 constexpr int threads = 256;
-constexpr int lanes = 8;  // of one head of one query: 128 bytes at once
+constexpr int lanes = 8;  // lanes per head of a query; they read 128 bytes at once
 
 template <int width, class T>
 __global__ void __launch_bounds__(threads)
@@ -17,7 +17,7 @@ __global__ void __launch_bounds__(threads)
                  float* delta) {
     const std::int64_t pair = (std::int64_t{blockIdx.x} * threads + threadIdx.x) / lanes;
     const Cell at = vector_cell(pair, batch.heads, 1);
-    // Shuffles want every lane, so those past the end stay.
+    // Shuffles need every lane, so lanes past the end do not return.
     const bool inside = at.row < batch.queries.offsets[batch.sequences];
     float sum = 0.0f;
     for (int c = static_cast<int>(threadIdx.x) % lanes * width; inside && c < batch.head_dim;

@@ -4,8 +4,9 @@
 #include "runtime/kernels/cuda/attention/attention_tile.hpp"
 #include "runtime/kernels/cuda/primitives/dropout_mask.hpp"
 
-// Philox's words for 8 columns of scores as tensor cores leave them in a warp's registers. One call
-// makes the words of 4 keys, so lanes share the calls and exchange words: one call for 4 scores.
+// These functions calculate Philox's words for 8 columns of scores, in the layout in which tensor
+// cores leave the scores in a warp's registers. One call makes the words of 4 keys, so lanes share
+// the calls and exchange words: each lane makes one call for its 4 scores.
 namespace lockstep::kernels::cuda {
 
 template <Masking masking>
@@ -28,8 +29,8 @@ struct HeadMask {
                       key);
     }
 
-    // kept[i]: score i of this lane is kept. Rows are queries, `query` this lane's first, and
-    // columns keys from first_key, a multiple of 8, on.
+    // Sets kept[i] if score i of this lane is kept. Rows are queries, and `query` is this lane's
+    // first one. Columns are keys from first_key on, which is a multiple of 8.
     __device__ __forceinline__ void by_queries(int query, int first_key, bool (&kept)[4]) const {
         const unsigned lane = threadIdx.x % 4;
         const bool even = lane % 2 == 0;
@@ -43,8 +44,8 @@ struct HeadMask {
         kept[3] = (even ? high : words[3]) >= threshold;
     }
 
-    // The same where rows are keys from first_key, a multiple of 8, on, and `query` is the query of
-    // this lane's first column. The lanes of 4 keys transpose a square of words.
+    // Does the same if rows are keys from first_key on, a multiple of 8, and `query` is the query
+    // of this lane's first column. The lanes of 4 keys transpose a square of words.
     __device__ __forceinline__ void by_keys(int query, int first_key, bool (&kept)[4]) const {
         const unsigned number = threadIdx.x / 4 % 8, own = number % 4;
         const PhiloxBlock words = block(query + static_cast<int>(own % 2),

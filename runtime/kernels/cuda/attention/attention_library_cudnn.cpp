@@ -12,7 +12,7 @@ namespace lockstep::kernels::cuda {
 
 namespace {
 
-// A context's plans. Where cuDNN cannot be opened there are none, and it is not tried again.
+// A context's plans. If cuDNN cannot be opened, there are none, and opening is not tried again.
 class LibraryPlans {
 public:
     const CudnnPlan& plan(CudaContext& ctx, const LibraryShape& shape) {
@@ -39,7 +39,7 @@ private:
             why_none_ = problem.what();
         }
     }
-    // The frontend throws too, for instance where it misses a library of its own.
+    // The frontend also throws, for example if a library that it needs is missing.
     CudnnPlan made(CudaContext& ctx, const LibraryShape& shape) noexcept {
         open(ctx);
         try {
@@ -55,8 +55,8 @@ private:
     std::map<LibraryShape, CudnnPlan> plans_;
 };
 
-// Without an upper bound of 64 mod 128: for such, some of cuDNN's backward kernels on Hopper (up to
-// 9.26 at least) let keys past the end into a query's gradient.
+// This minimum prevents upper bounds that are 64 modulo 128: with these, some of cuDNN's backward
+// kernels on Hopper (up to 9.26 at least) add keys past the end to a query's gradient.
 constexpr std::int64_t least_longest = 128;
 
 template <class T>
@@ -75,7 +75,7 @@ LibraryShape shape_of(const AttentionBatch& batch, LibraryPass pass, LibrarySums
             {}};
 }
 
-// The matrices of a call by their numbers.
+// The matrices of a call, by their tensor numbers.
 struct Memory {
     LibraryShape shape;
     LibraryArguments arguments;
@@ -83,7 +83,7 @@ struct Memory {
     template <class T>
     void add(std::int64_t number, CudaMatrix<T> m) {
         shape.strides[static_cast<std::size_t>(number)] = m.stride;
-        // cuDNN's arguments are all void*, also those that it reads.
+        // cuDNN's arguments are all void*, including those that it only reads.
         arguments[number] = const_cast<void*>(static_cast<const void*>(m.data));
     }
     void add_statistics(const float* log_sum_exp, int heads) {
@@ -126,7 +126,7 @@ const CudnnPlan& plan_of(CudaContext& ctx, const AttentionBatch& batch, const Me
     return ctx.cached<LibraryPlans>().plan(ctx, memory.shape);
 }
 
-// Workspace and tables lie in scratch memory, one behind the other.
+// Workspace and tables lie in scratch memory, one after the other.
 void run(CudaContext& ctx, const AttentionBatch& batch, const CudnnPlan& plan, Memory& memory) {
     const auto padded = static_cast<std::size_t>(memory.shape.sequences);
     const std::size_t workspace =

@@ -7,20 +7,20 @@
 #include "runtime/kernels/cuda/attention/attention_tile.hpp"
 #include "runtime/kernels/cuda/primitives/index.hpp"
 
-// Products of tiles by 4 warps on tensor cores. A warp owns `parts` times 16 rows of the result,
-// whose columns lie in registers as multiply_16_8_16 has them, 8 by 8. Scores go from one product
-// into the next without leaving the registers.
+// These functions compute products of tiles on tensor cores with 4 warps. A warp owns `parts` times
+// 16 rows of the result. Their columns lie in registers in groups of 8, in the layout of
+// multiply_16_8_16. Scores go from one product into the next without leaving the registers.
 namespace lockstep::kernels::cuda {
 
 constexpr int mma_warps = 4, mma_threads = 32 * mma_warps, mma_tile = 16 * mma_warps;
 
 __device__ __forceinline__ int warp_number() { return static_cast<int>(threadIdx.x / 32); }
 __device__ __forceinline__ unsigned lane_number() { return threadIdx.x % 32; }
-// Of a part's 8 columns a lane has 2 from lane_column on, in rows lane_row and lane_row + 8.
+// A lane has 2 of the 8 columns of a group, from lane_column on, in rows lane_row and lane_row + 8.
 __device__ __forceinline__ int lane_row() { return static_cast<int>(lane_number() / 4); }
 __device__ __forceinline__ int lane_column() { return static_cast<int>(lane_number() % 4 * 2); }
 
-// A head's columns of some rows in shared memory; `width` is head_dim or more, 32, 64 or 128.
+// A head's columns of some rows in shared memory. `width` is 32, 64 or 128 and at least head_dim.
 template <class T, int width>
 struct SharedRows {
     static constexpr unsigned chunks = width / 8;
@@ -35,8 +35,9 @@ struct SharedRows {
     __device__ __forceinline__ SharedRows after(int rows) const { return {data + rows * width}; }
 };
 
-// Begins to copy `rows` rows; those from `count` on, and columns past the head's, are zeros. A
-// thread stays in one column of chunks, so that it counts with one address on either side.
+// Starts to copy `rows` rows. Rows from `count` on and columns past the head's are zeros. A thread
+// stays in one column of chunks, so it needs only one address for the source and one for the
+// target.
 template <int rows, class T, int width>
 __device__ __forceinline__ void copy_rows(const SharedRows<T, width>& to, CudaMatrix<const T> m,
                                           std::int64_t first, int count, int head, int head_dim) {
@@ -54,7 +55,8 @@ __device__ __forceinline__ void copy_rows(const SharedRows<T, width>& to, CudaMa
     }
 }
 
-// result [parts * 16, columns] = left right^T, where the warp's rows of `left` begin at left_row.
+// Computes result [parts * 16, columns] = left right^T. The warp's rows of `left` begin at
+// left_row.
 template <int parts, int columns, class T, int width>
 __device__ __forceinline__ void multiply_tiles(const SharedRows<T, width>& left, int left_row,
                                                const SharedRows<T, width>& right,
@@ -88,7 +90,8 @@ __device__ __forceinline__ void multiply_tiles(const SharedRows<T, width>& left,
     }
 }
 
-// sum [parts * 16, width] += left right[k * 16 .. k * 16 + 16), where `left` has 16 columns.
+// Computes sum [parts * 16, width] += left right[k * 16 .. k * 16 + 16), where `left` has 16
+// columns.
 template <int parts, class T, int width>
 __device__ __forceinline__ void add_part(const std::uint32_t (&left)[parts][4],
                                          const SharedRows<T, width>& right, int k,
@@ -107,7 +110,8 @@ __device__ __forceinline__ void add_part(const std::uint32_t (&left)[parts][4],
     }
 }
 
-// sum [parts * 16, width] += scores [parts * 16, columns] right, the scores rounded to T.
+// Computes sum [parts * 16, width] += scores [parts * 16, columns] right, with the scores rounded
+// to T.
 template <int parts, int columns, class T, int width>
 __device__ __forceinline__ void add_product(const float (&scores)[parts][columns / 8][4],
                                             const SharedRows<T, width>& right,
@@ -136,8 +140,8 @@ __device__ __forceinline__ void scale_values(float (&values)[parts][columns][4],
             for (float& value : column) value *= factor;
 }
 
-// The warp's rows of a tile of `count` rows from `first` of the matrix on, by way of its rows of
-// `staging`, so that the writes are wide.
+// Writes the warp's rows of a tile to the matrix; the tile has `count` rows from row `first` on.
+// The values pass through the warp's rows of `staging`, so that the writes are wide.
 template <int parts, class T, int width>
 __device__ __forceinline__ void store_rows(const float (&values)[parts][width / 8][4],
                                            const SharedRows<T, width>& staging, CudaMatrix<T> m,
@@ -161,7 +165,7 @@ __device__ __forceinline__ void store_rows(const float (&values)[parts][width / 
         if (row < count && chunk * 8 < head_dim)
             store16(to + row * m.stride, load16(staging.chunk(row, chunk)));
     }
-    __syncwarp();  // the staging may be written again
+    __syncwarp();  // staging may now be written again
 }
 
 }  // namespace lockstep::kernels::cuda

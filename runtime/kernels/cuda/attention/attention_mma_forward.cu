@@ -8,13 +8,15 @@
 #include "runtime/kernels/cuda/attention/attention_mma.hpp"
 #include "runtime/kernels/cuda/attention/attention_mma_shape.hpp"
 
-// Dao, "FlashAttention-2" (2023): a warp keeps whole rows of scores in registers, so that only keys
-// and values pass through shared memory, each tile while the one before is multiplied.
+// The algorithm is Dao, "FlashAttention-2" (2023): a warp keeps whole rows of scores in registers,
+// so that only keys and values pass through shared memory. Each tile is copied while the previous
+// one is multiplied.
 namespace lockstep::kernels::cuda {
 
 namespace {
 
-// The rows of a lane: the largest score so far, and this lane's part of the sum under it.
+// The rows of a lane: the largest score so far, and this lane's part of the sum of probabilities
+// relative to it.
 template <int parts>
 struct SoftmaxRows {
     float largest[parts][2], sum[parts][2];
@@ -27,8 +29,7 @@ struct SoftmaxRows {
             }
     }
 
-    // Scores become probabilities that are not normalised yet; what was summed before is brought to
-    // the new maximum.
+    // Turns scores into unnormalised probabilities and scales the previous sums to the new maximum.
     template <int scores_parts, int out_parts>
     __device__ __forceinline__ void add(float (&scores)[parts][scores_parts][4], float scale,
                                         float (&out)[parts][out_parts][4]) {
@@ -115,7 +116,7 @@ __global__ void __launch_bounds__(mma_threads)
     float out[parts][width / 8][4] = {};
     for (int first = 0, stage = 0; first < keys; first += mma_tile, stage ^= 1) {
         wait_copies<0>();
-        __syncthreads();  // this tile is there for all, and nobody reads the one before any more
+        __syncthreads();  // this tile is complete, and no thread still reads the previous one
         if (first + mma_tile < keys) copy_keys(first + mma_tile, stage ^ 1);
         end_copy_group();
         float scores[parts][mma_tile / 8][4];
@@ -138,8 +139,8 @@ void run(CudaContext& ctx, const AttentionBatch& batch, const ForwardMatrices<T>
            {tile_blocks(batch, batch.queries, tile), mma_threads, bytes}, batch, m);
 }
 
-// Two parts read keys half as often from shared memory; short sequences would leave them idle, and
-// with the words of dropout they do not fit into the registers.
+// Two parts per warp read keys half as often from shared memory. Short sequences would leave one
+// part idle, and with dropout's words two parts do not fit the registers.
 template <class T, int width>
 void run(CudaContext& ctx, const AttentionBatch& batch, const ForwardMatrices<T>& m) {
     if (batch.dropout.state != nullptr) return run<T, width, 1, Masking::on>(ctx, batch, m);

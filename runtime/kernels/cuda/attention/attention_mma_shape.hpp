@@ -7,17 +7,18 @@
 #include "runtime/kernels/cuda/attention/attention_dropout.hpp"
 #include "runtime/kernels/cuda/attention/attention_mma.hpp"
 
-// Which scores count, where a warp's rows are queries from first_query on and columns keys from
-// first_key on.
+// These functions decide which scores count. A warp's rows are queries from first_query on, and
+// columns are keys from first_key on.
 namespace lockstep::kernels::cuda {
 
-// The keys that the tile's last query sees.
+// Returns how many keys the tile's last query sees.
 __device__ __forceinline__ int visible_keys(const AttentionBatch& batch, const AttentionTile& at) {
     if (batch.mask == kernels::Mask::none) return at.others;
     return std::min(at.others, at.first + at.count);
 }
 
-// Scores of keys past the sequence's or past the query get no probability.
+// Sets the scores of keys past the sequence's end, and under a causal mask past the query, to minus
+// infinity, so that they get no probability.
 template <int parts, int columns>
 __device__ __forceinline__ void hide_keys(const AttentionBatch& batch, int first_query,
                                           int first_key, int keys,
@@ -37,7 +38,7 @@ __device__ __forceinline__ void hide_keys(const AttentionBatch& batch, int first
             }
 }
 
-// Without the factor 1 / (1 - rate).
+// Drops scores. The factor 1 / (1 - rate) is not applied here.
 template <Masking masking, int parts, int columns>
 __device__ __forceinline__ void drop_by_queries(const HeadMask<masking>& mask, int first_query,
                                                 int first_key, float (&scores)[parts][columns][4]) {

@@ -6,28 +6,30 @@
 #include "runtime/kernels/cuda/primitives/dropout_mask.hpp"
 #include "runtime/kernels/cuda/primitives/vector_access.hpp"
 
-// Products of tiles by 16 x 16 threads in fp32. Thread (down, across) owns `side` rows from down *
-// side on; of the scores the columns across + 16 j, of other results the columns 4 across + 64 m.
-// Keys stand permuted in shared memory, so that the scores of a thread are of consecutive keys, as
-// dropout wants them, and no two threads read the same bank.
+// These functions compute products of tiles in fp32 with 16 x 16 threads. Thread (down, across)
+// owns `side` rows from down * side on. It owns the columns across + 16 j of scores, and four
+// columns from 4 across + 64 m on of other results. Keys are permuted in shared memory, so that a
+// thread's scores belong to consecutive keys, as dropout needs them, and no two threads read the
+// same bank.
 namespace lockstep::kernels::cuda {
 
 constexpr int plain_threads = 256;
-// What a block may ask for on every GPU: 99 KiB on those of compute capability 8.6 and 8.9.
+// Every GPU grants a block this much shared memory: 99 KiB on those of compute capability 8.6 and
+// 8.9.
 constexpr std::size_t least_shared_bytes = std::size_t{99} << 10;
 
 template <int width, int tile>
 struct PlainShape {
     static constexpr int side = tile / 16, parts = width / 64;
-    // Rows are 16 bytes longer, so that columns of them lie in different banks.
+    // Rows are 16 bytes longer than needed, so that the elements of a column lie in different
+    // banks.
     using Rows = float[tile][width + 4];
     using Scores = float[tile][tile + 4];
     using ScorePart = float[side][side];
     using ResultPart = float[side][parts][4];
 };
 
-// Calls run<width, tile>(); the tile is of half that size where a block of this GPU is not granted
-// the shared memory.
+// Calls run<width, tile>(). Halves the tile if this GPU does not grant a block the shared memory.
 template <template <int, int> class Shared, int width, int tile, class Run>
 void with_largest_tile(const CudaContext& ctx, const Run& run) {
     if constexpr (sizeof(Shared<width, tile>) > least_shared_bytes)
@@ -36,7 +38,7 @@ void with_largest_tile(const CudaContext& ctx, const Run& run) {
     run.template operator()<width, tile>();
 }
 
-// The same with the least width that holds a head.
+// Does the same with the smallest width that holds a head.
 template <template <int, int> class Shared, class Run>
 void by_width(const CudaContext& ctx, int head_dim, const Run& run) {
     if (head_dim <= 64) return with_largest_tile<Shared, 64, 64>(ctx, run);
@@ -49,13 +51,13 @@ __device__ __forceinline__ int thread_across() { return static_cast<int>(threadI
 
 enum class Layout { in_order, as_keys };
 
-// Which row of its tile stands at `position`.
+// Returns which row of its tile is stored at `position`.
 template <Layout layout, int tile>
 __device__ __forceinline__ int row_at(int position) {
     return layout == Layout::in_order ? position : position % 16 * (tile / 16) + position / 16;
 }
 
-// A head's columns of `count` rows, widened; zeros beyond.
+// Copies a head's columns of `count` rows, widened to float. The rest of the tile becomes zeros.
 template <Layout layout, int width, int tile, class T>
 __device__ __forceinline__ void load_rows(CudaMatrix<const T> m, std::int64_t first, int count,
                                           int head, int head_dim, float (&to)[tile][width + 4]) {
@@ -84,7 +86,7 @@ __device__ __forceinline__ void store_rows(const float (&part)[tile / 16][width 
     }
 }
 
-// scores = a b^T
+// Computes scores = a b^T.
 template <int width, int tile>
 __device__ __forceinline__ void multiply_rows(const float (&a)[tile][width + 4],
                                               const float (&b)[tile][width + 4],
@@ -122,7 +124,7 @@ __device__ __forceinline__ void store_scores(const float (&scores)[tile / 16][ti
 
 enum class Scores { as_they_are, transposed };
 
-// sum += scores b, or scores^T b
+// Computes sum += scores b, or scores^T b.
 template <Scores order, int width, int tile>
 __device__ __forceinline__ void add_product(const float (&scores)[tile][tile + 4],
                                             const float (&b)[tile][width + 4],
@@ -147,7 +149,8 @@ __device__ __forceinline__ void add_product(const float (&scores)[tile][tile + 4
     }
 }
 
-// What dropout does to this thread's scores of a tile: factors[i][j], ones where there is none.
+// Sets factors[i][j] to the dropout factors of this thread's scores of a tile: ones if there is no
+// dropout.
 template <int tile>
 __device__ __forceinline__ void plain_factors(const AttentionBatch& batch, const AttentionTile& at,
                                               std::uint64_t key, int first_query, int first_key,
@@ -171,12 +174,12 @@ __device__ __forceinline__ void plain_factors(const AttentionBatch& batch, const
     }
 }
 
-// Whether query sees key.
+// Returns whether the query sees the key.
 __device__ __forceinline__ bool visible(const AttentionBatch& batch, int query, int key, int keys) {
     return key < keys && (batch.mask == kernels::Mask::none || key <= query);
 }
 
-// As threads of one row of scores call it.
+// Requires that all threads of a row of scores call it together.
 template <class Operation>
 __device__ __forceinline__ float across_reduce(float value) {
     for (int distance = 8; distance > 0; distance /= 2)

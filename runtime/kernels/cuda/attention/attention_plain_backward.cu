@@ -4,10 +4,10 @@
 #include "runtime/kernels/cuda/attention/attention_kernels.hpp"
 #include "runtime/kernels/cuda/attention/attention_plain.hpp"
 
-// P = exp(S - lse); with dropout factors M and delta = rowsum(dO * O):
+// Let P = exp(S - lse), M the dropout factors and delta = rowsum(dO * O). Then
 // dV = (P M)^T dO;  dS = P (M dO V^T - delta) scale;  dQ = dS K;  dK = dS^T Q.
-// One kernel by queries and one by keys: each sums alone, in a fixed order, for 7 products instead
-// of 5.
+// One kernel goes by queries and one by keys. Thus one block sums each gradient in a fixed order,
+// at the price of 7 products instead of 5.
 namespace lockstep::kernels::cuda {
 
 namespace {
@@ -20,7 +20,7 @@ struct Shared {
     float log_sum_exp[tile], delta[tile];
 };
 
-// `queries` rows from `first` on; zeros beyond.
+// Loads `queries` rows from `first` on. The rest of the tile becomes zeros.
 template <int width, int tile, class T>
 __device__ __forceinline__ void load_queries(const AttentionBatch& batch,
                                              const BackwardMatrices<T>& m, int head,
@@ -43,12 +43,13 @@ __device__ __forceinline__ void load_keys(const AttentionBatch& batch, const Bac
     load_rows<Layout::as_keys, width, tile>(m.v, first, keys, head, batch.head_dim, shared.v);
 }
 
-// One tile of queries against one of keys, by their first positions, and where the sequence ends.
+// A tile of queries and a tile of keys: their first positions, and the ends of the queries and of
+// the keys.
 struct Pair {
     int first_query, first_key, queries, keys;
 };
 
-// This thread's share of P M and of dS.
+// Calculates this thread's part of P M and of dS.
 template <int width, int tile>
 __device__ __forceinline__ void gradients_of_scores(const AttentionBatch& batch,
                                                     const AttentionTile& at, const Pair& pair,

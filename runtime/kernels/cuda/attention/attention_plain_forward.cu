@@ -6,8 +6,8 @@
 #include "runtime/kernels/cuda/attention/attention_plain.hpp"
 #include "runtime/kernels/cuda/primitives/reduction.hpp"
 
-// Milakov and Gimelshein, "Online normalizer calculation for softmax" (2018), by tiles of keys as
-// in Dao et al., "FlashAttention" (2022).
+// The algorithm is Milakov and Gimelshein, "Online normalizer calculation for softmax" (2018), by
+// tiles of keys as in Dao et al., "FlashAttention" (2022).
 namespace lockstep::kernels::cuda {
 
 namespace {
@@ -19,7 +19,7 @@ struct Shared {
     alignas(16) typename Shape::Scores p;
 };
 
-// A thread's share of its rows: the largest score so far, and the sums under it.
+// A thread's part of its rows: the largest score so far, and the sums relative to it.
 template <int width, int tile>
 struct Softmax {
     float largest[tile / 16], sum[tile / 16];
@@ -34,8 +34,7 @@ struct Softmax {
         }
     }
 
-    // Scores become probabilities that are not normalised yet; what was summed before is brought to
-    // the new maximum.
+    // Turns scores into unnormalised probabilities and scales the previous sums to the new maximum.
     __device__ __forceinline__ void add(float (&scores)[tile / 16][tile / 16], float scale) {
         for (int i = 0; i < tile / 16; ++i) {
             float now = largest[i];

@@ -4,31 +4,32 @@
 #include <algorithm>
 #include <cstdint>
 
-// What attention's backward by own kernels takes of a context's scratch memory: the plan of a run
-// reckons it by the same functions, without a GPU.
+// These functions give the scratch memory that Lockstep's own backward of attention takes from a
+// context. The plan of a run calls them without a GPU.
 namespace lockstep::kernels::cuda {
 
-// Tensor cores take 16-bit types, head_dim a multiple of 8 up to 128.
+// Tensor cores support 16-bit types and a head_dim that is a multiple of 8, up to 128.
 constexpr int max_mma_head_dim = 128;
 constexpr bool mma_takes_head(std::int64_t head_dim) noexcept {
     return head_dim % 8 == 0 && head_dim <= max_mma_head_dim;
 }
 
-// Gradients of scores are kept by tiles of 64 keys by 64 queries.
+// Gradients of scores are kept in tiles of 64 keys by 64 queries.
 constexpr int score_tile = 64;
-// The heads that are computed at once keep so many bytes of them, or one head does.
+// The default memory for gradients of scores: as many heads are computed at once as fit, at least
+// one.
 constexpr std::int64_t usual_score_bytes = std::int64_t{512} << 20;
 
 struct BackwardShape {
     std::int64_t heads, query_rows, key_rows, sequences, longest_queries;
 };
 
-// delta: one float for each row and head, in whole lines of 256 bytes.
+// delta has one float for each row and head, and takes whole lines of 256 bytes.
 constexpr std::int64_t delta_bytes(const BackwardShape& shape) noexcept {
     constexpr std::int64_t line = 256;
     return (shape.heads * shape.query_rows * 4 + line - 1) / line * line;
 }
-// Each sequence begins with a tile of its own.
+// Each sequence begins a new tile.
 constexpr std::int64_t score_key_tiles(const BackwardShape& shape) noexcept {
     return shape.key_rows / score_tile + shape.sequences;
 }

@@ -24,7 +24,8 @@ BackwardBy BackwardSearch::of(CudaContext& ctx, const AttentionBatch& batch,
     BackwardBy fastest = ways.front();
     if (ways.size() == 1) return fastest;
     const Shape shape = shape_of(batch);
-    // Batches of one shape may differ in who takes them, by their strides.
+    // Batches of one shape may have different ways, because the library's choice also depends on
+    // their strides.
     const auto known = chosen_.find(shape);
     if (known != chosen_.end() && std::ranges::find(ways, known->second) != ways.end())
         return known->second;

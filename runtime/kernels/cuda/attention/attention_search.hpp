@@ -12,14 +12,16 @@
 
 namespace lockstep::kernels::cuda {
 
-// Who computes attention's backward. A library's sums in any order are not the same at every run.
+// Says who computes attention's backward. The results of library_in_any_order differ from run to
+// run in their last bits.
 enum class BackwardBy : std::uint8_t { library, library_in_any_order, own };
 
-// The fastest by measurement, by the batch's shape: sizes count as rounded up to powers of two.
+// Finds the fastest way by measurement, for each shape of a batch. Sizes are rounded up to powers
+// of two.
 class BackwardSearch {
 public:
-    // One of `ways`, which is not empty. The first time that a shape comes, milliseconds(way) is
-    // asked of each; not while the stream is captured, when it is the first way.
+    // Returns one of `ways`, which must not be empty. If the shape is new, calls milliseconds(way)
+    // for each way. A new shape gets the first way while the stream is captured.
     BackwardBy of(CudaContext& ctx, const AttentionBatch& batch,
                   const std::vector<BackwardBy>& ways,
                   const std::function<float(BackwardBy)>& milliseconds);

@@ -9,12 +9,12 @@
 #include "runtime/kernels/cuda/primitives/index.hpp"
 #include "runtime/kernels/cuda/primitives/launch.hpp"
 
-// How a ragged batch is cut into tiles: a block of threads takes one head of `tile` queries (or
-// keys) of a sequence, and goes over the keys (or queries) of that sequence.
+// A ragged batch is cut into tiles: a block of threads processes one head of `tile` queries (or
+// keys) of a sequence, and loops over the keys (or queries) of that sequence.
 namespace lockstep::kernels::cuda {
 
-// Positions [first, first + count) of one side of a sequence whose position 0 is row `row`; the
-// other side has `others` positions from `other_row` on.
+// Positions [first, first + count) of one side of a sequence. Position 0 is row `row`. The other
+// side has `others` positions from row `other_row` on.
 struct AttentionTile {
     std::int64_t row, other_row;
     int first, count, others;
@@ -23,7 +23,7 @@ struct AttentionTile {
     __device__ __forceinline__ std::int64_t first_row() const { return row + first; }
 };
 
-// A head's columns of rows [first, first + tile), as far as there are so many.
+// Sets a head's columns of rows [first, first + tile) to zero, up to row `end`.
 template <int tile, class T>
 __device__ __forceinline__ void clear_rows(CudaMatrix<T> m, std::int64_t first, std::int64_t end,
                                            int head, int head_dim) {
@@ -34,8 +34,9 @@ __device__ __forceinline__ void clear_rows(CudaMatrix<T> m, std::int64_t first, 
     }
 }
 
-// The block's tile of that side. False where it has none: past the last sequence it has then filled
-// its share of the filler with zeros. Tiles with the most to do under a causal mask come first.
+// Finds the block's tile of that side. Returns false if the block has none. Blocks after the last
+// sequence then fill their share of the filler with zeros. Tiles with the most work under a causal
+// mask come first.
 template <Side side, int tile, class... Matrices>
 __device__ __forceinline__ bool find_tile(const AttentionBatch& batch, AttentionTile& found,
                                           Matrices... to_clear) {
@@ -61,7 +62,7 @@ __device__ __forceinline__ bool find_tile(const AttentionBatch& batch, Attention
     return true;
 }
 
-// The launch for tiles of that side; one sequence more than there are clears the filler.
+// Returns the grid for tiles of that side. One additional sequence clears the filler.
 inline dim3 tile_blocks(const AttentionBatch& batch, const RaggedSide& own, int tile) {
     const std::int64_t tiles = tiles_of(own, tile);
     return {blocks_for(tiles * (batch.sequences + 1), 1), static_cast<unsigned>(batch.heads)};

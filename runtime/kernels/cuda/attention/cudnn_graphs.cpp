@@ -7,7 +7,8 @@
 #include <string>
 
 namespace cudnn_frontend {
-// The frontend finds cuDNN's functions by this variable, which whoever loads cuDNN must define.
+// The frontend finds cuDNN's functions through this variable, which the code that loads cuDNN must
+// define.
 void* cudnn_dlhandle = nullptr;
 }  // namespace cudnn_frontend
 
@@ -18,7 +19,7 @@ namespace {
 namespace fe = cudnn_frontend;
 using Tensor = fe::graph::Tensor_attributes;
 
-// One graph under construction.
+// A graph under construction.
 class Builder {
 public:
     Builder(const LibraryShape& shape, int compute_capability)
@@ -67,8 +68,8 @@ private:
                                   .set_data_type(type));
     }
 
-    // [sequences, heads, longest, columns], of which sequence s has its length and begins at its
-    // offset.
+    // Describes a tensor [sequences, heads, longest, columns]. Sequence s has its own length and
+    // begins at its offset.
     Tensor& describe(Tensor& attributes, std::int64_t number) {
         const std::int64_t longest =
             tensor::of_queries(number) ? shape_.longest_q : shape_.longest_k;
@@ -101,8 +102,8 @@ private:
     std::shared_ptr<fe::graph::Graph> graph_;
 };
 
-// Log-sum-exp by row offsets is read and written from 9.6 on. Before 9.18 backward over ragged
-// batches read some of its workspace that nobody had written.
+// cuDNN reads and writes log-sum-exp by row offsets from 9.6 on. Before 9.18, backward over ragged
+// batches read parts of its workspace that had not been written.
 std::size_t oldest_for(LibraryPass pass) noexcept {
     return pass == LibraryPass::forward ? 90600 : 91800;
 }
@@ -111,19 +112,22 @@ bool is_hopper(int compute_capability) noexcept {
     return compute_capability >= 90 && compute_capability < 100;
 }
 
-// Over ragged batches; the frontend refuses it for sm_120.
+// Returns whether backward over ragged batches can sum in a fixed order; the frontend refuses it
+// for sm_120.
 bool has_fixed_order(int compute_capability) noexcept { return compute_capability < 120; }
 
-// On Hopper cuDNN's own way to sums in a fixed order keeps the gradients of all scores.
+// Returns whether the gradients of all scores, which cuDNN's own way to sum in a fixed order keeps
+// on Hopper, exceed the workspace.
 bool keeps_scores(const LibraryShape& s, int compute_capability) noexcept {
     return s.pass == LibraryPass::backward && s.sums == LibrarySums::in_fixed_order &&
            is_hopper(compute_capability) &&
            2 * s.sequences * s.heads * s.longest_q * s.longest_k > max_workspace_bytes(s);
 }
 
-// From 9.25 on Hopper's one kernel of backward can make its blocks add to dQ in the order of their
-// keys, each in its turn, which needs no more memory than sums in any order. The frontend names
-// that engine and these choices, but takes them only for a process as a whole, by its environment.
+// cuDNN 9.25 and newer have a backward kernel for Hopper whose blocks can add to dQ in turns, in
+// the order of their keys. It needs no more memory than sums in any order. The frontend names its
+// engine and these choices, but applies them by itself only for a whole process, from the
+// environment.
 constexpr std::size_t oldest_with_turns = 92500;
 fe::error_t choose_turns(fe::graph::Graph& graph) {
     return graph.create_execution_plan(6, {{fe::KnobType_t::TILE_M, 2},
@@ -160,7 +164,7 @@ std::string describe_cudnn(std::size_t version, int compute_capability,
         return "own kernels: " + name + "'s are for compute capability 9.0 and newer";
     if (version < oldest_for(LibraryPass::forward))
         return "own kernels: " + name + " is older than " + word(oldest_for(LibraryPass::forward));
-    // So many tokens by so many are as much as max_workspace_bytes.
+    // Sequences of this length have scores as large as max_workspace_bytes().
     const int max_with_scores = 8 * head_dim;
     std::string backward;
     if (version < oldest_for(LibraryPass::backward))
@@ -177,8 +181,8 @@ std::string describe_cudnn(std::size_t version, int compute_capability,
            " tokens or more" + backward + ", else own kernels";
 }
 
-// Some of cuDNN's ways to the same bits at every run keep all scores in memory. Sums of dQ in fp32
-// take twice the bytes of q; every way has a number for each query.
+// Some of cuDNN's ways to equal bits in every run keep all scores in memory; this limit excludes
+// them. Sums of dQ in fp32 take twice the bytes of q, and every way keeps a number for each query.
 std::int64_t max_workspace_bytes(const LibraryShape& s) noexcept {
     constexpr std::int64_t small = std::int64_t{1} << 20;
     const std::int64_t lines = s.sequences * s.heads;

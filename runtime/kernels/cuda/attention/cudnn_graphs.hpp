@@ -19,11 +19,11 @@ namespace cudnn_frontend::graph {
 class Graph;
 }
 
-// cuDNN's plans for attention over ragged batches, and running them.
+// This file declares cuDNN's plans for attention over ragged batches.
 namespace lockstep::kernels::cuda {
 
-// The numbers by which plans and their arguments name tensors. The offsets of tensor t's rows are
-// first_offsets + t.
+// Plans and their arguments name tensors by these numbers. The offsets of tensor t's rows have
+// number first_offsets + t.
 namespace tensor {
 enum : std::int64_t { q = 1, k, v, out, statistics, d_out, dq, dk, dv, count };
 constexpr std::int64_t q_lengths = 50, k_lengths = 51, first_offsets = 100;
@@ -33,20 +33,20 @@ constexpr bool of_queries(std::int64_t t) noexcept {
 }  // namespace tensor
 
 enum class LibraryPass { forward, backward };
-// What a plan is made for. Counts are upper bounds, rounded up so that few plans serve all batches.
+// The properties that a plan is made for. Counts are upper bounds, rounded up so that few plans
+// serve all batches.
 struct LibraryShape {
     LibraryPass pass;
     Dtype element;
     kernels::Mask mask;
-    LibrarySums sums;  // of backward
+    LibrarySums sums;  // in backward
     std::int64_t sequences, heads, head_dim, longest_q, longest_k, q_total, k_total;
-    std::array<std::int64_t, tensor::count>
-        strides;  // of rows; 0 where the pass has no such tensor
+    std::array<std::int64_t, tensor::count> strides;  // of rows; 0 if the pass has no such tensor
 
     auto operator<=>(const LibraryShape&) const = default;
 };
 
-// Throws where libcudnn, or what it needs, is not there.
+// cuDNN's handle for a context. Throws if libcudnn or a library that it needs is missing.
 class CudnnHandle {
 public:
     explicit CudnnHandle(const device::CudaContext& ctx);
@@ -61,28 +61,28 @@ private:
     cudnnContext* handle_ = nullptr;
 };
 
-// "cuDNN 9.26 for …, else own kernels"; or why it serves nothing.
+// Returns "cuDNN 9.26 for …, else own kernels", or why cuDNN serves nothing.
 std::string describe_cudnn(std::size_t version, int compute_capability,
                            const AttentionSettings& settings, int head_dim);
 
-// How cuDNN computes a shape: by the engine and the choices that it prefers, or by those whose
-// blocks add to a sum in turns, in a fixed order.
+// Says how cuDNN computes a shape: with the engine and the choices that it prefers, or with those
+// whose blocks add to a sum in turns, in a fixed order.
 enum class CudnnWay { none, chosen_by_cudnn, in_turns };
-// None: cuDNN of that version has no way on GPUs of that compute capability, or it would need
-// memory for all scores.
+// Returns `none` if cuDNN of that version has no way on GPUs of that compute capability, or would
+// need memory for all scores.
 CudnnWay way_of(const LibraryShape& shape, std::size_t version, int compute_capability) noexcept;
 
-// The parts of make_plan, which also serve without a GPU. The graph belongs to GPUs of that compute
-// capability; a plan for it is made with a handle, or without one where it has the properties of a
-// device. Returns why there is none, empty where there is one.
+// These are the parts of make_plan, which also work without a GPU. The graph is for GPUs of that
+// compute capability. A plan is built with a handle, or with null if the graph has the properties
+// of a device. build_plan() returns why there is no plan, or an empty string.
 std::shared_ptr<cudnn_frontend::graph::Graph> graph_of(const LibraryShape& shape, CudnnWay way,
                                                        int compute_capability);
 std::string build_plan(cudnn_frontend::graph::Graph& graph, CudnnWay way, cudnnContext* handle);
 
-// A plan that wants more is not taken.
+// A plan that needs a larger workspace is not used.
 std::int64_t max_workspace_bytes(const LibraryShape& shape) noexcept;
 
-// Without a graph: cuDNN does not take the shape.
+// A plan without a graph means that cuDNN does not support the shape.
 struct CudnnPlan {
     std::shared_ptr<cudnn_frontend::graph::Graph> graph;
     std::int64_t workspace_bytes = 0;

@@ -49,7 +49,7 @@ void clear_unattended(CudaContext& ctx, const AttentionBatch& batch, Side side, 
 template <class T>
 void clear_unattended(CudaContext& ctx, const AttentionBatch& batch, const ForwardMatrices<T>& m) {
     clear_unattended(ctx, batch, Side::queries, m.out);
-    // Backward's tiles read on behind the last sequence, where a NaN would spread.
+    // Backward's tiles also read rows after the last sequence; a NaN there would spread.
     AttentionBatch one_column = batch;
     one_column.head_dim = 1;
     clear_unattended(ctx, one_column, Side::queries,

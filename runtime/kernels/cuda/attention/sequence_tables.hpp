@@ -5,11 +5,12 @@
 
 #include "runtime/kernels/cuda/attention/attention_kernels.hpp"
 
-// What a library wants to know of a ragged batch, made on the device, and what it leaves unwritten.
+// A library needs these tables of a ragged batch, which are made on the device. Rows that it does
+// not write are cleared here.
 namespace lockstep::kernels::cuda {
 
-// Each sequence's lengths, and where its rows begin in each of up to 9 tensors, in elements. Arrays
-// for `padded` sequences, of which those past the batch's are empty.
+// The lengths of each sequence, and the offsets of its rows in each of up to 9 tensors, in
+// elements. The arrays hold `padded` sequences; those past the batch's are empty.
 struct SequenceTables {
     static constexpr int max_tensors = 9;
 
@@ -22,11 +23,11 @@ struct SequenceTables {
 void fill_sequence_tables(CudaContext& ctx, const AttentionBatch& batch,
                           const SequenceTables& tables);
 
-// Zeros in the filler rows of m, and in the rows of sequences whose other side is empty.
+// Sets the filler rows of m, and the rows of sequences whose other side is empty, to zero.
 template <class T>
 void clear_unattended(CudaContext& ctx, const AttentionBatch& batch, Side side, CudaMatrix<T> m);
 
-// The same in all that a library has written; log-sum-exp lies as [q_total, heads].
+// Does the same in all matrices that a library has written. log-sum-exp is [q_total, heads].
 template <class T>
 void clear_unattended(CudaContext& ctx, const AttentionBatch& batch, const ForwardMatrices<T>& m);
 template <class T>

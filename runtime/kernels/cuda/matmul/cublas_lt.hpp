@@ -12,9 +12,9 @@
 
 namespace lockstep::kernels::cuda {
 
-// What products use of cuBLASLt, which is opened at the first one, and its handle for the current
-// GPU. Headers of CUDA 12 and 13 serve libraries of either: descriptions are of the size that
-// whoever makes them names, and numbers have not changed.
+// The functions of cuBLASLt that products use, and its handle for the current GPU. The library is
+// opened at the first product. Headers of CUDA 12 and 13 work with libraries of either version: the
+// caller passes the size of each description, and the numbers of enumerators have not changed.
 class CublasLt {
 public:
     CublasLt();
@@ -23,7 +23,7 @@ public:
     CublasLt& operator=(const CublasLt&) = delete;
 
     cublasLtHandle_t handle() const noexcept { return handle_; }
-    // Throws an error of kind cuda that names the call when it failed.
+    // Throws an error of kind cuda that names the call if it failed.
     void check(cublasStatus_t result, const char* call,
                SourceLocation where = SourceLocation::current()) const;
     std::string name_of(cublasStatus_t result) const { return get_status_name(result); }

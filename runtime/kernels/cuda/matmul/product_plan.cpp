@@ -21,7 +21,7 @@ cudaDataType_t type_of(Dtype element) {
     throw Error(ErrorKind::contract, "a product of an unknown type");
 }
 
-// cuBLASLt names combinations, not parts.
+// cuBLASLt has names for combinations, not for their parts.
 cublasLtEpilogue_t epilogue_of(const ProductShape& shape) {
     const bool bias = shape.beside == Beside::bias;
     switch (shape.epilogue) {
@@ -62,7 +62,7 @@ cublasOperation_t operation_of(Transpose transpose) {
     return transpose == Transpose::yes ? CUBLAS_OP_T : CUBLAS_OP_N;
 }
 
-// A row-major matrix of `rows` rows, `stride` elements apart.
+// Describes a row-major matrix of `rows` rows, `stride` elements apart.
 void lay_out(const CublasLt& library, cublasLtMatrixLayoutOpaque_t& layout, Dtype element,
              std::int64_t rows, std::int64_t cols, std::int64_t stride) {
     library.check(library.init_layout(&layout, sizeof layout, type_of(element),
@@ -83,7 +83,7 @@ cublasLtMatmulPreferenceOpaque_t preference_for(const CublasLt& library,
                   "cublasLtMatmulPreferenceInit");
     set(library, preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
         std::uint64_t{product_workspace_bytes});
-    // Otherwise parts of a sum may be rounded to 16 bits before they are added.
+    // Otherwise parts of a sum might be rounded to 16 bits before they are added.
     if (shape.out != Dtype::fp32)
         set(library, preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
             std::uint32_t{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE});
@@ -146,7 +146,8 @@ std::vector<cublasLtMatmulAlgo_t> candidates(const CublasLt& library, const Prod
 cublasStatus_t try_run(device::CudaContext& ctx, const CublasLt& library, ProductPlan& plan,
                        const ProductOperands& at, void* to) {
     set_addresses(library, plan, at);
-    // All of it at every call, so that its address does not move once products have begun.
+    // Takes the whole workspace at every call, so that its address does not change after the first
+    // product.
     std::byte* workspace = ctx.scratch<std::byte>(product_workspace_bytes).data();
     return library.matmul(library.handle(), &plan.operation, &at.alpha, at.b, &plan.first, at.a,
                           &plan.second, &at.beta, at.c, &plan.result, to, &plan.result,

@@ -14,7 +14,7 @@ constexpr int max_candidates = 16;
 void choose_by_time(device::CudaContext& ctx, const CublasLt& library, const ProductShape& shape,
                     const ProductOperands& at, const std::vector<cublasLtMatmulAlgo_t>& algorithms,
                     ProductPlan& plan) {
-    // A product that adds to C would add once for each run.
+    // A product that adds to C would add once for each run, so it writes elsewhere.
     device::Buffer<std::byte, CudaSpace> elsewhere(
         shape.accumulates ? static_cast<std::size_t>(shape.m * shape.c_stride) * bytes_of(shape.out)
                           : 0);
@@ -23,7 +23,7 @@ void choose_by_time(device::CudaContext& ctx, const CublasLt& library, const Pro
     cublasLtMatmulAlgo_t chosen = algorithms.front();
     for (const auto& algorithm : algorithms) {
         plan.algorithm = algorithm;
-        // Not all can leave C as it is.
+        // Some algorithms cannot write to another matrix than C.
         if (try_run(ctx, library, plan, at, to) != CUBLAS_STATUS_SUCCESS) continue;
         const float time = milliseconds_of(ctx, [&] { run(ctx, library, plan, at, to); });
         if (time >= best) continue;

@@ -7,12 +7,13 @@
 
 namespace lockstep::kernels::cuda {
 
-// The plans of a context, by shape: searched at the first product of a shape, since a search takes
-// longer than a small product.
+// A context's plans by shape. A plan is searched at the first product of a shape only, since a
+// search takes longer than a small product.
 class ProductPlans {
 public:
-    // Valid until the context ends. Where settings say so and the stream is not being captured,
-    // candidates are run and timed: at.c is as it was afterwards, unless the product overwrites it.
+    // Returns a reference that is valid until the context ends. If the settings ask for it and the
+    // stream is not being captured, candidates are run and timed. They leave at.c as it was, unless
+    // the product overwrites it.
     ProductPlan& of(device::CudaContext& ctx, const ProductShape& shape, const ProductOperands& at,
                     const ProductSettings& settings);
     const CublasLt& library() const noexcept { return library_; }

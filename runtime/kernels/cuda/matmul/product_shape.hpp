@@ -9,11 +9,12 @@
 
 namespace lockstep::kernels::cuda {
 
-// What lies beside the three matrices of a product.
+// The vector that a product uses in addition to its three matrices.
 enum class Beside : std::uint8_t { nothing, bias, row_sums };
 
-// Everything of a product but its addresses and factors: products of equal shape run the same
-// algorithm. Row-major as in Product; strides are in elements, the mask's in bits.
+// All properties of a product except its addresses and scalar factors: products of equal shape run
+// the same algorithm. Matrices are row-major as in Product. Strides are in elements, the mask's in
+// bits.
 struct ProductShape {
     Dtype in, out;
     Transpose transpose_a, transpose_b;
@@ -25,16 +26,17 @@ struct ProductShape {
     std::int64_t aux_stride;
     bool accumulates, tf32;
     std::int32_t multiprocessors;
-    // Powers of two that divide the addresses, at most max_alignment.
+    // These are powers of two that divide the addresses, at most max_alignment.
     std::uint8_t a_alignment, b_alignment, c_alignment, beside_alignment, aux_alignment;
 
     auto operator<=>(const ProductShape&) const = default;
 };
 
-// The arena's alignment: more would tell apart products that differ by their place in it alone.
+// This is the arena's alignment. A larger value would distinguish products that differ only in
+// their address in the arena.
 constexpr std::uintptr_t max_alignment = 64;
 
-// The addresses and factors that go with a shape.
+// The addresses and scalar factors that go with a shape.
 struct ProductOperands {
     const void *a, *b;
     void* c;
@@ -43,7 +45,7 @@ struct ProductOperands {
     float alpha, beta;
 };
 
-// Throws a contract error where sizes do not fit together.
+// Throws a contract error if sizes do not match.
 template <class In, class Out>
 ProductShape shape_of(const Product<In, Out>& product, const ProductSettings& settings);
 template <class In, class Out>

@@ -5,7 +5,8 @@
 
 namespace lockstep::kernels::cuda {
 
-// What cuBLASLt may use beside the matrices: its own advice for Hopper, enough for all others.
+// cuBLASLt may use this much memory in addition to the matrices. NVIDIA recommends it for Hopper,
+// and it is enough for all others.
 constexpr std::size_t product_workspace_bytes = std::size_t{32} << 20;
 
 }  // namespace lockstep::kernels::cuda

@@ -6,8 +6,8 @@
 
 namespace lockstep::kernels::cuda {
 
-// Milliseconds of five runs of what queue() puts on the context's stream, after one that loads its
-// kernels and gets its memory. The host waits for them.
+// Returns the milliseconds that five calls of queue() take on the context's stream. A call before
+// them loads the kernels and takes their memory. The host waits for all of them.
 template <class Queue>
 float milliseconds_of(device::CudaContext& ctx, const Queue& queue) {
     constexpr int timed_runs = 5;

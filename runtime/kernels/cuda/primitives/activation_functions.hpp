@@ -6,10 +6,11 @@
 #include "runtime/kernels/activation.hpp"
 #include "runtime/kernels/cuda/primitives/fast_math.hpp"
 
-// T is the type that results are stored as; see functions.hpp.
+// T is the type that results are stored as; see fast_math.hpp.
 namespace lockstep::kernels::cuda {
 
-// 0.5 (1 + tanh u) = sigmoid(2 u): one exponential, and no cancellation for negative u.
+// gelu_tanh uses 0.5 (1 + tanh u) = sigmoid(2 u): one exponential, and no cancellation for
+// negative u.
 constexpr float tanh_factor = 2.0f * 0.7978845608f;  // 2 sqrt(2 / pi)
 constexpr float tanh_cubic = 0.044715f;
 constexpr float sqrt_half = 0.7071067812f, inverse_sqrt_2pi = 0.3989422804f;
@@ -19,7 +20,8 @@ __device__ __forceinline__ float sigmoid(float x) {
     return inverse<T>(1.0f + exponential<T>(-x));
 }
 
-// The normal distribution up to x, and its density there times sqrt(2 pi).
+// The distribution function of the normal distribution at x, and its density there times
+// sqrt(2 pi).
 struct Normal {
     float up_to, density;
 };
@@ -29,7 +31,7 @@ __device__ __forceinline__ Normal normal(float x) {
     if constexpr (sizeof(T) == 4) {
         return {0.5f + 0.5f * erff(x * sqrt_half), density};
     } else {
-        // Abramowitz and Stegun, 7.1.26: within 1e-7.
+        // This is formula 7.1.26 of Abramowitz and Stegun; its error is below 1e-7.
         const float t = fast_inverse(1.0f + 0.3275911f * sqrt_half * fabsf(x));
         const float tail =
             density * t *

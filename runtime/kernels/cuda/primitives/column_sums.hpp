@@ -12,24 +12,24 @@
 
 namespace lockstep::kernels::cuda {
 
-// Memory for what sum_parts_by_column() sums right after it was written. Kept while sums are
-// deferred (deferred_sums.hpp).
+// Returns memory for parts that sum_parts_by_column() sums right after they are written. The memory
+// is kept while sums are deferred (deferred_sums.hpp).
 CudaMatrix<float> parts_memory(device::CudaContext& ctx, std::int64_t rows, std::int64_t cols);
 
-// totals[i][j] = or += the sum of column i n + j of parts [.., totals.size() n], in a fixed order;
-// or, while sums are deferred, will be.
+// Computes totals[i][j] = or += the sum of column i n + j of parts [.., totals.size() n], in a
+// fixed order. While sums are deferred, it is done later.
 void sum_parts_by_column(device::CudaContext& ctx, CudaMatrix<const float> parts,
                          std::initializer_list<CudaView<float>> totals, Into into);
 
 constexpr int column_sum_warps = 8;
-constexpr int column_sum_blocks = 4;  // at once on a multiprocessor
+constexpr int column_sum_blocks = 4;  // resident on a multiprocessor
 
 template <int width>
 struct ColumnSums {
     float of[column_sum_warps][warp_size][width];
 };
 
-// Adds `rows` rows, every eighth from `first` on.
+// Adds `rows` rows: every eighth row from `first` on.
 template <int width, int rows, class Body>
 __device__ __forceinline__ void sum_rows(const Body& body, std::int64_t first, std::int64_t column,
                                          float (&sums)[width]) {
@@ -77,7 +77,8 @@ __global__ void __launch_bounds__(column_sum_warps* warp_size, column_sum_blocks
 template <int width, class Body>
 void run_column_sums(device::CudaContext& ctx, const Body& body, std::int64_t rows,
                      std::int64_t cols, CudaView<float> totals, Into into) {
-    // Enough blocks for every multiprocessor, each with rows enough to be worth a partial sum.
+    // There are enough blocks for every multiprocessor, and each has enough rows to be worth a
+    // partial sum.
     constexpr std::int64_t smallest_block = 32;
     const unsigned strips = blocks_for(cols, std::int64_t{warp_size} * width);
     const std::int64_t wanted =
@@ -90,9 +91,10 @@ void run_column_sums(device::CudaContext& ctx, const Body& body, std::int64_t ro
     sum_parts_by_column(ctx, parts, {totals}, into);
 }
 
-// totals[j] = or += the sum over the rows of what body adds for column j, in a fixed order. body is
-// as for elementwise(), with `add<width>(Cell, what was read, float (&sums)[width])` in place of
-// `write`, which may write as well. By vectors of T where all matrices that it touches allow it.
+// Computes totals[j] = or += the sum over the rows of the values that body adds for column j, in a
+// fixed order. body is as for elementwise(), but has `add<width>(Cell, what was read, float
+// (&sums)[width])` instead of `write`; it may write as well. The matrices are read by vectors of T
+// if all that body touches allow it.
 template <class T, class Body, class... Matrices>
 void column_sums(device::CudaContext& ctx, const Body& body, CudaView<float> totals, Into into,
                  CudaMatrix<T> of, const Matrices&... others) {
@@ -107,7 +109,7 @@ void column_sums(device::CudaContext& ctx, const Body& body, CudaView<float> tot
         run_column_sums<1>(ctx, body, of.rows, of.cols, totals, into);
 }
 
-// The operands of column_sums(), which sums term(x).
+// A body for column_sums() that sums term(x).
 template <class Term, class T>
 struct TermOf {
     static constexpr int vectors = 4;

@@ -14,8 +14,8 @@ __device__ __forceinline__ std::uint64_t mask_key(const Mask& mask) {
     return mix(mask.state->seed, mask.state->step);
 }
 
-// What the masks of one token's columns share. Read once for several columns: stores in between
-// would make the compiler read it again.
+// The values that the masks of all columns of a token share. They are read once for several
+// columns: stores in between would make the compiler read them again.
 struct MaskedToken {
     std::uint64_t key = 0;
     std::uint32_t row = 0, position = 0;
@@ -26,8 +26,8 @@ __device__ __forceinline__ MaskedToken masked_token(const Mask& mask, std::int64
     return {mask_key(mask), mask.rows[token], static_cast<std::uint32_t>(mask.positions[token])};
 }
 
-// factors[j] is scale or 0, for `width` columns of a token from `first` on. A width of 4 or more is
-// a multiple of 4, and `first` too; a width of 1 makes four words and uses one.
+// Sets factors[j] to scale or 0, for `width` columns of a token from `first` on. A width of 4 or
+// more is a multiple of 4, and so is `first`; a width of 1 makes four words and uses one.
 template <int width>
 __device__ __forceinline__ void mask_factors(const Mask& mask, const MaskedToken& token,
                                              std::int64_t first, float (&factors)[width]) {
@@ -50,7 +50,7 @@ __device__ __forceinline__ void mask_factors(const Mask& mask, const MaskedToken
     }
 }
 
-// values *= the mask of a token's columns from `first` on.
+// Multiplies values by the mask of a token's columns from `first` on.
 template <Masking masking, int width>
 __device__ __forceinline__ void apply_mask(const Mask& mask, const MaskedToken& token,
                                            std::int64_t first, float (&values)[width]) {

@@ -5,15 +5,16 @@
 #include "runtime/kernels/cuda/primitives/launch.hpp"
 #include "runtime/kernels/cuda/primitives/vector_access.hpp"
 
-// Kernels that write each element from the elements at the same place. Such a kernel is a struct of
-// what it needs, with a function `read<width>(Cell)` that returns what it needs of `width` columns
-// from a cell on, `write<width>(Cell, what was read)`, and how many `vectors` a thread reads before
-// it writes one: matrices may be the same, so the compiler does not move reads before writes.
+// These kernels compute each element from the elements in the same row and column. Such a kernel is
+// a struct with its operands and these members: `read<width>(Cell)` returns what it needs of
+// `width` columns from a cell on; `write<width>(Cell, what was read)` writes the results; `vectors`
+// is how many vectors a thread reads before it writes one. Matrices may be the same, so the
+// compiler does not move reads before writes.
 namespace lockstep::kernels::cuda {
 
 constexpr int elementwise_threads = 256;
 
-// This thread's vectors from the block's first on.
+// Processes this thread's vectors from the block's first on.
 template <int width, int vectors, class Body>
 __device__ __forceinline__ void run_vectors(const Body& body, Cell first, unsigned more,
                                             std::int64_t cols) {
@@ -41,7 +42,7 @@ __global__ void __launch_bounds__(elementwise_threads)
         run_vectors<width, 1>(body, first, more, cols);
 }
 
-// Runs body over [rows, cols], by vectors of T where all matrices that it touches allow it.
+// Runs body over [rows, cols], by vectors of T if all matrices that it touches allow it.
 template <class T, class Body, class... Matrices>
 void elementwise(device::CudaContext& ctx, const Body& body, CudaMatrix<T> to,
                  const Matrices&... others) {

@@ -5,9 +5,10 @@
 
 #include "instructions/arithmetic.hpp"
 
-// Functions as exact as T, the type that results are stored as, shows: for 16 bits a few
-// instructions do, whose errors of 2^-21 rounding hides. With the library's functions and exact
-// divisions some kernels would compute for longer than memory takes.
+// These functions are as exact as T, the type that results are stored as, can show. A few
+// instructions are enough for 16 bits, because rounding hides their errors of 2^-21. Some kernels
+// would be limited by arithmetic instead of memory with the library's functions and exact
+// divisions.
 namespace lockstep::kernels::cuda {
 
 template <class T>
@@ -19,7 +20,7 @@ __device__ __forceinline__ float exponential(float x) {
         return power_of_2(x * log2_e);
 }
 
-// 1 / x
+// Returns 1 / x.
 template <class T>
 __device__ __forceinline__ float inverse(float x) {
     if constexpr (sizeof(T) == 4)

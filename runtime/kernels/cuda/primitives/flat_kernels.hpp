@@ -5,21 +5,21 @@
 #include "runtime/kernels/cuda/primitives/launch.hpp"
 #include "runtime/kernels/cuda/primitives/vector_access.hpp"
 
-// Kernels over the elements of flat buffers. Such a kernel is a struct of what it needs, with
-// `prepare()`, called by one thread of each block, whose result says whether to `skip` everything,
-// `read<width>(i, prepared)`, which returns what it needs of `width` elements from i on,
-// `write<width>(i, what was read, prepared)`, how many `vectors` a thread reads before it writes
-// one (buffers may be the same, so the compiler does not move reads before writes), and how many
-// blocks are `resident` on a multiprocessor. These go on until the work is done, so that what
-// prepare() computes costs little.
+// These kernels process the elements of flat buffers. Such a kernel is a struct with its operands
+// and these members. One thread of each block calls `prepare()`; its result says whether to `skip`
+// everything. `read<width>(i, prepared)` returns what the kernel needs of `width` elements from i
+// on. `write<width>(i, what was read, prepared)` writes the results. `vectors` is how many vectors
+// a thread reads before it writes one: buffers may be the same, so the compiler does not move reads
+// before writes. `resident` is how many blocks run on a multiprocessor at once; they go on until
+// the work is done, so that prepare() costs little.
 namespace lockstep::kernels::cuda {
 
 constexpr int flat_threads = 256;
-// Consecutive threads have consecutive groups of four: a warp's access is whole sectors of 32 bytes
-// in fp32 (16 bytes a thread) and in 16 bits (8 bytes).
+// Consecutive threads have consecutive groups of four elements, so a warp accesses whole sectors of
+// 32 bytes, in fp32 (16 bytes per thread) and in 16 bits (8 bytes).
 constexpr int flat_width = 4;
 
-// This thread's vectors from element i on.
+// Processes this thread's vectors from element i on.
 template <int width, int vectors, class Body, class Prepared>
 __device__ __forceinline__ void run_flat(const Body& body, std::int64_t i, const Prepared& p) {
     decltype(body.template read<width>(i, p)) read[vectors];
@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(flat_threads, Body::resident)
             run_flat<1, 1>(body, vectors_end + threadIdx.x, prepared);
 }
 
-// `pointers` are all that body touches, null where unused.
+// Runs body over `count` elements. `pointers` are all buffers that body touches, null if unused.
 template <class Body, class... Pointers>
 void for_each_element(device::CudaContext& ctx, const Body& body, std::size_t count,
                       const Pointers*... pointers) {

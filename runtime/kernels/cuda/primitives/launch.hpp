@@ -13,7 +13,7 @@
 
 namespace lockstep::kernels::cuda {
 
-// The shape of a launch, and where it was written for the message of a failure.
+// The shape of a launch, and its source location for the message of a failure.
 struct Grid {
     Grid(dim3 grid, dim3 block, std::size_t shared = 0,
          SourceLocation place = SourceLocation::current())
@@ -29,30 +29,30 @@ bool same_shape(const CudaMatrix<A>& a, const CudaMatrix<B>& b) noexcept {
     return a.rows == b.rows && a.cols == b.cols;
 }
 
-// So many blocks of `each` cover `count`.
+// Returns how many blocks of `each` elements cover `count` elements.
 inline unsigned blocks_for(std::int64_t count, std::int64_t each) {
     const std::int64_t blocks = (count + each - 1) / each;
     require(blocks <= std::numeric_limits<std::int32_t>::max(), "a launch of too many blocks");
     return static_cast<unsigned>(blocks);
 }
 
-// The same, but at most what the GPU holds at once with `resident` blocks on a multiprocessor: for
-// kernels whose blocks go on until the work is done.
+// Returns the same, but at most the number of blocks that the GPU holds at once with `resident`
+// blocks on a multiprocessor. It is for kernels whose blocks go on until the work is done.
 inline unsigned resident_blocks(const device::CudaContext& ctx, std::int64_t count,
                                 std::int64_t each, int resident) {
     const std::int64_t most = std::int64_t{ctx.properties().multiprocessors} * resident;
     return static_cast<unsigned>(std::min((count + each - 1) / each, most));
 }
 
-// Which kernels were allowed dynamic shared memory beyond what all have, in a context. That lasts
-// for the process, whose other contexts may ask for the same kernels, so all ask for the same
-// amount.
+// Remembers which kernels a context has allowed more dynamic shared memory than the default. The
+// permission lasts for the process, whose other contexts may use the same kernels, so all contexts
+// ask for the same amount.
 class AllowedSharedMemory {
 public:
     void allow(device::CudaContext& ctx, const void* kernel, std::size_t bytes,
                SourceLocation where) {
-        // A kernel has 48 KiB unasked, of which its static memory and what the GPU keeps for itself
-        // (1 KiB from compute capability 8.0 on) are a part.
+        // A kernel has 48 KiB by default. Its static memory and the part that the GPU keeps for
+        // itself (1 KiB from compute capability 8.0 on) are included.
         constexpr std::size_t granted = 48 << 10, other_parts = 2 << 10;
         const std::size_t usual = ctx.properties().max_shared_bytes - other_parts;
         if (bytes <= granted - other_parts) return;

@@ -10,17 +10,17 @@ namespace lockstep::kernels::cuda {
 
 enum class Masking { off, on };
 
-// What a kernel needs of a dropout site; the seed and the step stay in the device's memory.
+// The part of a dropout site that kernels need. The seed and the step stay in the device's memory.
 struct Mask {
     const StepState* state = nullptr;
     const std::uint32_t* rows = nullptr;
     const std::int32_t* positions = nullptr;
     std::uint32_t site = 0;
-    std::uint32_t threshold = 0;  // a word below it drops its element
+    std::uint32_t threshold = 0;  // an element whose word is below it is dropped
     float scale = 1;
 };
 
-// What kept elements are multiplied with.
+// Returns the factor of kept elements.
 inline float kept_scale(const Dropout& site) {
     require(site.rate < 1, "dropout needs a rate below 1");
     return static_cast<float>(1.0 / (1.0 - double{site.rate}));

@@ -5,9 +5,9 @@
 
 #include "instructions/memory.hpp"
 
-// Sums and maxima over warps and blocks in an order that is fixed by the threads' numbers, so that
-// the same input gives the same bits. Every thread of the warp or block calls them, and gets the
-// result.
+// These functions calculate sums and maxima over warps and blocks. The numbers of the threads fix
+// the order, so the same input gives the same bits. Every thread of the warp or block must call
+// them, and gets the result.
 namespace lockstep::kernels::cuda {
 
 constexpr unsigned whole_warp = 0xFFFFFFFFu;
@@ -40,7 +40,7 @@ struct WarpValues {
     Value values[warp_size];
 };
 
-// For one-dimensional blocks of whole warps.
+// Requires a one-dimensional block of whole warps.
 template <class Operation, class Value>
 __device__ __forceinline__ Value block_reduce(Value value) {
     WarpValues<Value>& shared = shared_memory<WarpValues<Value>>();

@@ -5,14 +5,14 @@
 #include "runtime/kernels/cuda/primitives/reduction.hpp"
 #include "runtime/kernels/cuda/primitives/vector_access.hpp"
 
-// Kernels that give each row to one warp, which keeps it in shared memory between its passes:
-// device memory is read once. A lane comes back to its own columns only, so no barrier is needed.
+// These kernels give each row to one warp, which keeps it in shared memory between its passes, so
+// device memory is read once. A lane reads back only its own columns, so no barrier is needed.
 namespace lockstep::kernels::cuda {
 
 constexpr int max_row_warps = 8;
 
-// How many warps a block has when each needs so many bytes of shared memory, and the block itself
-// some more.
+// Returns how many warps a block can have if each warp needs bytes_per_warp of shared memory, and
+// the block needs bytes_per_block in addition.
 inline int row_warps(const device::CudaContext& ctx, std::size_t bytes_per_warp,
                      std::size_t bytes_per_block = 0) {
     const std::size_t most = ctx.properties().max_shared_bytes;
@@ -23,7 +23,7 @@ inline int row_warps(const device::CudaContext& ctx, std::size_t bytes_per_warp,
     return static_cast<int>(std::min<std::size_t>(fitting, max_row_warps));
 }
 
-// Bytes of one row kept, rounded up so that the next one is aligned.
+// Returns the bytes of one kept row, rounded up so that the next row is aligned.
 template <class T>
 std::size_t row_bytes(std::int64_t cols) {
     return (static_cast<std::size_t>(cols) * sizeof(T) + 15) / 16 * 16;

@@ -6,15 +6,15 @@
 #include "runtime/kernels/cuda/primitives/vector_access.hpp"
 #include "runtime/kernels/into.hpp"
 
-// Sums over flat buffers in one launch: each block has a part of a fixed size, and the one that is
-// done last adds the parts' sums. The order depends on the size alone, so the value is the same on
-// every GPU.
+// These kernels sum flat buffers in one launch: each block sums a part of a fixed size, and the
+// block that finishes last adds the parts' sums. The order depends only on the size, so the value
+// is the same on every GPU.
 namespace lockstep::kernels::cuda {
 
 constexpr int sum_threads = 256;
 constexpr std::int64_t sum_block_elements = 16384;
 
-// How many blocks of a sum are done; 0 between launches.
+// Counts the finished blocks of a sum. The count is 0 between launches.
 struct FinishedBlocks {
     device::Buffer<unsigned, CudaSpace> count{1};
 };
@@ -22,8 +22,8 @@ struct IsLast {
     bool value;
 };
 
-// Whether all other blocks of the launch have come here before. What each of them wrote until then
-// is there for the one that is told so.
+// Returns true to the last block of the launch that calls it. That block then sees everything that
+// the others wrote before their calls.
 __device__ __forceinline__ bool last_to_finish(unsigned* finished) {
     auto& last = shared_memory<IsLast>();
     __syncthreads();
@@ -64,13 +64,13 @@ __global__ void __launch_bounds__(sum_threads)
     if (threadIdx.x == 0) *total = into == Into::add ? *total + sum : sum;
 }
 
-// A part's sum for each block.
+// Returns memory for the sum of each block's part.
 template <class Value>
 CudaView<Value> sum_parts(device::CudaContext& ctx, std::size_t elements) {
     return ctx.scratch<Value>(blocks_for(static_cast<std::int64_t>(elements), sum_block_elements));
 }
 
-// *total becomes, or grows by, the sum of Function{}(x[i]), which are Function::Value.
+// Computes *total = or += the sum of Function{}(x[i]), which are Function::Value.
 template <class Function, class T>
 void sum_to(device::CudaContext& ctx, CudaView<const T> x, typename Function::Value* total,
             Into into = Into::add) {

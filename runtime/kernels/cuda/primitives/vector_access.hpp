@@ -13,8 +13,8 @@ namespace lockstep::kernels::cuda {
 template <class T>
 constexpr int vector_width = static_cast<int>(16 / sizeof(T));
 
-// Whether rows that start at `data`, `stride` elements apart and `cols` long, can be read by
-// vectors.
+// Returns whether rows that start at `data`, `stride` elements apart and `cols` long, can be read
+// by vectors.
 template <class T>
 bool by_vectors(const T* data, std::int64_t cols, std::int64_t stride) noexcept {
     constexpr std::int64_t width = vector_width<T>;
@@ -26,8 +26,8 @@ bool by_vectors(const CudaMatrix<T>& m) noexcept {
     return m.data == nullptr || by_vectors(m.data, m.cols, m.stride);
 }
 
-// `width` values widened to float; width is vector_width<T> or a multiple of it, and `from` aligned
-// to 16 bytes, or half of it, and 8 bytes, or 1.
+// Loads `width` values and widens them to float. width is a multiple of vector_width<T> with `from`
+// aligned to 16 bytes, or half of vector_width<T> with `from` aligned to 8 bytes, or 1.
 template <int width, class T>
 __device__ __forceinline__ void load(const T* from, float (&values)[width]) {
     if constexpr (width == 1) {
@@ -45,8 +45,8 @@ __device__ __forceinline__ void load(const T* from, float (&values)[width]) {
     }
 }
 
-// A vector as it stands in memory. Where a condition stands before a load, widening at once would
-// make the next load wait for it.
+// A vector as it is stored in memory. If a condition precedes a load, widening at once would make
+// the next load wait for it.
 template <int width, class T>
 struct Packed {
     uint4 words[width / vector_width<T>];
@@ -76,7 +76,7 @@ __device__ __forceinline__ void unpack(const Packed<width, T>& packed, float (&v
     }
 }
 
-// The counterpart: values narrowed to T.
+// Narrows the values to T and stores them, with the widths and alignments of load().
 template <int width, class T>
 __device__ __forceinline__ void store(T* to, const float (&values)[width]) {
     if constexpr (width == 1) {

@@ -6,8 +6,8 @@
 
 namespace lockstep::kernels::cuda {
 
-// The weights that an optimizer updates: the fp32 master and its copy that computes, or only that
-// copy. Either may be null, but not both.
+// The weights that an optimizer updates: the fp32 master and the copy that computes, or only that
+// copy. Either pointer may be null, but not both.
 template <class T>
 struct Weights {
     float* master;
@@ -27,8 +27,8 @@ struct Weights {
     }
 };
 
-// Which elements decay, as kernels::DecayLines. A vector of flat_width lies in one line, so that
-// this is one word for a warp, from the first-level cache.
+// Says which elements decay, like kernels::DecayLines. A vector of flat_width elements lies in one
+// line, so that a warp reads one word, from the first-level cache.
 struct DecayBits {
     const std::uint32_t* words;  // null: all
 

@@ -8,7 +8,8 @@
 #include "runtime/core/bf16.hpp"
 #include "runtime/core/fp16.hpp"
 
-// Conversions between float and the types of storage, rounded to nearest even as on the host.
+// These functions convert between float and the storage types, rounded to nearest even as on the
+// host.
 namespace lockstep::kernels::cuda {
 
 __device__ __forceinline__ float widen(float x) { return x; }
@@ -21,7 +22,7 @@ __device__ __forceinline__ float widen(fp16 x) {
     return value;
 }
 
-// Two values in one word, the first in its lower half.
+// Packs two values into one word, the first in its lower half.
 __device__ __forceinline__ std::uint32_t narrow_pair(float low, float high, bf16) {
     std::uint32_t word;
     asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
@@ -44,7 +45,7 @@ __device__ __forceinline__ T narrow(float x) {
     }
 }
 
-// The values of one word of T.
+// Unpacks the two values of a word of T.
 __device__ __forceinline__ void widen_pair(std::uint32_t word, float* values, bf16) {
     values[0] = __uint_as_float(word << 16);
     values[1] = __uint_as_float(word & 0xFFFF0000u);
@@ -55,7 +56,8 @@ __device__ __forceinline__ void widen_pair(std::uint32_t word, float* values, fp
         : "r"(word));
 }
 
-// The values of a 16-byte vector of T, and the vector of such values.
+// These functions unpack a 16-byte vector of T to its values, and pack the values into such a
+// vector.
 template <class T>
 __device__ __forceinline__ void widen_words(uint4 words, float* values, T type) {
     widen_pair(words.x, values, type);
