@@ -8,8 +8,9 @@
 
 namespace lockstep::train {
 
-// One side of a micro-batch: sequences laid end to end, no padding between them. The totals may
-// exceed offsets.back(): the rest is filler (token 0), so that shapes repeat.
+// The source or target side of a micro-batch: its sequences are stored end to end, without padding
+// between them. tokens may be longer than offsets.back(): the rest is filler (token 0), which makes
+// shapes repeat.
 struct RaggedTokens {
     std::vector<std::int32_t> tokens;   // [total]
     std::vector<std::int32_t> offsets;  // [sequences + 1]
@@ -22,7 +23,8 @@ struct RaggedTokens {
     }
 };
 
-// What of a micro-batch shapes the work on it: totals with filler, the longest sequences.
+// The numbers of a micro-batch that determine the shapes of its work: totals with filler, and the
+// longest sequences.
 struct BatchShape {
     std::int64_t source_total = 0, target_total = 0, sequences = 0;
     std::int32_t longest_source = 0, longest_target = 0;
@@ -30,20 +32,21 @@ struct BatchShape {
     auto operator<=>(const BatchShape&) const = default;
 };
 
-// A micro-batch of one lane. For a decoder-only model `source` is empty and `target` holds context
-// and label together. Target tokens are the labels shifted right behind __start__.
+// A micro-batch of one lane. A decoder-only model leaves `source` empty, and `target` holds context
+// and label together. Target tokens are the labels shifted right after __start__.
 struct Batch {
     RaggedTokens source, target;
     std::vector<std::int32_t> labels;  // [target total]; -1: no label (filler, or context)
-    // [sequences] Where labels follow from the target's tokens: each sequence's first position with
-    // a label, from which on a token's label is the next token, and the last token's label. Both
-    // empty: only `labels` tells.
+    // [sequences] Set if the labels follow from the target's tokens: label_starts is each
+    // sequence's first position with a label. From there on, the label of a token is the next
+    // token, and the label of the last token is in last_labels. Both are empty if the labels cannot
+    // be derived: then use `labels`.
     std::vector<std::int32_t> label_starts, last_labels;
     std::vector<std::uint32_t> rows;  // [sequences] global row ids
-    std::int64_t label_tokens = 0;    // labels >= 0
-    std::int64_t truncated_rows = 0;  // rows cut to the model's positions
-    // Of each row, where an evaluation asks for them: the context as it was before any cut, and
-    // every alternative label as written in the text.
+    std::int64_t label_tokens = 0;    // number of labels >= 0
+    std::int64_t truncated_rows = 0;  // rows cut to the model's maximum length
+    // Per row, filled only if an evaluation asks for it: the context before any cut, and every
+    // alternative label as written in the text.
     std::vector<std::vector<std::int32_t>> contexts;
     std::vector<std::vector<std::string>> references;
 

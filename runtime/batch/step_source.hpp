@@ -8,36 +8,36 @@
 
 namespace lockstep::train {
 
-// Where a run stands in its data.
+// The position of a run in its data.
 struct Position {
     std::int64_t epoch = 0;          // from 0
     std::int64_t step_in_epoch = 0;  // steps of this epoch already taken
 };
 
-// What one rank does in one step: a micro-batch from each of its lanes, in lane order. A lane that
-// has run dry gives an empty batch.
+// The work of one rank in one step: a micro-batch from each of its lanes, in lane order. A lane
+// without rows left gives an empty batch.
 struct StepBatches {
     Position position;  // of this step
     std::vector<Batch> lanes;
-    std::int64_t lanes_finished =
-        0;                  // of this rank's lanes: this batch was the last, or it was dry
-    double epoch_done = 0;  // share of the epoch done after this step, 0..1, an estimate
+    // Lanes of this rank that have finished: their last batch is this one or an earlier one.
+    std::int64_t lanes_finished = 0;
+    double epoch_done = 0;  // estimated share of the epoch done after this step, 0..1
 };
 
 // The endless sequence of steps. The caller ends an epoch (next_epoch) once all lanes of all ranks
-// have finished; asking on gives empty batches.
+// have finished. Until then, next() gives empty batches for finished lanes.
 class StepSource {
 public:
     virtual ~StepSource() = default;
 
     virtual StepBatches next() = 0;
     virtual void next_epoch() = 0;
-    // Continue from there, exactly as if every earlier step had been taken.
+    // Continues from `position`, exactly as if every earlier step had been taken.
     virtual void seek(Position position) = 0;
     virtual std::int64_t rows_per_epoch() const = 0;  // over all lanes
 };
 
-// Rows of an evaluation set that belong to this rank, each exactly once over all ranks.
+// The rows of an evaluation set that belong to this rank. Each row belongs to exactly one rank.
 class EvalSource {
 public:
     virtual ~EvalSource() = default;

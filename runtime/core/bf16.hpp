@@ -6,7 +6,8 @@
 
 namespace lockstep {
 
-// bfloat16: the upper half of an IEEE float; conversion rounds to nearest even and keeps NaN quiet.
+// bfloat16 is the upper half of an IEEE float. Conversion rounds to nearest even and keeps NaN
+// quiet.
 struct bf16 {
     std::uint16_t bits = 0;
 

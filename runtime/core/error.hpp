@@ -9,8 +9,9 @@
 
 namespace lockstep {
 
-// config: the request was wrong (exit 2). peer: another rank failed or timed out (exit 3).
-// Everything else: this rank failed (exit 1). contract: a programming error in Lockstep itself.
+// The kind determines the exit code. config: the request was wrong (exit 2). peer: another rank
+// failed or timed out (exit 3). All other kinds: this rank failed (exit 1). contract: a programming
+// error in Lockstep itself.
 enum class ErrorKind {
     config,
     contract,
@@ -30,7 +31,8 @@ enum class ErrorKind {
 
 std::string_view name(ErrorKind kind) noexcept;
 
-// The one exception type. what() is one line for the user: what is wrong, where, and what to do.
+// The only exception type of Lockstep. what() is one line for the user: it says what is wrong,
+// where, and what to do.
 class Error : public std::runtime_error {
 public:
     Error(ErrorKind kind, const std::string& message,
@@ -47,7 +49,7 @@ private:
 // Throws a contract error when `condition` does not hold.
 void require(bool condition, const char* what, SourceLocation where = SourceLocation::current());
 
-// Throws an io error that names `path` and errno's text, read on entry.
+// Throws an io error that names `path` and the text of errno, which it reads first.
 [[noreturn]] void throw_errno(const std::string& what, const std::string& path,
                               SourceLocation where = SourceLocation::current());
 

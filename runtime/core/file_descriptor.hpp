@@ -12,7 +12,7 @@ struct FileDescriptorTraits {
     static constexpr Raw null() noexcept { return -1; }
     static void destroy(Raw raw) noexcept { ::close(raw); }
 };
-// A file's or a socket's.
+// Owns the descriptor of a file or a socket and closes it.
 using FileDescriptor = UniqueHandle<FileDescriptorTraits>;
 
 }  // namespace lockstep

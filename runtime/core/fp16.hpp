@@ -6,8 +6,8 @@
 
 namespace lockstep {
 
-// IEEE binary16; conversion rounds to nearest even, keeps NaN quiet and makes infinity of 65520 and
-// above. A type of storage: arithmetic is done in float.
+// IEEE binary16. Conversion rounds to nearest even, keeps NaN quiet and turns magnitudes from 65520
+// on into infinity. This type is for storage only: arithmetic is done in float.
 struct fp16 {
     std::uint16_t bits = 0;
 
@@ -20,8 +20,8 @@ struct fp16 {
     explicit constexpr operator float() const noexcept {
         const std::uint32_t sign = (bits & 0x8000u) << 16, magnitude = bits & 0x7FFFu;
         if (magnitude >= 0x7C00u) return std::bit_cast<float>(sign | 0x7F800000u | magnitude << 13);
-        // As a float of the same digits, 2^112 too small; the product is exact, subnormals
-        // included.
+        // The float with the same digits is 2^112 too small. The product is exact, also for
+        // subnormals.
         const float value = std::bit_cast<float>(magnitude << 13) * 0x1p112f;
         return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(value));
     }
@@ -32,7 +32,8 @@ private:
         if (magnitude >= 0x477FF000u) return 0x7C00u;
         if (magnitude >= 0x38800000u)
             return (magnitude - 0x38000000u + 0xFFFu + (magnitude >> 13 & 1u)) >> 13;
-        // Subnormal: adding 0.5 moves the digits that stay to the lower end of the sum, rounded.
+        // A subnormal result: adding 0.5 shifts the digits that remain to the lower end of the sum
+        // and rounds them.
         const float sum = std::bit_cast<float>(magnitude) + 0.5f;
         return std::bit_cast<std::uint32_t>(sum) - 0x3F000000u;
     }

@@ -8,14 +8,14 @@
 
 namespace lockstep {
 
-// XXH3, 64 bits.
+// Returns the 64-bit XXH3 hash.
 std::uint64_t hash64(const void* data, std::size_t bytes, std::uint64_t seed = 0) noexcept;
 inline std::uint64_t hash64(std::string_view text, std::uint64_t seed = 0) noexcept {
     return hash64(text.data(), text.size(), seed);
 }
-// The hash of a file's contents; throws an io error naming the path.
+// Returns the hash of a file's contents. Throws an io error that names the path.
 std::uint64_t hash_file(const std::string& path);
-// 16 lower-case hexadecimal digits.
+// Returns 16 lower-case hexadecimal digits.
 std::string hex(std::uint64_t value);
 
 }  // namespace lockstep

@@ -34,10 +34,10 @@ void Log::progress(std::string_view line) {
 
 void Log::write(std::string_view line) {
     const std::lock_guard lock(mutex_);
-    // The whole line: the ^C of a terminal stands on it as well.
+    // Clears the whole line: the terminal may have printed ^C on it.
     if (screen_ == OutputKind::terminal) out_ << "\r\x1b[K";
     shown_ = 0;
-    std::string whole;  // one write, so that lines of several processes do not mix
+    std::string whole;  // a single write, so that lines of several processes do not mix
     if (rank_ != 0) whole.append(prefix_).append(": ");
     whole.append(line).append("\n");
     out_ << whole << std::flush;

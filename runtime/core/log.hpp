@@ -11,11 +11,12 @@ namespace lockstep {
 enum class Verbosity { quiet, normal, verbose };
 enum class OutputKind { file, terminal };  // what the lines are written to
 
-// Lines for the user, safe from several threads. Only rank 0 speaks, unless verbose; error()
-// always.
+// Writes lines for the user. Safe from several threads. Only rank 0 writes, unless `verbosity` is
+// verbose; error() always writes.
 class Log {
 public:
-    // `out` outlives the log. `prefix` (say "rank 3 on node2") precedes a line of any rank but 0.
+    // `out` must outlive the log. `prefix` (such as "rank 3 on node2") precedes the lines of every
+    // rank except rank 0.
     Log(std::ostream& out, Verbosity verbosity, int rank, std::string prefix,
         OutputKind screen = OutputKind::file);
 
@@ -24,7 +25,8 @@ public:
     void error(std::string_view line);
     bool speaks() const noexcept;
 
-    // Text without a line end, rewritten in place: a progress bar. Shown on terminals only.
+    // Shows text that the next call overwrites, such as a progress bar. `line` has no line end.
+    // Shown on terminals only.
     void progress(std::string_view line);
 
 private:

@@ -3,8 +3,9 @@
 
 namespace lockstep {
 
-// Names what the calling thread does until it ends, for profilers of GPUs (docs/cuda.md). Those of
-// a thread nest. Does nothing where none looks, or in a build without CUDA.
+// Names the work of the calling thread for GPU profilers (docs/cuda.md) until the object is
+// destroyed. The ranges of a thread nest. It does nothing if no profiler is attached, or in a build
+// without CUDA.
 class NamedRange {
 public:
     explicit NamedRange(const char* name) noexcept;

@@ -5,7 +5,8 @@
 
 namespace lockstep {
 
-// In NVTX's own domain, which profilers show and filter by name alone: the libraries have theirs.
+// The range is in NVTX's default domain, which profilers show and filter by name alone. Libraries
+// use domains of their own.
 NamedRange::NamedRange(const char* name) noexcept { nvtxRangePushA(name); }
 NamedRange::~NamedRange() { nvtxRangePop(); }
 

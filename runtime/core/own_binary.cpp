@@ -10,7 +10,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The loader where it was called with the program as its argument: "ld-linux-x86-64.so.2".
+// Recognises the loader ("ld-linux-x86-64.so.2"), which is the executable if it was called with the
+// program as its argument.
 bool is_loader(const fs::path& file) { return file.filename().string().starts_with("ld-"); }
 
 }  // namespace

@@ -5,12 +5,12 @@
 
 namespace lockstep {
 
-// The file to execute for another process of this program: its own, or the script that handed it to
-// a loader of its choice (cmake/portable/start.sh).
+// Returns the file to execute for another process of this program: the binary itself, or the script
+// that started it through a loader of its own (cmake/portable/start.sh).
 std::string own_binary();
 
-// The same by the name that this process was called by, which may be a link's that says which
-// program it is to be. `name` is argv[0].
+// Returns the same, but by the name that this process was called by. The name may be a link that
+// selects the program to be. `name` is argv[0].
 std::string own_binary_called(const char* name);
 
 }  // namespace lockstep

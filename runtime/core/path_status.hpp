@@ -5,10 +5,11 @@
 
 namespace lockstep {
 
-// As their likes in <filesystem>, but what nobody can tell (a folder closed to the user, a loop of
-// links, a file server that is gone) is an io error with the path and the reason.
+// These work like their counterparts in <filesystem>. If the answer cannot be known (a folder
+// closed to the user, a loop of links, a lost file server), they throw an io error with the path
+// and the reason.
 bool path_exists(const std::string& path);
 bool is_folder(const std::string& path);
-bool is_file(const std::string& path);  // a regular one
+bool is_file(const std::string& path);  // a regular file
 
 }  // namespace lockstep

@@ -8,8 +8,8 @@ namespace lockstep {
 
 using PhiloxBlock = std::array<std::uint32_t, 4>;
 
-// Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011): four
-// random words that depend on nothing but the counter and the key. constexpr, so it runs on every
+// Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011) gives four
+// random words that depend only on the counter and the key. It is constexpr, so it runs on every
 // device.
 constexpr PhiloxBlock philox(PhiloxBlock counter, std::uint64_t key) noexcept {
     auto k0 = static_cast<std::uint32_t>(key);
@@ -26,7 +26,7 @@ constexpr PhiloxBlock philox(PhiloxBlock counter, std::uint64_t key) noexcept {
     return counter;
 }
 
-// Mixes two 64-bit words into one (splitmix64's finaliser): keys from (seed, step).
+// Mixes two 64-bit words into one (splitmix64's finaliser), for example a key from (seed, step).
 constexpr std::uint64_t mix(std::uint64_t a, std::uint64_t b) noexcept {
     std::uint64_t z = a + 0x9E3779B97F4A7C15ull * (b + 1);
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
@@ -53,11 +53,11 @@ public:
         }
         return block_[used_++];
     }
-    // Uniform in [0, bound), by multiplication; bias below 2^-32 times bound.
+    // Returns a uniform word in [0, bound), by multiplication. The bias is below 2^-32 times bound.
     constexpr std::uint32_t below(std::uint32_t bound) noexcept {
         return static_cast<std::uint32_t>((std::uint64_t{(*this)()} * bound) >> 32);
     }
-    // Uniform in [0, 1).
+    // Returns a uniform number in [0, 1).
     constexpr double uniform() noexcept { return (*this)() * 0x1p-32; }
 
 private:

@@ -7,12 +7,12 @@
 
 namespace lockstep {
 
-// The whole of a small file. A file that cannot be read to its end (a folder, a broken disk, one
-// that a file server lost) is never taken for a shorter one: throws an io error, `complaint` with
-// the path and the reason.
+// Returns the contents of a small file. If the file cannot be read to its end (a folder, a broken
+// disk, a lost file server), it throws an io error with `complaint`, the path and the reason; it
+// never returns a part.
 std::string read_file(const std::string& path, const std::string& complaint = "cannot be read");
 
-// The same of a file of any size, block after block.
+// Calls `action` with one block after the other. Works for files of any size, with the same errors.
 void read_blocks(const std::string& path, const std::string& complaint,
                  const std::function<void(std::string_view)>& action);
 

@@ -3,7 +3,7 @@
 
 namespace lockstep {
 
-// std::source_location is not visible to every compiler that builds us (clang 14), hence our own.
+// Replaces std::source_location, which clang 14 (a supported compiler) does not have.
 struct SourceLocation {
     const char* file;
     int line;

@@ -20,7 +20,7 @@ void Trace::write(const std::string& path) const {
     const std::lock_guard lock(mutex_);
     std::vector<std::string> tracks;
     auto events = nlohmann::json::array();
-    // steady_clock is the host's monotonic clock, so the traces of a host's ranks line up.
+    // steady_clock is the host's monotonic clock, so the traces of all ranks of a host line up.
     const auto microseconds = [](Clock::time_point t) {
         return std::chrono::duration<double, std::micro>(t.time_since_epoch()).count();
     };

@@ -15,8 +15,8 @@ inline double seconds_between(Clock::time_point begin, Clock::time_point end) no
     return std::chrono::duration<double>(end - begin).count();
 }
 
-// What a rank did when, written as Chrome/Perfetto trace JSON: one process per rank, one track per
-// name.
+// Records the activities of a rank and writes them as Chrome/Perfetto trace JSON: one process per
+// rank, one track per name.
 class Trace {
 public:
     enum class Recording { off, on };
@@ -27,7 +27,7 @@ public:
     // Thread-safe; does nothing when recording is off.
     void add(std::string_view track, std::string name, Clock::time_point begin,
              Clock::time_point end);
-    // Writes `path`; throws an io error naming it.
+    // Writes `path`. Throws an io error that names it.
     void write(const std::string& path) const;
 
 private:

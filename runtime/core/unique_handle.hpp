@@ -5,8 +5,8 @@
 
 namespace lockstep {
 
-// Owns one handle of a C library. Traits: `Raw`, `null()`, `destroy(Raw) noexcept`.
-// Where closing can fail and matters, the owner closes explicitly and calls release().
+// Owns one handle of a C library. Traits defines `Raw`, `null()` and `destroy(Raw) noexcept`. If
+// closing can fail and the failure matters, the owner closes explicitly and calls release().
 template <class Traits>
 class UniqueHandle {
 public:

@@ -13,7 +13,8 @@ namespace lockstep {
 struct HostSpace {};
 struct CudaSpace {};  // the memory of one GPU
 
-// A non-owning range tagged with the memory it lives in, so that mixing memories does not compile.
+// A non-owning range. Its type names the memory it lives in, so that mixing memories does not
+// compile.
 template <class T, class Space>
 class View {
 public:
@@ -47,7 +48,7 @@ private:
     std::size_t size_ = 0;
 };
 
-// A row-major matrix [rows, cols]; consecutive rows are `stride` elements apart.
+// A row-major matrix [rows, cols]. Consecutive rows are `stride` elements apart.
 template <class T, class Space>
 struct MatrixView {
     T* data = nullptr;
