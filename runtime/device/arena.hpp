@@ -11,9 +11,18 @@
 
 namespace lockstep::device {
 
-// Memory that a step takes in order and gives back at once. The first step of a new largest size,
-// or one that is larger than what was reserved, grows it by chunks; the next reset() replaces them
-// by one that holds just that step, so later steps allocate nothing.
+// Gives out the memory of a step in order and takes all of it back at once. If a step needs more
+// than was reserved or used before, the arena grows by chunks. The next reset() replaces the chunks
+// by one of exactly that size, so later steps allocate nothing. The arena owns the memory. Not safe
+// from several threads.
+//
+//  Arena<HostSpace> arena;
+//  arena.reserve(estimated_bytes);
+//  const auto hidden = arena.take_matrix<float>(tokens, width);  // valid until reset()
+//  const auto mark = arena.mark();
+//  const auto scratch = arena.take<float>(tokens);
+//  arena.rewind(mark);  // gives scratch back, keeps hidden
+//  arena.reset();       // at the start of the next step
 template <class Space>
 class Arena {
 public:
@@ -21,7 +30,8 @@ public:
         std::size_t chunk, used;
     };
 
-    // Uninitialised; 64-byte aligned; valid until reset() or a rewind() to an earlier mark.
+    // Returns uninitialised memory, 64-byte aligned. It is valid until reset() or a rewind() to an
+    // earlier mark.
     template <class T>
     View<T, Space> take(std::size_t count) {
         return {reinterpret_cast<T*>(take_bytes(count * sizeof(T))), count};
@@ -31,18 +41,19 @@ public:
         return {take<T>(static_cast<std::size_t>(rows * cols)).data(), rows, cols};
     }
 
-    // Before anything is taken: room for a step of so many bytes.
+    // Allocates room for a step of that many bytes. Call it before the first take().
     void reserve(std::size_t bytes);
 
     Mark mark() const noexcept;
     void rewind(Mark mark) noexcept;
     void reset();
     std::size_t peak_bytes() const noexcept { return peak_; }
-    // How often reset() has put other memory in the place of what steps took before.
+    // The number of times reset() has replaced the memory, so that its addresses changed.
     std::int64_t moves() const noexcept { return moves_; }
 
 private:
-    // Chunks of the size of a matrix would not hold a larger one once they are rewound.
+    // The minimum size of a chunk. A chunk as small as one matrix could not hold a larger one after
+    // a rewind().
     static constexpr std::size_t smallest_chunk = std::size_t{64} << 20;
 
     using Memory = Buffer<std::byte, Space>;
@@ -55,7 +66,7 @@ private:
     std::size_t in_use() const noexcept;
 
     std::vector<Chunk> chunks_;
-    std::size_t chunk_ = 0, peak_ = 0;  // chunks before chunk_ are in use, those behind it are not
+    std::size_t chunk_ = 0, peak_ = 0;  // chunks before chunk_ are full, later ones are free
     std::int64_t moves_ = 0;
 };
 

@@ -9,9 +9,9 @@
 
 namespace lockstep::device {
 
-enum class Content { zeroed, undefined };  // undefined: no page is touched before it is used
+enum class Content { zeroed, undefined };  // undefined: no page is touched before its first use
 
-// Owned memory of `Space`, 64-byte aligned. Move-only.
+// Owns memory of `Space`, 64-byte aligned. Move-only.
 template <class T, class Space>
 class Buffer;
 

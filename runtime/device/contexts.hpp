@@ -7,8 +7,8 @@
 
 namespace lockstep::device {
 
-// Kernels are overloaded on the context. This one is defined in cuda_context.hpp, for which CUDA's
-// headers are needed; a build without CUDA declares its overloads and has none of them.
+// Kernels are overloaded on the context. CudaContext is defined in cuda_context.hpp, which needs
+// CUDA's headers. A build without CUDA declares the overloads for it but does not define them.
 class CudaContext;
 
 template <class T, class From, class To>

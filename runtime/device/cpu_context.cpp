@@ -9,7 +9,7 @@ namespace lockstep::device {
 
 CpuContext::CpuContext(int threads) : threads_(threads) {
     require(threads > 0, "a context needs at least one thread");
-    omp_set_num_threads(threads);  // this thread's setting: oneDNN reads it
+    omp_set_num_threads(threads);  // the setting of this thread; oneDNN reads it
 }
 
 CpuContext::~CpuContext() = default;

@@ -13,14 +13,14 @@
 
 namespace lockstep::device {
 
-// The CPU as a device: so many threads, and the products' primitives cached per shape.
-// Used from the one thread that built it; every rank (also a rank that is a thread) has its own.
+// The CPU as a device: a number of threads, and a cache of oneDNN primitives per shape. Use it only
+// from the thread that built it. Every rank has its own, also if ranks are threads of one process.
 class CpuContext : public CpuTraits {
 public:
     using Space = HostSpace;
     static constexpr std::string_view name = "cpu";
 
-    // State that kernels keep between calls (say a cache of primitives); defined by the kernels.
+    // State that kernels keep between calls, such as a cache of primitives. The kernels define it.
     class KernelCache {
     public:
         virtual ~KernelCache() = default;
@@ -39,7 +39,7 @@ public:
         return Clock::time_point(Clock::duration(mark.value));
     }
 
-    // The cache of that type, made at its first use.
+    // Returns the cache of that type and creates it at the first call.
     template <class Cache>
     Cache& cache() {
         if (!cache_) cache_ = std::make_unique<Cache>();

@@ -7,10 +7,11 @@ namespace lockstep::device {
 
 namespace {
 
-// Null where it does not open. A reason other than that it is not there is kept before all others.
+// Returns null if the library does not open. In `reason`, any other failure replaces the reason "No
+// such file".
 void* open_library(const std::string& file, std::string& reason) {
     for (const char* folder : {"", "/usr/local/cuda/lib64/", "/usr/local/cuda/lib/"}) {
-        // Global, since cuDNN's parts look for each other's functions.
+        // RTLD_GLOBAL is needed because the parts of cuDNN look for each other's functions.
         if (void* handle = ::dlopen((folder + file).c_str(), RTLD_NOW | RTLD_GLOBAL)) return handle;
         const std::string failure = ::dlerror();
         const bool absent = failure.find("No such file") != std::string::npos;

@@ -9,22 +9,26 @@
 namespace lockstep::device {
 
 struct OpenedLibrary {
-    void* handle = nullptr;     // null: none opens
-    std::string file, problem;  // which one, or all names; why none opens
+    void* handle = nullptr;     // null: none could be opened
+    std::string file, problem;  // the opened file, or all names; the reason why none could be
+                                // opened
 };
 
-// The first of `files`, with their versions as "libcublasLt.so.13", that opens. Each is looked for
-// where the system's loader looks, then under /usr/local/cuda. Never closed.
+// Opens the first of `files` that can be opened. File names contain versions, such as
+// "libcublasLt.so.13". The system's loader searches first, then the folders under /usr/local/cuda.
+// The library is never closed.
 OpenedLibrary open_cuda_library(const std::vector<std::string>& files);
 
-// One of CUDA's libraries, opened when a GPU is first used, so that the program starts without it.
-// It stays open until the program ends, since its own threads and exit handlers live in it.
+// A library of CUDA. It is opened when a GPU is first used, so that the program starts without it.
+// It stays open until the program ends because its own threads and exit handlers need its code.
 class CudaLibrary {
 public:
-    // As open_cuda_library(); throws an error of kind cuda that says what to install.
+    // Opens a library as open_cuda_library() does. Throws an error of kind cuda that says what to
+    // install.
     explicit CudaLibrary(const std::vector<std::string>& files);
 
-    // The function of that name: library.function<decltype(cublasLtCreate)>("cublasLtCreate").
+    // Returns the function of that name, for example
+    // library.function<decltype(cublasLtCreate)>("cublasLtCreate").
     template <class Function>
     Function* function(const char* name) const {
         return reinterpret_cast<Function*>(symbol(name));

@@ -9,9 +9,9 @@ namespace lockstep::device {
 
 namespace {
 
-constexpr int oldest_cuda = 12;  // that this program can be built with
+constexpr int oldest_cuda = 12;  // oldest version this program can be built with
 
-// The first driver of a major version of CUDA.
+// Names the first driver of a major version of CUDA.
 std::string first_driver(int major) {
     switch (major) {
         case 12:
@@ -23,10 +23,10 @@ std::string first_driver(int major) {
     }
 }
 
-// A part of CMAKE_CUDA_ARCHITECTURES: "80", "80-virtual", "90a-real".
+// An entry of CMAKE_CUDA_ARCHITECTURES, such as "80", "80-virtual" or "90a-real".
 struct Target {
-    int capability = 0;     // 0: a word of CMake's, such as "native"
-    bool specific = false;  // "90a": for 9.0 alone
+    int capability = 0;     // 0: a word of CMake, such as "native"
+    bool specific = false;  // "90a": only for 9.0
     bool machine_code = true, ptx = true;
 
     explicit Target(const std::string& text) {
@@ -37,7 +37,8 @@ struct Target {
         machine_code = !text.ends_with("-virtual");
         ptx = !text.ends_with("-real");
     }
-    // Machine code runs on its major version from its minor on, PTX on all that is newer.
+    // Machine code runs on GPUs of its major version with the same or a newer minor version. PTX
+    // runs on all newer GPUs.
     bool serves(int gpu) const {
         if (capability == 0) return true;
         if (specific) return gpu == capability;

@@ -5,7 +5,7 @@
 
 namespace lockstep::device {
 
-// A moment in a device's work; its context tells the time of it once the device is past it.
+// A point in a device's work. Its context tells the time of it once the device has passed it.
 struct DeviceTimestamp {
     std::int64_t value = -1;  // negative: none
 };
@@ -16,13 +16,13 @@ struct Span {
     bool known() const noexcept { return begin.value >= 0 && end.value >= 0; }
 };
 
-// Marks laps of the context's work.
+// Measures consecutive laps of the context's work.
 template <class Ctx>
 class Stopwatch {
 public:
     explicit Stopwatch(Ctx& ctx) : ctx_(ctx), last_(ctx.mark()) {}
 
-    // Since the last lap, or since construction.
+    // Returns the time from the last lap, or from construction, until now.
     Span lap() {
         const DeviceTimestamp begin = last_;
         last_ = ctx_.mark();

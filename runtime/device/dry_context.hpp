@@ -10,13 +10,13 @@
 #include "runtime/device/device_timestamp.hpp"
 #include "runtime/device/upload.hpp"
 
-// A device on which nothing is computed and nothing is stored, so that a step can be gone through
-// for its memory alone.
+// A device that computes nothing and stores nothing. It is used to run through a step and count the
+// memory that the step needs.
 namespace lockstep::device {
 
 struct DrySpace {};
 
-// Has a size and an aligned address, but no memory: nobody may read or write there.
+// Has a size and an aligned address, but no memory: reading or writing there is not allowed.
 template <class T>
 class Buffer<T, DrySpace> {
 public:
@@ -36,7 +36,7 @@ private:
     std::size_t size_ = 0;
 };
 
-// Takes the place of a context whose traits are Like.
+// Replaces a context that has the traits `Like`.
 template <class Like>
 class DryContext : public Like {
 public:

@@ -7,7 +7,7 @@
 
 namespace lockstep::device {
 
-// Values that the host reads some time after the device has been told to send them.
+// Transfers values from the device to the host, which reads them some time after send().
 template <class T, class Ctx>
 class Readback;
 
@@ -16,9 +16,9 @@ class Readback<T, CpuContext> {
 public:
     explicit Readback(CpuContext&) {}
 
-    // In order with the device's work.
+    // Sends in order with the device's work.
     void send(const T* from) { values_.push_back(*from); }
-    // The oldest one sent; waits until it has arrived.
+    // Returns the oldest value sent. Waits until it has arrived.
     T take() {
         require(!values_.empty(), "nothing was sent");
         const T value = values_.front();

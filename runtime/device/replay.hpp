@@ -8,15 +8,17 @@
 
 namespace lockstep::device {
 
-// Names work: under equal keys the same calls with the same arguments are queued every time.
+// The name of repeated work. Equal keys mean that the same calls with the same arguments are
+// queued.
 using WorkKey = std::vector<std::int64_t>;
 
 enum class Queued { call_by_call, at_once };
 
-// Queues work that comes again and again, by as few calls as the device allows. run(key, moves,
-// work) has the effect of work(); `moves` counts how often memory whose addresses the work uses has
-// moved so far. Inside the work, apart(action) calls action() each time, in its place among what is
-// queued, for actions that no device can repeat by itself; what they refer to outlives the object.
+// Queues work that repeats with as few calls as the device allows. run(key, moves, work) has the
+// effect of work(). `moves` counts how many times the memory that the work uses has changed its
+// address. The work can use apart(action) for actions that a device cannot repeat by itself:
+// action() is then called each time at the same point in the queue. The objects that actions refer
+// to must outlive this object.
 template <class Ctx>
 class Replay;
 

@@ -9,22 +9,23 @@
 
 namespace lockstep::device {
 
-// Brings small host arrays that belong together to where the device reads them: begin(), add()
-// each, finish(). What they were made of may be changed then, and what is queued before the next
-// begin() may read the views. `bytes`: of all of them; they are 32 at most. Arrays of the same
-// sizes come to the same addresses while moves() stays the same.
+// Copies a group of small host arrays to memory that the device reads: call begin(), then add() for
+// each array, then finish(). After finish() the caller may change the arrays, and work queued
+// before the next begin() may read the views. `bytes` is the total size of the arrays; there are at
+// most 32. Arrays of the same sizes get the same addresses while moves() stays the same.
 template <class Ctx>
 class Upload;
 
-// What an Upload to a GPU holds, there and in pinned memory, in each slot; and of such pieces of
-// the GPU's memory, where kernels read among them, there are so many.
+// upload_capacity() is the size of each of an Upload's slots, in the GPU's memory and in pinned
+// memory. On the GPU there are uploads_held buffers of that size: the slots, and the memory that
+// kernels read.
 constexpr std::size_t upload_alignment = 64, max_uploaded_arrays = 32;
 constexpr std::size_t upload_slots = 3, uploads_held = upload_slots + 1;
 constexpr std::size_t upload_capacity(std::size_t bytes) noexcept {
     return std::bit_ceil(bytes + max_uploaded_arrays * upload_alignment);
 }
 
-// On the CPU nothing is copied: the views are of the arrays themselves, which have to outlive them.
+// The CPU copies nothing: the views refer to the arrays themselves, which must outlive them.
 template <>
 class Upload<CpuContext> {
 public:
@@ -35,7 +36,8 @@ public:
     HostView<const T> add(HostView<const T> values) {
         return values;
     }
-    // With the last value repeated until there are `size`, for launches that are sized by it.
+    // A GPU extends the array to `size` elements by repeating its last value, for launches of that
+    // size. The CPU returns the array as it is.
     template <class T>
     HostView<const T> add(HostView<const T> values, std::size_t /*size*/) {
         return values;

@@ -7,8 +7,8 @@
 
 namespace lockstep::device {
 
-// Throws an error of kind cuda that names the call, the GPU and the place when `result` is a
-// failure.
+// Throws an error of kind cuda if `result` is a failure. The error names the call, the GPU and the
+// source line.
 void check(cudaError_t result, const char* call, SourceLocation where = SourceLocation::current());
 
 }  // namespace lockstep::device

@@ -8,16 +8,16 @@ namespace lockstep::device {
 
 namespace {
 
-// Distances are floats of milliseconds, which from here on would be too coarse.
+// CUDA gives distances as float milliseconds. Beyond this distance they would be too coarse.
 constexpr float farthest_milliseconds = 10'000;
 
 }  // namespace
 
 CudaClock::CudaClock() { drop_anchor(); }
 
-// CUDA does not say what the distance is to an event that came before, so the marks that are queued
-// already keep their anchor. The next one is dropped when a later mark is asked about, and steps
-// are asked about in their order.
+// CUDA cannot tell the distance to an earlier event, so marks that are already queued keep their
+// anchor. A new anchor is made when the time of a later mark is asked for, and the steps are asked
+// for in order.
 void CudaClock::drop_anchor() {
     std::swap(anchor_, earlier_);
     check(cudaEventRecord(anchor_.event.raw(), nullptr), "cudaEventRecord");

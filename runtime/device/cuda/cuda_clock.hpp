@@ -9,26 +9,28 @@
 
 namespace lockstep::device {
 
-// Tells at what time of the host's clock a GPU came to a place in one of its streams. A context has
-// one: ctx.cached<CudaClock>(). Used from the context's thread.
+// Tells at which time of the host's clock a GPU reached a point in one of its streams. A context
+// has one: ctx.cached<CudaClock>(). Use it from the context's thread.
 class CudaClock {
 public:
     CudaClock();
 
-    // The place behind what is queued on the stream by now.
+    // Marks the point after all work queued on the stream so far.
     std::int64_t mark(cudaStream_t stream);
-    // A mark whose event somebody else records, from any thread, before its time is asked for.
+    // Returns a mark whose event another thread may record. It must be recorded before its time is
+    // asked for.
     std::int64_t unrecorded_mark();
-    // Waits until the GPU is there. Of the last max_marks marks alone.
+    // Waits until the GPU has reached the mark. Only the last max_marks marks are kept.
     Clock::time_point time_of(std::int64_t mark);
-    // For waiting without this clock; recorded anew after max_marks more marks.
+    // The event of a mark, to wait for it without this clock. It is recorded anew after max_marks
+    // further marks.
     cudaEvent_t event(std::int64_t mark) const { return slot(mark).raw(); }
 
-    // A step has some ten for each micro-batch and two for each part of its logits.
+    // A step uses about ten marks per micro-batch and two per part of its logits.
     static constexpr std::int64_t max_marks = 32'768;
 
 private:
-    // Times are told by their distance to one of these.
+    // The time of a mark is calculated from its distance to an anchor.
     struct Anchor {
         Event event = make_event(Timing::on);
         Clock::time_point time;
@@ -40,7 +42,7 @@ private:
     std::vector<Event> events_;
     std::int64_t next_ = 0;
     Anchor anchor_, earlier_;
-    std::int64_t anchored_ = 0;  // marks before this one are told by the earlier anchor
+    std::int64_t anchored_ = 0;  // marks before this one use the earlier anchor
 };
 
 }  // namespace lockstep::device

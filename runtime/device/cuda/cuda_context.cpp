@@ -29,7 +29,7 @@ GpuProperties properties_of(int device) {
 
 enum class Priority { normal, high };
 
-// Streams that neither wait for the default stream nor make it wait.
+// Makes a stream that neither waits for the default stream nor makes it wait.
 Stream make_stream(Priority priority) {
     int lowest = 0, highest = 0;
     check(cudaDeviceGetStreamPriorityRange(&lowest, &highest), "cudaDeviceGetStreamPriorityRange");
@@ -53,14 +53,16 @@ CudaContext::CudaContext(int device) : device_(device) {
                         std::to_string(properties_.compute_capability % 10) +
                         ", 8.0 is needed; choose another by CUDA_VISIBLE_DEVICES, or --device cpu");
     compute_ = make_stream(Priority::normal);
-    // First in line for free multiprocessors: a reduction that starts late is not hidden.
+    // Collectives get free multiprocessors first: a reduction that starts late is not hidden by
+    // computation.
     communication_ = make_stream(Priority::high);
     copy_ = make_stream(Priority::normal);
     order_ = make_event();
 }
 
 CudaContext::~CudaContext() {
-    // Nothing may free what a kernel still uses; a failure was reported by whoever waited before.
+    // Memory must not be freed while a kernel uses it. An earlier wait has already reported any
+    // failure.
     for (const auto* stream : {&compute_, &communication_, &copy_})
         if (*stream) cudaStreamSynchronize(stream->raw());
 }
@@ -87,7 +89,8 @@ Clock::time_point CudaContext::time_of(DeviceTimestamp mark) {
 std::byte* CudaContext::scratch_bytes(std::size_t bytes) {
     if (scratch_.size() < bytes)
         replace_scratch([&] {
-            scratch_ = Buffer<std::byte, CudaSpace>();  // never both in memory at once
+            scratch_ = Buffer<std::byte, CudaSpace>();  // the old and new memory never exist at
+                                                        // once
             scratch_ = Buffer<std::byte, CudaSpace>(bytes);
         });
     return scratch_.view().data();

@@ -18,25 +18,25 @@
 
 namespace lockstep::device {
 
-// What kernels are shaped by.
+// The properties of a GPU that kernels depend on.
 struct GpuProperties {
     int compute_capability = 0;  // 90 for 9.0
     int multiprocessors = 0;
-    std::size_t max_shared_bytes = 0;  // that one block can ask for
+    std::size_t max_shared_bytes = 0;  // maximum for one block
     std::size_t l2_bytes = 0;
 
-    // How many multiprocessors collectives may take, a block each; 0: as many as they like. On
-    // Hopper 16 are what NCCL itself takes where a switch adds up (NVLS); a Blackwell's needs more,
-    // which NCCL knows.
+    // The maximum number of multiprocessors for collectives, one block each; 0: NCCL decides. On
+    // Hopper NCCL itself uses 16 if the switch reduces (NVLS). Blackwell needs more, and NCCL knows
+    // how many.
     int for_collectives() const noexcept {
         constexpr int most = 16;
         return compute_capability >= 100 ? 0 : std::min(most, multiprocessors / 2);
     }
 };
 
-// One GPU: its streams, and what kernels keep between calls. Used from the one thread that built
-// it, whose current device it sets. Kernels run on stream(), in the order of their calls, and
-// return before they have run.
+// A GPU as a device: its streams, and the state that kernels keep between calls. Use it only from
+// the thread that built it: it sets the thread's current device. Kernels run on stream() in the
+// order of their calls; a call returns before its kernel has run.
 class CudaContext : public CudaTraits {
 public:
     using Space = CudaSpace;
@@ -54,25 +54,26 @@ public:
     cudaStream_t communication_stream() const noexcept { return communication_.raw(); }
     cudaStream_t copy_stream() const noexcept { return copy_.raw(); }
 
-    // The host waits until all three streams are idle; reports what failed on the device.
+    // Blocks the host until all three streams are idle. Throws if work on the device failed.
     void synchronize();
-    // What is queued on `later` from now on starts after what is queued on `earlier` by now.
+    // Makes later calls on `later` wait for all work that is already queued on `earlier`.
     void order(cudaStream_t earlier, cudaStream_t later);
 
-    // The place behind what is queued on stream() by now; the time of it, for which the host waits.
-    // While work is captured for a graph there are no marks, and what is returned has no time.
+    // mark() marks the point after all work queued on stream() so far; time_of() blocks the host
+    // until that point is reached and returns its time. During the capture of a graph there are no
+    // marks: the result then has no time.
     DeviceTimestamp mark();
     Clock::time_point time_of(DeviceTimestamp mark);
 
-    // Memory for the next kernel call alone: every later call on stream() may use it again. Its
-    // address changes only when more is asked for than ever before, which waits for the device.
+    // Returns memory for the next kernel call only: every later call on stream() may reuse it. Its
+    // address changes only if a call asks for more than any call before; this waits for the device.
     template <class T>
     CudaView<T> scratch(std::size_t count) {
         return {reinterpret_cast<T*>(scratch_bytes(count * sizeof(T))), count};
     }
 
-    // For memory that a kernel keeps between calls: waits until stream() is done with it, calls
-    // replace(), and counts that as a move.
+    // Replaces memory that a kernel keeps between calls: waits until stream() has finished with it,
+    // calls replace(), and counts a move.
     template <class Replace>
     void replace_scratch(const Replace& replace) {
         wait_for_scratch();
@@ -80,10 +81,11 @@ public:
         ++scratch_moves_;
     }
 
-    // How often memory of either kind was replaced.
+    // The number of times scratch memory, or memory that a kernel keeps, was replaced (its address
+    // changed).
     std::int64_t scratch_moves() const noexcept { return scratch_moves_; }
 
-    // The context's object of that type, default-constructed at its first use.
+    // Returns the context's object of that type. The first call default-constructs it.
     template <class Cache>
     Cache& cached() {
         std::shared_ptr<void>& slot = caches_[typeid(Cache)];
@@ -104,7 +106,7 @@ private:
     std::unordered_map<std::type_index, std::shared_ptr<void>> caches_;
 };
 
-// How many GPUs this process sees; 0 also where there is no driver.
+// The number of GPUs that this process sees; 0 if there is no driver.
 int visible_gpus() noexcept;
 
 }  // namespace lockstep::device

@@ -14,7 +14,7 @@ namespace lockstep::device {
 
 namespace {
 
-// As nvidia-smi writes it. Only the name tells whether this is a GPU or a part of one, as in
+// Formats a UUID as nvidia-smi does. Only the name tells a part of a GPU from a whole one, as in
 // "NVIDIA H100 80GB HBM3 MIG 1g.10gb".
 std::string text_of(const cudaUUID_t& uuid, const std::string& name) {
     std::string text = name.find(" MIG ") == std::string::npos ? "GPU" : "MIG";

@@ -7,27 +7,29 @@
 
 namespace lockstep::device {
 
-// A GPU as the rest of the machine knows it; its number is its place in a process's own list.
+// Identifies a GPU for the whole machine. A GPU's number is only its index in the list of one
+// process.
 struct GpuIdentity {
-    std::string uuid;            // "GPU-8a56…"; "MIG-8a56…" of a part of one: one in the world
-    std::string pci;             // "0000:17:00.0"
-    std::string name;            // "NVIDIA H200"
-    std::size_t bytes = 0;       // of its memory
+    std::string uuid;       // "GPU-8a56…", or "MIG-8a56…" for a part of a GPU; globally unique
+    std::string pci;        // "0000:17:00.0"
+    std::string name;       // "NVIDIA H200"
+    std::size_t bytes = 0;  // size of its memory
     int compute_capability = 0;  // 90 is 9.0
 };
 
-// The newest CUDA that the driver serves, 12020 for 12.2; 0: there is no driver.
+// Returns the newest CUDA version that the driver supports, 12020 for 12.2; 0: there is no driver.
 int driver_cuda_version() noexcept;
-// The version of the runtime that this program is built with.
+// Returns the version of the CUDA runtime that this program is built with.
 int own_cuda_version() noexcept;
 
-// Those that this process sees, in CUDA's order; empty also where there is no driver.
+// Returns the GPUs that this process sees, in CUDA's order. Empty if there are none or there is no
+// driver.
 std::vector<GpuIdentity> visible_gpu_identities();
 
-// What of a GPU's memory nobody has taken, its context left out. Wakes the GPU.
+// Returns the free bytes of a GPU's memory after the creation of a context, which wakes the GPU.
 std::size_t free_gpu_bytes(int device);
 
-// Where there are none: what the driver says about it, and what to do.
+// Explains why no GPU is visible: what the driver reports, and what to do.
 std::string why_no_gpu();
 
 }  // namespace lockstep::device

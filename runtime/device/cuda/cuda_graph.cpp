@@ -16,7 +16,7 @@ using Description = UniqueHandle<DescriptionTraits>;
 
 }  // namespace
 
-// Of this thread alone: others go on watching events meanwhile.
+// The capture covers this thread only: other threads keep watching events meanwhile.
 CudaCapture::CudaCapture(CudaContext& ctx) : ctx_(ctx) {
     check(cudaStreamBeginCapture(ctx.stream(), cudaStreamCaptureModeThreadLocal),
           "cudaStreamBeginCapture");
@@ -24,7 +24,7 @@ CudaCapture::CudaCapture(CudaContext& ctx) : ctx_(ctx) {
 
 CudaCapture::~CudaCapture() {
     if (finished_) return;
-    // Whatever spoiled it has been reported.
+    // The error that ended the capture has already been reported.
     cudaGraph_t raw = nullptr;
     cudaStreamEndCapture(ctx_.stream(), &raw);
     const Description unused(raw);

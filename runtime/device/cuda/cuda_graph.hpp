@@ -13,25 +13,26 @@ struct GraphTraits {
     static void destroy(Raw raw) noexcept { cudaGraphExecDestroy(raw); }
 };
 
-// Work that was captured and is queued as a whole by a single call: the same kernels and copies
-// with the same arguments, so whatever is to change has to lie in the device's memory.
+// Captured work that one call queues as a whole. It repeats the same kernels and copies with the
+// same arguments, so data that changes must be in the device's memory.
 class CudaGraph {
 public:
     explicit CudaGraph(UniqueHandle<GraphTraits> graph) noexcept : graph_(std::move(graph)) {}
-    // Captures what `work` queues. Throws what `work` throws.
+    // Captures the calls of `work`. Throws what `work` throws.
     CudaGraph(CudaContext& ctx, const std::function<void()>& work);
 
-    // In order with ctx.stream(). Memory that the work uses is still there when it runs.
+    // Queues the graph on ctx.stream(). The memory that the work uses must still exist when it
+    // runs.
     void launch(CudaContext& ctx) const;
 
 private:
     UniqueHandle<GraphTraits> graph_;
 };
 
-// While one lives, what is queued on ctx.stream(), and on streams that are ordered behind it and in
-// front of it again, is captured and does not run. Calls that wait for the device or allocate its
-// memory fail meanwhile, and spoil the capture: the work should have run before, so that scratch
-// memory is there, products have their algorithms and kernels are loaded.
+// Captures, during its lifetime, all work queued on ctx.stream() and on streams that are ordered
+// after it and before it again; that work does not run. Calls that wait for the device or allocate
+// its memory fail meanwhile and spoil the capture. The work should therefore have run once before,
+// so that scratch memory exists, matrix products have their algorithms and kernels are loaded.
 class CudaCapture {
 public:
     explicit CudaCapture(CudaContext& ctx);
@@ -39,7 +40,7 @@ public:
     CudaCapture(const CudaCapture&) = delete;
     CudaCapture& operator=(const CudaCapture&) = delete;
 
-    // Ends it. Once.
+    // Ends the capture. Call it once.
     CudaGraph finish();
 
 private:

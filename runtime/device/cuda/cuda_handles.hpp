@@ -24,7 +24,7 @@ using Event = UniqueHandle<EventTraits>;
 
 enum class Timing { off, on };
 
-// An event for ordering streams; with timing also for measuring between two of them.
+// Makes an event to order streams. Timing::on also allows to measure the time between two events.
 inline Event make_event(Timing timing = Timing::off) {
     cudaEvent_t raw = nullptr;
     check(cudaEventCreateWithFlags(
@@ -33,7 +33,7 @@ inline Event make_event(Timing timing = Timing::off) {
     return Event(raw);
 }
 
-// Whether what is queued on the stream goes into a graph instead of running.
+// True if work queued on the stream is captured into a graph instead of running.
 inline bool is_captured(cudaStream_t stream) {
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     check(cudaStreamIsCapturing(stream, &status), "cudaStreamIsCapturing");

@@ -16,7 +16,7 @@ namespace {
 Error no_room(std::size_t bytes) {
     int device = -1;
     cudaGetDevice(&device);
-    cudaGetLastError();  // the next check must not report it once more
+    cudaGetLastError();  // clears the error: the next check must not report it again
     return Error(ErrorKind::cuda,
                  "GPU " + std::to_string(device) + " has no room for " +
                      std::to_string(bytes >> 20) +
@@ -31,13 +31,14 @@ void* allocate_cuda(std::size_t bytes) {
     const cudaError_t result = cudaMalloc(&memory, bytes);
     if (result == cudaErrorMemoryAllocation) throw no_room(bytes);
     check(result, "cudaMalloc");
-    // The contexts' streams do not wait for the default stream that this runs on.
+    // The streams of the contexts do not wait for the default stream, which this memset runs on.
     check(cudaMemset(memory, 0, bytes), "cudaMemset");
     check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
     return memory;
 }
 
-// cudaFree and cudaFreeHost may wait for what still uses the memory, and need not.
+// The explicit wait is needed: cudaFree and cudaFreeHost may wait for work that uses the memory,
+// but do not have to.
 void free_cuda(void* memory) noexcept {
     if (memory == nullptr) return;
     cudaDeviceSynchronize();

@@ -12,8 +12,9 @@ namespace lockstep::device {
 
 class CudaContext;
 
-// Memory of the calling thread's current GPU, 256-byte aligned and zeroed; pinned memory of the
-// host, zeroed. Taking and freeing waits for the device, so nothing does it inside a step.
+// allocate_cuda() returns memory of the calling thread's current GPU, 256-byte aligned;
+// allocate_pinned() returns pinned host memory. Both are zeroed. Allocating and freeing wait for
+// the device, so no step does it.
 void* allocate_cuda(std::size_t bytes);
 void free_cuda(void* memory) noexcept;
 void* allocate_pinned(std::size_t bytes);
@@ -44,7 +45,7 @@ private:
     std::size_t size_ = 0;
 };
 
-// Host memory that the GPU copies from and to while the host goes on. Move-only.
+// Owns pinned host memory: the GPU copies from and to it while the host continues. Move-only.
 template <class T>
 class PinnedBuffer {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -70,8 +71,8 @@ private:
     std::size_t size_ = 0;
 };
 
-// In order with the context's compute stream. Host memory of either kind, pinned or not, has been
-// read or written after ctx.synchronize(), and may have been before.
+// Copies in order with the context's compute stream. Host memory, pinned or not, has certainly been
+// read or written after ctx.synchronize(), and possibly before.
 void copy_bytes(CudaContext& ctx, const void* from, void* to, std::size_t bytes);
 
 template <class T, class From, class To>

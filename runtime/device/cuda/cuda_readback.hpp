@@ -10,7 +10,7 @@
 
 namespace lockstep::device {
 
-// Into pinned memory on the compute stream; take() waits for that value alone.
+// Copies to pinned memory on the compute stream. take() waits for its own value only.
 template <class T>
 class Readback<T, CudaContext> {
 public:

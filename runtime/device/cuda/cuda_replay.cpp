@@ -8,8 +8,8 @@ namespace lockstep::device {
 
 namespace {
 
-// A graph takes memory of the GPU by the kernel and does not say how much. Where little is left,
-// calls cost time; a graph that finds no room would cost the run.
+// A graph takes a small amount of GPU memory per kernel, and CUDA does not say how much. If little
+// memory is left, separate calls cost some time, but a graph without room would end the run.
 bool has_room_for_a_graph() {
     constexpr std::size_t enough = std::size_t{512} << 20;
     std::size_t free = 0, total = 0;
@@ -65,7 +65,7 @@ void Replay<CudaContext>::capture(Known& known, const std::function<void()>& wor
     known.pieces = std::exchange(pieces_, {});
 }
 
-// What was captured since the piece before also runs now.
+// The calls captured since the previous piece also run now.
 void Replay<CudaContext>::end_piece(std::function<void()> after) {
     CudaGraph graph = capture_->finish();
     capture_.reset();

@@ -11,16 +11,16 @@
 
 namespace lockstep::device {
 
-// ctx.cached<GraphSettings>(), to be set before a Replay is made: so many works become graphs, the
-// first that come a second time; all others are queued call by call.
+// Set ctx.cached<GraphSettings>() before a Replay is made. `most` is the maximum number of works
+// that become graphs: the first ones that come a second time. All others are queued call by call.
 struct GraphSettings {
     std::size_t most = 0;
 };
 
-// By graphs. Work runs call by call at first, which brings scratch memory to its size, has
-// libraries choose and load their kernels, and shows whether memory still moves; the next time it
-// is captured, and from then on replayed, if the GPU has memory to spare. apart() cuts it into
-// several graphs.
+// Replays work as CUDA graphs. Work first runs call by call: this grows scratch memory to its size,
+// makes libraries choose and load their kernels, and shows if memory still moves. The next run
+// captures it, and later runs replay it, if the GPU has enough free memory. apart() splits the work
+// into several graphs.
 template <>
 class Replay<CudaContext> {
 public:
@@ -32,10 +32,10 @@ public:
 private:
     struct Piece {
         CudaGraph graph;
-        std::function<void()> after;  // empty: the last one
+        std::function<void()> after;  // empty for the last piece
     };
     struct Known {
-        std::int64_t moves = -1;    // at the last run, or when it was captured
+        std::int64_t moves = -1;    // value at the last run, or at the capture
         std::vector<Piece> pieces;  // empty: not captured
     };
 
@@ -46,8 +46,8 @@ private:
     CudaContext& ctx_;
     std::size_t most_;
     std::map<WorkKey, Known> works_;
-    std::optional<CudaCapture> capture_;  // while work is captured
-    std::vector<Piece> pieces_;           // of that work, so far
+    std::optional<CudaCapture> capture_;  // set during a capture
+    std::vector<Piece> pieces_;           // pieces of the current capture so far
 };
 
 }  // namespace lockstep::device

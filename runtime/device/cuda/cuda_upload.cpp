@@ -43,8 +43,8 @@ void Upload<CudaContext>::finish() {
     check(cudaEventRecord(slot.copied.raw(), ctx_.copy_stream()), "cudaEventRecord");
     check(cudaStreamWaitEvent(ctx_.stream(), slot.copied.raw(), 0), "cudaStreamWaitEvent");
     copy_bytes(ctx_, slot.arrived.view().data(), present_.view().data(), filled_);
-    // The slot's next copy waits for this and not for what is queued later, so that it runs beside
-    // it.
+    // The slot's next copy waits for this event only, and not for work that is queued later. The
+    // copy can therefore overlap with that work.
     check(cudaEventRecord(slot.used.raw(), ctx_.stream()), "cudaEventRecord");
 }
 

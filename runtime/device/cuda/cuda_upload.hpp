@@ -11,9 +11,9 @@
 
 namespace lockstep::device {
 
-// By pinned memory and the copy stream, beside what the GPU computes, into one of three slots; from
-// there the compute stream copies it to where it is read. The host waits only for a copy that is
-// two begin()s old.
+// Copies through pinned memory and the copy stream into one of three slots while the GPU computes;
+// then the compute stream copies the data to the memory that kernels read. The host waits only for
+// the copy of the begin() two calls ago.
 template <>
 class Upload<CudaContext> {
 public:
@@ -52,10 +52,10 @@ private:
 
     CudaContext& ctx_;
     std::array<Slot, upload_slots> slots_;
-    Buffer<std::byte, CudaSpace> present_;  // where kernels read
-    std::int64_t moves_ = 0;                // of it
-    std::size_t slot_ = 0;                  // the present one
-    std::size_t filled_ = 0;                // bytes of it
+    Buffer<std::byte, CudaSpace> present_;  // memory that kernels read
+    std::int64_t moves_ = 0;                // how many times present_ was replaced
+    std::size_t slot_ = 0;                  // index of the current slot
+    std::size_t filled_ = 0;                // used bytes of the current slot
 };
 
 }  // namespace lockstep::device
