@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast each communicator sums: bench_allreduce --ranks 2 [--backend gloo|threads|nccl], or
-// under mpirun for MPI. Every size is verified before it is timed.
+// Measures the speed of each communicator's all-reduce: bench_allreduce --ranks 2 [--backend
+// gloo|threads|nccl], or under mpirun for MPI. Every size is verified before it is timed.
 #include <algorithm>
 #include <boost/program_options.hpp>
 #include <cstdio>
@@ -26,7 +26,7 @@ struct Options {
     launcher::SharedGpu shared_gpu = launcher::SharedGpu::refused;
 };
 
-// Small whole numbers: their sums are exact in any order.
+// Returns small whole numbers: their sums are exact in any order.
 float part_of(int rank, std::size_t i) { return static_cast<float>((i + 7 * rank) % 101); }
 
 void fill(std::vector<float>& values, int rank) {
@@ -53,8 +53,9 @@ std::vector<double> sorted_seconds(const bench::SummingRanks& ranks, std::size_t
     return seconds;
 }
 
-// algbw: bytes of the buffer over the median time. busbw: times 2 (n - 1) / n, what each link
-// carries in the best algorithm, so that it can be compared with the link whatever the ranks.
+// algbw is the buffer's bytes over the median time. busbw is algbw times 2 (n - 1) / n: the traffic
+// of each link in the best algorithm, which can be compared with the link's rate for any number of
+// ranks.
 void measure(const bench::SummingRanks& ranks, const Options& options) {
     const int size = ranks.size;
     if (ranks.rank == 0)

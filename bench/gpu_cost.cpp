@@ -11,7 +11,7 @@ namespace lockstep::bench {
 
 namespace {
 
-// Of numbers, since a GPU multiplies zeros faster.
+// Multiplies random numbers, since a GPU multiplies zeros faster.
 template <class T>
 double rate(device::CudaContext& ctx) {
     constexpr std::int64_t n = 8192;

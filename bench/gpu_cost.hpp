@@ -7,10 +7,11 @@
 
 namespace lockstep::bench {
 
-// As product_ceiling(), of a GPU by its number among those that the process sees.
+// Returns the rate that product_ceiling() defines, for a GPU. `gpu` is its number among the GPUs
+// that the process sees.
 double gpu_product_ceiling(int gpu, train::Precision precision);
 
-// Of all processes, with what CUDA itself keeps.
+// Returns the bytes in use by all processes, including CUDA's own.
 std::int64_t gpu_bytes_in_use(int gpu);
 
 }  // namespace lockstep::bench

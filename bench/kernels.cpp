@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast each CPU kernel is, beside the machine's own ceilings: memcpy for those that move
-// memory, the largest square product for those that compute. bench_kernels [THREADS]
+// Measures the speed of each CPU kernel and the machine's ceilings: memcpy for kernels that move
+// memory, the largest square matrix product for kernels that compute. bench_kernels [THREADS]
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -53,7 +53,7 @@ HostMatrix<T> matrix(std::vector<T>& values, std::int64_t rows, std::int64_t col
     return {values.data(), rows, cols};
 }
 
-// A token's place and the step, for dropout.
+// The row and position of each token, which dropout depends on.
 struct Places {
     explicit Places(std::int64_t count)
         : rows(static_cast<std::size_t>(count), 7), positions(static_cast<std::size_t>(count)) {

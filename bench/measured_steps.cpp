@@ -9,7 +9,7 @@ namespace lockstep::bench {
 
 namespace {
 
-// The smallest of `values` that so large a share of them does not exceed.
+// Returns the smallest of `values` that is not exceeded by the share `share` of them.
 double quantile(std::vector<double> values, double share) {
     std::ranges::sort(values);
     const auto at = static_cast<std::size_t>(share * static_cast<double>(values.size()));

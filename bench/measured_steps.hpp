@@ -10,21 +10,22 @@
 
 namespace lockstep::bench {
 
-// A step's rows: what is computed for them.
+// The work of a step: tokens and floating-point operations of its rows.
 struct StepWork {
     double tokens = 0, flop = 0;
 };
 
-// The timed steps of this rank.
+// Collects the timed steps of this rank.
 class MeasuredSteps {
 public:
-    // `host_s`: until the step was queued, which on a CPU is all of it.
+    // `host_s` is the time until the step was queued. On a CPU this is the whole step.
     void add(double step_s, double host_s, const StepWork& work, const train::StepReport& report);
 
     enum class Steps { alike, different };
-    // The figures that the peer prints under its names, and ours. Rates are means where steps
-    // differ, and else of the median step: as the peer. `ceiling` in operations a second; work and
-    // ceilings are added over the ranks. Collective.
+    // Returns the peer's figures under the peer's names, and our additional ones. If the steps
+    // differ, rates are means; otherwise they are those of the median step. The peer does the same.
+    // `ceiling` is in operations per second. Work and ceilings are summed over the ranks.
+    // Collective.
     nlohmann::ordered_json figures(Steps steps, double ceiling,
                                    comm::Communicator& communicator) const;
 

@@ -12,7 +12,7 @@ struct OnGpu {
     OnGpu(comm::Communicator& host, int device, int timeout_ms)
         : context(device), nccl(context, host, timeout_ms) {}
 
-    // Room for so many; zero where it is new.
+    // Returns a buffer of `count` elements. New memory is zero.
     CudaView<float> room(std::size_t count) {
         if (buffer.size() < count) buffer = device::Buffer<float, CudaSpace>(count);
         return buffer.view().subview(0, count);
@@ -39,7 +39,7 @@ SummingRanks nccl_ranks(comm::Communicator& host, const comm::RankInfo& place,
         device::copy(gpu->context, CudaView<const float>(there), view_of(values));
         gpu->context.synchronize();
     };
-    // By the GPU's own clock.
+    // Measures by the GPU's own clock.
     const auto timed_sum = [gpu, &host](std::size_t count) {
         const auto there = gpu->room(count);
         gpu->context.synchronize();

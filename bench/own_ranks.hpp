@@ -7,8 +7,8 @@
 
 namespace lockstep::bench {
 
-// Starts this program once more for each of `ranks` ranks, with its own arguments, and returns the
-// exit code; nothing where it is already a rank of some launcher, or where one rank was asked for.
+// Starts this program again once per rank with the same arguments and returns the exit code.
+// Returns nothing if this process is already a rank of a launcher, or if one rank was requested.
 std::optional<int> start_own_ranks(int ranks, const std::vector<std::string>& arguments);
 
 }  // namespace lockstep::bench

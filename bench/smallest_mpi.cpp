@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What any MPI program pays before it has done anything: the measure of start-up.
+// Measures the start-up cost that every MPI program has.
 #include <mpi.h>
 
 #include <iostream>

@@ -11,7 +11,7 @@ namespace lockstep::bench {
 
 namespace {
 
-// Sum over the sequences of queries x keys.
+// Returns the sum over the sequences of queries x keys.
 double pairs(const train::RaggedTokens& queries, const train::RaggedTokens& keys) {
     double sum = 0;
     for (std::size_t s = 0; s + 1 < queries.offsets.size(); ++s) {

@@ -8,12 +8,13 @@
 
 namespace lockstep::bench {
 
-// Floating-point operations of forward and backward over one batch: 6 for each multiply-add of the
-// linear layers and the vocabulary product on the tokens that pass through them, and
-// 12 x length x keys x d for each layer's attention, causal attention counted in full.
+// Returns the floating-point operations of forward and backward over one batch: 6 for each
+// multiply-add of the linear layers and the vocabulary product on the tokens that pass through
+// them, and 12 x length x keys x d for each layer's attention. Causal attention is counted in full.
 double step_flop(const model::ModelConfig& config, const train::Batch& batch);
 
-// What this machine's products reach at best on the context's threads: a large square one.
+// Returns the operations per second of a large square matrix product on the context's threads: this
+// machine's practical maximum.
 double product_ceiling(device::CpuContext& context, train::Precision precision);
 
 }  // namespace lockstep::bench

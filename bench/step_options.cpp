@@ -36,7 +36,7 @@ launcher::DeviceChoice device_of(const std::string& name) {
     refuse("--device " + name + ": it is auto, cpu or cuda");
 }
 
-// Options that are words.
+// Options whose values are words.
 struct Words {
     std::string kind, dtype, device;
 };
@@ -84,7 +84,7 @@ std::optional<StepOptions> parse_step_options(const std::vector<std::string>& ar
             std::cout << options;
             return std::nullopt;
         }
-        set_kind(given["model"].as<std::string>(), o);  // defaults that what follows overrides
+        set_kind(given["model"].as<std::string>(), o);  // sets defaults that later options override
         po::notify(given);
     } catch (const po::error& error) {
         refuse(error.what());

@@ -12,28 +12,28 @@
 
 namespace lockstep::bench {
 
-// What bench/torch_peer.py takes, with its defaults.
+// The options of bench/torch_peer.py, with its defaults.
 struct StepOptions {
     model::Kind kind = model::Kind::generator;
     train::Precision precision = train::Precision::fp32;
     std::int64_t layers = 8, d = 256, ffn = 1024, heads = 2, vocabulary = 11016;
     std::int64_t batch = 64, source = 104, target = 32;
     std::int64_t update_freq = 1, steps = 10, warmup = 3;
-    std::string lengths;  // a file of `source target` lines: rows as they are instead
-    std::int64_t passes = 1, warmup_passes = 0;  // over that file
-    // Beyond the peer's, which takes a GPU where it sees one.
+    std::string lengths;  // file of `source target` lines: rows of these lengths
+    std::int64_t passes = 1, warmup_passes = 0;  // passes over that file
+    // The options from here on are ours: the peer uses a GPU if it sees one.
     launcher::DeviceChoice device = launcher::DeviceChoice::automatic;
-    float dropout = 0;  // everywhere
-    int threads = 0;    // of a rank; 0: its share of the cores
+    float dropout = 0;  // for all kinds of dropout
+    int threads = 0;    // per rank; 0: its share of the cores
     int ranks = 1;
-    bool compile = false;  // taken so that command lines are alike; means nothing here
+    bool compile = false;  // accepted so that command lines are alike; has no effect
     std::string trace;
 };
 
-// Nothing after --help. Throws config errors.
+// Returns nothing after --help. Throws config errors.
 std::optional<StepOptions> parse_step_options(const std::vector<std::string>& arguments);
 
-// The peer's model. `longest` is the longest sequence.
+// Returns the configuration of the peer's model. `longest` is the longest sequence.
 model::ModelConfig model_config(const StepOptions& options, std::int64_t longest);
 
 }  // namespace lockstep::bench

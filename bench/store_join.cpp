@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long many ranks take to join through the store: threads that run what a rank runs before it
-// has a communicator, and no model.
-//   bench_store_join [RANKS]     default 4096
+// Measures how long many ranks take to join through the store. Threads run the steps of a rank
+// before it has a communicator, without a model.
+//  bench_store_join [RANKS]     default 4096
 #include "runtime/comm/store/store_join.hpp"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ comm::RankInfo place_of(int rank, int size) {
     return place;
 }
 
-// Returns the seconds from the first rank's start until the last one knows that all have come.
+// Returns the seconds from the first rank's start until the last rank knows that all have joined.
 double join_all(int size) {
     const comm::Secret secret = comm::Secret::make();
     std::latch joined(size);

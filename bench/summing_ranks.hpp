@@ -10,18 +10,19 @@
 
 namespace lockstep::bench {
 
-// What bench_allreduce measures: ranks that sum, on whatever memory.
+// The ranks that bench_allreduce measures. Their buffers may be in any memory.
 struct SummingRanks {
     int rank, size;
     // Leaves the sum over all ranks in `values`.
     std::function<void(std::vector<float>& values)> sum;
-    // Seconds of one sum of so many elements, which all ranks begin together.
+    // Returns the seconds of one sum of `count` elements, which all ranks begin together.
     std::function<double(std::size_t count)> timed_sum;
 };
 
-// References outlive the result.
+// `ranks` must outlive the result.
 SummingRanks host_ranks(comm::Communicator& ranks);
-// On a GPU each, by NCCL. Throws a config error where this build has no CUDA backend.
+// Gives each rank a GPU and sums with NCCL. `host` must outlive the result. Throws a config error
+// if this build has no CUDA backend.
 SummingRanks nccl_ranks(comm::Communicator& host, const comm::RankInfo& place,
                         launcher::SharedGpu shared, int timeout_ms);
 

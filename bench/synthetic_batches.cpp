@@ -51,7 +51,7 @@ std::vector<std::vector<RowLengths>> batches_of_file(const std::string& path, st
         batches.emplace_back(rows.begin() + static_cast<std::ptrdiff_t>(i),
                              rows.begin() + static_cast<std::ptrdiff_t>(end));
     }
-    std::ranges::reverse(batches);  // so that memory grows in the first step, not in every one
+    std::ranges::reverse(batches);  // memory then grows in the first step only
     return batches;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times the training step: the options and the JSON line of bench/torch_peer.py, our training path.
+// Times the training step of our training path. Options and JSON line are the same as in
+// bench/torch_peer.py.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -31,7 +32,8 @@ using bench::StepOptions;
 
 constexpr float learning_rate = 1e-4F;
 
-// Of this process; on a GPU, whose arena never shrinks, what is in use.
+// Returns this process's maximum resident memory, or on a GPU the memory in use now: the arena
+// never shrinks.
 std::int64_t peak_bytes(const launcher::ComputeDevice& device) {
     if (device.gpu) return bench::gpu_bytes_in_use(device.gpu->number);
     rusage usage{};
@@ -39,7 +41,7 @@ std::int64_t peak_bytes(const launcher::ComputeDevice& device) {
     return std::int64_t{usage.ru_maxrss} * 1024;
 }
 
-// The rows of every step, used in turn.
+// The rows of every step, which are used in turn.
 struct Plan {
     std::vector<std::vector<RowLengths>> batches;
     std::int64_t longest = 0, warmup = 0, steps = 0;
@@ -64,7 +66,7 @@ struct Plan {
     }
 };
 
-// Products are tuned at their first use, as the peer's are when it is compiled.
+// Matrix products are tuned at their first use, as the compiled peer does.
 launcher::ComputeDevice device_for(const StepOptions& options, const comm::RankInfo& place,
                                    comm::Communicator& communicator) {
     launcher::RunConfig config;
@@ -82,8 +84,8 @@ launcher::ComputeDevice device_for(const StepOptions& options, const comm::RankI
     return device;
 }
 
-// This rank, ready to train: what launcher/train/training_session.cpp builds, without data and
-// files.
+// This rank, ready to train: the objects that launcher/train/training_session.cpp builds, without
+// data and files.
 class Session {
 public:
     Session(const StepOptions& options, const Plan& plan, const launcher::ComputeDevice& device,
@@ -113,7 +115,7 @@ public:
         return measured;
     }
 
-    // The ceiling is that of all ranks, measured by all at once.
+    // The ceiling is the sum over all ranks, which measure at the same time.
     nlohmann::ordered_json describe(const bench::MeasuredSteps& measured,
                                     std::int64_t step_peak_bytes);
 
@@ -140,7 +142,7 @@ private:
         queued_.push_back({step, begin, seconds_between(begin, Clock::now()), work});
     }
 
-    // A step lasts from when it was queued, or from the end of the one before.
+    // A step begins when it is queued, or at the end of the previous step if that is later.
     void take_oldest(bench::MeasuredSteps& measured) {
         const QueuedStep step = queued_.front();
         queued_.pop_front();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast each CUDA kernel is, as a share of the GPU's own ceilings in the same run: a copy for
-// those that move memory, the largest square product for those that compute. A table in Markdown.
+// Measures the speed of each CUDA kernel as a share of the GPU's own ceilings in the same run: a
+// copy for kernels that move memory, the largest square matrix product for kernels that compute.
+// Prints a table in Markdown.
 #include <cstdlib>
 #include <iostream>
 #include <string_view>
@@ -18,7 +19,7 @@ using bench::KernelTable;
 constexpr const char* usage =
     "bench_cuda_kernels [ROWS [WIDTH [VOCABULARY]]]: at least 1, the width in multiples of 64";
 
-// Groups of kernels, in this order: one that cannot run leaves the others' rows.
+// Times groups of kernels in this order. A group that cannot run does not stop the others.
 class Groups {
 public:
     Groups(device::CudaContext& ctx, KernelTable& table, const KernelSizes& sizes)

@@ -10,9 +10,9 @@ using namespace kernels;
 
 namespace {
 
-constexpr std::int64_t columns = 1024;  // of the parameter that Adafactor takes
+constexpr std::int64_t columns = 1024;  // width of the parameter that Adafactor updates
 
-// A flat buffer and what an optimizer keeps beside it. In the state of a first update.
+// A flat buffer and the state that an optimizer keeps for it, before the first update.
 struct Flat {
     Flat(CudaContext& ctx, std::int64_t n)
         : gradient(numbers<float>(ctx, n)),

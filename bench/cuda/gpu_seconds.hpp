@@ -7,8 +7,8 @@
 
 namespace lockstep::bench {
 
-// Of one call of `work`, which queues on the context's stream: by the GPU's clock, the mean of
-// several after a few untimed ones.
+// Returns the seconds of one call of `work`, which queues on the context's stream: the mean of
+// several calls by the GPU's clock, after a few untimed ones.
 double gpu_seconds(device::CudaContext& ctx, const std::function<void()>& work);
 
 }  // namespace lockstep::bench

@@ -23,14 +23,15 @@ inline constexpr const char* type_name<bf16> = "bf16";
 template <>
 inline constexpr const char* type_name<fp16> = "fp16";
 
-// A table in Markdown, a row as soon as its kernel is timed: bytes or floating-point operations a
-// second, by the GPU's clock, and their share of what the GPU reaches at best.
+// Prints a table in Markdown, each row as soon as its kernel is timed: bytes or floating-point
+// operations per second by the GPU's clock, and their share of the GPU's measured maximum.
 class KernelTable {
 public:
-    // Writes the head.
+    // Prints the table's head.
     explicit KernelTable(CudaContext& ctx);
 
-    // What the rows that follow are compared with: a copy, and a product for each type.
+    // copies() and multiplies() time the references for the rows that follow: a copy, and a matrix
+    // product for each type.
     void copies(const char* name, double bytes, const std::function<void()>& work);
     void multiplies(const std::string& name, const char* type, double operations,
                     const std::function<void()>& work);
@@ -39,7 +40,7 @@ public:
                const std::function<void()>& work);
     void computes(const std::string& name, const char* type, double operations,
                   const std::function<void()>& work);
-    // Instead of the rows of several kernels.
+    // Prints a row that replaces the rows of a group that failed.
     void fails(const char* group, const char* type, const char* why);
 
 private:
@@ -66,8 +67,8 @@ device::Buffer<T, CudaSpace> on_device(CudaContext& ctx, const std::vector<T>& v
     return buffer;
 }
 
-// The same few values between -1/2 and 1/2 again and again: what is computed does not matter, that
-// it is finite does.
+// Returns a buffer that repeats a few values between -1/2 and 1/2. The results do not matter as
+// long as they are finite.
 template <class T>
 device::Buffer<T, CudaSpace> numbers(CudaContext& ctx, std::int64_t count) {
     device::Buffer<T, CudaSpace> buffer(static_cast<std::size_t>(count));

@@ -48,7 +48,8 @@ void linear(CudaContext& ctx, KernelTable& table, std::int64_t rows, std::int64_
     });
 }
 
-// What a fused epilogue is worth: both ways, whatever the context would choose.
+// Measures the gain of a fused epilogue: times both variants, whichever one the context would
+// choose.
 template <class T>
 void activations(CudaContext& ctx, KernelTable& table, std::int64_t rows, std::int64_t in,
                  std::int64_t out) {

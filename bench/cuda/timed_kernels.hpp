@@ -8,7 +8,7 @@
 
 namespace lockstep::bench {
 
-// Of GPT-2's training; heads have 64 columns.
+// The sizes of GPT-2's training. Heads have 64 columns.
 struct KernelSizes {
     std::int64_t rows = 65536, d = 768, vocabulary = 50304;
 
@@ -17,8 +17,9 @@ struct KernelSizes {
     std::int64_t sequences() const { return rows / length(); }
 };
 
-// Rows of the table. Those of flat buffers begin with the copy, those of products with the largest
-// square one: what follows in the same type is compared with them. T: float, bf16, fp16.
+// Each function prints rows of the table. The flat kernels begin with the copy, and the products
+// with the largest square one: later rows of the same type are compared with them. T: float, bf16,
+// fp16.
 void time_flat_kernels(CudaContext& ctx, KernelTable& table, const KernelSizes& sizes);
 template <class T>
 void time_products(CudaContext& ctx, KernelTable& table, const KernelSizes& sizes);
