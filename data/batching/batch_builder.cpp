@@ -19,7 +19,7 @@ void reserve(train::RaggedTokens& ragged, std::size_t sequences, std::int64_t re
     ragged.offsets.push_back(0);
 }
 
-// The tokens appended since the last sequence are one.
+// Ends a sequence: it consists of the tokens appended since the previous one.
 void end_sequence(train::RaggedTokens& ragged) {
     const auto length = static_cast<std::int32_t>(ragged.tokens.size()) - ragged.offsets.back();
     ragged.offsets.push_back(ragged.offsets.back() + length);
@@ -35,7 +35,7 @@ void append(std::vector<std::int32_t>& out, Tokens tokens) {
     out.insert(out.end(), tokens.begin(), tokens.end());
 }
 
-// The decoder reads the label shifted right behind __start__ and answers with the label.
+// The decoder reads the label shifted right after __start__, and its outputs are the label.
 void append_label(train::Batch& batch, Tokens label) {
     batch.last_labels.push_back(label.empty() ? no_label : label.back());
     if (label.empty()) return;

@@ -7,8 +7,8 @@
 
 namespace lockstep::data {
 
-// Micro-batch number `batch` of a window, without references: truncated, laid out for the model,
-// and filled up to its shape class.
+// Builds micro-batch number `batch` of a window, without references. Rows are truncated, laid out
+// for the model, and filled up to the shape class.
 train::Batch build_batch(const Window& window, std::size_t batch, const BatchRules& rules);
 
 }  // namespace lockstep::data

@@ -32,8 +32,8 @@ std::int64_t truncation(std::int64_t asked, std::int64_t n_positions) {
     return asked > 0 ? std::min(asked, n_positions) : n_positions;
 }
 
-// Calls begin(i) for every i where filling batches up to `cap` begins one. A row above the cap
-// stands alone.
+// Calls begin(i) for every row i that starts a batch if batches are filled up to `cap` tokens. A
+// row above the cap gets a batch of its own.
 template <class Begin>
 void fill(std::span<const std::int64_t> tokens, std::int64_t cap, Begin begin) {
     std::int64_t sum = 0;
@@ -52,7 +52,8 @@ std::size_t filled_batches(std::span<const std::int64_t> tokens, std::int64_t ca
     return count;
 }
 
-// The smallest cap that needs no more batches than `most` does: no batch is left over small.
+// Returns the smallest cap that needs no more batches than `most` does, so that no small batch is
+// left over.
 std::int64_t level_cap(std::span<const std::int64_t> tokens, std::int64_t most) {
     const std::size_t batches = filled_batches(tokens, most);
     std::int64_t low = 1, high = most;
@@ -89,7 +90,7 @@ RowSize BatchRules::fit(const RowExtent& row) const noexcept {
     std::int64_t source = std::min<std::int64_t>(row.source, text_truncate_);
     if (layout_ == Layout::decoder_only) source = std::min(source, n_positions_ - label);
     const bool truncated = source < row.source || label < row.label;
-    // Attention over no keys has no value.
+    // A source needs at least one token: attention over no keys is undefined.
     if (layout_ == Layout::encoder_decoder) source = std::max<std::int64_t>(source, 1);
     return {static_cast<std::int32_t>(source), static_cast<std::int32_t>(label), truncated};
 }

@@ -11,7 +11,7 @@
 
 namespace lockstep::data {
 
-// What a model sees of a row.
+// The size of a row as a model sees it, after truncation.
 struct RowSize {
     std::int32_t source = 0;  // encoder_decoder: at least 1, an empty context is one __null__
     std::int32_t label = 0;
@@ -20,7 +20,14 @@ struct RowSize {
     std::int64_t tokens() const noexcept { return std::int64_t{source} + label; }
 };
 
-// Batching options, checked, with their defaults filled in.
+// The rules that cut rows into micro-batches: checked batching options, with their defaults filled
+// in. A value without resources, safe from several threads.
+//
+//  const BatchRules rules(options, dataset.kind());
+//  std::vector<std::int64_t> tokens;
+//  for (const RowExtent& row : rows) tokens.push_back(rules.fit(row).tokens());
+//  const auto begins = rules.cut(tokens);
+//  // micro-batch b is rows[begins[b]] up to rows[begins[b + 1]]
 class BatchRules {
 public:
     // Throws a config error that names the option.
@@ -29,14 +36,16 @@ public:
     Dynamic dynamic() const noexcept { return dynamic_; }
     Layout layout() const noexcept { return layout_; }
     std::int64_t batchsize() const noexcept { return batchsize_; }
-    // Most tokens of a micro-batch, unless a single row has more; a worst case unless `full`.
+    // The maximum number of tokens of a micro-batch, unless a single row has more. With `full`
+    // batches reach it; otherwise it is the worst case.
     std::int64_t budget() const noexcept { return budget_; }
 
     RowSize fit(const RowExtent& row) const noexcept;
-    // Where micro-batches begin when rows of these sizes are cut in this order, and the end. With
-    // `full` they are as few as the budget allows and about equal.
+    // Returns the first row of each micro-batch, and the number of rows at the end, if rows of
+    // these sizes are cut in this order. With `full` there are as few micro-batches as the budget
+    // allows, of about equal size.
     std::vector<std::size_t> cut(std::span<const std::int64_t> tokens) const;
-    // How many micro-batches cut() gives.
+    // Returns the number of micro-batches that cut() gives.
     std::size_t count(std::span<const std::int64_t> tokens) const noexcept;
 
 private:
@@ -45,8 +54,8 @@ private:
     std::int64_t batchsize_, text_truncate_, label_truncate_, n_positions_, budget_;
 };
 
-// `total`, rounded up to one of eight classes per power of two (16 at least), so that shapes
-// repeat; 0 stays 0. On average 4 % more.
+// Rounds `total` up to one of eight classes per power of two (at least 16), so that shapes repeat;
+// 0 stays 0. The result is 4 % larger on average.
 std::int64_t shape_class(std::int64_t total) noexcept;
 
 }  // namespace lockstep::data

@@ -5,22 +5,22 @@
 
 namespace lockstep::data {
 
-// off: batchsize rows, drawn at random. batchsort: batchsize rows of like length.
-// full: as many rows of like length as a token budget holds.
+// off: batchsize rows, drawn at random. batchsort: batchsize rows of similar length. full: as many
+// rows of similar length as fit into a token budget.
 enum class Dynamic { off, full, batchsort };
 
-// decoder_only lays context, __start__ and label end to end in the batch's target.
+// decoder_only stores context, __start__ and label end to end in the batch's target.
 enum class Layout { encoder_decoder, decoder_only };
 
-// How rows become micro-batches; ParlAI's names and meanings.
+// Options that determine how rows become micro-batches. Names and meanings are ParlAI's.
 struct BatchingOptions {
     std::int64_t batchsize = 1;
     Dynamic dynamic = Dynamic::off;
-    std::int64_t batch_tokens = 0;  // > 0: the budget of `full` itself, and asks for `full`
-    // Context keeps its last tokens, the label with __end__ its first. <= 0: n_positions.
+    std::int64_t batch_tokens = 0;  // > 0: selects `full` and is its budget
+    // The context keeps its last tokens, the label with __end__ its first ones. <= 0: n_positions.
     std::int64_t text_truncate = -1;
     std::int64_t label_truncate = -1;
-    std::int64_t n_positions = 1024;  // no sequence of the model is longer
+    std::int64_t n_positions = 1024;  // maximum length of a sequence of the model
     Layout layout = Layout::encoder_decoder;
 };
 

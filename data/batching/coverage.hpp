@@ -6,9 +6,9 @@
 
 namespace lockstep::data {
 
-// Rows used of passes over a data set: how many, and a hash that does not depend on their order.
-// Those of ranks are added (the hash modulo 2^32, so a sum in doubles is exact); the sum equals
-// complete_coverage() when each row was used exactly once in each pass.
+// Counts the rows used of passes over a data set, with a hash that does not depend on their order.
+// The coverages of the ranks are added (the hash modulo 2^32, so a sum in doubles is exact). The
+// sum equals complete_coverage() if each row was used exactly once in each pass.
 struct Coverage {
     std::int64_t rows = 0;
     std::uint32_t hash = 0;
@@ -18,18 +18,20 @@ struct Coverage {
     friend bool operator==(const Coverage&, const Coverage&) = default;
 };
 
-// Rows 0 .. rows - 1, each once in each of the passes `first` .. `end` - 1.
+// Returns the coverage of rows 0 .. rows - 1, each used once in each of the passes `first` .. `end`
+// - 1.
 Coverage complete_coverage(std::int64_t first, std::int64_t end, std::int64_t rows) noexcept;
 
-// Of a data set in an epoch: what was used of the passes that the epoch completes, in earlier
-// epochs as well, and of the pass that goes on. A data set that is alone has one pass in each.
+// The coverage of a data set in an epoch. `completed` covers the passes that the epoch completes,
+// including their part in earlier epochs; `open` covers the pass that continues in the next epoch.
+// A single data set has exactly one pass in each epoch.
 struct SetCoverage {
     Coverage completed, open;
 
     friend bool operator==(const SetCoverage&, const SetCoverage&) = default;
 };
 
-// What a rank has used, and how many rows of this epoch were cut.
+// The rows that a rank has used, and how many rows of this epoch were truncated.
 struct Usage {
     std::vector<SetCoverage> sets;
     std::int64_t truncated_rows = 0;

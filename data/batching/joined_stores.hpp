@@ -8,8 +8,8 @@
 
 namespace lockstep::data {
 
-// The rows of several splits as those of one: shards and rows of a split are numbered on from the
-// one before.
+// Presents the rows of several splits as one split: the numbers of shards and rows continue from
+// one split to the next.
 class JoinedStores final : public RowStore {
 public:
     struct Part {
@@ -35,7 +35,7 @@ private:
     std::vector<Part> parts_;
 };
 
-// The one store itself where there is one.
+// Returns the store itself if there is only one part.
 std::unique_ptr<RowStore> joined(std::vector<JoinedStores::Part> parts);
 
 }  // namespace lockstep::data

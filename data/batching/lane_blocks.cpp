@@ -9,14 +9,14 @@
 namespace lockstep::data {
 namespace {
 
-constexpr std::int64_t blocks_per_lane = 128;   // at least, where there are so many rows
-constexpr std::int64_t blocks_per_window = 32;  // rows that lie together should not train together
+constexpr std::int64_t blocks_per_lane = 128;   // minimum, if there are enough rows
+constexpr std::int64_t blocks_per_window = 32;  // neighbouring rows should not train together
 constexpr std::int64_t max_rows_per_block = 1024;
 
 enum class Deal { by_shard, rotated };
 
-// Rows have a rhythm (contexts grow with the turns of a dialogue), which must not meet that of the
-// lanes: every round begins with another lane.
+// Row lengths are periodic (contexts grow with the turns of a dialogue). So that this period does
+// not match the number of lanes, every round begins with another lane.
 std::int64_t place_in_round(std::int64_t round, Lane lane, Deal deal) {
     if (deal == Deal::by_shard) return lane.number;
     const auto first =
@@ -42,7 +42,7 @@ std::vector<RowBlock> lane_blocks(std::span<const std::int64_t> shard_rows, std:
         const std::int64_t shard = number % shards;
         const std::int64_t first = number / shards * block_rows;
         const std::int64_t rows = std::min(block_rows, shard_rows[shard] - first);
-        // Shards differ in length, so some numbers stand for no block.
+        // Shards differ in length, so some numbers have no block.
         if (rows > 0) blocks.push_back({static_cast<std::int32_t>(shard), first, rows});
     }
     return blocks;

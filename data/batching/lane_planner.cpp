@@ -12,7 +12,7 @@
 namespace lockstep::data {
 namespace {
 
-// Random sequences of one plan that must not be alike.
+// The random sequences of one plan. Each purpose needs a sequence of its own.
 enum class Purpose : std::uint64_t { blocks = 1, rows = 2, batches = 3 };
 
 std::uint64_t key_of(const PlanKey& key, Purpose purpose) {
@@ -20,9 +20,9 @@ std::uint64_t key_of(const PlanKey& key, Purpose purpose) {
                static_cast<std::uint64_t>(purpose));
 }
 
-// The order in which a window's batches, numbered by length, are taken: batch i of the result is
-// the place of random key i among the first `count` keys. All lanes draw the same keys, so lanes
-// whose counts differ by d are at most d places apart in every step.
+// Returns the order in which a window's batches, numbered by length, are taken: element i is the
+// rank of random key i among the first `count` keys. All lanes draw the same keys, so for lanes
+// whose counts differ by d the numbers differ by at most d in every step.
 std::vector<std::size_t> quantile_order(std::size_t count, std::uint64_t key) {
     PhiloxStream random(key);
     std::vector<std::uint32_t> keys(count);
@@ -36,7 +36,7 @@ std::vector<std::size_t> quantile_order(std::size_t count, std::uint64_t key) {
     return order;
 }
 
-// A row that several passes bring into one window has several places there.
+// The key includes the pass: several passes may bring the same row into one window.
 std::uint64_t random_key(std::uint64_t key, const RowExtent& place) {
     const std::uint64_t of_row = mix(key, place.row);
     return place.pass == 0 ? of_row : mix(of_row, place.pass);
@@ -64,7 +64,7 @@ LanePlanner::LanePlanner(std::unique_ptr<RowFeed> feed, const BatchRules& rules,
 void LanePlanner::fill_pool() {
     const auto batches = static_cast<std::int64_t>(window_batches_);
     const auto enough = [&] {
-        // More tokens than fit, or more rows: then the next window is never empty.
+        // A window takes more tokens than fit, or more rows: then the next window is never empty.
         return rules_.dynamic() == Dynamic::full
                    ? pool_tokens_ > batches * rules_.budget()
                    : static_cast<std::int64_t>(pool_.size()) > batches * rules_.batchsize();
@@ -99,8 +99,8 @@ std::vector<std::uint32_t> LanePlanner::pool_order() const {
     return order;
 }
 
-// The most rows, in the order of arrival, that need no more than a window's batches. More rows
-// never need fewer batches, so halving finds it.
+// Returns the maximum number of rows, in the order of arrival, that need no more than a window's
+// batches. More rows never need fewer batches, so bisection finds it.
 std::size_t LanePlanner::rows_of_window(const std::vector<std::uint32_t>& order) const {
     if (rules_.dynamic() != Dynamic::full)
         return std::min(pool_.size(),

@@ -12,37 +12,46 @@ namespace lockstep::data {
 
 enum class RowOrder { shuffled, as_stored };
 
-// What a lane's plan depends on, besides its rows.
+// A lane's plan depends only on this key and on its rows.
 struct PlanKey {
     std::uint64_t seed = 0;
     std::int64_t epoch = 0;
     std::int64_t lane = 0;
 };
 
-// In the random order of a lane's epoch.
+// Returns the blocks in the random order of a lane's epoch.
 std::vector<RowBlock> shuffled_blocks(std::vector<RowBlock> blocks, const PlanKey& key);
 
-// A lane's next micro-batches, in the order of steps. Batch b is rows[begins[b]] up to
+// The next micro-batches of a lane, in the order of steps. Micro-batch b is rows[begins[b]] up to
 // rows[begins[b + 1]].
 struct WindowPlan {
     std::vector<RowExtent> rows;
     std::vector<std::size_t> begins;
-    bool last = false;  // of the epoch
+    bool last = false;  // last window of the epoch
 
     std::size_t batches() const noexcept { return begins.empty() ? 0 : begins.size() - 1; }
 };
 
-// One lane's plan of one epoch, window by window; it holds no more than a window of rows. Every
-// window but the last has exactly `window_batches` micro-batches, and those of like length are at
-// the same place in every lane's window: ranks carry equal work in every step without talking.
+// Plans one lane's epoch window by window. It holds the rows of at most about one window. Every
+// window except the last has exactly `window_batches` micro-batches, and micro-batches of similar
+// length have the same index in every lane's window. Ranks therefore have about equal work in every
+// step without communication.
+//
+//  LanePlanner planner(mixture.feed(store, {seed, epoch, lane}), rules,
+//                      {seed, epoch, lane.number}, window_batches, RowOrder::shuffled);
+//  while (!planner.done()) {
+//      const WindowPlan plan = planner.next();
+//      for (std::size_t b = 0; b < plan.batches(); ++b) use(plan, b);
+//  }
 class LanePlanner {
 public:
-    // `rules`, and what the feed reads from, outlive the planner.
+    // `rules` and the store that the feed reads must outlive the planner. The planner owns the
+    // feed.
     LanePlanner(std::unique_ptr<RowFeed> feed, const BatchRules& rules, PlanKey key,
                 std::int64_t window_batches, RowOrder order);
 
     bool done() const noexcept { return pool_.empty() && feed_->done(); }
-    // Not when done. Never empty.
+    // Requires !done(). The plan has at least one micro-batch.
     WindowPlan next();
 
 private:

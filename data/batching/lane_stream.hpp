@@ -9,7 +9,7 @@
 
 namespace lockstep::data {
 
-// A micro-batch to build; a dry lane has none.
+// A micro-batch to build. It is empty if the lane has no rows left.
 struct MicroBatch {
     std::shared_ptr<const Window> window;
     std::size_t number = 0;
@@ -18,17 +18,18 @@ struct MicroBatch {
     std::size_t rows() const noexcept { return empty() ? 0 : window->rows(number).size(); }
 };
 
-// A lane's micro-batches of one epoch, one by one. Tokens are read a window at a time, and only of
-// windows from which a batch is taken.
+// Yields the micro-batches of a lane's epoch, one by one. It reads tokens a window at a time, and
+// only if a micro-batch of that window is taken.
 class LaneStream {
 public:
-    // `store` outlives the stream.
+    // `store` must outlive the stream.
     LaneStream(LanePlanner planner, RowStore& store);
 
     bool finished() const noexcept { return next_batch_ == plan().batches() && planner_.done(); }
-    // Empty once finished.
+    // Returns an empty micro-batch once the lane has finished.
     MicroBatch next();
-    // Passes over the next batch without reading its tokens; its rows, valid until the next call.
+    // Skips the next micro-batch without reading its tokens. Returns its rows, valid until the next
+    // call.
     std::span<const RowExtent> skip();
 
 private:

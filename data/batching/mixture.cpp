@@ -14,14 +14,14 @@
 namespace lockstep::data {
 namespace {
 
-// Keys of the sets' orders, apart from those of epochs.
+// Keys of the sets' orders begin here, so that they differ from the keys of epochs.
 constexpr std::uint64_t orders = std::uint64_t{1} << 40;
 
 class MixedFeed final : public RowFeed {
 public:
     struct Part {
         SetCursor rows;
-        std::int64_t weight;  // the set's rows in an epoch
+        std::int64_t weight;  // rows of the set in an epoch
         std::int64_t given = 0;
     };
     MixedFeed(std::vector<Part> parts, std::int64_t lanes)

@@ -15,27 +15,27 @@
 
 namespace lockstep::data {
 
-// A data set of a mixture. Its shards are numbered on from those of the set before.
+// A data set of a mixture. Its shard numbers continue those of the previous set.
 struct MixedSet {
     SetShare share;
     std::vector<std::int64_t> shard_rows;
     std::int64_t block_rows = 1;
 };
 
-// It names a lane's part of an epoch.
+// Identifies a lane's part of an epoch.
 struct LaneOfEpoch {
     std::uint64_t seed = 0;
     std::int64_t epoch = 0;
     Lane lane;
 };
 
-// The data sets of a run, and in which order a lane's rows of them arrive: a pure function of seed,
-// epoch and lane. Of several sets the next row is always that of the set which is furthest behind
-// its share, so that the shares are right to the row at any time.
+// The data sets of a run and the order in which a lane's rows arrive, which is a pure function of
+// seed, epoch and lane. With several sets the next row always comes from the set with the smallest
+// used fraction of its share, so the shares are exact to the row at any time.
 class Mixture {
 public:
     explicit Mixture(std::vector<MixedSet> sets);
-    // One data set, every row once an epoch.
+    // Makes a mixture of a single data set: every epoch uses every row once.
     Mixture(std::vector<std::int64_t> shard_rows, std::int64_t block_rows);
 
     std::span<const MixedSet> sets() const noexcept { return sets_; }
@@ -43,14 +43,14 @@ public:
     std::int64_t rows_per_epoch() const noexcept;
     std::vector<SetShare> shares() const;
 
-    // `store` and the mixture outlive the feed.
+    // `store` and the mixture must outlive the feed.
     std::unique_ptr<RowFeed> feed(RowStore& store, const LaneOfEpoch& part) const;
 
     // Counts a row of the epoch.
     void add(Usage& usage, std::int64_t epoch, const RowExtent& place) const noexcept;
-    // Adds what the lane used before this epoch of the passes that go on in it.
+    // Adds the rows that the lane used, before this epoch, of the passes that continue in it.
     void add_before(Usage& usage, RowStore& store, const LaneOfEpoch& part) const;
-    // Returns what the epoch before leaves to this one.
+    // Returns the usage that the previous epoch hands over to this one.
     Usage carried(const Usage& before, std::int64_t epoch) const;
 
 private:
@@ -58,12 +58,12 @@ private:
                      Stretch stretch) const;
 
     std::vector<MixedSet> sets_;
-    std::vector<SetSequence> sequences_;    // of several sets
-    std::vector<std::int64_t> first_rows_;  // of each set among the rows of all
+    std::vector<SetSequence> sequences_;    // only with several sets
+    std::vector<std::int64_t> first_rows_;  // each set's first row in the numbering over all sets
 };
 
-// As many micro-batches in a window as suit the rows, and blocks that suit the window. A pure
-// function, so ranks agree without talking.
+// Chooses the number of micro-batches per window from the size of the rows, and the block sizes
+// from the window. It is a pure function, so ranks agree without communication.
 struct WindowedMixture {
     Mixture mixture;
     std::int64_t window_batches = 1;

@@ -15,16 +15,16 @@ public:
     virtual ~RowFeed() = default;
 
     virtual bool done() const noexcept = 0;
-    // Appends at least one more row. Not when done.
+    // Appends at least one more row. Requires !done().
     virtual void append(std::vector<RowExtent>& out) = 0;
-    // How many there are in all, to about a block.
+    // Returns the number of all rows, exact to about one block.
     virtual std::int64_t rows() const noexcept = 0;
 };
 
-// The rows of these blocks, each once.
+// Feeds each row of these blocks once.
 class BlockFeed final : public RowFeed {
 public:
-    // `store` outlives the feed.
+    // `store` must outlive the feed.
     BlockFeed(RowStore& store, std::vector<RowBlock> blocks);
 
     bool done() const noexcept override { return next_ == blocks_.size(); }

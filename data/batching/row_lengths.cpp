@@ -22,7 +22,7 @@ struct Rows {
     std::int64_t tokens() const noexcept { return source + label; }
 };
 
-// A micro-batch that grows.
+// A micro-batch to which rows are added.
 class Growing {
 public:
     Growing(Layout layout, const std::vector<Rows>& all) : layout_(layout) {
@@ -38,7 +38,8 @@ public:
         labels_ += rows.count * rows.label;
         sequences_ += rows.count;
     }
-    // So many tokens of rows like these: the last row's part where it does not fit whole.
+    // Adds `tokens` tokens of rows like these. The last row counts in part if it does not fit
+    // completely.
     void add_tokens(const Rows& rows, std::int64_t tokens) {
         const std::int64_t labels = tokens * rows.label / rows.tokens();
         labels_ += labels;
@@ -68,7 +69,7 @@ std::vector<Rows> rows_of(const RowLengths& lengths) {
     return all;
 }
 
-// The `count` rows that weigh most.
+// Returns the batch of the `count` rows with the largest weight.
 train::BatchShape heaviest(std::vector<Rows> all, const BatchRules& rules, std::int64_t count,
                            double angle) {
     const auto weight = [source = std::cos(angle), label = std::sin(angle)](const Rows& rows) {
@@ -76,7 +77,7 @@ train::BatchShape heaviest(std::vector<Rows> all, const BatchRules& rules, std::
     };
     const auto heavier = [&](const Rows& a, const Rows& b) { return weight(a) > weight(b); };
     Growing batch(rules.layout(), all);
-    // Each size is that of a row at least, so more sizes than rows are not needed.
+    // Each size has at least one row, so `count` sizes are enough.
     if (count < static_cast<std::int64_t>(all.size())) {
         std::nth_element(all.begin(), all.begin() + count, all.end(), heavier);
         all.resize(static_cast<std::size_t>(count));
@@ -91,8 +92,8 @@ train::BatchShape heaviest(std::vector<Rows> all, const BatchRules& rules, std::
     return batch.shape();
 }
 
-// Memory is about linear in both totals, so the worst batch is the heaviest in some direction;
-// between two of these a 1000th may be missed.
+// Memory is about linear in both totals, so the worst batch is the heaviest in some direction.
+// Between two of the directions an error of about 1/1000 is possible.
 void add_heaviest(const std::vector<Rows>& all, const BatchRules& rules, std::int64_t count,
                   std::vector<train::BatchShape>& shapes) {
     constexpr double quarter = std::numbers::pi / 2;
@@ -105,7 +106,7 @@ void add_heaviest(const std::vector<Rows>& all, const BatchRules& rules, std::in
         shapes.push_back(heaviest(all, rules, count, quarter * i / (directions - 1)));
 }
 
-// A budget filled with the rows in this order.
+// Returns the shape of a batch that is filled to the budget with the rows in this order.
 train::BatchShape filled(const std::vector<Rows>& order, const BatchRules& rules) {
     Growing batch(rules.layout(), order);
     for (const Rows& rows : order) {
@@ -126,7 +127,7 @@ void add_fullest(std::vector<Rows> all, const BatchRules& rules,
     std::reverse(all.begin(), all.end());
     shapes.push_back(filled(all, rules));
     std::erase_if(all, [&](const Rows& rows) { return rows.tokens() <= rules.budget(); });
-    // A row above the budget stands alone.
+    // A row above the budget gets a batch of its own.
     if (!all.empty()) add_heaviest(all, rules, 1, shapes);
 }
 
@@ -135,7 +136,7 @@ void add_fullest(std::vector<Rows> all, const BatchRules& rules,
 RowLengths row_lengths(RowStore& store, std::span<const std::int64_t> shard_rows,
                        const BatchRules& rules) {
     constexpr std::int64_t rows_at_once = 4096;
-    std::unordered_map<std::uint64_t, std::int64_t> counts;  // by both lengths
+    std::unordered_map<std::uint64_t, std::int64_t> counts;  // key: both lengths
     std::vector<RowExtent> places;
     for (std::size_t shard = 0; shard < shard_rows.size(); ++shard)
         for (std::int64_t first = 0; first < shard_rows[shard]; first += rows_at_once) {

@@ -13,19 +13,21 @@
 
 namespace lockstep::data {
 
-// How many rows a model sees of each size: {source, label} as BatchRules::fit() leaves them.
+// The number of rows of each size: {source, label} as BatchRules::fit() leaves them.
 using RowLengths = std::map<std::pair<std::int32_t, std::int32_t>, std::int64_t>;
 
-// Of all rows of the shards, read in pieces.
+// Counts all rows of the shards, which it reads in pieces.
 RowLengths row_lengths(RowStore& store, std::span<const std::int64_t> shard_rows,
                        const BatchRules& rules);
-// Of a split, by the data set's index alone.
+// Counts the rows of a split. Reads only the data set's index.
 RowLengths row_lengths(const Dataset& dataset, const SplitInfo& split, const BatchRules& rules);
-// Of endless rows as long as the rules let through, where there is no data yet.
+// Returns an unlimited number of rows of the maximum size that the rules allow, for runs without
+// data yet.
 RowLengths full_rows(const BatchRules& rules);
 
-// Shapes of micro-batches that these rules can cut of such rows, in whatever order they come: what
-// takes the most memory is among them, for any weight of a source's tokens against a label's.
+// Returns shapes of micro-batches that these rules can cut from such rows in any order. The shape
+// that takes the most memory is among them, for any ratio of a source token's memory to a label
+// token's.
 std::vector<train::BatchShape> largest_batches(const RowLengths& lengths, const BatchRules& rules);
 
 }  // namespace lockstep::data

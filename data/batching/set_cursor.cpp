@@ -36,7 +36,8 @@ void SetCursor::find_piece() {
             ++pass_;
             begin_pass();
         }
-        // It counts on through the passes, so that a set of few blocks is fair to all lanes.
+        // The number continues through the passes, so that a set of few blocks is fair to all
+        // lanes.
         const std::int64_t number = pass_ * blocks + static_cast<std::int64_t>(at_);
         RowBlock block = sequence_.blocks[order_[at_++]];
         const std::int64_t begin = std::max(position_, stretch_.begin);

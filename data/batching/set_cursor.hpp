@@ -10,27 +10,28 @@
 
 namespace lockstep::data {
 
-// A data set's endless sequence of rows: pass after pass, each with its blocks in a random order of
-// its own, dealt to the lanes in turn.
+// The endless sequence of a data set's rows. Each pass has its blocks in a random order of its own,
+// and they are dealt to the lanes in turn.
 struct SetSequence {
-    std::vector<RowBlock> blocks;  // of a pass, in the order of storage
-    std::int64_t rows = 0;         // of a pass
+    std::vector<RowBlock> blocks;  // blocks of a pass, in the order of storage
+    std::int64_t rows = 0;         // rows of a pass
 };
 
-// Rows of a SetSequence, by their number.
+// A range of rows of a SetSequence, by their numbers.
 struct Stretch {
     std::int64_t begin = 0, end = 0;
 };
 
-// A lane's rows in a stretch of a sequence, one by one. The lanes' rows together are the stretch.
+// Yields a lane's rows of a range of a sequence, one by one. All lanes together yield the whole
+// range.
 class SetCursor {
 public:
-    // References outlive the cursor. `key` is that of the random orders.
+    // `store` and `sequence` must outlive the cursor. `key` determines the random orders.
     SetCursor(RowStore& store, const SetSequence& sequence, std::uint64_t key, Lane lane,
               Stretch stretch);
 
     bool done() const noexcept { return next_ == buffer_.size() && !piece_; }
-    // Not when done. Its `pass` counts from the stretch's first.
+    // Requires !done(). The `pass` of the row counts from the first pass of the range.
     RowExtent next();
 
 private:
@@ -47,12 +48,13 @@ private:
     Lane lane_;
     Stretch stretch_;
     std::int64_t first_pass_ = 0, pass_ = 0;
-    std::vector<std::uint32_t> order_;  // of the pass's blocks
-    std::size_t at_ = 0;                // in order_
-    std::int64_t position_ = 0;         // of block order_[at_]'s first row, in the sequence
-    std::optional<Piece> piece_;        // this lane's next, not read yet
-    std::vector<RowExtent> buffer_;     // the piece before, read
-    std::size_t next_ = 0;              // in buffer_
+    std::vector<std::uint32_t> order_;  // order of the pass's blocks
+    std::size_t at_ = 0;                // index in order_
+    std::int64_t position_ = 0;         // number, in the sequence, of the first row of block
+                                        // order_[at_]
+    std::optional<Piece> piece_;        // next piece of this lane, not read yet
+    std::vector<RowExtent> buffer_;     // rows of the previous piece
+    std::size_t next_ = 0;              // index in buffer_
 };
 
 }  // namespace lockstep::data

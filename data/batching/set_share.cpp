@@ -10,7 +10,7 @@
 namespace lockstep::data {
 namespace {
 
-// The largest remainders get what is left of `total`.
+// Deals the rest of `total` to the sets with the largest remainders.
 void deal_rest(std::vector<SetShare>& shares, std::span<const double> ideal, std::int64_t total) {
     std::vector<std::size_t> order(shares.size());
     std::iota(order.begin(), order.end(), std::size_t{0});

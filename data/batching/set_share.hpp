@@ -7,21 +7,22 @@
 
 namespace lockstep::data {
 
-// How much of a data set each epoch uses. The set is passed over again and again without regard to
-// epochs: epoch e uses the rows e * rows_per_epoch up to (e + 1) * rows_per_epoch of that endless
-// sequence. A data set that is alone has as many rows in an epoch as in a pass.
+// The number of rows of a data set that each epoch uses. Passes over the set follow each other
+// independently of epochs: epoch e uses the rows e * rows_per_epoch up to (e + 1) * rows_per_epoch
+// of that endless sequence. For a single data set an epoch is a pass.
 struct SetShare {
-    std::int64_t rows = 0;  // of a pass
+    std::int64_t rows = 0;  // rows of a pass
     std::int64_t rows_per_epoch = 0;
 
-    // Passes that are complete when the epoch begins.
+    // Returns the number of passes that are complete when the epoch begins.
     std::int64_t passes_before(std::int64_t epoch) const noexcept {
         return rows == 0 ? epoch : epoch * rows_per_epoch / rows;
     }
 };
 
-// An epoch has as many rows as all sets together, divided in the ratio of the weights: to the row,
-// and a set with a weight has at least one. Weights are not negative, and not all 0.
+// Divides an epoch among the data sets. The epoch has as many rows as all sets together. The shares
+// follow the weights exactly to the row, but a set with a positive weight has at least one row.
+// Weights must not be negative, and not all 0.
 std::vector<SetShare> share_epoch(std::span<const std::int64_t> rows,
                                   std::span<const double> weights);
 

@@ -11,7 +11,7 @@
 
 namespace lockstep::data {
 
-// A step of a rank, not built yet.
+// A planned step of a rank, which is not built yet.
 struct StepPlan {
     train::Position position;
     std::vector<MicroBatch> lanes;
@@ -19,7 +19,7 @@ struct StepPlan {
     double epoch_done = 0;
 };
 
-// A step that is built, and what it uses.
+// A built step, and the rows that it uses.
 struct BuiltStep {
     train::StepBatches batches;
     Usage usage;
@@ -32,21 +32,23 @@ struct RankLanes {
     std::int64_t window_batches = 1;
 };
 
-// The endless sequence of a rank's steps: when its lanes have finished an epoch, it goes on with
-// the next. Every epoch has at least one step, though it may be empty.
+// The endless sequence of a rank's steps. When the rank's lanes have finished an epoch, the next
+// epoch begins. Every epoch has at least one step, which may be empty.
 class StepPlanner {
 public:
     StepPlanner(std::unique_ptr<RowStore> store, Mixture mixture, const BatchRules& rules,
                 const RankLanes& lanes);
 
     StepPlan next();
-    // Continues from there without reading the tokens before; what was used until there.
+    // Continues from `position` without reading the tokens before it. Returns the usage up to that
+    // position.
     Usage seek(train::Position position);
 
-    // What follows never changes, so that any thread may ask.
+    // Builds a planned step. build(), mixture() and lanes() read constant data only: any thread may
+    // call them.
     BuiltStep build(const StepPlan& plan) const;
     const Mixture& mixture() const noexcept { return mixture_; }
-    std::int64_t lanes() const noexcept;  // of this rank
+    std::int64_t lanes() const noexcept;  // number of this rank's lanes
 
 private:
     void begin_epoch(std::int64_t epoch);
@@ -58,9 +60,10 @@ private:
     BatchRules rules_;
     RankLanes options_;
     std::vector<LaneStream> streams_;
-    train::Position position_;                     // of the next step
-    bool step_given_ = false;                      // of this epoch, since it began or since a seek
-    std::int64_t epoch_rows_ = 0, rows_used_ = 0;  // of this rank
+    train::Position position_;                     // position of the next step
+    bool step_given_ = false;                      // a step of this epoch was given since its begin
+                                                   // or a seek
+    std::int64_t epoch_rows_ = 0, rows_used_ = 0;  // rows of this rank
 };
 
 }  // namespace lockstep::data

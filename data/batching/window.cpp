@@ -35,7 +35,7 @@ Window::Window(WindowPlan plan, RowStore& store) : plan_(std::move(plan)) {
     }
     tokens_.resize(total);
     for (std::size_t begin = 0; begin < order.size();) {
-        // Rows that lie side by side are one read.
+        // Adjacent rows are read in one call.
         const RowExtent& head = plan_.rows[order[begin]];
         std::uint64_t stop = head.first_token;
         std::size_t end = begin;

@@ -9,7 +9,7 @@
 
 namespace lockstep::data {
 
-// A planned window with its rows' tokens: all that is needed to build its batches on any thread.
+// A planned window with the tokens of its rows. Any thread can build batches from it.
 class Window {
 public:
     // Reads the tokens in the order in which they are stored.
@@ -17,13 +17,13 @@ public:
 
     const WindowPlan& plan() const noexcept { return plan_; }
     std::span<const RowExtent> rows(std::size_t batch) const noexcept;
-    // Source, then label, of plan().rows[row].
+    // Returns source and label of plan().rows[row], in this order.
     std::span<const std::int32_t> tokens(std::size_t row) const noexcept;
 
 private:
     WindowPlan plan_;
     std::vector<std::int32_t> tokens_;
-    std::vector<std::size_t> first_;  // of each row, in tokens_
+    std::vector<std::size_t> first_;  // index of each row's first token in tokens_
 };
 
 }  // namespace lockstep::data

@@ -8,8 +8,8 @@
 namespace lockstep::data {
 namespace {
 
-// Many batches mix rows well and give like lengths to each; few keep a window's tokens, of which
-// every lane holds up to two windows, small.
+// More batches mix rows better and give more similar lengths to each batch. Fewer batches need less
+// memory: every lane holds the tokens of up to two windows.
 constexpr std::int64_t window_tokens = std::int64_t{4} << 20;
 constexpr std::int64_t fewest_batches = 16, max_batches = 128;
 

@@ -8,14 +8,16 @@
 
 namespace lockstep::data {
 
-// How much a lane sorts and shuffles at a time, and in which pieces rows are dealt to lanes.
+// The number of rows that a lane sorts and shuffles at a time, and the size of the blocks that are
+// dealt to lanes.
 struct WindowSize {
     std::int64_t batches = 1;
     std::int64_t block_rows = 1;
-    std::int64_t rows = 1;  // of a window, about
+    std::int64_t rows = 1;  // estimated rows of a window
 };
 
-// `batches` > 0 is taken as it is. A pure function, so ranks agree without talking.
+// Uses `batches` as it is if it is positive. It is a pure function, so ranks agree without
+// communication.
 WindowSize choose_window(const SplitInfo& split, const BatchRules& rules, std::int64_t lanes,
                          std::int64_t batches);
 

@@ -12,7 +12,7 @@
 
 namespace lockstep::data {
 
-// read: the batches have their rows' whole contexts and references.
+// read: the batches contain whole contexts and references of their rows.
 enum class ReferenceText { skip, read };
 
 struct EvalLoaderOptions {
@@ -24,11 +24,11 @@ struct EvalLoaderOptions {
     ReferenceText references = ReferenceText::skip;
 };
 
-// Whether the split's rows have labels as text, which replies are compared with. Plain text and the
+// True if the split stores labels as text, which replies are compared with. Plain text and the
 // training split have none.
 bool holds_references(const Dataset& dataset, std::string_view split);
 
-// The split's rows that belong to this rank, in an order that is always the same.
+// Opens the rows of the split that belong to this rank. Their order is always the same.
 std::unique_ptr<train::EvalSource> open_eval_source(const Dataset& dataset,
                                                     const EvalLoaderOptions& options);
 

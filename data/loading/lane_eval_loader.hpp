@@ -11,8 +11,8 @@
 
 namespace lockstep::data {
 
-// A rank's rows are a lane of the split, in the order of storage or, sorted by length, window by
-// window; always the same.
+// Loads the rows of a rank, which are a lane of the split. Their order is that of storage, or each
+// window is sorted by length; it is always the same.
 class LaneEvalLoader final : public train::EvalSource {
 public:
     LaneEvalLoader(std::unique_ptr<RowStore> store, const std::vector<std::int64_t>& shard_rows,
@@ -32,7 +32,8 @@ private:
     std::optional<LaneStream> stream_;
 };
 
-// The first `most` rows in the order of shards; <= 0: all.
+// Returns the rows per shard if only the first `most` rows in the order of shards are used; <= 0:
+// all.
 std::vector<std::int64_t> limit_rows(std::vector<std::int64_t> shard_rows, std::int64_t most);
 
 }  // namespace lockstep::data

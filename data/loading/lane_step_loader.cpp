@@ -29,7 +29,7 @@ BuiltStep LaneStepLoader::empty_step() const {
 }
 
 train::StepBatches LaneStepLoader::next() {
-    // Steps prepared beyond the end of this rank's lanes are the next epoch's already.
+    // After the end of this rank's lanes, the prepared steps belong to the next epoch.
     BuiltStep built = finished_ ? empty_step() : prepared_step();
     const train::StepBatches& step = built.batches;
     require(step.position.epoch == position_.epoch &&

@@ -10,7 +10,8 @@
 
 namespace lockstep::data {
 
-// A rank's steps as its planner gives them, built in next() or ahead by `num_workers` threads.
+// Loads a rank's steps as its planner gives them. They are built in next(), or ahead by
+// `num_workers` threads.
 class LaneStepLoader final : public StepLoader {
 public:
     LaneStepLoader(std::unique_ptr<StepPlanner> planner, int num_workers);
@@ -29,9 +30,9 @@ private:
     std::unique_ptr<StepPlanner> planner_;
     int num_workers_;
     std::optional<StepPipeline> pipeline_;  // runs from the first next() to the next seek
-    train::Position position_;              // of the next step
+    train::Position position_;              // position of the next step
     Usage usage_;
-    bool finished_ = false;  // this rank's lanes, with this epoch
+    bool finished_ = false;  // this rank's lanes have finished this epoch
 };
 
 }  // namespace lockstep::data

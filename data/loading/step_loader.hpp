@@ -16,31 +16,32 @@
 namespace lockstep::data {
 
 struct StepLoaderOptions {
-    std::vector<double> weights;  // of several data sets; see share_epoch()
+    std::vector<double> weights;  // only with several data sets; see share_epoch()
     BatchingOptions batching;
     std::string split = "train";
     std::uint64_t seed = 1;
     std::int64_t lanes = 1;
     int rank = 0;
     int world = 1;
-    // Threads that build batches ahead, besides one that plans and reads; 0: everything in next().
-    // The steps are the same for any number.
+    // Threads that build batches ahead, in addition to one that plans and reads; 0: next() does
+    // everything. The steps are the same for any number.
     int num_workers = 0;
-    // Micro-batches that a lane sorts and shuffles at a time; 0: by the size of a micro-batch.
+    // Micro-batches that a lane sorts and shuffles at a time; 0: chosen from the size of a
+    // micro-batch.
     std::int64_t window_batches = 0;
 };
 
-// A StepSource that can prove what it gave. Errors of its threads are thrown by next().
+// A StepSource that can prove which rows it has given. next() throws the errors of its threads.
 class StepLoader : public train::StepSource {
 public:
     virtual std::vector<SetShare> sets() const = 0;
-    // In the current epoch, also before a seek.
+    // Returns the usage of the current epoch, including the steps before a seek.
     virtual const Usage& usage() const = 0;
 };
 
-// Of one data set, or of several of one kind and dictionary. Throws a config error where options
-// are out of range or do not fit the data's kind. Of one, shards that none of this rank's lanes
-// reads are never opened; of several, any rank may need any.
+// Opens a source of one data set, or of several of the same kind and dictionary. Throws a config
+// error if options are out of range or do not fit the kind of data. With one data set, shards that
+// no lane of this rank reads are never opened; with several, any rank may read any shard.
 std::unique_ptr<StepLoader> open_step_source(std::span<const Dataset> datasets,
                                              const StepLoaderOptions& options);
 

@@ -14,17 +14,17 @@
 
 namespace lockstep::data {
 
-// Plans, reads and builds steps ahead of their use: one thread plans and reads, `workers` build.
-// Steps come out in the planner's order.
+// Plans, reads and builds steps before they are used: one thread plans and reads, `workers` threads
+// build. Steps come out in the planner's order.
 class StepPipeline {
 public:
-    // `planner` outlives the pipeline, which alone uses it meanwhile. workers >= 1.
+    // `planner` must outlive the pipeline, and nobody else may use it meanwhile. workers >= 1.
     StepPipeline(StepPlanner& planner, int workers);
     ~StepPipeline();
     StepPipeline(const StepPipeline&) = delete;
     StepPipeline& operator=(const StepPipeline&) = delete;
 
-    // Throws what a thread threw at this step, and again if asked again.
+    // Throws the exception of a thread at this step, and again at later calls.
     BuiltStep next();
 
 private:
