@@ -7,13 +7,13 @@
 
 namespace lockstep::data {
 
-enum class MissingShards { refuse, allow };  // allow: another host may hold them
+enum class MissingShards { refuse, allow };  // allow: another host may have them
 
-// Opens every shard of the split once: whatever is wrong with one is the error that reading it
-// would give, but before anything has started.
+// Opens every shard of the split once. A bad shard thus gives the same error as reading it would,
+// but before anything has started.
 void check_shards(const Dataset& dataset, const SplitInfo& split, MissingShards missing);
 
-// The same for one shard, that must be there.
+// Checks one shard, which must exist.
 void check_shard(const Dataset& dataset, const SplitInfo& split, std::size_t number);
 
 }  // namespace lockstep::data

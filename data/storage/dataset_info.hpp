@@ -23,20 +23,20 @@ struct SplitInfo {
     std::vector<ShardInfo> shards;
 };
 
-// What dataset.json says.
+// The contents of dataset.json.
 struct DatasetInfo {
     DatasetKind kind = DatasetKind::dialogue;
-    std::string tokenizer;        // its name
-    std::int32_t vocabulary = 0;  // tokens, specials included
+    std::string tokenizer;        // name of the tokenizer
+    std::int32_t vocabulary = 0;  // number of tokens, including specials
     std::string dictionary_hash;  // 16 hex digits
     std::vector<SplitInfo> splits;
-    std::string options;  // how it was prepared, a JSON object
+    std::string options;  // options of prepare, as a JSON object
 
-    // Null when there is none.
+    // Returns null if there is no such split.
     const SplitInfo* find(std::string_view split) const noexcept;
 };
 
-// Throws an error that names what is missing or wrong, and says to prepare again.
+// Throws an error that names the missing or wrong part, and advises to prepare again.
 DatasetInfo read_dataset_info(const std::string& directory);
 void write_dataset_info(const std::string& directory, const DatasetInfo& info);
 

@@ -3,7 +3,7 @@
 
 namespace lockstep::data {
 
-// What to do with a folder that is there and not empty.
+// Decides if an existing folder that is not empty is an error or is replaced.
 enum class Existing { refuse, overwrite };
 
 }  // namespace lockstep::data

@@ -31,10 +31,10 @@ std::optional<std::string> read_variable_text(const Hdf5Attribute& attribute) {
 herr_t note_allocation(unsigned, const H5E_error2_t* error, void* failed) {
     *static_cast<bool*>(failed) = error->maj_num == H5E_RESOURCE || error->min_num == H5E_NOSPACE ||
                                   error->min_num == H5E_CANTALLOC;
-    return 1;  // stop: the first one walking upward is the cause
+    return 1;  // stops the walk: the first error of an upward walk is the cause
 }
 
-// Whether the last call failed for that; the next call forgets it.
+// True if the last call failed because of a lack of memory. The next HDF5 call clears this.
 bool lacked_memory() {
     bool failed = false;
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, note_allocation, &failed);
@@ -43,7 +43,7 @@ bool lacked_memory() {
 
 Hdf5Dataset open(const Hdf5File& file, const char* name, std::size_t cache_bytes, int dimensions) {
     constexpr std::size_t slots = 521;   // prime, and far more than chunks in the cache
-    constexpr double evict_whole = 1.0;  // a chunk read to its end is not needed again
+    constexpr double evict_whole = 1.0;  // a chunk that was read to its end is not needed again
     const Hdf5Properties access(H5Pcreate(H5P_DATASET_ACCESS));
     H5Pset_chunk_cache(access.raw(), slots, cache_bytes, evict_whole);
     Hdf5Dataset dataset(H5Dopen2(file.raw(), name, access.raw()));
@@ -53,7 +53,7 @@ Hdf5Dataset open(const Hdf5File& file, const char* name, std::size_t cache_bytes
     return as_asked ? std::move(dataset) : Hdf5Dataset();
 }
 
-// `count` elements from `start` on, in as many dimensions as the dataset has.
+// Reads `count` elements from `start` on. Both have one value per dimension of the dataset.
 template <class T>
 Outcome read_part(const Hdf5Dataset& dataset, const hsize_t* start, const hsize_t* count,
                   std::span<T> out) {
@@ -65,7 +65,7 @@ Outcome read_part(const Hdf5Dataset& dataset, const hsize_t* start, const hsize_
     const herr_t status = H5Dread(dataset.raw(), native_type<T>(), memory.raw(), stored.raw(),
                                   H5P_DEFAULT, out.data());
     if (status >= 0) return Outcome::done;
-    if (lacked_memory()) throw std::bad_alloc();  // the file may be as good as ever
+    if (lacked_memory()) throw std::bad_alloc();  // the file itself may be intact
     return Outcome::failed;
 }
 

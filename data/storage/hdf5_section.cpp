@@ -6,17 +6,19 @@
 namespace lockstep::data {
 namespace {
 
-// The library's state is the process's, hence so is its lock.
+// The library has one state per process, so its lock is also one per process.
 std::mutex& library_mutex() {
-    // A file whose last write failed stays in the library's tables after it was closed, and tidying
-    // up at exit would crash on it. Everything here is closed explicitly, so nothing is lost.
+    // A file whose last write failed stays in the library's tables after it is closed, and the
+    // library's cleanup at exit would crash on it. All our objects are closed explicitly, so
+    // nothing is lost.
     static const herr_t no_tidying_at_exit = H5dont_atexit();
     static_cast<void>(no_tidying_at_exit);
     static std::mutex mutex;
     return mutex;
 }
 
-// What the library says of system errors is several lines with the system's own words among them.
+// Extracts the system's own message: the library's text about a system error has several lines
+// around it.
 std::string essence(const std::string& text) {
     constexpr std::string_view key = "error message = '";
     const std::size_t at = text.find(key);
@@ -27,7 +29,7 @@ std::string essence(const std::string& text) {
 
 herr_t keep_first(unsigned, const H5E_error2_t* error, void* out) {
     *static_cast<std::string*>(out) = error->desc != nullptr ? error->desc : "";
-    return 1;  // stop: the first one walking upward is the cause
+    return 1;  // stops the walk: the first error of an upward walk is the cause
 }
 
 }  // namespace

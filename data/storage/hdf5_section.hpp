@@ -10,8 +10,9 @@
 
 namespace lockstep::data {
 
-// The HDF5 library is not safe to call from two threads, not even for two files: every call,
-// closing included, is made inside a section. While inside, the library prints nothing.
+// Serialises calls of the HDF5 library. Two threads must not call it at once, not even for two
+// files: every call, including closing, must be made inside a section. Inside a section the library
+// prints nothing.
 class Hdf5Section {
 public:
     Hdf5Section();
@@ -19,7 +20,7 @@ public:
     Hdf5Section(const Hdf5Section&) = delete;
     Hdf5Section& operator=(const Hdf5Section&) = delete;
 
-    // The library's own words about the call that failed last.
+    // Returns the library's message about the last failed call.
     std::string reason() const;
 
 private:

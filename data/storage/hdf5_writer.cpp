@@ -10,14 +10,14 @@ namespace {
 
 hsize_t rank_of(hsize_t width) { return width == 1 ? 1 : 2; }
 
-// Properties of a new object that does not note the time: equal text makes equal files.
+// Returns properties of a new object without a time stamp, so that equal text gives equal files.
 Hdf5Properties timeless(hid_t kind, const Hdf5Output& file, const Hdf5Section& section) {
     Hdf5Properties create(file.check(H5Pcreate(kind), section));
     file.check(H5Pset_obj_track_times(create.raw(), 0), section);
     return create;
 }
 
-// The group that `name` ("train/3") lies in.
+// Makes the group of `name`, which is "train" for "train/3".
 void make_group(const std::string& name, Hdf5Output& file, const Hdf5Section& section) {
     const auto slash = name.rfind('/');
     if (slash == std::string::npos) return;
@@ -33,7 +33,8 @@ void make_group(const std::string& name, Hdf5Output& file, const Hdf5Section& se
 Hdf5Output::Hdf5Output(std::string path) : path_(std::move(path)) {
     const Hdf5Section section;
     const Hdf5Properties access(check(H5Pcreate(H5P_FILE_ACCESS), section));
-    // Strings and 64-bit offsets as HDF5 1.8 wrote them: every reader in use knows them.
+    // Strings and 64-bit offsets are stored as HDF5 1.8 wrote them: every reader in use understands
+    // this.
     check(H5Pset_libver_bounds(access.raw(), H5F_LIBVER_V18, H5F_LIBVER_V18), section);
     const Hdf5Properties create = timeless(H5P_FILE_CREATE, *this, section);
     file_ = Hdf5File(
@@ -93,7 +94,8 @@ Hdf5Column::Hdf5Column(Hdf5Output& file, const std::string& name, hid_t type,
     file.check(H5Pset_chunk(create.raw(), rank, chunk), section);
     file.check(H5Pset_fletcher32(create.raw()), section);
     const Hdf5Properties access(file.check(H5Pcreate(H5P_DATASET_ACCESS), section));
-    // Whole chunks go straight to the file; a cache per dataset and shard would only cost memory.
+    // Whole chunks are written directly to the file. A cache per dataset and shard would only use
+    // memory.
     file.check(H5Pset_chunk_cache(access.raw(), 0, 0, 1.0), section);
     make_group(name, file, section);
     dataset_ = Hdf5Dataset(file.check(H5Dcreate2(file.raw(), name.c_str(), type, space.raw(),

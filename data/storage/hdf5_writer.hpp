@@ -12,8 +12,7 @@
 
 namespace lockstep::data {
 
-// An HDF5 file being written. Every failure is an io error that names the file; after one, the file
-// is of no use.
+// Writes an HDF5 file. Every failure is an io error that names the file, which is then unusable.
 class Hdf5Output {
 public:
     explicit Hdf5Output(std::string path);
@@ -23,12 +22,12 @@ public:
 
     void attribute(const char* name, std::int64_t value);
     void attribute(const char* name, std::string_view value);
-    // After this the file is complete on disk. All its columns are closed before.
+    // Completes the file on disk. All its columns must be closed before.
     void close();
 
     const std::string& path() const noexcept { return path_; }
     hid_t raw() const noexcept { return file_.raw(); }
-    // Throws when an HDF5 call's result is negative.
+    // Throws if the result of an HDF5 call is negative.
     template <class Result>
     Result check(Result result, const Hdf5Section& section) const {
         if (result < 0) fail(section.reason());
@@ -42,8 +41,8 @@ private:
     Hdf5File file_;
 };
 
-// An extendible dataset [n] or [n, width], chunked and with Fletcher32 checksums, filled from front
-// to back. Only whole chunks are written, so what is buffered never exceeds one.
+// An extendible dataset [n] or [n, width], chunked, with Fletcher32 checksums, written from front
+// to back. Only whole chunks are written before close(), so the buffer never exceeds one chunk.
 class Hdf5Column {
 public:
     Hdf5Column(Hdf5Output& file, const std::string& name, hid_t type, std::size_t element_bytes,
@@ -51,7 +50,7 @@ public:
     ~Hdf5Column();
     Hdf5Column(Hdf5Column&& other) noexcept = default;
 
-    // A multiple of the width.
+    // Appends values. Their number must be a multiple of the width.
     template <class T>
     void append(std::span<const T> values) {
         append_bytes(reinterpret_cast<const char*>(values.data()), values.size_bytes());
@@ -59,7 +58,7 @@ public:
     template <class T>
     requires std::is_arithmetic_v<T>
     void append(T value) { append(std::span<const T>(&value, 1)); }
-    // Writes what is buffered; nothing can be appended after it.
+    // Writes the buffer. Nothing can be appended afterwards.
     void close();
 
 private:

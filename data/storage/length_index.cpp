@@ -21,7 +21,7 @@ LengthIndex::LengthIndex(const Dataset& dataset, const SplitInfo& split)
     try {
         open(dataset, split, section);
     } catch (...) {
-        close();  // still inside the section, as members are not
+        close();  // handles must be closed inside the section; members would be closed after it
         throw;
     }
 }

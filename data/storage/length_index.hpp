@@ -10,11 +10,12 @@
 
 namespace lockstep::data {
 
-// The rows of a split as the data set's index tells of them: how long each is, and no tokens. For
-// plans, also where the shards are not. Used by one thread at a time.
+// The rows of a split with their lengths, from the data set's index, without tokens. It is used for
+// planning, also on hosts without the shards. Use it from one thread at a time.
 class LengthIndex final : public RowStore {
 public:
-    // Throws an error that names the file where it is missing, damaged or another data set's.
+    // Throws an error that names the index file if it is missing, damaged or belongs to another
+    // data set.
     LengthIndex(const Dataset& dataset, const SplitInfo& split);
     ~LengthIndex() override;
     LengthIndex(const LengthIndex&) = delete;
@@ -22,7 +23,7 @@ public:
 
     void append_places(int shard, std::int64_t first, std::int64_t count,
                        std::vector<RowExtent>& out) override;
-    // There are none; throws.
+    // Throws: the index has no tokens.
     void read_tokens(int shard, std::uint64_t first, std::span<std::int32_t> out) override;
     std::vector<std::string> read_references(const RowExtent& place) override;
 
@@ -33,7 +34,7 @@ private:
 
     std::string path_;
     Hdf5File file_;
-    std::vector<Hdf5Dataset> lengths_;  // of each shard
+    std::vector<Hdf5Dataset> lengths_;  // for each shard
 };
 
 }  // namespace lockstep::data

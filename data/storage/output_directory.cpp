@@ -45,7 +45,7 @@ bool is_ours(const fs::directory_entry& entry) {
     return is_shard_name(name);
 }
 
-// What --overwrite would delete although prepare did not write it.
+// Names the files that --overwrite would delete although prepare did not write them.
 std::string foreign_files(const std::string& path) {
     std::vector<std::string> names;
     for (const auto& entry : fs::directory_iterator(path))
@@ -75,7 +75,7 @@ void check_free(const std::string& path, Existing existing) {
                    ", which --overwrite would delete; move that away or choose another folder");
 }
 
-// A renamed folder would take a link's own place: the data belongs where the link points.
+// Returns the target of a symbolic link: a rename to `path` would replace the link itself instead.
 std::string followed(std::string path) {
     while (path.size() > 1 && path.back() == '/') path.pop_back();
     std::error_code failure;
@@ -86,7 +86,7 @@ std::string followed(std::string path) {
     return fs::canonical(path);
 }
 
-// The folder in which another disk appears cannot be renamed: told before the work, not after it.
+// Refuses a mount point before the work begins: it could not be renamed at the end.
 void refuse_mount_point(const std::string& path) {
     struct stat own {
     }, parent{};
@@ -124,7 +124,7 @@ OutputDirectory::~OutputDirectory() {
 }
 
 void OutputDirectory::commit() {
-    check_free(path_, existing_);  // again: much may have been put there meanwhile
+    check_free(path_, existing_);  // checked again: files may have appeared meanwhile
     for (const auto& entry : fs::directory_iterator(partial_)) flush_to_disk(entry.path());
     flush_to_disk(partial_);
     const std::string old = partial_ + "-old";

@@ -7,18 +7,19 @@
 
 namespace lockstep::data {
 
-// A directory that appears complete or not at all: it is filled under another name beside its own,
-// flushed to disk and renamed. What was not committed is removed.
+// A directory that appears complete or not at all. Files are written to a temporary directory
+// beside it; commit() flushes them to disk and renames the directory. Without a commit() everything
+// is removed.
 class OutputDirectory {
 public:
-    // A symbolic link is followed. Throws a config error when `path` is in use or cannot be made;
-    // with Existing::overwrite, when it holds anything that prepare did not write.
+    // Follows a symbolic link. Throws a config error if `path` is in use or cannot be created, or,
+    // with Existing::overwrite, if it contains files that prepare did not write.
     OutputDirectory(const std::string& path, Existing existing);
     ~OutputDirectory();
     OutputDirectory(const OutputDirectory&) = delete;
     OutputDirectory& operator=(const OutputDirectory&) = delete;
 
-    // Where to write.
+    // The directory to write to before commit().
     const std::string& partial() const noexcept { return partial_; }
     void commit();
 

@@ -22,7 +22,7 @@ std::uint64_t hash_of(const std::vector<T>& values, std::uint64_t before) {
     return hash64(values.data(), values.size() * sizeof(T), before);
 }
 
-// A row's tokens follow the row's before.
+// The tokens of consecutive rows are adjacent, so they are read as one range.
 std::uint64_t read_tokens(ShardStore& store, int shard, const std::vector<RowExtent>& places,
                           std::uint64_t hash) {
     const RowExtent& last = places.back();
@@ -49,7 +49,7 @@ std::uint64_t read_references(ShardStore& store, const std::vector<RowExtent>& p
 
 ShardReading read_shard(const Dataset& dataset, const SplitInfo& split, std::size_t shard,
                         Clock::time_point deadline) {
-    check_shard(dataset, split, shard);  // it may be without rows
+    check_shard(dataset, split, shard);  // needed for a shard without rows
     ShardStore store(dataset, split);
     const int number = static_cast<int>(shard);
     ShardReading reading;

@@ -11,11 +11,11 @@ namespace lockstep::data {
 
 struct ShardReading {
     std::int64_t rows = 0, rows_read = 0;
-    std::uint64_t hash = 0;  // of what was read: equal copies give equal ones
+    std::uint64_t hash = 0;  // hash of the data read: equal copies give equal hashes
 };
 
-// Reads a shard's rows from the first on, as many as the deadline allows and some in any case.
-// Whatever is damaged or wrong in them is the error that training would meet.
+// Reads a shard's rows from the first on until the deadline, but at least some. Damage gives the
+// same error that training would give.
 ShardReading read_shard(const Dataset& dataset, const SplitInfo& split, std::size_t shard,
                         Clock::time_point deadline);
 

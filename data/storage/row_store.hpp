@@ -8,26 +8,26 @@
 
 namespace lockstep::data {
 
-// A row of a split and where its tokens lie; the label's follow the source's.
+// A row of a split and the position of its tokens. The label's tokens follow the source's.
 struct RowExtent {
     std::uint32_t row = 0;  // id within the split
     std::int32_t shard = 0;
     std::uint64_t first_token = 0;
-    std::int32_t source = 0, label = 0;  // tokens
+    std::int32_t source = 0, label = 0;  // number of tokens
     std::uint32_t local = 0;             // number within the shard
-    std::uint32_t pass = 0;              // over its data set, counted from the epoch's first
+    std::uint32_t pass = 0;              // pass over its data set, counted from the epoch's first
 };
 
-// The shards of a split. Used by one thread at a time.
+// Reads the rows of a split's shards. Use it from one thread at a time.
 class RowStore {
 public:
     virtual ~RowStore() = default;
 
-    // Appends the places of `count` rows of a shard, from its row `first` on.
+    // Appends the extents of `count` rows of a shard, from its row `first` on.
     virtual void append_places(int shard, std::int64_t first, std::int64_t count,
                                std::vector<RowExtent>& out) = 0;
     virtual void read_tokens(int shard, std::uint64_t first, std::span<std::int32_t> out) = 0;
-    // Every alternative label of the row as written; none where the split holds none.
+    // Returns every alternative label of the row as written. Empty if the split stores none.
     virtual std::vector<std::string> read_references(const RowExtent& place) = 0;
 };
 

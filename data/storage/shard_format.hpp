@@ -6,22 +6,22 @@
 #include <string>
 #include <string_view>
 
-// The names that a prepared data directory is made of; docs/data-format.md explains them.
+// The names used in a prepared data directory; docs/data-format.md explains them.
 namespace lockstep::data {
 
 inline constexpr int format_version = 1;
 
-// A row is a source and a target. dialogue: the context and its label. language_model: the source
-// is empty and the target is one block of a document.
+// The kind of rows; each row has a source and a target. dialogue: the context and its label.
+// language_model: the source is empty and the target is one block of a document.
 enum class DatasetKind { dialogue, language_model };
 std::string_view name(DatasetKind kind) noexcept;
 // Throws a data error for an unknown name.
 DatasetKind dataset_kind(std::string_view name);
 
-// Rows are dealt to a split's shards round robin, by blocks of this many.
+// Rows are dealt to a split's shards in turn, by blocks of this many rows.
 inline constexpr std::uint64_t rows_per_block = 64;
 
-// The id, within the split, of a shard's row number `local`.
+// Returns the id, within the split, of a shard's row number `local`.
 constexpr std::uint64_t global_row(std::uint64_t local, std::uint64_t shard,
                                    std::uint64_t shards) noexcept {
     return (local / rows_per_block * shards + shard) * rows_per_block + local % rows_per_block;
@@ -29,7 +29,7 @@ constexpr std::uint64_t global_row(std::uint64_t local, std::uint64_t shard,
 
 namespace format {
 
-// Files of the directory.
+// The names of the files in the directory, and of the splits.
 inline constexpr const char* dataset_file = "dataset.json";
 inline constexpr const char* index_file = "index.h5";
 inline constexpr const char* tokenizer_file = "tokenizer.json";
@@ -39,21 +39,21 @@ inline constexpr const char* train_split = "train";
 inline constexpr const char* valid_split = "valid";
 inline constexpr const char* test_split = "test";
 
-// Datasets of a shard. Row r's source is tokens[offsets[2r], offsets[2r+1]), its target
-// tokens[offsets[2r+1], offsets[2r+2]); targets end with __end__ (the last block of a document in
-// a language model) and never begin with __start__.
+// The datasets of a shard. Row r's source is tokens[offsets[2r], offsets[2r+1]), its target
+// tokens[offsets[2r+1], offsets[2r+2]). Targets end with __end__ (in a language model: the last
+// block of a document does) and never begin with __start__.
 inline constexpr const char* tokens = "tokens";    // int32 [tokens]
 inline constexpr const char* offsets = "offsets";  // uint64 [2 rows + 1]
 inline constexpr const char* row_ids = "row_ids";  // uint32 [rows], unique within the split
 
-// Evaluation shards of a dialogue: every alternative label as written. Row r has the alternatives
-// reference_rows[r] .. reference_rows[r+1], alternative a the bytes
-// reference_text[reference_offsets[a], reference_offsets[a+1]), UTF-8.
+// The datasets of evaluation shards of a dialogue: every alternative label as written. Row r has
+// the alternatives reference_rows[r] .. reference_rows[r+1]. Alternative a has the bytes
+// reference_text[reference_offsets[a], reference_offsets[a+1]), in UTF-8.
 inline constexpr const char* reference_rows = "reference_rows";        // uint64 [rows + 1]
 inline constexpr const char* reference_offsets = "reference_offsets";  // uint64 [alternatives + 1]
 inline constexpr const char* reference_text = "reference_text";        // uint8 [bytes]
 
-// Attributes of a shard's root group.
+// The attributes of a shard's root group.
 inline constexpr const char* version = "format_version";           // int64
 inline constexpr const char* dictionary_hash = "dictionary_hash";  // string, 16 hex digits
 inline constexpr const char* rows = "rows";                        // int64
@@ -66,10 +66,11 @@ inline constexpr const char* tokenizer = "tokenizer";              // string
 
 }  // namespace format
 
-// "train-00000-of-00002.h5"
+// Returns a file name such as "train-00000-of-00002.h5".
 std::string shard_file(std::string_view split, int shard, int shards);
-// The index holds, under "/train/00000" for each shard, int32 [rows, 2]: the source and the target
-// length of each of its rows. Its attributes format_version and dictionary_hash are as in a shard.
+// Returns the name of a shard's dataset in the index, such as "/train/00000": int32 [rows, 2] with
+// the source and target length of each row. The index has the attributes format_version and
+// dictionary_hash, as a shard does.
 std::string index_dataset(std::string_view split, int shard);
 
 }  // namespace lockstep::data

@@ -34,7 +34,7 @@ ShardReader::ShardReader(std::string path, const ShardIdentity& expected)
         check_identity(expected);
         open_datasets(expected, section);
     } catch (...) {
-        close();  // still inside the section, as members are not
+        close();  // handles must be closed inside the section; members would be closed after it
         throw;
     }
 }
@@ -133,7 +133,7 @@ void ShardReader::append_places(std::int64_t first, std::int64_t count,
     for (std::size_t i = 0; i < rows; ++i) {
         const std::uint64_t source = offsets[2 * i], label = offsets[2 * i + 1],
                             end = offsets[2 * i + 2];
-        // A row without a label, hence without __end__, is not one that prepare writes.
+        // Every row that prepare writes has a label, which contains at least __end__.
         if (source > label || label >= end || end > token_count_ || end - source > longest)
             throw Error(ErrorKind::data, path_ + ": the offsets of row " +
                                              std::to_string(first + static_cast<std::int64_t>(i)) +

@@ -12,7 +12,7 @@
 
 namespace lockstep::data {
 
-// What a shard must say of itself to belong to a data set.
+// The attributes that a shard must have to belong to a data set.
 struct ShardIdentity {
     std::string dictionary_hash;
     DatasetKind kind = DatasetKind::dialogue;
@@ -21,8 +21,7 @@ struct ShardIdentity {
     std::int64_t rows = 0;
 };
 
-// One shard file, open for reading. Whatever is wrong with it is an error that names the file and
-// the remedy.
+// Reads one shard file. Every error names the file and the remedy.
 class ShardReader {
 public:
     ShardReader(std::string path, const ShardIdentity& expected);
@@ -32,7 +31,7 @@ public:
 
     void append_places(std::int64_t first, std::int64_t count, std::vector<RowExtent>& out);
     void read_tokens(std::uint64_t first, std::span<std::int32_t> out);
-    // Empty where the shard holds no references.
+    // Returns nothing if the shard holds no references.
     std::vector<std::string> read_references(std::int64_t row);
 
 private:
@@ -49,7 +48,7 @@ private:
     std::uint64_t token_count_ = 0;
     Hdf5File file_;
     Hdf5Dataset tokens_, offsets_, row_ids_;
-    Hdf5Dataset reference_rows_, reference_offsets_, reference_text_;  // evaluation shards only
+    Hdf5Dataset reference_rows_, reference_offsets_, reference_text_;  // only in evaluation shards
 };
 
 }  // namespace lockstep::data

@@ -11,7 +11,7 @@
 
 namespace lockstep::data {
 
-// The shards of a split; each is opened when first read.
+// The shards of a split. Each is opened when it is first read.
 class ShardStore final : public RowStore {
 public:
     ShardStore(const Dataset& dataset, const SplitInfo& split);
@@ -33,7 +33,7 @@ private:
     std::vector<Shard> shards_;
 };
 
-// Rows of each shard of a split.
+// Returns the number of rows of each shard of a split.
 std::vector<std::int64_t> shard_rows(const SplitInfo& split);
 
 }  // namespace lockstep::data

@@ -4,7 +4,8 @@
 namespace lockstep::data {
 namespace {
 
-// 256 KiB of tokens: few seeks when windows are read, little waste when a block of rows is.
+// A chunk has 256 KiB of tokens: reading a window needs few seeks, and reading a block of rows
+// wastes little.
 constexpr hsize_t tokens_per_chunk = 1 << 16;
 constexpr hsize_t rows_per_chunk = 1 << 12;
 constexpr hsize_t text_bytes_per_chunk = 1 << 16;

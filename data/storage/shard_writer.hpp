@@ -14,7 +14,7 @@ namespace lockstep::data {
 
 enum class References { none, kept };
 
-// What is true of every shard of a split.
+// The properties that all shards of a split share.
 struct SplitDescription {
     std::string split;
     DatasetKind kind = DatasetKind::dialogue;
@@ -23,20 +23,21 @@ struct SplitDescription {
     References references = References::none;
 };
 
-// A row as it goes to the file: the target ends where it is meant to end.
+// A row as it is written: the caller has already appended __end__ to the target if the target needs
+// it.
 struct ShardRow {
     std::uint32_t id = 0;
     std::span<const std::int32_t> source, target;
     std::span<const std::string_view> references;  // empty without References::kept
 };
 
-// Writes one shard file. Memory: one chunk of each dataset.
+// Writes one shard file. Buffers one chunk of each dataset.
 class ShardWriter {
 public:
     ShardWriter(const std::string& directory, const SplitDescription& description, int shard);
 
     void add(const ShardRow& row);
-    // Completes the file; nothing can be added after it.
+    // Completes the file. Nothing can be added afterwards.
     void close();
 
     const std::string& path() const noexcept { return file_.path(); }

@@ -13,8 +13,8 @@
 
 namespace lockstep::data {
 
-// Deals the rows of a split to its shards by blocks, in the order of their adding, and notes their
-// lengths in the index.
+// Deals the rows of a split to its shards by blocks, in the order of add(), and writes their
+// lengths to the index.
 class SplitWriter {
 public:
     SplitWriter(const std::string& directory, Hdf5Output& index,
@@ -31,7 +31,7 @@ public:
 private:
     SplitInfo info_;
     std::deque<ShardWriter> shards_;
-    std::vector<Hdf5Column> lengths_;  // [rows, 2] of each shard
+    std::vector<Hdf5Column> lengths_;  // [rows, 2] for each shard
 };
 
 }  // namespace lockstep::data
