@@ -5,8 +5,9 @@
 
 namespace lockstep::data {
 
-// ParlAI's conversations: a JSON object a line, {"dialog": [[{"id": ..., "text": ...}, ...], ...]}.
-// A __SILENCE__ precedes the first turn, so that either speaker's turns can be labels.
+// Reads ParlAI's conversations: one JSON object per line, {"dialog": [[{"id": ..., "text": ...},
+// ...], ...]}. A __SILENCE__ precedes the first turn, so that the turns of either speaker can be
+// labels.
 void read_conversations(const TextChunk& chunk, LabelTurns label_turns, Warnings& warnings,
                         TurnSink& sink);
 

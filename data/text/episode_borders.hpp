@@ -7,7 +7,8 @@
 
 namespace lockstep::data {
 
-// Does an episode end between these two consecutive lines? May say no where one does.
+// True if an episode ends between these two consecutive lines. It may return false although one
+// does.
 bool episode_ends(TextFormat format, std::string_view line, std::string_view next) noexcept;
 
 }  // namespace lockstep::data

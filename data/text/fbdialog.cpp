@@ -9,7 +9,7 @@
 namespace lockstep::data {
 namespace {
 
-// ParlAI's escape.
+// Replaces each `\n` (two characters), which is ParlAI's escape, by a line feed.
 std::string with_line_feeds(std::string_view text) {
     std::string out;
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -43,7 +43,7 @@ public:
         read_fields();
     }
 
-    // A last text without a label: it belongs to the dictionary, but is no example.
+    // A last text without a label belongs to the dictionary, but it is not an example.
     void end_episode() {
         if (!text_.empty()) sink_.turn(text_, {}, place_);
         text_.clear();
@@ -51,7 +51,7 @@ public:
 
 private:
     void read_fields() {
-        // Of a number alone the number is the text, as in ParlAI.
+        // If the line is only a number, the number is the text, as in ParlAI.
         const std::size_t space = line_.find(' ');
         const std::size_t begin = space == std::string::npos ? 0 : space + 1;
         std::size_t field = 0;

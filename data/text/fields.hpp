@@ -8,7 +8,7 @@
 
 namespace lockstep::data {
 
-// Calls `part(std::string_view)` for every part of a text between separators; the empty text is one
+// Calls `part(std::string_view)` for every part of a text between separators. An empty text has one
 // empty part, as with Python's str.split(separator).
 template <class Part>
 void for_each_part(std::string_view text, char separator, Part&& part) {
@@ -20,7 +20,7 @@ void for_each_part(std::string_view text, char separator, Part&& part) {
     }
 }
 
-// Without spaces at both ends.
+// Returns the text without spaces at both ends.
 inline std::string_view stripped(std::string_view text) noexcept {
     constexpr std::string_view spaces = " \t\n\v\f\r\x1C\x1D\x1E\x1F";
     const std::size_t begin = text.find_first_not_of(spaces);
@@ -28,7 +28,7 @@ inline std::string_view stripped(std::string_view text) noexcept {
     return text.substr(begin, text.find_last_not_of(spaces) - begin + 1);
 }
 
-// For error messages: in quotes, at most 40 bytes, never ending within a character.
+// Quotes a text for error messages: at most 40 bytes, never cut inside a character.
 inline std::string quoted(std::string_view text) {
     constexpr std::size_t longest = 40;
     const std::string_view head = text.substr(0, longest);

@@ -16,7 +16,7 @@ namespace lockstep::data {
 namespace {
 
 constexpr std::size_t buffer_bytes = std::size_t{1} << 18;
-constexpr int gzip_window_bits = 15 + 16;  // zlib's word for the gzip format alone
+constexpr int gzip_window_bits = 15 + 16;  // zlib's code for the gzip format only
 constexpr unsigned char gzip_mark[] = {0x1F, 0x8B};
 
 struct FileTraits {
@@ -27,8 +27,8 @@ struct FileTraits {
 
 }  // namespace
 
-// The zlib functions that read files take whatever follows a compressed part for nothing, without a
-// word; here the parts are told apart.
+// Decompresses gzip member by member. zlib's own file functions silently ignore any data that
+// follows a compressed member; this class detects it.
 class InputFile::Source {
 public:
     explicit Source(const std::string& path)
@@ -54,7 +54,7 @@ public:
     std::uint64_t position() const noexcept { return read_ - left_; }
 
 private:
-    // Reads on behind what is left in the buffer. It returns false at the end of the file.
+    // Appends data from the file to the rest of the buffer. Returns false at the end of the file.
     bool fill() {
         std::memmove(buffer_.data(), buffer_.data() + at_, left_);
         at_ = 0;
@@ -129,7 +129,7 @@ private:
     std::string path_;
     UniqueHandle<FileTraits> file_;
     std::vector<unsigned char> buffer_;
-    std::size_t at_ = 0, left_ = 0;  // in the buffer
+    std::size_t at_ = 0, left_ = 0;  // offset and number of unused bytes in the buffer
     std::uint64_t read_ = 0;
     z_stream stream_{};
     bool compressed_ = false, in_part_ = false;

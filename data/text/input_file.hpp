@@ -7,21 +7,22 @@
 
 namespace lockstep::data {
 
-// A file of text, read in order; compressed by gzip or not, which its first bytes tell.
+// Reads a text file in order. The first bytes tell if it is compressed by gzip.
 class InputFile {
 public:
     InputFile() noexcept;
-    // Throws an io error that names a file which cannot be read.
+    // Throws an io error that names the file if it cannot be read.
     explicit InputFile(const std::string& path);
     ~InputFile();
     InputFile(InputFile&&) noexcept;
     InputFile& operator=(InputFile&&) noexcept;
 
-    // Fewer than `bytes` only at the end of the text. Throws an io error when the disk fails.
-    // Where the compressed data is damaged, cut off or followed by something else, `damage` says so
-    // after what could be read. Zeros behind it, as of a tape's blocks, are no damage.
+    // Returns fewer than `bytes` only at the end of the text. Throws an io error if the disk fails.
+    // If the compressed data is damaged, cut off or followed by other data, `damage` describes this
+    // after the readable part. Zeros after the data, such as padding of a tape block, are not
+    // damage.
     std::size_t read(char* out, std::size_t bytes, std::string& damage);
-    // Bytes of the file itself, compressed or not, that have been used.
+    // Returns the number of bytes of the file itself, compressed or not, that have been used.
     std::uint64_t position() const;
     explicit operator bool() const noexcept { return static_cast<bool>(source_); }
 

@@ -20,7 +20,7 @@ constexpr std::string_view form =
 constexpr std::array<std::string_view, 5> context_roles = {"system", "developer", "user", "tool",
                                                            "function"};
 
-// A conversation's messages, as turns of a text and its label.
+// Turns a conversation's messages into turns of a text and its label.
 class Turns {
 public:
     Turns(TurnSink& sink, const SourceLine& place) : sink_(sink), place_(place) {
@@ -32,7 +32,7 @@ public:
         text_ = text;
         has_text_ = true;
     }
-    // Messages that follow each other are one reply.
+    // Consecutive messages of the assistant are one reply.
     void reply(std::string_view text) {
         if (has_label_) label_ += '\n';
         label_.append(text);
@@ -55,7 +55,8 @@ private:
     bool has_text_ = false, has_label_ = false;
 };
 
-// A message's text, or that of its parts; nothing where it has none, as of a tool's call.
+// Returns a message's text or the texts of its parts. Returns nothing if it has none, as in a tool
+// call.
 std::optional<std::string> content_of(const Json& message, Warnings& warnings,
                                       const SourceLine& place) {
     const auto content = message.find("content");

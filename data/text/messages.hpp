@@ -5,8 +5,9 @@
 
 namespace lockstep::data {
 
-// OpenAI's chat data: a JSON object a line, {"messages": [{"role": ..., "content": ...}, ...]}.
-// The assistant's messages are labels; everything else, and its messages of weight 0, is context.
+// Reads OpenAI's chat data: one JSON object per line, {"messages": [{"role": ..., "content": ...},
+// ...]}. The assistant's messages are labels; all other messages, and the assistant's messages of
+// weight 0, are context.
 void read_messages(const TextChunk& chunk, Warnings& warnings, TurnSink& sink);
 
 }  // namespace lockstep::data

@@ -8,10 +8,10 @@
 namespace lockstep::data {
 namespace {
 
-// ParlAI reports longer episodes as errors; most often episode_done was forgotten.
+// ParlAI reports longer episodes as errors: usually episode_done was forgotten.
 constexpr int longest_usual_episode = 100;
 
-// `\n` and `\t` are line feed and tab, __PIPE__ a bar.
+// Replaces `\n` and `\t` by line feed and tab, and __PIPE__ by a bar.
 void unescape(std::string_view text, std::string& out) {
     constexpr std::string_view pipe = "__PIPE__";
     out.clear();
@@ -105,7 +105,7 @@ private:
     Warnings& warnings_;
     TurnSink& sink_;
     bool text_given_ = false, labels_given_ = false;
-    int turns_ = 0;  // of the current episode
+    int turns_ = 0;  // turns of the current episode
     std::string_view text_, done_;
     std::vector<std::string_view> labels_;
     std::string text_store_;

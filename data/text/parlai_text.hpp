@@ -7,10 +7,10 @@
 
 namespace lockstep::data {
 
-// ParlAI's text format: a turn a line, fields "key:value" separated by tabs.
+// Reads ParlAI's text format: one turn per line, fields "key:value" separated by tabs.
 void read_parlai_text(const TextChunk& chunk, Warnings& warnings, TurnSink& sink);
 
-// As ParlAI has it: any value of episode_done but the empty one, even False.
+// True for any non-empty value of episode_done, even False, as in ParlAI.
 bool parlai_line_ends_episode(std::string_view line) noexcept;
 
 }  // namespace lockstep::data

@@ -8,9 +8,9 @@
 
 namespace lockstep::data {
 
-// Plain text for a language model. `text` gets runs of whole lines, line feeds included;
-// `document_end` is called where a document ends: with its file, or also at blank lines, which are
-// left out then.
+// Reads plain text for a language model. `text` gets runs of whole lines including line feeds.
+// `document_end` is called at the end of each document: at the end of the file, or also at blank
+// lines, which are then left out.
 void read_plain_text(const TextChunk& chunk, Documents documents,
                      const std::function<void(std::string_view)>& text,
                      const std::function<void()>& document_end);

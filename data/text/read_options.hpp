@@ -7,9 +7,9 @@
 namespace lockstep::data {
 
 enum class TextFormat { parlai, fbdialog, jsonl, messages, text };
-// Whose turns of a conversation become labels.
+// The speaker whose turns of a conversation become labels.
 enum class LabelTurns { firstspeaker, secondspeaker, both };
-enum class Documents { file, blank_line };  // where a plain-text document ends
+enum class Documents { file, blank_line };  // end of a plain-text document
 
 struct ReadOptions {
     TextFormat format = TextFormat::parlai;

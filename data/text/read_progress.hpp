@@ -9,7 +9,7 @@
 
 namespace lockstep::data {
 
-// Says how far a pass over the input is, a few times a second, and at the end how fast it was.
+// Reports the progress of a pass over the input a few times per second, and its speed at the end.
 class ReadProgress {
 public:
     ReadProgress(Log& log, std::string what, std::uint64_t total_bytes);

@@ -13,7 +13,7 @@ namespace lockstep::data {
 namespace {
 
 constexpr std::size_t chunk_bytes = std::size_t{1} << 20;
-// The longest line, and the longest episode: what a worker must hold at once.
+// The maximum length of a line and of an episode: a worker must hold it in memory at once.
 constexpr std::size_t longest_chunk_bytes = std::size_t{16} << 20;
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
@@ -33,7 +33,7 @@ std::uint64_t size_of(const std::string& path) {
     return bytes;
 }
 
-// The line that ends just before `end`, without its line feed.
+// Returns the line that ends just before `end`, without its line feed.
 std::string_view line_before(std::string_view text, std::size_t end) {
     const std::size_t last = end - 1;
     const std::size_t feed = last == 0 ? std::string_view::npos : text.rfind('\n', last - 1);
@@ -113,8 +113,7 @@ void ChunkReader::take(std::size_t bytes, TextChunk& chunk) {
     }
 }
 
-// The last place where both the line before it and the line after it are complete and an episode
-// ends between them; 0 when there is none.
+// Returns the last offset between two complete lines at which an episode ends; 0 if there is none.
 std::size_t ChunkReader::find_cut() const {
     const std::string_view text = buffer_;
     const std::size_t feed = text.rfind('\n');

@@ -11,22 +11,22 @@
 
 namespace lockstep::data {
 
-// Where something stands in the input.
+// A position in the input.
 struct SourceLine {
     const std::string* path = nullptr;
-    std::uint64_t line = 0;  // from 1
+    std::uint64_t line = 0;  // counted from 1
 };
 
-// A data error "path:line: what".
+// Throws a data error "path:line: what".
 [[noreturn]] void throw_bad_text(const SourceLine& place, const std::string& what);
 
-// Whole lines of one file; an episode is never cut in two. UTF-8 without NUL bytes.
+// Whole lines of one file, as UTF-8 without NUL bytes. An episode is never split between chunks.
 struct TextChunk {
     std::string path;
     std::uint32_t file = 0;  // its number among the inputs
     std::uint64_t first_line = 1;
     std::string text;
-    std::uint64_t file_bytes = 0;  // of the file, compressed or not, that were read for it
+    std::uint64_t file_bytes = 0;  // bytes of the file, compressed or not, that were read for it
     enum class Ends { within, file } ends = Ends::within;
 };
 
@@ -43,16 +43,16 @@ void for_each_line(const TextChunk& chunk, Line&& line) {
     }
 }
 
-// Cuts files, plain or compressed by gzip, into chunks of about a megabyte, in order. Files are
-// opened one at a time.
+// Cuts files, plain or compressed by gzip, into chunks of about a megabyte, in order. One file is
+// open at a time.
 class ChunkReader {
 public:
     // Throws a config error that names a file which cannot be read or is empty.
     ChunkReader(std::vector<std::string> paths, TextFormat format);
 
-    // False at the end of the last file.
+    // Returns false at the end of the last file.
     bool next(TextChunk& chunk);
-    std::uint64_t total_bytes() const noexcept { return total_bytes_; }  // of the files
+    std::uint64_t total_bytes() const noexcept { return total_bytes_; }  // total size of the files
 
 private:
     void open_next_file();
@@ -64,15 +64,15 @@ private:
     std::vector<std::string> paths_;
     TextFormat format_;
     std::uint64_t total_bytes_ = 0;
-    std::size_t file_index_ = 0;  // of the open file
+    std::size_t file_index_ = 0;  // index of the open file
     InputFile file_;
-    std::uint64_t taken_bytes_ = 0;  // of the open file
+    std::uint64_t taken_bytes_ = 0;  // bytes taken from the open file
     std::uint64_t next_line_ = 1;
     std::string buffer_;
     enum class State { reading, at_end } state_ = State::reading;
 };
 
-// Throws a data error naming the line when the chunk has a NUL byte or is not UTF-8.
+// Throws a data error that names the line if the chunk has a NUL byte or is not UTF-8.
 void check_encoding(const TextChunk& chunk);
 
 }  // namespace lockstep::data

@@ -7,8 +7,8 @@
 
 namespace lockstep::data {
 
-// How many tokens texts have, each text once, and how many of them are __unk__. What joins texts
-// does not count.
+// The number of tokens of texts, with each text counted once, and how many of them are __unk__.
+// Delimiters between texts do not count.
 struct TextTokens {
     std::uint64_t all = 0, unknown = 0;
 

@@ -12,7 +12,8 @@
 
 namespace lockstep::data {
 
-// Takes what a dialogue reader finds, in order. The views live until the call returns.
+// Receives the turns of a dialogue from a reader, in order. The views are valid until the call
+// returns.
 class TurnSink {
 public:
     virtual ~TurnSink() = default;
@@ -22,12 +23,12 @@ public:
                       const SourceLine& place) = 0;
 };
 
-// Warnings about the input, each kind once in a run. Safe from several threads.
+// Prints warnings about the input, each kind once per run. Safe from several threads.
 class Warnings {
 public:
     explicit Warnings(Log& log) : log_(log) {}
 
-    // `kind` is what is said; the first place is named.
+    // `kind` is the text of the warning. The message names its first `place`.
     void once(const std::string& kind, const SourceLine& place);
 
 private:
@@ -36,7 +37,7 @@ private:
     std::set<std::string> said_;
 };
 
-// Reads a chunk of dialogues in the given format; throws a data error that names file and line.
+// Reads a chunk of dialogues in the given format. Throws a data error that names file and line.
 void read_turns(const TextChunk& chunk, const ReadOptions& options, Warnings& warnings,
                 TurnSink& sink);
 

@@ -29,7 +29,7 @@ char32_t lower_of(char32_t c) noexcept {
     return static_cast<char32_t>(static_cast<std::int64_t>(c) + range->delta);
 }
 
-// Is the next character that is not case-ignorable a cased one?
+// True if the next character that is not case-ignorable is a cased one.
 bool cased_follows(std::string_view text) noexcept {
     while (!text.empty()) {
         const Decoded d = decode(text);
@@ -56,7 +56,7 @@ constexpr char ascii_lower(char c) noexcept {
     return static_cast<char>(c + (static_cast<unsigned char>(c - 'A') < 26 ? 'a' - 'A' : 0));
 }
 
-// Appends the lower case of the character at `at`; returns its length in `text`.
+// Appends the lower case of the character at `at` and returns the character's length in `text`.
 std::size_t append_lower(std::string_view text, std::size_t at, std::string& out) {
     const Decoded d = decode(text.substr(at));
     if (d.bytes == 0) {
@@ -66,7 +66,7 @@ std::size_t append_lower(std::string_view text, std::size_t at, std::string& out
     if (d.code_point == capital_sigma) {
         const bool last = cased_precedes(text.substr(0, at)) && !cased_follows(text.substr(at + 2));
         append(last ? final_sigma : small_sigma, out);
-    } else if (d.code_point == 0x130) {  // the only one whose lower case is two code points
+    } else if (d.code_point == 0x130) {  // the only character whose lower case has two code points
         out += "i\u0307";
     } else {
         append(lower_of(d.code_point), out);
