@@ -15,7 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What lies beside a file of a user's own may be another toolkit's tokenizer.json.
+// Returns the description only if it names this file: the folder of a user's own file may contain
+// the tokenizer.json of another toolkit.
 std::optional<TokenizerFile> description_beside(const fs::path& dict_file) {
     const std::string folder = fs::absolute(dict_file).parent_path();
     if (!path_exists(folder + "/" + format::tokenizer_file)) return std::nullopt;

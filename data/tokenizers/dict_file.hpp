@@ -6,9 +6,9 @@
 
 namespace lockstep::data {
 
-// What `wanted` means when its dict_file is a data set's or a model's folder, or a file in one:
-// that folder's tokenizer.json then says which file, which kind of tokenizer and which letter case.
-// Throws an error that names a folder without one.
+// Completes `wanted` if its dict_file is the folder of a data set or a model, or a file in such a
+// folder: the folder's tokenizer.json then determines the file, the kind of tokenizer and the
+// letter case. Throws an error that names a folder without one.
 TokenizerOptions with_kept_tokenizer(TokenizerOptions wanted, Log& log);
 
 }  // namespace lockstep::data

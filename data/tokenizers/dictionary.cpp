@@ -21,7 +21,7 @@ bool is_special(std::string_view token) noexcept {
     return std::find(specials.begin(), specials.end(), token) != specials.end();
 }
 
-// Old dictionaries have them in upper case.
+// Old dictionaries have the specials in upper case.
 bool is_old_special(std::string_view token) noexcept {
     return token == "__NULL__" || token == "__START__" || token == "__END__" || token == "__UNK__";
 }
@@ -82,7 +82,7 @@ Dictionary::Dictionary(std::vector<TokenCount> counts, const DictionaryOptions& 
     std::erase_if(counts, [&](const TokenCount& c) {
         return is_special(c.first) || static_cast<std::int64_t>(c.second) < options.min_freq;
     });
-    // UTF-8 bytes compare as code points do.
+    // UTF-8 bytes compare in the order of code points.
     std::sort(counts.begin(), counts.end(), [](const TokenCount& a, const TokenCount& b) {
         return a.second != b.second ? a.second > b.second : a.first < b.first;
     });
@@ -112,7 +112,7 @@ Dictionary Dictionary::load(const std::string& path, LetterCase letter_case) {
             const std::string_view rest = all.substr(tab + 1);
             count = parse_count(rest.substr(0, rest.find('\t')), path, number);
         }
-        // ParlAI has put the specials first before it reads, and keeps a token's first place.
+        // ParlAI adds the specials before it reads the file, and keeps the first of equal tokens.
         if (is_special(token) || is_old_special(token) || dictionary.index_.find(token) >= 0)
             continue;
         dictionary.index_.add(token);
@@ -146,7 +146,8 @@ void Dictionary::find_special_tokens() {
         if (count(id) > first_special_count && !token(id).empty())
             found.emplace_back(count(id), id);
     std::sort(found.begin(), found.end());
-    // Words of a text as large as that have other counts.
+    // A text large enough for such counts could have words with them, but not exactly in this
+    // sequence.
     for (std::size_t i = 0; i < found.size(); ++i)
         if (found[i].first != first_special_count + 1 + i) return;
     for (const auto& [count, id] : found) special_tokens_.push_back(id);

@@ -17,7 +17,7 @@ enum class LetterCase { keep, lower };
 struct DictionaryOptions {
     LetterCase letter_case = LetterCase::keep;
     std::int64_t min_freq = 0;     // rarer tokens are left out
-    std::int64_t max_tokens = -1;  // largest size, specials included; negative: no limit
+    std::int64_t max_tokens = -1;  // maximum size, including specials; negative: no limit
 };
 
 using TokenCount = std::pair<std::string, std::uint64_t>;
@@ -26,14 +26,14 @@ using TokenCount = std::pair<std::string, std::uint64_t>;
 // specials __null__, __start__, __end__, __unk__ have ids 0 to 3 and counts above a billion.
 class Dictionary {
 public:
-    // From counts in any order; specials among them are dropped.
+    // Makes a dictionary from counts in any order. Specials among them are dropped.
     Dictionary(std::vector<TokenCount> counts, const DictionaryOptions& options);
-    // Reads ParlAI's file as ParlAI does: "token\tcount" a line, with \n \t \r escaped. Throws an
+    // Reads ParlAI's file as ParlAI does: "token\tcount" per line, with \n \t \r escaped. Throws an
     // error that names file and line.
     static Dictionary load(const std::string& path, LetterCase letter_case);
     void save(const std::string& path) const;
 
-    // __unk__ when there is none.
+    // Returns the token's id, or that of __unk__ if the dictionary does not have it.
     std::int32_t find(std::string_view token) const noexcept {
         const std::int32_t id = index_.find(token);
         return id < 0 ? unk : id;
@@ -41,8 +41,8 @@ public:
     std::string_view token(std::int32_t id) const { return index_.text(id); }
     std::uint64_t count(std::int32_t id) const { return counts_.at(static_cast<std::size_t>(id)); }
     std::int32_t size() const noexcept { return index_.size(); }
-    // The tokens of ParlAI's --special-tok-lst, in its order: they count from 1000000004, and are
-    // found in texts as they are, before anything else.
+    // The tokens of ParlAI's --special-tok-lst, in its order. Their counts ascend from 1000000004.
+    // The tokenizer finds them in texts as they are, before it splits words.
     std::span<const std::int32_t> special_tokens() const noexcept { return special_tokens_; }
     LetterCase letter_case() const noexcept { return letter_case_; }
     std::uint64_t hash() const noexcept { return hash_; }

@@ -11,7 +11,7 @@ void DictionaryTokenizer::encode(std::string_view text, std::vector<std::int32_t
     encode(text, dictionary_.special_tokens(), out);
 }
 
-// ParlAI looks for each of them in turn, so that the first in the list wins where two overlap.
+// ParlAI searches for each of them in turn, so the first in the list wins if two overlap.
 void DictionaryTokenizer::encode(std::string_view text,
                                  std::span<const std::int32_t> special_tokens,
                                  std::vector<std::int32_t>& out) const {

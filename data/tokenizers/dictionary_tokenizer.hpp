@@ -6,13 +6,14 @@
 
 namespace lockstep::data {
 
-// ParlAI's `re` tokenizer: words, punctuation and line feeds, looked up in a dictionary.
+// ParlAI's `re` tokenizer: splits text into words, punctuation and line feeds, and looks them up in
+// a dictionary.
 class DictionaryTokenizer final : public Tokenizer {
 public:
     explicit DictionaryTokenizer(Dictionary dictionary) : dictionary_(std::move(dictionary)) {}
 
     void encode(std::string_view text, std::vector<std::int32_t>& out) const override;
-    // Tokens joined by single spaces, as ParlAI shows them.
+    // Returns the tokens joined by single spaces, as ParlAI shows them.
     std::string decode(std::span<const std::int32_t> ids) const override;
     std::int32_t size() const noexcept override { return dictionary_.size(); }
     std::uint64_t hash() const noexcept override { return dictionary_.hash(); }
@@ -24,7 +25,7 @@ public:
     static constexpr std::string_view tokenizer_name = "re";
 
 private:
-    // `text` has none of the special tokens but these.
+    // `text` contains no special token except possibly these.
     void encode(std::string_view text, std::span<const std::int32_t> special_tokens,
                 std::vector<std::int32_t>& out) const;
     void encode_words(std::string_view text, std::vector<std::int32_t>& out) const;

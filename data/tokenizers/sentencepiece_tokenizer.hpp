@@ -12,12 +12,12 @@ class SentencePieceProcessor;
 
 namespace lockstep::data {
 
-// A SentencePiece model, unigram or BPE, with the specials at 0 to 3 and byte fallback, so that
-// decoding gives back every text. Lines are encoded one by one with a line feed's byte between
-// them.
+// A SentencePiece model, unigram or BPE. The specials have the ids 0 to 3, and byte fallback makes
+// decoding reproduce every text. Lines are encoded one by one, with the byte token of a line feed
+// between them.
 class SentencePieceTokenizer final : public Tokenizer {
 public:
-    // `model` is the serialised model; `origin` names it in errors.
+    // `model` is the serialised model. `origin` names it in errors.
     SentencePieceTokenizer(std::string model, const std::string& origin);
     ~SentencePieceTokenizer() override;
     SentencePieceTokenizer(SentencePieceTokenizer&&) noexcept;

@@ -11,11 +11,11 @@
 namespace lockstep::data {
 namespace {
 
-// With the default sample of 200,000 sentences this bounds it to a fraction of a gigabyte even for
-// text without line ends; real sentences are far shorter.
+// The default sample has 200,000 sentences. This limit keeps it below half a gigabyte even for text
+// without line ends; real sentences are far shorter.
 constexpr std::size_t longest_sentence_bytes = 2048;
 
-// Specials and byte fallback take 260 places.
+// The specials and byte fallback already take 260 ids.
 constexpr std::int32_t smallest_vocabulary = 300;
 
 class SampleIterator final : public sentencepiece::SentenceIterator {
@@ -35,7 +35,7 @@ private:
 std::string_view cut(std::string_view sentence) {
     if (sentence.size() <= longest_sentence_bytes) return sentence;
     sentence = sentence.substr(0, longest_sentence_bytes);
-    return sentence.substr(0, unicode::first_invalid(sentence));  // not within a character
+    return sentence.substr(0, unicode::first_invalid(sentence));  // never cuts inside a character
 }
 
 }  // namespace
@@ -61,7 +61,7 @@ std::string train_sentencepiece(const SentenceSample& sample, const TokenizerOpt
                                            ": SentencePiece needs at least " +
                                            std::to_string(smallest_vocabulary));
     const bool unigram = options.sentencepiece_model == SentencePieceModel::unigram;
-    // The identity normaliser and kept spaces: decoding must give the text back.
+    // The identity normaliser and kept spaces make decoding reproduce the text.
     const std::unordered_map<std::string, std::string> arguments = {
         {"model_type", unigram ? "unigram" : "bpe"},
         {"vocab_size", std::to_string(options.vocab_size)},

@@ -11,8 +11,8 @@
 
 namespace lockstep::data {
 
-// A fair sample of a stream of sentences, of bounded size, the same for the same stream (reservoir
-// sampling, Vitter's algorithm R).
+// A uniform random sample of bounded size from a stream of sentences (reservoir sampling, Vitter's
+// algorithm R). The same stream gives the same sample.
 class SentenceSample {
 public:
     SentenceSample(std::int64_t sentences, std::uint64_t seed);
@@ -27,7 +27,8 @@ private:
     std::vector<std::string> kept_;
 };
 
-// The serialised model. Throws a config error when the sample does not support the vocabulary.
+// Returns the serialised model. Throws a config error if the sample is too small for the
+// vocabulary.
 std::string train_sentencepiece(const SentenceSample& sample, const TokenizerOptions& options,
                                 int threads);
 

@@ -10,15 +10,15 @@
 
 namespace lockstep::data {
 
-// Strings numbered in the order of their adding, found by content: open addressing over one text
-// buffer, so that neither adding nor finding allocates per string.
+// Numbers strings in the order of add() and finds them by content. It uses open addressing over one
+// text buffer, so neither adding nor finding allocates per string.
 class StringIndex {
 public:
     StringIndex();
 
-    // The string's number, new or old.
+    // Returns the string's number. A new string gets the next number.
     std::int32_t add(std::string_view text);
-    // Negative when there is none.
+    // Returns a negative value if the string is not there.
     std::int32_t find(std::string_view text) const noexcept {
         return slots_[place(text, hash64(text))].id;
     }
@@ -31,11 +31,11 @@ public:
 
 private:
     struct Slot {
-        std::uint32_t tag = 0;  // the hash's upper half
+        std::uint32_t tag = 0;  // upper half of the hash
         std::int32_t id = -1;
     };
 
-    // Where the text is, or the free slot where it would be.
+    // Returns the slot that has the text, or the free slot for it.
     std::size_t place(std::string_view text, std::uint64_t hash) const noexcept;
     void grow();
 

@@ -13,7 +13,7 @@
 namespace lockstep::data {
 namespace {
 
-// A dictionary this large would need gigabytes, and no model has such an embedding table.
+// A larger dictionary would need gigabytes, and no model has such an embedding table.
 constexpr std::size_t max_tokens = 4'000'000;
 
 void write_run(const std::string& path, const std::vector<TokenCount>& counts) {
@@ -56,7 +56,7 @@ struct LaterToken {
     bool operator()(const Run* a, const Run* b) const { return a->head.first > b->head.first; }
 };
 
-// Keeps what the options let through.
+// Keeps the tokens that the options allow.
 class Selection {
 public:
     explicit Selection(const DictionaryOptions& options) : options_(options) {}

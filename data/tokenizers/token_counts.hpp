@@ -12,7 +12,7 @@
 
 namespace lockstep::data {
 
-// How often each token was seen.
+// Counts tokens.
 class TokenCounts {
 public:
     void add(std::string_view token, std::uint64_t count = 1) {
@@ -20,27 +20,27 @@ public:
         if (id == counts_.size()) counts_.push_back(0);
         counts_[id] += count;
     }
-    // The tokens of a text as the `re` tokenizer sees them.
+    // Counts the tokens of a text as the `re` tokenizer splits it.
     void add_text(std::string_view text, LetterCase letter_case);
 
     std::size_t bytes() const noexcept { return index_.bytes() + counts_.capacity() * 8; }
-    std::vector<TokenCount> take();  // by token; leaves nothing
+    std::vector<TokenCount> take();  // sorted by token; empties the object
 
 private:
     StringIndex index_;
     std::vector<std::uint64_t> counts_;
 };
 
-// Counts of any number of tokens in bounded memory: sorted runs in files, merged at the end. Safe
-// from several threads.
+// Counts any number of tokens in bounded memory: sorted runs go to files, which are merged at the
+// end. Safe from several threads.
 class CountRuns {
 public:
-    // Run files go to `directory` and are removed when merged.
+    // Run files go to `directory` and are removed after the merge.
     explicit CountRuns(std::string directory) : directory_(std::move(directory)) {}
 
     void write(TokenCounts& counts);
-    // Everything written and `last`, added up; tokens that the options leave out anyway may be left
-    // out already. Throws a config error when what remains is too much for a dictionary.
+    // Returns the sums of all written counts and `last`. Tokens that the options exclude may
+    // already be missing. Throws a config error if too many tokens remain for a dictionary.
     std::vector<TokenCount> merge(std::vector<TokenCounts>& last, const DictionaryOptions& options);
 
 private:

@@ -6,10 +6,10 @@
 
 namespace lockstep::data {
 
-// What tokenizer.json says.
+// The contents of tokenizer.json.
 struct TokenizerFile {
     std::string name;
-    std::string file;  // beside it
+    std::string file;  // in the same directory
     std::uint64_t hash = 0;
     std::string letter_case;  // "lower" or "keep"
 };

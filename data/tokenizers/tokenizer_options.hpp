@@ -16,8 +16,8 @@ struct TokenizerOptions {
     DictionaryOptions dictionary;  // --dict-lower, --dict-minfreq, --dict-maxtokens
     SentencePieceModel sentencepiece_model = SentencePieceModel::unigram;
     std::int32_t vocab_size = 8000;           // SentencePiece only
-    std::int64_t sample_sentences = 200'000;  // SentencePiece trains on at most so many lines
-    std::string dict_file;  // reuse this dictionary or SentencePiece model; empty: build
+    std::int64_t sample_sentences = 200'000;  // SentencePiece trains on at most this many lines
+    std::string dict_file;  // dictionary or SentencePiece model to reuse; empty: build one
 };
 
 }  // namespace lockstep::data

@@ -9,7 +9,7 @@
 namespace lockstep::data {
 namespace {
 
-// Held-out text of a fitting dictionary has a few percent.
+// Held-out text has a few percent of unknown words if the dictionary fits.
 constexpr double many = 0.1;
 // A wrong letter case makes at least the first word of most sentences unknown.
 constexpr double many_of_wrong_case = 0.02;
@@ -18,8 +18,8 @@ bool has_letter(std::string_view token, char first, char last) noexcept {
     return std::any_of(token.begin(), token.end(), [&](char c) { return c >= first && c <= last; });
 }
 
-// Words that keep their case, but none with an upper-case letter: --dict-lower made such a
-// dictionary.
+// True if the dictionary keeps the case but has no upper-case letter: then it was made with
+// --dict-lower.
 bool seems_lowered(const Tokenizer& tokenizer) {
     const auto* words = dynamic_cast<const DictionaryTokenizer*>(&tokenizer);
     if (words == nullptr || words->dictionary().letter_case() == LetterCase::lower) return false;

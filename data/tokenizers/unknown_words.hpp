@@ -9,11 +9,11 @@
 
 namespace lockstep::data {
 
-// "2.7 % __unk__".
+// Returns a text such as "2.7 % __unk__".
 std::string unknown_text(const TextTokens& tokens);
 
-// Says in one line when a split has many unknown words, and what the reason seems to be.
-// `dict_file` is where the dictionary was read; empty where it was made of the text.
+// Warns in one line if a split has many unknown words, and names the likely reason. `dict_file` is
+// the file the dictionary was read from; empty if it was made from the text.
 void warn_of_unknown(const std::string& split, const TextTokens& tokens, const Tokenizer& tokenizer,
                      const std::string& dict_file, Log& log);
 
