@@ -26,7 +26,7 @@ void build_dict(const PrepareOptions& options, Log& log) {
     const int threads = options.threads > 0
                             ? options.threads
                             : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-    // Never committed: what is left of it goes with the object.
+    // The folder is never committed: it is removed with the object.
     const OutputDirectory work(path + ".build", Existing::overwrite);
     Warnings warnings(log);
     const auto tokenizer = build_tokenizer(building, threads, work.partial(), warnings, log);

@@ -21,7 +21,7 @@ RowExtent find_row(ShardStore& store, const SplitInfo& split, std::uint64_t row)
     return places.front();
 }
 
-// Labels as they were written where the split keeps them.
+// Returns the labels as they were written if the split stores them; otherwise decodes the tokens.
 std::string labels_of(ShardStore& store, const RowExtent& place, const Tokenizer& tokenizer,
                       std::span<const std::int32_t> target) {
     std::string labels;

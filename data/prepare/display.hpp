@@ -8,13 +8,13 @@
 namespace lockstep::data {
 
 struct DisplayOptions {
-    std::string data;            // the directory
-    std::string split;           // empty: its first, the training split where there is one
+    std::string data;            // path of the data directory
+    std::string split;           // empty: the first split
     std::int64_t examples = 10;  // rows shown
 };
 
-// ParlAI's display_data: the first rows of a split, in the order of the text, each with its context
-// and its labels, decoded. Throws errors as inspect() does.
+// ParlAI's display_data: writes the first rows of a split in the order of the text, each with its
+// decoded context and labels. Throws the same errors as inspect().
 void display(const DisplayOptions& options, std::ostream& out);
 
 }  // namespace lockstep::data

@@ -7,11 +7,11 @@
 namespace lockstep::data {
 namespace {
 
-// With all of its history in every context, a longer episode would fill the disk.
+// A longer episode would fill the disk if every context contains the whole history.
 constexpr std::size_t longest_episode_turns = 10'000;
 
-// The ids of an episode are text, delimiter, label, delimiter, text, ...: each context is the range
-// that ends with its text.
+// The ids of an episode are text, delimiter, label, delimiter, text, ...: each context is a range
+// of them that ends with its text.
 class EpisodeEncoder final : public TurnSink {
 public:
     EpisodeEncoder(const Tokenizer& tokenizer, const EncodeSettings& settings, std::uint32_t file,
@@ -56,7 +56,8 @@ private:
         return all ? utterances_.front() : utterances_[utterances_.size() - kept];
     }
 
-    // ParlAI takes one of several labels at random; ours depends on nothing but seed and place.
+    // ParlAI takes one of several labels at random. Our choice depends only on the seed, the file
+    // and the line.
     std::size_t choose(std::size_t count, std::uint64_t line) const {
         if (count == 1) return 0;
         const auto low = static_cast<std::uint32_t>(line),
@@ -70,7 +71,7 @@ private:
     std::uint32_t file_;
     EncodedChunk& out_;
     std::vector<std::int32_t> delimiter_;
-    std::vector<std::size_t> utterances_;  // where each of the episode begins
+    std::vector<std::size_t> utterances_;  // begin of each utterance of the episode
 };
 
 }  // namespace

@@ -12,7 +12,7 @@
 
 namespace lockstep::data {
 
-// A row as ranges of its chunk's ids: contexts of one episode overlap, so ids are kept once.
+// A row as ranges of its chunk's ids. Contexts of one episode overlap, so the ids are stored once.
 struct EncodedRow {
     std::size_t source_begin = 0, source_end = 0;
     std::size_t target_begin = 0, target_end = 0;  // without __end__
@@ -25,15 +25,15 @@ struct EncodedChunk {
     std::vector<EncodedRow> rows;
     std::vector<std::string> references;
     TextTokens tokens;
-    std::uint64_t file_bytes = 0;  // that were read for it
+    std::uint64_t file_bytes = 0;  // bytes of the file that were read for it
 };
 
-// A chunk of plain text: documents end before the given places in ids.
+// A chunk of plain text. document_ends holds the index in ids after each document's last token.
 struct EncodedText {
     std::vector<std::int32_t> ids;
     std::vector<std::size_t> document_ends;
     TextTokens tokens;
-    std::uint64_t file_bytes = 0;  // that were read for it
+    std::uint64_t file_bytes = 0;  // bytes of the file that were read for it
 };
 
 struct EncodeSettings {

@@ -23,7 +23,7 @@ std::string mean(std::uint64_t sum, std::uint64_t count) {
     return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10);
 }
 
-// One line for a terminal, whatever the text holds.
+// Replaces line feeds, so that any text fits into one line of a terminal.
 std::string one_line(std::string text) {
     for (std::size_t at = text.find('\n'); at != std::string::npos; at = text.find('\n', at))
         text.replace(at, 1, " / ");

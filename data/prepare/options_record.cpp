@@ -61,7 +61,7 @@ std::string options_record(const PrepareOptions& options) {
         json["vocab_size"] = tokenizer.vocab_size;
         json["sample_sentences"] = tokenizer.sample_sentences;
     }
-    // Paths are bytes, JSON is UTF-8.
+    // Paths may have any bytes but JSON is UTF-8, so invalid bytes are replaced.
     return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 

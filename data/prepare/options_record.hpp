@@ -7,10 +7,10 @@
 
 namespace lockstep::data {
 
-// The options as a JSON object, for dataset.json.
+// Returns the options as a JSON object, for dataset.json.
 std::string options_record(const PrepareOptions& options);
 
-// The names that options and records use.
+// Returns the name that options and records use.
 std::string_view name(TextFormat format) noexcept;
 std::string_view name(LabelTurns turns) noexcept;
 std::string_view name(SentencePieceModel model) noexcept;

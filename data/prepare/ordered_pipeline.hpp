@@ -14,12 +14,13 @@
 
 namespace lockstep::data {
 
-// Items read in order, worked on by several threads, and handed on in the order of reading.
-//   bool read(Item&)               one call at a time, on any worker; false at the end
-//   Result work(int worker, Item&) several at once
-//   void write(Result)             on the calling thread
-// At most `workers` + 2 results wait. The first exception in reading order stops everything and is
-// thrown; a later one cannot overtake it.
+// Reads items in order, works on them in several threads, and hands the results on in the order of
+// reading.
+//  bool read(Item&)               one call at a time, on any worker; false at the end
+//  Result work(int worker, Item&) several calls at once
+//  void write(Result)             on the calling thread
+// At most `workers` + 2 results wait. The first exception in the order of reading stops everything
+// and is thrown; a later one cannot overtake it.
 template <class Item, class Result>
 class OrderedPipeline {
 public:
@@ -27,7 +28,7 @@ public:
     static void run(int workers, Read&& read, Work&& work, Write&& write) {
         OrderedPipeline pipeline(static_cast<std::uint64_t>(workers) + 2);
         std::vector<std::jthread> threads;
-        const Stop stop(pipeline);  // before the threads are joined, whatever happens
+        const Stop stop(pipeline);  // its destructor runs before the threads are joined
         for (int worker = 0; worker < workers; ++worker)
             threads.emplace_back([&, worker] { pipeline.serve(worker, read, work); });
         while (std::optional<Result> result = pipeline.next()) write(std::move(*result));
@@ -36,7 +37,7 @@ public:
 
 private:
     struct Outcome {
-        std::optional<Result> result;  // neither: the input's end
+        std::optional<Result> result;  // neither result nor error: end of the input
         std::exception_ptr error;
     };
 
@@ -60,7 +61,7 @@ private:
                     const std::lock_guard lock(reading_);
                     if (ended_) return;
                     number = read_++;
-                    ended_ = true;  // also when read throws
+                    ended_ = true;  // also if read throws
                     more = read(item);
                     ended_ = !more;
                 }

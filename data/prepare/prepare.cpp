@@ -19,7 +19,7 @@
 namespace lockstep::data {
 namespace {
 
-// Every shard is an open file, and the usual limit of a process is 1024.
+// Every shard is an open file, and the usual limit of a process is 1024 files.
 constexpr int max_shards = 512;
 
 [[noreturn]] void refuse(const std::string& what) { throw Error(ErrorKind::config, what); }
@@ -45,7 +45,7 @@ int thread_count(const PrepareOptions& options) {
     return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
 }
 
-// What all splits of one run share.
+// The state that all splits of a run share.
 struct Run {
     const PrepareOptions& options;
     int threads;
@@ -63,7 +63,7 @@ struct SplitFiles {
     std::uint64_t bytes;
 };
 
-// The splits that have files. Throws a config error that names a file which cannot be read.
+// Returns the splits that have files. Throws a config error that names a file which cannot be read.
 std::vector<SplitFiles> splits_of(const PrepareOptions& options) {
     std::vector<SplitFiles> splits;
     const auto add = [&](const char* name, const std::vector<std::string>& files) {
@@ -155,7 +155,7 @@ PrepareReport prepare(const PrepareOptions& given, Log& log) {
     check_options(given);
     PrepareOptions options = given;
     options.tokenizer = with_kept_tokenizer(given.tokenizer, log);
-    // Before any work, so that a wrong name is told at once.
+    // The names are checked before any work, so that a wrong one is reported at once.
     const std::vector<SplitFiles> splits = splits_of(options);
     OutputDirectory out(options.out, options.existing);
     const DatasetInfo info =

@@ -21,12 +21,12 @@ struct SplitReport {
 struct PrepareReport {
     std::vector<SplitReport> splits;
     std::int32_t dictionary_size = 0;
-    double seconds = 0, megabytes_per_s = 0;  // input files over total time
+    double seconds = 0, megabytes_per_s = 0;  // input bytes divided by total time
 };
 
-// Makes the data directory `options.out`. It appears complete or not at all; an existing data set
-// is replaced only if Existing::overwrite says so. Memory is bounded, whatever the input's size.
-// Throws a config error for a wrong request and a data error that names file and line of bad input.
+// Makes the data directory `options.out`, complete or not at all. An existing data set is replaced
+// only with Existing::overwrite. Memory is bounded for inputs of any size. Throws a config error
+// for a wrong request, and a data error that names file and line of bad input.
 PrepareReport prepare(const PrepareOptions& options, Log& log);
 
 }  // namespace lockstep::data

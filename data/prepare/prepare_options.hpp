@@ -14,15 +14,15 @@ namespace lockstep::data {
 struct PrepareOptions {
     ReadOptions read;
     TokenizerOptions tokenizer;
-    // Files of each split, any of which may have none. Without training files a dict_file is
-    // needed.
+    // The files of each split. Any split may have none, but a run without training files needs a
+    // dict_file.
     std::vector<std::string> inputs, valid, test;
     std::string out;
-    int shards = 1;                  // files of the training split
-    std::int64_t block_size = 1024;  // text only: tokens of a row
+    int shards = 1;                  // number of files of the training split
+    std::int64_t block_size = 1024;  // text only: tokens per row
     Existing existing = Existing::refuse;
-    int threads = 0;         // 0: every core
-    std::uint64_t seed = 1;  // chooses the training label among alternatives
+    int threads = 0;         // 0: all cores
+    std::uint64_t seed = 1;  // determines which of several alternative labels is trained
 };
 
 }  // namespace lockstep::data

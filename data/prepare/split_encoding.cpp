@@ -7,7 +7,7 @@
 namespace lockstep::data {
 namespace {
 
-// Puts the rows of encoded chunks into a split.
+// Adds the rows of encoded chunks to a split.
 class DialogueRows {
 public:
     DialogueRows(SplitWriter& writer, SpecialTokens special) : writer_(writer), special_(special) {}
@@ -16,7 +16,7 @@ public:
         const std::span<const std::int32_t> ids = chunk.ids;
         for (const EncodedRow& row : chunk.rows) {
             auto source = ids.subspan(row.source_begin, row.source_end - row.source_begin);
-            // Attention over an empty context is not defined.
+            // Attention over an empty context is undefined.
             if (source.empty()) source = {&special_.null, 1};
             target_.assign(ids.begin() + static_cast<std::ptrdiff_t>(row.target_begin),
                            ids.begin() + static_cast<std::ptrdiff_t>(row.target_end));
@@ -35,7 +35,8 @@ private:
     std::vector<std::string_view> references_;
 };
 
-// Cuts documents into blocks; every token is in exactly one, and a block in one document.
+// Cuts documents into blocks. Every token is in exactly one block, and a block never spans
+// documents.
 class DocumentBlocks {
 public:
     DocumentBlocks(SplitWriter& writer, SpecialTokens special, std::int64_t block_size)

@@ -6,7 +6,7 @@
 
 namespace lockstep::data {
 
-// One split's way from text to shards.
+// The files of a split and the settings to encode them.
 struct SplitJob {
     std::vector<std::string> files;
     EncodeSettings settings;
@@ -14,7 +14,7 @@ struct SplitJob {
     int threads = 1;
 };
 
-// Reads, encodes and adds every row to the writer, in the order of the text.
+// Reads and encodes the files and adds every row to the writer, in the order of the text.
 void encode_split(const SplitJob& job, const Tokenizer& tokenizer, SplitWriter& writer,
                   Warnings& warnings, Log& log);
 

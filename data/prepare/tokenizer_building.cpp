@@ -15,7 +15,8 @@
 namespace lockstep::data {
 namespace {
 
-// Of all workers together; sorting a table for its file takes some of them again.
+// The limit is for all workers together. Sorting a table for its file temporarily needs part of
+// that again.
 constexpr std::size_t max_count_bytes = std::size_t{128} << 20;
 
 using TextFunction = std::function<void(std::string_view)>;
@@ -25,7 +26,7 @@ public:
     explicit TextsOfTurns(const TextFunction& text) : text_(text) {}
 
     void begin_episode() override {}
-    // Every turn counts once, with all of its labels, whatever the contexts repeat.
+    // Every turn counts once with all its labels, although contexts repeat turns.
     void turn(std::string_view text, std::span<const std::string_view> labels,
               const SourceLine&) override {
         text_(text);

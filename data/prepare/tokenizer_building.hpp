@@ -10,8 +10,8 @@
 
 namespace lockstep::data {
 
-// The tokenizer that the options ask for: read from --dict-file, or made in a pass over the
-// training files. Run files go to `scratch`.
+// Returns the tokenizer that the options request: reads it from --dict-file, or makes it in a pass
+// over the training files. Temporary run files go to `scratch`.
 std::unique_ptr<Tokenizer> build_tokenizer(const PrepareOptions& options, int threads,
                                            const std::string& scratch, Warnings& warnings,
                                            Log& log);
