@@ -7,7 +7,7 @@
 #include "runtime/device/cuda/cuda_context.hpp"
 #include "runtime/device/cuda/cuda_devices.hpp"
 
-// 77 tells ctest that the tests were skipped.
+// The exit code 77 tells ctest that the tests were skipped.
 int main(int argc, char** argv) {
     if (lockstep::device::visible_gpus() == 0) {
         std::printf("skipped: %s\n", lockstep::device::why_no_gpu().c_str());

@@ -9,7 +9,8 @@
 
 namespace {
 
-// Tests say themselves what started their ranks; whoever runs them may be a job of Slurm or MPI.
+// Clears the variables of launchers: tests define how their ranks were started, but may themselves
+// run in a job of Slurm or MPI.
 void forget_other_jobs() {
     std::vector<std::string> names;
     for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {

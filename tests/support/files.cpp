@@ -32,7 +32,7 @@ std::set<std::string> ScratchFolder::names(const std::string& below) const {
 std::string read_text(const std::string& path) {
     std::ifstream in(path, std::ios::binary);
     std::ostringstream text;
-    text << in.rdbuf();  // by iterators, a read that fails would be an exception
+    text << in.rdbuf();  // iterators would throw if a read fails
     return std::move(text).str();
 }
 

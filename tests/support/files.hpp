@@ -7,7 +7,7 @@
 
 namespace lockstep::tests {
 
-// A folder of this test's own, removed with everything in it at the end.
+// A folder of this test's own. The destructor removes it with all its contents.
 class ScratchFolder {
 public:
     ScratchFolder();
@@ -17,18 +17,19 @@ public:
 
     const std::string& path() const noexcept { return path_; }
     std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-    // What lies in it or in a folder below.
+    // Returns the names in the folder, or in the folder `below` it.
     std::set<std::string> names(const std::string& below = "") const;
 
 private:
     std::string path_;
 };
 
-// Empty where there is nothing to read: no such file, or of a process that has ended meanwhile.
+// Returns an empty text if nothing can be read: there is no such file, or its process has ended
+// meanwhile.
 std::string read_text(const std::string& path);
-// Makes the file's folder, too.
+// Writes a file and makes its folder if needed.
 void write_text(const std::string& path, std::string_view text);
-// The first lines of a file, as a new file.
+// Copies the first lines of a file to a new file.
 void copy_head(const std::string& from, const std::string& to, int lines);
 
 }  // namespace lockstep::tests

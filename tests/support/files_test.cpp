@@ -10,5 +10,5 @@ TEST_CASE("what cannot be read is empty, as with a process that ends while it is
     write_text(folder / "below/file", "text\n");
     CHECK(read_text(folder / "below/file") == "text\n");
     CHECK(read_text(folder / "absent").empty());
-    CHECK(read_text(folder / "below").empty());  // opens, but read() fails
+    CHECK(read_text(folder / "below").empty());  // a folder opens, but read() fails
 }

@@ -13,12 +13,12 @@
 
 namespace lockstep::tests {
 
-// Token `i` of a row, so that a batch can be checked without the store.
+// Returns token `i` of a row, so that a batch can be checked without the store.
 inline std::int32_t token_of(std::uint32_t row, std::int64_t i) {
     return static_cast<std::int32_t>((row * 131 + static_cast<std::uint64_t>(i) * 7) % 1000) + 4;
 }
 
-// Shards in memory. Rows are numbered through all shards.
+// Shards in memory. The row numbers continue through all shards.
 class MemoryRows final : public data::RowStore {
 public:
     using Shard = std::vector<std::pair<int, int>>;  // source and label tokens of each row
@@ -62,7 +62,7 @@ private:
     std::vector<std::vector<std::int32_t>> tokens_;
 };
 
-// Random lengths, many short and some long, as of dialogues.
+// Returns random lengths, many short and some long, as in dialogues.
 inline MemoryRows::Shard random_shard(std::uint64_t key, int rows, int longest) {
     PhiloxStream random(key);
     const auto length = [&] {

@@ -10,7 +10,7 @@
 
 namespace lockstep::tests {
 
-// Uniform in [-scale, scale], rounded to T.
+// Returns uniform numbers in [-scale, scale], rounded to T.
 template <class T>
 std::vector<T> random_numbers(std::int64_t count, std::uint64_t key, double scale = 1) {
     PhiloxStream stream(key);
@@ -48,7 +48,7 @@ HostView<const T> const_view_of(const std::vector<T>& values) {
     return {values.data(), values.size()};
 }
 
-// (f(x + h) - f(x - h)) / 2h in the variable that `x` refers to.
+// Returns (f(x + h) - f(x - h)) / 2h for the variable that `x` refers to.
 template <class Function>
 double central_difference(double& x, const Function& f, double h = 1e-5) {
     const double at = x;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A profiler that NVTX finds by NVTX_INJECTION64_PATH: writes to the file NVTX_RECORD what begins
-// ("+name") and what ends ("-"), each behind the thread that says so.
+// A profiler that NVTX finds by NVTX_INJECTION64_PATH. It writes each begin ("+name") and end ("-")
+// of a range to the file NVTX_RECORD, after the number of the thread.
 #include <nvtx3/nvToolsExt.h>
 
 #include <cstdio>

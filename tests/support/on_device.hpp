@@ -30,7 +30,7 @@ public:
     }
     T* data() const { return buffer_.view().data(); }
 
-    // What is there when everything queued so far has run.
+    // Returns the values after all queued work has run.
     std::vector<T> values() const {
         std::vector<T> result(buffer_.size());
         device::copy(*ctx_, const_view(), view_of(result));
@@ -46,7 +46,8 @@ private:
 template <class T>
 OnDevice(device::CudaContext&, const std::vector<T>&) -> OnDevice<T>;
 
-// Values for memory that a kernel must write: NaN, and not zero by chance.
+// Returns initial values for memory that a kernel must write: NaN, because zeros could be right by
+// chance.
 template <class T>
 std::vector<T> unwritten(std::int64_t count) {
     return std::vector<T>(static_cast<std::size_t>(count), static_cast<T>(__builtin_nanf("")));
@@ -63,7 +64,7 @@ struct PlacesOnDevice {
     OnDevice<std::int32_t> positions;
 };
 
-// The bits of two results, for kernels that promise the CPU's.
+// True if two results have equal bits, for kernels that promise the CPU's results.
 template <class T>
 bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
     return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;

@@ -11,7 +11,7 @@
 
 namespace lockstep::tests {
 
-// A few dialogues, prepared by the program, and a place for a model of them.
+// A few dialogues, prepared by the program, and a folder for a model of them.
 struct PreparedDialogues {
     ScratchFolder scratch;
     std::string data = scratch / "data", model = scratch / "model";
@@ -24,7 +24,7 @@ struct PreparedDialogues {
     }
 };
 
-// The same lines of dialogues are prepared as training data and as validation data.
+// The same lines of dialogues, prepared as training data and as validation data.
 struct ValidatedDialogues {
     ScratchFolder scratch;
     std::string data = scratch / "data", model = scratch / "model";
@@ -38,7 +38,7 @@ struct ValidatedDialogues {
     }
 };
 
-// The program ended with that code, and all of these words are in what it printed.
+// Checks that the program ended with that code and printed all of these words.
 inline void says(const ProgramResult& run, int code, const std::vector<std::string>& words) {
     INFO(run.out);
     INFO(run.err);

@@ -14,21 +14,21 @@ struct ProgramResult {
 
 struct ProgramInput {
     std::string standard_input;
-    std::map<std::string, std::string> environment;  // added to this process's
-    std::string folder;                              // to run in; empty: here
+    std::map<std::string, std::string> environment;  // added to this process's environment
+    std::string folder;                              // folder to run in; empty: the current one
 };
 
-// A program's full path where it is one of the build, else its name.
+// Returns a program's full path if it belongs to the build, else its name.
 std::string program_path(const std::string& name);
 
-// For a child before exec: Open MPI's session folder, of which mpiruns that follow each other make
-// and remove the same one otherwise, is under `scratch`.
+// Moves Open MPI's session folder to `scratch`, for a child before exec. Otherwise consecutive
+// mpiruns create and remove the same folder.
 void keep_mpi_sessions_apart(const std::string& scratch);
 
-// Runs a program of the build (looked up in the build's bin/ first, then on PATH) to its end.
+// Runs a program to its end. It is looked up in the build's bin/ first, then on PATH.
 ProgramResult run_program(const std::vector<std::string>& command, const ProgramInput& input = {});
 
-// "lockstep prepare --input ..." as one text, split at blanks.
+// Runs a command line such as "lockstep prepare --input ...", which is split at blanks.
 ProgramResult run_line(const std::string& line, const ProgramInput& input = {});
 
 }  // namespace lockstep::tests

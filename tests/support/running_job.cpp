@@ -54,8 +54,8 @@ struct RankProcess {
     std::string rank;
 };
 
-// Ranks have their number in the environment and the model's folder among their words; launchers
-// lack the first.
+// Finds the processes of ranks: they have the model's folder among their arguments and their number
+// in the environment. Launchers do not have the number.
 std::vector<RankProcess> ranks_of(const std::string& model) {
     std::vector<RankProcess> found;
     for (const auto& entry : fs::directory_iterator("/proc")) {

@@ -12,24 +12,24 @@
 
 namespace lockstep::tests {
 
-// A training job that runs beside the test, to be disturbed from outside. Nothing of it outlives
-// the object.
+// A training job that runs during the test, which disturbs it from outside. The destructor ends all
+// its processes.
 class RunningJob {
 public:
-    // `line` is split at blanks; it trains into the folder `model`.
+    // `line` is split at blanks. It must train into the folder `model`.
     RunningJob(const std::string& line, const std::string& model,
                const std::map<std::string, std::string>& environment = {});
     ~RunningJob();
     RunningJob(const RunningJob&) = delete;
     RunningJob& operator=(const RunningJob&) = delete;
 
-    // Until metrics tell of a step; false where the job ends before.
+    // Waits until the metrics contain a step. Returns false if the job ends before.
     bool wait_for_first_step();
-    // The process of a rank, 0 where there is none.
+    // Returns the process of a rank, or 0 if there is none.
     pid_t process_of(int rank) const;
     int processes() const;
     pid_t launcher() const { return launcher_; }
-    // What it has written so far.
+    // Returns the job's output so far.
     std::string output() const;
     ProgramResult wait();
 

@@ -16,8 +16,8 @@ struct Slowness {
     double ns_per_byte = 0;
 };
 
-// Ranks whose network is slow on purpose: each operation sleeps, on the communicator's own thread,
-// before it does what the transport below does.
+// A transport that is slow on purpose: each operation sleeps on the communicator's own thread
+// before the transport below performs it.
 class SlowTransport : public comm::Transport {
 public:
     SlowTransport(std::unique_ptr<comm::Transport> below, Slowness slowness)
@@ -67,7 +67,7 @@ private:
     Slowness slowness_;
 };
 
-// A rank of a ThreadWorld, slow.
+// Makes a slow rank of a ThreadWorld.
 inline std::unique_ptr<comm::Communicator> slow_join(comm::ThreadWorld& world, int rank,
                                                      Slowness slowness) {
     return std::make_unique<comm::QueuedCommunicator>(

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loaded before the C library (LD_PRELOAD) it stands for a file system that answers no more: once
-// the file named by STALLED_READS exists, reads of HDF5 files by the rank STALLED_RANK never
-// return.
+// A library for LD_PRELOAD that simulates a file system which no longer answers: once the file
+// named by STALLED_READS exists, reads of HDF5 files by the rank STALLED_RANK never return.
 #include <dlfcn.h>
 #include <sys/types.h>
 #include <unistd.h>

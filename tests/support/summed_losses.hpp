@@ -15,7 +15,7 @@ inline kernels::LossSums summed(std::span<const kernels::LossSums> losses) {
     return sums;
 }
 
-// Of a model in the host's memory.
+// Evaluates a model in the host's memory.
 inline kernels::LossSums evaluated(train::Model& model, const train::Batch& batch) {
     std::vector<kernels::LossSums> losses(batch.target.tokens.size());
     model.evaluate(batch, losses.data());

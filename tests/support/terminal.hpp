@@ -10,7 +10,7 @@
 
 namespace lockstep::tests {
 
-// A program of the build at a terminal of its own.
+// A program of the build that runs in a terminal of its own.
 class TerminalProgram {
 public:
     explicit TerminalProgram(const std::vector<std::string>& command);
@@ -20,15 +20,15 @@ public:
 
     void type(const std::string& keys);
 
-    // What the terminal showed since the last call, up to and with `words`; throws when the program
+    // Returns the output since the last call, up to and including `words`. Throws if the program
     // ends before it shows them.
     std::string read_until(const std::string& words);
 
-    // Reads up to a prompt and waits until each key goes to the program: an editor shows its prompt
-    // a moment before it takes the keys from the terminal's own editing.
+    // Reads up to a prompt and waits until each key reaches the program: an editor shows its prompt
+    // shortly before it takes over the keys from the terminal's own editing.
     void read_prompt(const std::string& prompt);
 
-    // Waits for the program's end: its exit code, or 128 + the signal.
+    // Waits for the program's end. Returns its exit code, or 128 + the signal.
     int wait();
 
 private:

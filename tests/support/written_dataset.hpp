@@ -34,7 +34,7 @@ inline data::SplitInfo write_split(const std::string& directory, data::Hdf5Outpu
     return writer.close();
 }
 
-// A data set of dialogues whose row r has the tokens token_of(r, 0), token_of(r, 1), ...
+// Writes a data set of dialogues whose row r has the tokens token_of(r, 0), token_of(r, 1), ...
 inline void write_dataset(const std::string& directory, const MemoryRows::Shard& train,
                           const MemoryRows::Shard& valid, int shards) {
     data::DatasetInfo info;

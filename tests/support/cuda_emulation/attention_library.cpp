@@ -25,9 +25,9 @@ void put(CudaMatrix<T> m, std::int64_t row, std::int64_t col, float value) {
     m.data[row * m.stride + col] = T(value);
 }
 
-// One head of one sequence.
+// A head of one sequence.
 struct Head {
-    std::int64_t query, key;  // their first rows
+    std::int64_t query, key;  // first rows in queries and keys
     int queries, keys, first_column;
 
     bool empty() const { return queries == 0 || keys == 0; }
@@ -42,7 +42,7 @@ void for_each_head(const AttentionBatch& batch, const Visit& visit) {
         }
 }
 
-// A row of NaN, as for every row that a sequence without the other side has.
+// Fills a row with NaN, as for every row of a sequence without queries or keys.
 template <class T>
 void spoil(CudaMatrix<T> m, std::int64_t row, const Head& head, int head_dim) {
     for (int c = 0; c < head_dim; ++c) put(m, row, head.first_column + c, not_computed);
@@ -87,7 +87,7 @@ void forward_head(const AttentionBatch& batch, const ForwardMatrices<T>& m, cons
     }
 }
 
-// NaN where a tile of the head's queries holds one, else 0.
+// Returns NaN if a tile of the head's queries contains a NaN, else 0.
 template <class T>
 float spread_of(const AttentionBatch& batch, const BackwardMatrices<T>& m, const Head& head,
                 int number) {

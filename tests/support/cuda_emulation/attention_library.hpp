@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The emulated device's library of attention: off unless a context's ctx.cached<> says otherwise,
-// and as careless as cuDNN where it may be. It leaves filler rows alone, what it computes for
-// sequences without keys or queries is NaN, and its backward reads log-sum-exp up to the end of a
-// tile of 64 rows, also behind the last sequence.
+// The emulated device's attention library. It is off unless ctx.cached<EmulatedAttentionLibrary>()
+// turns it on. It is as careless as cuDNN may be: it does not write filler rows, its results for
+// sequences without keys or queries are NaN, and its backward reads log-sum-exp to the end of a
+// tile of 64 rows, even after the last sequence.
 struct EmulatedAttentionLibrary {
     bool on = false;
-    int longest_in_fixed_order = 128;  // that it takes backward of
-    // How much longer backward takes than our own, and how often it ran: with sums in a fixed
-    // order, and in any.
+    int longest_in_fixed_order = 128;  // longest sequence that backward accepts
+    // [0]: sums in a fixed order, [1]: in any order. How much longer backward takes than our own
+    // kernel, and how many times it ran.
     float milliseconds[2] = {1.0f, 1.0f};
     int runs[2] = {0, 0};
 };

@@ -35,10 +35,11 @@ struct Thread {
     std::uint32_t mask = 0;
     void* operand = nullptr;
     Exchange exchange = nullptr;
-    std::deque<std::vector<Copy>> copies;  // groups, the newest one open
+    std::deque<std::vector<Copy>> copies;  // groups, of which the newest is open
 };
 
-// One for each operating-system thread; its fibers and stacks are kept from launch to launch.
+// Runs blocks. Each operating-system thread has one engine, which keeps its fibers and stacks from
+// launch to launch.
 class Engine {
 public:
     void run(dim3 grid, dim3 block, const SharedBytes& shared, const std::function<void()>& kernel);
@@ -81,7 +82,7 @@ private:
     std::vector<std::unique_ptr<Thread>> threads_;
     std::vector<std::byte> shared_;
     SharedBytes shared_bytes_;
-    std::size_t static_bytes_ = 0;  // of the running block
+    std::size_t static_bytes_ = 0;  // static memory of the running block
     const std::function<void()>* kernel_ = nullptr;
     Thread* current_ = nullptr;
     std::exception_ptr failure_;
@@ -149,7 +150,7 @@ void Engine::resume(Thread& thread) {
     if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
-// From a thread that changes, forwards or backwards.
+// Starts with a different thread each time, and goes forwards or backwards.
 bool Engine::run_ready_threads() {
     const std::uint64_t random = mix(block_number_, ++waits_);
     const unsigned first = static_cast<unsigned>(random >> 1) % count_;
@@ -234,7 +235,7 @@ void claim_static_memory(std::size_t bytes) { engine().claim_static(bytes); }
 std::uint64_t block_number() { return engine().block_number(); }
 
 void begin_copy(void* to, const void* from, std::size_t bytes) {
-    std::memset(to, 0xFF, bytes);  // whoever does not wait reads NaN
+    std::memset(to, 0xFF, bytes);  // a kernel that does not wait reads NaN
     engine().current().copies.back().push_back({to, from, bytes});
 }
 

@@ -14,7 +14,8 @@ namespace {
 
 void add_kernel(int* values, int amount) { values[threadIdx.x] += amount; }
 
-// What ending the capture says after `call`, which itself has to fail with `error`.
+// Runs `call`, which must fail with `error`, during a capture. Returns the result of ending the
+// capture.
 template <class Call>
 cudaError_t end_after(device::CudaContext& ctx, cudaError_t error, const Call& call) {
     cudaStreamBeginCapture(ctx.stream(), cudaStreamCaptureModeThreadLocal);

@@ -6,8 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 
-// cuBLASLt's names for a library that multiplies on the host, by plain loops over column-major
-// matrices, and is as strict as the real one says it is. Only what products use is here.
+// An implementation of cuBLASLt's names that multiplies on the host, with plain loops over
+// column-major matrices. It is as strict as the documentation of the real library. It has only the
+// functions that matrix products use.
 
 enum cublasStatus_t {
     CUBLAS_STATUS_SUCCESS = 0,
@@ -52,7 +53,7 @@ enum cublasLtMatmulPreferenceAttributes_t {
     CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES = 8
 };
 
-// How parts of sums over k are added.
+// The ways to add the parts of a sum over k.
 enum cublasLtReductionScheme_t {
     CUBLASLT_REDUCTION_SCHEME_NONE = 0,
     CUBLASLT_REDUCTION_SCHEME_INPLACE = 1,
@@ -80,7 +81,7 @@ struct cublasLtMatrixLayoutOpaque_t {
 using cublasLtMatrixLayout_t = cublasLtMatrixLayoutOpaque_t*;
 struct cublasLtMatmulPreferenceOpaque_t {
     std::uint64_t workspace_bytes;
-    std::uint32_t alignment[4];  // of A, B, C, D
+    std::uint32_t alignment[4];  // for A, B, C, D
     std::uint32_t reductions;
 };
 using cublasLtMatmulPreference_t = cublasLtMatmulPreferenceOpaque_t*;
@@ -128,7 +129,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t oper
                               cublasLtMatrixLayout_t d, const cublasLtMatmulAlgo_t* algorithm,
                               void* workspace, std::size_t workspace_bytes, cudaStream_t stream);
 
-// For tests: how often algorithms were searched for, and the number of the one that ran last.
+// These are for tests: the number of searches for algorithms, and the number of the algorithm that
+// ran last.
 int emulated_searches();
 int emulated_algorithm();
 }

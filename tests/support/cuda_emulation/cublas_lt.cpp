@@ -9,9 +9,9 @@
 #include "runtime/core/bf16.hpp"
 #include "runtime/core/fp16.hpp"
 
-// Algorithm 0 is expected to be the fastest, 1 is the fastest, 2 does not run, 3 is slow, 4 wants C
-// and D in one place. Where sums in the output's type are not ruled out, all make two parts of
-// sums and add them in it.
+// Algorithm 0 is expected to be the fastest, 1 is the fastest, 2 does not run, 3 is slow, 4 needs C
+// and D at the same address. If sums in the output's type are allowed, all algorithms split sums
+// into two parts and add them in that type.
 struct EmulatedCublasLt {};
 
 namespace {
@@ -55,7 +55,7 @@ Matrix matrix(const void* data, const cublasLtMatrixLayoutOpaque_t& layout) {
     return {layout.type, const_cast<void*>(data), layout.stride};
 }
 
-// TF32 has ten bits of mantissa.
+// Rounds to TF32, which has ten bits of mantissa.
 float rounded_to_tf32(float x) {
     std::uint32_t bits = 0;
     std::memcpy(&bits, &x, sizeof bits);
@@ -87,7 +87,7 @@ bool shapes_fit(const cublasLtMatmulDescOpaque_t& op, const cublasLtMatrixLayout
            (op.compute == CUBLAS_COMPUTE_32F || a.type == CUDA_R_32F);
 }
 
-// Where a matrix lies: bytes of a column, and from one to the next.
+// The bytes of a matrix: the size of a column, and the distance from one column to the next.
 struct Extent {
     std::int64_t begin, end, column, stride;
 };
@@ -109,7 +109,8 @@ bool same_layout(const cublasLtMatrixLayoutOpaque_t& a, const cublasLtMatrixLayo
     return a.type == b.type && a.rows == b.rows && a.cols == b.cols && a.stride == b.stride;
 }
 
-// The rules of the documentation for what an epilogue reads and writes beside the matrices.
+// Checks the documentation's rules for the memory that an epilogue reads and writes in addition to
+// the matrices.
 bool epilogue_fits(const cublasLtMatmulDescOpaque_t& op, const cublasLtMatrixLayoutOpaque_t& a,
                    const cublasLtMatrixLayoutOpaque_t& d) {
     if (has_bias(op.epilogue) && (op.bias == nullptr || a.type != d.type)) return false;
@@ -129,7 +130,7 @@ float gelu_slope(float x) {
            0.5f * x * (1.0f - t * t) * 0.7978845608f * (1.0f + 3.0f * 0.044715f * x * x);
 }
 
-// relu's bits, one column of D after the other.
+// The bits of relu, one column of D after the other.
 struct Mask {
     unsigned char* bits;
     std::int64_t stride;
@@ -177,7 +178,7 @@ cublasStatus_t take(Value& to, const void* value, std::size_t size) {
     return CUBLAS_STATUS_SUCCESS;
 }
 
-// What a product was asked for with, to be computed when its turn comes.
+// The arguments of a matrix product, which is computed later in the order of the stream.
 struct Multiplication {
     cublasLtMatmulDescOpaque_t op;
     Matrix a, b, c, d;

@@ -10,11 +10,11 @@
 
 #include "tests/support/cuda_emulation/work_log.hpp"
 
-// CUDA's names for a GPU that is the calling processor: kernels and copies run sometimes at the
-// call, after what they are ordered behind, and sometimes only when something waits for them. Each
-// thread that makes streams has a GPU of its own. Only what the backend uses is here. The
-// environment may say that a process sees several (LOCKSTEP_EMULATED_GPUS=2), or that they are
-// parts of one GPU (LOCKSTEP_EMULATED_MIG=1).
+// An implementation of CUDA's names in which the GPU is the calling processor. A kernel or copy
+// runs either at the call, after the work it is ordered after, or only when something waits for it.
+// Each thread that makes streams has a GPU of its own. Only the parts that the backend uses exist.
+// Environment variables give a process several GPUs (LOCKSTEP_EMULATED_GPUS=2) or make them parts
+// of one GPU (LOCKSTEP_EMULATED_MIG=1).
 
 #define CUDART_VERSION 12040
 
@@ -54,7 +54,7 @@ enum cudaDeviceAttr {
     cudaDevAttrMaxSharedMemoryPerBlockOptin
 };
 
-// 13.0, unless EMULATED_DRIVER names another: 12020 is 12.2, 0 is no driver.
+// The version is 13.0 unless EMULATED_DRIVER gives another: 12020 is 12.2, 0 is no driver.
 cudaError_t cudaDriverGetVersion(int* version);
 cudaError_t cudaGetDeviceCount(int* count);
 cudaError_t cudaGetDevice(int* device);
@@ -72,17 +72,18 @@ struct cudaDeviceProp {
 };
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
-// For tests: as if another process had taken so much.
+// This is for tests: it pretends that another process has taken this much memory.
 void emulated_foreign_memory(std::size_t bytes);
-// For tests: how much shared memory a block may ask for, 163 KiB at first.
+// This is for tests: it sets the maximum shared memory of a block, which is initially 163 KiB.
 void emulated_shared_memory(int bytes);
-// For tests: what contexts that are made from now on take the GPU for, 80 at first.
+// This is for tests: it sets the compute capability, initially 80, for contexts that are made
+// afterwards.
 void emulated_compute_capability(int times_ten);
 cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device);
 
-// Device memory lies between guards, which are looked at when it is freed, and begins as NaN.
-// Freeing memory of either kind while the device works ends the test: CUDA may wait then, and need
-// not.
+// Device memory lies between guards, which are checked when it is freed, and is initially NaN.
+// Freeing memory of either kind while the device works ends the test: CUDA may wait then, but does
+// not have to.
 cudaError_t cudaMalloc(void** memory, std::size_t bytes);
 cudaError_t cudaFree(void* memory);
 cudaError_t cudaMallocHost(void** memory, std::size_t bytes);
@@ -102,12 +103,12 @@ cudaError_t cudaEventDestroy(cudaEvent_t event);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventQuery(cudaEvent_t event);
-// The sum of what emulated_device_work() was told before the one and not before the other.
+// The time between two events is the sum of the emulated_device_work() calls between them.
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end);
 void emulated_device_work(float milliseconds);
 
-// Captures are of one thread, as with cudaStreamCaptureModeThreadLocal. What was captured runs in
-// the order in which it was queued, with the arguments that it was queued with.
+// A capture belongs to one thread, as with cudaStreamCaptureModeThreadLocal. Captured work runs in
+// the order in which it was queued, with the arguments it was queued with.
 struct EmulatedGraph;
 using cudaGraph_t = EmulatedGraph*;
 using cudaGraphExec_t = EmulatedGraph*;
@@ -126,22 +127,22 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream);
 cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec);
 
-// For tests: how many were launched, over all threads.
+// This is for tests: the number of launches over all threads.
 int emulated_graph_launches();
 
-// Queues the work, or takes it into the stream's capture. It is counted when a device gets it.
+// Queues the work, or adds it to the stream's capture. It is counted when a device receives it.
 cudaError_t emulated_submit(cudaStream_t stream, const EmulatedPiece& piece,
                             std::function<void()> work);
 
-// What was queued on a stream; by itself something that is done elsewhere.
+// Work that was queued on a stream. A task without `work` is done elsewhere.
 struct EmulatedTask {
     std::atomic<bool> done{false}, begun{true};
     std::function<void()> work;
     std::vector<std::shared_ptr<EmulatedTask>> before;
 };
 using EmulatedWork = std::shared_ptr<EmulatedTask>;
-// Queues work that is done elsewhere, after what is returned.
+// Queues work that is done elsewhere. Returns the work that must be done before it.
 std::vector<EmulatedWork> emulated_queue(cudaStream_t stream, EmulatedWork work);
-// Runs the work and all before it as far as nothing has to be done elsewhere or by another thread;
-// whether it is done then. From any thread.
+// Runs the work and all work before it, except parts that are done elsewhere or by another thread.
+// Returns true if the work is then done. Safe from any thread.
 bool emulated_advance(const EmulatedWork& work);

@@ -7,8 +7,8 @@
 #include <map>
 #include <string>
 
-// What a thread gave its emulated GPU to do, and by how many calls. A graph that is launched counts
-// as what it consists of, and as one call of the host; what is captured counts as calls alone.
+// Counts the work that a thread gave to its emulated GPU, and the calls it needed. A launched graph
+// counts as the work in it and as one call of the host. Work that is captured counts as calls only.
 namespace lockstep::tests::cuda_emulation {
 
 struct Transfers {
@@ -18,27 +18,28 @@ struct Transfers {
 };
 
 struct DeviceWork {
-    // Launches by kernel: "source file/kernel", without namespaces and template arguments. The
-    // libraries' are named "product" and "attention library".
+    // Launches per kernel: "source file/kernel", without namespaces and template arguments. The
+    // kernels of libraries are named "product" and "attention library".
     std::map<std::string, std::int64_t> kernels;
     Transfers uploads, downloads;               // between the host's memory and the device's
-    Transfers device_copies, fills;             // in the device's memory
-    Transfers collectives;                      // what this rank gives to them
-    std::map<std::string, std::int64_t> calls;  // of CUDA, cuBLASLt and NCCL, by name
+    Transfers device_copies, fills;             // within the device's memory
+    Transfers collectives;                      // bytes that this rank contributes
+    std::map<std::string, std::int64_t> calls;  // calls of CUDA, cuBLASLt and NCCL, by name
 
     std::int64_t launches() const;  // of all kernels
-    // Of the kernels whose names begin so.
+    // Returns the launches of kernels whose names begin with `prefix`.
     std::int64_t launches(const std::string& prefix) const;
-    // All that the device begins one after the other: kernels, copies, fills and collectives.
+    // Returns the number of all pieces of work that the device begins one after the other: kernels,
+    // copies, fills and collectives.
     std::int64_t pieces() const;
     std::int64_t host_calls() const;
 };
 
-// What the calling thread gave while `work` ran, which itself counts nothing. Throws what it
-// throws.
+// Returns the work that the calling thread gave while `work` ran. Throws the exceptions of `work`,
+// which must not call given_by() itself.
 DeviceWork given_by(const std::function<void()>& work);
 
-// One line each, the largest count first.
+// Prints one line per entry, the largest count first.
 std::ostream& operator<<(std::ostream& out, const DeviceWork& work);
 
 }  // namespace lockstep::tests::cuda_emulation

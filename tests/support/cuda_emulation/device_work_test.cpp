@@ -39,7 +39,7 @@ TEST_CASE("emulated work is counted by kernel, whatever its template arguments")
         for (int i = 0; i < 3; ++i) launch(ctx, one_kernel, {1, 1}, value.data());
         launch(ctx, other_kernel<int>, {1, 1}, value.data(), 2);
         launch(ctx, other_kernel<float>, {1, 1}, other.data(), 2.0f);
-        launch(ctx, one_kernel, {0, 1}, value.data());  // without blocks
+        launch(ctx, one_kernel, {0, 1}, value.data());  // a launch without blocks
     });
     CHECK(work.kernels ==
           Counts{{"device_work_test/one_kernel", 3}, {"device_work_test/other_kernel", 2}});

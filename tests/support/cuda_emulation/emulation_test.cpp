@@ -28,7 +28,7 @@ void reverse_kernel(int* values) {
     values[blockIdx.x * 96 + threadIdx.x] = before == -1 ? shared.values[95 - threadIdx.x] : before;
 }
 
-// As above without the barrier.
+// The same kernel without the barrier.
 void unordered_kernel(int* values) {
     auto& shared = shared_memory<Reversal>();
     shared.values[threadIdx.x] = values[blockIdx.x * 96 + threadIdx.x];
@@ -49,7 +49,7 @@ void sums_kernel(int* sums) {
     if (threadIdx.x == 64) {
         sums[0] = total;
         sums[1] = largest;
-        sums[2] = below;  // the first lane's own
+        sums[2] = below;  // the first lane keeps its own value
     }
     if (threadIdx.x == 65) sums[3] = below;
     const unsigned odd = __ballot_sync(whole_warp, threadIdx.x % 2 == 1);
@@ -132,7 +132,7 @@ TEST_CASE("an emulated launch has the limits of a device, static shared memory i
     constexpr std::size_t granted = 48 << 10;
     static_assert(sizeof(Reversal) > 256);
     run({1, 96, granted - sizeof(Reversal)});
-    run({1, 96, granted});  // launch() asks for more than is granted unasked
+    run({1, 96, granted});  // launch() requests more than the default limit
     CHECK_THROWS_AS(run({1, 96, 200 << 10}), Error);
     CHECK_THROWS_AS(run({{1, 1 << 16}, 96}), Error);
     CHECK_THROWS_AS(run({1, 1025}), Error);

@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <new>
 
-// Saves the caller's registers and stack pointer to *from and goes on where `to` was saved. By
-// hand, since swapcontext makes a system call.
+// Saves the caller's registers and stack pointer to *from and continues where `to` was saved. It is
+// written in assembly because swapcontext makes a system call.
 extern "C" void lockstep_emulation_switch(void** from, void* to);
-// The first return address of a fiber: calls r12(r13).
+// The first return address of a fiber. It calls r12(r13).
 extern "C" void lockstep_emulation_entry();
 
 asm(R"(
@@ -45,7 +45,7 @@ lockstep_emulation_entry:
 namespace lockstep::tests::cuda_emulation {
 
 namespace {
-constexpr std::size_t stack_bytes = 256 << 10;  // touched pages only are real
+constexpr std::size_t stack_bytes = 256 << 10;  // only touched pages take memory
 }
 
 Fiber::Fiber() {
@@ -58,12 +58,12 @@ Fiber::Fiber() {
 Fiber::~Fiber() { ::munmap(stack_, stack_bytes); }
 
 void Fiber::start(void (*entry)(void*), void* argument) {
-    // What the switch pops: r15, r14, r13, r12, rbx, rbp, return address; the entry is called with
+    // The switch pops r15, r14, r13, r12, rbx, rbp and the return address. The entry is called with
     // the stack aligned to 16 bytes.
     auto* top = reinterpret_cast<std::uintptr_t*>(stack_ + stack_bytes) - 9;
     top[2] = reinterpret_cast<std::uintptr_t>(argument);
     top[3] = reinterpret_cast<std::uintptr_t>(entry);
-    top[5] = 0;  // where debuggers stop
+    top[5] = 0;  // end of the stack for debuggers
     top[6] = reinterpret_cast<std::uintptr_t>(&lockstep_emulation_entry);
     inside_ = top;
 }

@@ -5,7 +5,7 @@
 
 namespace lockstep::tests::cuda_emulation {
 
-// A thread of control with its own stack, resumed and suspended by its one operating-system thread.
+// A thread of control with its own stack. A single operating-system thread resumes and suspends it.
 class Fiber {
 public:
     Fiber();
@@ -13,18 +13,18 @@ public:
     Fiber(const Fiber&) = delete;
     Fiber& operator=(const Fiber&) = delete;
 
-    // The next resume() runs entry(argument) from its beginning; entry must never return, but
-    // suspend for ever. What a former run left on the stack is forgotten.
+    // Makes the next resume() run entry(argument) from its beginning. entry must never return: it
+    // suspends at its end. The stack's earlier contents are forgotten.
     void start(void (*entry)(void*), void* argument);
-    // Until the fiber suspends.
+    // Runs the fiber until it suspends.
     void resume();
-    // Called by the fiber: resume() returns.
+    // The fiber calls this: resume() then returns.
     void suspend();
 
 private:
     std::byte* stack_;
     void* inside_ = nullptr;   // the fiber's stack pointer while it is suspended
-    void* outside_ = nullptr;  // the resumer's while it runs
+    void* outside_ = nullptr;  // stack pointer of the resumer while the fiber runs
 };
 
 }  // namespace lockstep::tests::cuda_emulation

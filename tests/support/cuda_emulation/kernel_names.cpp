@@ -18,9 +18,10 @@ namespace lockstep::tests::cuda_emulation {
 
 namespace {
 
-using Names = std::map<std::uintptr_t, std::string>;  // by address in the file
+using Names = std::map<std::uintptr_t, std::string>;  // key: address in the file
 
-// dladdr() knows no kernel of an unnamed namespace, so the file is read.
+// Reads the symbols from the program's file, because dladdr() does not find kernels of an unnamed
+// namespace.
 class ProgramFile {
 public:
     explicit ProgramFile(const char* path) {
@@ -72,13 +73,13 @@ std::uintptr_t load_address() {
     dl_iterate_phdr(
         [](dl_phdr_info* program, std::size_t, void* to) {
             *static_cast<std::uintptr_t*>(to) = program->dlpi_addr;
-            return 1;  // the program itself is the first one
+            return 1;  // stops at the first one, which is the program itself
         },
         &address);
     return address;
 }
 
-// "void a::(anonymous namespace)::kernel<float>(float*)" is "kernel".
+// Returns the plain name: "void a::(anonymous namespace)::kernel<float>(float*)" gives "kernel".
 std::string plain(const std::string& mangled) {
     int status = 0;
     char* const demangled = abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status);

@@ -5,9 +5,9 @@
 
 namespace lockstep::tests::cuda_emulation {
 
-// "source file/kernel", without suffix, namespaces and template arguments, from the symbols of the
-// running program; "kernel" alone where other source files see it as well. A program without
-// symbols has kernels of the name "unknown".
+// Returns "source file/kernel" from the symbols of the running program, without suffix, namespaces
+// and template arguments. Returns only "kernel" if other source files see the function too, and
+// "unknown" for a program without symbols.
 std::string kernel_name(const void* kernel);
 
 }  // namespace lockstep::tests::cuda_emulation

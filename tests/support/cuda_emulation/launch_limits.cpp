@@ -8,7 +8,7 @@ namespace lockstep::tests::cuda_emulation {
 
 namespace {
 
-// Static and dynamic memory of a kernel that did not ask for more.
+// Maximum of static and dynamic memory for a kernel that has not requested more.
 constexpr std::size_t granted_bytes = 48 << 10;
 constexpr unsigned max_threads = 1024, max_block_depth = 64;
 constexpr unsigned max_blocks_x = 0x7FFFFFFF, max_blocks_yz = 0xFFFF;
@@ -19,14 +19,14 @@ std::size_t max_shared_bytes() {
     return static_cast<std::size_t>(most);
 }
 
-// A device, too, keeps what a kernel was allowed for as long as the process lives.
+// The limits that kernels have requested. As on a device, they last as long as the process.
 class Allowed {
 public:
     void set(const void* kernel, std::size_t bytes) {
         const std::lock_guard lock(mutex_);
         bytes_[kernel] = bytes;
     }
-    // Null where nothing was asked for.
+    // Returns null if nothing was requested.
     const std::size_t* find(const void* kernel) {
         const std::lock_guard lock(mutex_);
         const auto found = bytes_.find(kernel);

@@ -20,14 +20,14 @@ using namespace emulated_nccl;
 
 namespace {
 
-// What all ranks have queued as their n-th collective.
+// The operations that all ranks have queued as their n-th collective.
 struct Round {
     std::map<int, Operation> operations;
     bool done = false, wrong = false;
 };
 
 struct Splitting {
-    std::map<int, std::pair<int, int>> colours;  // by rank: colour and key
+    std::map<int, std::pair<int, int>> colours;  // key: rank; value: colour and key
 };
 
 struct World {
@@ -36,12 +36,14 @@ struct World {
     bool broken = false;  // a rank was aborted: nothing runs any more
     std::map<std::size_t, Round> rounds;
     std::map<std::size_t, Splitting> splittings;
-    std::map<std::pair<int, int>, std::deque<Operation>> sent;            // by sender and receiver
-    std::map<std::pair<std::size_t, int>, std::shared_ptr<World>> parts;  // by splitting, colour
+    std::map<std::pair<int, int>, std::deque<Operation>> sent;            // key: sender and
+                                                                          // receiver
+    std::map<std::pair<std::size_t, int>, std::shared_ptr<World>> parts;  // key: splitting and
+                                                                          // colour
 };
 
 struct Process {
-    std::mutex mutex;  // of everything in this file
+    std::mutex mutex;  // protects everything in this file
     std::condition_variable changed;
     std::map<std::string, std::shared_ptr<World>> worlds;
     std::set<ncclComm*> communicators;
@@ -61,11 +63,11 @@ struct ncclComm {
     std::shared_ptr<World> world;
     int rank = 0;
     ncclResult_t error = ncclSuccess;
-    int busy = 0;  // so often it is still in progress when asked
+    int busy = 0;  // number of queries that still report it in progress
     bool used = false, aborted = false, finalized = false;
     std::size_t next_round = 0, next_splitting = 0;
     int colour = 0;
-    ncclComm_t* part = nullptr;  // is being split off
+    ncclComm_t* part = nullptr;  // set during a split
     std::set<void*> registrations;
     std::deque<Operation> queue;
     std::thread thread;
@@ -148,7 +150,7 @@ ncclResult_t queue(ncclComm_t comm, cudaStream_t stream, Operation operation) {
     const std::lock_guard lock(process().mutex);
     if (comm->error != ncclSuccess) return comm->error;
     if (comm->in_progress() || comm->finalized) return ncclInvalidUsage;
-    // The real one can be captured; nothing here wants that.
+    // The real NCCL can be captured, but Lockstep never does that.
     cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
     cudaStreamIsCapturing(stream, &capturing);
     if (capturing != cudaStreamCaptureStatusNone) return ncclInvalidUsage;
@@ -158,7 +160,7 @@ ncclResult_t queue(ncclComm_t comm, cudaStream_t stream, Operation operation) {
                     .bytes = operation.count * emulated_nccl::bytes_of(operation.type)});
     comm->queue.push_back(std::move(operation));
     process().changed.notify_all();
-    // A thread of NCCL's launches it; the first one connects as well.
+    // A thread of NCCL launches the operation; the first one also connects.
     ++process().calls;
     comm->busy = std::exchange(comm->used, true) ? 1 : 3;
     return ncclInProgress;
@@ -170,7 +172,7 @@ void finish_split(ncclComm_t comm) {
     if (static_cast<int>(colours.size()) < comm->world->size) return;
     ncclComm_t* part = std::exchange(comm->part, nullptr);
     if (comm->colour == NCCL_SPLIT_NOCOLOR) return;
-    std::vector<std::pair<int, int>> members;  // by key
+    std::vector<std::pair<int, int>> members;  // sorted by key
     for (const auto& [rank, colour] : colours)
         if (colour.first == comm->colour) members.push_back({colour.second, rank});
     std::sort(members.begin(), members.end());

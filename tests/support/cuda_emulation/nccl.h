@@ -5,9 +5,10 @@
 
 #include <cstddef>
 
-// NCCL's names for a library whose ranks are threads of one process. Each communicator has a thread
-// that works off what is queued on it. As strict as the real one: nothing may be called while it is
-// in progress, ranks have to queue the same, memory is deregistered before the end.
+// An implementation of NCCL's names in which the ranks are threads of one process. Each
+// communicator has a thread that runs the operations queued on it. It is as strict as the real
+// NCCL: nothing may be called while an operation is in progress, all ranks must queue the same
+// operations, and memory must be deregistered before the end.
 
 constexpr int NCCL_UNIQUE_ID_BYTES = 128;
 struct ncclUniqueId {
@@ -68,20 +69,21 @@ ncclResult_t ncclSend(const void* from, std::size_t count, ncclDataType_t type, 
 ncclResult_t ncclRecv(void* to, std::size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
                       cudaStream_t stream);
 
-// For tests: what all communicators report when the process of another rank is gone; how much
-// memory is registered, over all communicators.
+// These are for tests: the first makes all communicators report that the process of another rank is
+// gone, the second returns how much memory is registered over all communicators.
 void emulated_nccl_remote_error();
 std::size_t emulated_nccl_registered();
-// How many collectives, sends and receives were called, over all communicators: as these do not
-// block, NCCL starts a thread for each.
+// Returns the number of calls of collectives, sends and receives over all communicators. NCCL
+// starts a thread for each of them because they do not block.
 int emulated_nccl_calls();
-// From now on no call is accepted, or no abort ends, until that is over.
+// Keeps operations in progress (calls), or keeps aborts from ending (aborts), until it is called
+// with `nothing`.
 enum class EmulatedHold { nothing, calls, aborts };
 void emulated_nccl_hold(EmulatedHold what);
-// The blocks that the communicator made last may take; 0: as many as it likes.
+// Returns the maximum number of blocks of the communicator made last; 0: no limit.
 int emulated_nccl_blocks();
-// How many communicators are being aborted.
+// Returns the number of communicators that are being aborted.
 int emulated_nccl_aborting();
-// Communicators that were made and neither destroyed nor aborted.
+// Returns the number of communicators that were made and neither destroyed nor aborted.
 int emulated_nccl_communicators();
 }

@@ -28,7 +28,7 @@ struct Operation {
 
 std::size_t bytes_of(ncclDataType_t type);
 
-// What a collective does, once all ranks are there: by rank, in the order of the ranks.
+// Executes a collective after all ranks have arrived. The operations are ordered by rank.
 void execute(const std::map<int, Operation>& operations);
 
 }  // namespace emulated_nccl

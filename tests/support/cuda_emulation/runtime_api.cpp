@@ -20,7 +20,7 @@ std::atomic<int> max_shared_bytes = 163 << 10, compute_capability = 80;
 constexpr std::size_t guard_bytes = 256;  // also the alignment
 constexpr unsigned char guard = 0xA5, undefined = 0xFF;
 
-// What cudaMalloc gave, of all threads: begin and end of each.
+// The memory that cudaMalloc has given to all threads: begin and end of each piece.
 class DeviceMemory {
 public:
     void add(const void* begin, std::size_t bytes) {
@@ -47,12 +47,13 @@ DeviceMemory& device_memory() {
     return memory;
 }
 
-// Stands in front of the memory, inside its first guard.
+// Precedes the memory, inside its first guard.
 struct Header {
     std::size_t bytes;
 };
 
-// Several GPUs, or parts of one, are for programs whose every process uses one of them.
+// Returns the number of GPUs, or of parts of one. Several are for programs in which each process
+// uses one of them.
 int devices() {
     const char* const count = std::getenv("LOCKSTEP_EMULATED_GPUS");
     return count == nullptr ? 1 : std::atoi(count);
@@ -134,7 +135,7 @@ cudaError_t cudaSetDevice(int device) {
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr which, int) {
     switch (which) {
         case cudaDevAttrMultiProcessorCount:
-            *value = 4;  // few, so that blocks which go on until the work is done do so
+            *value = 4;  // few, so that persistent blocks loop over the work
             break;
         case cudaDevAttrL2CacheSize:
             *value = 1 << 20;

@@ -43,13 +43,13 @@ Streams& streams() {
     return only;
 }
 
-// Of all tasks' lists of others.
+// Protects the `before` lists of all tasks.
 std::mutex& order() {
     static std::mutex mutex;
     return mutex;
 }
 
-// Null: all that stands before the task is done.
+// Returns an unfinished task that must be done before this one, or null if there is none.
 EmulatedWork next_before(const EmulatedWork& task) {
     const std::lock_guard lock(order());
     auto& before = task->before;
@@ -61,20 +61,21 @@ void run(EmulatedTask& task) {
     try {
         task.work();
     } catch (...) {
-        task.done = true;  // whoever waits for it next goes on
+        task.done = true;  // the next to wait for it continues
         throw;
     }
     task.work = {};
     task.done = true;
 }
 
-// The calling thread's default stream. Those of the backend do not wait for it, nor it for them.
+// The calling thread's default stream. It and the streams of the backend do not wait for each
+// other.
 cudaStream_t default_stream() {
     static thread_local EmulatedStream stream;
     return &stream;
 }
 
-// A device is free to run what it was given at once, or late: here it does now this, now that.
+// A device may run work at once or later. The emulation alternates between both at random.
 bool runs_at_once() {
     static thread_local std::uint64_t submitted = 0;
     return lockstep::mix(++submitted, 0) % 2 == 0;
@@ -90,7 +91,7 @@ EmulatedWork append(cudaStream_t stream, std::function<void()> work) {
     return task;
 }
 
-// The calling thread's; CUDA knows more than one, of which nobody makes use here.
+// The calling thread's capture. CUDA allows several, but no test needs that.
 std::shared_ptr<EmulatedCapture>& own_capture() {
     static thread_local std::shared_ptr<EmulatedCapture> capture;
     return capture;
@@ -101,7 +102,7 @@ cudaError_t broken(EmulatedCapture& capture, cudaError_t error) {
     return error;
 }
 
-// Something more in the stream; another than the first has to be joined again after it.
+// Records further work in the stream. A stream other than the first must be joined again after it.
 void progress(EmulatedCapture& capture, cudaStream_t stream) { ++capture.streams[stream][stream]; }
 
 bool joined(EmulatedCapture& capture) {
@@ -113,7 +114,7 @@ bool joined(EmulatedCapture& capture) {
 
 }  // namespace
 
-// A graph in flight outlives its destruction.
+// A graph's work outlives the graph if it is destroyed while it runs.
 struct EmulatedGraph {
     std::shared_ptr<const std::vector<EmulatedCapture::Work>> works;
 };

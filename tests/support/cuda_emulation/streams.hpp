@@ -11,15 +11,15 @@
 #include <utility>
 #include <vector>
 
-// What streams and events of the emulated device are made of.
+// The internals of the emulated device's streams and events.
 
-// Work that is not done yet as far as known.
+// Work that is not known to be done.
 class EmulatedPending {
 public:
     std::vector<EmulatedWork> unfinished();
     void replace(std::vector<EmulatedWork> works);
     void add(const std::vector<EmulatedWork>& works);
-    bool advance();  // whether all is done
+    bool advance();  // returns true if all is done
     void wait();
 
 private:
@@ -27,10 +27,11 @@ private:
     std::vector<EmulatedWork> works_;
 };
 
-// How much of each stream's captured work something comes after.
+// The number of pieces of each stream's captured work that a point comes after.
 using EmulatedProgress = std::map<cudaStream_t, int>;
 
-// What is queued on a stream, and on those that were ordered behind it, instead of running.
+// The work that is queued during a capture on a stream, and on streams that are ordered after it.
+// It does not run.
 struct EmulatedCapture {
     struct Work {
         std::function<void()> run;
@@ -54,16 +55,16 @@ struct EmulatedStream {
 
 struct EmulatedEvent {
     unsigned flags = 0;
-    std::shared_ptr<double> milliseconds;  // of the device's work when it came to the record
+    std::shared_ptr<double> milliseconds;  // time of the device's work at the record
     EmulatedPending pending;
     std::atomic<bool> captured{false};         // recorded last in a capture
-    std::shared_ptr<EmulatedCapture> capture;  // that one
-    EmulatedProgress after;                    // in it
+    std::shared_ptr<EmulatedCapture> capture;  // that capture
+    EmulatedProgress after;                    // progress in that capture
 };
 
-// Success, unless the calling thread captures: then its capture is broken.
+// Returns success, unless the calling thread captures: then its capture breaks.
 cudaError_t emulated_unsafe_call();
-// Whether nothing is left to do on the calling thread's GPU.
+// True if no work is left on the calling thread's GPU.
 bool emulated_idle();
-// Whether cudaMalloc gave this memory.
+// True if cudaMalloc allocated this memory.
 bool emulated_is_device(const void* memory);

@@ -7,13 +7,13 @@
 #include "runtime/core/error.hpp"
 #include "tests/support/cuda_emulation/block.hpp"
 
-// CUDA's functions between the lanes of a warp.
+// CUDA's functions that exchange values between the lanes of a warp.
 namespace lockstep::tests::cuda_emulation {
 
 template <class T>
 struct Given {
     T value;
-    int source;  // the lane whose value is wanted
+    int source;  // the lane whose value is read
     T result;
 };
 
@@ -26,7 +26,7 @@ T shuffle(unsigned mask, T value, int source) {
             auto& wanted = *static_cast<Given<T>*>(operand);
             const auto* source_lane =
                 static_cast<const Given<T>*>(operands[static_cast<std::size_t>(wanted.source)]);
-            // A lane that takes no part gives nothing that could be relied on.
+            // A lane that does not take part has no reliable value.
             require(source_lane != nullptr, "a shuffle reads a lane outside of its mask");
             wanted.result = source_lane->value;
         }
@@ -34,7 +34,7 @@ T shuffle(unsigned mask, T value, int source) {
     return given.result;
 }
 
-// The values of all lanes, combined in the order of the lanes.
+// Returns the values of all lanes, combined in the order of the lanes.
 template <class T, class Combine>
 T reduce(unsigned mask, T value, Combine) {
     Given<T> given{value, 0, value};
@@ -53,7 +53,7 @@ T reduce(unsigned mask, T value, Combine) {
     return given.result;
 }
 
-// The lane `offset` from this one, or itself where that leaves its segment of `width` lanes.
+// Returns `source`, or this lane itself if `source` is outside its segment of `width` lanes.
 inline int within_segment(int source, int width) {
     const int own = static_cast<int>(lane());
     return source / width == own / width && source >= 0 ? source : own;
@@ -145,7 +145,7 @@ inline unsigned __reduce_or_sync(unsigned mask, unsigned value) {
     return lockstep::tests::cuda_emulation::reduce(mask, value,
                                                    lockstep::tests::cuda_emulation::Or{});
 }
-// The lanes whose value is this lane's.
+// Returns the lanes that have the same value as this lane.
 template <class T>
 unsigned __match_any_sync(unsigned mask, T value) {
     namespace emulation = lockstep::tests::cuda_emulation;

@@ -3,20 +3,22 @@
 
 #include <cstddef>
 
-// How the emulated runtime and libraries tell what device_work.hpp counts.
+// The emulated runtime and libraries report their work through these functions, and device_work.hpp
+// counts it.
 
 enum class EmulatedKind { kernel, copy, fill, collective };
 
-// A piece of work. Kernels of libraries have a name, others are known by their function.
+// A piece of work. Kernels of libraries have a name; other kernels are identified by their
+// function.
 struct EmulatedPiece {
     EmulatedKind kind = EmulatedKind::kernel;
     const void* kernel = nullptr;
     const char* name = nullptr;
     std::size_t bytes = 0;
-    const void *from = nullptr, *to = nullptr;  // of a copy
+    const void *from = nullptr, *to = nullptr;  // only for copies
 };
 
-// The calling thread gave it to its device.
+// Reports that the calling thread gave this work to its device.
 void emulated_count(const EmulatedPiece& piece);
-// The calling thread called a function of CUDA or of its libraries.
+// Reports that the calling thread called a function of CUDA or its libraries.
 void emulated_call(const char* function);

@@ -8,7 +8,8 @@
 #include "runtime/core/philox.hpp"
 #include "runtime/kernels/attention.hpp"
 
-// Attention as its formula says, serial, in double, on dense [rows, heads * head_dim] vectors.
+// A serial reference of attention in double, from its formula, on dense [rows, heads * head_dim]
+// vectors.
 namespace lockstep::tests {
 
 struct AttentionInput {

@@ -8,7 +8,8 @@
 
 namespace lockstep::tests {
 
-// What dropout multiplies an element with, word by word as step_state.hpp says.
+// Returns the factor by which dropout multiplies an element, word by word as step_state.hpp
+// specifies.
 inline double dropout_factor(const kernels::Dropout& site, std::uint32_t row, std::int32_t position,
                              std::int64_t column) {
     if (!site.active()) return 1;

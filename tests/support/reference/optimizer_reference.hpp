@@ -6,7 +6,7 @@
 
 #include "runtime/kernels/optimizers.hpp"
 
-// One element's update as torch.optim documents it, in double.
+// Updates a single element as torch.optim documents it, in double.
 namespace lockstep::tests {
 
 struct Element {

@@ -9,7 +9,7 @@
 
 #include "runtime/kernels/activation.hpp"
 
-// Row-wise kernels as their formulas say, serial, in double.
+// Serial references of the row-wise kernels in double, from their formulas.
 namespace lockstep::tests {
 
 using Row = std::vector<double>;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// libcuda.so.1 of a machine that has no GPU and yet takes every kernel that is handed over. cuDNN
-// makes whole plans with it, by the properties of a device that is not there.
+// A libcuda.so.1 without a GPU that accepts every kernel. It lets cuDNN make complete plans for the
+// properties of a device that does not exist.
 #include <cuda.h>
 
 namespace {
 
-// What handles point to: only a driver looks there.
+// Handles point to this object. Only a driver would read it.
 int taken;
 
 template <class Handle>
@@ -39,7 +39,7 @@ CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary, const char*) { return h
 CUresult cuKernelGetFunction(CUfunction* function, CUkernel) { return hand_out(function); }
 CUresult cuLibraryUnload(CUlibrary) { return CUDA_SUCCESS; }
 
-// What cuDNN (9.19 to 9.28) wants to find, and calls only where there is a GPU.
+// cuDNN (9.19 to 9.28) requires these functions to exist, and calls them only with a GPU.
 CUresult refuse() { return CUDA_ERROR_NO_DEVICE; }
 asm(".irp name, "
     "cuCtxGetDevice cuCtxGetLimit cuCtxPopCurrent cuCtxPushCurrent cuDeviceGet "

@@ -20,7 +20,7 @@ struct MatrixOperands {
     float* d;
 };
 
-// The whole product, from the registers of all lanes and back to them.
+// Computes the whole product from the registers of all lanes and writes it back to them.
 template <class T>
 void multiply_warp(const emulation::Operands& operands) {
     float a[16][16], b[16][8];
