@@ -19,7 +19,7 @@ namespace {
 
 using namespace lockstep;
 
-// Design, section 12: 2 the request was wrong, 3 a peer failed, 1 this rank failed.
+// Exit codes: 2 means that the request was wrong, 3 that a peer failed, 1 that this rank failed.
 int exit_code(ErrorKind kind) {
     switch (kind) {
         case ErrorKind::config:
@@ -34,7 +34,8 @@ int exit_code(ErrorKind kind) {
     }
 }
 
-// `lockstep NAME ...`, or the program's own name where it was called through a link to lockstep.
+// Returns NAME of `lockstep NAME ...`, or the program's own name when it was called through a link
+// to lockstep.
 std::string program_name(std::vector<std::string>& words) {
     std::string name = std::filesystem::path(words.front()).filename();
     words.erase(words.begin());
@@ -47,22 +48,25 @@ std::string program_name(std::vector<std::string>& words) {
     return name;
 }
 
-// A file that was opened in the place of a closed stream would get what is meant for the stream.
+// Prevents a file from getting the descriptor of a closed standard stream. It would otherwise
+// receive what is written to that stream.
 void occupy_closed_streams() {
     for (int stream = 0; stream <= 2; ++stream) {
-        // In the wrong direction: what is read or written fails as before.
+        // The descriptor is opened in the wrong direction: reading or writing the stream fails as
+        // before.
         if (::fcntl(stream, F_GETFD) == -1 &&
             ::open("/dev/null", stream == 0 ? O_WRONLY : O_RDONLY) != stream)
             return;
     }
 }
 
-// In one piece: other ranks write to the same terminal.
+// Writes the line in one piece because other ranks write to the same terminal.
 void complain(const std::string& name, const std::string& what) {
     std::cerr << name + ": " + what + "\n" << std::flush;
 }
 
-// A program whose answer could not be written has failed, which a full disk shows only now.
+// Flushes standard output and returns the exit code. A full disk shows only now, and a program
+// whose answer could not be written has failed.
 int written(const launcher::Program& program, const std::string& name, int code) {
     errno = 0;
     if (std::cout.flush() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
