@@ -55,7 +55,8 @@ Looked look(const std::string& folder, int part, int parts, milliseconds read_fo
         for (const data::SplitInfo& split : dataset.info().splits) {
             for (std::size_t i = 0; i < split.shards.size(); ++i, --left) {
                 if (number++ % parts != part) continue;
-                // The same time for each that is still to come, so that none is left out.
+                // Every remaining shard gets an equal share of the remaining time, so that none is
+                // left out.
                 const auto turns = static_cast<std::int64_t>(left) / parts + 1;
                 const auto share = std::max(end - Clock::now(), Clock::duration(0)) / turns;
                 looked.shards.push_back(look_at(dataset, split, i, Clock::now() + share));

@@ -8,7 +8,8 @@
 
 namespace lockstep::launcher::doctor {
 
-// All bytes over a non-blocking socket until the deadline; false where that fails.
+// These functions transfer all bytes over a non-blocking socket before the deadline and return
+// false when that fails.
 bool send_all(const FileDescriptor& socket, const void* data, std::size_t bytes,
               Clock::time_point deadline);
 bool receive_all(const FileDescriptor& socket, void* data, std::size_t bytes,

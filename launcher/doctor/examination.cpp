@@ -21,7 +21,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// One rank's way through the examination.
+// Runs the stages of the examination on one rank.
 class Examination {
 public:
     Examination(const comm::RankInfo& place, const Request& request)
@@ -46,7 +46,7 @@ public:
             tell_plan();
         }
         const std::string plan = meeting_.await("plan", 2 * longest_stage());
-        if (plan.empty()) return result();  // somebody is missing: rank 0 says so
+        if (plan.empty()) return result();  // a rank is missing: rank 0 reports it
         plan_ = decode_plan(plan);
         meeting_.tell("sight", encode(look_around()));
         if (leads()) hear_sights();
@@ -57,13 +57,14 @@ public:
 private:
     bool leads() const { return meeting_.rank() == 0; }
     int check_ms() const { return static_cast<int>(request_.check_time().count()); }
-    // No rank is at one stage for longer, whatever it meets there; rank 0 waits for all of them.
+    // Returns the maximum time that a rank spends in one stage, whatever happens there. Rank 0
+    // waits for all ranks.
     milliseconds longest_stage() const {
         return request_.timeout + request_.read_for + 4 * request_.check_time();
     }
     std::optional<Facts> result() { return leads() ? std::optional(facts_) : std::nullopt; }
 
-    // Tells where this rank is, and answers probes from then on.
+    // Publishes where this rank is and starts to answer probes.
     void introduce() {
         if (leads()) meeting_.announce("token", comm::Secret::make().text());
         token_ = meeting_.await("token", longest_stage());
@@ -75,7 +76,7 @@ private:
         meeting_.tell("rank", encode(own_));
     }
 
-    // By which the run itself would be reached.
+    // Returns the address at which the run itself would be reached.
     std::string address() const {
         for (const Interface& one : own_.interfaces) {
             if (one.name == request_.comm.interface && !one.addresses.empty())
@@ -120,7 +121,7 @@ private:
         return sight;
     }
 
-    // All at once: those that do not answer would add up.
+    // Asks all hosts at the same time, because the time-outs of several silent hosts would add up.
     void look_at_hosts(const std::vector<HostGroup>& hosts, RankObservations& sight) {
         constexpr std::size_t at_once = 64;
         sight.lookups.resize(hosts.size());
@@ -177,10 +178,10 @@ private:
     Request request_;
     RankFacts own_;
     Meeting meeting_;
-    Facts facts_;  // on rank 0
+    Facts facts_;  // used on rank 0
     std::string token_;
     std::unique_ptr<ProbeServer> probe_server_;
-    std::shared_ptr<TrialFile> trial_;  // rank 0's
+    std::shared_ptr<TrialFile> trial_;  // used on rank 0
     Plan plan_;
 };
 

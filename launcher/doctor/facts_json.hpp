@@ -9,7 +9,7 @@
 
 namespace lockstep::launcher::doctor {
 
-// How ranks send each other what they see.
+// These functions convert the values that ranks send to each other to text and back.
 std::string encode(const RankFacts& facts);
 std::string encode(const RankObservations& sight);
 std::string encode(const std::vector<PairRate>& rates);
@@ -19,7 +19,7 @@ Plan decode_plan(const std::string& text);
 RankObservations decode_sight(const std::string& text);
 std::vector<PairRate> decode_rates(const std::string& text);
 
-// The whole report as one JSON document.
+// Returns the whole report as one JSON document.
 std::string report_json(const Facts& facts, const std::vector<Finding>& findings);
 
 }  // namespace lockstep::launcher::doctor

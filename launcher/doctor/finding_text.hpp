@@ -8,13 +8,13 @@
 
 #include "launcher/doctor/findings.hpp"
 
-// For those who judge.
+// Helper functions for the judge_*() functions.
 namespace lockstep::launcher::doctor {
 
-// "every rank", "rank 4-7 on n2"
+// Names ranks and their hosts: "every rank", "rank 4-7 on n2".
 std::string where(const Facts& facts, const std::vector<int>& ranks);
 
-// What the same check says of several ranks becomes one finding for each different text.
+// Groups the ranks for which one check finds the same. Each different text becomes one finding.
 class Grouped {
 public:
     Grouped(const Facts& facts, Severity severity, std::string check)
@@ -35,6 +35,6 @@ private:
 void append(std::vector<Finding>& all, const std::vector<Finding>& more);
 
 const RankFacts* find_rank(const Facts& facts, int rank);
-std::string host_of(const Facts& facts, int rank);  // "rank 4" where it is not known
+std::string host_of(const Facts& facts, int rank);  // "rank 4" when its host is not known
 
 }  // namespace lockstep::launcher::doctor

@@ -59,7 +59,7 @@ std::string verdict(const std::vector<Finding>& findings) {
 
 std::vector<Finding> judge_ranks(const Facts& facts) {
     std::vector<Finding> found;
-    // The text says what to do.
+    // The problem's text already says what to do.
     if (!facts.problem.empty())
         found.push_back({Severity::breaks, "options", where(facts, {0}), facts.problem, ""});
     std::vector<int> missing;

@@ -8,8 +8,8 @@
 
 namespace lockstep::launcher::doctor {
 
-// breaks: the run would fail. warns: it would run, slower or less safely than it could. notes: good
-// to know.
+// `breaks`: the run would fail. `warns`: the run would work, but slower or less safely than
+// possible. `notes`: information only.
 enum class Severity { breaks, warns, notes };
 const char* name(Severity severity) noexcept;
 
@@ -17,21 +17,22 @@ struct Finding {
     Severity severity = Severity::notes;
     std::string check;   // "gpu", "network", ...
     std::string where;   // "rank 4-7 on n2"
-    std::string what;    // what is wrong
-    std::string advice;  // what to do; empty: nothing
+    std::string what;    // the problem
+    std::string advice;  // the remedy; empty: none
 };
 
-// What is wrong with the facts, the worst first. Pure: nothing is asked of the machine.
+// Returns the problems in the facts; the worst come first. A pure function: it does not query the
+// machine.
 std::vector<Finding> judge(const Facts& facts);
 
-// In one line.
+// Summarises the findings in one line.
 std::string verdict(const std::vector<Finding>& findings);
 bool would_break(const std::vector<Finding>& findings);
 
-// Threads that each of facts.ranks would compute with.
+// Returns the number of threads that each of facts.ranks would compute with.
 std::vector<std::int64_t> threads_of(const Facts& facts);
 
-// The parts of judge().
+// judge() calls these functions.
 std::vector<Finding> judge_ranks(const Facts& facts);
 std::vector<Finding> judge_cores(const Facts& facts);
 std::vector<Finding> judge_memory(const Facts& facts);

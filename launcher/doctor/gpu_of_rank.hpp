@@ -5,8 +5,8 @@
 
 namespace lockstep::launcher::doctor {
 
-// The one that the rank would compute on: the only one visible to it, else that of its local rank;
-// null where there is none.
+// Returns the GPU that the rank would compute on: the only visible one, otherwise the one with the
+// number of its local rank. Returns null when there is none.
 const Gpu* gpu_of_rank(const RankFacts& rank);
 
 }  // namespace lockstep::launcher::doctor

@@ -18,7 +18,7 @@ namespace lockstep::launcher::doctor {
 
 namespace {
 
-// "12.4" is 12040.
+// Converts "12.4" to 12040.
 int cuda_version(const std::string& text) {
     int major = 0, minor = 0;
     char point = 0;
@@ -26,7 +26,7 @@ int cuda_version(const std::string& text) {
     return words >> major >> point >> minor ? 1000 * major + 10 * minor : 0;
 }
 
-// `version` asks the opened library.
+// `version` returns the version of the opened library.
 template <class Version>
 CudaPart part(const std::vector<std::string>& files, Version version) {
     const device::OpenedLibrary library = device::open_cuda_library(files);
@@ -57,7 +57,7 @@ std::string found(const CudaPart& part) {
     return part.problem.empty() ? part.version + ", " + part.file : "none: " + part.problem;
 }
 
-// "what is wrong: what to do"
+// Splits a text of the form "what is wrong: what to do".
 void tell(SoftwareRow& row, const std::string& text) {
     const std::size_t colon = text.find(": ");
     row.problem = text.substr(0, colon);
@@ -69,7 +69,7 @@ SoftwareRow driver_row(const RankFacts& rank) {
     const int driver = rank.software.driver;
     SoftwareRow row{"driver", host.driver.empty() ? "none: " + host.absent : host.driver};
     if (host.driver.empty()) {
-        row.problem = "has no NVIDIA driver that answers";  // a finding of judge_gpus() already
+        row.problem = "has no NVIDIA driver that answers";  // judge_gpus() reports it, too
         row.advice = "install one, or choose a host with GPUs";
         row.severity = Severity::notes;
     }
@@ -90,7 +90,7 @@ SoftwareRow build_row(const GpuSoftware& software) {
                                 device::cuda_targets_text({software.build, software.targets})};
 }
 
-// GPUs that are alike share a row.
+// GPUs of the same kind share a row.
 void add_gpus(const RankFacts& rank, std::vector<SoftwareRow>& rows) {
     const GpuSoftware& software = rank.software;
     for (const Gpu& gpu : rank.gpu_host.gpus) {

@@ -9,21 +9,22 @@
 
 namespace lockstep::launcher::doctor {
 
-// What this process finds. The driver is `host`'s, as its management library tells. Opens CUDA's
-// libraries.
+// Opens CUDA's libraries and returns what this process finds. `host` names the driver, as reported
+// by its management library.
 GpuSoftware gpu_software(const GpuHost& host);
 
-// A row of the table of what computing on GPUs takes.
+// A row of the table of the software that computing on GPUs needs.
 struct SoftwareRow {
     std::string part, found;
     Severity severity = Severity::notes;
-    std::string problem = "", advice = "";  // empty: nothing is wrong
+    std::string problem = "", advice = "";  // empty: no problem
 };
 
-// Notes are for the table alone; what is worse is found by judge_software() too. Pure.
+// Returns the rows of the table. A pure function. Only the table shows rows with severity `notes`;
+// judge_software() also reports the worse ones.
 std::vector<SoftwareRow> software_rows(const RankFacts& rank);
 
-// The table, in Markdown that is read as it is.
+// Returns the table in Markdown that is readable as plain text.
 std::string software_table(const std::vector<SoftwareRow>& rows);
 
 }  // namespace lockstep::launcher::doctor

@@ -19,7 +19,7 @@ struct Sharing {
     std::int64_t threads = 0;
 };
 
-// Ranks of one host that may run on exactly the same cores.
+// Groups the ranks of one host that are bound to exactly the same cores.
 std::map<std::pair<std::string, Cores>, Sharing> sharing(const Facts& facts) {
     std::map<std::pair<std::string, Cores>, Sharing> groups;
     const auto threads = threads_of(facts);
@@ -54,7 +54,7 @@ Finding crowded(const Facts& facts, const Sharing& group, const Cores& cores) {
     return finding;
 }
 
-// Bindings that overlap without being the same.
+// Judges bindings that overlap without being equal.
 void judge_host(const Facts& facts, const std::string& host, std::vector<Finding>& found) {
     std::set<int> cores;
     Sharing all;

@@ -14,14 +14,14 @@ namespace lockstep::launcher::doctor {
 
 namespace {
 
-// Ranks may have a part each of a GPU that MIG has cut.
+// Returns the identity of the device that the rank uses. Ranks may each have a MIG part of one GPU.
 const std::string& own_uuid(const RankFacts& rank, const Gpu& gpu) {
     return rank.cuda_visible_devices.starts_with("MIG-") ? rank.cuda_visible_devices : gpu.uuid;
 }
 
 // Two ranks on one GPU have half of it each, and NCCL refuses them.
 void judge_shared(const Facts& facts, Severity severity, std::vector<Finding>& found) {
-    std::map<std::string, std::vector<int>> users;  // by UUID, which is one in the world
+    std::map<std::string, std::vector<int>> users;  // key: the UUID, unique across hosts
     std::map<std::string, std::string> names;
     for (const RankFacts& one : facts.ranks) {
         const Gpu* gpu = gpu_of_rank(one);
@@ -39,9 +39,9 @@ void judge_shared(const Facts& facts, Severity severity, std::vector<Finding>& f
     }
 }
 
-// NCCL takes none of them, so that the run copies through the host.
+// NCCL does not accept MIG parts of one GPU, so the run copies through the host's memory.
 void judge_parts(const Facts& facts, std::vector<Finding>& found) {
-    std::map<std::string, std::vector<int>> users;  // by the GPU's own UUID
+    std::map<std::string, std::vector<int>> users;  // key: the GPU's own UUID
     std::map<std::string, std::set<std::string>> parts;
     for (const RankFacts& one : facts.ranks) {
         const Gpu* gpu = gpu_of_rank(one);
@@ -83,8 +83,8 @@ void judge_nccl(const Facts& facts, std::vector<Finding>& found) {
     append(found, without.findings());
 }
 
-// From as far as the processor NCCL lets the network's device reach the GPU's memory only when
-// told.
+// NCCL uses GPUDirect across the processor, between distant GPU and network device, only if told
+// to.
 void judge_gpu_direct(const Facts& facts, std::vector<Finding>& found) {
     Grouped without(facts, Severity::warns, "gpu"), far(facts, Severity::notes, "gpu");
     for (const RankFacts& one : facts.ranks) {
@@ -106,7 +106,7 @@ void judge_gpu_direct(const Facts& facts, std::vector<Finding>& found) {
     append(found, far.findings());
 }
 
-// CUDA stops at the first entry that does not exist, and says nothing.
+// CUDA stops at the first entry that does not exist, without a message.
 void judge_visible(const Facts& facts, Severity severity, std::vector<Finding>& found) {
     Grouped wrong(facts, severity, "gpu");
     for (const RankFacts& one : facts.ranks) {
@@ -139,7 +139,7 @@ void judge_missing(const Facts& facts, std::vector<Finding>& found) {
     append(found, none.findings());
 }
 
-// Of a part of a GPU that MIG has made the size is not known.
+// Skips MIG parts because their size is not known.
 void judge_room(const Facts& facts, std::vector<Finding>& found) {
     Grouped small(facts, Severity::breaks, "gpu");
     for (const RankFacts& one : facts.ranks) {
@@ -153,7 +153,7 @@ void judge_room(const Facts& facts, std::vector<Finding>& found) {
     append(found, small.findings());
 }
 
-// NCCL then goes through the host's memory, several times slower.
+// NCCL copies through the host's memory without peer access, which is several times slower.
 void judge_peer_access(const Facts& facts, std::vector<Finding>& found) {
     std::set<std::pair<std::string, std::string>> told;
     for (const RankFacts& one : facts.ranks)
@@ -175,10 +175,10 @@ void judge_peer_access(const Facts& facts, std::vector<Finding>& found) {
         }
 }
 
-// A control group that shows a rank its own GPU alone keeps it from the others' memory: NCCL then
-// copies through the host, or fails. NVML sees what the group allows.
+// A control group may show each rank only its own GPU. The rank then cannot access the other GPUs'
+// memory, and NCCL copies through the host's memory or fails. NVML shows what the group allows.
 void judge_hidden_peers(const Facts& facts, std::vector<Finding>& found) {
-    std::map<std::string, std::vector<int>> lone;  // ranks that see one GPU, by host
+    std::map<std::string, std::vector<int>> lone;  // key: host; ranks that see one GPU
     std::map<std::string, std::set<std::string>> uuids;
     for (const RankFacts& one : facts.ranks) {
         if (one.gpu_host.gpus.size() != 1) continue;

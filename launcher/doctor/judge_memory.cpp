@@ -11,8 +11,8 @@ namespace lockstep::launcher::doctor {
 namespace {
 
 constexpr std::int64_t shared_bytes_of_rank = std::int64_t{16} << 20;
-constexpr std::int64_t own_files = 64;     // beside the connections: shards, libraries, logs
-constexpr std::int64_t other_threads = 8;  // beside those that compute
+constexpr std::int64_t own_files = 64;     // files besides connections: shards, libraries, logs
+constexpr std::int64_t other_threads = 8;  // threads besides those that compute
 
 std::int64_t ranks_on(const Facts& facts, const std::string& host) {
     return std::count_if(facts.ranks.begin(), facts.ranks.end(),
@@ -40,7 +40,7 @@ void judge_room(const Facts& facts, Grouped& breaks) {
     }
 }
 
-// MPI and NCCL exchange through /dev/shm; Gloo goes without.
+// MPI and NCCL exchange data through /dev/shm. Gloo does not need it.
 void judge_shared(const Facts& facts, Grouped& breaks, Grouped& warns) {
     for (const RankFacts& one : facts.ranks) {
         const std::int64_t ranks = ranks_on(facts, one.host);

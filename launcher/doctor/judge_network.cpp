@@ -33,12 +33,13 @@ bool has_address(const RankFacts& host, const std::string& address) {
                        [&](const Interface& one) { return contains(one.addresses, address); });
 }
 
-// Its own name may mean loopback to the host itself (Debian's does), to no other.
+// A host's own name may lead to its loopback address on the host itself (as in Debian), but not on
+// another host.
 bool leads_to(const RankFacts& host, const std::string& from, const std::string& address) {
     return loopback(address) ? from == host.host : has_address(host, address);
 }
 
-// The same text from several hosts is one finding.
+// Joins the same text from several hosts into one finding.
 class OnHosts {
 public:
     OnHosts(const Facts& facts, std::string check, std::string advice)
@@ -64,7 +65,7 @@ private:
 };
 
 void judge_unknown(const std::string& from, const RankObservations& sight, OnHosts& found) {
-    std::map<std::string, std::vector<std::string>> names;  // by problem
+    std::map<std::string, std::vector<std::string>> names;  // the key is the problem
     for (const Lookup& lookup : sight.lookups) {
         if (!lookup.problem.empty()) names[lookup.problem].push_back(lookup.host);
     }
@@ -94,7 +95,7 @@ void judge_name(const Facts& facts, const std::string& from, const Lookup& looku
 
 std::string short_name(const std::string& name) { return name.substr(0, name.find('.')); }
 
-// No name at all is common and harms nobody; another host's does.
+// An address without a name is common and harmless, but the name of another host is a problem.
 void judge_address(const Facts& facts, const std::string& from, const Lookup& lookup,
                    OnHosts& found) {
     const RankFacts* host = speaker(facts, lookup.host);
@@ -119,7 +120,7 @@ void judge_probe(const std::string& from, const Probe& probe, std::vector<Findin
                      "another network by --interface"});
 }
 
-// Towards rank 0's host: what all others are compared with.
+// Judges only the clock of rank 0's host, with which all other clocks are compared.
 void judge_clock(const Facts& facts, const std::string& from, const Probe& probe,
                  std::vector<Finding>& found) {
     if (!probe.problem.empty() || probe.host != host_of(facts, 0)) return;

@@ -12,8 +12,8 @@ namespace lockstep::launcher::doctor {
 
 namespace {
 
-// How far below what is expected something is found to be slow. On one host pairs share cores, so
-// that more is needed to be sure.
+// Something is reported as slow when it is this many times slower than expected. Pairs on one host
+// share cores, so their factor must be larger.
 constexpr double host_pair_factor = 2;
 constexpr double rank_pair_factor = 4;
 constexpr double interface_factor = 4;
@@ -38,7 +38,7 @@ std::string named(const Facts& facts, const PairRate& pair) {
            " on " + a;
 }
 
-// Of the interface by which the rank is reached; 0: it does not say.
+// Returns the speed of the interface at which the rank is reached; 0 when it does not report one.
 double interface_rate(const Facts& facts, int rank) {
     const RankFacts* found = find_rank(facts, rank);
     if (found == nullptr) return 0;
@@ -50,7 +50,8 @@ double interface_rate(const Facts& facts, int rank) {
     return 0;
 }
 
-// Ranks that take turns on cores wait for one another; that they must has been told.
+// Tells whether ranks take turns on cores and therefore wait for one another. Another check reports
+// this.
 bool crowded(const Facts& facts) {
     std::map<std::pair<std::string, std::vector<int>>, std::size_t> ranks;
     for (const RankFacts& one : facts.ranks) ++ranks[{one.host, one.processor.cores}];
@@ -103,7 +104,7 @@ void judge_all_reduce(const Judged& judged, const std::vector<PairRate>& pairs, 
         pairs.size() < pairs_for_a_median ? 0 : median(pairs, &PairRate::all_reduce);
     const double link = pairs.empty() ? 0 : median(pairs, &PairRate::link);
     for (const PairRate& pair : pairs) {
-        // A slow link has been told.
+        // judge_links() reports a slow link
         if (pair.all_reduce >= usual / factor || pair.link < link / host_pair_factor) continue;
         judged.add(pair,
                    "an all-reduce carries " + rate_text(pair.all_reduce) +
@@ -123,7 +124,8 @@ void judge_against_link(const Judged& judged, const std::vector<PairRate>& pairs
     }
 }
 
-// Within one host it is the cores that are measured, and they have been judged.
+// Judges pairs of different hosts only. Pairs within one host measure the cores, which another
+// check judges.
 void judge_ring(const Facts& facts, const std::vector<PairRate>& host_pairs,
                 std::vector<Finding>& found) {
     double slowest = std::numeric_limits<double>::max();

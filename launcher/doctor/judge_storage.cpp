@@ -15,7 +15,7 @@ constexpr double slowest_bytes_per_s = 10e6;
 
 // A shard as all hosts that have it see it.
 struct Copies {
-    std::map<std::string, std::vector<int>> by_hash;  // ranks; of whole readings only
+    std::map<std::string, std::vector<int>> by_hash;  // ranks; only those that read the whole shard
     std::vector<int> missing_on;
     std::size_t seen = 0;
 };
@@ -81,7 +81,7 @@ void judge_folders(const Facts& facts, std::vector<Finding>& found) {
 
 std::vector<Finding> judge_data(const Facts& facts) {
     std::vector<Finding> found;
-    // The texts say what to do.
+    // The problems' texts already say what to do.
     Grouped broken(facts, Severity::breaks, "data");
     for (const RankObservations& sight : facts.sights) {
         if (!sight.data_problem.empty()) broken.add(sight.rank, sight.data_problem, "");

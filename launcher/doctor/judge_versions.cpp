@@ -9,7 +9,8 @@ namespace lockstep::launcher::doctor {
 
 namespace {
 
-// What should be the same everywhere: those that differ from rank 0 are found.
+// Compares a value that should be the same everywhere and reports the ranks that differ from rank
+// 0.
 template <class Value>
 void compare(const Facts& facts, Grouped& found, const std::string& what, Value value,
              const std::string& advice) {
@@ -42,7 +43,7 @@ std::vector<Finding> judge_versions(const Facts& facts) {
         "for bit");
     compare(
         facts, warns, "multiplies by",
-        // "oneDNN 2.6.3 avx2": the instructions have been compared
+        // "oneDNN 2.6.3 avx2": the instructions are compared elsewhere
         [](const auto& one) {
             return one.libraries.products.substr(0, one.libraries.products.rfind(' '));
         },
@@ -55,7 +56,7 @@ std::vector<Finding> judge_versions(const Facts& facts) {
     compare(
         facts, warns, "has the GPU driver", [](const auto& one) { return one.gpu_host.driver; },
         "use hosts with the same driver");
-    // The run goes without on all hosts if one has none.
+    // The run does without NCCL on all hosts when one host has none.
     const bool everywhere = std::ranges::none_of(
         facts.ranks, [](const RankFacts& one) { return one.libraries.nccl == "none"; });
     if (everywhere)

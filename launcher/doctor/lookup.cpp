@@ -40,7 +40,7 @@ Lookup addresses_of(const std::string& host) {
 
 std::string name_of(const std::string& address) {
     if (address.empty()) return "";
-    // numeric, so this asks nobody
+    // The address is numeric, so this asks no name server.
     const auto resolved = comm::resolve(address, 0);
     std::array<char, NI_MAXHOST> name{};
     const int failure =
@@ -52,7 +52,7 @@ std::string name_of(const std::string& address) {
 }  // namespace
 
 Lookup look_up(const std::string& host, const std::string& address, int timeout_ms) {
-    // A name server that is gone holds a look-up for many seconds.
+    // A missing name server blocks a look-up for many seconds.
     const auto found = run_with_timeout(std::chrono::milliseconds(timeout_ms), [host, address] {
         Lookup lookup = addresses_of(host);
         lookup.name = name_of(address);

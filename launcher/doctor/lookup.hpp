@@ -7,7 +7,8 @@
 
 namespace lockstep::launcher::doctor {
 
-// The host's name to addresses, and `address` (by which it is reached; may be empty) back to names.
+// Resolves the host's name to addresses, and `address` (where the host is reached; may be empty)
+// back to names.
 Lookup look_up(const std::string& host, const std::string& address, int timeout_ms);
 
 }  // namespace lockstep::launcher::doctor

@@ -15,36 +15,42 @@
 
 namespace lockstep::launcher::doctor {
 
-// The ranks' way to talk before it is known what works: over the store, a star around rank 0, which
-// stands where links between other hosts do not. Only then comes the communicator.
+// Lets the ranks exchange texts before it is known which connections work. The texts go through the
+// store, a star around rank 0 that works even when other hosts cannot reach each other. The
+// communicator is made later.
 class Meeting {
 public:
-    // Joins. Throws what says why this rank cannot; peer, config, store or mpi.
+    // Joins the meeting. Throws an error of kind peer, config, store or mpi that says why this rank
+    // cannot join.
     Meeting(const comm::RankInfo& place, const comm::CommOptions& options);
 
     int rank() const noexcept { return place_.rank; }
     int size() const noexcept { return place_.size; }
-    // By which the other ranks reach this one; empty: alone.
+    // Returns the address at which the other ranks reach this one; empty when there is only one
+    // rank.
     std::string local_address() const;
 
-    // What this rank says on a topic; rank 0 hears all, each empty that has not come in time.
+    // tell() publishes this rank's text on a topic. hear() returns every rank's text to rank 0; an
+    // element is empty when its text has not come in time.
     void tell(const std::string& topic, const std::string& text);
     std::vector<std::optional<std::string>> hear(const std::string& topic,
                                                  std::chrono::milliseconds longest);
-    // What rank 0 says to all. Throws kind peer where it does not in time.
+    // announce() publishes rank 0's text to all. await() returns it, and throws kind peer when it
+    // does not come in time.
     void announce(const std::string& topic, const std::string& text);
     std::string await(const std::string& topic, std::chrono::milliseconds longest);
-    // Until `count` ranks are here.
+    // Waits until `count` ranks are here.
     void gather(const std::string& topic, int count, std::chrono::milliseconds longest);
 
-    // The one that a run would have; collective. Throws where the ranks cannot connect.
+    // Returns the communicator that a run would have. Collective. Throws when the ranks cannot
+    // connect.
     comm::Communicator& communicator();
 
 private:
     comm::RankInfo place_;
     comm::CommOptions options_;
     std::shared_ptr<comm::Store> store_;
-    std::unique_ptr<comm::StoreServer> server_;  // on rank 0 under MPI
+    std::unique_ptr<comm::StoreServer> server_;  // rank 0 has one under MPI
     std::unique_ptr<comm::Communicator> communicator_;
 };
 

@@ -33,7 +33,7 @@ struct Looked {
     std::shared_ptr<TrialFile> trial;
 };
 
-// Synced, as checkpoints are.
+// Syncs the file as checkpoints do.
 double write_rate(const std::string& path, std::int64_t free_bytes) {
     const std::vector<std::byte> block(block_bytes, std::byte{0x5A});
     const std::int64_t most = std::min(max_bytes, free_bytes / 4);
@@ -67,7 +67,7 @@ Looked look(const std::string& folder, std::int64_t checkpoints_bytes) {
         looked.trial = std::make_shared<TrialFile>((existing / name).string(), text);
         facts.write_bytes_per_s = write_rate(looked.trial->path() + ".data", facts.free_bytes);
     } catch (const std::exception& error) {
-        const std::string what = error.what();  // of -mf, or of the file that could not be written
+        const std::string what = error.what();  // names -mf or the unwritable file
         facts.problem = what.starts_with("-mf") ? what
                                                 : "-mf " + folder + ": takes no file (" + what +
                                                       "); choose another folder";

@@ -52,7 +52,7 @@ Opened open(const std::string& address, int port, int timeout_ms) {
     return {{}, problem};
 }
 
-// Connected and introduced.
+// Connects to the target and sends the token and the question.
 Opened open(const ProbeTarget& target, char question, Clock::time_point deadline) {
     Opened opened = open(target.address, target.port, milliseconds_to(deadline));
     const std::string greeting = target.token + question;
@@ -84,7 +84,9 @@ Probe probe(const ProbeTarget& target, int timeout_ms) {
         }
         const double round_trip = seconds_between(before, Clock::now());
         if (round_trip >= nearest) continue;
-        nearest = round_trip;  // the less time passes, the less the answer's half of it matters
+        // The answer is taken to be from the middle of the round trip, so the shortest is the most
+        // exact.
+        nearest = round_trip;
         result.round_trip_s = round_trip;
         result.clock_ahead_s = 1e-9 * static_cast<double>(theirs - ours.count()) - round_trip / 2;
     }
@@ -95,7 +97,7 @@ double stream_rate(const ProbeTarget& target, int timeout_ms) {
     const auto deadline = Clock::now() + milliseconds(timeout_ms);
     const Opened opened = open(target, ask_stream, deadline);
     if (!opened.problem.empty()) return 0;
-    // Little in flight: what waits in this host's buffers would delay the answer.
+    // Keep little data in flight: bytes in this host's buffers would delay the answer.
     const int buffer_bytes = 1 << 20;
     ::setsockopt(opened.socket.raw(), SOL_SOCKET, SO_SNDBUF, &buffer_bytes, sizeof buffer_bytes);
     const std::vector<std::byte> block(stream_block_bytes);
@@ -111,7 +113,7 @@ double stream_rate(const ProbeTarget& target, int timeout_ms) {
 }
 
 double copy_rate() {
-    constexpr std::size_t bytes = std::size_t{32} << 20;  // more than caches hold
+    constexpr std::size_t bytes = std::size_t{32} << 20;  // more than the caches hold
     const std::vector<char> from(bytes, 1);
     std::vector<char> to(bytes);
     double best = 0;
@@ -120,7 +122,7 @@ double copy_rate() {
         std::memcpy(to.data(), from.data(), bytes);
         const double seconds = seconds_between(begin, Clock::now());
         if (to[static_cast<std::size_t>(i)] == 1 &&
-            seconds > 0)  // read, so that it is not left out
+            seconds > 0)  // reading keeps the copy from being optimised away
             best = std::max(best, static_cast<double>(bytes) / seconds);
     }
     return best;

@@ -12,11 +12,12 @@
 
 namespace lockstep::launcher::doctor {
 
-using WallClock = std::function<std::chrono::nanoseconds()>;  // since 1970
+using WallClock = std::function<std::chrono::nanoseconds()>;  // time since 1970
 std::chrono::nanoseconds wall_time();
 
-// Answers the other hosts' probes on a port that the system chooses, on every address of this host,
-// to who knows the token. Every connection has a time-out, so that strangers hold up nobody.
+// Answers the other hosts' probes, on every address of this host and a port that the system
+// chooses. A caller must know the token. Every connection has a time-out, so that strangers cannot
+// block the server.
 class ProbeServer {
 public:
     explicit ProbeServer(std::string token, WallClock clock = wall_time);
@@ -33,26 +34,26 @@ private:
     WallClock clock_;
     std::vector<FileDescriptor> listeners_;
     int port_ = 0;
-    std::jthread thread_;  // last: it uses all of the above
+    std::jthread thread_;  // the last member, because it uses all of the above
 };
 
-// Where another host answers, and what it wants to hear first.
+// The address where another host answers, and the token that it expects first.
 struct ProbeTarget {
     std::string host, address;
     int port = 0;
     std::string token;
 };
 
-// Whether it can be reached, how far, and how its clock differs.
+// Measures whether the target can be reached, its round-trip time and the difference of its clock.
 Probe probe(const ProbeTarget& target, int timeout_ms);
 
-// Bytes per second of a plain TCP stream to it; 0 where there is none.
+// Returns the bytes per second of a plain TCP stream to the target; 0 when there is none.
 double stream_rate(const ProbeTarget& target, int timeout_ms);
 
-// Bytes per second of a copy in this host's memory.
+// Returns the bytes per second of a copy in this host's memory.
 double copy_rate();
 
-// "" where something listens there, else why not, for people.
+// Returns an empty string when something listens there, otherwise the reason for people to read.
 std::string unreachable(const std::string& address, int port, int timeout_ms);
 
 }  // namespace lockstep::launcher::doctor

@@ -5,11 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 
-// What both ends of a probe agree on: the caller sends the token and one of these letters.
+// The protocol between both ends of a probe: the caller sends the token and one of these letters.
 namespace lockstep::launcher::doctor {
 
-constexpr char ask_time = 't';    // each byte that follows is answered by the time, int64 ns
-constexpr char ask_stream = 's';  // what follows is counted for a while, then the count comes back
+constexpr char ask_time = 't';    // each following byte is answered with the time, int64 in ns
+constexpr char ask_stream = 's';  // following bytes are counted for a while; the count is the reply
 
 struct StreamCount {
     std::int64_t bytes = 0, nanoseconds = 0;

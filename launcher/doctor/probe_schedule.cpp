@@ -10,8 +10,9 @@ namespace {
 constexpr int max_host_rounds = 15;
 constexpr int ranks_with_all_pairs = 4;
 
-// All pairs of a few ranks one after the other, of many those that are neighbours in the ring: two
-// pairs at a time would share the cores and the memory.
+// Returns the pairs of one host, to be measured one after the other because two pairs at a time
+// would share the cores and the memory. A few ranks form all pairs, many ranks only those of
+// neighbours in the ring.
 std::vector<Pair> pairs_within(const HostGroup& host) {
     const auto& ranks = host.ranks;
     const std::size_t count = ranks.size();
@@ -49,7 +50,8 @@ std::vector<HostGroup> hosts_of(const std::vector<RankEndpoint>& stands) {
     return hosts;
 }
 
-// The circle method of tournaments: one stays, the others move on by a seat each round.
+// Uses the circle method of tournaments: one element stays, the others move on by one seat each
+// round.
 std::vector<std::vector<Pair>> rounds_of_pairs(int count, int max_rounds) {
     std::vector<std::vector<Pair>> rounds;
     if (count < 2) return rounds;

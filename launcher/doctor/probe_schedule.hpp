@@ -9,7 +9,7 @@
 
 namespace lockstep::launcher::doctor {
 
-// Where a rank is and answers.
+// The host of a rank and the address and port where it answers.
 struct RankEndpoint {
     int rank = 0;
     std::string host, address;
@@ -17,29 +17,31 @@ struct RankEndpoint {
 };
 std::vector<RankEndpoint> stands_of(const std::vector<RankFacts>& ranks);
 
-// The ranks of one host; the lowest speaks for it.
+// The ranks of one host. The lowest rank represents the host.
 struct HostGroup {
     std::string name;
     std::vector<int> ranks;  // ascending
 
     int leader() const { return ranks.front(); }
 };
-// In the order of their leaders.
+// Groups the ranks by host, in the order of the hosts' leaders.
 std::vector<HostGroup> hosts_of(const std::vector<RankEndpoint>& stands);
 
 using Pair = std::pair<int, int>;
-// Pairs out of 0..count-1 in rounds: in one round each is in one pair at most, so that no pair
-// disturbs another. Every pair once where that takes no more than `max_rounds`, else a part.
+// Returns pairs of 0..count-1 in rounds. Each number is in at most one pair of a round, so that no
+// pair disturbs another. Every pair appears once when that needs at most `max_rounds` rounds,
+// otherwise only a part of them appears.
 std::vector<std::vector<Pair>> rounds_of_pairs(int count, int max_rounds);
 
-// What is measured together: pairs of ranks that share no host and no link.
+// Returns the pairs of ranks that are measured at the same time. Pairs of one round share no host
+// and no link.
 std::vector<std::vector<Pair>> measuring_rounds(const std::vector<HostGroup>& hosts);
 
-// What rank 0 tells all once it has heard from all.
+// Rank 0 sends this plan to all ranks once it has heard from all of them.
 struct Plan {
-    std::vector<RankEndpoint> stands;    // by rank
-    std::string token;                   // of the probes
-    std::string trial_path, trial_text;  // of the file that rank 0 wrote; empty: none
+    std::vector<RankEndpoint> stands;    // index: rank
+    std::string token;                   // token of the probes
+    std::string trial_path, trial_text;  // the file that rank 0 wrote; empty: none
 };
 
 }  // namespace lockstep::launcher::doctor

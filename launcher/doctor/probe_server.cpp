@@ -16,7 +16,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Tells the time whenever it is asked.
+// Answers each question with the time.
 void tell_time(const FileDescriptor& socket, const WallClock& clock, Clock::time_point deadline) {
     std::byte question{};
     while (receive_all(socket, &question, 1, deadline)) {
@@ -25,8 +25,8 @@ void tell_time(const FileDescriptor& socket, const WallClock& clock, Clock::time
     }
 }
 
-// Counts what arrives for a while from the first byte on: what the sender has handed to its own
-// host may still be on the way.
+// Counts the bytes that arrive for a while after the first one. Bytes that the sender has handed to
+// its own host may still be on the way.
 void count_stream(const FileDescriptor& socket, Clock::time_point deadline) {
     std::vector<std::byte> buffer(stream_block_bytes);
     if (!comm::wait_for(socket, POLLIN, milliseconds_to(deadline))) return;
@@ -40,7 +40,8 @@ void count_stream(const FileDescriptor& socket, Clock::time_point deadline) {
     }
     count.nanoseconds = std::chrono::nanoseconds(Clock::now() - begin).count();
     if (!send_all(socket, &count, sizeof count, deadline)) return;
-    // Closed with data unread, the connection would be reset, and the count be lost.
+    // Reads the rest first: closing the connection with unread data would reset it, and the count
+    // would be lost.
     while (comm::wait_for(socket, POLLIN, milliseconds_to(deadline))) {
         const auto received = ::recv(socket.raw(), buffer.data(), buffer.size(), 0);
         if (received == 0 || (received < 0 && errno != EAGAIN && errno != EINTR)) return;

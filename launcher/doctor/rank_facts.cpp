@@ -16,7 +16,7 @@ namespace lockstep::launcher::doctor {
 
 namespace {
 
-// Asks what CUDA itself sees where its management library is not there: a run needs no more.
+// Asks CUDA itself when its management library is missing. A run needs no more.
 GpuHost seen_by_cuda(const Gpus& gpus, const std::string& absent) {
     GpuHost host;
     host.driver = "of unknown version (" + absent + ")";
@@ -31,7 +31,7 @@ GpuHost seen_by_cuda(const Gpus& gpus, const std::string& absent) {
 }
 
 GpuHost answering_gpu_host(std::chrono::milliseconds longest) {
-    // A driver in trouble keeps its callers waiting.
+    // A driver with problems may never answer.
     const auto found = run_with_timeout(longest, [] { return gpu_host(); });
     if (found) return *found;
     GpuHost host;
@@ -39,8 +39,8 @@ GpuHost answering_gpu_host(std::chrono::milliseconds longest) {
     return host;
 }
 
-// Opening gigabytes of libraries over a file server may take its time, so that where nobody asks
-// for a GPU they stay closed.
+// Opening gigabytes of libraries over a file server may take long, so they stay closed when nobody
+// asks for a GPU.
 GpuSoftware answering_software(const GpuHost& host, const Request& request) {
     if (request.computes == Computes::on_cpu && !host.absent.empty()) return {};
     const auto found = run_with_timeout(request.timeout, [host] { return gpu_software(host); });

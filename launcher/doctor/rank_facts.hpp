@@ -6,7 +6,7 @@
 
 namespace lockstep::launcher::doctor {
 
-// What this rank knows before it has met the others.
+// Collects the facts that this rank knows before it meets the others.
 RankFacts rank_facts(const comm::RankInfo& place, const Request& request);
 
 }  // namespace lockstep::launcher::doctor

@@ -12,9 +12,9 @@ namespace {
 
 constexpr std::size_t smallest_count = 16'384;  // floats
 constexpr std::size_t largest_count = std::size_t{2} << 20;
-constexpr double wanted_s = 0.02;  // of one all-reduce: enough to measure, short on slow links
+constexpr double wanted_s = 0.02;  // of one all-reduce: long enough to measure, short on slow links
 
-// The same on every rank, so that all go on alike.
+// Returns the maximum over the ranks, so that all of them continue alike.
 double largest(comm::Communicator& communicator, double mine) {
     std::vector<double> value{mine};
     communicator.all_reduce(view_of(value), comm::ReduceOp::max, "doctor");
@@ -29,7 +29,7 @@ double seconds_of_all_reduce(comm::Communicator& communicator, std::vector<float
     return largest(communicator, seconds_between(begin, Clock::now()));
 }
 
-// Rank `me`'s partner in the round; -1: it has none.
+// Returns the index of the pair in `round` that contains rank `me`, or -1 when there is none.
 int place_in(const std::vector<Pair>& round, int me) {
     for (std::size_t i = 0; i < round.size(); ++i) {
         if (round[i].first == me || round[i].second == me) return static_cast<int>(i);
@@ -37,8 +37,8 @@ int place_in(const std::vector<Pair>& round, int me) {
     return -1;
 }
 
-// Of the slower direction; a copy in memory has only one. Who does not send waits at the next
-// collective, so that the other has the link and the cores to itself.
+// Returns the rate of the slower direction; a copy in memory has only one. The rank that does not
+// send waits in the next collective, so that the other has the link and the cores to itself.
 double link_rate(comm::Communicator& two, const Plan& plan, const Pair& pair, int timeout_ms) {
     const RankEndpoint& first = plan.stands[static_cast<std::size_t>(pair.first)];
     const RankEndpoint& second = plan.stands[static_cast<std::size_t>(pair.second)];
@@ -62,7 +62,7 @@ PairRate measure(comm::Communicator& two, const Plan& plan, const Pair& pair, in
 
 double all_reduce_rate(comm::Communicator& communicator) {
     std::vector<float> values(smallest_count);
-    seconds_of_all_reduce(communicator, values);  // the first connects
+    seconds_of_all_reduce(communicator, values);  // the first one connects
     const double first = std::max(seconds_of_all_reduce(communicator, values), 1e-6);
     const double wanted = static_cast<double>(smallest_count) * wanted_s / first;
     values.resize(std::clamp(static_cast<std::size_t>(wanted), smallest_count, largest_count));
@@ -81,7 +81,7 @@ Rates measure_rates(Meeting& meeting, const Plan& plan, std::chrono::millisecond
     Rates rates;
     for (const auto& round : rounds) {
         const int mine = place_in(round, meeting.rank());
-        // Who has no partner is a group of its own.
+        // A rank without a partner forms a group of its own.
         const int none = static_cast<int>(round.size()) + meeting.rank();
         const auto part = all.split(mine >= 0 ? mine : none);
         if (mine < 0) continue;

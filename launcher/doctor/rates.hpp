@@ -8,12 +8,12 @@
 
 namespace lockstep::launcher::doctor {
 
-// Bytes per second over each link of the ring that an all-reduce of all ranks of `communicator`
-// makes. Collective; the same on every rank.
+// Returns the bytes per second over each link of the ring that an all-reduce of all ranks of
+// `communicator` forms. Collective; the result is the same on every rank.
 double all_reduce_rate(comm::Communicator& communicator);
 
-// The pairs that this rank is the first of; rank 0's also says the ring of all. Collective, round
-// by round. Throws kind peer where a rank does not come.
+// The rates of the pairs whose first rank is this one, and of the ring of all ranks.
+// measure_rates() is collective in every round and throws kind peer when a rank does not come.
 struct Rates {
     std::vector<PairRate> pairs;
     double ring = 0;

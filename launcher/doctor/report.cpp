@@ -32,8 +32,8 @@ std::string gpu_text(const RankFacts& rank) {
     return std::to_string(gpu->index) + " " + gpu->name + " " + gpu->uuid + " " + gpu->pci;
 }
 
-// What a host is, in the words of its lowest rank; limits that differ between its ranks are found,
-// not shown.
+// Describes a host by the facts of its lowest rank. Findings report limits that differ between its
+// ranks.
 std::string host_text(const Facts& facts, const RankFacts& one) {
     const Processor& p = one.processor;
     const std::string instructions =
@@ -90,7 +90,7 @@ std::string rank_table(const Facts& facts) {
 }
 
 std::string host_lines(const Facts& facts) {
-    // Hosts that are alike share their lines.
+    // Hosts with the same text share their lines.
     std::vector<std::pair<std::string, std::vector<std::string>>> groups;
     for (const HostGroup& host : hosts_of(stands_of(facts.ranks))) {
         const std::string text = host_text(facts, *find_rank(facts, host.leader()));

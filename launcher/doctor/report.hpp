@@ -9,10 +9,10 @@
 
 namespace lockstep::launcher::doctor {
 
-// The whole report for people: what was seen, what is wrong with it, the verdict.
+// Returns the whole report for people: the facts, the problems and the verdict.
 std::string report_text(const Facts& facts, const std::vector<Finding>& findings);
 
-// The parts of what was seen.
+// These functions print the parts of the report.
 std::string rank_table(const Facts& facts);
 std::string host_lines(const Facts& facts);
 std::string gpu_lines(const Facts& facts);

@@ -13,7 +13,7 @@ namespace lockstep::launcher::doctor {
 
 namespace {
 
-// Rows of GPUs, as `nvidia-smi topo -m` shows them.
+// Shows the links between GPUs as rows, in the form of `nvidia-smi topo -m`.
 std::string link_matrix(const GpuHost& host) {
     TextTable table;
     std::vector<std::string> heading{""};
@@ -36,7 +36,7 @@ std::string link_matrix(const GpuHost& host) {
     return table.text();
 }
 
-// No difference is told finer than the way there and back takes.
+// A difference that is smaller than the round-trip time cannot be measured.
 std::string clock_text(const Probe& probe) {
     const double ahead_s = probe.clock_ahead_s;
     if (std::abs(ahead_s) <= probe.round_trip_s) return "the same";
@@ -58,7 +58,7 @@ std::string pair_text(const Facts& facts, const PairRate& pair) {
 }  // namespace
 
 std::string gpu_lines(const Facts& facts) {
-    std::map<std::string, std::vector<std::string>> without;  // hosts, by why
+    std::map<std::string, std::vector<std::string>> without;  // hosts; the key is the reason
     std::string text;
     for (const HostGroup& host : hosts_of(stands_of(facts.ranks))) {
         const GpuHost& gpus = find_rank(facts, host.leader())->gpu_host;

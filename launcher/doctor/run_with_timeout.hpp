@@ -9,8 +9,9 @@
 
 namespace lockstep::launcher::doctor {
 
-// What `work` returns, or throws, on a thread of its own; empty where it has not ended in time: it
-// is left behind, as a dead file server never answers, so it owns what it uses.
+// Runs `work` on a thread of its own and returns its result, or throws its exception. Returns an
+// empty optional when `work` does not end in time. The thread then keeps running, because a dead
+// file server never answers. `work` must therefore own everything that it uses.
 template <class Work>
 auto run_with_timeout(std::chrono::milliseconds longest, Work work)
     -> std::optional<decltype(work())> {

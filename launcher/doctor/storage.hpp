@@ -9,8 +9,8 @@
 
 namespace lockstep::launcher::doctor {
 
-// A file that rank 0 puts beside where the model's folder is or would be, to be seen by the others;
-// gone with the object.
+// A file that rank 0 writes next to the model's folder (present or future) to test whether the
+// others see it. The destructor removes it.
 class TrialFile {
 public:
     TrialFile(std::string path, std::string text);
@@ -25,17 +25,19 @@ private:
     std::string path_, text_;
 };
 
-// Looks at the folder of -mf from rank 0: room, and how fast a file on it grows, synced. A folder
-// that does not answer within `timeout_ms` is a problem like any other. `trial` is left empty where
-// nothing can be written.
+// Examines the folder of -mf on rank 0: its free space and how fast a synced file in it grows. A
+// folder that does not answer within `timeout_ms` is reported as a problem like any other. `trial`
+// stays empty when nothing can be written.
 FolderFacts look_at_folder(const std::string& folder, std::int64_t checkpoints_bytes,
                            int timeout_ms, std::shared_ptr<TrialFile>& trial);
 
-// "" where this host sees the trial file with its text; a file system may take a while to show it.
+// Returns an empty string when this host sees the trial file with its text, otherwise the problem.
+// Waits a while because a file system may show the file late.
 std::string look_for(const std::string& path, const std::string& text, int timeout_ms);
 
-// The folder of --data and this host's part of its shards: every `parts`-th from `part` on. Reads
-// for `read_for` altogether, and gives up on a shard that does not answer `timeout_ms` later.
+// Reads the folder of --data and this host's part of its shards: every `parts`-th, beginning with
+// `part`. Reads for `read_for` in all, and gives up `timeout_ms` later when a shard does not
+// answer.
 void look_at_data(const std::string& folder, int part, int parts,
                   std::chrono::milliseconds read_for, int timeout_ms, RankObservations& sight);
 
