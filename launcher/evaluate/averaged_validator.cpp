@@ -16,7 +16,7 @@ constexpr std::string_view tokens = "tokens", examples = "examples";
 
 bool is_count(std::string_view metric) { return metric == tokens || metric == examples; }
 
-// A micro average weighs loss and its relatives by tokens, and figures of replies by rows.
+// A micro average weights loss, ppl and token_acc by tokens, and metrics of replies by rows.
 double weight_of(std::string_view metric, const train::ValidationReport& report) {
     const bool per_token = metric == "loss" || metric == "ppl" || metric == "token_acc";
     return report.metrics.at(std::string(per_token ? tokens : examples));
@@ -29,7 +29,7 @@ double mean(const std::string& metric, const std::vector<train::ValidationReport
         const auto found = report.metrics.find(metric);
         if (found == report.metrics.end()) continue;
         const double weight = average == Average::micro ? weight_of(metric, report) : 1.0;
-        // ppl is the exponential of a mean.
+        // Averages the logarithm because ppl is the exponential of a mean.
         const bool of_log = average == Average::micro && metric == "ppl";
         sum += weight * (of_log ? std::log(found->second) : found->second);
         weights += weight;

@@ -10,15 +10,15 @@
 
 namespace lockstep::launcher {
 
-// macro: the mean of the sets' values. micro: as if all rows were one set.
+// `macro` is the mean of the sets' values. `micro` treats all rows as one set.
 enum class Average { macro, micro };
 Average average_of(const RunConfig& config) noexcept;
 
 // Divides a limit of rows among the sets, as ParlAI does; <= 0 means no limit.
 std::int64_t share_of_each(std::int64_t limit, std::size_t sets) noexcept;
 
-// Metrics of several data sets as one report, as ParlAI's: each set's own as "NAME/metric" and
-// their average without a prefix; counts are summed.
+// Combines the metrics of several data sets into one report, as ParlAI does. Each set's own metrics
+// are named "NAME/metric", their average has no prefix, and counts are summed.
 train::ValidationReport average(const std::vector<std::string>& names,
                                 const std::vector<train::ValidationReport>& reports,
                                 Average average);
@@ -37,7 +37,7 @@ private:
     Average average_;
 };
 
-// The one validator itself where there is one.
+// Returns the validator itself when there is only one.
 std::unique_ptr<train::Validator> averaged(
     std::vector<std::string> names, std::vector<std::unique_ptr<train::Validator>> validators,
     Average average);

@@ -21,7 +21,8 @@ namespace lockstep::launcher {
 
 namespace {
 
-// What a model that ignores the context reaches on the same rows: the measure of "has learnt".
+// Returns the perplexity that a model reaches which ignores the context, on the same rows. A
+// trained model must be better.
 double baseline(const RunConfig& config, const model::ModelConfig& model,
                 const data::Dataset& dataset) {
     data::EvalLoaderOptions training;

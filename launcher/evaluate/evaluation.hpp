@@ -6,7 +6,7 @@
 
 namespace lockstep::launcher {
 
-// Throws a config error for every wrong request that can be told without the other ranks.
+// Throws a config error for every wrong request that can be detected without the other ranks.
 void check_evaluation(const RunConfig& config);
 
 // Evaluates as one rank; rank 0 prints the report. Returns the exit code.

@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// An option of several values is a list, as several data sets are.
+// An option with several values becomes a list, for example several data sets.
 Json options_json(const std::string& lines) {
     Json options = Json::object();
     for (const auto& [name, value] : dumped_options(lines)) {

@@ -10,12 +10,12 @@
 
 namespace lockstep::launcher {
 
-// A JSON document: "opt", the options that were given, then each of the named metrics as an object.
-// A number that is not finite is null.
+// Returns a JSON document: "opt" holds the given options, then each of the named metrics follows as
+// an object. A number that is not finite is null.
 std::string evaluation_report(const RunConfig& config,
                               const std::vector<std::pair<std::string, NamedValues>>& metrics);
 
-// Returns the file that --report-filename means, or nothing where none is asked for.
+// Returns the file that --report-filename names, or nothing when no report is requested.
 std::string report_path(const RunConfig& config);
 
 }  // namespace lockstep::launcher

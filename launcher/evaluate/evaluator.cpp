@@ -10,7 +10,7 @@ namespace lockstep::launcher {
 
 namespace {
 
-// Of "NAME/metric".
+// Returns "metric" of "NAME/metric".
 std::string_view metric_of_set(std::string_view metric) {
     return metric.substr(metric.rfind('/') + 1);
 }

@@ -18,7 +18,7 @@
 
 namespace lockstep::launcher {
 
-// What an evaluator works with; all of it outlives the evaluator.
+// The objects that an evaluator uses. All of them must outlive it.
 struct EvaluatorParts {
     const RunConfig& config;
     const model::ModelConfig& model_config;
@@ -33,13 +33,13 @@ struct EvaluatedRows {
     std::string log;                 // a file with a line for each row; empty: none
 };
 
-// Evaluates a model on the rows that belong to the ranks of a data set's split: loss, ppl,
-// token_acc, token_em, tokens, examples; where replies are asked for and there is something to
-// compare them with, also config.metrics. Every rank calls it and gets the same report, whatever
-// the number of ranks.
+// Evaluates a model on a split of a data set, whose rows are divided among the ranks. The metrics
+// are loss, ppl, token_acc, token_em, tokens, examples, and config.metrics when replies are
+// requested and there are references to compare them with. Every rank calls it and gets the same
+// report, for any number of ranks.
 class Evaluator final : public train::Validator {
 public:
-    // The data set outlives the evaluator.
+    // The data set must outlive the evaluator.
     Evaluator(const EvaluatorParts& parts, const data::Dataset& dataset, EvaluatedRows rows);
 
     train::ValidationReport evaluate() override;
@@ -55,8 +55,8 @@ private:
     std::optional<ReplyGenerator> replier_;
 };
 
-// One line that says why a split's evaluation has no replies although they are asked for; empty
-// where it has, or nobody asks.
+// Returns one line that says why a split's evaluation has no replies although they are requested.
+// It is empty otherwise.
 std::string why_no_replies(const RunConfig& config, const data::Dataset& dataset,
                            const std::string& split);
 

@@ -8,12 +8,13 @@
 
 namespace lockstep::launcher {
 
-// Those that a run ends with: the validations', or without any the training's.
+// Returns the sets that a run evaluates at its end: those of the validations, or the training's
+// when there are none.
 const DataSets& final_sets(const DataSets& training, const DataSets& validation) noexcept;
 
-// When training has ended: evaluates the model's weights on all rows of the splits valid and test,
-// of those sets that have them; tells log and observer, and rank 0 writes report.json into the
-// model's folder. `state` is where training ended. Collective.
+// Evaluates the final weights on all rows of the splits valid and test of the sets that have them.
+// Reports the metrics to log and observer, and rank 0 writes report.json into the model's folder.
+// `state` is the state at the end of training. Collective.
 void evaluate_at_the_end(const EvaluatorParts& parts, const DataSets& sets,
                          const train::TrainerState& state, Log& log,
                          train::TrainingObserver& observer);

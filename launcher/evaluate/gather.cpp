@@ -15,7 +15,7 @@ std::vector<std::uint64_t> gather_sizes(comm::Communicator& communicator, std::s
     return sizes;
 }
 
-// All ranks give as much as the one that has most.
+// Every rank sends as many values as the rank that has most, because all_gather needs equal sizes.
 template <class T>
 std::vector<T> gather_values(comm::Communicator& communicator, std::vector<T> own,
                              const std::string& label) {

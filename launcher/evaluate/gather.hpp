@@ -9,14 +9,15 @@
 
 namespace lockstep::launcher {
 
-// The values of all ranks, in the order of the ranks, on every rank. Ranks may have different
-// numbers of them. Collective.
+// Returns the values of all ranks on every rank, in the order of the ranks. Ranks may have
+// different numbers of values. Collective.
 std::vector<double> gather(comm::Communicator& communicator, std::vector<double> own,
                            const std::string& label);
 std::vector<std::uint64_t> gather(comm::Communicator& communicator, std::vector<std::uint64_t> own,
                                   const std::string& label);
 
-// The texts of all ranks, in the order of the ranks, on rank 0; elsewhere none. Collective.
+// Returns the texts of all ranks on rank 0, in the order of the ranks, and nothing on the others.
+// Collective.
 std::vector<std::string> gather_texts(comm::Communicator& communicator, std::string own,
                                       const std::string& label);
 

@@ -12,7 +12,7 @@ namespace lockstep::launcher {
 
 namespace {
 
-// A row has these values; behind them come metrics_.means().
+// Columns of a row. The values of metrics_.means() follow them.
 enum Column : std::size_t { row_number, nll, tokens, correct, replies, fixed_columns };
 
 double exact(double correct, double tokens) { return correct == tokens ? 1 : 0; }
@@ -31,7 +31,7 @@ void remove_doubles(std::vector<std::uint64_t>& values) {
     values.erase(std::unique(values.begin(), values.end()), values.end());
 }
 
-// Different n-grams among all, of all ranks.
+// Returns the share of different n-grams among all n-grams of all ranks.
 double inter_distinct(comm::Communicator& communicator, std::vector<std::uint64_t> ngrams) {
     std::vector<std::uint64_t> count{ngrams.size()};
     communicator.all_reduce(view_of(count), comm::ReduceOp::sum, "n-gram count");
@@ -39,7 +39,7 @@ double inter_distinct(comm::Communicator& communicator, std::vector<std::uint64_
     remove_doubles(ngrams);
     std::vector<std::uint64_t> all = gather(communicator, std::move(ngrams), "n-grams");
     remove_doubles(all);
-    // ParlAI's bounds, for replies without an n-gram.
+    // ParlAI has these bounds for replies without an n-gram.
     return std::max(static_cast<double>(all.size()), 1e-12) /
            std::max(static_cast<double>(count.front()), 1e-5);
 }
@@ -81,7 +81,7 @@ NamedValues RowScores::of_all(comm::Communicator& communicator) const {
     const std::vector<double> all = gather(communicator, table_, "row scores");
     std::vector<const double*> rows;
     for (std::size_t at = 0; at < all.size(); at += width()) rows.push_back(all.data() + at);
-    // Sums of numbers that are rounded depend on their order.
+    // Sums of floating-point numbers depend on their order, so the rows are sorted.
     std::ranges::sort(rows, {}, [](const double* row) { return row[row_number]; });
     std::vector<double> sums(width(), 0);
     double exact_rows = 0;

@@ -14,27 +14,27 @@ namespace lockstep::launcher {
 
 using NamedValues = std::map<std::string, double>;
 
-// What an evaluation measures of each row, and what follows of all rows: the same numbers, to the
-// last bit, however the rows are divided among ranks. What was not measured is not there.
+// The measured values of each row, and the metrics of all rows. The metrics are equal to the last
+// bit for any division of the rows among ranks. Values that were not measured are left out.
 class RowScores {
 public:
-    // The metrics outlive the scores.
+    // The metrics must outlive the scores.
     explicit RowScores(const train::ReplyMetrics& metrics) : metrics_(metrics) {}
 
-    // A row of this rank, by its number in the split; then its reply, if there is one. Returns the
-    // row's own metrics.
+    // add() takes a row of this rank, with its number in the split; add_reply() then takes its
+    // reply, if there is one. Both return the row's own metrics.
     NamedValues add(std::uint32_t row, const kernels::LossSums& losses);
     NamedValues add_reply(const std::string& reply, const std::vector<std::string>& references);
 
-    // Returns the figures of all ranks' rows. Collective.
+    // Returns the metrics of all ranks' rows. Collective.
     NamedValues of_all(comm::Communicator& communicator) const;
 
 private:
     std::size_t width() const noexcept;
 
     const train::ReplyMetrics& metrics_;
-    std::vector<double> table_;                       // width() values a row
-    std::vector<std::vector<std::uint64_t>> ngrams_;  // for each of metrics_.inter_distinct()
+    std::vector<double> table_;                       // width() values per row
+    std::vector<std::vector<std::uint64_t>> ngrams_;  // indexed like metrics_.inter_distinct()
 };
 
 }  // namespace lockstep::launcher

@@ -10,14 +10,14 @@
 
 namespace lockstep::launcher {
 
-// What people read of a row. Where the data holds no text, that of the tokens stands for it: the
-// context's always, the label's in plain text and in the training split.
+// The text of a row for people. It is decoded from tokens when the data holds no text. This is
+// always so for the context, and for the label in plain text and in the training split.
 struct RowTexts {
     std::string context;
     std::vector<std::string> labels;  // all alternatives
 };
 
-// The batch must have been read with references and whole contexts.
+// Requires a batch that was read with references and whole contexts.
 RowTexts texts_of(const train::Batch& batch, std::size_t row, const data::Tokenizer& tokenizer);
 
 }  // namespace lockstep::launcher

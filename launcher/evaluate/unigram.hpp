@@ -7,9 +7,9 @@
 
 namespace lockstep::launcher {
 
-// Perplexity of `test`'s labels under the label frequencies of `training`, one added to every
-// count: what a model reaches that knows the words and ignores the context. The floor that a
-// trained model is held against. Both sources are read to their end.
+// Returns the perplexity of `test`'s labels under the label frequencies of `training`, with one
+// added to every count. A model that knows the words and ignores the context reaches this value, so
+// it is the baseline for a trained model. Both sources are read to their end.
 double unigram_perplexity(train::EvalSource& training, train::EvalSource& test,
                           std::int64_t vocabulary);
 

@@ -20,7 +20,7 @@ void WorldLog::add(std::uint32_t row, const RowTexts& texts,
 }
 
 void WorldLog::write(comm::Communicator& communicator, const std::string& path) const {
-    // JSON has no line ends inside; the number before each line says where it belongs.
+    // The JSON has no line ends inside. The number before each line gives its order.
     std::string own;
     for (const auto& [row, line] : lines_) own += std::to_string(row) + " " + line + "\n";
     const auto texts = gather_texts(communicator, std::move(own), "world log");

@@ -12,14 +12,14 @@
 
 namespace lockstep::launcher {
 
-// It keeps what was evaluated, row by row, for --world-logs.
+// Collects the evaluated rows for --world-logs.
 class WorldLog {
 public:
     void add(std::uint32_t row, const RowTexts& texts, const std::optional<std::string>& reply,
              const NamedValues& metrics);
 
-    // Rank 0 writes the rows of all ranks in their order, one JSON object a line; a file of that
-    // name is replaced when all is written. Collective.
+    // Rank 0 writes the rows of all ranks in their order, one JSON object per line. An existing
+    // file of that name is replaced at the end. Collective.
     void write(comm::Communicator& communicator, const std::string& path) const;
 
 private:
