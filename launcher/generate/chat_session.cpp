@@ -16,7 +16,7 @@ void require_utf8(const std::string& text, const std::string& where) {
 
 namespace {
 
-// Only of dialogues there is a history.
+// Tells whether the model was trained on dialogues: only such models have a history.
 bool learnt_dialogues(const std::string& folder) {
     return open_model_folder(folder).config.kind == model::Kind::generator ||
            stored_defaults(folder).contains("history-size");

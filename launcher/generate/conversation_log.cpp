@@ -40,8 +40,8 @@ std::string escaped(std::string_view text) {
     return out;
 }
 
-// Whether a file that begins so holds conversations of the format, if only a part that a crash
-// left, or white space.
+// Tells whether a file with this beginning holds conversations of the format. White space, and a
+// part that a crash left, count as well.
 bool holds(std::string head, LogFormat format) {
     std::erase_if(head, [](char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; });
     const auto begins = [&](std::string_view begin) {
@@ -88,7 +88,7 @@ void ConversationLog::begin(std::vector<Utterance> context) {
 
 void ConversationLog::add(Utterance said, Utterance answered) {
     exchanges_.push_back({std::move(said), std::move(answered)});
-    // It only grows, so that what stood there is covered.
+    // The text only grows, so it overwrites all of the old one.
     const std::string text =
         format_ == LogFormat::conversations ? conversations_line() : parlai_lines();
     write(text, begin_);
@@ -115,8 +115,8 @@ std::string ConversationLog::conversations_line() const {
     return line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-// As ParlAI writes it: the first text holds the first speaker's context too, and an empty line ends
-// the conversation.
+// Returns the conversation in ParlAI's format: the first text includes the first speaker's context,
+// and an empty line ends the conversation.
 std::string ConversationLog::parlai_lines() const {
     std::string lines;
     for (std::size_t i = 0; i < exchanges_.size(); ++i) {

@@ -14,17 +14,19 @@ struct Utterance {
     std::string speaker, text;
 };
 
-// Conversations at the end of a file, in ParlAI's conversations or text format. A conversation is
-// in the file as soon as it has an exchange, and grows there: what ends the program loses none.
+// Appends conversations to a file, in ParlAI's conversations or text format. A conversation is in
+// the file from its first exchange on and grows there, so none is lost when the program ends.
 class ConversationLog {
 public:
-    // Throws where the file is none, cannot be written to, or is another program's log just now.
+    // Throws when the file is not such a log, cannot be written, or is in use as another program's
+    // log.
     ConversationLog(const std::string& path, LogFormat format);
 
-    // The next exchange begins a conversation, which the context precedes.
+    // Begins a conversation with the next exchange. The context precedes it.
     void begin(std::vector<Utterance> context = {});
 
-    // Adds what one said and the other answered. It throws an io error when that cannot be written.
+    // Adds one speaker's text and the other's answer. Throws an io error when they cannot be
+    // written.
     void add(Utterance said, Utterance answered);
 
 private:
@@ -39,7 +41,7 @@ private:
     const std::string path_;
     const LogFormat format_;
     FileDescriptor file_;
-    std::int64_t begin_ = 0, end_ = 0;  // of the conversation in the file
+    std::int64_t begin_ = 0, end_ = 0;  // offsets of the conversation in the file
     std::vector<Utterance> context_;
     std::vector<Exchange> exchanges_;
 };

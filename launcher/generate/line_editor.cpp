@@ -15,13 +15,13 @@ namespace {
 
 constexpr int remembered_lines = 1000;
 
-// Text is UTF-8 here, also where the environment names no language.
+// Treats text as UTF-8, even when the environment sets no language.
 void use_utf8() {
     const char* named = std::setlocale(LC_CTYPE, "");
     if (named == nullptr || MB_CUR_MAX == 1) std::setlocale(LC_CTYPE, "C.UTF-8");
 }
 
-// Terminals send these for keys that libedit leaves without a meaning.
+// Terminals send these sequences for keys that libedit does not bind.
 struct Key {
     const char* sent;
     const char* command;
@@ -45,7 +45,7 @@ LineEditor::LineEditor(std::string prompt) : prompt_(std::move(prompt)) {
     el_set(editor_.raw(), EL_CLIENTDATA, this);
     el_set(editor_.raw(), EL_PROMPT, &LineEditor::prompt_of);
     el_set(editor_.raw(), EL_HIST, history, history_.raw());
-    el_set(editor_.raw(), EL_SIGNAL, 1);  // Ctrl-C gives the terminal back as it was
+    el_set(editor_.raw(), EL_SIGNAL, 1);  // Ctrl-C restores the terminal
     bind_keys();
     el_source(editor_.raw(), nullptr);
 }

@@ -10,7 +10,7 @@
 
 namespace lockstep::launcher {
 
-// Lines typed on a terminal, edited by libedit, which reads ~/.editrc too.
+// Reads lines that are typed on a terminal and edited by libedit, which also reads ~/.editrc.
 class LineEditor final : public LineReader {
 public:
     explicit LineEditor(std::string prompt);
@@ -34,7 +34,7 @@ private:
 
     std::string prompt_;
     UniqueHandle<HistoryTraits> history_;
-    UniqueHandle<EditorTraits> editor_;  // goes first
+    UniqueHandle<EditorTraits> editor_;  // destroyed before history_
 };
 
 }  // namespace lockstep::launcher

@@ -6,18 +6,18 @@
 
 namespace lockstep::launcher {
 
-// It gives the lines that a person, or a script in a person's place, types.
+// Reads the lines that a person, or a script instead of a person, types.
 class LineReader {
 public:
     virtual ~LineReader() = default;
 
-    // False at the end of the input.
+    // Returns false at the end of the input.
     virtual bool next(std::string& line) = 0;
 };
 
-// From standard input, with `prompt` before each line. On a terminal lines are edited with the
-// arrow keys and earlier ones come back; elsewhere they are shown, so that the output reads like a
-// talk.
+// Reads standard input and writes `prompt` before each line. A terminal allows editing with the
+// arrow keys and brings back earlier lines. Other input is echoed, so that the output reads like a
+// conversation.
 std::unique_ptr<LineReader> make_line_reader(const std::string& prompt);
 
 }  // namespace lockstep::launcher

@@ -10,23 +10,23 @@
 
 namespace lockstep::launcher {
 
-// A prompt is what is to be answered: the turns of a dialogue so far.
+// A prompt to reply to: the turns of a dialogue so far.
 struct Prompt {
     std::vector<std::string> turns;
-    std::uint32_t number = 0;  // from 0
+    std::uint32_t number = 0;  // the first one is 0
 };
 
-// Reads prompts one after the other. text: a turn a line, in which \n is a line feed, as ParlAI's
-// interactive takes it. jsonl: {"text": "..."} or {"context": ["turn", ...]}; empty lines are
-// passed over. Throws a data error "origin:line: ..." for a line that is not such a thing, or not
-// UTF-8.
+// Reads prompts one after the other. `text` has one turn per line, in which \n is a line feed, as
+// in ParlAI's interactive. `jsonl` has {"text": "..."} or {"context": ["turn", ...]} on each line
+// and skips empty lines. Throws a data error "origin:line: ..." for any other line, or one that is
+// not UTF-8.
 class PromptReader {
 public:
-    // `in` outlives the reader.
+    // `in` must outlive the reader.
     PromptReader(std::istream& in, std::string origin, PromptFormat format)
         : in_(in), origin_(std::move(origin)), format_(format) {}
 
-    // False at the end.
+    // Returns false at the end.
     bool next(Prompt& prompt);
 
 private:
@@ -37,7 +37,7 @@ private:
     std::uint32_t count_ = 0;
 };
 
-// A line feed for each \n, and the other way round.
+// Convert each \n to a line feed, and line feeds back to \n.
 std::string with_line_feeds(std::string text);
 std::string on_one_line(std::string text);
 

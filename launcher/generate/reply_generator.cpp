@@ -5,8 +5,8 @@ namespace lockstep::launcher {
 
 namespace {
 
-// Of a decoder-only sequence the context is what stands before the first label, but for the
-// __start__ that the first label answers to.
+// Returns the context of a decoder-only sequence: the tokens before the __start__ token, which has
+// the first label.
 std::vector<std::int32_t> context_of(const train::Batch& batch, std::int64_t sequence) {
     const auto& target = batch.target;
     const std::int32_t begin = target.offsets[sequence], end = target.offsets[sequence + 1];

@@ -14,37 +14,38 @@
 
 namespace lockstep::launcher {
 
-// The token ids that a reply is generated from, row by row of a batch.
+// Returns the token ids that replies are generated from, one vector for each row of a batch.
 std::vector<std::vector<std::int32_t>> contexts_of(const train::Batch& batch, data::Layout layout);
 
-// As the options say; the longest reply is --max-length, else ParlAI's: the label truncation, or
-// 256 tokens without one.
+// Returns the options for generation. The maximum length of a reply is --max-length; otherwise it
+// is ParlAI's: the label truncation, or 256 tokens without one.
 model::GenerationOptions reply_options(const RunConfig& config);
 
 struct Reply {
     std::string text;
     double score = 0;
-    std::size_t tokens = 0;  // without the end
+    std::size_t tokens = 0;  // excluding the end token
 };
 
-// What turns a prompt's tokens into a reply's text.
+// Generates a reply's text from a prompt's tokens.
 class ReplyGenerator {
 public:
-    // All outlive the replier.
+    // The arguments must outlive the generator.
     ReplyGenerator(model::IncrementalDecoder& decoder, const data::Tokenizer& tokenizer,
                    const model::GenerationOptions& options)
         : decoder_(decoder), tokenizer_(tokenizer), options_(options) {}
 
-    // One reply per context; rows are their global rows, which seed what is sampled.
-    // `whole_contexts` are those before any cut, for --beam-context-block-ngram; none: as contexts.
+    // Returns one reply per context. `rows` are the contexts' global rows and seed the sampling.
+    // `whole_contexts` are the contexts before truncation, for --beam-context-block-ngram; when
+    // empty, `contexts` are used.
     std::vector<std::string> reply(
         const std::vector<std::vector<std::int32_t>>& contexts,
         const std::vector<std::uint32_t>& rows,
         const std::vector<std::vector<std::int32_t>>& whole_contexts = {});
-    // To the rows of a batch whose whole contexts were read.
+    // Returns the replies to the rows of a batch that was read with whole contexts.
     std::vector<std::string> reply(const train::Batch& batch, data::Layout layout);
 
-    // The replies to each context that ended, the best first.
+    // Returns the replies to each context that ended; the best come first.
     std::vector<std::vector<Reply>> ranked(
         const std::vector<std::vector<std::int32_t>>& contexts,
         const std::vector<std::uint32_t>& rows,
