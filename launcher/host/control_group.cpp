@@ -14,8 +14,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Folders of this process's group and those above it, of version 2 or of a controller of version 1.
-// A container often shows its own group as the root, so the root is always one of them.
+// Returns the folders of this process's group and of the groups above it, for version 2 or for one
+// controller of version 1. A container often shows its own group as the root, so the result always
+// includes the root.
 std::vector<fs::path> groups(const std::string& root, const std::string& controller) {
     std::vector<fs::path> found;
     std::ifstream lines(root + "/proc/self/cgroup");  // "4:memory:/path" or "0::/path"

@@ -6,9 +6,9 @@
 
 namespace lockstep::launcher {
 
-// The tightest limits on the way from this process's control group up to the root, of version 1 and
-// 2. `root` goes before /proc and /sys.
-std::int64_t control_group_bytes(const std::string& root);  // `unlimited`: none
+// Returns the tightest limit among this process's control group and all groups above it, for
+// control groups of version 1 and 2. `root` is put before /proc and /sys.
+std::int64_t control_group_bytes(const std::string& root);  // `unlimited`: no limit
 double control_group_cores(const std::string& root);        // cores' worth of time; 0: no quota
 
 }  // namespace lockstep::launcher

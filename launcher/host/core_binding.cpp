@@ -17,7 +17,7 @@ namespace {
 
 constexpr int max_cores = CPU_SETSIZE;
 
-// -1: it is no number of a core.
+// Returns -1 when the word is not the number of a core.
 int core_of(const std::string& word) {
     int core = -1;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), core);

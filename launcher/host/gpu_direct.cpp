@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The distances, the nearest first.
+// The kinds of path; the shortest comes first.
 constexpr std::array kinds{"PIX", "PXB", "PHB", "NODE", "SYS"};
 
 int node_of(const fs::path& device) {
@@ -26,7 +26,7 @@ int node_of(const fs::path& device) {
     return node;
 }
 
-// The kernel names a device by its way from the processor:
+// Compares the devices' paths in /sys, which list every bridge from the processor to the device:
 // /sys/devices/pci0000:15/0000:15:01.0/0000:16:00.0/0000:17:00.0
 std::size_t distance(const fs::path& gpu, const fs::path& network) {
     const std::vector<fs::path> a(gpu.begin(), gpu.end()), b(network.begin(), network.end());
@@ -34,9 +34,9 @@ std::size_t distance(const fs::path& gpu, const fs::path& network) {
     const auto root = std::find_if(
         a.begin(), end_a, [](const fs::path& part) { return part.string().starts_with("pci"); });
     if (root == end_a) return node_of(gpu) == node_of(network) ? 3 : 4;
-    if (std::next(root) == end_a) return 2;  // not behind a common bridge
+    if (std::next(root) == end_a) return 2;  // they share no bridge
     const auto longest = std::max(std::distance(end_a, a.end()), std::distance(end_b, b.end()));
-    return longest > 2 ? 1 : 0;  // a port of the switch and the device itself
+    return longest > 2 ? 1 : 0;  // two remaining parts: a port of the switch and the device itself
 }
 
 }  // namespace

@@ -5,12 +5,14 @@
 
 namespace lockstep::launcher {
 
-// What lets InfiniBand's and RoCE's devices reach GPUs' memory: "nvidia_peermem", "DMA-BUF" (which
-// NVIDIA's open kernel modules offer), or "none". `root` goes before /proc and /sys.
+// Names the mechanism through which InfiniBand and RoCE devices reach GPU memory: "nvidia_peermem",
+// "DMA-BUF" (which NVIDIA's open kernel modules offer) or "none". `root` is put before /proc and
+// /sys.
 std::string gpu_direct(const std::string& root = "");
 
-// The network device that is nearest to a GPU, and how far it is, as `nvidia-smi topo -m` would
-// say: PIX behind one PCIe switch, PXB behind several, PHB, NODE or SYS across the processor.
+// The network device that is nearest to a GPU, and the kind of path to it in the words of
+// `nvidia-smi topo -m`: PIX crosses one PCIe switch, PXB crosses several, PHB, NODE and SYS cross
+// the processor.
 struct NetworkDevice {
     std::string name;  // "mlx5_0"; empty: there is none
     std::string path;

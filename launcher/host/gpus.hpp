@@ -12,25 +12,26 @@
 
 namespace lockstep::launcher {
 
-// Defined by cuda_gpus.cpp where CUDA is built in, else by no_gpus.cpp.
+// cuda_gpus.cpp defines this function when CUDA is built in, otherwise no_gpus.cpp does.
 
 device::CudaBuild cuda_build();
 
-// Those that this process sees.
+// The GPUs that this process sees.
 struct Gpus {
     std::vector<device::GpuIdentity> visible;
-    std::string absent;            // why there is none, and what to do
-    device::CudaBuild build = {};  // by which they would compute
-    int driver = 0;                // the newest CUDA that it serves; 0: there is none
-    std::string products = "";     // why there is no cuBLASLt for them, and what to do; else empty
+    std::string absent;            // why there is no GPU, and what to do
+    device::CudaBuild build = {};  // the CUDA build that would compute on them
+    int driver = 0;                // the newest CUDA version that the driver supports; 0: no driver
+    std::string products = "";     // why cuBLASLt is missing, and what to do; empty: it is there
     std::string product_library = "";  // "cuBLASLt 12.8.4"; empty: there is none
 };
 Gpus find_gpus();
 
-// Empty where NCCL can be opened.
+// Returns why NCCL cannot be opened, or an empty string when it can.
 std::string why_no_nccl();
 
-// Only where find_gpus() finds some. free_gpu_bytes: what of a GPU's memory nobody has taken.
+// The next two functions may be called only when find_gpus() found GPUs. free_gpu_bytes() returns
+// the bytes of a GPU's memory that no process has allocated.
 std::int64_t free_gpu_bytes(int number);
 std::unique_ptr<model::DeviceModel> make_gpu_model(const model::ModelConfig& config,
                                                    train::Precision precision,

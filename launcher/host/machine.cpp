@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The value of "key   : value", the first of its kind.
+// Returns the value of the first line "key : value".
 std::string value_of(const std::string& path, const std::string& key) {
     std::ifstream file(path);
     for (std::string line; std::getline(file, line);) {
@@ -47,7 +47,7 @@ std::vector<std::string> instructions(const std::string& cpuinfo) {
     return found;
 }
 
-// "65536 kB"
+// Converts "65536 kB" to bytes.
 std::int64_t kilobytes(const std::string& text) { return std::atoll(text.c_str()) * 1024; }
 
 std::int64_t limit(int resource) {
@@ -108,7 +108,7 @@ std::vector<Interface> interfaces(const std::string& root) {
     }
     for (Interface& one : found) {
         std::ifstream speed(root + "/sys/class/net/" + one.name + "/speed");
-        // -1: not known, as virtual ones say
+        // Virtual interfaces report -1: their speed is not known.
         if (!(speed >> one.mbit_per_s) || one.mbit_per_s < 0) one.mbit_per_s = 0;
     }
     return found;

@@ -8,7 +8,8 @@
 
 namespace lockstep::launcher {
 
-// What this host says of itself. `root` goes before /proc and /sys; empty: the host's own.
+// These functions read what this host reports about itself. `root` is put before /proc and /sys;
+// empty means the real ones.
 Processor processor(const std::string& root = "");
 Memory memory(const std::string& root = "");
 std::vector<Interface> interfaces(const std::string& root = "");

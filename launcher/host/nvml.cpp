@@ -12,7 +12,7 @@ namespace lockstep::launcher {
 
 namespace {
 
-// The few declarations of nvml.h that are needed, as its versions 10 to 13 have them.
+// These are the few necessary declarations of nvml.h. They agree with its versions 10 to 13.
 using Device = void*;
 
 struct PciInfo {  // nvmlPciInfo_t
@@ -30,7 +30,7 @@ constexpr unsigned max_links = 18;  // NVML_NVLINK_MAX_LINKS
 constexpr int to_switch = 2;        // NVML_NVLINK_DEVICE_TYPE_SWITCH
 constexpr int reading = 0;          // NVML_P2P_CAPS_INDEX_READ
 
-// By nvmlGpuTopologyLevel_t, in the words of `nvidia-smi topo -m`.
+// Maps an nvmlGpuTopologyLevel_t to the words of `nvidia-smi topo -m`.
 std::string path_kind(int level) {
     switch (level) {
         case 0:   // on one board
@@ -77,7 +77,7 @@ public:
         std::vector<Device> found;
         for (unsigned i = 0; i < count; ++i) {
             Device device = nullptr;
-            // Those that this user, or this container, may not see are passed over.
+            // The library refuses GPUs that this user or container may not see; they are left out.
             if (ask<unsigned, Device*>("nvmlDeviceGetHandleByIndex_v2", i, &device))
                 found.push_back(device);
         }
@@ -150,7 +150,7 @@ private:
         return parts;
     }
 
-    // A driver that does not tell is believed to allow it.
+    // A driver that does not report peer access is assumed to allow it.
     bool peer_access(Device a, Device b) const {
         int status = 0;
         const bool known =
@@ -158,7 +158,7 @@ private:
         return !known || status == 0;
     }
 
-    // Through a switch every link leads to every GPU.
+    // A switch connects every link to every GPU.
     int links_between(Device from, Device to, const std::string& to_bus_id) const {
         const int switched = std::min(links_to_switch(from), links_to_switch(to));
         if (switched > 0) return switched;
@@ -200,7 +200,8 @@ bool whole_number(const std::string& word) {
                        [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
-// A part is named by its own UUID, by old drivers by its GPU's: "MIG-GPU-8a56.../1/0".
+// A MIG part has its own UUID. Old drivers derive its name from its GPU's UUID:
+// "MIG-GPU-8a56.../1/0".
 bool is_part(const Gpu& gpu, const std::string& word) {
     if (word.starts_with("MIG-GPU-")) return word.substr(4, word.find('/') - 4) == gpu.uuid;
     return std::any_of(gpu.parts.begin(), gpu.parts.end(),

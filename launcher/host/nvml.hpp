@@ -8,14 +8,14 @@
 
 namespace lockstep::launcher {
 
-// What NVIDIA's management library says of this host's GPUs and of the links between them.
+// Asks NVIDIA's management library for this host's GPUs and the links between them.
 GpuHost gpu_host(const std::string& library = "libnvidia-ml.so.1");
 
-// The GPUs that CUDA_VISIBLE_DEVICES leaves to a process, in its order: indices or (beginnings of)
-// UUIDs, also of the parts that MIG made, up to the first that does not exist, as CUDA itself reads
-// it.
+// Returns the GPUs that CUDA_VISIBLE_DEVICES leaves to a process, in the variable's order. An entry
+// is an index or the beginning of a UUID, also the UUID of a MIG part. The list ends at the first
+// entry that does not exist, as in CUDA itself.
 std::vector<int> visible_gpus(const GpuHost& host, const std::string& cuda_visible_devices);
 
-constexpr const char* all_devices = "all";  // where the variable is not set
+constexpr const char* all_devices = "all";  // stands for a variable that is not set
 
 }  // namespace lockstep::launcher

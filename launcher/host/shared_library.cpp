@@ -25,11 +25,11 @@ void* SharedLibrary::symbol(const char* name) const {
 std::string mpi_version() {
     const SharedLibrary library{"libmpi.so.40", "libmpi.so.12", "libmpi.so"};
     auto* const version = library.find<int(char*, int*)>("MPI_Get_library_version");
-    constexpr std::size_t longest = 8192;  // MPI_MAX_LIBRARY_VERSION_STRING of the largest
+    constexpr std::size_t longest = 8192;  // the largest MPI_MAX_LIBRARY_VERSION_STRING
     std::array<char, longest> text{};
     int length = 0;
     if (version == nullptr || version(text.data(), &length) != 0) return "none";
-    // "Open MPI v4.1.4, package: ..." or "MPICH Version:\t4.0\n..."
+    // The text is "Open MPI v4.1.4, package: ..." or "MPICH Version:\t4.0\n...".
     const std::string whole(text.data());
     return whole.substr(0, whole.find_first_of(",\n"));
 }

@@ -6,17 +6,17 @@
 
 namespace lockstep::launcher {
 
-// A library that is there or not, opened at run time: building needs nothing of it. Stays open, as
-// drivers do not survive being closed.
+// A shared library that is opened at run time, so that the build does not depend on it. It may be
+// missing. The library stays open because drivers do not survive being closed.
 class SharedLibrary {
 public:
-    // The first of the names that opens.
+    // Opens the first of these names that can be opened.
     explicit SharedLibrary(std::initializer_list<std::string> names);
 
     bool opened() const noexcept { return handle_ != nullptr; }
     const std::string& problem() const noexcept { return problem_; }
 
-    // Null: it has no such function.
+    // Returns null when the library has no such function.
     template <class Function>
     Function* find(const char* name) const {
         return reinterpret_cast<Function*>(symbol(name));
@@ -29,8 +29,8 @@ private:
     std::string problem_;
 };
 
-// "Open MPI v4.1.4 ..."; "none" where there is none.
+// Returns the MPI library's version, as "Open MPI v4.1.4 ...", or "none" when there is no MPI.
 std::string mpi_version();
-std::string nccl_version();  // "2.28.9"
+std::string nccl_version();  // "2.28.9", or "none"
 
 }  // namespace lockstep::launcher
