@@ -10,7 +10,7 @@ namespace lockstep::launcher::ladder {
 
 namespace {
 
-// Two runs of the same command differ by several percent on a shared machine.
+// Two runs of the same command may differ by several percent on a shared machine.
 constexpr double doubtful = 0.1;
 
 class Climber {
@@ -20,7 +20,7 @@ public:
         climb.fastest = start;
     }
 
-    // False where a signal ended the climb.
+    // Measures one rung. Returns false when a signal ended the climb.
     bool take(Outcome& outcome) {
         Attempt attempt = run(outcome.settings, outcome.rung.folder);
         outcome.measured = std::move(attempt.measured);
@@ -52,7 +52,8 @@ private:
         return attempt;
     }
 
-    // In turn with the rung below; what disturbs a run makes it longer, never shorter.
+    // Repeats the rung below and this rung. Disturbances make a run longer, never shorter, so the
+    // shorter time counts.
     void once_more(Outcome& outcome) {
         const auto improve = [&](std::optional<Measurement>& best, const Settings& settings,
                                  const std::string& folder) {

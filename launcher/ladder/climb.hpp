@@ -11,14 +11,15 @@
 
 namespace lockstep::launcher::ladder {
 
-// A run that was measured, or why not.
+// A run that was measured, or the reason why it was not.
 struct Attempt {
     std::optional<Measurement> measured;
     std::string failure;
-    int signal = 0;  // that stopped it from outside
+    int signal = 0;  // the signal from outside that stopped it; 0: none
 };
 
-// slower, failed, absent: left out, so that the next rung stands on the one below.
+// A rung that is slower, failed or absent is left out, so that the next rung builds on the one
+// below.
 enum class Verdict { kept, slower, failed, absent };
 
 struct Outcome {
@@ -27,21 +28,22 @@ struct Outcome {
     Verdict verdict = Verdict::kept;
     std::optional<Measurement> measured;
     std::string failure;
-    double speed_up = 0;  // over the first rung: the product of each over the one below it
+    double speed_up = 0;  // over the first rung: the product of the speed-ups so far
 };
 
 struct Climb {
     std::vector<Outcome> outcomes;
     Settings fastest;
-    double speed_up = 1;  // of it
-    int signal = 0;       // that ended the climb early
+    double speed_up = 1;  // speed-up of `fastest`
+    int signal = 0;       // the signal that ended the climb early; 0: none
 };
 
 using Measure = std::function<Attempt(const Settings& settings, const std::string& folder)>;
 
-// Measures rung after rung and keeps what makes the work faster. Where a rung and the one below it
-// differ by less than a tenth, both are run once more, in turn, and the shorter time of each
-// counts. `told` is called as each is known. Throws where the first rung cannot be measured.
+// Measures one rung after the other and keeps the changes that make the work faster. When a rung
+// differs from the one below it by less than a tenth, both run once more, alternately, and the
+// shorter time of each counts. Calls `told` with each outcome. Throws when the first rung cannot be
+// measured.
 Climb climb(const std::vector<Rung>& rungs, const Settings& start, const Work& work,
             const Measure& measure, const std::function<void(const Outcome&)>& told);
 

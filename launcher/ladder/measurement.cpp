@@ -14,12 +14,13 @@ namespace lockstep::launcher::ladder {
 
 namespace {
 
-// `seconds` for `done` of `all`, for all of it; less is never reckoned from more.
+// Extrapolates `seconds` for `done` of `all` to all of it. It never scales down.
 double scaled(double seconds, double done, double all) {
     return done > 0 && done < all ? seconds * all / done : seconds;
 }
 
-// Of steps in their order, the first of which takes as long as the median of the others.
+// Adds the seconds of the steps, in their order. The first step counts at most the median of the
+// others.
 double seconds_of(std::vector<double> steps) {
     constexpr std::size_t fewest = 3;
     if (steps.size() >= fewest) {

@@ -7,21 +7,23 @@
 
 namespace lockstep::launcher::ladder {
 
-// How much there is to do: rows of the epochs that a rung is measured by, and of the split `valid`.
+// The amount of work: the rows of the epochs over which a rung is measured, and the rows of the
+// split `valid`.
 struct Work {
     double train_rows = 0;
     std::int64_t valid_rows = 0;
 };
 
-// What a rung did of it.
+// The part of the work that a rung did.
 struct Measurement {
     double train_rows = 0, train_seconds = 0;
     double valid_rows = 0, valid_seconds = 0;
-    std::optional<double> ppl;  // of the split `valid`
+    std::optional<double> ppl;  // perplexity on the split `valid`
 
-    // Of all the work, reckoned from the part that was done; 0 where there is none.
+    // Returns the seconds for all the training, extrapolated from the part that was done; 0 when
+    // nothing was done.
     double train_s(const Work& work) const;
-    double valid_s(const Work& work) const;  // one validation
+    double valid_s(const Work& work) const;  // seconds for one validation
     double total_s(const Work& work) const { return train_s(work) + valid_s(work); }
     bool trained_whole(const Work& work) const { return train_rows >= work.train_rows; }
     bool validated_whole(const Work& work) const {
@@ -29,9 +31,9 @@ struct Measurement {
     }
 };
 
-// From the metrics of a run's folder, which have a line for each step. The first step, which also
-// makes room for the others and chooses their kernels, counts as one of them does, so that short
-// runs tell of long ones. Throws a data error where the metrics tell of no step.
+// Reads the metrics of a run's folder, which have a line for each step. The first step also
+// allocates memory and chooses kernels. It therefore counts no more than the median of the others,
+// so that short runs predict long ones. Throws a data error when the metrics contain no step.
 Measurement read_measurement(const std::string& folder);
 
 }  // namespace lockstep::launcher::ladder

@@ -11,8 +11,8 @@ namespace lockstep::launcher::ladder {
 
 namespace {
 
-// A rank on the CPU computes with several cores as fast as several ranks with one: ranks are for
-// large hosts, whose memory has several parts.
+// A single rank on the CPU with several cores is as fast as several ranks with one core each.
+// Several ranks help on large hosts, whose memory has several NUMA nodes.
 constexpr int cores_of_a_rank = 8;
 constexpr int max_workers = 8;
 
@@ -22,7 +22,7 @@ int ranks_of(const RunConfig& config, const Host& host) {
     return std::min(host.cores, std::max(2, host.cores / cores_of_a_rank));
 }
 
-// ParlAI's rule is a GPU's share of the cores; where these compute, one prepares for them.
+// ParlAI's rule is one GPU's share of the cores. One worker is enough when the cores compute.
 std::int64_t workers_of(const RunConfig& config, const Host& host) {
     if (config.batch.num_workers > 0) return config.batch.num_workers;
     return host.gpus > 0 ? std::clamp(host.cores / host.gpus, 1, max_workers) : 1;

@@ -10,7 +10,7 @@
 
 namespace lockstep::launcher::ladder {
 
-// One speed-up: what it changes of the rung below.
+// A speed-up: one change to the settings of the rung below.
 struct Rung {
     std::string name;
     std::string folder;  // a name for files: "3-dynamic-batching"
@@ -18,18 +18,18 @@ struct Rung {
     std::string absent;  // why it cannot be tried here; empty: it can
 };
 
-// What there is to climb with.
+// The hardware that the rungs can use.
 struct Host {
     int gpus = 0;  // 0: the CPU computes
     int cores = 1;
-    train::Precision fast = train::Precision::fp32;  // the device's shortest
+    train::Precision fast = train::Precision::fp32;  // the device's fastest precision
 };
 Host host_of(const RunConfig& config);
 
 enum class Validation { none, of_split };
 
-// The rungs of ParlAI's tutorial "Speeding up training", in its order. The user's own values of
-// --eval-batchsize, --num-workers and so on are what their rungs go to.
+// Returns the rungs of ParlAI's tutorial "Speeding up training", in its order. The user's values of
+// --eval-batchsize, --num-workers and similar options are the values that their rungs set.
 std::vector<Rung> rungs(const RunConfig& config, const Host& host, Validation validation);
 
 }  // namespace lockstep::launcher::ladder

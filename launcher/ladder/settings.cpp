@@ -11,7 +11,7 @@ namespace lockstep::launcher::ladder {
 
 namespace {
 
-// Options that are written anew: the rungs', and what fits only some of them.
+// These options are written anew: the rungs set them, or they fit only some of the rungs.
 constexpr std::array<std::string_view, 14> rungs_options{"batchsize",
                                                          "eval-batchsize",
                                                          "skip-generation",

@@ -13,18 +13,18 @@ namespace lockstep::launcher::ladder {
 
 enum class Generation { on, off };
 
-// What the rungs change of a training run.
+// The settings of a training run that the rungs change.
 struct Settings {
-    std::int64_t batchsize = 64, eval_batchsize = -1;  // -1: as batchsize
-    Generation generation = Generation::on;            // in validations
+    std::int64_t batchsize = 64, eval_batchsize = -1;  // -1: the same as batchsize
+    Generation generation = Generation::on;            // generation in validations
     data::Dynamic dynamic = data::Dynamic::off;
     train::Precision precision = train::Precision::fp32;
     std::int64_t num_workers = 0;
     int ranks = 1;
 };
 
-// The program and its options: what the user asked for in `config`, and these settings. Lacks what
-// says how long it trains and where to.
+// Returns the program and its options: the user's options in `config` combined with these settings.
+// The options that set its length and its folder are missing.
 std::vector<std::string> command_of(const Settings& settings, const RunConfig& config);
 
 }  // namespace lockstep::launcher::ladder

@@ -30,7 +30,7 @@ std::string fixed(double value, int decimals) {
     return text.str();
 }
 
-// A value that was reckoned from a part is marked.
+// A value that was extrapolated from a part is marked.
 enum class Known { measured, reckoned };
 
 std::string seconds(double value, Known known) {

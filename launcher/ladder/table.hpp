@@ -8,22 +8,22 @@
 
 namespace lockstep::launcher::ladder {
 
-// What is climbed, for the heading.
+// The subject of the measurements, for the heading.
 struct Subject {
-    std::string model;  // its kind
+    std::string model;  // kind of the model
     std::int64_t parameters = 0;
     Host host;
-    double epochs = 1, seconds = 0;  // of each rung, at most
-    std::int64_t rows = 0;           // of the split `train`
+    double epochs = 1, seconds = 0;  // maximum of each rung
+    std::int64_t rows = 0;           // rows of the split `train`
 };
 
-// The table in the order in which its lines are known.
+// Each function returns a part of the table. The order is that in which the parts become known.
 std::string heading(const Subject& subject, const std::vector<Rung>& rungs);
 std::string line(const Outcome& outcome, const Work& work, const std::vector<Rung>& rungs);
-// `command`: the fastest one.
+// `command` is the fastest one.
 std::string closing(const Climb& climb, const Work& work, const std::vector<std::string>& command);
 
-// The same as one document.
+// Returns the same values as one JSON document.
 std::string table_json(const Subject& subject, const Climb& climb, const Work& work,
                        const std::vector<std::string>& command);
 

@@ -59,7 +59,7 @@ RunFolders::~RunFolders() {
     if (life_ == Life::temporary)
         fs::remove_all(path_, ignored);
     else
-        fs::remove(path_, ignored);  // only where nothing was measured: it is empty
+        fs::remove(path_, ignored);  // succeeds only when it is empty: nothing was measured
 }
 
 void RunFolders::measured(const std::string& name) const {

@@ -9,11 +9,12 @@
 
 namespace lockstep::launcher::ladder {
 
-// Where the rungs train: below the folder that the user named, which keeps them, or below one that
-// goes with the object, each of whose runs goes as soon as it is measured.
+// The folders that the rungs train into. They are below the folder that the user named, which keeps
+// them, or below a temporary one. A temporary run is removed as soon as it is measured, and the
+// temporary folder with this object.
 class RunFolders {
 public:
-    // Throws a config error where the folder that was named holds anything.
+    // Throws a config error when the named folder is not empty.
     explicit RunFolders(const std::string& kept);
     ~RunFolders();
     RunFolders(const RunFolders&) = delete;
@@ -30,8 +31,8 @@ private:
     std::filesystem::path path_;
 };
 
-// Starts this program anew with the words of `command`, as ranks of their own processes, which
-// train into `folder`; what they print goes to its output.log.
+// Starts this program anew with the words of `command`, which starts its ranks as separate
+// processes. They train into `folder`; their output goes to its output.log.
 Attempt run_trial(const std::vector<std::string>& command, const std::string& folder);
 
 }  // namespace lockstep::launcher::ladder
