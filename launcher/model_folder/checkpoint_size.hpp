@@ -7,8 +7,9 @@ namespace lockstep::launcher {
 
 constexpr int kept_checkpoints = 2;
 
-// Of every checkpoint that stands at a time, one of them still being written, and the best weights;
-// of a model with so many weights and so many values of its optimizer.
+// Returns the disk space in bytes that one training run's checkpoints take at most: the kept
+// checkpoints, one more that is being written, and the best weights. `weights` and
+// `optimizer_values` are numbers of values.
 std::uintmax_t bytes_of_checkpoints(std::uintmax_t weights, std::uintmax_t optimizer_values);
 
 }  // namespace lockstep::launcher

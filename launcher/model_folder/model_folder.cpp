@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// config.json's key and the options that set it.
+// A key of config.json and the options that set it.
 struct Key {
     const char* key;
     std::vector<std::string> options;
@@ -93,7 +93,8 @@ std::uintmax_t room_for(const std::string& folder) {
         errno = none.value();
         throw_errno("its disk does not tell its free space", folder);
     }
-    // Others may remove a folder meanwhile, or keep one to themselves: no reason to end.
+    // Other processes may remove a folder meanwhile, and other users may forbid reading one.
+    // Neither is a reason to fail.
     for (fs::recursive_directory_iterator at(folder, fs::directory_options::skip_permission_denied,
                                              none);
          at != fs::recursive_directory_iterator(); at.increment(none)) {
@@ -128,7 +129,7 @@ void require_same_dictionary(const OpenedModel& model, const std::string& folder
 
 namespace {
 
-// A stored model with those wishes that change no weight.
+// Returns the stored model with those given options that change no weight.
 model::ModelConfig agreed(const ModelSource& source, const model::ModelConfig& stored,
                           const model::ModelConfig& wanted, const std::set<std::string>& given) {
     require_same(source, stored, wanted, given);

@@ -14,48 +14,51 @@
 
 namespace lockstep::launcher {
 
-// A model's folder: config.json, the tokenizer's files, model.safetensors, checkpoints/, metrics.
+// A model folder holds config.json, the tokenizer's files, model.safetensors, checkpoints/ and
+// metrics.
 
 bool holds_model(const std::string& folder);
-// Error{config} where it holds none.
+// Throws a config error when the folder holds no model.
 void require_model(const std::string& folder);
 
-// The folder itself, or the nearest one above it that is there.
+// Returns the folder itself when it exists, otherwise the nearest existing folder above it.
 std::filesystem::path nearest_existing(const std::string& folder);
 
-// Throws a config error where the folder cannot be made or written to.
+// Throws a config error when the folder cannot be created or written to.
 void require_writable(const std::string& folder);
 
-// The free bytes of the folder's disk with those that it holds already, which are replaced bit by
-// bit.
+// Returns the free bytes of the folder's disk plus the bytes of the files already in the folder,
+// because a run replaces these files one after the other.
 std::uintmax_t room_for(const std::string& folder);
 
-// Throws a config error where there is less: better told at the start than hours later.
+// Throws a config error when the folder has room for fewer bytes. A failure at the start is better
+// than one hours later.
 void require_room(const std::string& folder, std::uintmax_t bytes);
 
-// Where a model comes from that a run goes on with, for messages: the option that names it.
+// The model folder that a run continues from, and the option that names it for messages.
 struct ModelSource {
     std::string folder;
     const char* option = "-mf";
 };
 
-// The model that a training run uses. In a folder that holds one already, its own options count:
-// one that the user gave (`given`) and that contradicts the folder is a config error, unless it
-// changes no weight (dropout, label smoothing). Throws too where the data's dictionary is another.
+// Returns the model that a training run uses. When the folder already holds a model, the stored
+// options count. An option that the user gave (`given`) and that contradicts the folder is a config
+// error, unless it changes no weight (dropout, label smoothing). A different dictionary of the data
+// is a config error, too.
 model::ModelConfig agree_on_model(const ModelSource& source, model::ModelConfig wanted,
                                   const std::set<std::string>& given, const data::Dataset& dataset);
 
-// The same before there is data: the folder's own, or what was wanted, whose vocabulary is then
-// set.
+// Does the same before there is data. `wanted` must have its vocabulary when the folder holds no
+// model.
 model::ModelConfig agree_on_model(const std::string& folder, const model::ModelConfig& wanted,
                                   const std::set<std::string>& given);
 
-// Makes the folder with its config.json and the data's tokenizer. Rank 0 calls it, before any other
-// writing.
+// Creates the folder with its config.json and the data's tokenizer. Rank 0 calls it before anything
+// else is written.
 void create_model_folder(const std::string& folder, const train::ModelDescription& description,
                          const data::Dataset& dataset);
 
-// Config and tokenizer of an existing model, checked against each other.
+// The config and the tokenizer of an existing model. Both were checked against each other.
 struct OpenedModel {
     model::ModelConfig config;
     std::unique_ptr<data::Tokenizer> tokenizer;
@@ -63,11 +66,13 @@ struct OpenedModel {
 };
 OpenedModel open_model_folder(const std::string& folder);
 
-// The model folder that `path`, the value of --init-model, belongs to: itself, or that of a
-// checkpoint or of a file inside it. Empty where no config.json says what the weights are.
+// Returns the model folder that `path`, the value of --init-model, belongs to. `path` may be the
+// folder itself, a checkpoint or a file inside it. The result is empty when no config.json
+// describes the weights.
 std::string model_folder_of(const std::string& path);
 
-// Throws a config error naming both where the model was trained with another dictionary.
+// Throws a config error that names both dictionaries when the model was trained with another one
+// than the data's.
 void require_same_dictionary(const OpenedModel& model, const std::string& folder,
                              const data::Dataset& dataset);
 
