@@ -7,11 +7,11 @@
 
 namespace lockstep::launcher {
 
-// How this model's batches are laid out for these options.
+// Returns the layout of this model's batches for these options.
 data::BatchingOptions train_batching(const RunConfig& config, const model::ModelConfig& model);
 
-// The same with data. Throws a config error where the data
-// does not suit the model (transformer/generator needs dialogues).
+// Does the same for given data. Throws a config error when the data does not suit the model
+// (transformer/generator needs dialogues).
 data::BatchingOptions train_batching(const RunConfig& config, const model::ModelConfig& model,
                                      const data::Dataset& dataset);
 data::BatchingOptions eval_batching(const RunConfig& config, const model::ModelConfig& model);

@@ -20,24 +20,24 @@ namespace po = boost::program_options;
 
 namespace {
 
-// By every name.
+// Maps long names and short forms to options.
 using Index = std::map<std::string, const Option*>;
 
-// What a user typed as an option, with its dashes, for messages.
+// An option as the user typed it, with its dashes, for messages.
 struct Word {
     std::string typed, name, value;
     enum class Value { none, attached } has = Value::none;
 };
 
-// What one option was given. `where`: in a --config file, for messages ("run.conf:3: "); the last
-// line where there are several.
+// The values that were given to one option. `where` is its line in a --config file, for messages
+// ("run.conf:3: "), or its last line when there are several.
 struct Setting {
     const Option* option;
     std::vector<std::string> values;
     std::string where;
     Word::Value last = Word::Value::none;
 };
-using Settings = std::map<std::string, Setting>;  // by the option's long name
+using Settings = std::map<std::string, Setting>;  // the key is the option's long name
 
 [[noreturn]] void unknown(const std::string& typed, const std::string& name, const Index& index) {
     const std::string instead = instead_of_option(name);
@@ -62,7 +62,7 @@ const Option& find_option(const std::string& typed, const std::string& name, con
     return option;
 }
 
-// An option that one table refuses and another has is had.
+// An option that one table refuses and another one has is valid.
 Index index_of(const std::vector<OptionTable>& tables) {
     Index index;
     const auto add = [&index](const std::string& name, const Option& option) {
@@ -102,8 +102,8 @@ Word split_word(const std::string& typed) {
     throw Error(ErrorKind::config, typed + ": needs a value");
 }
 
-// Reads a command line. ParlAI's short forms have several letters, and its values may begin with
-// a dash (--truncate -1).
+// Reads a command line. ParlAI's short forms have several letters, and its values may begin with a
+// dash (--truncate -1).
 class WordReader {
 public:
     WordReader(const std::vector<std::string>& args, const Index& index)
@@ -129,8 +129,8 @@ private:
         const Option& option = find_option(word.typed, word.name, index_);
         Setting& setting = settings_[option.name];
         setting.option = &option;
-        // A repeated option means what was typed last, a list too, as argparse has it; only values
-        // behind equals signs, which may begin with dashes, are a list together.
+        // A repeated option replaces the earlier one, also for lists, as in argparse. Only the
+        // values after equals signs, which may begin with dashes, form one list.
         const bool goes_on = word.has == Word::Value::attached && setting.last == word.has;
         if (!goes_on) setting.values.clear();
         setting.last = word.has;
@@ -191,7 +191,7 @@ OptionTable general_table(std::string& config, bool& help, bool& dump) {
     return table;
 }
 
-// What the command line does not say itself.
+// Adds the settings of the --config file that the command line does not have.
 void add_config(const std::string& path, const Index& index, Settings& settings) {
     Settings read;
     for (const ConfigLine& line :
@@ -209,7 +209,7 @@ void add_config(const std::string& path, const Index& index, Settings& settings)
     settings.merge(read);
 }
 
-// Several lines of a file are the values of a list; of another option the last one counts.
+// Several lines of a file are the values of a list. The last line counts for any other option.
 std::vector<std::string> meant_values(const Setting& setting) {
     if (setting.option->arity == Arity::many) return setting.values;
     return {setting.values.back()};

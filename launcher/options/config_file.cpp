@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view blanks = " \t\r\v\f";
 
-// How double quotes write what a line cannot hold.
+// Characters that a line cannot hold, and the letters that double quotes write for them.
 constexpr std::array<std::pair<char, char>, 5> escapes{
     {{'"', '"'}, {'\\', '\\'}, {'n', '\n'}, {'r', '\r'}, {'t', '\t'}}};
 
@@ -24,7 +24,7 @@ std::string trimmed(const std::string& text) {
     return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
-// Without the comment behind a bare value: `#` at its beginning or after a blank.
+// Removes the comment after a bare value: `#` at the beginning or after a blank.
 std::string bare(const std::string& text) {
     for (std::size_t at = 0; at < text.size(); ++at) {
         if (text[at] == '#' && (at == 0 || blanks.find(text[at - 1]) != std::string::npos))
@@ -33,7 +33,7 @@ std::string bare(const std::string& text) {
     return trimmed(text);
 }
 
-// The value of one line behind its `=`.
+// Reads the value of one line, the text after its `=`.
 class Value {
 public:
     Value(std::string text, std::string where) : text_(trimmed(text)), where_(std::move(where)) {}

@@ -9,7 +9,8 @@ namespace {
 
 constexpr const char* weights_name = "multitask-weights";
 
-// ParlAI's form has commas, a list of words is ours: both, and mixed.
+// ParlAI separates the numbers by commas, Lockstep takes a list of words. This function accepts
+// both, also mixed.
 std::vector<double> numbers_of(const std::vector<std::string>& words) {
     std::vector<double> numbers;
     for (const std::string& word : words) {

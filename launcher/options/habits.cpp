@@ -9,7 +9,7 @@ namespace lockstep::launcher {
 
 namespace {
 
-// `names`: separated by blanks.
+// `names` are separated by blanks.
 struct OptionHabit {
     std::string_view names;
     const char* instead;
@@ -21,7 +21,7 @@ struct ValueHabit {
 };
 
 constexpr std::array option_habits{
-    // These are about data.
+    // These options are about data.
     OptionHabit{"task t fromfile-datapath ffdp fromfile-datatype-extension ffdt datapath dp "
                 "download-path teacher-seed",
                 "`parlai convert_to_parlai` writes a task as text, `lockstep prepare --input TEXT "
@@ -51,7 +51,7 @@ constexpr std::array option_habits{
     OptionHabit{"multitask-weights mtw", "it is for training: `train --data A B -mtw 1 3`"},
     OptionHabit{"image-mode image-size image-cropsize", "models read text alone: leave it out"},
     OptionHabit{"hide-labels", "`lockstep generate` sees prompts without labels"},
-    // These are about what is kept and shown.
+    // These options are about output that is kept or shown.
     OptionHabit{"init-opt o allow-missing-init-opts",
                 "it is --config FILE here, of lines `name = value`; --dump-config writes them"},
     OptionHabit{"tensorboard-log tblog tensorboard-logdir tblogdir",
@@ -76,7 +76,7 @@ constexpr std::array option_habits{
                 "display_model` shows rows"},
     OptionHabit{"loglevel debug", "it is --verbose or --quiet here"},
     OptionHabit{"helpall", "--help shows them all here"},
-    // These are about devices and ranks.
+    // These options are about devices and ranks.
     OptionHabit{"gpu",
                 "each rank takes the GPU of its local rank; CUDA_VISIBLE_DEVICES says which "
                 "there are"},
@@ -87,7 +87,7 @@ constexpr std::array option_habits{
                 "`lockstep plan` tells what fits"},
     OptionHabit{"force-fp16-tokens", "leave it out: the dictionary is the same in every precision"},
     OptionHabit{"gpu-beam-blocking verbose-topk", "leave it out"},
-    // These are about replies.
+    // These options are about replies.
     OptionHabit{"beam-block-list-filename", "no words can be forbidden; filter the replies"},
     OptionHabit{"beam-delay lambda-decay omega-bound p-reset",
                 "it belongs to a way of --inference that is not here; give greedy, beam, topk or "
@@ -104,13 +104,13 @@ constexpr std::array option_habits{
     OptionHabit{"partner-model-file pmf partner-opt-file",
                 "leave it out: both speakers are the model of -mf"},
     OptionHabit{"seed-messages-from-task", "give --seed-messages-from-file FILE"},
-    // These are about models.
+    // These options are about models.
     OptionHabit{"embedding-type emb embedding-projection embp",
                 "embeddings begin at random; --init-model takes weights from a file"},
     OptionHabit{"n-segments output-scaling share-word-embeddings rank-candidates rc",
                 "leave it out: models generate, and share one table of embeddings"},
     OptionHabit{"nus nu", "it is of the optimizers qhm and qhadam, which are not here"},
-    // Other trainers have these.
+    // Other trainers have these options.
     OptionHabit{"gradient-accumulation-steps", "it is --update-freq here"},
     OptionHabit{"per-device-train-batch-size", "it is --batchsize here"},
     OptionHabit{"nproc-per-node", "it is --distributed-world-size of multiprocessing_train"},
@@ -168,8 +168,8 @@ std::string instead_of_model(const std::string& path) {
         "take";
     if (path.starts_with("zoo:") || path.starts_with("models:"))
         return "is a model of ParlAI's zoo: download it with ParlAI, then " + converts;
-    // ParlAI keeps the options beside its model files. A path that cannot be followed is told by
-    // the program that uses it.
+    // ParlAI keeps the options in a file next to each model file. The program that uses a path
+    // reports it when it cannot be resolved.
     std::error_code failure;
     const bool folder = std::filesystem::is_directory(path, failure);
     if (folder || !std::filesystem::exists(path + ".opt", failure)) return "";

@@ -6,14 +6,16 @@
 
 namespace lockstep::launcher {
 
-// What to do here instead of giving an option that ParlAI, or another trainer, has and Lockstep has
-// not; empty for any other name. Names have no dashes in front and no underscores.
+// Says what to do instead of giving an option that ParlAI or another trainer has and Lockstep does
+// not have. The result is empty for any other name. Names have no leading dashes and no
+// underscores.
 std::string instead_of_option(std::string_view name);
 
-// The same for a value of an option that Lockstep has: `--model bart`. Empty where none is known.
+// Does the same for a value of an option that Lockstep has: `--model bart`. The result is empty
+// when the value is not known.
 std::string instead_of_value(std::string_view option, std::string_view value);
 
-// The same for the path of a model: of ParlAI's zoo, or a file that ParlAI wrote.
+// Does the same for the path of a model: an entry of ParlAI's zoo, or a file that ParlAI wrote.
 std::string instead_of_model(const std::string& path);
 
 }  // namespace lockstep::launcher

@@ -18,7 +18,7 @@ namespace lockstep::launcher {
 
 namespace {
 
-// A default gives way to options of other names, too: --truncate 64 means both truncations.
+// Options of other names replace a default, too: --truncate 64 means both truncations.
 struct Replacement {
     const char* name;
     std::array<const char*, 4> by;
@@ -45,7 +45,7 @@ bool replaced(const std::string& name, const std::set<std::string>& given) {
     return false;
 }
 
-// A table that is bound to a filled config shows its values as the options' defaults.
+// Relies on tables that show the values of a filled config as the options' defaults.
 std::string value_of(const OptionTable& table, const std::string& name) {
     for (const Option& option : table.options()) {
         if (option.name == name) return option.default_text;
@@ -64,7 +64,7 @@ void add_batching(const RunConfig& config, OptionValues& values) {
     values["eval-dynamic-batching"] = value_of(batch_table(resolved), "dynamic-batching");
 }
 
-// The same names as in the options that `lockstep prepare` recorded.
+// `lockstep prepare` recorded its options under the same names.
 void add_joining(const data::Dataset& dataset, OptionValues& values) {
     const auto options = nlohmann::json::parse(dataset.info().options, nullptr, false);
     if (!options.is_object()) return;
@@ -96,7 +96,7 @@ OptionValues model_defaults(const RunConfig& config, std::span<const data::Datas
         const std::string path = std::filesystem::absolute(dataset.directory()).lexically_normal();
         paths += (paths.empty() ? "" : "\n") + path;
     }
-    // JSON holds UTF-8; a path that is not has to be typed again.
+    // JSON holds UTF-8. The user has to type a path again that is not UTF-8.
     if (data::unicode::first_invalid(paths) == paths.size()) values["data"] = paths;
     add_batching(config, values);
     add_joining(datasets.front(), values);

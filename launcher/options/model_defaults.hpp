@@ -15,24 +15,24 @@
 
 namespace lockstep::launcher {
 
-// Options with their values, as the command line takes them.
+// Maps option names to values, in the form of the command line.
 using OptionValues = std::map<std::string, std::string>;
 
-// The options of a training run that go with its model: where its data lies, how text is cut and
-// joined, how batches are made in evaluation, in which precision it computes, how it replies.
-// A model's config.json keeps them as "defaults", a list with one value a line.
+// Returns the options of a training run that belong to its model: the paths of its data, how text
+// is truncated and joined, how evaluation makes batches, the precision, how the model replies. A
+// model's config.json keeps them as "defaults"; a list has one value per line.
 OptionValues model_defaults(const RunConfig& config, std::span<const data::Dataset> datasets);
 
-// Returns what a run's model folder says of the model: its shape, defaults and dictionary.
+// Returns what a run writes into its model folder's config.json: shape, defaults and dictionary.
 train::ModelDescription describe(const model::ModelConfig& model, const RunConfig& config,
                                  std::span<const data::Dataset> datasets);
 
-// The defaults of a model's folder; none where there is no model or where it has none. Throws a
-// config error where they are not a JSON object of texts.
+// Returns the defaults in a model's folder. There are none when the folder holds no model or the
+// model has no defaults. Throws a config error when they are not a JSON object of texts.
 OptionValues stored_defaults(const std::string& folder);
 
-// Sets those options of `tables` that have a default and that nothing in `given` replaces.
-// `folder` is named by the config error for a default that its option does not take.
+// Sets those options of `tables` that have a default, unless `given` has the option or one that
+// replaces it. A default that its option does not accept is a config error that names `folder`.
 void apply_defaults(const OptionValues& defaults, const std::string& folder,
                     const std::vector<OptionTable>& tables, const std::set<std::string>& given);
 

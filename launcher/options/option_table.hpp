@@ -14,7 +14,8 @@ namespace lockstep::launcher {
 
 enum class Arity { flag, one, many };
 
-// One option: its long name, ParlAI's short forms (without dashes), and where its value goes.
+// One option: its long name, ParlAI's short forms (without dashes), and the function that stores
+// its value.
 struct Option {
     std::string name;
     std::vector<std::string> aliases;
@@ -23,31 +24,34 @@ struct Option {
     std::string help;
     std::string default_text;
     std::function<void(const std::vector<std::string>&)> assign;  // throws a config error
-    std::string instead;  // not empty: the option is refused, and this is what to do
+    std::string instead;  // not empty: the option is refused; this text says what to do instead
 };
 
-// "true", "yes", "1", "t", "y", "on" and their opposites in any case, as ParlAI reads a bool.
+// Reads a boolean as ParlAI does: "true", "yes", "1", "t", "y", "on" and their opposites in any
+// case.
 bool is_bool_word(const std::string& word);
 bool parse_bool(const std::string& option, const std::string& word);
-// In [smallest, largest], else a config error that says so.
+// Returns a number in [smallest, largest]. Any other word is a config error that names the limits.
 std::int64_t parse_integer(const std::string& option, const std::string& word,
                            std::int64_t smallest, std::uint64_t largest);
 double parse_number(const std::string& option, const std::string& word);
-// The shortest word that parse_number reads back as `value`.
+// Returns the shortest word that parse_number reads back as `value`.
 std::string number_word(double value);
 
-// The options of one concern, bound to the fields they set. Bound fields outlive the table.
+// The options of one topic, bound to the fields that they set. The bound fields must outlive the
+// table.
 class OptionTable {
 public:
     explicit OptionTable(std::string caption) : caption_(std::move(caption)) {}
 
-    // `names`: the long name, then short forms, separated by commas: "batchsize,bs".
+    // `names` lists the long name, then the short forms, separated by commas: "batchsize,bs".
     void text(const std::string& names, std::string& target, const std::string& placeholder,
               const std::string& help);
     void texts(const std::string& names, std::vector<std::string>& target,
                const std::string& placeholder, const std::string& help);
-    // In [smallest, largest]; the message says so. `largest` is beyond what anybody wants, and
-    // small enough that sums and products of such numbers are numbers.
+    // Accepts a number in [smallest, largest]; the error message names the limits. `largest` is
+    // above any practical value, but small enough that sums and products of such numbers do not
+    // overflow.
     template <std::integral I>
     void integer(const std::string& names, I& target, const std::string& help,
                  std::int64_t smallest = INT64_MIN, std::uint64_t largest = UINT64_MAX) {
@@ -59,9 +63,9 @@ public:
     }
     void number(const std::string& names, double& target, const std::string& help);
     void number_from_0(const std::string& names, double& target, const std::string& help);
-    // In [0, 1).
+    // Accepts a number in [0, 1).
     void rate(const std::string& names, float& target, const std::string& help);
-    // ParlAI's booleans: --name, --name true, --name=False.
+    // Reads a boolean in ParlAI's forms: --name, --name true, --name=False.
     void flag(const std::string& names, bool& target, const std::string& help);
 
     template <class E>
@@ -83,11 +87,12 @@ public:
             });
     }
 
-    // Anything else.
+    // Adds an option of any other type.
     void add(const std::string& names, Arity arity, std::string placeholder, std::string help,
              std::string default_text, std::function<void(const std::vector<std::string>&)> assign);
 
-    // Options are refused: `instead` says what to do instead of giving them to this program.
+    // These two functions refuse options. `instead` says what to do instead of giving them to this
+    // program.
     void refuse_all(const std::string& instead);
     void refuse(const std::vector<std::string>& names, const std::string& instead);
 

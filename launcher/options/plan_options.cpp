@@ -8,7 +8,7 @@ namespace lockstep::launcher {
 
 namespace {
 
-// "80GiB", "80G" as Slurm says it, "80GB" of a thousand each.
+// Accepts "80GiB", "80G" as in Slurm (the same), and "80GB" in powers of 1000.
 std::int64_t parse_bytes(const std::string& option, const std::string& word) {
     constexpr std::array<std::pair<const char*, double>, 9> units{{{"MiB", 0x1p20},
                                                                    {"GiB", 0x1p30},

@@ -17,13 +17,13 @@ struct PrepareConfig {
     bool verbose = false;
 };
 
-// --delimiter, in whose value \n means a line feed.
+// Adds --delimiter. The two characters \n in its value mean a line feed.
 void add_delimiter(OptionTable& table, std::string& target);
 
 OptionTable prepare_table(PrepareConfig& config);
 OptionTable tokenizer_table(PrepareConfig& config);
 
-// Throws a config error for an option of those `given` that this format or tokenizer does not read.
+// Throws a config error when one of the `given` options does not apply to this format or tokenizer.
 void check_prepare(const PrepareConfig& config, const std::set<std::string>& given);
 
 }  // namespace lockstep::launcher

@@ -56,7 +56,7 @@ void refuse(const Rule& rule, std::vector<OptionTable>& tables) {
     for (OptionTable& table : tables) table.refuse(rule.names, rule.instead);
 }
 
-// All of them: those that the program has as well are had.
+// Adds all options of the task as refused ones. An option that the program has as well stays valid.
 void add_others(Task task, const std::string& instead, RunConfig& config,
                 std::vector<OptionTable>& tables) {
     for (OptionTable& table : run_tables(task, config)) {
@@ -75,7 +75,8 @@ std::vector<OptionTable> program_tables(Task task, Ranks ranks, std::vector<Opti
     if (task == Task::evaluate) {
         add_others(Task::train, of_training, config, tables);
     } else if (talks(task) || task == Task::display) {
-        // Both have --metrics and --skip-generation, which are nearer to these programs in eval.
+        // The tables of eval and train both have --metrics and --skip-generation; eval's advice
+        // fits these programs better and comes first.
         add_others(Task::evaluate, "it is for `lockstep eval`; leave it out", config, tables);
         add_others(Task::train, of_training, config, tables);
         for (const auto& [other, name] :

@@ -8,9 +8,9 @@
 
 namespace lockstep::launcher {
 
-// Refuses those options of a task's `tables` that nothing reads in a program of `ranks`, and adds
-// the options of other tasks as refused ones, each with what to do instead: no option is taken and
-// then ignored.
+// Refuses those options of a task's `tables` that a program of `ranks` does not read. Adds the
+// options of other tasks as refused ones with a text that says what to do instead. So no option is
+// accepted and then ignored.
 std::vector<OptionTable> program_tables(Task task, Ranks ranks, std::vector<OptionTable> tables,
                                         RunConfig& config);
 

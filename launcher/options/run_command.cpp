@@ -23,7 +23,7 @@ namespace {
 
 void config_error(const std::string& text) { throw Error(ErrorKind::config, text); }
 
-// Its steps depend on the update's number alone.
+// The relative step depends on nothing but the update's number.
 void check_relative_step(const RunConfig& config) {
     if (!config.train.optimizer.adafactor_relative_step) return;
     if (config.train.optimizer.kind != train::OptimizerKind::adafactor)
@@ -52,7 +52,7 @@ void check_train(const RunConfig& config) {
             "--validation-patience or --validation-cutoff");
     }
     check_relative_step(config);
-    // It throws where its options are wrong.
+    // The constructor throws when the options are wrong.
     (void)train::Schedule(config.train.schedule, config.train.optimizer.learningrate,
                           limits.max_train_steps);
 }
@@ -72,16 +72,16 @@ void check_weights(const RunConfig& config) {
 }
 
 void check_evaluate(const RunConfig& config) {
-    if (config.data.empty()) require_model(config.model_file);  // which would name its data
+    if (config.data.empty()) require_model(config.model_file);  // the model would name its data
     if (config.data.empty()) config_error("--data: name what `lockstep prepare` wrote");
     (void)train::ReplyMetrics(config.metrics);
 }
 
-// ladder: it leaves out generation by itself.
+// ladder leaves out generation by itself.
 void check_metric(Task task, const RunConfig& config) {
     const std::string& name = config.train.validation.metric;
     const std::string metric = name.substr(name.rfind('/') + 1);
-    (void)train::ReplyMetrics(config.metrics);  // refuses names that it does not know
+    (void)train::ReplyMetrics(config.metrics);  // throws for unknown names
     if (!config.skip_generation || !train::needs_replies(metric)) return;
     config_error("--validation-metric " + metric +
                  (task == Task::ladder ? ": most rungs do not generate; give ppl, loss or token_acc"
@@ -99,7 +99,8 @@ void check_batches(const BatchConfig& batch, const std::set<std::string>& given)
         config_error("--eval-batchsize: 0 is not allowed: give 1 or more");
 }
 
-// Else two updates are an epoch of a small data set: batches of --batchsize x 2048 tokens.
+// Requires a limit for rows: a budget of --batchsize x 2048 tokens would otherwise make two updates
+// an epoch of a small data set.
 void check_budget(const RunConfig& config) {
     if (config.batch.dynamic == data::Dynamic::full && config.batch.batch_tokens <= 0 &&
         !tells_longest_row(config))
@@ -108,7 +109,7 @@ void check_budget(const RunConfig& config) {
             "--text-truncate and --label-truncate, or --truncate, or give --batch-tokens");
 }
 
-// What is always so may be repeated.
+// Accepts a given option that repeats what gpt2 always does.
 void check_gpt2(const RunConfig& config) {
     if (config.model.kind != model::Kind::gpt2) return;
     const auto refuse = [&config](const char* name, bool same, const std::string& always) {
@@ -183,7 +184,7 @@ void check(Task task, const RunConfig& config) {
     }
 }
 
-// ParlAI's, after fairseq.
+// These are ParlAI's values, after fairseq.
 kernels::LossScaling fp16_scaling(Fp16Kind kind) {
     const auto dynamic = kernels::LossScaling::Kind::dynamic;
     if (kind == Fp16Kind::mem_efficient) return {dynamic, 0x1p17F, 1e-4F};
@@ -222,11 +223,11 @@ void set_defaults(Task task, RunConfig& config) {
     if (task == Task::display) config.train.validation.max_examples = 10;
     if (task == Task::evaluate || task == Task::display) {
         config.skip_generation = false;
-        config.batch.batchsize = 32;  // rows are scored one by one, whatever the batch
+        config.batch.batchsize = 32;  // rows are scored one at a time for any batch size
     }
     if (task == Task::doctor) config.timeout_s = 30;
     if (task == Task::ladder) {
-        config.batch.batchsize = 64;  // ParlAI's, in its tutorial's baseline
+        config.batch.batchsize = 64;  // ParlAI's value, in its tutorial's baseline
         config.train.limits.num_epochs = 1;
         config.train.limits.max_train_time_s = 60;
         config.train.validation.max_examples = 256;
@@ -275,7 +276,7 @@ std::vector<OptionTable> run_tables(Task task, RunConfig& config) {
 
 std::map<std::string, std::string> option_values(Task task, RunConfig config) {
     std::map<std::string, std::string> values;
-    // A table shows the value of what it is bound to as the option's default.
+    // A table shows the bound field's value as the option's default.
     for (const OptionTable& table : run_tables(task, config)) {
         for (const Option& option : table.options()) values[option.name] = option.default_text;
     }

@@ -11,8 +11,8 @@
 
 namespace lockstep::launcher {
 
-// doctor, plan: a training run that is only checked or reckoned, so that nothing of it need be
-// given. ladder: several short ones. display: an evaluation that is looked at.
+// doctor and plan only check or estimate a training run, so that no option of the run is required.
+// ladder makes several short training runs. display shows the examples of an evaluation.
 enum class Task {
     train,
     evaluate,
@@ -25,25 +25,26 @@ enum class Task {
     ladder
 };
 
-// Whether a task's program answers texts with a model that is there.
+// Tells whether a task's program replies to texts with an existing model.
 bool talks(Task task) noexcept;
 
-// How many ranks a program is. any: of plan, doctor and ladder, which take the options of every
-// training program.
+// The number of ranks that a program starts or joins. plan, doctor and ladder take `any`: they
+// accept the options of every training program.
 enum class Ranks { one, started_here, of_job, any };
 
-// Whether the options say how long a row may be, which a budget of --batchsize longest rows needs.
+// Tells whether the options limit the length of a row. A token budget of --batchsize longest rows
+// needs that limit.
 bool tells_longest_row(const RunConfig& config) noexcept;
 
-// The tables of a task's options, bound to `config`.
+// Returns the tables of a task's options, bound to `config`.
 std::vector<OptionTable> run_tables(Task task, RunConfig& config);
 
-// Fills `config` from the words behind the program's name and checks what does not need the data.
-// Empty where --help or --dump-config was answered and the program is done.
+// Fills `config` from the words after the program's name and checks everything that does not need
+// the data. The result is empty when --help or --dump-config was answered and the program is done.
 std::optional<RunConfig> parse_run(Task task, const std::string& usage,
                                    const std::vector<std::string>& args, Ranks ranks = Ranks::any);
 
-// Every option of the task with its value in `config`, given or by default.
+// Returns every option of the task with its value in `config`, whether given or default.
 std::map<std::string, std::string> option_values(Task task, RunConfig config);
 
 }  // namespace lockstep::launcher

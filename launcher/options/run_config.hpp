@@ -17,15 +17,15 @@ namespace lockstep::launcher {
 
 enum class PrecisionChoice { fp32, bf16, fp16, automatic };
 enum class DeviceChoice { automatic, cpu, cuda };
-// mem_efficient: the fp16 weights are the only ones.
+// mem_efficient keeps no weights besides the fp16 ones.
 enum class Fp16Kind { safe, mem_efficient };
 
-// What --batchsize, --dynamic-batching and their relatives said, for training and for evaluation.
+// The values of --batchsize, --dynamic-batching and related options, for training and evaluation.
 struct BatchConfig {
     std::int64_t batchsize = 1;
-    std::int64_t eval_batchsize = -1;  // -1: as batchsize
+    std::int64_t eval_batchsize = -1;  // -1: the same as batchsize
     data::Dynamic dynamic = data::Dynamic::off;
-    std::string eval_dynamic;  // empty: as dynamic
+    std::string eval_dynamic;  // empty: the same as dynamic
     std::int64_t batch_tokens = -1;
     std::int64_t truncate = -1, text_truncate = -1, label_truncate = -1;
     std::int64_t update_freq = 1;
@@ -33,16 +33,18 @@ struct BatchConfig {
     std::int64_t logical_shards = -1;  // lanes; -1: world x update_freq
 };
 
-// CUDA graphs. automatic: of so many shapes of work as are worth their memory.
+// Controls CUDA graphs. `automatic` captures as many shapes of work as are worth their memory.
 enum class GraphChoice { automatic, on, off };
 
-// How several GPUs reduce. automatic: by NCCL where it is there and takes them, else staged.
+// Selects how several GPUs reduce. `automatic` takes NCCL when it is installed and supports the
+// GPUs, otherwise staged.
 enum class GpuBackendChoice { automatic, nccl, staged };
 
 enum class PromptFormat { automatic, text, jsonl };
 enum class LogFormat { conversations, parlai };
 
-// How contexts are put together, what prompts and replies are, and where a talk is kept.
+// Options that say how contexts are joined, which format prompts and replies have, and which file
+// keeps a conversation.
 struct TalkConfig {
     std::int64_t history_size = -1;  // <= 0: every turn
     std::string delimiter = "\n";
@@ -54,11 +56,11 @@ struct TalkConfig {
     std::string outfile;
     LogFormat save_format = LogFormat::conversations;
     std::int64_t self_chats = 1, max_turns = 6;
-    std::string seed_messages;  // a file's name
+    std::string seed_messages;  // name of a file
     bool display = true;
 };
 
-// What GPUs alone can do.
+// Options that only GPUs support.
 struct GpuConfig {
     bool allow_shared = false, tf32 = false, autotune = false;
     Fp16Kind fp16 = Fp16Kind::safe;
@@ -66,18 +68,18 @@ struct GpuConfig {
     GpuBackendChoice backend = GpuBackendChoice::automatic;
 };
 
-// Everything that a training, evaluating or generating program was asked for. The options' defaults
-// are the initial values here.
+// All options of a training, evaluation or generation program. The initial values here are the
+// options' defaults.
 struct RunConfig {
     std::vector<std::string> data, eval_data;
-    std::vector<double> multitask_weights;  // of `data`; empty: alike
-    bool stochastic_weights = false;        // by the data sets' sizes
+    std::vector<double> multitask_weights;  // one for each of `data`; empty: equal weights
+    bool stochastic_weights = false;        // weights are the sizes of the data sets
     bool aggregate_micro = false;           // averages of several data sets' metrics
     std::string model_file, init_model, split = "valid", trace_file;
     DeviceChoice device = DeviceChoice::automatic;
     GpuConfig gpu;
     PrecisionChoice precision = PrecisionChoice::automatic;
-    bool fp16 = false;  // ParlAI's word for a precision
+    bool fp16 = false;  // ParlAI's option for a precision
     model::ModelConfig model;
     std::int64_t n_layers = 2, n_encoder_layers = -1, n_decoder_layers = -1, n_positions = -1;
     bool learned_positions = false, embeddings_scale = true;
@@ -87,11 +89,11 @@ struct RunConfig {
     bool skip_generation = true;
     bool unigram_baseline = false;
     bool short_final_eval = false;
-    std::string metrics = "default";  // of replies
+    std::string metrics = "default";  // metrics of replies
     std::string report_filename, world_logs;
-    model::GenerationOptions generation{.max_length = -1};  // reply_options() has the real one
+    model::GenerationOptions generation{.max_length = -1};  // reply_options() sets the maximum
     TalkConfig talk;                                        // generate, interactive, self_chat
-    std::int64_t threads = 0;  // of this rank; 0: its share of the host's cores
+    std::int64_t threads = 0;  // threads of this rank; 0: its share of the host's cores
     bool verbose = false, quiet = false;
     std::int64_t world_size = -1;  // multiprocessing programs; -1: one rank per core
     int max_restarts = 0;          // multiprocessing programs

@@ -5,7 +5,7 @@
 
 namespace lockstep::launcher {
 
-// The optimal string alignment distance: three rows of its table are enough.
+// Calculates the optimal string alignment distance. Three rows of its table are enough.
 std::size_t spelling_distance(std::string_view typed, std::string_view meant) {
     std::vector<std::size_t> before(meant.size() + 1), last(meant.size() + 1),
         row(meant.size() + 1);

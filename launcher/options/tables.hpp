@@ -6,10 +6,10 @@
 
 namespace lockstep::launcher {
 
-// What an option's value may be at most: tokens of a sequence, threads.
+// Maximum values of options: tokens of a sequence, threads.
 constexpr std::uint64_t max_positions = 1 << 20, max_threads = 4096;
 
-// The options of each concern, bound to `config`, which outlives the table.
+// Each function returns the options of one topic, bound to `config`, which must outlive the table.
 OptionTable model_table(RunConfig& config);
 OptionTable data_table(RunConfig& config);
 OptionTable batch_table(RunConfig& config);

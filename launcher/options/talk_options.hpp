@@ -9,7 +9,7 @@
 
 namespace lockstep::launcher {
 
-// The options of generate, interactive and self_chat.
+// Returns the options of generate, interactive and self_chat.
 std::vector<OptionTable> talk_tables(Task task, RunConfig& config);
 
 }  // namespace lockstep::launcher

@@ -26,7 +26,8 @@ void read_betas(const std::string& word, train::OptimizerOptions& o) {
         OptionTable::reject("betas", word, "two numbers in [0, 1)");
 }
 
-// The first one keeps a row of zero gradients from being divided by 0, as a float, too.
+// The first value prevents the division of a row of zero gradients by 0, also when stored as a
+// float.
 void read_adafactor_eps(const std::string& word, train::OptimizerOptions& o) {
     const auto comma = word.find(',');
     if (comma == std::string::npos)
