@@ -5,7 +5,7 @@
 
 namespace lockstep::launcher::plan {
 
-// Doubles until one is too large: trying costs as much as what is tried is large.
+// Doubles the number until it is too large. The cost of a trial grows with the number.
 std::int64_t largest_that_fits(std::int64_t most, const std::function<bool(std::int64_t)>& fits) {
     std::int64_t good = 0, bad = 1;
     while (bad <= most && fits(bad)) {

@@ -6,7 +6,8 @@
 
 namespace lockstep::launcher::plan {
 
-// The largest of 1 to `most` that fits, where everything below one that fits does so too; 0: none.
+// Returns the largest number from 1 to `most` that fits; 0 when none does. Every number below one
+// that fits must fit as well.
 std::int64_t largest_that_fits(std::int64_t most, const std::function<bool(std::int64_t)>& fits);
 
 }  // namespace lockstep::launcher::plan

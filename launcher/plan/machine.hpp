@@ -12,14 +12,14 @@ namespace lockstep::launcher::plan {
 // The device that a run is planned for.
 struct Machine {
     model::DeviceKind device = model::DeviceKind::cpu;
-    std::string name;        // "CPU", or the GPU's
-    std::int64_t bytes = 0;  // that a rank may take
-    std::string limit;       // what says so: "--memory", "of the host"
+    std::string name;        // "CPU", or the GPU's name
+    std::int64_t bytes = 0;  // memory that one rank may take
+    std::string limit;       // the source of `bytes`: "--memory", "of the host"
 };
 
-// By --device and --memory; ranks on the CPU share the memory of this host. Throws a config error
-// where a GPU is asked for that is neither here nor described by --memory, or the CPU for what GPUs
-// alone can do.
+// Returns the machine that --device and --memory describe. Ranks on the CPU share the memory of
+// this host. Throws a config error when a requested GPU is neither present nor described by
+// --memory, and when the CPU is requested for something that only GPUs support.
 Machine machine_of(const RunConfig& config, int ranks);
 
 }  // namespace lockstep::launcher::plan

@@ -5,18 +5,18 @@ namespace lockstep::launcher::plan {
 
 namespace {
 
-// By NCCL 2.30's source. A connection has a buffer for each protocol (device.h, init.cc): LL's of 8
-// lines for 512 threads in 8 steps of 16 bytes, LL128's of 120 elements for 640 threads in 8 steps
-// of 8 bytes, the simple one's of 4 MiB.
+// The figures are from NCCL 2.30's source. A connection has a buffer for each protocol (device.h,
+// init.cc): LL has 8 lines for 512 threads in 8 steps of 16 bytes, LL128 has 120 elements for 640
+// threads in 8 steps of 8 bytes, and Simple has 4 MiB.
 constexpr std::int64_t connection_bytes =
     8 * 512 * 8 * 16 + 120 * 640 * 8 * 8 + (std::int64_t{4} << 20);
-// A ring receives from one rank, a tree within a host from two; between hosts what is sent has a
-// buffer as well.
+// Within a host, a rank of a ring receives from one rank and a rank of a tree from two. Between
+// hosts, sending needs a buffer, too.
 constexpr std::int64_t connections_in_host = 3, connections_between_hosts = 2;
-// As many as NVLink of eight GPUs is worth; machines with PCIe alone have two to four.
+// NCCL uses this many for the NVLink of eight GPUs. Machines with PCIe only have two to four.
 constexpr std::int64_t channels = 24;
-// nvls.cc: for each rank of the host 16 channels, twice 8 steps of 128 KiB (Hopper's; Blackwell has
-// 24 channels).
+// nvls.cc allocates, for each rank of the host, 16 channels of twice 8 steps of 128 KiB on Hopper
+// (24 channels on Blackwell).
 constexpr std::int64_t nvls_bytes_of_rank = 16 * 2 * 8 * (std::int64_t{128} << 10);
 
 }  // namespace

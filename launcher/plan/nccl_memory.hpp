@@ -5,9 +5,10 @@
 
 namespace lockstep::launcher::plan {
 
-// About what NCCL takes of a GPU's memory among so many ranks, of which `ranks_of_host` are on one
-// host: what it takes on machines with NVSwitch, the most. It connects by and by, and only those
-// ways that it comes to use, so that none of it is certain before a run.
+// Estimates the GPU memory in bytes that NCCL takes in a job of `ranks`, of which `ranks_of_host`
+// are on one host. The estimate is for machines with NVSwitch, on which NCCL takes the most. NCCL
+// connects only the paths that it uses, when it first uses them, so no part is certain before a
+// run.
 std::int64_t nccl_bytes(int ranks, int ranks_of_host) noexcept;
 
 }  // namespace lockstep::launcher::plan

@@ -8,7 +8,7 @@
 namespace lockstep::launcher::plan {
 
 std::string report_text(const RunPlan& plan);
-// The same values as one JSON document, bytes as they are.
+// Returns the same values as one JSON document, with unrounded bytes.
 std::string report_json(const RunPlan& plan);
 
 }  // namespace lockstep::launcher::plan

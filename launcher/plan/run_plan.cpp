@@ -17,9 +17,9 @@ namespace lockstep::launcher::plan {
 
 namespace {
 
-// Nobody trains on larger micro-batches, and a dry run writes their arrays.
+// Larger micro-batches are not practical, and a dry run writes arrays of their size.
 constexpr std::int64_t max_tokens = std::int64_t{1} << 22, max_rows = std::int64_t{1} << 20;
-// Enough for the largest micro-batch of most epochs.
+// This is enough to find the largest micro-batch of most epochs.
 constexpr std::int64_t rows_at_start = std::int64_t{1} << 18;
 
 class Planner {
@@ -124,7 +124,8 @@ private:
         return memory.training(data::largest_batches(lengths_, rules(options)));
     }
 
-    // Of the same batches it takes less than training.
+    // Returns nothing when evaluation uses the batches of training: it then takes less than
+    // training.
     BatchMemory evaluation(const RankMemory& memory) const {
         const bool own = config_.batch.eval_batchsize > 0 || !config_.batch.eval_dynamic.empty();
         if (!own || !has_data()) return {};
@@ -187,7 +188,7 @@ private:
 
     const RunConfig& config_;
     const Scope scope_;
-    DataSets data_;  // none: nothing is known of the rows
+    DataSets data_;  // empty: the rows are not known
     data::RowLengths lengths_;
     std::int64_t rows_bytes_ = 0;
     RunPlan plan_;

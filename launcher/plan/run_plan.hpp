@@ -12,20 +12,20 @@
 
 namespace lockstep::launcher::plan {
 
-// The first epoch's micro-batches, all ranks together.
+// Totals of the first epoch's micro-batches over all ranks.
 struct EpochFacts {
     std::int64_t rows = 0, planned_rows = 0, truncated_rows = 0;
-    std::int64_t steps = 0, micro_batches = 0;  // micro_batches of the planned rows
-    std::int64_t tokens = 0, filler = 0;        // likewise
-    std::int64_t shapes = 0;                    // for which work repeats on the device
-    BatchMemory largest;                        // of its micro-batches
+    std::int64_t steps = 0, micro_batches = 0;  // micro_batches: of the planned rows
+    std::int64_t tokens = 0, filler = 0;        // totals of the planned rows
+    std::int64_t shapes = 0;                    // different shapes of the device's work
+    BatchMemory largest;                        // maximum over its micro-batches
 };
 
-// An option that sizes batches: its name, what was asked for, what would fit.
+// An option that sizes batches: its name, its requested value and the largest value that fits.
 struct BatchSize {
     std::string option;
     std::int64_t asked = 0, fits = 0;
-    std::int64_t most = 0;  // beyond which nothing was tried
+    std::int64_t most = 0;  // the largest value that was tried
 };
 
 struct RunPlan {
@@ -35,15 +35,15 @@ struct RunPlan {
     int ranks = 1;
     std::int64_t lanes_of_rank = 1;
     Machine machine;
-    BatchMemory batch;  // the largest that the rules can cut
+    BatchMemory batch;  // the largest that the rules can form
     std::vector<Part> parts;
-    std::int64_t host_bytes = 0;  // beside them, where the device has memory of its own
+    std::int64_t host_bytes = 0;  // extra host memory when the device has its own
     BatchSize size;
-    std::optional<EpochFacts> epoch;  // where there is data
+    std::optional<EpochFacts> epoch;  // empty: there is no data
     std::vector<model::SlowShape> slow_shapes;
 
     std::int64_t total_bytes() const { return total(parts); }
-    // What the first epoch takes for certain.
+    // Returns the bytes that the first epoch takes for certain.
     std::int64_t certain_bytes() const;
     bool fits() const { return total_bytes() <= machine.bytes; }
     bool epoch_fits() const {
@@ -52,11 +52,12 @@ struct RunPlan {
     }
 };
 
-// first_epoch: what is needed for certain, quickly told, by no more rows than that takes: the batch
-// is the epoch's largest, and nothing larger is looked for.
+// first_epoch plans quickly: it reads only as many rows as necessary, `batch` is the epoch's
+// largest, no larger batch is searched for, and certain_bytes() is the result.
 enum class Scope { whole, first_epoch };
 
-// Reckons by the options and the data's index; allocates none of it. Throws config errors.
+// Calculates the plan from the options and the data's index, without allocating the memory that it
+// plans. Throws config errors.
 RunPlan plan_run(const RunConfig& config, Scope scope = Scope::whole);
 
 }  // namespace lockstep::launcher::plan
