@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* binary = "lockstep";
 
-// Its own name, whichever alias was typed.
+// Returns the program's own name for a name or an alias.
 std::string as_program(const std::string& word) {
     const ProgramName* program = find_program_name(word);
     return program == nullptr ? "" : std::string(program->name);

@@ -6,17 +6,17 @@
 
 namespace lockstep::launcher {
 
-// The program of Lockstep that a command starts ("distributed_train" of `lockstep
-// distributed_train ...` and of `/usr/bin/distributed_train ...`), by its own name where an alias
-// was typed; empty for any other command.
+// Returns the program of Lockstep that a command starts: "distributed_train" for `lockstep
+// distributed_train ...` and for `/usr/bin/distributed_train ...`. An alias is replaced by the
+// program's own name. The result is empty for any other command.
 std::string lockstep_program(const std::vector<std::string>& command);
 
-// Lockstep's own commands with the running binary's full path, so that PATH need not hold it;
-// other commands as they are.
+// Replaces the program of Lockstep's own commands by the running binary's full path, so that PATH
+// need not contain it. Other commands are returned unchanged.
 std::vector<std::string> with_own_binary(const std::vector<std::string>& command);
 
-// Throws a config error where `processes` copies of a program of Lockstep would each be a run of
-// its own instead of ranks of one run.
+// Throws a config error when `processes` copies of a program of Lockstep would each be a separate
+// run instead of ranks of one run.
 void require_ranks(const std::vector<std::string>& command, int processes);
 
 }  // namespace lockstep::launcher

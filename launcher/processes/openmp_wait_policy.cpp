@@ -24,7 +24,7 @@ void set_openmp_wait_policy(comm::Environment& environment) {
 void set_openmp_wait_policy(char** argv) {
     if (std::getenv(variable) != nullptr || std::getenv(policy) != nullptr) return;
     setenv(variable, count, 1);
-    // By its path: a process started as /proc/self/exe would be called "exe" by ps and pkill.
+    // The path matters: ps and pkill would call a process "exe" that was started as /proc/self/exe.
     execv(own_binary_called(argv[0]).c_str(), argv);
 }
 

@@ -5,14 +5,14 @@
 
 namespace lockstep::launcher {
 
-// libgomp's threads spin while they wait, by default for so long that a busy machine stands still;
-// it reads its limit from the environment when it is loaded. Where the environment already says how
-// to wait, neither of these does anything.
+// libgomp's threads spin while they wait. The default limit is so long that a busy machine stalls.
+// libgomp reads the limit from the environment when it is loaded. These functions do nothing when
+// the environment already sets a wait policy.
 
-// For a program that is about to be started.
+// Sets the limit for a program that is about to be started.
 void set_openmp_wait_policy(comm::Environment& environment);
 
-// For this one, which starts once more with a limit. Call it first in main, with its argv.
+// Sets the limit for this program and executes it again. Call it first in main, with its argv.
 void set_openmp_wait_policy(char** argv);
 
 }  // namespace lockstep::launcher

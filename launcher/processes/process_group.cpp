@@ -24,8 +24,8 @@ namespace {
 
 constexpr std::array<int, 4> forwarded_signals = {SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
 
-// Turns the signals that matter into reads of a descriptor, for the time of its life. They are
-// blocked meanwhile; children must take `before()` as theirs.
+// Turns signals into reads of a descriptor during its lifetime and blocks them meanwhile. Children
+// must get the mask `before()`.
 class SignalSource {
 public:
     SignalSource() {
@@ -33,7 +33,8 @@ public:
         ::sigemptyset(&watched);
         ::sigaddset(&watched, SIGCHLD);
         for (const int signal : forwarded_signals) ::sigaddset(&watched, signal);
-        // An ignored CHLD, inherited from who started us, would reap the children unseen.
+        // A CHLD signal ignored by the parent process would be inherited, and the kernel would reap
+        // the children without a report.
         struct sigaction usual {};
         usual.sa_handler = SIG_DFL;
         ::sigaction(SIGCHLD, &usual, &child_action_);
@@ -50,7 +51,7 @@ public:
 
     const sigset_t& before() const noexcept { return before_; }
 
-    // The next signal received, 0 after `timeout_ms` (negative: none).
+    // Returns the next signal, or 0 after `timeout_ms` (negative: no limit).
     int next(int timeout_ms) {
         signalfd_siginfo info{};
         if (::read(descriptor_.raw(), &info, sizeof info) == sizeof info) return signal_of(info);
@@ -70,7 +71,7 @@ private:
     struct sigaction child_action_ {};
 };
 
-// The processes that run. None survives this object.
+// The running processes. None survives this object.
 class Children {
 public:
     ~Children() {
@@ -84,13 +85,13 @@ public:
     bool any() const {
         return std::any_of(pids_.begin(), pids_.end(), [](pid_t pid) { return pid > 0; });
     }
-    // A request is for the ranks; what they started themselves is theirs to end.
+    // Requests go to the ranks only. They must end the processes that they started themselves.
     void ask_all(int signal) const noexcept {
         for (const pid_t pid : pids_) {
             if (pid > 0) ::kill(pid, signal);
         }
     }
-    // The ranks with all that they have started.
+    // Kills the ranks and everything that they have started.
     void kill_all() const noexcept {
         for (const pid_t pid : pids_) {
             if (pid > 0) ::kill(-pid, SIGKILL);
@@ -109,7 +110,8 @@ public:
             if (::waitid(P_PID, id, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) {
                 continue;
             }
-            // While it is not reaped its number names no other group: end what it left behind.
+            // The number of a process that is not reaped cannot name another group, so it is safe
+            // to kill what the rank left behind.
             ::kill(-pids_[rank], SIGKILL);
             ::waitpid(pids_[rank], nullptr, 0);
             pids_[rank] = 0;
@@ -120,10 +122,10 @@ public:
     }
 
 private:
-    std::vector<pid_t> pids_;  // by rank; 0: ended
+    std::vector<pid_t> pids_;  // index: rank; 0: ended
 };
 
-// What has happened to the group so far, and what that means for those that still run.
+// Records what has happened to the group and decides what happens to the processes that still run.
 class Supervision {
 public:
     Supervision(Children& children, const GroupOptions& options)
@@ -131,7 +133,7 @@ public:
 
     void received(int signal) {
         if (signal == SIGUSR1 || signal == SIGUSR2) return children_.ask_all(signal);
-        // Schedulers may repeat TERM; only a person who types Ctrl-C again wants no checkpoint.
+        // Schedulers may repeat TERM. Only a person who types Ctrl-C again wants no checkpoint.
         const bool second = result_.signal != 0 && signal == SIGINT;
         result_.signal = signal;
         if (second) return kill();
@@ -165,7 +167,7 @@ public:
 private:
     static constexpr int peer_failed = 3;
 
-    // A rank that says that a peer failed may end before the peer does.
+    // A rank that reports the failure of a peer may end before that peer does.
     bool only_told_of_a_peer() const noexcept { return result_.status == peer_failed; }
     bool by_our_hand(int status) const noexcept {
         return status == peer_failed || status == 128 + SIGTERM ||

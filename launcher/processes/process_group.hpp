@@ -10,7 +10,7 @@
 
 namespace lockstep::launcher {
 
-// One process to start: argv (looked up on PATH when it has no slash) and its whole environment.
+// A process to start: argv (looked up on PATH when it has no slash) and its whole environment.
 struct ProcessSpec {
     std::vector<std::string> command;
     comm::Environment environment;
@@ -20,35 +20,37 @@ struct ProcessSpec {
 struct LocalRanks {
     std::vector<std::string> command;  // the same for every rank
     int size = 1;
-    int master_port = 0;  // 0: one that is free now
+    int master_port = 0;  // 0: any free port
     int threads_per_rank = 1;
     comm::Secret secret;
 };
 
-// The processes of a job on this machine: `base` with torchrun's variables, the store's secret and
-// the cores of each rank (OMP_NUM_THREADS, LOCKSTEP_THREADS) added, and how their threads wait.
+// Returns the processes of a job on this machine. Their environment is `base` with torchrun's
+// variables, the store's secret, the number of cores of each rank (OMP_NUM_THREADS,
+// LOCKSTEP_THREADS) and the wait policy of OpenMP threads.
 std::vector<ProcessSpec> local_ranks(const LocalRanks& ranks, const comm::Environment& base);
 
-// A port of 127.0.0.1 that nobody uses now.
+// Returns a port of 127.0.0.1 that is free now.
 int free_port();
 
 struct GroupOptions {
-    int grace_ms = 5'000;  // between TERM and KILL when a rank has failed
-    // The same after INT or TERM from outside: time for a checkpoint. None: as much as the ranks
-    // take.
+    int grace_ms = 5'000;  // time between TERM and KILL after a rank has failed
+    // The same after INT or TERM from outside, long enough for a checkpoint. Without a value the
+    // launcher waits as long as the ranks take.
     std::optional<int> stop_grace_ms = 60'000;
 };
 
 struct GroupResult {
-    int failed_rank = -1;  // the first to fail of its own accord, -1: none
+    int failed_rank = -1;  // the first one that failed by itself; -1: none
     int status = 0;        // its exit code, or 128 + the signal that killed it
-    int signal = 0;        // INT or TERM received from outside meanwhile, else 0
+    int signal = 0;        // INT or TERM received from outside, else 0
 };
 
-// Starts all processes and waits until all have ended. One that fails ends the others: TERM, then
-// KILL. INT, TERM, USR1 and USR2 to this process are handed on; a second INT kills. However this
-// process ends, no process it started stays. Forks: call it before any thread, MPI or OpenMP
-// exists. Throws kind launch when a program cannot be started (nothing is left running then).
+// Starts all processes and waits until all have ended. A failing process ends the others: they get
+// TERM, then KILL. The function forwards INT, TERM, USR1 and USR2 to the processes; a second INT
+// kills them. No process survives this one, however it ends. It forks, so call it before any
+// thread, MPI or OpenMP exists. Throws kind launch when a program cannot be started; no process is
+// left running then.
 GroupResult run_process_group(const std::vector<ProcessSpec>& processes,
                               const GroupOptions& options);
 

@@ -30,14 +30,14 @@ struct Streams {
     int output, error;  // -1: inherited
 };
 
-// The child's side of a start: only async-signal-safe calls from here to exec.
+// Runs in the child. Only async-signal-safe calls are allowed from here to exec.
 [[noreturn]] void become(char** argv, char** environment, pid_t parent, const sigset_t& mask,
                          Streams streams, int report) {
     ::setpgid(0, 0);
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     const bool redirected = (streams.output < 0 || ::dup2(streams.output, STDOUT_FILENO) >= 0) &&
                             (streams.error < 0 || ::dup2(streams.error, STDERR_FILENO) >= 0);
-    if (redirected && ::getppid() == parent) {  // else the parent died before the prctl
+    if (redirected && ::getppid() == parent) {  // otherwise the parent died before the prctl
         ::pthread_sigmask(SIG_SETMASK, &mask, nullptr);
         ::execvpe(argv[0], argv, environment);
     }
@@ -66,14 +66,14 @@ pid_t start_process(const ProcessSpec& spec, const sigset_t& mask) {
                mask, {spec.standard_output, spec.standard_error}, writes.raw());
     }
     int failure = pid < 0 ? errno : 0;
-    writes = FileDescriptor();  // so that the read below ends when the child executes
+    writes = FileDescriptor();  // the read below then ends when the child executes
     const bool told = pid > 0 && ::read(reads.raw(), &failure, sizeof failure) == sizeof failure;
     if (pid < 0 || told) {
         if (pid > 0) ::waitpid(pid, nullptr, 0);
         throw Error(ErrorKind::launch, "cannot start " + words.front() + ": " +
                                            std::generic_category().message(failure));
     }
-    ::setpgid(pid, pid);  // done by the child too; whoever comes first, the group exists now
+    ::setpgid(pid, pid);  // the child does this, too; whichever is first, the group exists now
     return pid;
 }
 

@@ -8,8 +8,9 @@
 
 namespace lockstep::launcher {
 
-// Starts a process as the leader of a group of its own, with this signal mask, to be killed should
-// this process end. Returns once the program runs; throws kind launch when it cannot be started.
+// Starts a process with this signal mask as the leader of its own process group. The kernel kills
+// it when this process ends. Returns once the program runs; throws kind launch when it cannot be
+// started.
 pid_t start_process(const ProcessSpec& spec, const sigset_t& mask);
 
 }  // namespace lockstep::launcher

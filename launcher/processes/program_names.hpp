@@ -13,10 +13,10 @@ struct ProgramName {
     std::string_view aliases = "";  // ParlAI's names for it, separated by blanks
 };
 
-// All programs, in the order in which `lockstep help` lists them.
+// Returns all programs in the order of `lockstep help`.
 std::span<const ProgramName> program_names();
 
-// Finds a program by its name or an alias; nullptr where there is none.
+// Finds a program by its name or an alias. Returns nullptr when there is none.
 const ProgramName* find_program_name(std::string_view word);
 
 }  // namespace lockstep::launcher
