@@ -27,7 +27,8 @@ DataSets open_dialogues(const RunConfig& config) {
     return sets;
 }
 
-// The form is ParlAI's; of several data sets a row has its set's name before it.
+// Prints a row in ParlAI's form. When there are several data sets, `row` begins with the set's
+// name.
 void show(const std::string& row, const RowTexts& texts, const std::string& reply) {
     std::string labels;
     for (const std::string& label : texts.labels) labels += (labels.empty() ? "" : "|") + label;

@@ -20,8 +20,8 @@ int distributed_launch_program(const std::vector<std::string>& args) {
         outputs.connect(processes);
         return run_process_group(processes, plan->ending);
     };
-    // The launchers do not talk to each other: the ranks of the others end when they lose their
-    // peer, and a rank that starts again before that would find the old job's store.
+    // The launchers do not talk to each other. The other launchers' ranks end when they lose their
+    // peer, and a rank that restarts before that would find the old job's store.
     constexpr int pause_ms = 2'000;
     const RestartPolicy policy{plan->max_restarts, plan->nodes > 1 ? pause_ms : 0};
     const auto failed = [&](const GroupResult& result, int restart) {

@@ -40,7 +40,7 @@ std::chrono::milliseconds milliseconds_of(double seconds) {
     return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1e3));
 }
 
-// Why it cannot be opened is found where the data is looked at, on every host.
+// Ignores the error here: every host reports it when it reads the data.
 std::optional<data::Dataset> opened(const std::string& folder) {
     try {
         return data::Dataset::open(folder);
@@ -49,12 +49,13 @@ std::optional<data::Dataset> opened(const std::string& folder) {
     }
 }
 
-// What `lockstep plan` reckons, in time. What it cannot is found where the data is looked at.
+// Adds the memory that `lockstep plan` calculates, within a time limit. Errors are ignored here
+// because reading the data reports them.
 void add_memory(const RunConfig& config, int ranks, doctor::Request& request) {
     RunConfig asked = config;
     const bool on_gpu = request.computes == doctor::Computes::on_gpu;
     asked.device = on_gpu ? DeviceChoice::cuda : DeviceChoice::cpu;
-    asked.memory_bytes = 0;  // as if there were none: the ranks' own is compared
+    asked.memory_bytes = 0;  // no GPU of this host counts: the ranks' own memory is compared
     asked.world_size = ranks;
     using Planned = std::optional<plan::RunPlan>;
     const auto planned = doctor::run_with_timeout(request.check_time(), [asked]() -> Planned {
@@ -70,7 +71,7 @@ void add_memory(const RunConfig& config, int ranks, doctor::Request& request) {
     request.gpu_bytes = on_gpu ? plan.certain_bytes() : 0;
 }
 
-// What the run would need, as far as its options tell.
+// Adds the needs of the run as far as its options tell.
 void add_needs(const RunConfig& config, int ranks, doctor::Request& request) {
     if (config.data.empty() || config.model_file.empty()) return;
     using Model = std::optional<model::ModelConfig>;
@@ -91,7 +92,7 @@ void add_needs(const RunConfig& config, int ranks, doctor::Request& request) {
 
 doctor::Computes computes_on(const RunConfig& config, std::chrono::milliseconds longest) {
     if (config.device == DeviceChoice::cuda) return doctor::Computes::on_gpu;
-    // A driver in trouble keeps its callers waiting.
+    // A driver with problems may never answer.
     const auto gpus = doctor::run_with_timeout(longest, [config] { return gpus_for(config); });
     const bool there = gpus && (!gpus->visible.empty() || !why_unusable(*gpus).empty());
     return there ? doctor::Computes::on_gpu : doctor::Computes::on_cpu;
@@ -118,7 +119,7 @@ doctor::Request request_of(const RunConfig& config, const comm::RankInfo& place)
     return request;
 }
 
-// Tells what GPUs need of this host, whoever runs on it.
+// Reports what GPUs need on this host, independently of any run.
 int preflight(const std::set<std::string>& given) {
     for (const std::string& name : given)
         if (name != "preflight")
@@ -131,7 +132,7 @@ int preflight(const std::set<std::string>& given) {
     const std::string& host = facts.ranks.front().host;
     std::vector<doctor::Finding> findings = doctor::judge_gpus(facts);
     for (doctor::Finding& one : findings) one.where = host;
-    // Written in one piece, since other hosts' tasks may write there as well.
+    // The text is written in one piece because tasks on other hosts may write to the same output.
     std::string text = "GPUs of " + host + "\n\n" +
                        doctor::software_table(doctor::software_rows(facts.ranks.front())) + "\n" +
                        doctor::finding_lines(findings);
@@ -141,7 +142,7 @@ int preflight(const std::set<std::string>& given) {
     return doctor::would_break(findings) ? would_fail : 0;
 }
 
-// Why this rank cannot meet the others, with what its host sees of rank 0.
+// Reports why this rank cannot meet the others, and what its host sees of rank 0.
 int cannot_meet(const comm::RankInfo& place, const doctor::Request& request, const Error& error) {
     std::string text = "lockstep doctor: PROBLEM [meeting] " + rank_name(place) +
                        ": cannot meet the other ranks: " + error.what();

@@ -24,10 +24,10 @@ Json to_json(const Reply& reply) {
     return {{"reply", reply.text}, {"score", reply.score}, {"tokens", reply.tokens}};
 }
 
-// Writes what was replied, as the options say.
+// Writes the replies in the format that the options select.
 class ReplyWriter {
 public:
-    // Prompts are shown above their replies where both go to people and nobody typed them.
+    // Shows prompts above their replies when people read the output and nobody typed the prompts.
     ReplyWriter(std::ostream& out, const TalkConfig& talk)
         : out_(out),
           talk_(talk),
@@ -68,7 +68,7 @@ private:
     const bool shows_prompts_;
 };
 
-// Prompts that are answered together.
+// Collects prompts that are answered together.
 class PromptBatch {
 public:
     PromptBatch(ChatSession& talker, ReplyWriter& writer, std::int64_t size)
@@ -107,7 +107,7 @@ PromptFormat format_of(const TalkConfig& talk) {
     return talk.input.ends_with(".jsonl") ? PromptFormat::jsonl : PromptFormat::text;
 }
 
-// A file is read before anything starts, so that a wrong line costs nothing.
+// Reads the whole file before anything starts, so that a wrong line fails early.
 std::vector<Prompt> prompts_of(const TalkConfig& talk) {
     std::ifstream file(talk.input);
     if (!file) throw_errno("--input cannot be read", talk.input);
@@ -119,7 +119,8 @@ std::vector<Prompt> prompts_of(const TalkConfig& talk) {
 
 std::ofstream opened(const TalkConfig& talk, const std::string& model_folder) {
     std::error_code none;
-    const auto real = std::filesystem::canonical(talk.output, none);  // empty: not there yet
+    const auto real =
+        std::filesystem::canonical(talk.output, none);  // empty: it does not exist yet
     if (!real.empty() && std::filesystem::equivalent(real.parent_path(), model_folder, none))
         throw Error(ErrorKind::config, "--output " + talk.output +
                                            ": is a file of the model's folder, which it would "

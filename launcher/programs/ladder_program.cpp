@@ -20,7 +20,7 @@ constexpr const char* usage =
     "Measures each speed-up of training on this data and machine, one above the other, and tells\n"
     "the command of the fastest. With -mf DIR the runs are kept there.\n";
 
-// Each is something that a rung decides, or the length of a rung.
+// Refuses options that a rung decides itself or that set the length of a rung.
 void refuse_rungs_options(const RunConfig& config) {
     for (const char* name :
          {"skip-generation", "eval-dynamic-batching", "batch-tokens", "validation-every-n-epochs",
@@ -59,7 +59,7 @@ ladder::Work work_of(const RunConfig& config, const TrainingPlan& plan) {
     return work;
 }
 
-// What says how long a rung is.
+// Returns the options that set the length of a rung.
 std::vector<std::string> length_of(const RunConfig& config, const ladder::Work& work) {
     const std::string epochs = number_word(config.train.limits.num_epochs);
     std::vector<std::string> words{

@@ -18,8 +18,8 @@ namespace lockstep::launcher {
 
 namespace {
 
-// One for each GPU, or for each core where there is none. What a rank could not compute on is said
-// here, once.
+// Returns one rank for each GPU, or for each core when there is no GPU. Throws once, here, for a
+// device that the ranks could not compute on.
 int ranks_here(const RunConfig& config) {
     const Gpus gpus = gpus_for(config);
     const auto own = gpus.visible.empty() ? usable_cores() : static_cast<int>(gpus.visible.size());
@@ -31,7 +31,7 @@ int ranks_here(const RunConfig& config) {
     return last.local_size;
 }
 
-// Tells a process that it is one of the ranks that the program of that name started.
+// This environment variable tells a process that it is a rank started by the named program.
 constexpr const char* ranks_of = "LOCKSTEP_RANKS_OF";
 
 bool is_rank_of(const std::string& program) {
@@ -40,10 +40,10 @@ bool is_rank_of(const std::string& program) {
     return found != variables.end() && found->second == program;
 }
 
-// The processes repeat the whole command, as ranks, so that their messages name it; a stop from
-// outside that they all obeyed (exit 0) is a success. Each attempt has a port and a secret of its
-// own, so that what is left of the last one cannot join it; the ranks continue from the model
-// folder's newest checkpoint.
+// The processes repeat the whole command as ranks, so that their messages name it. A stop from
+// outside that all ranks obeyed (exit 0) is a success. Each attempt has its own port and secret, so
+// that remains of the last attempt cannot join it. The ranks continue from the model folder's
+// newest checkpoint.
 int run_ranks(const char* program, const RunConfig& config, const std::vector<std::string>& args) {
     auto base = comm::process_environment();
     base[ranks_of] = program;
@@ -55,14 +55,15 @@ int run_ranks(const char* program, const RunConfig& config, const std::vector<st
         ranks.master_port = static_cast<int>(std::max<std::int64_t>(config.master_port, 0));
         ranks.threads_per_rank = std::max(1, usable_cores() / ranks.size);
         ranks.secret = comm::Secret::make();
-        // The ranks watch each other: one that hangs ends them all, and only then.
+        // The ranks watch each other, and one that hangs makes all of them end. The launcher
+        // therefore waits as long as the ranks take to stop.
         GroupOptions options;
         options.stop_grace_ms.reset();
         return run_process_group(local_ranks(ranks, base), options);
     };
     const RestartPolicy policy{config.max_restarts, 0};
     const auto failed = [&](const GroupResult& result, int restart) {
-        if (result.status == 2) return;  // the rank has said what is wrong
+        if (result.status == 2) return;  // the rank has reported the error
         std::cerr << program << ": rank " << result.failed_rank << ' '
                   << failure_text(result, restart, policy) << std::endl;
     };

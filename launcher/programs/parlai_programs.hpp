@@ -6,8 +6,8 @@
 
 namespace lockstep::launcher {
 
-// What to do here instead of calling a program that ParlAI has and Lockstep has not; empty for any
-// other name.
+// Says what to do instead of calling a program that ParlAI has and Lockstep does not have. The
+// result is empty for any other name.
 std::string instead_of_parlai_program(std::string_view name);
 
 }  // namespace lockstep::launcher

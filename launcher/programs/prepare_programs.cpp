@@ -19,7 +19,8 @@ void require_given(bool condition, const char* what) {
     if (!condition) throw Error(ErrorKind::config, what);
 }
 
-// Empty where --help or --dump-config was answered. Options in `refused` belong to a data set.
+// Returns nothing when --help or --dump-config was answered. Options in `refused` belong to a data
+// set.
 std::optional<PrepareConfig> parse_prepare(const std::string& usage,
                                            const std::vector<std::string>& args,
                                            const std::vector<std::string>& refused = {}) {
@@ -36,7 +37,7 @@ std::optional<PrepareConfig> parse_prepare(const std::string& usage,
     return config;
 }
 
-// The folder may be the first word.
+// Inserts --data when the first word is the folder.
 std::vector<std::string> with_data(std::vector<std::string> words) {
     if (!words.empty() && !words.front().starts_with("-")) words.insert(words.begin(), "--data");
     return words;

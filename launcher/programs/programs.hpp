@@ -7,15 +7,15 @@
 
 namespace lockstep::launcher {
 
-// computes: on several threads, by OpenMP.
+// `computes`: the program computes on several OpenMP threads.
 enum class Load { light, computes };
 
-// What standard output is. log: of a run that keeps its results elsewhere and is no failure where
-// they cannot be shown.
+// The role of standard output. `log`: the run keeps its results elsewhere and does not fail when
+// the log cannot be written.
 enum class Output { answer, log };
 
-// What `lockstep NAME` runs. run() gets the words behind the program's name and returns the
-// exit code; what goes wrong is thrown.
+// The program that `lockstep NAME` runs. run() gets the words after the program's name and returns
+// the exit code. It throws errors.
 struct Program {
     std::string_view name;
     int (*run)(const std::vector<std::string>& args);
@@ -23,10 +23,10 @@ struct Program {
     Output output = Output::answer;
 };
 
-// By its name or an alias; nullptr where there is none.
+// Finds a program by its name or an alias. Returns nullptr when there is none.
 const Program* find_program(std::string_view word);
 
-// What to type instead of a name that no program has.
+// Suggests what to type instead of a name that no program has.
 std::string advice_on_program(const std::string& name);
 
 int help_program(const std::vector<std::string>& args);

@@ -50,7 +50,7 @@ std::string default_out(const std::vector<std::string>& folders) {
     return fs::path(folders.front()) / (folders.size() == 1 ? "report.html" : "comparison.html");
 }
 
-// A file that is none of these pages is not replaced.
+// Only a page that this program wrote may be replaced.
 bool may_replace(const std::string& path) {
     if (!is_file(path)) return !path_exists(path);
     std::ifstream in(path, std::ios::binary);

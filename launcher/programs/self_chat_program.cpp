@@ -16,7 +16,7 @@ namespace lockstep::launcher {
 
 namespace {
 
-// ParlAI's: the first speaker answers it, the second one has an empty turn in its place.
+// ParlAI's greeting: the first speaker answers it, the second one has an empty turn instead.
 constexpr const char* hello = "Hi!";
 
 std::vector<std::string> openers_of(const std::string& path) {
@@ -37,7 +37,8 @@ std::vector<std::string> openers_of(const std::string& path) {
     return openers;
 }
 
-// One model in both parts. Each of the two has heard what the other said, and its own greeting.
+// Lets one model play both speakers. Each speaker's context holds what the other said and its own
+// greeting.
 class SelfChat {
 public:
     SelfChat(ChatSession& talker, const RunConfig& config, std::vector<std::string> openers,
@@ -65,7 +66,7 @@ public:
 private:
     std::string reply(int speaker) { return talker_.reply(heard_[speaker], replies_++); }
 
-    // Drawn by the seed and the conversation's number, and by nothing else.
+    // Draws an opener from the seed and the conversation's number, and from nothing else.
     std::string opener(std::uint32_t number) const {
         const std::uint64_t word = philox({number, 0, 0, 0}, config_.train.seed)[0];
         return openers_[static_cast<std::size_t>((word * openers_.size()) >> 32)];

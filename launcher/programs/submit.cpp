@@ -24,7 +24,7 @@ constexpr const char* usage =
     "submit [options] -- distributed_train --data DIR -mf DIR [options]\n"
     "Writes a Slurm job script that starts the command once for each task, and submits it.\n";
 
-// Values that need more than to be stored.
+// Values that need parsing after they are stored.
 struct Texts {
     std::string signal;
     bool requeue = false;
@@ -59,7 +59,7 @@ std::vector<OptionTable> submit_tables(SubmitOptions& options, Texts& texts) {
     return {size, queue, run};
 }
 
-// USR1 ends a program that does not know it.
+// Returns 0 for programs that do not handle USR1, because the signal would end them.
 int usual_warning_s(const std::vector<std::string>& command) {
     const std::string program = lockstep_program(command);
     return program.empty() || program == "distributed_launch" ? 0 : SlurmJob().warning_s;
@@ -71,11 +71,11 @@ int seconds_of_warning(const std::string& signal) {
     if (!signal.starts_with(before)) {
         OptionTable::reject("signal", signal, "USR1@SECONDS or off (the ranks heed USR1)");
     }
-    constexpr int most = 65535;  // sbatch's own
+    constexpr int most = 65535;  // the maximum of sbatch
     return static_cast<int>(parse_integer("signal", signal.substr(before.size()), 1, most));
 }
 
-// What a rank would refuse only when the job starts, hours later.
+// Finds errors that a rank would report only when the job starts, hours later.
 void check_command(const SlurmJob& job) {
     require_ranks(job.command, job.nodes * job.tasks_per_node);
     const std::string program = lockstep_program(job.command);
@@ -87,7 +87,7 @@ void check_command(const SlurmJob& job) {
     parse_run(trains ? Task::train : Task::evaluate, program + " [options]\n", args, ranks);
 }
 
-// A script that somebody wrote by hand is not replaced.
+// A script that a person wrote is not replaced.
 void write_script(const std::string& path, const std::string& script) {
     const char* cannot = "the job script cannot be written; give --script FILE";
     const std::string old = path_exists(path) ? read_file(path, cannot) : "";
@@ -107,7 +107,7 @@ bool on_path(const std::string& program) {
     std::string folders = path == nullptr ? "" : path;
     for (std::size_t at = 0; at <= folders.size();) {
         const std::size_t end = std::min(folders.find(':', at), folders.size());
-        std::error_code closed;  // a folder that may not be looked into holds nothing for this user
+        std::error_code closed;  // a folder without permission holds nothing for this user
         if (std::filesystem::exists(folders.substr(at, end - at) + "/" + program, closed))
             return true;
         at = end + 1;

@@ -11,12 +11,12 @@ namespace lockstep::launcher {
 
 struct SubmitOptions {
     SlurmJob job;
-    std::string script_file;  // empty: NAME.sbatch in this folder
+    std::string script_file;  // empty: NAME.sbatch in the current folder
     bool dry_run = false;
     bool help = false, dump_config = false;
 };
 
-// What the words behind `submit` ask for, checked; the job's command stands as it was typed.
+// Parses and checks the words after `submit`. The job's command is kept as it was typed.
 SubmitOptions parse_submit(const std::vector<std::string>& args);
 
 }  // namespace lockstep::launcher
