@@ -7,7 +7,7 @@
 
 namespace lockstep::launcher {
 
-// Rank 0's text on every rank. Collective.
+// Returns rank 0's text on every rank. Collective.
 std::string broadcast_text(comm::Communicator& communicator, std::string text);
 
 }  // namespace lockstep::launcher

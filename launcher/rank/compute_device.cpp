@@ -119,7 +119,7 @@ train::Precision precision_of(PrecisionChoice choice, const std::optional<GpuAss
             return train::Precision::fp32;
         case PrecisionChoice::bf16:
             return train::Precision::bf16;
-        case PrecisionChoice::fp16:  // without a GPU it is only what a model was trained in
+        case PrecisionChoice::fp16:  // the model was trained on a GPU
             if (seat) return train::Precision::fp16;
             break;
         case PrecisionChoice::automatic:

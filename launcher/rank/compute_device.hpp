@@ -16,64 +16,68 @@
 
 namespace lockstep::launcher {
 
-// The GPU that a rank takes.
+// The GPU that a rank uses.
 struct GpuAssignment {
-    int number = 0;  // among those that the process sees
+    int number = 0;  // index among the GPUs that the process sees
     device::GpuIdentity identity;
-    std::size_t visible = 1;    // how many those are
-    std::string products = "";  // the library that computes them, and its version
+    std::size_t visible = 1;    // number of GPUs that the process sees
+    std::string products = "";  // library of the matrix products, with its version
 };
 
-// Throws a config error where the CPU is asked for what GPUs alone can do.
+// Throws a config error when the CPU is requested together with options that only GPUs support.
 void refuse_on_cpu(const RunConfig& config);
 
-// None where --device asks for the CPU, so that no driver is woken.
+// Returns the GPUs, or none when --device requests the CPU, so that no driver is started.
 Gpus gpus_for(const RunConfig& config);
 
-// Why GPUs that are there cannot compute, and what to do: the driver is too old, a GPU is, or
-// cuBLASLt is missing. Empty: they can, or there are none.
+// Returns why the existing GPUs cannot compute, and what to do: the driver is too old, a GPU is too
+// old, or cuBLASLt is missing. The result is empty when they can compute or when there are none.
 std::string why_unusable(const Gpus& gpus);
 
 SharedGpu sharing(const RunConfig& config) noexcept;
 
-// By --device; empty: the CPU. Throws a config error where the GPU that was asked for is not there,
-// where those that are there cannot compute, so that nobody waits for a CPU unawares, or where the
-// CPU is asked for what GPUs alone can do.
+// Chooses the rank's GPU according to --device; an empty result means the CPU. Throws a config
+// error when a requested GPU is missing, when the existing GPUs cannot compute (so that nobody
+// trains on the CPU without noticing), or when the CPU is requested together with options that only
+// GPUs support.
 std::optional<GpuAssignment> choose_gpu(const RunConfig& config, const comm::RankInfo& place,
                                         const Gpus& gpus);
 
-// Why the CPU computes though this program is built for GPUs, with what --device cuda would do:
-// empty where it was asked for, where GPUs are visible, or where the program has no CUDA.
+// Returns why the CPU computes although this program is built for GPUs, including the effect of
+// --device cuda. The result is empty when the CPU was requested, when GPUs are visible, or when the
+// program has no CUDA.
 std::string why_on_cpu(const RunConfig& config, const comm::RankInfo& place, const Gpus& gpus);
 
-// Collective. Throws a config error on every rank where some compute on GPUs and others do not, or
-// where judge_gpu_users() does.
+// Collective. Throws a config error on every rank when some ranks compute on GPUs and others do
+// not, or when judge_gpu_users() throws.
 GpuWorld agree_on_gpus(const RunConfig& config, const comm::RankInfo& place,
                        const std::optional<GpuAssignment>& seat, comm::Communicator& communicator);
 
-// What a rank computes on, and how.
+// The device that a rank computes on, and its settings.
 struct ComputeDevice {
     std::optional<GpuAssignment> gpu;  // none: the CPU
     train::Precision precision = train::Precision::fp32;
     int threads = 1;
-    model::GpuSettings settings;  // of the GPU
+    model::GpuSettings settings;  // settings of the GPU
 
-    // "cpu", or the GPU's name
+    // Returns "cpu" or the GPU's name.
     std::string name() const { return gpu ? gpu->identity.name : "cpu"; }
-    // The library of the matrix products, and its version
+    // Returns the library of the matrix products, with its version.
     std::string products() const { return gpu ? gpu->products : kernels::product_library(); }
 };
 
 model::GpuSettings gpu_settings(const RunConfig& config, const std::optional<GpuAssignment>& seat);
 
-// The processor's own products of bf16 decide where nothing was chosen; GPUs have them.
+// Returns the precision. If nothing was chosen, it is bf16 when the processor has bf16 products;
+// GPUs have them.
 train::Precision precision_of(PrecisionChoice choice, const std::optional<GpuAssignment>& seat);
 
-// Lists what was asked of a GPU and has no effect on it, with the reason, line by line.
+// Lists options for GPUs that have no effect on this device, with the reason. Each element is one
+// line.
 std::vector<std::string> idle_options(const RunConfig& config, const ComputeDevice& device,
                                       int ranks);
 
-// For a program of one process: all of the above. Throws a config error for idle options.
+// Does all of the above for a program of one process. Throws a config error for idle options.
 ComputeDevice lone_device(const RunConfig& config);
 
 std::unique_ptr<model::DeviceModel> make_model(const model::ModelConfig& config,

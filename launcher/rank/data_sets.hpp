@@ -10,37 +10,38 @@
 
 namespace lockstep::launcher {
 
-// Data sets that are used together: of one dictionary and one kind, so that the first answers for
-// all of them where those count.
+// Data sets that are used together. They have the same dictionary and kind, so the first one stands
+// for all of them in these respects.
 struct DataSets {
     std::vector<data::Dataset> sets;
-    std::vector<std::string> names;  // in metrics: the folders' own, made unique
+    std::vector<std::string> names;  // names in metrics: the folders' own names, made unique
 
     const data::Dataset& first() const { return sets.front(); }
     bool several() const noexcept { return sets.size() > 1; }
 };
 
-// The folders' last names; one that occurs again gets _2, _3 and so on.
+// Returns the last part of each folder's path. A repeated name gets _2, _3 and so on.
 std::vector<std::string> names_of_sets(const std::vector<std::string>& folders);
 
-// Throws a config error where a folder cannot be opened, is given twice, or has another dictionary
-// or kind than the first, naming both.
+// Opens the folders. Throws a config error when a folder cannot be opened, is given twice, or
+// differs from the first in dictionary or kind; the error names both.
 DataSets open_data_sets(const std::string& option, const std::vector<std::string>& folders);
 
-// How much of each epoch the training sets have, in their order; alike where nothing was asked for.
+// Returns the weight of each training set in an epoch, in the order of the sets. The weights are
+// equal when none were given.
 std::vector<double> weights_of(const RunConfig& config, const DataSets& sets);
 
-// The sets of --eval-data, else of --data; none where nobody asks for validations and no set has
-// the split. Throws a config error where one of several lacks it.
+// Opens the sets of --eval-data, otherwise those of --data. Returns none when no validation is
+// requested and no set has the split. Throws a config error when one of several sets lacks it.
 DataSets validation_sets(const RunConfig& config, const DataSets& training);
 
 void check_shards(const DataSets& sets, const std::string& split, data::MissingShards missing);
 
-// Each set's share of an epoch's rows, for the user: "chat 33 %, facts 67 %".
+// Describes each set's share of an epoch's rows for the user: "chat 33 %, facts 67 %".
 std::string shares_text(const DataSets& sets, const std::vector<double>& weights);
 
-// Tells what a run must continue with: its data sets, their rows and weights. It is empty for one
-// set.
+// Describes the data sets, rows and weights that a run must continue with. The text is empty when
+// there is one set.
 std::string mixture_text(const DataSets& sets, const std::vector<double>& weights);
 
 }  // namespace lockstep::launcher

@@ -11,18 +11,18 @@ namespace lockstep::launcher {
 
 enum class SharedGpu { refused, allowed };
 
-// Which of the GPUs that a rank sees is its own: the only one, since its launcher chose it for this
-// rank, else that of its local rank; none where there are fewer. Under Slurm, which may show each
-// rank some GPUs of its own, the count begins anew with every so many ranks: whether two share one
-// shows when they meet (judge_gpu_users).
+// Returns the index of the rank's GPU among those that it sees. A single visible GPU is the rank's
+// own because the launcher chose it. Otherwise the index is the local rank, and there is none when
+// too few GPUs are visible. Slurm may show each rank a few GPUs of its own, so there the index
+// wraps around; judge_gpu_users() later detects two ranks on one GPU.
 std::optional<std::size_t> gpu_assignment(std::size_t visible, int local_rank,
                                           comm::PlaceSource source) noexcept;
 
-// The same for a run: with SharedGpu::allowed ranks that find none take turns. Throws a config
-// error where there is none to take.
+// Does the same for a run. SharedGpu::allowed lets ranks without a GPU of their own share one in
+// turn. Throws a config error when there is no GPU to use.
 std::size_t assign_gpu(const comm::RankInfo& place, std::size_t visible, SharedGpu shared);
 
-// For the ranks of one host that all see the same GPUs: the same refusal before they are started.
+// Makes the same check for all ranks of one host that see the same GPUs, before they are started.
 void require_gpu_for_each(const comm::RankInfo& last_rank, std::size_t visible, SharedGpu shared);
 
 }  // namespace lockstep::launcher

@@ -44,7 +44,7 @@ std::string names_of(const Ranks& ranks, const std::string& host) {
     return names + " on " + host;
 }
 
-// Ranks by host and by what `key` says of them.
+// Groups the ranks by host and by the member `key`.
 std::map<std::pair<std::string, std::string>, Ranks> grouped(const std::vector<GpuUser>& users,
                                                              std::string GpuUser::*key) {
     std::map<std::pair<std::string, std::string>, Ranks> groups;
@@ -73,7 +73,7 @@ std::string why_no_nccl(const std::vector<GpuUser>& users) {
     return "";
 }
 
-// Why gradients go through the host; empty: they do not.
+// Returns why gradients go through the host's memory; empty when they do not.
 std::string why_staged(const std::vector<GpuUser>& users, GpuBackendChoice choice) {
     if (choice == GpuBackendChoice::staged) return "--gpu-backend staged asks for it";
     const std::string missing = why_no_nccl(users);
@@ -143,7 +143,8 @@ std::string unlike_gpus(const std::vector<GpuUser>& users) {
     return text;
 }
 
-// A control group numbers what it shows from 0, so that all ranks are told the same.
+// A control group numbers the visible GPUs from 0, so CUDA_VISIBLE_DEVICES has the same value on
+// all ranks.
 std::string hosts_with_hidden_gpus(const std::vector<GpuUser>& users) {
     std::string hosts;
     for (const auto& [host, ranks] : grouped(users, &GpuUser::chosen)) {

@@ -11,39 +11,42 @@
 
 namespace lockstep::launcher {
 
-// A rank's GPU as the other ranks hear of it.
+// The facts about a rank's GPU that it sends to the other ranks.
 struct GpuUser {
     std::string host, uuid;
     std::string pci = {}, name = {};
-    // What made it the only GPU that the rank sees: CUDA_VISIBLE_DEVICES, or "all" where that is
-    // not set and something else hides the others. Empty: the rank sees several.
+    // The reason why the rank sees only this GPU: the value of CUDA_VISIBLE_DEVICES, or "all" when
+    // the variable is not set and something else hides the others. Empty when the rank sees
+    // several.
     std::string chosen = {};
     std::string without_nccl = {};  // why NCCL cannot be opened; empty: it can
 };
 
-// Collective. By rank; texts are cut off where they are too long to matter.
+// Returns the GPUs of all ranks, indexed by rank. Collective. Long texts are truncated.
 std::vector<GpuUser> gather_gpu_users(comm::Communicator& communicator, const GpuUser& own);
 
-// "rank 0 and rank 4 on node1 share GPU-…"; empty where every rank has its own.
+// Returns a text such as "rank 0 and rank 4 on node1 share GPU-…", which is empty when every rank
+// has its own GPU.
 std::string shared_gpus(const std::vector<GpuUser>& users);
-// "rank 0 and rank 1 on node1 have parts of GPU 0000:17:00.0"; empty where no GPU is cut by MIG for
-// several ranks.
+// Returns a text such as "rank 0 and rank 1 on node1 have parts of GPU 0000:17:00.0", which is
+// empty when no GPU is divided by MIG among several ranks.
 std::string parts_of_one_gpu(const std::vector<GpuUser>& users);
-// "NVIDIA H200 (rank 0 on node1 and 6 more), NVIDIA A100 (rank 7 on node2)"; empty where all are
-// alike.
+// Returns a text such as "NVIDIA H200 (rank 0 on node1 and 6 more), NVIDIA A100 (rank 7 on node2)",
+// which is empty when all GPUs are of the same kind.
 std::string unlike_gpus(const std::vector<GpuUser>& users);
-// The hosts on which a control group shows each rank its own GPU alone: "node1, node2"; else empty.
-// Where CUDA_VISIBLE_DEVICES does, CUDA knows of the others.
+// Returns the hosts on which a control group shows each rank only its own GPU ("node1, node2"), or
+// an empty text. CUDA still knows the other GPUs when CUDA_VISIBLE_DEVICES hides them.
 std::string hosts_with_hidden_gpus(const std::vector<GpuUser>& users);
 
-// How the GPUs of a run act together, and what the user is to know about it, line by line.
+// The way in which the GPUs of a run reduce together, and notes for the user, one per line.
 struct GpuWorld {
     comm::GpuBackend backend = comm::GpuBackend::nccl;
     std::vector<std::string> notes;
 };
 
-// The same on every rank. Throws a config error where two ranks have one GPU and may not, or where
-// NCCL is insisted on and not there; whether it takes ranks that share a GPU is then its own word.
+// Returns the same on every rank. Throws a config error when two ranks share a GPU without
+// permission, or when NCCL is required but missing. A required NCCL reports itself whether it
+// accepts ranks that share a GPU.
 GpuWorld judge_gpu_users(const std::vector<GpuUser>& users, SharedGpu shared,
                          GpuBackendChoice choice);
 

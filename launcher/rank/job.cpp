@@ -17,7 +17,8 @@ namespace lockstep::launcher {
 
 namespace {
 
-// Ranks on unlike machines must compute alike, so one without bf16 products decides for all.
+// Ranks on different machines must compute in the same precision, so one rank without bf16 products
+// decides for all.
 train::Precision agree_on_precision(PrecisionChoice choice, const std::optional<GpuAssignment>& gpu,
                                     comm::Communicator& communicator) {
     const train::Precision own = precision_of(choice, gpu);
@@ -53,7 +54,7 @@ comm::RankInfo place_of(const RunConfig& config, LaunchMode standing) {
 Job join_job(const RunConfig& config, const comm::RankInfo& place) {
     const Gpus gpus = gpus_for(config);
     const auto gpu = choose_gpu(config, place, gpus);
-    // Before there are other threads, which are to stay there as well.
+    // This comes before other threads exist, because they inherit the binding.
     if (gpu) bind_to_cores(cores_to_use(bound_cores(), cores_near(gpu->identity.pci)));
     comm::tell_nccl(config.comm.interface);
     Job job;

@@ -16,30 +16,30 @@
 
 namespace lockstep::launcher {
 
-// alone: one rank, whatever the environment says. in_job: one rank of what a launcher started.
+// alone: one rank, for any environment. in_job: one of the ranks that a launcher started.
 enum class LaunchMode { alone, in_job };
 
-// This rank among the others, once all have joined.
+// This rank's connection to the others, after all have joined.
 struct Job {
     comm::RankInfo place;
     std::unique_ptr<comm::Communicator> communicator;
-    ComputeDevice device;               // of the same kind and precision on every rank
-    std::vector<std::string> notes;     // what the user is to know of the GPUs
-    std::unique_ptr<NcclLog> nccl_log;  // of a rank that says more; null: none
+    ComputeDevice device;               // its kind and precision are the same on every rank
+    std::vector<std::string> notes;     // notes about the GPUs for the user
+    std::unique_ptr<NcclLog> nccl_log;  // only with --verbose; null: none
     StartUp start_up;
 };
 
 comm::RankInfo place_of(const RunConfig& config, LaunchMode standing);
 
-// Waits until every rank has joined. Throws a config error where the ranks cannot compute on what
-// was asked for, before it waits where this rank can tell alone.
+// Waits until every rank has joined. Throws a config error when the ranks cannot compute as
+// requested. It throws before waiting if this rank can detect the error alone.
 Job join_job(const RunConfig& config, const comm::RankInfo& place);
 
-// Runs what the ranks do together and returns the exit code. What fails now is told with rank and
-// host, and is 3 where another rank failed, else 1; only a wrong request is thrown on.
+// Runs the common work of the ranks and returns the exit code. A failure is reported with rank and
+// host, and the code is 3 when another rank failed, otherwise 1. Only a config error is thrown on.
 int run_started(const comm::RankInfo& place, const std::function<void()>& work);
 
-// "rank 3 on node2"
+// Returns a text such as "rank 3 on node2".
 std::string rank_name(const comm::RankInfo& place);
 Verbosity verbosity_of(const RunConfig& config);
 

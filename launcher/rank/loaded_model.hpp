@@ -9,10 +9,11 @@
 
 namespace lockstep::launcher {
 
-// A trained model, ready to be evaluated and to reply.
+// A trained model that can be evaluated and can reply.
 class LoadedModel {
 public:
-    // Reads the folder's best weights; while a run has none yet, its newest checkpoint's.
+    // Reads the folder's best weights. A run that has none yet provides those of its newest
+    // checkpoint.
     LoadedModel(const std::string& folder, const ComputeDevice& device);
 
     const OpenedModel& description() const noexcept { return opened_; }

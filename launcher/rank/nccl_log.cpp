@@ -16,7 +16,7 @@ namespace lockstep::launcher {
 
 namespace {
 
-// As NCCL_DEBUG_FILE wants it, where % begins a host's or a process's name.
+// Escapes a path for NCCL_DEBUG_FILE, in which % begins the name of a host or process.
 std::string escaped(const std::string& path) {
     std::string text;
     for (const char c : path) text += c == '%' ? "%%" : std::string(1, c);

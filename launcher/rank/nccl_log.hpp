@@ -11,17 +11,19 @@
 
 namespace lockstep::launcher {
 
-// Keeps what NCCL writes about itself on this rank in a file that goes with the object.
+// Keeps NCCL's own log of this rank in a file, which the destructor removes.
 class NcclLog {
 public:
-    // Null where the user has NCCL write its own (NCCL_DEBUG), or no file can be made. To be called
-    // before NCCL is used and before there are other threads: it sets NCCL's variables.
+    // Returns null when the user already directs NCCL's log (NCCL_DEBUG), or when no file can be
+    // made. It sets NCCL's environment variables, so call it before NCCL is used and before other
+    // threads exist.
     static std::unique_ptr<NcclLog> begin();
     ~NcclLog();
     NcclLog(const NcclLog&) = delete;
     NcclLog& operator=(const NcclLog&) = delete;
 
-    // Once NCCL has connected. The file goes now, since a process does not always end in order.
+    // Reads the log and removes the file at once, because a process does not always end in order.
+    // Call it after NCCL has connected.
     NcclPaths take();
 
 private:
@@ -30,14 +32,15 @@ private:
     std::string path_;
 };
 
-// After the first step rank 0 says by what NCCL goes, over all ranks.
+// After the first step rank 0 reports which paths NCCL uses, over all ranks.
 class NcclReport final : public train::TrainingObserver {
 public:
-    // A rank without a log, whose `own` is null, takes part. They outlive this.
+    // `own` is null on a rank without a log, which takes part as well. The arguments must outlive
+    // this object.
     NcclReport(NcclLog* own, Hosts hosts, comm::Communicator& communicator, Log& log)
         : own_(own), hosts_(hosts), communicator_(communicator), log_(log) {}
 
-    // Collective, after the first step.
+    // Collective in the first step; does nothing afterwards.
     void on_step(const train::StepReport& report) override;
 
 private:

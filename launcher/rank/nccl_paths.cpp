@@ -13,7 +13,7 @@ bool contains(std::string_view text, std::string_view part) {
     return text.find(part) != std::string_view::npos;
 }
 
-// Returns what follows `mark`, up to the next blank or comma; empty without the mark.
+// Returns the word after `mark`, up to the next blank or comma; empty without the mark.
 std::string_view word_after(std::string_view line, std::string_view mark) {
     const auto at = line.find(mark);
     if (at == std::string_view::npos) return {};
@@ -21,8 +21,8 @@ std::string_view word_after(std::string_view line, std::string_view mark) {
     return rest.substr(0, rest.find_first_of(" ,"));
 }
 
-// `way` as in "P2P/CUMEM/read", "SHM/direct/direct", "NET/IB/0/GDRDMA" or "NET/Socket/0". Whether
-// GPUs reach each other over NVLink says the graph alone.
+// Parses a path such as "P2P/CUMEM/read", "SHM/direct/direct", "NET/IB/0/GDRDMA" or "NET/Socket/0".
+// Only the graph tells whether GPUs reach each other over NVLink.
 std::optional<NcclPath> path_of(std::string_view way, NcclPath between_gpus) {
     if (way.starts_with("P2P/MNNVL")) return NcclPath::fabric;
     if (way.starts_with("P2P/")) return between_gpus;
@@ -64,7 +64,7 @@ NcclPaths read_nccl_log(std::istream& log) {
     const auto count = [&](NcclPath path) { ++paths[static_cast<std::size_t>(path)]; };
     for (std::string line; std::getline(log, line);) {
         if (!contains(line, "NCCL INFO ")) continue;
-        // The search's results come before the channels.
+        // The results of the search come before the channels.
         if (contains(line, "NCCL INFO Pattern ") && word_after(line, ", type ").starts_with("NV"))
             between_gpus = NcclPath::nvlink;
         if (contains(line, "NCCL INFO NVLS comm ")) count(NcclPath::nvls);

@@ -8,32 +8,32 @@
 
 namespace lockstep::launcher {
 
-// What NCCL's channels go by. nvls adds up in the NVLink switch, beside the channels; `fabric` is
-// NVLink between hosts.
+// The paths of NCCL's channels. nvls sums in the NVLink switch, in addition to the channels;
+// `fabric` is NVLink between hosts.
 enum class NcclPath {
     nvlink,
     pcie,
     host_memory,
     nvls,
     fabric,
-    infiniband_direct,  // or RoCE; the network's device reaches the GPU's memory itself
+    infiniband_direct,  // or RoCE; the network device accesses GPU memory
     infiniband,
     socket,
     other_network,
     count
 };
 
-// How many of a rank's channels go by each.
+// The number of a rank's channels on each path.
 using NcclPaths = std::array<std::uint64_t, static_cast<std::size_t>(NcclPath::count)>;
 
-// From what NCCL 2.18 and newer write with NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=INIT,GRAPH. Lines
-// that say nothing of it are passed over.
+// Reads the log that NCCL 2.18 and newer write with NCCL_DEBUG=INFO and
+// NCCL_DEBUG_SUBSYS=INIT,GRAPH. Other lines are skipped.
 NcclPaths read_nccl_log(std::istream& log);
 
 enum class Hosts { one, several };
 
-// "within a host NVLink and NVLS, between hosts InfiniBand with GPUDirect"; empty where nothing is
-// known.
+// Returns a text such as "within a host NVLink and NVLS, between hosts InfiniBand with GPUDirect".
+// It is empty when nothing is known.
 std::string describe(const NcclPaths& paths, Hosts hosts);
 
 }  // namespace lockstep::launcher

@@ -15,13 +15,13 @@ namespace lockstep::launcher {
 
 namespace {
 
-// A process keeps its start when it becomes another program.
+// A process keeps its start time when it executes another program.
 double seconds_since_start_of_process() {
     std::ifstream file("/proc/self/stat");
     std::string text;
     std::getline(file, text);
-    std::istringstream fields(text.substr(text.rfind(')') + 1));  // the name may hold anything
-    constexpr int fields_before_start = 19;                       // behind the name
+    std::istringstream fields(text.substr(text.rfind(')') + 1));  // the name may contain anything
+    constexpr int fields_before_start = 19;                       // fields after the name
     std::string skipped;
     for (int i = 0; i < fields_before_start; ++i) fields >> skipped;
     double start_ticks = 0;
@@ -37,7 +37,7 @@ std::string text_of(double seconds) {
     return text.data();
 }
 
-// `all`: the parts of rank 0, then those of rank 1, and so on.
+// `all` has the parts of rank 0, then those of rank 1, and so on.
 std::string start_up_text(const std::vector<StartUp::Part>& parts, const std::vector<double>& all) {
     const std::size_t count = parts.size();
     double total = 0;
@@ -73,7 +73,7 @@ void StartUpReport::on_step(const train::StepReport&) {
     std::vector<double> own;
     for (const auto& part : start_up_.parts()) own.push_back(part.seconds);
     std::vector<double> all(own.size() * static_cast<std::size_t>(communicator_.size()));
-    // Whatever this rank's --verbose says: another rank's may differ.
+    // Every rank takes part, whatever its --verbose says, because another rank's may differ.
     communicator_.all_gather(view_of(own), view_of(all), "start-up");
     communicator_.finish();
     if (communicator_.rank() == 0) log_.detail(start_up_text(start_up_.parts(), all));

@@ -11,7 +11,7 @@
 
 namespace lockstep::launcher {
 
-// Where the time from the start of this process to its first step went, part by part.
+// Divides the time from the start of this process to its first step into named parts.
 class StartUp {
 public:
     struct Part {
@@ -19,10 +19,10 @@ public:
         double seconds;
     };
 
-    // The first part is what the process took to get here, to 10 ms.
+    // The first part begins with the process, measured to 10 ms.
     StartUp();
 
-    // The part that now ends; the next one begins.
+    // Ends the current part under this name and begins the next one.
     void ended(std::string part);
 
     const std::vector<Part>& parts() const noexcept { return parts_; }
@@ -32,14 +32,14 @@ private:
     Clock::time_point since_;
 };
 
-// After the first step rank 0 says, for each part, what it took there and on the slowest rank.
+// After the first step rank 0 reports how long each part took there and on the slowest rank.
 class StartUpReport final : public train::TrainingObserver {
 public:
-    // They outlive this.
+    // The arguments must outlive this object.
     StartUpReport(StartUp& start_up, comm::Communicator& communicator, Log& log)
         : start_up_(start_up), communicator_(communicator), log_(log) {}
 
-    // Collective, after the first step.
+    // Collective in the first step; does nothing afterwards.
     void on_step(const train::StepReport& report) override;
 
 private:

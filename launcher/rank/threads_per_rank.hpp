@@ -5,11 +5,11 @@
 
 namespace lockstep::launcher {
 
-// Cores that the scheduler lets this process use.
+// Returns the number of cores that the scheduler allows for this process.
 int usable_cores();
 
-// This rank's threads: its part of the cores that it shares with other ranks of its host. Ranks
-// that a launcher bound to cores of their own share with nobody. Collective.
+// Returns this rank's number of threads: its share of the cores that it has in common with other
+// ranks of its host. Ranks that a launcher bound to separate cores share with nobody. Collective.
 int share_of_cores(comm::Communicator& communicator);
 
 }  // namespace lockstep::launcher
