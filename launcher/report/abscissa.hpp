@@ -5,13 +5,13 @@
 
 namespace lockstep::launcher::report {
 
-// The curves are drawn over one of these. Tokens are the label tokens trained on, minutes those of
-// training: the seconds of the train lines.
+// The quantity that the curves are drawn over. Tokens are the trained label tokens. Minutes are the
+// training time: the seconds of the train lines.
 enum class Abscissa { steps, epochs, tokens, minutes };
 
-// Beneath the axis.
+// Returns the text below the axis.
 const char* axis_title(Abscissa abscissa);
-// "step 20", "steps 20 to 40", "epochs 0.5 to 1"
+// Describes a range: "step 20", "steps 20 to 40", "epochs 0.5 to 1".
 std::string stretch_text(Abscissa abscissa, double first, double last);
 
 }  // namespace lockstep::launcher::report

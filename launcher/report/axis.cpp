@@ -9,11 +9,11 @@ namespace lockstep::launcher::report {
 namespace {
 
 constexpr int max_ticks = 6;
-constexpr double max_filled = 2.5;  // decades with 2 and 5 in them
-// Of values that stand on a tick but for their last digits, fp32's among them.
+constexpr double max_filled = 2.5;  // maximum decades with ticks at 2 and 5
+// Relative tolerance for values that miss a tick only by rounding, also by fp32's.
 constexpr double rounding = 1e-6;
 
-// The smallest of 1, 2, 5, 10, 20, ... that is not below `value`, which is positive.
+// Returns the smallest of 1, 2, 5, 10, 20, ... that is not below `value`. `value` must be positive.
 double round_up(double value) {
     const double ten = std::pow(10, std::floor(std::log10(value)));
     for (const double digit : {1.0, 2.0, 5.0}) {
@@ -30,16 +30,16 @@ double round_down(double value) {
     return ten;
 }
 
-// Multiples of `step`.
+// Returns the multiples of `step` in [low, high].
 std::vector<double> multiples(double low, double high, double step) {
     std::vector<double> ticks;
     const double last = std::floor(high / step + rounding);
     for (double i = std::ceil(low / step - rounding); i <= last; ++i)
-        ticks.push_back(i * step + 0.0);  // no -0
+        ticks.push_back(i * step + 0.0);  // the sum turns -0 into 0
     return ticks;
 }
 
-// Values that are all the same get some room.
+// Widens a range whose values are all the same.
 void widen(double& low, double& high) {
     const double size = std::max(std::abs(low), std::abs(high));
     if (high - low > size * rounding) return;

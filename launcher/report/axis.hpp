@@ -5,24 +5,24 @@
 
 namespace lockstep::launcher::report {
 
-// from_zero: linear, with 0 on it.
+// The scale `from_zero` is linear and includes 0.
 enum class Scale { linear, from_zero, logarithmic };
 
 struct Axis {
     Scale scale = Scale::linear;
-    double low = 0, high = 1;  // low < high; positive where logarithmic
+    double low = 0, high = 1;  // low < high; both positive on a logarithmic scale
     std::vector<double> ticks;
 
-    // 0 at `low`, 1 at `high`.
+    // Returns 0 at `low` and 1 at `high`.
     double share(double value) const;
 };
 
-// Round values that hold [low, high] between them, and those between.
+// Returns an axis whose limits and ticks are round values and which contains [low, high].
 Axis value_axis(Scale scale, double low, double high);
 
-// From 0 to the last step itself, with ticks at whole steps.
+// Returns an axis from 0 to exactly the last step, with ticks at whole steps.
 Axis step_axis(double last_step);
-// From 0 to `last`.
+// Returns an axis from 0 to `last`.
 Axis axis_until(double last);
 
 }  // namespace lockstep::launcher::report

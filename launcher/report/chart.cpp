@@ -14,7 +14,7 @@ namespace {
 
 enum class Band { shown, left_out };
 
-// Lowest and highest of what is drawn.
+// The lowest and highest drawn value.
 struct Range {
     double low = 0, high = 0;
     bool empty = true;
@@ -40,7 +40,7 @@ Range range_of(const Chart& chart, Band band) {
 
 using Bins = std::vector<Bin>;
 
-// The stretches of a curve between its gaps.
+// Splits a curve at its gaps.
 std::vector<Bins> stretches(const Chart& chart, const Series& series) {
     std::vector<Bins> all(1);
     for (const Bin& bin : series.bins()) {
@@ -68,7 +68,7 @@ std::string line(const Plot& plot, const Chart& chart, const Curve& curve) {
         std::string points = "M";
         for (const Bin& bin : stretch) points += point(plot, bin.x(), chart.factor * bin.mean());
         if (stretch.size() == 1) {
-            lone += points + "h0";  // a dot, by the round ends of lines
+            lone += points + "h0";  // the round ends of lines draw a dot
         } else {
             drawn += points;
         }
@@ -104,7 +104,7 @@ bool one_line(const Chart& chart) {
                          [](const Curve& curve) { return curve.mark == Mark::line; }) == 1;
 }
 
-// Curves of one colour have one entry, that of the first.
+// Curves of one colour share one entry, that of the first curve.
 std::string legend(const std::vector<Curve>& curves) {
     std::string html;
     std::set<int> colours;

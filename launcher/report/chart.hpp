@@ -22,19 +22,19 @@ struct Curve {
 struct Chart {
     std::string title, unit, caption;
     Scale scale = Scale::linear;
-    double factor = 1;  // from the curves' values to the unit
+    double factor = 1;  // converts the curves' values to the unit
     std::vector<Curve> curves;
 };
 
-// How far the curves of some charts go, in what.
+// The end of the x axis that several charts share.
 struct Reach {
     Abscissa abscissa = Abscissa::steps;
     double last = 1;
 };
 Axis axis_of(const Reach& reach);
 
-// The curves: a bin's mean, and where there is one line alone its lowest and highest value behind
-// it. Empty where no curve has a value.
+// Returns the chart as HTML. A curve shows the mean of each bin. A chart with one line also shows
+// each bin's lowest and highest value as a band. The result is empty when no curve has a value.
 std::string chart(const Chart& chart, const Reach& reach);
 
 }  // namespace lockstep::launcher::report

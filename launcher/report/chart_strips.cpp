@@ -9,7 +9,7 @@ namespace lockstep::launcher::report {
 
 namespace {
 
-// Where something is drawn, in order.
+// Returns the x positions of all drawn bins, in order.
 std::vector<double> places(const Chart& chart) {
     std::vector<double> places;
     for (const Curve& curve : chart.curves) {
@@ -22,7 +22,8 @@ std::vector<double> places(const Chart& chart) {
     return places;
 }
 
-// The strips' borders: half-way between places, or even.
+// Returns the borders of the strips. They are half-way between the positions, or at equal distances
+// when there are too many.
 std::vector<double> borders(const std::vector<double>& places, double last) {
     std::vector<double> borders{0};
     if (places.size() > max_strips) {
@@ -36,7 +37,7 @@ std::vector<double> borders(const std::vector<double>& places, double last) {
     return borders;
 }
 
-// The curve's last bin there; nullptr where there is none.
+// Returns the curve's last drawn bin in [first, last], or nullptr when there is none.
 const Bin* bin_within(const Chart& chart, const Series& series, double first, double last) {
     const Bin* found = nullptr;
     const auto& bins = series.bins();

@@ -10,11 +10,11 @@ namespace lockstep::launcher::report {
 
 constexpr std::size_t max_strips = 80;
 
-// Whether a bin has a place on the chart's scale.
+// Tells whether the chart's scale can show the bin.
 bool is_drawn(const Chart& chart, const Bin& bin);
 
-// The values of all curves in words, one strip for each place where there are some; of more places
-// than max_strips the nearest share one.
+// Returns the values of all curves as text, one strip for each x position with values. When there
+// are more than max_strips positions, neighbouring ones share a strip.
 std::vector<Strip> chart_strips(const Chart& chart, const Reach& reach);
 
 }  // namespace lockstep::launcher::report

@@ -7,7 +7,7 @@ namespace lockstep::launcher::report {
 
 namespace {
 
-// A chart and where its values come from; nullptr: not from there.
+// A chart and the names of its values in training and validation lines; nullptr: no such values.
 struct Wanted {
     const char* title;
     const char* unit;
@@ -70,7 +70,7 @@ void add_valid(const Wanted& wanted, const std::vector<Run>& runs,
     }
 }
 
-// Counts that stayed 0 are no picture.
+// A chart of counts that stayed 0 is left out.
 bool is_flat_zero(const Chart& chart) {
     return std::all_of(chart.curves.begin(), chart.curves.end(), [](const Curve& curve) {
         return curve.series->values() == 0 ||
@@ -78,7 +78,7 @@ bool is_flat_zero(const Chart& chart) {
     });
 }
 
-// Norms that differ by more than two decades are not to be read on a linear axis.
+// Norms that differ by more than two decades cannot be read on a linear axis.
 Scale scale_for(Scale wanted, const Chart& chart) {
     constexpr double most = 100;
     for (const Curve& curve : chart.curves) {

@@ -9,10 +9,11 @@
 
 namespace lockstep::launcher::report {
 
-// How far the runs' curves go, in what they were read over.
+// Returns the end of the x axis for all runs.
 Reach reach_of(const std::vector<Run>& runs);
 
-// Charts of what was learned and how: a run's training and validation, or several runs by `labels`.
+// Returns the charts of what was learned and how: training and validation of one run, or several
+// runs with `labels`.
 std::string curves(const std::vector<Run>& runs, const std::vector<std::string>& labels);
 
 }  // namespace lockstep::launcher::report

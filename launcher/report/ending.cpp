@@ -24,14 +24,14 @@ std::string failure_text(const Failure& failure) {
     return facts.empty() ? text : text + " (" + facts + ")";
 }
 
-// Whether the option is given, is a limit (above 0), and `value` has come to it.
+// Tells whether the option was given, is a limit (above 0), and `value` has reached it.
 bool reached(const SavedState& saved, const char* option, double value) {
     const auto limit = number_of(text_of(saved.options, option));
     constexpr double rounding = 1e-9;
     return limit && *limit > 0 && value >= *limit * (1 - rounding);
 }
 
-// Empty where no limit is known to have ended the run.
+// Returns the limit that ended the run; empty when none is known.
 std::string limit_reached(const Run& run, const SavedState& saved) {
     const History& history = run.history;
     if (reached(saved, "num-epochs", history.epoch())) return "all its epochs are done";

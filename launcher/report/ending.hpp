@@ -7,8 +7,8 @@
 
 namespace lockstep::launcher::report {
 
-// stopped: or goes on from a checkpoint that it has just saved. open: goes on, or ended without a
-// word.
+// stopped: the run may have continued from the checkpoint that it had just saved. open: the run
+// continues, or it ended without a message.
 enum class EndKind { failed, ended, stopped, open };
 
 struct Ending {
@@ -16,7 +16,7 @@ struct Ending {
     std::string text;
 };
 
-// How the run stands, by what lies in its folder.
+// Returns the state of the run, derived from the files in its folder.
 Ending ending(const Run& run);
 
 }  // namespace lockstep::launcher::report

@@ -36,10 +36,10 @@ constexpr std::array train_names{"loss",
                                  "seconds_buckets_not_hidden",
                                  "seconds_last_bucket",
                                  "peak_memory_bytes"};
-// Of others of the line.
+// These are calculated from other values of the line.
 constexpr std::array computed_names{"last_bucket", "skipped_updates"};
 
-// Beyond them is no measured value: sums would overflow, logarithms be none.
+// No measured value is outside these limits. Sums would overflow, and logarithms would fail.
 constexpr double largest = 1e100, smallest = 1e-100;
 
 double number(const Json& line, const char* name) {
@@ -50,7 +50,7 @@ double number(const Json& line, const char* name) {
     return std::abs(value) < largest ? value : Series::none;
 }
 
-// -1 where it is none.
+// Returns -1 when there is no integer of that name.
 std::int64_t count(const Json& line, const char* name) {
     const auto found = line.find(name);
     if (found == line.end() || !found->is_number_integer()) return -1;
@@ -66,7 +66,7 @@ void add_point(Curves& curves, std::string_view name, double step, double value)
     curves.find(name)->second.add(step, value);
 }
 
-// `place`: where its values are drawn.
+// `place` is the x position of the values.
 void add_training(const Json& line, double place, Curves& curves) {
     for (const char* name : train_names) add_point(curves, name, place, number(line, name));
     const double buckets = number(line, "seconds_buckets");
@@ -133,7 +133,8 @@ void History::add(std::string_view text) {
     if (validations_.size() > shown_validations) validations_.pop_front();
 }
 
-// Tokens and seconds of a validation are its own. What a line lacks leaves the place where it is.
+// Updates the x position. The tokens and seconds of a validation do not count. A line without the
+// value leaves the position unchanged.
 void History::advance(const Json& line) {
     const bool trained = line.at("kind") == "train";
     const auto sum = [&](double value) {

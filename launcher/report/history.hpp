@@ -16,7 +16,7 @@
 
 namespace lockstep::launcher::report {
 
-// What is read of a validation, in the order in which it is usually looked at.
+// The values that are read of a validation, in the usual order of reading.
 inline constexpr std::array valid_names{"loss", "ppl",    "token_acc", "token_em", "accuracy",
                                         "f1",   "bleu-4", "rouge_L",   "seconds"};
 
@@ -24,7 +24,8 @@ constexpr std::size_t train_bins = 300, valid_bins = 120, shown_validations = 40
 
 using Curves = std::map<std::string, Series, std::less<>>;
 
-// A validation's values by their names in metrics.jsonl; those that are null or not there are not.
+// The values of a validation by their names in metrics.jsonl. Values that are null or missing are
+// left out.
 struct Validation {
     std::int64_t step = 0;
     double epoch = 0;
@@ -32,28 +33,30 @@ struct Validation {
     bool best = false;
 };
 
-// Of the weights that the run left, when it had ended.
+// An evaluation of the final weights after the run had ended.
 struct FinalEvaluation {
     std::string split;
-    Validation values;  // best: those weights were the best of the validations, else the last
+    Validation values;  // best: of the best validation, otherwise of the last step
 };
 
-// What a metrics.jsonl of any length says, in bounded memory.
+// Summarises a metrics.jsonl of any length in bounded memory.
 class History {
 public:
     History() : History(Abscissa::steps) {}
     explicit History(Abscissa abscissa);
-    // A line without its end. Steps do not go back.
+    // Adds a line without its line end. Steps must not decrease.
     void add(std::string_view line);
 
-    // By the name in metrics.jsonl, and: skipped_updates (so far), last_bucket (its share of
-    // seconds_buckets).
+    // Return the curve of a name in metrics.jsonl. train() has two more: skipped_updates (their
+    // number so far) and last_bucket (its share of seconds_buckets).
     const Series& train(std::string_view name) const;
     const Series& valid(std::string_view name) const;
 
-    const std::deque<Validation>& validations() const noexcept { return validations_; }  // the last
+    const std::deque<Validation>& validations() const noexcept {
+        return validations_;
+    }  // the last ones
     const std::optional<Validation>& best() const noexcept { return best_; }
-    // Of the run's end, if it was reached and the run has not gone on since.
+    // Returns the final evaluations, if the run has ended and has not continued since.
     const std::vector<FinalEvaluation>& finals() const noexcept { return finals_; }
     std::int64_t validation_count() const noexcept { return validation_count_; }
     std::int64_t used_lines() const noexcept { return used_lines_; }
@@ -62,7 +65,7 @@ public:
     std::int64_t updates() const noexcept { return updates_; }
     double epoch() const noexcept { return epoch_; }
     Abscissa abscissa() const noexcept { return abscissa_; }
-    double place() const noexcept { return place_; }  // of the last line, in what the abscissa says
+    double place() const noexcept { return place_; }  // x position of the last line
 
 private:
     void advance(const nlohmann::json& line);
@@ -78,7 +81,7 @@ private:
     double epoch_ = 0;
 };
 
-// FOLDER/metrics.jsonl. An error where no line of it can be used.
+// Reads FOLDER/metrics.jsonl. Throws an error when no line of it can be used.
 History read_history(const std::string& folder, Abscissa abscissa);
 
 }  // namespace lockstep::launcher::report

@@ -7,7 +7,7 @@ namespace lockstep::launcher::report {
 
 namespace {
 
-// XML has no place for other controls, nor for the last two of each plane.
+// XML forbids the other control characters and the last two code points of each plane.
 bool is_text(char32_t c) {
     if (c < 0x20) return c == '\n' || c == '\t';
     const bool direction = (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);

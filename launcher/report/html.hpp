@@ -5,21 +5,22 @@
 #include <string_view>
 #include <vector>
 
-// Pieces of a page that is HTML and well-formed XML at once.
+// These functions make parts of a page that is both HTML and well-formed XML.
 namespace lockstep::launcher::report {
 
-// `text` as it is to be read: no markup, and what is not UTF-8 or not printable as U+FFFD.
+// Returns `text` without markup. Characters that are not UTF-8 or not printable become U+FFFD.
 std::string escaped(std::string_view text);
 
 using Cells = std::vector<std::string>;
 
-// words: text to the left; numbers: all columns but the first to the right.
+// `words` aligns the text to the left, `numbers` aligns all columns but the first to the right.
 enum class TableKind { words, numbers };
 
-// Cells are plain text. The first of each row is its heading; `head` may be empty.
+// Returns a table. Cells are plain text. The first cell of each row is its heading; `head` may be
+// empty.
 std::string table(TableKind kind, const Cells& head, const std::vector<Cells>& rows);
 
-// `content`, HTML, behind a line that opens it.
+// Returns `content`, which is HTML, hidden until the reader opens it with `line`.
 std::string folded(std::string_view line, std::string_view content);
 
 }  // namespace lockstep::launcher::report

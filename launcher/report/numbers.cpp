@@ -19,7 +19,7 @@ std::string digits(double value, std::chars_format format, int precision) {
     return {text.data(), end};
 }
 
-// "2e-4" of "2e-04", "1e20" of "1e+20".
+// Shortens "2e-04" to "2e-4" and "1e+20" to "1e20".
 std::string short_exponent(std::string text) {
     const std::size_t at = text.find('e');
     if (at == std::string::npos) return text;

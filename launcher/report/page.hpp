@@ -9,13 +9,14 @@
 
 namespace lockstep::launcher::report {
 
-// What every page begins with.
+// Every page begins with this text.
 constexpr std::string_view page_mark = "<!DOCTYPE html>\n<!-- lockstep report -->\n";
 
-// Folders without what all of them begin with; a single one as it is.
+// Returns the folders without their common beginning. A single folder is returned unchanged.
 std::vector<std::string> labels_of(const std::vector<std::string>& folders);
 
-// One run, or several side by side (at most `colours`). Loads nothing and runs no script.
+// Returns a page about one run or several runs side by side (at most `colours`). The page loads
+// nothing and runs no script.
 std::string page(const std::vector<Run>& runs);
 
 }  // namespace lockstep::launcher::report

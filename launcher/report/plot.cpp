@@ -10,7 +10,7 @@ namespace lockstep::launcher::report {
 
 namespace {
 
-// Of the drawing, which is scaled to the width that there is.
+// Units of the drawing, which is scaled to the available width.
 constexpr double width = 480, height = 250;
 constexpr double left = 56, right = 466, top = 28, bottom = 212;
 
@@ -23,7 +23,7 @@ std::string label(const char* kind, double x, double y, std::string_view text) {
            ">" + escaped(text) + "</text>\n";
 }
 
-// Options do not break at their dashes.
+// Marks options so that they do not break at their dashes.
 std::string with_options_marked(std::string_view caption) {
     std::string html;
     while (!caption.empty()) {

@@ -10,7 +10,7 @@
 
 namespace lockstep::launcher::report {
 
-// A picture as SVG: the frame that curves are drawn into.
+// The frame of an SVG picture that curves are drawn into.
 struct Plot {
     Abscissa abscissa;
     Axis across, values;
@@ -22,17 +22,17 @@ struct Plot {
 std::string begin_plot(const Plot& plot, std::string_view title, std::string_view unit);
 std::string end_plot();
 
-// An upright strip of the plot that shows a text where the pointer is on it.
+// A vertical strip of the plot that shows a text when the pointer is on it.
 struct Strip {
     double first = 0, last = 0;
     std::string text;
 };
 std::string strips(const Plot& plot, const std::vector<Strip>& strips);
 
-// A legend's entry; colour: of `.cN` in the style.
+// Returns an entry of a legend. `colour` is the number N of `.cN` in the style.
 std::string legend_key(int colour, std::string_view label);
 
-// The picture with its title, legend (may be empty) and how to read it.
+// Returns the picture with its title, its legend (may be empty) and a caption that explains it.
 std::string figure(std::string_view title, std::string_view legend, std::string_view svg,
                    std::string_view caption);
 

@@ -38,7 +38,7 @@ NamedTexts members(const Json& object) {
     return texts;
 }
 
-// Not an object where the file is gone, damaged or not one.
+// Returns a value that is not an object when the file is gone, damaged or no object.
 Json json_if_any(const std::string& path) {
     try {
         return Json::parse(read_file(path), nullptr, false);
@@ -93,7 +93,7 @@ Checkpoint measured(const fs::path& folder) {
     return checkpoint;
 }
 
-// By step.
+// Returns the checkpoints in the order of their steps.
 std::vector<Checkpoint> read_checkpoints(const std::string& folder) {
     std::vector<Checkpoint> checkpoints;
     std::error_code none;

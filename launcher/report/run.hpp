@@ -14,7 +14,7 @@
 namespace lockstep::launcher::report {
 
 using NamedTexts = std::vector<std::pair<std::string, std::string>>;
-// Empty where there is none of that name.
+// Returns an empty text when no entry has that name.
 std::string text_of(const NamedTexts& texts, std::string_view name);
 
 struct Checkpoint {
@@ -24,34 +24,34 @@ struct Checkpoint {
     std::string saved;  // UTC
 };
 
-// Of the newest checkpoint's state.json.
+// Contents of the newest checkpoint's state.json.
 struct SavedState {
     std::int64_t step = 0;
-    std::int64_t without_better = 0;  // validations
-    NamedTexts options;               // those that were given
+    std::int64_t without_better = 0;  // validations since the best one
+    NamedTexts options;               // the given options
     NamedTexts versions;              // lockstep, device, precision, ranks, threads, ...
 };
 
-// failure.json: docs/failures.md.
+// Contents of failure.json, see docs/failures.md.
 struct Failure {
     std::string report, time, rank, host, cause, phase, step, error;
 };
 
-// What a model folder tells about its training run.
+// The contents of a model folder that describe its training run.
 struct Run {
-    std::string folder;  // as the user named it
+    std::string folder;  // the path that the user typed
     model::ModelConfig model;
     NamedTexts config;  // config.json
     std::size_t parameters = 0;
     History history;
-    std::string last_line;  // when it was written, UTC
+    std::string last_line;  // time when it was written, UTC
     std::vector<Checkpoint> checkpoints;
     std::optional<SavedState> saved;
     std::optional<Failure> failure;
 };
 
-// Throws one line that says what is wrong with the folder. What a run removes or replaces
-// meanwhile is passed over.
+// Reads a run's folder. Throws an error of one line that says what is wrong with the folder. Skips
+// files that a run removes or replaces meanwhile.
 Run read_run(const std::string& folder, Abscissa abscissa = Abscissa::steps);
 
 }  // namespace lockstep::launcher::report

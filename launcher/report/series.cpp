@@ -13,7 +13,7 @@ Bin point(double x, double y) {
     return {x, x, 1, 1, y, y, y};
 }
 
-// `later` follows `bin`.
+// Merges `later`, which must follow `bin`, into `bin`.
 void merge(Bin& bin, const Bin& later) {
     if (bin.points == 0) bin.first_x = later.first_x;
     bin.last_x = later.last_x;

@@ -8,38 +8,40 @@
 
 namespace lockstep::launcher::report {
 
-// Some neighbouring points of a curve as one.
+// Several neighbouring points of a curve, combined.
 struct Bin {
     double first_x = 0, last_x = 0;
     std::int64_t points = 0;
-    std::int64_t values = 0;  // points that have one; 0: the curve has a gap here
+    std::int64_t values = 0;  // points with a value; 0: the curve has a gap here
     double low = 0, high = 0, sum = 0;
 
     double x() const noexcept { return (first_x + last_x) / 2; }
     double mean() const noexcept { return sum / static_cast<double>(values); }
 };
 
-// A curve of any length in bounded memory: when `capacity` bins are full, neighbours are merged,
-// and each holds twice as many points from then on. Series that got as many points have the same
-// borders.
+// A curve of any length in bounded memory. When `capacity` bins are full, neighbouring bins are
+// merged, and each bin holds twice as many points from then on. Series with the same number of
+// points have the same bin borders.
 class Series {
 public:
     static constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
-    // `capacity`: even.
+    // `capacity` must be even.
     explicit Series(std::size_t capacity) : capacity_(capacity) {}
 
-    // `x` is not smaller than the last one. `y` may be none.
+    // Adds a point. `x` must not be smaller than the last one. `y` may be none.
     void add(double x, double y);
 
     const std::vector<Bin>& bins() const noexcept { return bins_; }
     std::int64_t values() const noexcept { return all_.values; }
-    // Over all values, of which there is one.
+    // These functions cover all values and require at least one.
     double total() const noexcept { return all_.sum; }
     double low() const noexcept { return all_.low; }
     double high() const noexcept { return all_.high; }
     double last() const noexcept { return last_; }
-    double median() const;  // of the bins' means; of the values as long as each has its bin
+    // Returns the median of the bins' means. It is the median of the values while each bin holds
+    // one.
+    double median() const;
 
 private:
     void halve();

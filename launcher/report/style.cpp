@@ -5,9 +5,9 @@ namespace lockstep::launcher::report {
 
 namespace {
 
-// Curves that are the same are seen as such: the first two of several lines are wider.
-// Colours after Okabe and Ito, which the colour-blind tell apart; from the fifth on lines are
-// dashed too.
+// The first two of several lines are wider, so that identical curves are visible as such. The
+// colours follow Okabe and Ito, which colour-blind people can tell apart. Lines from the fifth on
+// are also dashed.
 constexpr std::string_view css = R"(
 :root { color-scheme: light dark; --back: #fff; --text: #1b1b1b; --faint: #666; --rule: #ddd;
   --failed: #fbe6e0; --c0: #0072b2; --c1: #d55e00; --c2: #009e73; --c3: #c0609a; --c4: #e69f00;

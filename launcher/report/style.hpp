@@ -5,10 +5,10 @@
 
 namespace lockstep::launcher::report {
 
-// The colours of `.c0` to `.c7`.
+// The number of colours, `.c0` to `.c7`.
 constexpr std::size_t colours = 8;
 
-// The page's CSS: light and dark, wide and narrow, on paper.
+// Returns the page's CSS for light and dark, wide and narrow screens and for paper.
 std::string_view style();
 
 }  // namespace lockstep::launcher::report

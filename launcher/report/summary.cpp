@@ -122,7 +122,7 @@ std::string endings(const std::vector<Run>& runs, const std::vector<std::string>
     std::string html;
     for (std::size_t i = 0; i < runs.size(); ++i) {
         const Ending end = ending(runs[i]);
-        if (runs.size() > 1 && end.kind != EndKind::failed) continue;  // in the table
+        if (runs.size() > 1 && end.kind != EndKind::failed) continue;  // the table shows it
         html += end.kind == EndKind::failed ? "<p class=\"end failed\">" : "<p class=\"end\">";
         if (runs.size() > 1) html += "<b>" + escaped(labels[i]) + "</b>: ";
         html += escaped(end.text) + "</p>\n";

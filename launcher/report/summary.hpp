@@ -8,10 +8,10 @@
 
 namespace lockstep::launcher::report {
 
-// How a run ended, in a sentence; of several those that failed.
+// Describes in a sentence how a run ended. For several runs it describes those that failed.
 std::string endings(const std::vector<Run>& runs, const std::vector<std::string>& labels);
 
-// Each run in a column.
+// Returns a table with one column for each run.
 std::string summary(const std::vector<Run>& runs, const std::vector<std::string>& labels);
 
 }  // namespace lockstep::launcher::report

@@ -21,7 +21,7 @@ std::vector<Cells> rows_of(const NamedTexts& texts) {
     return rows;
 }
 
-// Those values that any of the validations has, in the order in which they are usually read.
+// Returns the names of the values that any validation has, in the usual order of reading.
 Cells columns_of(const std::vector<Validation>& validations) {
     Cells columns;
     for (const char* name : valid_names) {
@@ -46,10 +46,10 @@ Cells row_of(const Validation& validation, const Cells& columns) {
     return row;
 }
 
-// all: also the members of config.json, which options say in other words.
+// `all` includes the members of config.json, which options say in other words.
 enum class Compared { options, all };
 
-// A row for each name whose value is not the same in all runs.
+// Returns a row for each name whose value is not the same in all runs.
 std::vector<Cells> differing(const std::vector<Run>& runs, Compared compared) {
     std::map<std::string, Cells> by_name;
     const auto add = [&](const std::string& name, const std::string& value, std::size_t run) {

@@ -8,15 +8,15 @@
 
 namespace lockstep::launcher::report {
 
-// The last validations, and the best if it was before them.
+// Returns the last validations, and the best one when it was earlier.
 std::string validation_table(const History& history);
-// Empty where the run has not ended.
+// Returns an empty text when the run has not ended.
 std::string final_table(const History& history);
 std::string checkpoint_table(const Run& run);
 std::string options_table(const Run& run);
 std::string config_table(const Run& run);
 
-// Options and versions in which the runs differ.
+// Returns the options and versions in which the runs differ.
 std::string differences(const std::vector<Run>& runs, const std::vector<std::string>& labels);
 
 }  // namespace lockstep::launcher::report

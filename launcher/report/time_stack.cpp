@@ -12,7 +12,7 @@ namespace lockstep::launcher::report {
 
 namespace {
 
-// One stretch of the stacked picture: what a bin describes.
+// A column of the stacked picture. It shows one bin.
 struct Column {
     double first, last;
     std::vector<double> shares;
@@ -29,7 +29,7 @@ std::vector<Column> columns_of(const History& history) {
     return columns;
 }
 
-// The area between what is stacked up to `part` and what is below it.
+// Returns the area of `part`, between the sum of the parts below it and the sum that includes it.
 std::string area(const Plot& plot, const std::vector<Column>& columns, std::size_t part) {
     std::string above = "M" + coordinate(plot.x(0)) + "," + coordinate(plot.y(0)), below;
     for (const Column& column : columns) {
