@@ -57,16 +57,16 @@ void add_end(std::string& script, const SlurmJob& spec) {
     script += "#SBATCH --no-requeue\n";
 }
 
-// Between nodes without PMIx the ranks meet over TCP. The secret goes by the environment: command
-// lines are public.
+// Nodes without PMIx let the ranks meet over TCP. The secret is passed in the environment because
+// command lines are public.
 constexpr const char* secret_lines = R"(
 # By this the ranks know each other where they meet over the network.
 LOCKSTEP_SECRET=${LOCKSTEP_SECRET:-$(od -An -N32 -tx1 /dev/urandom | tr -d ' \n')}
 export LOCKSTEP_SECRET
 )";
 
-// A trapped signal ends bash's wait early, so it waits again as long as one came. TERM reaches the
-// ranks from Slurm itself; the script only must not die of it before them.
+// A trapped signal ends bash's wait early, so the script waits again after each signal. Slurm
+// itself sends TERM to the ranks; the script must only survive it longer than they do.
 constexpr const char* trap_lines = R"(
 ranks=
 requeue=no
@@ -91,7 +91,7 @@ exit "$code"
 std::string srun_line(const SlurmJob& spec) {
     std::string line = "srun --kill-on-bad-exit=1";
     if (!spec.mpi.empty()) line += " --mpi=" + spec.mpi;
-    // Since Slurm 22.05 srun does not take it over from sbatch.
+    // Since Slurm 22.05 srun does not inherit this setting from sbatch.
     if (spec.cpus_per_task > 0) line += " --cpus-per-task=" + std::to_string(spec.cpus_per_task);
     line += " \\\n   ";
     for (const std::string& word : spec.command) line += " " + shell_word(word);

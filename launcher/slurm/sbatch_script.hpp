@@ -7,10 +7,12 @@
 
 namespace lockstep::launcher {
 
-// The first two lines of every script, by which one that a person wrote is told apart.
+// The first two lines of every generated script. They distinguish it from scripts that people
+// wrote.
 extern const char* const sbatch_header;
 
-// The job script of a checked specification: settings, then one srun that starts all ranks.
+// Returns the job script of a checked specification: the settings, then one srun that starts all
+// ranks.
 std::string sbatch_script(const SlurmJob& spec);
 
 }  // namespace lockstep::launcher

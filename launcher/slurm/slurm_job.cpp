@@ -16,7 +16,8 @@ namespace {
     throw Error(ErrorKind::config, option + ": '" + value + "' is not " + wanted);
 }
 
-// A setting stands on a #SBATCH line, where blanks end it and a newline would begin shell.
+// A setting is written on a #SBATCH line. A blank would end it, and a newline would begin shell
+// code.
 void check_word(const std::string& option, const std::string& value) {
     const bool plain = std::all_of(value.begin(), value.end(), [](unsigned char c) {
         return std::isgraph(c) && c != '"' && c != '\'' && c != '\\' && c != '#';
