@@ -8,7 +8,7 @@
 namespace lockstep::launcher {
 
 std::string exception_text(const std::exception& exception) {
-    // length_error: larger than any memory.
+    // length_error means a size larger than any memory.
     if (dynamic_cast<const std::bad_alloc*>(&exception) != nullptr ||
         dynamic_cast<const std::length_error*>(&exception) != nullptr)
         return "out of memory; take a smaller batch (-bs, --batch-tokens) or model";

@@ -6,7 +6,7 @@
 
 namespace lockstep::launcher {
 
-// What went wrong, for the user: an Error's own words, or what to do about an exception of the
+// Returns the message for the user: an Error's own text, or what to do about an exception of the
 // standard library.
 std::string exception_text(const std::exception& exception);
 

@@ -6,10 +6,10 @@
 
 namespace lockstep::launcher {
 
-// For a file of JSON that is written when all is done, which is too late to find out: throws an
-// error that names the option where no file can be written at `path`, and where something else
-// would be lost. A file may be replaced that is empty, or whose object begins with `first_key` as
-// such files do. An empty path is fine.
+// Checks at the start of a run whether a JSON file can be written at `path` at its end. Throws an
+// error that names the option when no file can be written there, or when the file holds something
+// else that would be lost. An existing file may be replaced when it is empty or when its JSON
+// object begins with `first_key`, as such files do. An empty path is accepted.
 void require_output_file(const std::string& option, const std::string& path,
                          std::string_view first_key);
 

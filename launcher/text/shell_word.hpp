@@ -5,7 +5,7 @@
 
 namespace lockstep::launcher {
 
-// A word as bash reads it back, quoted only where it must be.
+// Returns the word as bash reads it, with quotes only when they are necessary.
 std::string shell_word(const std::string& word);
 
 }  // namespace lockstep::launcher

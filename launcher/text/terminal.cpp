@@ -14,7 +14,8 @@
 namespace lockstep::launcher {
 
 OutputKind output_kind() {
-    // mpirun gives its ranks a terminal of its own and passes on what they write, wherever to.
+    // mpirun gives its ranks a terminal of its own and forwards their output, which may go to a
+    // file.
     const bool relayed = std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr;
     return !relayed && isatty(STDOUT_FILENO) == 1 ? OutputKind::terminal : OutputKind::file;
 }

@@ -5,11 +5,11 @@
 
 namespace lockstep::launcher {
 
-// What standard output is, and how wide.
+// These functions tell whether standard output is a terminal or a file, and how wide it is.
 OutputKind output_kind();
 int output_columns();
 
-// Throws an io error where standard output does not take what was written.
+// Throws an io error when standard output cannot take what was written.
 void flush_output();
 
 }  // namespace lockstep::launcher

@@ -29,7 +29,7 @@ std::string TextTable::text() const {
     return text;
 }
 
-// The last column is not filled up: it may be long.
+// The last column is not padded because it may be long.
 std::string TextTable::markdown() const {
     const auto wide = widths();
     std::string text;

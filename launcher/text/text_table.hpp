@@ -6,7 +6,7 @@
 
 namespace lockstep::launcher {
 
-// Rows of cells, as wide as the widest of each column; the first row is the heading.
+// Rows of text cells. Each column is as wide as its widest cell. The first row is the heading.
 class TextTable {
 public:
     void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }

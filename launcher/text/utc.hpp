@@ -6,7 +6,7 @@
 
 namespace lockstep::launcher {
 
-// "2026-03-01T12:00:00Z"
+// Returns the time in the form "2026-03-01T12:00:00Z".
 std::string utc(std::chrono::system_clock::time_point time);
 
 }  // namespace lockstep::launcher
