@@ -30,7 +30,7 @@ void split_endpoint(LaunchHosts& typed) {
         refuse("--rdzv-endpoint and --master-addr say the same: leave one out");
     }
     const auto colon = typed.endpoint.rfind(':');
-    // Of an IPv6 address every colon but the one behind ] is its own.
+    // The colons of an IPv6 address belong to it, except the one after ].
     const bool has_port = colon != std::string::npos &&
                           (typed.endpoint.find(':') == colon || typed.endpoint[colon - 1] == ']');
     typed.master_addr = typed.endpoint.substr(0, has_port ? colon : std::string::npos);
@@ -41,8 +41,7 @@ void split_endpoint(LaunchHosts& typed) {
     }
 }
 
-// torchrun's rank=K is the node's rank; the rest of its keys are about how long its agents wait for
-// each other.
+// torchrun's rank=K is the node's rank. Its other keys set how long its agents wait for each other.
 void read_rendezvous(LaunchHosts& typed) {
     std::istringstream in(typed.rendezvous);
     for (std::string pair; std::getline(in, pair, ',');) {
@@ -62,7 +61,8 @@ void read_rendezvous(LaunchHosts& typed) {
     }
 }
 
-// srun, one launcher on each host: Slurm knows which this is, and where the first one runs.
+// srun starts one launcher on each host. Slurm knows which one this is and on which host the first
+// one runs.
 void ask_slurm(LaunchHosts& typed, int nodes, const comm::Environment& environment) {
     comm::Environment slurm;
     for (const auto& [name, value] : environment) {
@@ -107,7 +107,8 @@ void place_on_one_host(LaunchPlan& plan, const LaunchHosts& typed) {
         refuse("--node-rank " + std::to_string(typed.node_rank) +
                ": there is one host; give --nnodes");
     }
-    // --master-addr stays unused: a host's own name may lead to an address that is not its own.
+    // --master-addr is not used because a host's own name may lead to an address that is not its
+    // own.
     plan.master_port = std::max(typed.master_port, 0);
 }
 

@@ -14,8 +14,8 @@ struct LaunchHosts {
     bool standalone = false;
 };
 
-// Sets the plan's hosts and master. What is not given for several hosts comes from the Slurm step
-// that has one launcher on each of them; throws a config error where nobody says it.
+// Sets the plan's hosts and master. Values for several hosts that are not given come from the Slurm
+// step that runs one launcher on each host. Throws a config error when a value is not known.
 void place_launcher(LaunchPlan& plan, LaunchHosts typed, const comm::Environment& environment);
 
 }  // namespace lockstep::launcher

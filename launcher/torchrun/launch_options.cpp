@@ -98,7 +98,7 @@ std::vector<OptionTable> launch_tables(Typed& typed) {
     return {ranks_table(typed), output_table(typed), program, torchrun_table(typed)};
 }
 
-// Puts the -- where PROGRAM begins: behind it, what looks like an option is the program's.
+// Inserts -- before PROGRAM. Words after it that look like options belong to the program.
 std::vector<std::string> with_separator(std::vector<std::string> args,
                                         const std::vector<OptionTable>& tables) {
     const auto takes_value = [&](std::string name) {
@@ -154,7 +154,7 @@ std::vector<std::string> command_of(const Typed& typed, const std::vector<std::s
     if (typed.no_python && typed.module) refuse("--module contradicts --no-python; leave one out");
     if (!typed.module && (typed.no_python || !script)) return with_own_binary(words);
     const auto chosen = environment.find("PYTHON_EXEC");
-    // -u: a rank's last words before it dies are not lost in a buffer.
+    // -u keeps a rank's last words from being lost in a buffer when it dies.
     std::vector<std::string> command{
         chosen == environment.end() ? std::string("python3") : chosen->second, "-u"};
     if (typed.module) command.push_back("-m");

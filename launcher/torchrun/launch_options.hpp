@@ -9,7 +9,7 @@
 
 namespace lockstep::launcher {
 
-// What auto, cpu and gpu stand for on this host.
+// The values of auto, cpu and gpu on this host.
 struct HostResources {
     int cores = 1;
     int gpus = 0;
@@ -17,10 +17,10 @@ struct HostResources {
 
 HostResources host_resources(const comm::Environment& environment);
 
-// The plan of the words behind `distributed_launch`: torchrun's options, an optional --, the
-// program with its arguments. Where srun started one launcher on each host, the node's rank and the
-// master come from Slurm unless they are given. Empty where --help or --dump-config was answered.
-// Throws a config error that names the option.
+// Parses the words after `distributed_launch`: torchrun's options, an optional --, and the program
+// with its arguments. Slurm provides the node's rank and the master, unless they are given, when
+// srun started one launcher on each host. The result is empty when --help or --dump-config was
+// answered. Throws a config error that names the option.
 std::optional<LaunchPlan> parse_launch(const std::vector<std::string>& args,
                                        const comm::Environment& environment,
                                        const HostResources& host);

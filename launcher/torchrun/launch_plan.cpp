@@ -8,7 +8,7 @@ namespace lockstep::launcher {
 
 namespace {
 
-// What is the same for every rank of this attempt.
+// Returns the variables that are the same for every rank of this attempt.
 comm::Environment shared_variables(const LaunchPlan& plan, int attempt,
                                    const comm::Environment& base) {
     comm::Environment variables = base;
@@ -24,7 +24,7 @@ comm::Environment shared_variables(const LaunchPlan& plan, int attempt,
     variables["TORCHELASTIC_RESTART_COUNT"] = std::to_string(attempt);
     variables["TORCHELASTIC_MAX_RESTARTS"] = std::to_string(plan.max_restarts);
     variables["TORCHELASTIC_RUN_ID"] = plan.run_id;
-    // torch's rank 0 shall serve its own store: no agent holds one at MASTER_PORT.
+    // torch's rank 0 must serve its own store because no agent serves one at MASTER_PORT.
     variables["TORCHELASTIC_USE_AGENT_STORE"] = "False";
     variables.try_emplace("OMP_NUM_THREADS", std::to_string(plan.threads_per_rank));
     if (!lockstep_program(plan.command).empty()) set_openmp_wait_policy(variables);

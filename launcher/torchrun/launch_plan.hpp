@@ -10,25 +10,26 @@
 
 namespace lockstep::launcher {
 
-// Where a stream of a rank goes besides, or instead of, where the launcher's own goes.
-// nowhere: not even here.
+// The destination of a rank's stream. `inherited` is the launcher's own stream, `nowhere` discards
+// the text.
 enum class Sink { inherited, file, both, nowhere };
 
 struct StreamSinks {
     Sink output = Sink::inherited, error = Sink::inherited;
 };
 
-// own_argument: --local-rank=N behind the program's words, as torch.distributed.launch had it.
+// own_argument: --local-rank=N after the program's words, as in torch.distributed.launch.
 enum class LocalRankBy { environment, own_argument };
 
-// One launcher's part of a job: the ranks of this host. Launchers on other hosts have the same plan
-// but for node_rank, and need not know each other: rank 0's store is where all ranks meet.
+// The part of a job that one launcher runs: the ranks of this host. Launchers on other hosts have
+// the same plan except for node_rank. They need not know each other because all ranks meet in rank
+// 0's store.
 struct LaunchPlan {
     int nodes = 1;
     int node_rank = 0;
     int ranks_per_node = 1;
     std::string master_addr = "127.0.0.1";
-    int master_port = 0;  // 0: one that is free at each start; on one host only
+    int master_port = 0;  // 0: a free one at each start; only on one host
     int max_restarts = 0;
     std::string run_id = "none", role = "default";
     comm::Secret secret;  // empty on one host: a new one at each start
@@ -36,13 +37,13 @@ struct LaunchPlan {
     std::vector<std::string> command;
     LocalRankBy local_rank_by = LocalRankBy::environment;
     std::string log_folder;                       // empty: no files
-    std::vector<StreamSinks> sinks;               // by local rank
-    std::string line_prefix = "[rank ${rank}] ";  // before each line that is shown and kept
+    std::vector<StreamSinks> sinks;               // index: local rank
+    std::string line_prefix = "[rank ${rank}] ";  // before each line of Sink::both
     GroupOptions ending;
 };
 
-// The processes of one attempt: `base` with torchrun's whole environment added. A user's own
-// OMP_NUM_THREADS stays.
+// Returns the processes of one attempt. Their environment is `base` with all of torchrun's
+// variables. A user's own OMP_NUM_THREADS is kept.
 std::vector<ProcessSpec> launched_ranks(const LaunchPlan& plan, int attempt,
                                         const comm::Environment& base);
 

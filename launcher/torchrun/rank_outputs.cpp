@@ -19,7 +19,7 @@ namespace lockstep::launcher {
 
 namespace {
 
-// A full disk or a closed console stops only that copy, never the ranks.
+// A full disk or a closed console stops only this copy, never the ranks.
 void write_all(int descriptor, std::string_view bytes) noexcept {
     while (!bytes.empty()) {
         const auto count = ::write(descriptor, bytes.data(), bytes.size());
@@ -28,7 +28,7 @@ void write_all(int descriptor, std::string_view bytes) noexcept {
     }
 }
 
-// torchrun's macros, which name what the rank's environment holds too.
+// Expands torchrun's macros, whose values are also in the rank's environment.
 std::string prefix_of(const LaunchPlan& plan, int local) {
     const std::array<std::pair<std::string, std::string>, 4> macros{{
         {"${rank}", std::to_string(plan.node_rank * plan.ranks_per_node + local)},
@@ -110,7 +110,8 @@ FileDescriptor RankOutputs::open_file(const std::string& folder, const char* nam
     return file;
 }
 
-// Threads inherit blocked signals: those of the launcher must reach the one that watches them.
+// Blocks all signals while the thread starts, because threads inherit the mask. The launcher's
+// signals must reach the thread that waits for them.
 void RankOutputs::start() {
     sigset_t all, before;
     ::sigfillset(&all);
@@ -119,8 +120,8 @@ void RankOutputs::start() {
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-// The pipes' other ends stay open here, and perhaps in what a rank left behind: the end is told,
-// not read.
+// The pipes' write ends stay open here, and perhaps in processes that a rank left behind. So the
+// loop ends by a message and not at the end of the streams.
 void RankOutputs::copy_until_stopped() {
     std::vector<pollfd> entries{{stop_.raw(), POLLIN, 0}};
     for (const Copy& copy : copies_) entries.push_back({copy.source.raw(), POLLIN, 0});
@@ -139,7 +140,7 @@ void RankOutputs::copy_until_stopped() {
     }
 }
 
-// False when nothing was there.
+// Returns false when there was nothing to read.
 bool RankOutputs::copy_some(Copy& copy) {
     std::array<char, 16384> buffer;
     const auto count = ::read(copy.source.raw(), buffer.data(), buffer.size());
@@ -151,7 +152,7 @@ bool RankOutputs::copy_some(Copy& copy) {
     return true;
 }
 
-// Whole lines in one write, so that those of other ranks do not come between.
+// Writes whole lines at once, so that other ranks' lines do not come between.
 void RankOutputs::show_lines(Copy& copy) {
     constexpr std::size_t longest = 1 << 20;
     if (copy.line.size() > longest) copy.line += '\n';

@@ -11,9 +11,10 @@
 
 namespace lockstep::launcher {
 
-// Log files of one attempt, and the thread that copies what is to be both in a file and here, line
-// by line with the rank before it. The thread blocks all signals and only reads and writes, so
-// processes may be forked meanwhile. The end waits for what the ranks wrote before they ended.
+// The log files of one attempt, and a thread that copies streams with Sink::both. It copies their
+// bytes to the file, and whole lines with a prefix that names the rank to the launcher's own
+// stream. The thread blocks all signals and only reads and writes, so forking processes meanwhile
+// is safe. The destructor waits until everything is copied that the ranks wrote before they ended.
 class RankOutputs {
 public:
     RankOutputs(const LaunchPlan& plan, int attempt);
@@ -21,12 +22,11 @@ public:
     RankOutputs(const RankOutputs&) = delete;
     RankOutputs& operator=(const RankOutputs&) = delete;
 
-    // Sends the processes' streams (by local rank) where the plan says.
+    // Connects the processes' streams, indexed by local rank, as the plan says.
     void connect(std::vector<ProcessSpec>& processes) const;
 
 private:
-    // A stream that is copied: what comes out of `source` goes to `file` (when there is one) and
-    // to `console`.
+    // A stream that is copied from `source` to `file` (if there is one) and to `console`.
     struct Copy {
         FileDescriptor source;
         int file, console;
@@ -41,10 +41,10 @@ private:
     static bool copy_some(Copy& copy);
     static void show_lines(Copy& copy);
 
-    std::vector<FileDescriptor> kept_;  // files, and the pipes' ends for the ranks
+    std::vector<FileDescriptor> kept_;  // files, and the ends of the pipes that the ranks write
     std::deque<Copy> copies_;
     std::vector<StreamSinks> sinks_;
-    std::vector<int> outputs_, errors_;  // by local rank; -1: inherited
+    std::vector<int> outputs_, errors_;  // index: local rank; -1: inherited
     FileDescriptor stop_;
     std::thread thread_;
 };

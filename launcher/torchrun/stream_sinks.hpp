@@ -8,12 +8,12 @@
 
 namespace lockstep::launcher {
 
-// torchrun's --redirects and --tee: "3" for all ranks or "0:1,2:3" by local rank, the sum of 1
-// (stdout) and 2 (stderr). What is in both is teed.
+// Parses torchrun's --redirects and --tee: "3" for all ranks or "0:1,2:3" by local rank. The number
+// is the sum of 1 (stdout) and 2 (stderr). A stream in both options is teed.
 std::vector<StreamSinks> sinks_of(const std::string& redirects, const std::string& tee, int ranks);
 
-// torchrun's --local-ranks-filter, "0,2": what the other ranks write does not come here. Empty: all
-// ranks are shown.
+// Applies torchrun's --local-ranks-filter, such as "0,2": the launcher does not show the output of
+// the other ranks. An empty filter shows all ranks.
 void show_only(const std::string& filter, std::vector<StreamSinks>& sinks);
 
 }  // namespace lockstep::launcher
