@@ -9,7 +9,7 @@ namespace lockstep::launcher {
 
 namespace {
 
-// A set's passes up to the end of an epoch.
+// The passes over a set up to the end of an epoch.
 struct Passes {
     Passes(const data::SetShare& share, std::int64_t epoch)
         : rows(share.rows),
@@ -18,7 +18,7 @@ struct Passes {
           open_rows((epoch + 1) * share.rows_per_epoch - end * share.rows) {}
 
     std::int64_t rows, first, end;
-    std::int64_t open_rows;  // of the pass that goes on
+    std::int64_t open_rows;  // used rows of the unfinished pass
 };
 
 void require_complete(const data::SetCoverage& used, const Passes& passes,

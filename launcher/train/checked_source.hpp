@@ -11,12 +11,13 @@
 
 namespace lockstep::launcher {
 
-// A step source that proves at the end of every epoch that all ranks together used each row of
-// every pass over a data set exactly once: the log says so, and anything else is an error.
+// A step source that verifies at the end of every epoch that all ranks together used each row of
+// every pass over a data set exactly once. It logs the result and throws an error if this is not
+// so.
 class CheckedSource final : public train::StepSource {
 public:
-    // References outlive the source; it is used between collectives, by all ranks alike. `names`
-    // are the data sets'.
+    // The referenced objects must outlive the source. All ranks must call its functions in the same
+    // order between collectives. `names` are the data sets' names.
     CheckedSource(data::StepLoader& loader, std::vector<std::string> names,
                   comm::Communicator& communicator, Log& log)
         : loader_(loader), names_(std::move(names)), communicator_(communicator), log_(log) {}

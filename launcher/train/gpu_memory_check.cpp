@@ -24,7 +24,7 @@ plan::RunPlan planned(const RunConfig& config, const Job& job, std::int64_t free
     return plan::plan_run(asked, scope);
 }
 
-// Empty where the index cannot be read: training needs none.
+// Returns nothing when the index cannot be read, because training does not need it.
 std::optional<plan::RunPlan> first_epoch(const RunConfig& config, const Job& job,
                                          std::int64_t free) {
     try {

@@ -9,10 +9,10 @@
 
 namespace lockstep::launcher {
 
-// Bytes of activations that the first epoch's largest micro-batch takes, to be reserved before the
-// first step; 0 on the CPU, where memory costs nothing until it is used, and where the data set's
-// index cannot tell. Collective. Throws a config error on every rank where that epoch cannot fit
-// into what is free on some rank's GPU.
+// Returns the bytes of activations that the first epoch's largest micro-batch takes, to be reserved
+// before the first step. Returns 0 on the CPU, where memory costs nothing until it is used, and
+// when the data set's index cannot be read. Collective. Throws a config error on every rank when
+// that epoch cannot fit into the free memory of some rank's GPU.
 std::int64_t activations_to_reserve(const RunConfig& config, const Job& job, Log& log);
 
 }  // namespace lockstep::launcher

@@ -22,7 +22,7 @@ namespace lockstep::launcher {
 
 namespace {
 
-// Sets that are used together are all of dialogues or none.
+// Data sets that are used together have the same kind, so the first one is enough.
 void require_references(const RunConfig& config, const DataSets& validation) {
     if (validation.sets.empty()) return;
     const std::string& name = config.train.validation.metric;
@@ -33,13 +33,13 @@ void require_references(const RunConfig& config, const DataSets& validation) {
                                        "; give ppl, loss, token_acc or token_em");
 }
 
-// The run's own folder; before there is a model, that of the weights to start from.
+// Returns the run's own folder, or the folder of the initial weights when there is no model yet.
 ModelSource starts_from(const RunConfig& config) {
     if (config.init_model.empty() || holds_model(config.model_file)) return {config.model_file};
     return {model_folder_of(config.init_model), "--init-model"};
 }
 
-// "NAME/ppl" decides by one of several data sets.
+// A metric "NAME/ppl" selects one of several data sets.
 void require_metric(const RunConfig& config, const DataSets& validation) {
     const std::string& metric = config.train.validation.metric;
     const auto end = metric.rfind('/');
@@ -62,7 +62,7 @@ TrainingPlan check_training(const RunConfig& config, LaunchMode standing) {
     DataSets sets = open_data_sets("data", config.data);
     const auto missing =
         standing == LaunchMode::alone ? data::MissingShards::refuse : data::MissingShards::allow;
-    // Of several sets any rank may need any shard.
+    // Any rank may need any shard of several sets.
     check_shards(sets, "train", sets.several() ? data::MissingShards::refuse : missing);
     if (!config.init_model.empty() && !path_exists(config.init_model)) {
         throw Error(ErrorKind::config, "--init-model " + config.init_model + ": does not exist");
@@ -75,7 +75,7 @@ TrainingPlan check_training(const RunConfig& config, LaunchMode standing) {
     require_references(config, validation);
     const DataSets test = sets_with(final_sets(sets, validation), data::format::test_split);
     check_shards(test, data::format::test_split, missing);
-    (void)data::open_tokenizer(sets.first().directory());  // throws where it was changed
+    (void)data::open_tokenizer(sets.first().directory());  // throws when it was changed
     require_writable(config.model_file);
     require_output_file("--trace", config.trace_file, "displayTimeUnit");
     require_logs(test, config.world_logs);

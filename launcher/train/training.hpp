@@ -10,20 +10,20 @@
 
 namespace lockstep::launcher {
 
-// What a training run works on, found out by reading only.
+// The inputs of a training run, found by reading only.
 struct TrainingPlan {
     DataSets data;
-    std::vector<double> weights;  // of `data`
+    std::vector<double> weights;  // weights of `data`
     DataSets validation;          // none: no validations
     model::ModelConfig model;
-    std::optional<std::string> checkpoint;  // to continue from
+    std::optional<std::string> checkpoint;  // the one to continue from
 };
 
-// Throws a config error for every wrong request that can be told without the other ranks.
-// In a job, shards may lie on other hosts.
+// Throws a config error for every wrong request that can be detected without the other ranks.
+// Shards may be on other hosts in a job.
 TrainingPlan check_training(const RunConfig& config, LaunchMode standing);
 
-// Trains as one rank, to the end or to a requested stop. Returns the exit code.
+// Trains as one rank until the end or a requested stop. Returns the exit code.
 int run_training(const RunConfig& config, LaunchMode standing);
 
 }  // namespace lockstep::launcher

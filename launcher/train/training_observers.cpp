@@ -17,7 +17,7 @@ TrainingObservers::TrainingObservers(const RunConfig& config, int rank, Log& log
     own(std::make_unique<train::TensorboardWriter>(config.model_file, start.step,
                                                    dumped_options(config.lines)),
         summarised_);
-    // On a terminal a bar moves with every step; lines come with the summaries, and push it down.
+    // The bar on a terminal moves with every step. Lines come with the summaries and push it down.
     const auto display = [&](train::Display kind) {
         return std::make_unique<train::ProgressDisplay>(log, kind, config.train.limits,
                                                         start.seconds, output_columns);

@@ -11,18 +11,18 @@
 
 namespace lockstep::launcher {
 
-// What follows a training run: the line or bar that the user sees, metrics.jsonl and TensorBoard
-// events in the model's folder. On other ranks than 0 nobody follows.
+// The observers of a training run: the line or bar that the user sees, metrics.jsonl and
+// TensorBoard events in the model's folder. Ranks other than 0 have none.
 class TrainingObservers {
 public:
-    // `start` is where the run begins or continues. The model's folder exists.
+    // The run begins or continues at `start`. The model's folder must exist.
     TrainingObservers(const RunConfig& config, int rank, Log& log,
                       const train::TrainerState& start);
 
-    // Also tells `observer`, which outlives this.
+    // Adds `observer`, which must outlive this object.
     void add(train::TrainingObserver& observer) { all_.add(observer); }
     train::TrainingObserver& entry() noexcept { return all_; }
-    // Steps that no line has told yet.
+    // Reports the steps that no line has reported yet.
     void flush();
 
 private:

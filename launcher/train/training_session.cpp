@@ -22,7 +22,7 @@ namespace lockstep::launcher {
 
 namespace {
 
-// What must not change for a bitwise resume.
+// These must not change between runs for a bitwise identical resume.
 train::Metadata versions_of(const Job& job) {
     return {{"lockstep", version},
             {"products", job.device.products()},
@@ -56,7 +56,7 @@ void require_unchanged(const RunConfig& config, const train::TrainerState& state
         refuse("logical-shards", static_cast<std::uint64_t>(state.lanes));
 }
 
-// A checkpoint's position is a place in the mixture that it was made of.
+// A checkpoint's position is only valid in the mixture of data sets that it was made with.
 void require_same_mixture(const RunConfig& config, const std::string& then,
                           const std::string& now) {
     if (then == now) return;
@@ -105,7 +105,7 @@ void TrainingSession::prepare_folder() const {
                             plan_.data.first());
 }
 
-// Weights and optimizer state need to be right on rank 0 only: the trainer hands them out.
+// Weights and optimizer state are necessary only on rank 0: the trainer broadcasts them.
 void TrainingSession::start_weights() {
     std::string record_json;
     if (job_.place.rank == 0) {
@@ -129,7 +129,8 @@ void TrainingSession::start_weights() {
                                  : "; no config.json says what they are: only their names and "
                                    "shapes were compared"));
         } else if (path_exists(config_.model_file + "/model.safetensors")) {
-            // A model that was brought here: it is not to be trained anew and then overwritten.
+            // The user copied a model here. Training must continue from it instead of overwriting
+            // it.
             model_->load_weights(config_.model_file);
             log_.info(config_.model_file + ": has no checkpoint; starting from its weights");
         } else {
@@ -211,7 +212,7 @@ void TrainingSession::train(const train::StopFlag& stop) {
     nlohmann::json options{{"config", config_.lines},
                            {"values", option_values(Task::train, config_)}};
     if (plan_.data.several()) options["data"] = mixture_text(plan_.data, plan_.weights);
-    // Paths are bytes, JSON is UTF-8.
+    // Paths are bytes, but JSON is UTF-8.
     record.options_json = options.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     record.versions = versions_of(job_);
     train::FolderSink checkpoints(
@@ -231,7 +232,7 @@ void TrainingSession::train(const train::StopFlag& stop) {
                            resume_);
     const train::ExitReason reason = trainer.run();
     observers.flush();
-    // Without validations the last weights are the model.
+    // The last weights are the model when there were no validations.
     if (!trainer.state().validation.best)
         checkpoints.save(train::CheckpointKind::best, trainer.state());
     log_.info("training ended: " + std::string(train::describe(reason)));

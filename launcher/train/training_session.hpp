@@ -20,16 +20,16 @@
 
 namespace lockstep::launcher {
 
-// Everything that one rank of a training run owns, built in the order in which it is needed.
+// Owns everything that one rank of a training run needs, built in the order in which it is needed.
 class TrainingSession {
 public:
-    // References outlive the session, as do the whereabouts, where there is somebody to watch them.
-    // Collective.
+    // Collective. The referenced objects must outlive the session. So must `whereabouts`, which is
+    // null when nobody watches the run.
     TrainingSession(const RunConfig& config, const TrainingPlan& plan, Job& job, Log& log,
                     comm::RankProgress* whereabouts = nullptr);
 
-    // Trains until a limit or a stop; at the end the model folder holds the best weights, and what
-    // they reach on valid and test.
+    // Trains until a limit or a stop. The model folder then holds the best weights and their
+    // metrics on valid and test.
     void run(const train::StopFlag& stop);
 
 private:
