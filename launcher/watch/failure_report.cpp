@@ -58,7 +58,7 @@ std::string headline(const comm::Verdict& verdict, const comm::Sighting& rank) {
            " is the furthest behind: " + position + ", for " + seconds(still_ms(rank));
 }
 
-// "0, 2-7"
+// Writes ranks as "0, 2-7".
 std::string ranges(const std::vector<int>& ranks) {
     std::string text;
     for (std::size_t i = 0; i < ranks.size();) {
@@ -78,7 +78,8 @@ const comm::Sighting& culprit_of(const comm::WatchNews& news) {
 std::string place_of(const comm::Sighting& rank, const comm::WatchNews& news) {
     if (!rank.record) return rank.lost ? "gone" : "not heard of";
     std::string text = rank.record->position();
-    // A whole host that is cut off: the verdict can name one rank of it only.
+    // The verdict names only one rank when a whole host is cut off, so the other ranks of the host
+    // are marked here.
     const bool silent = news.verdict.cause == comm::Cause::silent &&
                         rank.silent_ms > culprit_of(news).silent_ms / 2;
     if (silent) text += "; no sign of it either";
@@ -169,7 +170,7 @@ Published publish_failure(const std::string& folder, const std::string& json) {
         out << json;
         if (!out.flush()) return Published::not_writable;
     }
-    // Unlike a rename, a link never replaces what another rank has written.
+    // A link, unlike a rename, never replaces a file that another rank has written.
     const bool linked = ::link(temporary.c_str(), path.c_str()) == 0;
     const bool taken = !linked && errno == EEXIST;
     ::unlink(temporary.c_str());

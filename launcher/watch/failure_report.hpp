@@ -8,15 +8,15 @@
 
 namespace lockstep::launcher {
 
-// Lines for the user: which rank ended the run and why, and where the others are.
+// Returns lines for the user: which rank ended the run and why, and the positions of the others.
 std::string failure_lines(const comm::WatchNews& news);
 
-// The same for programs; docs/failures.md lists the fields.
+// Returns the same for programs; docs/failures.md lists the fields.
 std::string failure_json(const comm::WatchNews& news, std::chrono::system_clock::time_point now);
 
 enum class Published { here, by_another_rank, not_writable };
 
-// Puts `json` into the folder as failure.json, unless another rank has.
+// Writes `json` into the folder as failure.json, unless another rank has done so.
 Published publish_failure(const std::string& folder, const std::string& json);
 
 // Removes the report of an earlier run.

@@ -16,7 +16,7 @@ void kill_slurm_step(const std::string& step) {
     std::string program = "scancel", signal = "--signal=KILL", name = step;
     std::array<char*, 4> words{program.data(), signal.data(), name.data(), nullptr};
     pid_t process = 0;
-    // Not fork: this process has threads.
+    // fork() is not safe here because this process has threads.
     if (::posix_spawnp(&process, "scancel", nullptr, nullptr, words.data(), environ) != 0) return;
     for (int waits = 0; waits < 200; ++waits) {
         if (::waitpid(process, nullptr, WNOHANG) != 0) return;

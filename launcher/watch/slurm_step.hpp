@@ -5,8 +5,8 @@
 
 namespace lockstep::launcher {
 
-// Kills what runs in a Slurm step ("12.0"), this process included, by scancel. Returns where there
-// is none, or it does not answer.
+// Kills the processes of a Slurm step ("12.0"), including this one, by scancel. It returns when
+// there is no scancel or it does not answer.
 void kill_slurm_step(const std::string& step);
 
 }  // namespace lockstep::launcher

@@ -21,7 +21,7 @@ sigset_t stop_signals() {
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGUSR1);
-    sigaddset(&set, SIGUSR2);  // what submitit makes of Slurm's warning
+    sigaddset(&set, SIGUSR2);  // submitit sends it on Slurm's warning
     return set;
 }
 
@@ -52,7 +52,7 @@ void StopSignal::watch() {
         if (read(signals_, &info, sizeof info) != sizeof info) continue;
         requested_ = true;
         if (info.ssi_signo == SIGINT && ++interrupts == 2) {
-            // The user insists: let the default action end the process.
+            // The user insists, so the default action must end the process.
             const sigset_t set = stop_signals();
             pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
             raise(SIGINT);

@@ -23,10 +23,10 @@ namespace {
 
 constexpr int max_frames = 64;
 
-// The usual ones are taken: Slurm and submitit warn by USR1 and USR2.
+// Returns a real-time signal because Slurm and submitit use USR1 and USR2 for warnings.
 int asking_signal() { return SIGRTMIN + 1; }
 
-// The signal brings the pipe to answer by; only this process may ask.
+// Handles the signal, whose value is the pipe to write to. Only this process may ask.
 void answer(int /*signal*/, siginfo_t* info, void* /*context*/) {
     if (info->si_code != SI_QUEUE || info->si_pid != ::getpid()) return;
     const int before = errno;
@@ -37,7 +37,8 @@ void answer(int /*signal*/, siginfo_t* info, void* /*context*/) {
     errno = before;
 }
 
-// "program(_ZN3foo3barEv+0x12) [0x5581]" becomes "foo::bar()"; what has no name stays.
+// Turns "program(_ZN3foo3barEv+0x12) [0x5581]" into "foo::bar()". A line without a name is
+// unchanged.
 std::string readable(const std::string& line) {
     const auto open = line.find('(');
     const auto plus = line.find('+', open);
@@ -66,7 +67,7 @@ std::string read_answer(int pipe, int timeout_ms) {
 
 ThreadStack::ThreadStack() : thread_(::pthread_self()) {
     std::array<void*, 1> frame{};
-    ::backtrace(frame.data(), 1);  // the first call loads a library, which a handler must not
+    ::backtrace(frame.data(), 1);  // the first call loads a library, which a handler must not do
     struct sigaction action {};
     action.sa_sigaction = answer;
     action.sa_flags = SA_SIGINFO | SA_RESTART;
@@ -75,7 +76,7 @@ ThreadStack::ThreadStack() : thread_(::pthread_self()) {
 
 std::string ThreadStack::take(int timeout_ms) const {
     std::array<int, 2> ends{};
-    // The thread may answer late: its end stays open, and must not block it.
+    // The thread may answer late. Its end of the pipe therefore stays open and must not block it.
     if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) return {};
     const FileDescriptor reads(ends[0]);
     sigval value{};

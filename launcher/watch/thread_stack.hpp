@@ -7,14 +7,14 @@
 
 namespace lockstep::launcher {
 
-// Asks one thread where it is, from another.
+// Reads the call stack of one thread from another.
 class ThreadStack {
 public:
-    // Of the calling thread. Takes the second real-time signal.
+    // Observes the calling thread. Uses the second real-time signal.
     ThreadStack();
 
-    // One function a line, innermost first; empty when the thread does not answer in time. A call
-    // that it sleeps in is restarted.
+    // Returns one function per line, the innermost first. The result is empty when the thread does
+    // not answer in time. A system call in which the thread sleeps is restarted.
     std::string take(int timeout_ms) const;
 
 private:

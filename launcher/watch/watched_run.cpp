@@ -39,7 +39,8 @@ public:
     void report(const comm::WatchNews& news) override {
         using namespace std::chrono_literals;
         const int rank = job_.place.rank;
-        // Without rank 0 the lowest that lives is to report, and does not know that it is.
+        // The lowest living rank reports when rank 0 is gone, but it does not know that it is the
+        // lowest. So the ranks wait in order.
         if (news.reporter == comm::Reporter::nobody_yet)
             std::this_thread::sleep_for(std::min(100ms * (rank - 1), 1000ms));
         reported_ = first_to_report(news);
@@ -54,7 +55,8 @@ public:
             news.own == comm::Condition::failed || news.verdict.rank == job_.place.rank;
         if (news.reporter != comm::Reporter::rank_0) abort_job();
         std::cout << std::flush;
-        // What cannot end itself would keep srun, where no MPI ends it.
+        // A process that cannot end by itself would keep srun waiting when no MPI ends it, so the
+        // whole step is killed.
         const bool hangs =
             news.verdict.cause != comm::Cause::failed && news.verdict.cause != comm::Cause::lost;
         if (reported_ && hangs && !own && !job_.place.job.empty()) kill_slurm_step(job_.place.job);
@@ -83,7 +85,7 @@ private:
         return publish_failure(folder_, json) != Published::by_another_rank;
     }
 
-    // Under MPI this ends the ranks that cannot end themselves, as those that are stopped.
+    // MPI then also ends ranks that cannot end by themselves, such as stopped processes.
     void abort_job() {
         std::promise<void> done;
         auto waiting = done.get_future();
@@ -93,7 +95,7 @@ private:
                 done.set_value();
             }).detach();
         } catch (const std::system_error&) {
-            return;  // no memory is left for a thread; this rank's end tells MPI as well
+            return;  // no memory for a thread; MPI also notices the end of this rank
         }
         waiting.wait_for(abort_wait_);
     }
@@ -108,7 +110,7 @@ private:
 
 comm::WatchLimits limits_of(const RunConfig& config) {
     comm::WatchLimits limits;
-    // All have ended when the time is over.
+    // All ranks must have ended when the time is over.
     limits.timeout_ms = config.comm.timeout_ms / 5 * 4;
     limits.beat_ms = std::clamp(limits.timeout_ms / 20, 50, 1'000);
     return limits;

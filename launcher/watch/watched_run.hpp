@@ -11,11 +11,12 @@
 
 namespace lockstep::launcher {
 
-// Runs what the ranks do together, watched over by all of them, and returns the exit code: 1 where
-// this rank failed, 3 where another did. When one fails, or does not move on for --timeout, this
-// process ends as soon as the failure is reported, whatever `work` is at. `work` tells where it is.
-// A wrong request (kind config) is thrown on, and not reported. The report goes to rank 0's output
-// and, where `folder` is not empty, there as failure.json, instead of an earlier run's.
+// Runs the common work of the ranks while all of them watch it. Returns the exit code: 1 when this
+// rank failed, 3 when another did. A rank fails the run by an error or by making no progress for
+// --timeout. This process then ends as soon as the failure is reported, wherever `work` is. `work`
+// records its position in its argument, which is null when there is only one rank. A wrong request
+// (kind config) is thrown on and not reported. The report goes to rank 0's output and, unless
+// `folder` is empty, to failure.json there, which replaces an earlier run's.
 int run_watched(const RunConfig& config, const std::string& folder, Job& job, Log& log,
                 const std::function<void(comm::RankProgress*)>& work);
 
