@@ -16,15 +16,15 @@
 namespace lockstep::comm {
 
 enum class ReduceOp { sum, min, max };
-// Whether collectives can add and compare elements of this type.
+// Tells whether collectives can add and compare elements of this type.
 constexpr bool reducible(Dtype element) noexcept {
     return element != Dtype::byte && element != Dtype::fp16;
 }
 
 const char* name(ReduceOp reduction) noexcept;
 
-// A range of elements; counts are elements, always. Bytes and fp16 can be sent, broadcast and
-// gathered, but not reduced.
+// A range holds elements of one type. Counts are always in elements. A range does not own its
+// memory. Bytes and fp16 can be sent, broadcast and gathered, but not reduced.
 template <class Space>
 struct Range {
     void* data = nullptr;
@@ -41,24 +41,31 @@ struct Range {
 };
 using HostRange = Range<HostSpace>;
 
-// When one collective ran on the communicator's thread.
+// The time span in which one collective ran on the communicator's thread.
 struct Timing {
     std::string label;
     Clock::time_point begin, end;
 };
 
-// What a communicator is at, for those who watch it.
+// What a communicator is doing now; the watchdog reads it.
 struct Activity {
-    std::uint64_t completed = 0;  // operations
-    std::string operation;        // that runs now, say `all_reduce "bucket 3"`; empty: none
-    bool waited_for = false;      // the caller is held up in finish()
+    std::uint64_t completed = 0;  // finished operations
+    std::string operation;        // the running one, for example `all_reduce "bucket 3"`; empty:
+                                  // none
+    bool waited_for = false;      // the caller is blocked in finish()
 };
 
-// Ranks 0..size-1 that act together on memory of Space. Every operation is asynchronous: it is
-// queued and returns at once; ranges stay alive and untouched until finish(). Every rank queues the
-// same operations in the same order. Nothing averages. Used from one thread. In a device's memory
-// an operation starts after what its compute stream was given before, and runs beside what it is
-// given later.
+// Ranks 0 to size() - 1 that act together on memory of Space. Every operation is asynchronous: the
+// call queues it and returns at once. The caller owns the ranges and neither frees nor changes them
+// before finish(). Every rank queues the same operations in the same order. No operation averages.
+// Only one thread uses an object. In a device's memory an operation starts after the work that was
+// given to the compute stream before the call, and overlaps with the work that is given to it
+// later. Usage:
+//     std::vector<float> gradients(n);
+//     comm->all_reduce(view_of(gradients), ReduceOp::sum, "bucket 0");  // queued
+//     compute_something_else();
+//     comm->finish();                         // throws when another rank failed
+//     for (float& g : gradients) g /= comm->size();  // the sum is in all ranks' memory
 template <class Space>
 class Collectives {
 public:
@@ -67,51 +74,54 @@ public:
     virtual int rank() const noexcept = 0;
     virtual int size() const noexcept = 0;
 
-    // In place. `label` names the operation in traces and failure reports ("bucket 3").
+    // Reduces in place. `label` names the operation in traces and failure reports ("bucket 3").
     virtual void all_reduce(Range<Space> range, ReduceOp reduction, std::string label) = 0;
-    // In place: of `range`, cut into size() equal parts, this rank's part holds the reduction
-    // after; the other parts are undefined. range.count is a multiple of size().
+    // Reduces in place. `range` is cut into size() equal parts; afterwards this rank's part holds
+    // the reduction and the other parts are undefined. range.count must be a multiple of size().
     virtual void reduce_scatter(Range<Space> range, ReduceOp reduction, std::string label) = 0;
-    // to.count == size() * from.count; rank r's part comes r-th.
+    // Gathers every rank's `from` in `to`, ordered by rank. to.count == size() * from.count.
     virtual void all_gather(Range<Space> from, Range<Space> to, std::string label) = 0;
     virtual void broadcast(Range<Space> range, int root, std::string label) = 0;
-    // In host memory it waits for all queued operations and throws what went wrong in any (kind
-    // peer where another rank failed or timed out). In a device's memory its compute stream waits.
+    // In host memory it waits for all queued operations and throws the error of any of them (kind
+    // peer when another rank failed or timed out). In a device's memory the compute stream waits
+    // for them, and the host need not.
     virtual void finish() = 0;
 
-    // Operations finished since the last call, in order. In a device's memory: those of the oldest
-    // finish() not asked about, for which the host waits.
+    // Returns the times of the operations finished since the last call, in order. In a device's
+    // memory it returns those of the oldest finish() that has not been asked about yet, and the
+    // host waits for them.
     virtual std::vector<Timing> take_timings() = 0;
 
-    // Memory that operations use again and again, and that outlives this: it may be reached without
-    // a copy then.
+    // Announces memory that many operations will use and that outlives this object, so that an
+    // implementation may reach it without a copy.
     virtual void register_memory(Range<Space>) {}
 
-    // Lets go of all that waits for other ranks. For a rank that leaves with an exception, before
-    // it frees memory of its device, which waits for what runs there.
+    // Aborts everything that waits for other ranks. A rank that leaves with an exception calls it
+    // before it frees device memory, because freeing waits for the running operations.
     virtual void give_up() {}
 
-    // Callable from any thread.
+    // Any thread may call it.
     virtual Activity activity() const { return {}; }
 };
 
-// Ranks that act together on host memory.
+// Ranks that act together on host memory, with messages between two ranks as well.
 class Communicator : public Collectives<HostSpace> {
 public:
     virtual void send(HostRange range, int to, std::string label) = 0;
     virtual void recv(HostRange range, int from, std::string label) = 0;
     virtual void barrier(std::string label) = 0;
 
-    // Queues work of this rank alone between its operations. What it throws fails the communicator
-    // as a failed operation does.
+    // Queues work of this rank alone between its operations. An exception from it fails the
+    // communicator as a failed operation does.
     virtual void run(std::function<void()> work, std::string label) = 0;
 
-    // A new communicator of the ranks that gave the same colour, ordered by rank. Collective;
-    // waits.
+    // Makes a new communicator of the ranks that gave the same colour, ordered by rank. The call is
+    // collective and waits.
     virtual std::unique_ptr<Communicator> split(int colour) = 0;
 
-    // Gives up all operations and ends every rank's process where the library can (MPI_Abort),
-    // else returns. Callable while operations are stuck; the launcher alone decides to call it.
+    // Gives up all operations and ends every rank's process if the library can do so (MPI_Abort);
+    // otherwise it returns. It may be called while operations are stuck. Only the launcher decides
+    // to call it.
     virtual void abort(int exit_code);
 };
 

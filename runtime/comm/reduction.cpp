@@ -24,7 +24,7 @@ void combine_into(void* into, const void* from, std::size_t count, Combine combi
     }
 }
 
-// A NaN wins: an overflow on any rank must be seen by all.
+// A NaN wins, so that every rank sees an overflow on any rank.
 template <class V>
 V smaller(V a, V b) noexcept {
     return b < a || b != b ? b : a;

@@ -12,10 +12,11 @@ namespace lockstep::comm {
 void reduce_into(void* into, const void* from, std::size_t count, Dtype element,
                  ReduceOp reduction);
 
-// The elements [first, first + count) of a range, of whatever type they are.
+// Returns the elements [first, first + count) of a range of any type.
 HostRange part_of(const HostRange& range, std::size_t first, std::size_t count);
 
-// The range cut into `parts` parts of which none differs from another by more than one element.
+// Cuts the range into `parts` parts whose sizes differ by at most one element, and returns number
+// `part`.
 HostRange even_part_of(const HostRange& range, int part, int parts);
 
 }  // namespace lockstep::comm

@@ -7,9 +7,9 @@
 
 namespace lockstep::comm {
 
-// What a library of collectives must offer to become a Communicator: the same operations, each
-// returning when it is done and throwing kind peer when another rank failed or timed out. All
-// calls come from one thread (the Worker), construction and destruction included.
+// The operations that a library of collectives must offer to become a Communicator. Each returns
+// when it is done and throws kind peer when another rank failed or timed out. All calls come from
+// one thread (the Worker), including construction and destruction.
 class Transport {
 public:
     virtual ~Transport() = default;
@@ -26,10 +26,10 @@ public:
     virtual void barrier() = 0;
     virtual std::unique_ptr<Transport> split(int colour) = 0;
 
-    // From any thread: the operation in progress ends soon, by an exception, and so
-    // do all later ones, here and where they wait for this rank.
+    // Makes the operation in progress end soon with an exception, and all later ones too, on this
+    // rank and on ranks that wait for it. Any thread may call it.
     virtual void interrupt() noexcept = 0;
-    // As Communicator::abort.
+    // Works as Communicator::abort.
     virtual void abort(int /*exit_code*/) noexcept {}
 };
 

@@ -12,14 +12,14 @@ namespace lockstep::comm {
 
 namespace {
 
-// Small enough that sending one, receiving the next and adding overlap; large enough that the
-// wake-ups of Gloo's thread do not matter.
+// A segment is small enough that sending one, receiving the next and adding overlap, and large
+// enough that the wake-ups of Gloo's thread do not matter.
 constexpr std::size_t segment_bytes = 512 * 1024;
 
 struct Segment {
     int step;
     HostRange range;
-    std::size_t first_byte;  // in the whole range
+    std::size_t first_byte;  // offset in the whole range
 };
 
 void append_segments(std::vector<Segment>& segments, const HostRange& whole, int step, int part,
@@ -66,7 +66,7 @@ void ring(const Member& self, std::uint64_t slot, const HostRange& range, RingSt
     };
 
     expect(0);
-    expect(1);  // one more than is being added, so that the connection is never idle
+    expect(1);  // one receive more than is being added, so that the connection never idles
     for (const Segment& segment : sent_first) send(segment);
     for (std::size_t i = 0; i < received.size(); ++i) {
         const auto& [step, piece, first_byte] = received[i];
@@ -86,9 +86,9 @@ void ring(const Member& self, std::uint64_t slot, const HostRange& range, RingSt
 void spread(const Member& self, std::uint64_t slot, const HostRange& range, int root) {
     if (self.size == 1 || range.count == 0) return;
     const int n = self.size;
-    const int place = (self.rank - root + n) % n;  // in a tree whose root is 0
+    const int place = (self.rank - root + n) % n;  // position in a tree whose root is 0
     GlooBuffer buffer(self.links, range);
-    int reach = 1;  // of the ranks below `reach`, all have the data
+    int reach = 1;  // all ranks below `reach` have the data
     for (; reach <= place; reach *= 2) {
     }
     if (place > 0) {

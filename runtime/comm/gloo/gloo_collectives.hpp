@@ -6,7 +6,8 @@
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/gloo/gloo_links.hpp"
 
-// Collectives out of messages. Each is one operation, with a slot of its own on every rank.
+// Collectives built from messages. Each of them is one operation and uses a slot number that is the
+// same on every rank and that no other operation uses.
 namespace lockstep::comm {
 
 struct Member {
@@ -16,9 +17,10 @@ struct Member {
 };
 
 // The range is cut into one part for each rank. In step s, rank r receives part r - s - 2 (modulo
-// size) from its left neighbour and hands it on in step s + 1; the first size - 1 steps add what
-// they receive to what is there, the others replace it. So [0, size - 1) is a reduce_scatter,
-// [size - 1, 2 size - 2) an all_gather of the parts, and both together an all_reduce.
+// size) from its left neighbour and sends it on in step s + 1. The first size - 1 steps add the
+// received part to the local one, the later steps replace the local one. The steps [0, size - 1)
+// are therefore a reduce_scatter, [size - 1, 2 size - 2) are an all_gather of the parts, and both
+// together are an all_reduce.
 struct RingSteps {
     int first;
     int end;
@@ -26,10 +28,11 @@ struct RingSteps {
 void ring(const Member& self, std::uint64_t slot, const HostRange& range, RingSteps steps,
           ReduceOp reduction);
 
-// From root by a binomial tree.
+// Broadcasts from `root` along a binomial tree.
 void spread(const Member& self, std::uint64_t slot, const HostRange& range, int root);
 
-// Returns once all ranks are here: in round k rank r hears of r - 2^k, and of all it has heard of.
+// Barrier: returns once all ranks have called it. In round k, rank r hears from rank r - 2^k and
+// thereby from all ranks that that rank has heard from.
 void meet(const Member& self, std::uint64_t slot);
 
 }  // namespace lockstep::comm

@@ -69,7 +69,8 @@ void GlooBuffer::wait_recv() {
 
 template <class Wait>
 void GlooBuffer::wait(const Wait& wait) {
-    // Without this, connections closed by give_up() would look like another rank's end.
+    // This check separates connections that give_up() closed from those that another rank's end
+    // closed.
     bool completed = !links_.given_up();
     try {
         completed = completed && wait();

@@ -16,13 +16,14 @@ namespace lockstep::comm {
 
 class GlooBuffer;
 
-// Messages between ranks that are connected by Gloo, with waits that can be given up from another
-// thread, which Gloo's own collectives do not offer.
+// Connections between ranks by Gloo. Another thread can give up the waits on them, which Gloo's own
+// collectives do not offer.
 class GlooLinks {
 public:
     GlooLinks(std::shared_ptr<gloo::Context> context, int timeout_ms);
 
-    // Ends all waits, here at once and on the peers by their closed connections.
+    // Ends all waits: those of this rank at once, those of its peers because their connections
+    // close.
     void give_up() noexcept;
     bool given_up() const;
     void shorten_timeout(int timeout_ms) { timeout_ms_ = std::min(timeout_ms_, timeout_ms); }
@@ -37,8 +38,9 @@ private:
     std::vector<GlooBuffer*> buffers_;
 };
 
-// Memory that is sent from or received into; it may be freed once the buffer is gone, whatever
-// became of its messages. Messages of one slot between two ranks keep their order.
+// Memory that messages are sent from or received into. The memory may be freed once the buffer is
+// destroyed, even if a message was not completed. Messages with one slot between two ranks keep
+// their order.
 class GlooBuffer {
 public:
     GlooBuffer(GlooLinks& links, void* data, std::size_t bytes);
@@ -49,8 +51,8 @@ public:
 
     void start_send(int to, std::uint64_t slot, std::size_t first_byte, std::size_t bytes);
     void start_recv(int from, std::uint64_t slot, std::size_t first_byte, std::size_t bytes);
-    void wait_sends();  // all that were started
-    void wait_recv();   // the first that was not yet waited for
+    void wait_sends();  // waits for all started sends
+    void wait_recv();   // waits for the first receive not waited for yet
 
 private:
     friend class GlooLinks;

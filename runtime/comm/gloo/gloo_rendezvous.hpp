@@ -12,7 +12,7 @@
 
 namespace lockstep::comm {
 
-// The job's store as Gloo wants to see one.
+// Adapts the job's store to Gloo's store interface.
 class GlooRendezvous : public gloo::rendezvous::Store {
 public:
     // `prefix` keeps the keys of several communicators apart.
@@ -30,12 +30,13 @@ private:
     int timeout_ms_;
 };
 
-// A TCP device bound to an interface, or where that is empty to an address.
+// Makes a TCP device bound to `interface`, or to `address` when `interface` is empty. Throws kind
+// config when Gloo cannot use it.
 std::shared_ptr<gloo::transport::Device> gloo_device(const std::string& interface,
                                                      const std::string& address);
 
-// Call it in a catch block: rethrows Lockstep's errors, and Gloo's as kind peer where a connection
-// was lost or a time-out passed, else as kind gloo.
+// Call it only in a catch block. It rethrows Lockstep's errors unchanged and Gloo's as kind peer
+// when a connection was lost or a time-out passed, otherwise as kind gloo.
 [[noreturn]] void throw_gloo_error(int timeout_ms);
 
 }  // namespace lockstep::comm

@@ -21,11 +21,11 @@ namespace lockstep::comm {
 
 namespace {
 
-// Kinds of operations, told apart in a message's slot, so that ranks that disagree on what comes
-// next wait for one another instead of taking one thing for another. Gloo's own use 1 to 8.
+// The kind of an operation is part of its slot. Ranks that disagree on the next operation then wait
+// for each other instead of mistaking one operation for another. Gloo's own kinds are 1 to 8.
 enum class Kind : std::uint8_t { ring = 0x40, spread, meet, message };
 
-// What all communicators of one job share.
+// The resources that all communicators of one job share.
 struct Shared {
     std::shared_ptr<Store> store;
     std::shared_ptr<gloo::transport::Device> device;
@@ -54,11 +54,13 @@ public:
           shared_(std::move(shared)),
           name_(std::move(name)),
           links_(connect(rank, size, shared_, name_), shared_.timeout_ms) {
-        barrier();  // rank 0's store may not end before all have read their peers' addresses
+        barrier();  // rank 0 keeps its store open until all ranks have read the addresses of their
+                    // peers
     }
 
-    // Gloo closes its sockets at once, with what they still have to send; the barrier makes sure
-    // that every rank has received all. A rank that comes too late finds them closed, and ends.
+    // Gloo closes its sockets at once, and data not sent yet is lost; the barrier makes sure that
+    // every rank has received everything. A rank that arrives too late finds the sockets closed,
+    // and its barrier ends with an error that is ignored.
     ~GlooTransport() override {
         if (links_.given_up()) return;
         links_.shorten_timeout(2000);

@@ -40,7 +40,7 @@ std::unique_ptr<Communicator> join_by_gloo(const RankInfo& place, const CommOpti
     });
 }
 
-// Ranks share out their host's cores and devices, so that their number must not be a guess.
+// Ranks divide their host's cores and devices among themselves, so their number must be exact.
 void check_local_size(const RankInfo& place, int local_size) {
     if (place.local_size == local_size) return;
     throw Error(ErrorKind::config,
@@ -49,7 +49,8 @@ void check_local_size(const RankInfo& place, int local_size) {
                     ": unset the variables that are left over from an outer job");
 }
 
-// MPI_Init waits for every rank, for ever. Who gives up leaves it behind with what it uses.
+// MPI_Init waits for every rank without a time limit. A rank that gives up leaves the thread in
+// MPI_Init running, with everything that thread uses.
 std::unique_ptr<Communicator> init_mpi(const RankInfo& place, const CommOptions& options,
                                        const MpiOptions& mpi,
                                        const std::shared_ptr<int>& local_size) {
@@ -76,7 +77,7 @@ std::unique_ptr<Communicator> init_mpi(const RankInfo& place, const CommOptions&
 }
 
 std::unique_ptr<Communicator> join_by_mpi(const RankInfo& place, const CommOptions& options) {
-    // srun tells where rank 0 is, mpirun does not.
+    // srun names the host of rank 0, mpirun does not: Gloo is possible only under srun.
     const bool goes_without = options.backend == Backend::automatic && !place.master_addr.empty();
     if (goes_without && !mpi_is_here(options.mpi_module)) return join_by_gloo(place, options);
     check_interface(options.interface, place);
@@ -89,7 +90,8 @@ std::unique_ptr<Communicator> join_by_mpi(const RankInfo& place, const CommOptio
         check_local_size(place, *local_size);
         return joined;
     }
-    // An MPI that does not understand the launcher's PMI believes to be alone, on every rank.
+    // An MPI library that does not understand the launcher's PMI sees a world of one rank, on every
+    // rank.
     const bool alone = joined->size() == 1;
     if (alone && goes_without) return join_by_gloo(place, options);
     throw Error(ErrorKind::config,

@@ -14,22 +14,23 @@ namespace lockstep::comm {
 enum class Backend { automatic, mpi, gloo };
 
 struct CommOptions {
-    Backend backend = Backend::automatic;  // MPI where MPI started the run, else Gloo
-    std::string interface;                 // network between hosts; empty: Gloo takes the one that
-                                           // reaches rank 0, MPI its own choice
-    int timeout_ms = 300'000;              // of one operation, and of joining
+    Backend backend = Backend::automatic;  // MPI if MPI started the run, else Gloo
+    // The network between hosts. If it is empty, Gloo takes the one that reaches rank 0 and MPI
+    // chooses its own.
+    std::string interface;
+    int timeout_ms = 300'000;  // limit of one operation and of joining
     Secret secret;
-    std::string mpi_module;  // path of the module; empty: found beside the program
+    std::string mpi_module;  // path of the module; empty: next to the program
 };
 
-// "auto", "mpi" or "gloo"; throws a config error naming the option otherwise.
+// Reads "auto", "mpi" or "gloo". Throws kind config naming the option for any other text.
 Backend parse_backend(const std::string& text);
 
-// Joins the job: waits until every rank has. Throws kind config where the place and the options
-// contradict each other or MPI, kind peer where ranks are missing at the time-out.
+// Joins the job and returns when every rank has joined. Throws kind config when `place` and
+// `options` contradict each other or MPI, kind peer when ranks are missing at the time-out.
 std::unique_ptr<Communicator> make_communicator(const RankInfo& place, const CommOptions& options);
 
-// The same by Gloo, over the job's store where that is open already.
+// Joins by Gloo over a store that is already open; otherwise as make_communicator.
 std::unique_ptr<Communicator> make_gloo_communicator(const RankInfo& place,
                                                      const CommOptions& options,
                                                      std::shared_ptr<Store> store);

@@ -17,7 +17,7 @@ namespace lockstep::comm {
 namespace {
 
 constexpr const char* key = "lockstep.here";
-// All ask for all: more would flood the daemons.
+// Every rank asks for every other rank, so a larger number would flood the PMIx daemons.
 constexpr int max_ranks = 64;
 
 std::vector<int> missing_ranks(const PmixClient& pmix, const RankInfo& place, int patience_ms) {
@@ -35,7 +35,7 @@ std::vector<int> missing_ranks(const PmixClient& pmix, const RankInfo& place, in
     return missing;
 }
 
-// Through MPI's own connection, as soon as it has one.
+// Publishes this rank's host through MPI's own PMIx connection as soon as MPI has one.
 void tell_of_waiting(const std::stop_token& stop, const std::string& host) {
     using namespace std::chrono_literals;
     constexpr auto moment = 500ms;  // nearly every MPI_Init takes less

@@ -8,7 +8,8 @@
 
 namespace lockstep::comm {
 
-// While it lives: a rank that waits for MPI_Init, and after a moment tells the others so by PMIx.
+// Marks this rank as waiting in MPI_Init while the object lives: after a short time a thread tells
+// the other ranks so through PMIx.
 class MissingRank {
 public:
     explicit MissingRank(const RankInfo& place);
@@ -17,8 +18,9 @@ private:
     std::jthread thread_;
 };
 
-// For a rank that has waited in vain for MPI_Init: which ranks have not come, with their hosts, as
-// far as PMIx tells within `patience_ms`. Empty where it tells nothing.
+// Names the ranks that have not come, with their hosts, as far as PMIx tells within `patience_ms`.
+// Call it on a rank that has waited for MPI_Init until the time-out. Returns an empty text if PMIx
+// tells nothing.
 std::string roll_call(const RankInfo& place, int patience_ms);
 
 }  // namespace lockstep::comm

@@ -8,8 +8,8 @@
 
 namespace lockstep::comm {
 
-// Calls `action` on consecutive pieces of at most `max_count` elements that cover the range: MPI
-// counts with an int.
+// Calls `action` on consecutive pieces of at most `max_count` elements that cover the range,
+// because MPI counts with an int.
 template <class Action>
 void in_chunks(const HostRange& range, std::size_t max_count, const Action& action) {
     for (std::size_t first = 0; first < range.count; first += max_count) {

@@ -27,7 +27,7 @@ std::filesystem::path prefix() {
     return std::filesystem::path(own_binary()).parent_path().parent_path();
 }
 
-// Empty where there is none.
+// Returns an empty path if there is no module.
 std::string module_beside_the_program() {
     std::error_code failure;
     for (const char* folder : {"lib", LOCKSTEP_LIBDIR}) {
@@ -37,7 +37,7 @@ std::string module_beside_the_program() {
     return "";
 }
 
-// Never closed: MPI's own threads and exit handlers live in it.
+// The module is never closed: MPI's own threads and exit handlers live in it.
 void* load(const std::string& module) { return ::dlopen(module.c_str(), RTLD_NOW | RTLD_LOCAL); }
 
 }  // namespace

@@ -9,13 +9,15 @@
 
 namespace lockstep::comm {
 
-// Loads the MPI module and joins MPI's world. `path` names the module; where it is empty,
-// LOCKSTEP_MPI_MODULE does, else it is looked for beside the program: in ../lib/lockstep of an
-// installed tree, of a build tree alike. Throws kind mpi when it is not there or does not load.
+// Loads the MPI module and joins MPI's world. `path` names the module. If it is empty,
+// LOCKSTEP_MPI_MODULE names it; if that is not set either, the module is looked for in
+// ../lib/lockstep relative to the program, in an installed tree and in a build tree. Throws kind
+// mpi when the module does not exist or does not load.
 std::unique_ptr<Transport> connect_mpi(const std::string& path, const MpiOptions& options,
                                        int& local_size);
 
-// Whether that would load a module. One that somebody named counts, so that a wrong name is told.
+// Tells whether connect_mpi would load a module. A module that the user named counts without a
+// check, so that connect_mpi reports a wrong name.
 bool mpi_is_here(const std::string& path);
 
 }  // namespace lockstep::comm

@@ -7,9 +7,9 @@
 
 #include "runtime/comm/transport.hpp"
 
-// The border between the program and the module that links MPI: one function with a C name. The
-// module holds its own copy of what it needs of the libraries below, so that the program need not
-// export anything; classes and exceptions look alike on both sides as both come from one build.
+// The interface between the program and the module that links MPI: one function with a C name. The
+// module holds its own copy of the libraries below it, so the program need not export anything.
+// Classes and exceptions have the same layout on both sides because both come from one build.
 namespace lockstep::comm {
 
 constexpr const char* mpi_module_function = "lockstep_connect_mpi_3";
@@ -17,12 +17,13 @@ constexpr const char* mpi_module_function = "lockstep_connect_mpi_3";
 struct MpiOptions {
     int timeout_ms = 300'000;
     std::string interface;  // network interface of MPI's TCP connections; empty: MPI chooses
-    // Elements that one MPI call can count. Tests make it small.
+    // The maximum number of elements in one MPI call. Tests make it small.
     std::size_t max_count = std::numeric_limits<int>::max();
 };
 
-// Initialises MPI on the calling thread, which must make all later calls, and joins its world.
-// `local_size`: of its ranks, those on this host: of one kernel, called by one name.
+// Initialises MPI on the calling thread and joins its world; all later calls must come from that
+// thread. `local_size` receives the number of ranks on this host, counted as ranks with the same
+// kernel boot and the same host name. The caller owns the result.
 using ConnectMpi = Transport* (*)(const MpiOptions*, int* local_size);
 
 }  // namespace lockstep::comm

@@ -25,13 +25,13 @@ MPI_Op own_operation() {
     return operation;
 }
 
-// MPI leaves open what its minimum does with a NaN; ours keeps it.
+// MPI does not define the minimum of a NaN; these operations keep the NaN.
 template <Dtype element>
 std::array<MPI_Op, 3> operations_of(MPI_Op sum) {
     return {sum, own_operation<element, ReduceOp::min>(), own_operation<element, ReduceOp::max>()};
 }
 
-// Open MPI reads these in MPI_Init, and takes only one of them.
+// Open MPI reads these variables in MPI_Init and accepts only one of them.
 void choose_interface(const std::string& interface) {
     constexpr const char* include = "OMPI_MCA_btl_tcp_if_include";
     constexpr const char* exclude = "OMPI_MCA_btl_tcp_if_exclude";
@@ -87,22 +87,22 @@ MpiSession::~MpiSession() {
     pmix_.reset();
     for (auto& by_reduction : operations_) {
         for (auto& operation : by_reduction) {
-            if (operation != MPI_SUM) ::MPI_Op_free(&operation);  // the others are ours
+            if (operation != MPI_SUM) ::MPI_Op_free(&operation);  // the others were created here
         }
     }
     ::MPI_Finalize();
 }
 
-// Open MPI ends MPI_Init with a fence and begins MPI_Finalize with one, but without data, so that
-// under Slurm they do not wait for other nodes (see PmixClient::fence). A rank's first message then
-// ends a slow one on another node (a segmentation fault in mca_btl_tcp), and its last one is lost
+// Open MPI ends MPI_Init and begins MPI_Finalize with a fence, but without data; under Slurm such a
+// fence does not wait for other nodes (see PmixClient::fence). A rank's first message then crashes
+// a slow rank on another node (a segmentation fault in mca_btl_tcp), and its last message is lost
 // if it still waits for a connection.
 void MpiSession::meet(Clock::time_point deadline) {
     constexpr std::chrono::microseconds pause{200};
     if (!pmix_) return;
     const auto all_here = pmix_->fence();
     while (all_here.wait_for(pause) != std::future_status::ready && Clock::now() < deadline) {
-        int found = 0;  // asked only so that MPI works on what is under way
+        int found = 0;  // not used; the call lets MPI progress its messages
         ::MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE);
     }
 }

@@ -15,15 +15,15 @@ namespace lockstep::comm {
 // Throws kind mpi with the library's own text when `code` is not MPI_SUCCESS.
 void check(int code, const char* what);
 
-// MPI of this process, from Init to Finalize; and the operations that MPI does not have itself.
-// Made, used and destroyed on one thread.
+// The life of MPI in this process, from Init to Finalize, and the reductions that MPI lacks. It is
+// made, used and destroyed on one thread.
 class MpiSession {
 public:
-    // `interface` is the network of its TCP connections, unless the environment already chooses
-    // one; empty: MPI chooses. Throws kind config where this MPI cannot be told.
-    // Returns once every rank can take messages.
+    // `interface` is the network of MPI's TCP connections unless the environment already names one;
+    // if it is empty, MPI chooses. Throws kind config if this MPI library is not Open MPI and
+    // `interface` is given. Returns once every rank can take messages.
     explicit MpiSession(const std::string& interface);
-    // Finalizes, unless disturbed: Finalize waits for ranks that may never come.
+    // Calls MPI_Finalize unless disturbed: Finalize waits for ranks that may never come.
     ~MpiSession();
     MpiSession(const MpiSession&) = delete;
     MpiSession& operator=(const MpiSession&) = delete;
@@ -35,7 +35,7 @@ public:
 private:
     void meet(Clock::time_point deadline);
 
-    std::unique_ptr<PmixClient> pmix_;                   // under Slurm's PMIx
+    std::unique_ptr<PmixClient> pmix_;                   // set under Slurm's PMIx only
     std::array<std::array<MPI_Op, 3>, 4> operations_{};  // by element, then reduction
     bool disturbed_ = false;
 };

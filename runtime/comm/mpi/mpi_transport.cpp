@@ -42,7 +42,7 @@ MpiTransport::MpiTransport(const MpiOptions& options)
     : session_(std::make_shared<MpiSession>(options.interface)),
       communicator_(MPI_COMM_WORLD),  // a duplicate would take as long as MPI_Init
       options_(options) {
-    // Sleeps of this thread last 50 us longer than asked for unless it says that it means them.
+    // Linux lengthens this thread's sleeps by 50 us unless its timer slack is lowered.
     ::prctl(PR_SET_TIMERSLACK, 1000);
     find_rank();
 }
@@ -67,8 +67,8 @@ void MpiTransport::find_rank() {
     check(::MPI_Comm_size(communicator_, &size_), "MPI_Comm_size");
 }
 
-// As MPI_Comm_split_type tells it, but that one spins while it waits: where ranks share cores, a
-// third of a second.
+// MPI_Comm_split_type gives the same number, but it spins while it waits: a third of a second when
+// ranks share cores.
 int MpiTransport::local_size() {
     std::vector<std::uint64_t> own{this_host()};
     std::vector<std::uint64_t> all(static_cast<std::size_t>(size_));
@@ -85,7 +85,7 @@ void MpiTransport::complete(const char* what, const Start& start) {
 
 void MpiTransport::wait(const char* what, MPI_Request& request) {
     using namespace std::chrono_literals;
-    constexpr int eager_tests = 20;  // short operations end before a sleep would
+    constexpr int eager_tests = 20;  // short operations end during these tests, without a sleep
     constexpr std::chrono::microseconds longest_pause = 200us;
     const auto deadline = Clock::now() + std::chrono::milliseconds(options_.timeout_ms);
     std::chrono::microseconds pause = 10us;
@@ -95,7 +95,7 @@ void MpiTransport::wait(const char* what, MPI_Request& request) {
         if (done != 0) return;
         if (interrupted_) throw Error(ErrorKind::peer, "this rank gave the operation up");
         if (Clock::now() >= deadline) {
-            interrupted_ = true;  // MPI has no way to take an operation back
+            interrupted_ = true;  // MPI cannot cancel an operation
             throw Error(ErrorKind::peer, "a rank did not answer within " +
                                              std::to_string(options_.timeout_ms) +
                                              " ms: it hangs, or ended");
@@ -109,8 +109,8 @@ void MpiTransport::wait(const char* what, MPI_Request& request) {
     }
 }
 
-// Open MPI works on a copy of the whole range, which it allocates and frees each time; pieces that
-// fit the cache are several times as fast, and some of them under way hide the pauses between
+// Open MPI works on a copy of the whole range, which it allocates and frees each time. Pieces that
+// fit the cache are several times as fast, and having several in flight hides the pauses between
 // tests.
 void MpiTransport::all_reduce(HostRange range, ReduceOp reduction) {
     const std::size_t most = std::min(options_.max_count, piece_bytes / bytes_of(range.element));
@@ -130,8 +130,8 @@ void MpiTransport::all_reduce(HostRange range, ReduceOp reduction) {
     while (!under_way.empty()) wait_for_first();
 }
 
-// One rooted reduction for each part: MPI_Ireduce_scatter_block would leave the result at the start
-// of the range, and cannot be cut into chunks.
+// Uses one rooted reduction for each part: MPI_Ireduce_scatter_block would leave the result at the
+// start of the range and cannot be cut into chunks.
 void MpiTransport::reduce_scatter(HostRange range, ReduceOp reduction) {
     for (int root = 0; root < size_; ++root) {
         in_chunks(even_part_of(range, root, size_), options_.max_count, [&](const HostRange& part) {
@@ -191,8 +191,8 @@ void MpiTransport::barrier() {
              [&](MPI_Request* request) { return ::MPI_Ibarrier(communicator_, request); });
 }
 
-// MPI_Comm_split has every rank of the world spin until the slowest is there, again and again; this
-// concerns the part's ranks alone.
+// MPI_Comm_split makes every rank of the world spin until the slowest arrives, several times.
+// MPI_Comm_create_group involves only the ranks of the new communicator.
 std::unique_ptr<Transport> MpiTransport::split(int colour) {
     std::vector<std::uint64_t> own{static_cast<std::uint64_t>(colour)};
     std::vector<std::uint64_t> all(static_cast<std::size_t>(size_));

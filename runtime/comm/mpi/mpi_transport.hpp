@@ -12,17 +12,17 @@
 
 namespace lockstep::comm {
 
-// MPI's collectives, started without blocking and then asked after with sleeps in between: Open
-// MPI's own waits spin, and would take a core from the computation that they overlap with.
+// MPI's collectives, started without blocking and then tested with sleeps in between. Open MPI's
+// own waits spin and would take a core from the computation that overlaps with them.
 class MpiTransport : public Transport {
 public:
-    // Initialises MPI; of its world, which nobody else in this process uses.
+    // Initialises MPI and uses its world directly; nothing else in this process may use it.
     explicit MpiTransport(const MpiOptions& options);
     ~MpiTransport() override;
 
     int rank() const noexcept override { return rank_; }
     int size() const noexcept override { return size_; }
-    // Ranks on this host. Collective.
+    // Returns the number of ranks on this host. The call is collective.
     int local_size();
 
     void all_reduce(HostRange range, ReduceOp reduction) override;

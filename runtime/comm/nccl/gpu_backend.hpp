@@ -3,7 +3,7 @@
 
 namespace lockstep::comm {
 
-// How several GPUs reduce. staged: by copies to the host and its communicator.
+// How several GPUs reduce. `staged` copies to the host's memory and uses the host's communicator.
 enum class GpuBackend { nccl, staged };
 
 }  // namespace lockstep::comm

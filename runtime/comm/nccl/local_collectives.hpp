@@ -6,10 +6,10 @@
 
 namespace lockstep::comm {
 
-// A GPU that is alone, for which NCCL need not be there.
+// The collectives of a single GPU. They do not need NCCL.
 class LocalCollectives final : public Collectives<CudaSpace> {
 public:
-    // The context outlives the object.
+    // The caller keeps the context alive longer than this object.
     explicit LocalCollectives(device::CudaContext& context) : context_(context) {}
 
     int rank() const noexcept override { return 0; }

@@ -17,7 +17,7 @@ std::unique_ptr<Collectives<CudaSpace>> make_collectives(device::CudaContext& co
     if (whereabouts != nullptr)
         whereabouts->watch_device([] { return Activity{0, nccl_join, true}; });
     auto joined = std::make_unique<NcclCommunicator>(context, host, timeout_ms);
-    // After an exception the join stays what the rank was at.
+    // An exception skips this line, so the join stays recorded as what the rank was doing.
     if (whereabouts != nullptr) whereabouts->watch_device({});
     return joined;
 }

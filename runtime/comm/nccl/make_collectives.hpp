@@ -11,15 +11,16 @@
 
 namespace lockstep::comm {
 
-// For the GPUs of the ranks of `host`; `backend` says how where there are several, the same on all.
-// Collective; waits at most `timeout_ms`, which is also the time-out of one of NCCL's operations:
-// staged ones have the host's. Both outlive the result. Who watches is told while NCCL joins the
-// ranks; nobody need watch.
+// Makes the collectives for the GPUs of the ranks of `host`. `backend` must be the same on all
+// ranks; it is used only if there are several. The call is collective and waits at most
+// `timeout_ms`, which is also the time-out of one NCCL operation; staged operations use the
+// time-out of `host`. `context` and `host` must outlive the result. `whereabouts` is told while
+// NCCL joins the ranks; it may be null.
 std::unique_ptr<Collectives<CudaSpace>> make_collectives(device::CudaContext& context,
                                                          Communicator& host, GpuBackend backend,
                                                          int timeout_ms, RankProgress* whereabouts);
 
-// Empty where NCCL can be opened.
+// Returns the reason why NCCL cannot be opened; an empty text if it can.
 std::string why_no_nccl();
 
 }  // namespace lockstep::comm

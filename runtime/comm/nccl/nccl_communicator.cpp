@@ -39,7 +39,7 @@ ncclRedOp_t operation_of(ReduceOp reduction) {
     throw Error(ErrorKind::contract, "an unknown reduction");
 }
 
-// Rank 0's id, on every rank.
+// Brings rank 0's id to every rank.
 ncclUniqueId agree_on_id(Communicator& host) {
     ncclUniqueId id{};
     if (host.rank() == 0) {
@@ -78,7 +78,7 @@ NcclCommunicator::NcclCommunicator(device::CudaContext& context,
     : context_(context), timeout_ms_(timeout_ms), session_(std::move(session)) {}
 
 NcclCommunicator::~NcclCommunicator() {
-    // Peers wait for operations that this rank will never join: better that they hear of it now.
+    // Peers wait for operations that this rank will never join; aborting tells them now.
     if (std::uncaught_exceptions() > unwinding_) give_up();
     for (void* handle : registered_) {
         try {
@@ -196,7 +196,7 @@ std::unique_ptr<NcclCommunicator> NcclCommunicator::split(int colour) {
     config.blocking = 0;
     const int blocks = context_.properties().for_collectives();
     if (blocks > 0) config.maxCTAs = blocks;
-    // The part exists once the whole has done its share.
+    // The new communicator exists once the old one has finished its part of the split.
     session_->call("split", [&](ncclComm_t whole) {
         return session_->library().split(whole, colour < 0 ? NCCL_SPLIT_NOCOLOR : colour, rank(),
                                          &part, &config);

@@ -14,16 +14,16 @@
 
 namespace lockstep::comm {
 
-// Ranks of one GPU each. Operations run on the context's communication stream: each starts after
-// what its compute stream was given before, and finish() makes that stream wait, and the host only
-// until NCCL has accepted them. Two communicators of a context, as split() makes them, have
-// operations by turns, with a finish() in between.
-// When a rank fails or hangs, what waits is aborted, and take_timings() or the next operation
-// throws kind peer; what the GPU computes until then is worthless.
+// NCCL's collectives of ranks with one GPU each. Operations run on the context's communication
+// stream. Each starts after the work that the compute stream was given before it. finish() makes
+// the compute stream wait; the host waits only until NCCL has accepted the operations. Two
+// communicators of one context, as split() makes them, take turns with a finish() in between.
+// When a rank fails or hangs, the waiting operations are aborted and take_timings() or the next
+// operation throws kind peer; the GPU's results until then are invalid.
 class NcclCommunicator final : public Collectives<CudaSpace> {
 public:
-    // Collective over `host`, which brings the id of rank 0 to all; waits. The context outlives the
-    // communicator.
+    // Joins the ranks of `host`, which brings the id of rank 0 to all. The call is collective and
+    // waits. The context must outlive the communicator.
     NcclCommunicator(device::CudaContext& context, Communicator& host, int timeout_ms);
     ~NcclCommunicator() override;
 
@@ -40,15 +40,15 @@ public:
     void finish() override;
     std::vector<Timing> take_timings() override;
 
-    // As Communicator::split; a negative colour is in none and gets null.
+    // Works as Communicator::split. A negative colour joins no communicator and gets null.
     std::unique_ptr<NcclCommunicator> split(int colour);
 
-    // From other GPUs and the network without a copy, where NCCL can.
+    // Lets NCCL reach the memory from other GPUs and the network without a copy if it can.
     void register_memory(Range<CudaSpace> range) override;
 
     void give_up() override;
     Activity activity() const override { return session_->activity(); }
-    // From any thread: whatever waits goes on; later operations throw `reason`.
+    // Ends all waits; later operations throw `reason`. Any thread may call it.
     void abort(std::exception_ptr reason) { session_->abort(std::move(reason)); }
 
 private:
@@ -63,14 +63,15 @@ private:
              const std::function<ncclResult_t(ncclComm_t, cudaStream_t)>& operation);
 
     device::CudaContext& context_;
-    int unwinding_ = std::uncaught_exceptions();  // at birth
+    int unwinding_ = std::uncaught_exceptions();  // number of exceptions at construction
     int timeout_ms_;
-    // Outlives the session: freeing it waits for operations, which may have to be aborted.
+    // It outlives the session because freeing it waits for operations, which may have to be
+    // aborted.
     device::Buffer<float, CudaSpace> barrier_{1};
     std::unique_ptr<NcclSession> session_;
     std::vector<void*> registered_;
     std::vector<Running> running_;               // since the last finish()
-    std::deque<std::vector<Running>> finished_;  // not asked about
+    std::deque<std::vector<Running>> finished_;  // those take_timings() has not returned
 };
 
 }  // namespace lockstep::comm

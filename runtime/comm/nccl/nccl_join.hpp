@@ -3,7 +3,7 @@
 
 namespace lockstep::comm {
 
-// The operation that a rank is at, for those who watch it, while it joins the others by NCCL.
+// The name of the operation that the watchdog sees while a rank joins the others by NCCL.
 inline constexpr const char* nccl_join = "NCCL's join";
 
 // Tells a user what to look at when a join gets no answer.

@@ -9,13 +9,14 @@
 
 namespace lockstep::comm {
 
-// What the communicator uses of NCCL, which is opened when the first one is made.
+// The functions of NCCL that the communicator uses. The library is opened when the first object is
+// made.
 class NcclLibrary {
 public:
-    // Throws an error of kind nccl (peer where another rank is the cause) that names the call.
-    // `comm` may be null.
+    // Throws kind nccl (kind peer if another rank is the cause) with the name of the call when
+    // `result` is an error. `comm` may be null.
     void check(ncclResult_t result, const std::string& what, ncclComm_t comm) const;
-    // "2.28.9"
+    // Returns a text such as "2.28.9".
     std::string version() const;
 
 private:

@@ -58,7 +58,7 @@ NcclSession::~NcclSession() {
     try {
         end();
     } catch (const std::exception&) {
-        // Whatever it is, the other ranks hear of it by the end of this one.
+        // The error is dropped: the other ranks notice it when this rank ends.
     }
     if (comm_ != nullptr) library_.abort(comm_);
 }
@@ -73,7 +73,8 @@ void NcclSession::end() {
     comm_ = nullptr;
 }
 
-// What became of a call that may still be going on. Others look and abort meanwhile.
+// Waits for the result of a call that may still be in progress. It releases the lock between looks
+// so that other threads can look and abort.
 ncclResult_t NcclSession::settle(std::unique_lock<std::mutex>& lock, ncclResult_t result,
                                  Clock::time_point until, const std::string& what) {
     for (int looks = 0; result == ncclInProgress; ++looks) {
@@ -130,8 +131,8 @@ void NcclSession::abort(std::exception_ptr reason) {
     abort_locked(std::move(reason));
 }
 
-// NCCL has given everything back when it returns from its abort, which no setting of the
-// communicator changes.
+// NCCL's abort returns only when NCCL has freed everything; no setting of the communicator changes
+// that.
 void NcclSession::abort_locked(std::exception_ptr reason) {
     if (!failure_) failure_ = std::move(reason);
     if (comm_ != nullptr) library_.abort(comm_);
@@ -169,8 +170,8 @@ void NcclSession::run(int device) {
     }
 }
 
-// Nothing may be queued on the stream before NCCL has accepted the call, which it launches from a
-// thread of its own: the caller of queue() would wait for that thread.
+// Nothing may be queued on the stream before NCCL has accepted the call. NCCL launches it from a
+// thread of its own, and the caller of queue() would have to wait for that thread.
 void NcclSession::launch(std::unique_lock<std::mutex>& lock) {
     const Operation& first = queued_.front();
     lock.unlock();

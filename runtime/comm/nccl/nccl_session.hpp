@@ -18,22 +18,23 @@
 
 namespace lockstep::comm {
 
-// How long to wait before one more look at a call that NCCL is still at, after so many looks. A
-// collective is accepted within some tens of microseconds, for which a sleep would be too coarse;
+// Returns the pause before the next look at a call that NCCL has not finished, after `looks` looks.
+// A collective is accepted within some tens of microseconds, for which a sleep would be too coarse;
 // joining takes seconds.
 std::chrono::microseconds pause_before_look(int looks) noexcept;
 
-// One NCCL communicator that never blocks, with a thread that hands it the operations and watches
-// it: when NCCL reports an error, or an operation runs for longer than the time-out, it is aborted,
-// so that the GPU and whoever waits for it go on, and every later call throws what went wrong.
+// One NCCL communicator that never blocks, and a thread that gives it the operations and watches
+// it. When NCCL reports an error or an operation runs longer than the time-out, the thread aborts
+// the communicator. The GPU and any waiting thread then go on, and every later call throws the
+// error.
 class NcclSession {
 public:
-    // Makes the communicator, or begins to.
+    // Makes the communicator or begins to make it.
     using Connect = std::function<ncclResult_t(const NcclLibrary&, ncclComm_t*, ncclConfig_t*)>;
 
-    // Waits until all ranks are there; throws kind peer after the time-out.
+    // Waits until all ranks have joined. Throws kind peer after the time-out.
     NcclSession(int device, int timeout_ms, const Connect& connect);
-    // Waits for the other ranks to end as well unless it has failed.
+    // Waits for the other ranks to leave as well unless the session has failed.
     ~NcclSession();
     NcclSession(const NcclSession&) = delete;
     NcclSession& operator=(const NcclSession&) = delete;
@@ -44,8 +45,8 @@ public:
 
     using Call = std::function<ncclResult_t(ncclComm_t)>;
 
-    // What a GPU does on `stream` behind the recorded event `after`, between two events that the
-    // session records. None of them is recorded anew before it is done.
+    // Work for a GPU on `stream` after the recorded event `after`, between two events that the
+    // session records. No event is recorded again before it is done.
     struct Operation {
         std::string what;
         Call call;
@@ -53,18 +54,18 @@ public:
         cudaEvent_t after, begin, end;
     };
 
-    // Returns at once; nobody else uses the stream before wait_until_accepted() has returned.
+    // Returns at once. Nothing else may use the stream before wait_until_accepted() has returned.
     void queue(Operation operation);
-    // Waits, for the host's time alone, until NCCL has accepted all that was queued.
+    // Blocks the host until NCCL has accepted all queued operations.
     void wait_until_accepted();
-    // Calls NCCL after all that was queued, and waits until it has accepted the call. These throw
-    // what went wrong, now or before, as does
+    // Calls NCCL after all queued operations and waits until it has accepted the call. call() and
+    // check() throw the error of this or an earlier operation.
     void call(const std::string& what, const Call& call);
     void check();
-    // From any thread. The first reason counts.
+    // Ends all waits; later calls throw the first reason. Any thread may call it.
     void abort(std::exception_ptr reason);
-    // From any thread. It is waited for while the caller says so and an operation runs: until then
-    // the GPU computes.
+    // Any thread may call it. The activity is `waited_for` while set_waited_for(true) holds and an
+    // operation runs; before the operation runs, the GPU computes.
     Activity activity() const;
     void set_waited_for(bool waited_for);
 
@@ -87,16 +88,18 @@ private:
     NcclLibrary library_;
     int timeout_ms_, rank_ = 0, size_ = 1;
 
-    std::mutex mutex_;  // of NCCL's calls and what follows, but for the activity
+    std::mutex mutex_;  // guards NCCL's calls and the members below except the activity
     std::condition_variable changed_;
-    ncclComm_t comm_ = nullptr;  // null: aborted
+    ncclComm_t comm_ = nullptr;  // null after an abort
     std::exception_ptr failure_;
-    std::deque<Operation> queued_;  // the first one may be with NCCL, which has not accepted it
+    std::deque<Operation> queued_;  // the first may have been given to NCCL, which has not accepted
+                                    // it yet
     std::deque<Accepted> accepted_;
     bool leaving_ = false;
-    mutable std::mutex activity_mutex_;  // an abort may take long, and is told of meanwhile
+    mutable std::mutex activity_mutex_;  // separate because an abort may take long and the activity
+                                         // is read meanwhile
     Activity activity_;
-    std::thread watcher_;  // last: it uses all of the above
+    std::thread watcher_;  // the last member because the thread uses all the others
 };
 
 }  // namespace lockstep::comm

@@ -42,8 +42,8 @@ void StagedCollectives::begin(cudaEvent_t computed) {
     begun_ = Clock::now();
 }
 
-// Only the host's thread uses the stream before finish(). Waiting keeps the piece's memory free for
-// the next one.
+// Only the host's thread uses the stream before finish(). The wait makes the piece's memory free
+// for the next piece.
 void StagedCollectives::copy(const void* from, void* to, std::size_t bytes) const {
     const cudaStream_t stream = context_.communication_stream();
     device::check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream), "cudaMemcpyAsync");
@@ -78,7 +78,7 @@ void StagedCollectives::all_reduce(Range<CudaSpace> range, ReduceOp reduction, s
           [&](Communicator& ranks, HostRange piece) { ranks.all_reduce(piece, reduction, label); });
 }
 
-// Other ranks' parts may hold anything after, so also their sums.
+// The other ranks' parts are undefined afterwards, so they may as well hold their sums.
 void StagedCollectives::reduce_scatter(Range<CudaSpace> range, ReduceOp reduction,
                                        std::string label) {
     require(range.count % static_cast<std::size_t>(size_) == 0,
@@ -105,7 +105,7 @@ void StagedCollectives::broadcast(Range<CudaSpace> range, int root, std::string 
 
 void StagedCollectives::finish() {
     host().finish();
-    (void)host().take_timings();  // of the pieces
+    (void)host().take_timings();  // drops the times of the pieces
     const std::lock_guard lock(mutex_);
     finished_.push_back(std::exchange(running_, {}));
 }

@@ -13,16 +13,17 @@
 
 namespace lockstep::comm {
 
-// GPUs among which there is no NCCL, or which it refuses: ranges go piece by piece through pinned
-// memory and the host's communicator, whose thread copies and reduces while the GPU computes on.
-// The sums are the host's, and it is slow. finish() waits on the host, and throws what went wrong.
+// Collectives for GPUs when NCCL is missing or refuses them. Ranges go piece by piece through
+// pinned memory and the host's communicator, whose thread copies and reduces while the GPU
+// computes. The host adds, so it is slow. finish() makes the host wait and throws the error of any
+// operation.
 class StagedCollectives final : public Collectives<CudaSpace> {
 public:
-    // A piece that passes through the host at once; so much memory is pinned.
+    // The size of a piece that passes through the host at once, and of the pinned memory.
     static constexpr std::size_t usual_piece_bytes = std::size_t{8} << 20;
 
-    // Collective over `host`, of which it splits off a communicator of its own; waits. The context
-    // outlives the object.
+    // Splits a communicator off `host`. The call is collective and waits. The context must outlive
+    // the object.
     StagedCollectives(device::CudaContext& context, Communicator& host,
                       std::size_t piece_bytes = usual_piece_bytes);
     ~StagedCollectives() override;
@@ -41,7 +42,7 @@ public:
     Activity activity() const override;
 
 private:
-    // Which copies a rank has to make.
+    // The copies that a rank has to make.
     enum class Way { there_and_back, to_host, to_gpu };
     // Queues a piece's operation on the host's communicator.
     using Operate = std::function<void(Communicator&, HostRange)>;
@@ -56,11 +57,11 @@ private:
     device::CudaContext& context_;
     const int rank_, size_;
     device::PinnedBuffer<std::byte> piece_;
-    Clock::time_point begun_;  // the operation that runs; of the host's thread
+    Clock::time_point begun_;  // start of the running operation; used by the host's thread only
 
-    mutable std::mutex mutex_;                  // of what follows
+    mutable std::mutex mutex_;                  // guards the members below
     std::vector<Timing> running_;               // since the last finish()
-    std::deque<std::vector<Timing>> finished_;  // not asked about
+    std::deque<std::vector<Timing>> finished_;  // those take_timings() has not returned
     std::unique_ptr<Communicator> host_;        // null: given up
 };
 

@@ -6,10 +6,10 @@
 
 namespace lockstep::comm {
 
-// Environment variables by name; a value, so that tests need not touch the process's own.
+// Environment variables by name. It is a value, so that tests need not change the process's own.
 using Environment = std::map<std::string, std::string>;
 
-// A copy of the process's environment.
+// Copies the process's environment.
 Environment process_environment();
 
 }  // namespace lockstep::comm

@@ -78,7 +78,8 @@ std::vector<SocketAddress> resolve(const std::string& host, int port) {
     hints.ai_family = AF_UNSPEC;
     hints.ai_socktype = SOCK_STREAM;
     addrinfo* list = nullptr;
-    // No name means loopback, also where no /etc/hosts says so, as in a machine made of an image.
+    // A null name means loopback, even if no /etc/hosts defines localhost, as in some machine
+    // images.
     const char* name = host == "localhost" ? nullptr : host.c_str();
     const int failure = ::getaddrinfo(name, std::to_string(port).c_str(), &hints, &list);
     if (failure != 0) {
@@ -101,7 +102,8 @@ Listening listen_on(const SocketAddress& address) {
     FileDescriptor socket = open_socket(address.family());
     if (!socket) return {{}, errno};
     const int on = 1;
-    // A port in TIME_WAIT after an earlier job is free; one that is listened on stays taken.
+    // The option makes a port in TIME_WAIT after an earlier job free. A port with a listener stays
+    // taken.
     ::setsockopt(socket.raw(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (address.family() == AF_INET6) {
         ::setsockopt(socket.raw(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);

@@ -10,7 +10,7 @@
 
 namespace lockstep::comm {
 
-// A resolved address, of either family.
+// A resolved address, IPv4 or IPv6.
 struct SocketAddress {
     sockaddr_storage storage{};
     socklen_t length = 0;
@@ -22,7 +22,7 @@ struct SocketAddress {
     std::string text() const;  // numeric, without the port
 };
 
-// All addresses of a host; throws a config error naming it when it does not resolve.
+// Returns all addresses of a host. Throws kind config naming the host when it does not resolve.
 std::vector<SocketAddress> resolve(const std::string& host, int port);
 
 struct Listening {
@@ -37,15 +37,15 @@ struct Connecting {
 };
 Connecting try_to_connect(const SocketAddress& address, int timeout_ms);
 
-// The socket alone: empty when nobody listens, or `timeout_ms` passed.
+// Returns only the socket; it is empty when nobody listens or `timeout_ms` passed.
 FileDescriptor connect_to(const SocketAddress& address, int timeout_ms);
 
-// Every address of this machine, of one family.
+// Returns the wildcard address of this machine in one address family.
 SocketAddress any_address(int family, int port);
 
 SocketAddress local_address_of(const FileDescriptor& socket);
 
-// Waits for POLLIN or POLLOUT; false after the time-out. Negative times count as 0.
+// Waits for POLLIN or POLLOUT. Returns false after the time-out. A negative time counts as 0.
 bool wait_for(const FileDescriptor& socket, short events, int timeout_ms);
 
 }  // namespace lockstep::comm

@@ -28,7 +28,8 @@ void check_interface(const std::string& interface, const RankInfo& place) {
 }
 
 void tell_nccl(const std::string& interface) {
-    // Without the equals sign NCCL would take every interface whose name begins so.
+    // The equals sign asks for the exact name; otherwise NCCL takes every interface whose name
+    // begins with it.
     if (!interface.empty()) ::setenv("NCCL_SOCKET_IFNAME", ("=" + interface).c_str(), 0);
 }
 

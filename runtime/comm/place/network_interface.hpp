@@ -7,12 +7,12 @@
 
 namespace lockstep::comm {
 
-// Throws kind config for an interface that this host does not have, or by which it reaches only
-// itself where the ranks are on several.
+// Throws kind config for an interface that this host does not have, that is switched off, or that
+// is a loopback although the ranks are on several hosts.
 void check_interface(const std::string& interface, const RankInfo& place);
 
-// NCCL's connections take the interface, too, unless its own NCCL_SOCKET_IFNAME says otherwise. To
-// be called before there are other threads: it sets that variable.
+// Makes NCCL's connections use the interface unless NCCL_SOCKET_IFNAME is already set. It sets that
+// variable, so call it before there are other threads.
 void tell_nccl(const std::string& interface);
 
 }  // namespace lockstep::comm

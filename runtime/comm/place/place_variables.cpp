@@ -47,7 +47,8 @@ RankInfo checked_place(RankInfo place, const std::string& source) {
         refuse_place(source + " gives rank " + text(place.rank) + " of " + text(place.size) +
                      ": ranks count from 0 to size - 1");
     }
-    // Open MPI 5 numbers a host's ranks in another order than the world's.
+    // Open MPI 5 numbers a host's ranks in another order than the world's, so only the bounds are
+    // checked.
     const bool local_fits = place.local_rank >= 0 && place.local_rank < place.local_size &&
                             place.local_size <= place.size;
     if (!local_fits) {

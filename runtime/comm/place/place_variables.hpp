@@ -8,11 +8,11 @@
 #include "runtime/comm/net/environment.hpp"
 #include "runtime/comm/place/rank_info.hpp"
 
-// What the sources of a place have in common; for place.cpp and slurm_place.cpp only.
+// Helpers that rank_info.cpp and slurm_place.cpp share; nothing else includes this file.
 namespace lockstep::comm {
 
-// Reads variables of one environment; an empty one counts as missing. Those that are no whole
-// number where one is needed are refused.
+// Reads variables of one environment; an empty variable counts as missing. Throws kind config for a
+// text that is not a whole number where one is needed.
 class Variables {
 public:
     explicit Variables(const Environment& environment) : environment_(environment) {}
@@ -30,7 +30,8 @@ private:
 
 [[noreturn]] void refuse_place(const std::string& message);
 
-// The place with its host, when its numbers fit each other; `source` is named where they do not.
+// Returns `place` with its host added when its numbers agree with each other; otherwise throws kind
+// config naming `source`.
 RankInfo checked_place(RankInfo place, const std::string& source);
 
 }  // namespace lockstep::comm

@@ -14,7 +14,8 @@ namespace {
 
 constexpr int knock_ms = 2'000;
 
-// "pmix-server.12;tcp4://127.0.0.1:34567". What looks otherwise is left to MPI.
+// Tells whether the daemon at a URI such as "pmix-server.12;tcp4://127.0.0.1:34567" answers. A URI
+// of another form counts as answering and is left to MPI.
 bool answers(const std::string& uri) {
     const auto scheme = uri.find(";tcp");
     const auto colon = uri.rfind(':');
@@ -36,7 +37,7 @@ bool answers(const std::string& uri) {
 
 void require_pmix_daemon(const Environment& environment) {
     if (!environment.contains("PMIX_NAMESPACE")) return;
-    const std::string_view prefix = "PMIX_SERVER_URI";  // one for each version of PMIx
+    const std::string_view prefix = "PMIX_SERVER_URI";  // one variable for each version of PMIx
     std::string seen;
     for (auto entry = environment.lower_bound(std::string(prefix));
          entry != environment.end() && entry->first.starts_with(prefix); ++entry) {

@@ -5,8 +5,8 @@
 
 namespace lockstep::comm {
 
-// Throws kind config where the environment says that a PMIx daemon started this process, and none
-// answers there: MPI_Init would abort. Knocks at its port, no more.
+// Throws kind config when the environment says that a PMIx daemon started this process but no
+// daemon answers there: MPI_Init would abort. It only connects to the daemon's port.
 void require_pmix_daemon(const Environment& environment);
 
 }  // namespace lockstep::comm

@@ -33,8 +33,8 @@ RankInfo from_flags(const PlaceFlags& flags) {
     return checked_place(place, "the command line");
 }
 
-// torchrun puts at least one rank into each task of a step; variables that a job script exported by
-// hand would start the same rank in all of them.
+// torchrun starts at least one rank in each task of a step. Variables that a job script exports
+// itself would start the same rank in all of them.
 void check_against_step(const RankInfo& place, const Variables& variables) {
     if (!in_slurm_step(variables)) return;
     const int tasks = slurm_size(variables);
@@ -60,7 +60,7 @@ RankInfo from_torchrun(const Variables& variables) {
         refuse_place("MASTER_ADDR is missing from the environment, although " + because);
     }
     if (address != nullptr) place.master_addr = *address;
-    // torchrun's own agent listens on MASTER_PORT itself.
+    // torchrun's own agent listens on MASTER_PORT.
     place.master_port = variables.number("MASTER_PORT").value_or(default_master_port) + 1;
     place.local_size = variables.number("LOCAL_WORLD_SIZE").value_or(place.local_rank + 1);
     check_against_step(place, variables);
@@ -78,8 +78,8 @@ RankInfo from_open_mpi(const Variables& variables) {
     return checked_place(place, "mpirun's environment");
 }
 
-// srun --mpi=pmix: PMIx says the rank, the step says the rest, and where the store would be if the
-// MPI library turned out not to understand this PMIx.
+// srun --mpi=pmix: PMIx gives the rank and the Slurm step gives the rest, including the address of
+// the store in case the MPI library does not understand this PMIx.
 RankInfo from_pmix(const Variables& variables) {
     if (!in_slurm_step(variables)) {
         refuse_place(
@@ -96,7 +96,7 @@ RankInfo from_pmix(const Variables& variables) {
     return place;
 }
 
-// MPICH's and Intel's mpirun say it by other variables than Open MPI's.
+// The mpirun of MPICH and Intel MPI sets other variables than Open MPI's.
 bool started_by_other_mpi(const Variables& variables) {
     return variables.number("PMI_SIZE").value_or(1) > 1 && !in_slurm_step(variables);
 }

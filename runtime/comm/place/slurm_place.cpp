@@ -9,11 +9,12 @@ namespace lockstep::comm {
 
 namespace {
 
-// Slurm numbers what is no step of tasks from here on: batch scripts, salloc's own shell.
+// Slurm gives numbers from here on to steps that have no tasks: batch scripts and salloc's own
+// shell.
 constexpr std::int64_t first_special_step = 0xFFFFFFF0;
 
-// A port that depends on the job, so that jobs on one host rarely meet; the store takes the first
-// free one of several.
+// Returns a port that depends on the job, so that jobs on one host rarely choose the same. The
+// store takes the first free port from there.
 int port_of_job(std::int64_t job, std::int64_t step) {
     constexpr int first = 20000;
     constexpr int ports_per_job = 16;
@@ -32,7 +33,8 @@ void add_slurm_master(const Variables& variables, RankInfo& place) {
     place.master_port = port_of_job(job, step);
 }
 
-// "4(x2),3": tasks on each node of the step; this rank's node is SLURM_NODEID-th.
+// Returns the number of ranks on this node. "4(x2),3" lists the tasks on each node of the step;
+// SLURM_NODEID is the index of this rank's node.
 int slurm_local_size(const Variables& variables, int local_rank) {
     const std::string* tasks = variables.find("SLURM_STEP_TASKS_PER_NODE");
     const auto node = variables.number("SLURM_NODEID");
@@ -40,8 +42,8 @@ int slurm_local_size(const Variables& variables, int local_rank) {
     return tasks_on_node(*tasks, *node).value_or(local_rank + 1);
 }
 
-// With --pty only the first task has the terminal; what is typed into its shell is no task itself,
-// and would wait for tasks that have ended.
+// Under --pty only the first task has the terminal. A command typed into its shell is not itself a
+// task and would wait for tasks that have ended.
 void refuse_typed_into_task(const Variables& variables, int tasks) {
     const auto task = variables.whole("SLURM_TASK_PID");
     if (tasks == 1 || !variables.has("SLURM_PTY_PORT") || !task || *task == ::getpid()) return;

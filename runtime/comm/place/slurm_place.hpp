@@ -6,14 +6,16 @@
 
 namespace lockstep::comm {
 
-// A task of a step, as srun starts them; neither a batch script nor salloc's shell is one.
+// Tells whether this process belongs to a step, as srun starts them. A batch script and salloc's
+// shell do not.
 bool in_slurm_step(const Variables& variables);
 bool in_slurm_job_without_step(const Variables& variables);
 
-// Tasks of the step that this is one of.
+// Returns the number of tasks in this step.
 int slurm_size(const Variables& variables);
 
-// Throws a config error where the step's variables are incomplete or this is no task itself.
+// Throws kind config when the step's variables are incomplete or when this process is not itself a
+// task.
 RankInfo place_from_slurm(const Variables& variables);
 
 }  // namespace lockstep::comm
