@@ -12,8 +12,8 @@ namespace lockstep::comm {
 
 namespace {
 
-// What we use of libmunge.so.2, whose interface has not changed since 2006. Loaded when needed, so
-// that neither building nor running asks for it.
+// The functions used from libmunge.so.2, whose interface has not changed since 2006. They are
+// loaded when needed, so that neither a build nor a run requires the library.
 struct Library {
     struct Context;
     static constexpr int success = 0;
@@ -28,7 +28,7 @@ struct Library {
                   gid_t*) = nullptr;
 
     bool load() {
-        // Never closed: nothing is gained by it.
+        // The library is never closed because closing gains nothing.
         void* handle = ::dlopen("libmunge.so.2", RTLD_NOW | RTLD_LOCAL);
         return handle != nullptr && find(handle, "munge_ctx_create", create) &&
                find(handle, "munge_ctx_destroy", destroy) && find(handle, "munge_ctx_set", set) &&
@@ -78,8 +78,9 @@ public:
         const int failure =
             library_.decode(credential.c_str(), nullptr, &text, &bytes, &user, &group);
         const std::unique_ptr<void, Free> owner(text);
-        // All ranks of a host open the same credential, late ones an old one; who may not know the
-        // secret in it fails at the proof that follows, which is never the same twice.
+        // All ranks of a host open the same credential, and late ranks open an old one, so replayed
+        // and expired credentials are accepted. A process that may not know the secret fails at the
+        // proof that follows, which is different every time.
         const bool genuine = failure == Library::success || failure == Library::replayed ||
                              failure == Library::expired || failure == Library::rewound;
         if (!genuine || text == nullptr || bytes <= 0 || user != ::geteuid()) return std::nullopt;

@@ -30,7 +30,7 @@ struct Process {
     std::uint32_t rank = 0;
 };
 
-// Wide enough for every kind of value; of ours only strings and truths.
+// Large enough for every kind of value; this file uses only strings and booleans.
 struct Value {
     std::uint16_t type = 0;
     union {
@@ -53,7 +53,8 @@ Process process_of(const std::string& name_space, int rank) {
     return process;
 }
 
-// The library's calls wait for a daemon, some of them for ever; who waits in vain stays behind.
+// Some of the library's calls wait for a daemon without a time limit. The detached thread keeps
+// waiting when the caller gives up.
 template <class Result>
 std::future<Result> begin(std::function<Result()> call) {
     const auto promise = std::make_shared<std::promise<Result>>();
@@ -73,8 +74,8 @@ std::optional<Result> within(int timeout_ms, std::function<Result()> call) {
 
 }  // namespace
 
-// What we use of PMIx, the same in its versions 2 to 5. Found when needed, so that neither building
-// nor running asks for it.
+// The functions used from PMIx, which are the same in its versions 2 to 5. They are looked up when
+// needed, so that neither a build nor a run requires the library.
 struct PmixClient::Library {
     int (*initialized)() = nullptr;
     int (*init)(Process*, const void* info, std::size_t infos) = nullptr;
@@ -85,15 +86,16 @@ struct PmixClient::Library {
                Value**) = nullptr;
     int (*fence)(const Process*, std::size_t processes, const Info*, std::size_t infos) = nullptr;
 
-    // Null where this process has it not. Never closed: its threads live on.
+    // Returns null if this process does not have the library. The library is never closed because
+    // its threads go on running.
     static std::shared_ptr<const Library> open(const char* file, int flags) {
         void* handle = ::dlopen(file, RTLD_NOW | flags);
         auto library = std::make_shared<Library>();
         return handle != nullptr && library->find_all(handle) ? library : nullptr;
     }
 
-    // MPI's, whether it has joined the daemon or not. Open MPI 4 may hold a PMIx of its own, in one
-    // of the first two.
+    // Returns MPI's PMIx, whether or not it has joined the daemon. Open MPI 4 may contain its own
+    // PMIx in one of the first two files.
     static std::shared_ptr<const Library> of_mpi() {
         for (const char* file : {"libopen-pal.so.40", "mca_pmix_pmix3x.so", "libpmix.so.2"}) {
             if (auto library = open(file, RTLD_NOLOAD)) return library;
@@ -127,7 +129,7 @@ std::unique_ptr<PmixClient> PmixClient::connect() {
 std::unique_ptr<PmixClient> PmixClient::of_mpi() {
     const auto library = Library::of_mpi();
     if (library == nullptr) return nullptr;
-    const auto joined =  // an answer waits for the end of PMIx_Init
+    const auto joined =  // this call may wait for the end of PMIx_Init
         within<bool>(daemon_answer_ms, [library] { return library->initialized() != 0; });
     return joined.value_or(false) ? join(library) : nullptr;
 }
@@ -135,7 +137,7 @@ std::unique_ptr<PmixClient> PmixClient::of_mpi() {
 std::unique_ptr<PmixClient> PmixClient::join(const std::shared_ptr<const Library>& library) {
     const char* name_space = std::getenv("PMIX_NAMESPACE");
     if (name_space == nullptr || library == nullptr) return nullptr;
-    // Without a daemon PMIx says that this process is a job of its own.
+    // If there is no daemon, PMIx reports this process as a job of its own.
     const auto joined = within<bool>(daemon_answer_ms, [library, job = std::string(name_space)] {
         Process self;
         return library->init(&self, nullptr, 0) == success && job == self.name_space.data();
@@ -144,7 +146,7 @@ std::unique_ptr<PmixClient> PmixClient::join(const std::shared_ptr<const Library
     return std::unique_ptr<PmixClient>(new PmixClient(library, name_space));
 }
 
-// A daemon may take a process that ends without it for a crash, and end the others.
+// A daemon may take a process that ends without this call for a crashed one and end the others.
 PmixClient::~PmixClient() {
     within<int>(daemon_answer_ms, [library = library_] { return library->finalize(nullptr, 0); });
 }

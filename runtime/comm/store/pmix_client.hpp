@@ -9,29 +9,30 @@
 
 namespace lockstep::comm {
 
-// What a rank leaves with the PMIx daemon that started it (srun --mpi=pmix, mpirun), and finds
-// there of other ranks of its job. Beside MPI, and where there is no MPI.
+// Publishes values of a rank at the PMIx daemon that started it (srun --mpi=pmix, mpirun) and reads
+// those of other ranks of its job. It works together with MPI and without MPI.
 class PmixClient {
 public:
-    // Null where PMIx did not start this process, libpmix is not installed, or the daemon does not
-    // answer. Where MPI holds a PMIx it is MPI's connection: a second one of the same rank would
-    // upset Open MPI 4's daemon.
+    // Returns null if PMIx did not start this process, libpmix is not installed, or the daemon does
+    // not answer. If MPI holds a PMIx, the result uses MPI's connection, because a second
+    // connection of the same rank would confuse Open MPI 4's daemon.
     static std::unique_ptr<PmixClient> connect();
-    // MPI's connection, which must outlive this; null while MPI has none.
+    // Returns MPI's connection, which must outlive the object; null if MPI has none yet.
     static std::unique_ptr<PmixClient> of_mpi();
     ~PmixClient();
     PmixClient(const PmixClient&) = delete;
     PmixClient& operator=(const PmixClient&) = delete;
 
-    // False where the daemon refuses it.
+    // Returns false if the daemon refuses the value.
     bool put(const std::string& key, const std::string& value);
-    // A value that `rank` has put; empty where it does not come within `timeout_ms`.
+    // Returns a value that `rank` has put; empty if it does not arrive within `timeout_ms`.
     std::optional<std::string> get(int rank, const std::string& key, int timeout_ms) const;
-    // Ready when every rank of the job has called it; false where the daemon refuses it. What the
-    // ranks have put goes along: without data Slurm's daemons of different nodes do not wait for
-    // each other in jobs of fewer nodes than its TreeWidth.
+    // The result is ready when every rank of the job has called fence(); it is false if the daemon
+    // refuses. The fence carries the values that the ranks have put: a fence without data does not
+    // make Slurm's daemons on different nodes wait for each other in jobs with fewer nodes than its
+    // TreeWidth.
     std::future<bool> fence() const;
-    // Empty where the launcher does not tell.
+    // Returns an empty result if the launcher does not tell.
     std::optional<std::string> host_of(int rank) const;
 
 private:

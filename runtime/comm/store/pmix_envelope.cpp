@@ -13,7 +13,7 @@ constexpr const char* key = "lockstep.secret";
 constexpr const char* credential_text = "in PMIx";
 constexpr int answer_ms = 10'000;
 
-// Rank 0 leaves the text with the launcher, which gives it to the ranks of the same job alone.
+// Rank 0 gives the text to the launcher, which gives it only to ranks of the same job.
 class PmixEnvelope : public SecretEnvelope {
 public:
     explicit PmixEnvelope(std::unique_ptr<PmixClient> client) : client_(std::move(client)) {}

@@ -7,28 +7,30 @@
 
 namespace lockstep::comm {
 
-// What the ranks of one job share and nobody else knows. Travels in the environment or in a file:
-// command lines are public on every host.
+// The secret that the ranks of one job share and nobody else knows. It travels in the environment
+// or in a file, because command lines are public on every host.
 class Secret {
 public:
     static constexpr const char* variable = "LOCKSTEP_SECRET";
 
-    Secret() = default;  // none: the store then listens on loopback only
+    Secret() = default;  // no secret: the store then listens only on loopback
     explicit Secret(std::string text) : text_(std::move(text)) {}
 
     static Secret from(const Environment& environment);
-    // The file's first line. Throws a config error where it is empty or others may read it.
+    // Reads the file's first line. Throws kind config when it is too short or others may read the
+    // file.
     static Secret from_file(const std::string& path);
-    // 256 random bits.
+    // Makes a secret of 256 random bits.
     static Secret make();
 
-    // Another secret for each job that uses this one; itself for the empty job.
+    // Derives a different secret for each job that uses this one; an empty job gives the same
+    // secret.
     Secret of_job(const std::string& job) const {
         return job.empty() ? *this : Secret(text_ + "\njob " + job);
     }
 
     bool empty() const noexcept { return text_.empty(); }
-    // For a child's environment; never print it.
+    // The text is meant for a child's environment; never print it.
     const std::string& text() const noexcept { return text_; }
 
 private:

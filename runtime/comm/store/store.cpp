@@ -19,7 +19,7 @@ namespace lockstep::comm {
 
 namespace {
 
-// Rank 0's store: the server lives as long as rank 0's own connection.
+// Rank 0's store: it owns the server, which lives as long as rank 0's own connection.
 class ServedStore : public Store {
 public:
     ServedStore(std::unique_ptr<StoreServer> server, std::unique_ptr<StoreClient> client)
@@ -41,10 +41,11 @@ private:
     std::unique_ptr<StoreClient> client_;
 };
 
-// Who may talk to the store: without a secret only this host.
+// The hosts that may talk to the store: only this host if there is no secret.
 enum class Reach { loopback, network };
 
-// Ranks that found rank 0 by different families of loopback could not connect to each other.
+// Two ranks that reached rank 0 by loopback addresses of different families could not connect to
+// each other.
 void keep_one_family(std::vector<SocketAddress>& addresses) {
     const int family = std::any_of(addresses.begin(), addresses.end(),
                                    [](const auto& address) { return address.family() == AF_INET; })
@@ -53,7 +54,7 @@ void keep_one_family(std::vector<SocketAddress>& addresses) {
     std::erase_if(addresses, [&](const auto& address) { return address.family() != family; });
 }
 
-// Ranks on one host need nothing but loopback, whatever the host is called.
+// Ranks on one host use loopback, whatever the host's name is.
 std::vector<SocketAddress> master_addresses(const RankInfo& place, Reach reach) {
     if (place.master_addr.empty() || place.master_port <= 0) {
         throw Error(ErrorKind::config,
@@ -73,7 +74,8 @@ std::vector<SocketAddress> master_addresses(const RankInfo& place, Reach reach) 
     return addresses;
 }
 
-// Debian gives a host's own name a loopback address in /etc/hosts, which other hosts cannot reach.
+// Debian gives the host's own name a loopback address in /etc/hosts, which other hosts cannot
+// reach.
 std::vector<SocketAddress> serving_addresses(std::vector<SocketAddress> addresses,
                                              const RankInfo& place, Reach reach) {
     const bool only_loopback =
@@ -95,7 +97,8 @@ struct Served {
     int port = 0;
 };
 
-// Listens on those of the addresses that are this host's, all on one port, the first free one.
+// Listens on those addresses that belong to this host, all on the same port: the first one that is
+// free on all of them.
 Served listen_on_first_free(const std::vector<SocketAddress>& addresses, const RankInfo& place) {
     bool taken = false;
     for (const int port : ports_of(place)) {
@@ -168,7 +171,7 @@ std::unique_ptr<Store> open_store(const RankInfo& place, const Secret& secret,
         return std::make_unique<StoreClient>(addresses, ports_of(place), Secret(), timeout_ms,
                                              StoreClient::usual_answer_ms, unseal);
     }
-    // Without a secret the first port at least tells the jobs of one host apart.
+    // Jobs that have no secret are at least told apart on one host by the first port.
     const Secret key = secret.empty() ? Secret("port " + std::to_string(place.master_port))
                                       : secret.of_job(place.job);
     if (place.rank == 0) return serve_store(place, key, "", addresses, reach, timeout_ms);

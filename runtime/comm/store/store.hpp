@@ -11,36 +11,38 @@
 
 namespace lockstep::comm {
 
-// What ranks tell each other before they have a communicator: values by name, kept by one of them.
-// Calls may come from several threads; one that waits holds up the others of the same store.
+// The values that ranks exchange before they have a communicator: one rank keeps them by name.
+// Several threads may call it; a call that waits blocks the other calls of the same store.
 class Store {
 public:
     virtual ~Store() = default;
 
     virtual void set(const std::string& key, const std::string& value) = 0;
-    // Waits until the key is set; throws kind peer after `timeout_ms`.
+    // Waits until the key is set. Throws kind peer after `timeout_ms`.
     virtual std::string get(const std::string& key, int timeout_ms) = 0;
-    // Adds to a counter that starts at 0; returns the sum.
+    // Adds to a counter that starts at 0 and returns the sum.
     virtual std::int64_t add(const std::string& key, std::int64_t amount) = 0;
 
-    // The address by which this rank reaches rank 0, numeric: other ranks can reach it by the same.
+    // Returns the numeric address from which this rank reaches rank 0; other ranks can reach this
+    // rank at it.
     virtual std::string local_address() const = 0;
 };
 
-constexpr int store_ports = 16;  // P..P+15, the first free one
+constexpr int store_ports = 16;  // rank 0 serves on the first free port of P to P + 15
 
-// Opens the job's store: rank 0 serves it as long as the object lives, all connect, itself
-// included. Both sides prove that they know the secret. Where none is given rank 0 makes one, and
-// the hosts' Munge hands it to the same user's ranks, else PMIx to the same job's; without either
-// only loopback is served.
+// Opens the job's store. Rank 0 serves it as long as the object lives; all ranks connect to it,
+// rank 0 included. Both sides prove that they know the secret. If no secret is given, rank 0 makes
+// one, and Munge hands it to the same user's ranks, or PMIx to the same job's ranks; if neither is
+// available, only loopback is served.
 std::unique_ptr<Store> open_store(const RankInfo& place, const Secret& secret, int timeout_ms);
 
-// The same with a seal instead of Munge's; null: none.
+// Uses `seal` instead of Munge and PMIx; null means no seal. Otherwise as above.
 std::unique_ptr<Store> open_store(const RankInfo& place, const Secret& secret,
                                   std::shared_ptr<SecretEnvelope> seal, int timeout_ms);
 
-// Raises this process's limit of open descriptors, as far as it may, to hold that many connections
-// beside what else it has open: usual limits are below the ranks of a large job.
+// Raises this process's limit of open descriptors as far as the system allows, to hold `count`
+// connections in addition to its other descriptors. The usual limits are below the number of ranks
+// of a large job.
 void allow_connections(int count);
 
 }  // namespace lockstep::comm

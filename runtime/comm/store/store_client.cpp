@@ -19,7 +19,8 @@ namespace {
 
 using namespace protocol;
 
-constexpr int attempt_ms = 5'000;  // a port that accepts but does not greet is not our store
+constexpr int attempt_ms = 5'000;  // limit for one port: a program that accepts but does not greet
+                                   // is not the store
 
 constexpr const char* silent = "nobody listens there";
 
@@ -130,7 +131,8 @@ Reply StoreClient::ask(const Request& request, int timeout_ms) {
         reply = decode_reply(payload);
     }
     if (!reply) {
-        socket_ = FileDescriptor();  // what comes later on it could be taken for another answer
+        socket_ = FileDescriptor();  // a late answer on this connection could be taken for another
+                                     // answer
         throw Error(ErrorKind::peer, "the connection to rank 0's store is lost: rank 0 has ended");
     }
     if (reply->status == Status::refused) {

@@ -15,17 +15,18 @@
 
 namespace lockstep::comm {
 
-// A connection to the store, kept open as the sign of life of this rank.
+// A connection to the store. It stays open because it shows that this rank is alive.
 class StoreClient : public Store {
 public:
     static constexpr int usual_answer_ms = 30'000;
 
-    // Finds the secret in a store's credential; empty: it is not for us.
+    // Finds the secret in a store's credential; empty if the credential is for somebody else.
     using Unseal = std::function<std::optional<Secret>(const std::string& credential)>;
 
-    // Tries the ports of each address in turn until one proves the secret; throws kind peer when
-    // none has within `timeout_ms`. A store that has not answered `answer_ms` after it should have
-    // counts as lost. Where `unseal` is given the secret is in the store's credential.
+    // Tries the ports of each address in turn until a store proves the secret. Throws kind peer
+    // when none does within `timeout_ms`. A store that has not answered `answer_ms` after the end
+    // of a call's own time-out counts as lost. If `unseal` is given, the secret comes from the
+    // store's credential.
     StoreClient(const std::vector<SocketAddress>& addresses, const std::vector<int>& ports,
                 Secret secret, int timeout_ms, int answer_ms = usual_answer_ms, Unseal unseal = {});
 
@@ -33,13 +34,14 @@ public:
     std::string get(const std::string& key, int timeout_ms) override;
     std::int64_t add(const std::string& key, std::int64_t amount) override;
     std::string local_address() const override;
-    // The store sets it when this connection ends, however it does. An empty key revokes the last.
+    // Asks the store to set `key` to `value` when this connection ends, for whatever reason. An
+    // empty key revokes the last will.
     void set_will(const std::string& key, const std::string& value);
-    // As get(), but empty after the time-out.
+    // Works as get(), but returns an empty result after the time-out.
     std::optional<std::string> find(const std::string& key, int timeout_ms);
 
 private:
-    // "" when joined, else what was wrong.
+    // Returns "" after a successful join, else the reason of the failure.
     std::string try_to_join(const SocketAddress& address, Clock::time_point deadline);
     bool send_frame(const std::string& payload, Clock::time_point deadline);
     bool receive_frame(std::string& payload, std::size_t max_bytes, Clock::time_point deadline);

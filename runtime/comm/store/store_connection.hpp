@@ -7,17 +7,17 @@
 
 namespace lockstep::comm {
 
-// One rank's, or one stranger's, connection as the store sees it.
+// The store's side of one connection, from a rank or from a stranger.
 struct StoreConnection {
     FileDescriptor socket;     // non-blocking
-    std::string server_nonce;  // of the greeting
-    std::string in, out;       // arrived and not yet understood; not yet sent
-    bool proven = false;       // knows the secret
+    std::string server_nonce;  // part of the greeting
+    std::string in, out;       // bytes received but not yet read; bytes not yet sent
+    bool proven = false;       // the other side knows the secret
 
-    // The longest frame that it may send now.
+    // The maximum size of a frame that the other side may send now.
     std::size_t max_frame_bytes() const noexcept;
     bool takes_more() const noexcept;
-    // Reads and sends what is possible without waiting; false: the connection has ended.
+    // Read and send as much as possible without waiting; false means that the connection has ended.
     bool receive();
     bool flush();
 };

@@ -14,7 +14,7 @@ constexpr const char* everybody = "join/all";
 
 std::string key_of(int rank) { return "join/" + std::to_string(rank); }
 
-// The host of a rank that has come.
+// Returns the host of a rank that has joined; empty if it has not.
 std::optional<std::string> host_of(Store& store, int rank) {
     try {
         return store.get(key_of(rank), 0);
@@ -34,7 +34,7 @@ std::string list(const std::set<std::string>& hosts) {
 }
 
 [[noreturn]] void name_missing(Store& store, const RankInfo& place, int timeout_ms) {
-    const auto come = store.add("join/count", 0);  // throws where the store itself is lost
+    const auto come = store.add("join/count", 0);  // throws if the store itself is lost
     std::vector<int> missing;
     std::set<std::string> hosts;
     for (int rank = 0; rank < place.size; ++rank) {

@@ -10,10 +10,11 @@
 namespace lockstep::comm {
 
 // Waits until every rank has called it on the job's store. Throws kind peer after `timeout_ms`,
-// with the ranks that have not come, and the hosts of those that have.
+// naming the missing ranks and the hosts of the ranks that have joined.
 void join_store(Store& store, const RankInfo& place, int timeout_ms);
 
-// Ascending ranks in short: "1, 4-7"; after `most` runs "...".
+// Shortens a list of ascending ranks to runs such as "1, 4-7"; after `most` runs it ends with
+// "...".
 std::string short_list(const std::vector<int>& ranks, int most);
 
 }  // namespace lockstep::comm

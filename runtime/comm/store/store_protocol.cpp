@@ -37,7 +37,7 @@ void append(std::string& bytes, Integer value) {
     }
 }
 
-// Reads what append() wrote, checking each length against what is there.
+// Reads what append() wrote and checks each length against the number of bytes left.
 class Reader {
 public:
     explicit Reader(std::string_view bytes) : bytes_(bytes) {}

@@ -95,7 +95,7 @@ void StoreServer::watch_listeners(std::uint32_t events) {
 }
 
 void StoreServer::accept_all(const FileDescriptor& listener) {
-    constexpr std::chrono::milliseconds pause(100);  // until descriptors may be free again
+    constexpr std::chrono::milliseconds pause(100);  // time until descriptors may be free again
     while (true) {
         FileDescriptor socket(
             ::accept4(listener.raw(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
@@ -132,7 +132,8 @@ void StoreServer::attend(Id id, std::uint32_t events) {
     }
 }
 
-// Nothing more is read while an answer is on its way, nor beyond a frame: a flood fills no memory.
+// Nothing is read while an answer is being sent, and never more than one frame, so a flood cannot
+// fill the memory.
 void StoreServer::watch(Connection& connection, int operation) {
     const std::uint32_t input = connection.takes_more() ? EPOLLIN : 0u;
     const std::uint32_t events = connection.out.empty() ? input : std::uint32_t{EPOLLOUT};
@@ -175,10 +176,10 @@ void StoreServer::end(Connection& connection) {
         wills_[connection.will_key] = std::move(connection.will_value);
     }
     const Id id = connection.id;
-    connections_.erase(id);  // closing takes it out of the epoll set
+    connections_.erase(id);  // closing removes it from the epoll set
 }
 
-// Answers what has arrived whole; false where the connection ends.
+// Answers every request that has arrived whole. Returns false if the connection ends.
 bool StoreServer::advance(Connection& connection) {
     while (true) {
         if (!connection.flush()) return false;
@@ -261,7 +262,7 @@ void StoreServer::wake(const std::string& key) {
         connection.waits_for.reset();
         set_deadline(connection, std::nullopt);
         queue(connection.out, {Status::done, 0, *values_.find(key)});
-        // A connection that cannot take it has an event of its own, which ends it.
+        // A connection that cannot take the answer gets an event of its own, which ends it.
         connection.flush();
         watch(connection, EPOLL_CTL_MOD);
     }

@@ -21,16 +21,17 @@
 namespace lockstep::comm {
 
 struct StoreLimits {
-    int greeting_ms = 10'000;  // from the connection to a valid proof
+    int greeting_ms = 10'000;  // limit from the connection to a valid proof
     std::size_t stored_bytes = 64u << 20;
 };
 
-// Keeps the values and serves them: one thread that never waits for a single connection, so that
-// slow, silent and hostile ones hold up nobody, and whose work follows the events, not the number
-// of connections.
+// Keeps the values and serves them. One thread serves all connections and never waits for a single
+// one, so slow, silent and hostile ones delay nobody. Its work grows with the number of events, not
+// with the number of connections.
 class StoreServer {
 public:
-    // `listeners` listen already. `credential` holds the secret under a seal, for who can open it.
+    // `listeners` must already listen. `credential` is the sealed secret for clients that can open
+    // it.
     StoreServer(std::vector<FileDescriptor> listeners, Secret secret, StoreLimits limits,
                 std::string credential = {});
     // Closes every connection.
@@ -38,19 +39,19 @@ public:
     StoreServer(const StoreServer&) = delete;
     StoreServer& operator=(const StoreServer&) = delete;
 
-    // What is set now under keys that begin so. From any thread.
+    // Returns the values whose keys begin with `prefix`. Any thread may call it.
     std::map<std::string, std::string> values(const std::string& prefix) const {
         return values_.with_prefix(prefix);
     }
 
 private:
-    using Id = std::uint64_t;  // never used twice, so that late events find nothing
+    using Id = std::uint64_t;  // never reused, so that late events find no connection
 
     struct Connection : StoreConnection {
         Id id = 0;
         std::uint32_t watched = 0;                  // epoll events
-        std::optional<Clock::time_point> deadline;  // of the greeting, or of the wait
-        std::optional<std::string> waits_for;       // a key that nobody has set yet
+        std::optional<Clock::time_point> deadline;  // limit of the greeting or of the wait
+        std::optional<std::string> waits_for;       // key that has not been set yet
         std::string will_key, will_value;
     };
 
@@ -79,13 +80,14 @@ private:
     StoreValues values_;
     std::unordered_map<Id, Connection> connections_;
     std::set<std::pair<Clock::time_point, Id>> deadlines_;
-    std::unordered_map<std::string, std::set<Id>> waiting_;  // by key
-    std::map<std::string, std::string> wills_;               // of connections that have just ended
+    std::unordered_map<std::string, std::set<Id>> waiting_;  // connections that wait, by key
+    std::map<std::string, std::string> wills_;               // wills of connections that have just
+                                                             // ended
     Id next_id_ = 0;
-    std::optional<Clock::time_point> listens_again_;  // after a want of descriptors
+    std::optional<Clock::time_point> listens_again_;  // set after descriptors ran out
     FileDescriptor stop_;
     FileDescriptor epoll_;
-    std::thread thread_;  // last: it uses all of the above
+    std::thread thread_;  // the last member because the thread uses all the others
 };
 
 }  // namespace lockstep::comm

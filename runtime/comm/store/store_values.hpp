@@ -9,25 +9,25 @@
 
 namespace lockstep::comm {
 
-// What a store keeps: values and counters by name, up to a number of bytes. One thread writes, any
-// may read by prefix.
+// The contents of a store: values and counters by name, up to `max_bytes` bytes. One thread writes;
+// any thread may read by prefix.
 class StoreValues {
 public:
     explicit StoreValues(std::size_t max_bytes) : max_bytes_(max_bytes) {}
 
-    // False where there is no room.
+    // Returns false if there is no room.
     bool set(const std::string& key, std::string value);
-    // Null: not set. Valid until the next set().
+    // Returns null if the key is not set. The pointer is valid until the next set().
     const std::string* find(const std::string& key) const;
-    // Adds to a counter that starts at 0 and returns the sum; empty where there is no room.
+    // Adds to a counter that starts at 0 and returns the sum; empty if there is no room.
     std::optional<std::int64_t> add(const std::string& key, std::int64_t amount);
-    // From any thread.
+    // Any thread may call it.
     std::map<std::string, std::string> with_prefix(const std::string& prefix) const;
 
 private:
     std::size_t max_bytes_;
     std::size_t bytes_ = 0;
-    mutable std::mutex mutex_;  // for readers of other threads
+    mutable std::mutex mutex_;  // protects values_ from readers on other threads
     std::map<std::string, std::string> values_;
     std::map<std::string, std::int64_t> counters_;
 };

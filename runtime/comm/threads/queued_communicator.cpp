@@ -28,7 +28,7 @@ struct QueuedCommunicator::State {
     std::atomic<bool> abandoned{false};
     std::atomic<int> pending{0};
     std::mutex mutex;
-    std::exception_ptr failure;  // under mutex, as the timings
+    std::exception_ptr failure;  // the mutex guards it and the members below
     std::vector<Timing> timings;
     Activity activity;
 
@@ -60,7 +60,7 @@ struct QueuedCommunicator::State {
         attempt(full_name, [&] { operation(*transport); });
         const std::lock_guard lock(mutex);
         timings.push_back({std::move(label), begin, Clock::now()});
-        if (failure) return;  // the last operation's name stays: it is where this rank got stuck
+        if (failure) return;  // keep the last operation's name: it shows where this rank got stuck
         ++activity.completed;
         activity.operation.clear();
     }
@@ -98,7 +98,8 @@ QueuedCommunicator::QueuedCommunicator(Connect connect, int timeout_ms)
         }
     });
     if (transport.wait_for(std::chrono::milliseconds(timeout_ms)) == std::future_status::timeout) {
-        // Ending the worker would wait for it: one thread is lost, and the process is about to end.
+        // Destroying the worker would wait for its thread. The thread is leaked instead, since the
+        // process is about to end.
         [[maybe_unused]] const auto* left_behind = new std::shared_ptr<Worker>(std::move(worker_));
         throw Error(ErrorKind::peer,
                     "the ranks have not all joined within " + std::to_string(timeout_ms / 1000) +
@@ -115,8 +116,9 @@ QueuedCommunicator::QueuedCommunicator(std::shared_ptr<Worker> worker,
 
 QueuedCommunicator::~QueuedCommunicator() {
     state_->abandoned = true;
-    // Peers wait for operations that this rank will never join: better that they hear of it now
-    // than at their time-out. A clean end must not disturb those still at the last operation.
+    // Peers wait for operations that this rank will never join; interrupting tells them now instead
+    // of at their time-out. A clean end must not disturb peers that are still in the last
+    // operation.
     const bool clean =
         state_->pending == 0 && !state_->failed() && std::uncaught_exceptions() == unwinding_;
     if (!clean) state_->transport->interrupt();
@@ -178,7 +180,7 @@ void QueuedCommunicator::barrier(std::string label) {
     enqueue("barrier", std::move(label), [](Transport& t) { t.barrier(); });
 }
 
-// Nobody waits for another rank meanwhile, so it is no operation for those who watch.
+// This work waits for no other rank, so the watchdog does not see it as an operation.
 void QueuedCommunicator::run(std::function<void()> work, std::string label) {
     ++state_->pending;
     worker_->post([state = state_, work = std::move(work), label = std::move(label)] {

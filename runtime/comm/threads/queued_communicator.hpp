@@ -14,18 +14,18 @@
 
 namespace lockstep::comm {
 
-// Makes a blocking transport asynchronous: a worker's thread owns every call of the library, the
-// queue is first in, first out. After the first failure all later operations fail without running.
+// Makes a blocking transport asynchronous: a worker's thread makes every call of the library, in
+// the order of the queue. After the first failure all later operations fail without running.
 class QueuedCommunicator : public Communicator {
 public:
     using Connect = std::function<std::unique_ptr<Transport>()>;
 
-    // Calls `connect` on a worker of its own and waits; throws what it throws.
+    // Calls `connect` on a new worker and waits; throws the exception of `connect`.
     explicit QueuedCommunicator(const Connect& connect);
-    // The same for a `connect` that may never return: after `timeout_ms` it is left behind on its
-    // thread, so it must own what it uses, and kind peer is thrown.
+    // Does the same with a `connect` that may never return. It throws kind peer after `timeout_ms`
+    // and leaves `connect` running on its thread, so `connect` must own everything it uses.
     QueuedCommunicator(Connect connect, int timeout_ms);
-    // Abandons what finish() has not waited for.
+    // Abandons the operations that finish() has not waited for.
     ~QueuedCommunicator() override;
 
     int rank() const noexcept override { return rank_; }
@@ -40,7 +40,8 @@ public:
     void barrier(std::string label) override;
     void run(std::function<void()> work, std::string label) override;
     void finish() override;
-    // The new communicator shares the worker: a library may demand that one thread calls it.
+    // The new communicator shares the worker, because a library may require that one thread makes
+    // all calls.
     std::unique_ptr<Communicator> split(int colour) override;
     std::vector<Timing> take_timings() override;
     Activity activity() const override;
@@ -59,7 +60,7 @@ private:
     int rank_ = 0;
     int size_ = 1;
     int unwinding_ =
-        std::uncaught_exceptions();  // at birth: more of them at the end is no clean end
+        std::uncaught_exceptions();  // number at construction: more at the end means no clean end
 };
 
 }  // namespace lockstep::comm

@@ -21,7 +21,7 @@ namespace lockstep::comm {
 
 namespace {
 
-// What a rank brings to a collective; all must bring the same but for the addresses.
+// One rank's arguments of a collective. All ranks must bring the same except for the addresses.
 struct Offer {
     const char* operation = "";
     std::optional<HostRange> from, to;
@@ -52,8 +52,8 @@ struct ThreadWorldState {
     int arrived = 0;
     std::uint64_t generation = 0;
     std::vector<Offer> offers;
-    std::map<std::pair<int, int>, HostRange> letters;  // sent, not yet received; by (from, to)
-    std::map<int, std::shared_ptr<ThreadWorldState>> parts;  // of a split, by colour
+    std::map<std::pair<int, int>, HostRange> letters;  // sent but not yet received; by (from, to)
+    std::map<int, std::shared_ptr<ThreadWorldState>> parts;  // worlds that a split made, by colour
 
     void fail() noexcept {
         {
@@ -63,15 +63,15 @@ struct ThreadWorldState {
         changed.notify_all();
     }
 
-    // Throws when the world breaks before `condition` holds.
+    // Waits for `condition`. Throws if the world breaks before it holds.
     template <class Condition>
     void wait(std::unique_lock<std::mutex>& lock, Condition condition) {
         changed.wait(lock, [&] { return broken || condition(); });
         if (!condition()) throw_broken();
     }
 
-    // Returns once all ranks are here. All return or all throw: whoever comes after the world broke
-    // does not count.
+    // Returns once all ranks have called it. Either all ranks return or all throw: a rank that
+    // arrives after the world broke does not count.
     void meet() {
         std::unique_lock lock(mutex);
         if (broken) throw_broken();
@@ -80,8 +80,8 @@ struct ThreadWorldState {
         wait(lock, [&] { return generation != mine; });
     }
 
-    // As meet(), for ranks that met already: they read each other's memory, so none may leave
-    // before all are done, broken or not.
+    // Works as meet() for ranks that have met already. They read each other's memory, so none may
+    // leave before all are done, even if the world is broken.
     void leave() {
         std::unique_lock lock(mutex);
         const std::uint64_t mine = generation;
@@ -148,7 +148,8 @@ public:
         try {
             world_->wait(lock, [&] { return !world_->letters.contains(key); });
         } catch (const Error&) {
-            world_->letters.erase(key);  // it points into memory that this rank may now free
+            world_->letters.erase(key);  // it points to memory that this rank may free after the
+                                         // exception
             throw;
         }
     }
@@ -168,7 +169,8 @@ public:
     void interrupt() noexcept override { world_->fail(); }
 
 private:
-    // Shows this rank's offer to all, and sees theirs until the next meet().
+    // Publishes this rank's offer and waits for those of all ranks, which stay readable until
+    // leave().
     void show(Offer offer) {
         world_->offers[static_cast<std::size_t>(rank_)] = std::move(offer);
         world_->meet();
@@ -176,11 +178,11 @@ private:
         const bool same = std::all_of(world_->offers.begin(), world_->offers.end(),
                                       [&](const Offer& other) { return agree(first, other); });
         if (same) return;
-        world_->leave();  // every rank came to the same verdict and still reads the offers
+        world_->leave();  // every rank comes to the same result and still reads the offers
         require(false, "ranks queued different operations");
     }
 
-    // `part` of rank `owner`, which holds the reduction of all ranks' parts after, in rank order.
+    // Reduces all ranks' parts, in rank order, into `part` of rank `owner`, and returns it.
     HostRange reduced(int owner, HostRange part, ReduceOp reduction) {
         if (part.count == 0) return part;
         std::vector<std::byte> own(part.bytes());
@@ -250,7 +252,8 @@ void ThreadWorld::fail() noexcept { state_->fail(); }
 void run_as_threads(int size, const std::function<void(Communicator&)>& body) {
     ThreadWorld world(size);
     std::mutex mutex;
-    std::exception_ptr cause, consequence;  // a rank's own failure, or only another's
+    std::exception_ptr cause, consequence;  // a rank's own failure; a failure that another rank
+                                            // caused
     std::vector<std::thread> ranks;
     for (int rank = 0; rank < size; ++rank) {
         ranks.emplace_back([&, rank] {

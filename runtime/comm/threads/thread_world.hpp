@@ -11,18 +11,20 @@ namespace lockstep::comm {
 
 struct ThreadWorldState;
 
-// Ranks as threads of one process. Sums are taken in rank order, so they are the same at every run.
+// Ranks as threads of one process. Sums are taken in rank order, so they are the same in every run.
 class ThreadWorld {
 public:
     explicit ThreadWorld(int size);
 
-    // The communicator of one rank; each rank once, from any thread. May outlive the world.
+    // Returns the communicator of one rank. Call it once for each rank, from any thread. The
+    // communicator may outlive the world.
     std::unique_ptr<Communicator> join(int rank);
 
-    // The same without a thread and a queue, for communicators built differently.
+    // Returns the rank's transport without a thread and a queue, for communicators that are built
+    // differently.
     std::unique_ptr<Transport> transport(int rank);
 
-    // Every operation that waits or is yet to come, on any rank, throws kind peer.
+    // Makes every current and later operation on any rank throw kind peer.
     void fail() noexcept;
 
 private:
@@ -30,8 +32,8 @@ private:
 };
 
 // Runs `body` once for each rank, each on its own thread. When a body throws, the other ranks'
-// operations throw kind peer; when all have ended, the first exception
-// that is not of kind peer (a consequence of another) is rethrown, else the first.
+// operations throw kind peer. When all have ended, the first exception that is not of kind peer
+// (which is a consequence of another) is rethrown, or the first one if all are.
 void run_as_threads(int size, const std::function<void(Communicator&)>& body);
 
 }  // namespace lockstep::comm

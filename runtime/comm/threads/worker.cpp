@@ -11,9 +11,9 @@ namespace lockstep::comm {
 
 namespace {
 
-// INT and TERM are for the main thread, which knows what to do. PIPE would end the process where a
-// library writes to a peer that is gone, instead of telling it. Threads that the library starts
-// inherit this.
+// INT and TERM are left to the main thread, which handles them. PIPE would end the process when a
+// library writes to a peer that is gone; a blocked PIPE makes the write return an error instead.
+// Threads that the library starts inherit this mask.
 void block_signals() {
     sigset_t blocked;
     ::sigfillset(&blocked);
@@ -65,7 +65,7 @@ void Worker::loop() {
         tasks_.pop_front();
         lock.unlock();
         task();
-        task = nullptr;  // what it owns dies on this thread, outside the lock
+        task = nullptr;  // destroys what the task owns on this thread, outside the lock
         lock.lock();
     }
 }

@@ -9,18 +9,18 @@
 
 namespace lockstep::comm {
 
-// One thread that runs what it is given in the order given, and sleeps when there is nothing.
+// One thread that runs tasks in the order in which they are given, and sleeps when there are none.
 class Worker {
 public:
     Worker();
-    // Runs what is queued, then ends the thread.
+    // Runs the queued tasks, then ends the thread.
     ~Worker();
     Worker(const Worker&) = delete;
     Worker& operator=(const Worker&) = delete;
 
     // `task` must not throw.
     void post(std::function<void()> task);
-    // Runs `task` after everything posted and waits; throws what it throws.
+    // Runs `task` after all posted tasks and waits for it; throws its exception.
     void run(const std::function<void()>& task);
 
 private:
@@ -30,7 +30,7 @@ private:
     std::condition_variable wake_;
     std::deque<std::function<void()>> tasks_;
     bool closing_ = false;
-    std::thread thread_;  // last: it uses all of the above
+    std::thread thread_;  // the last member because the thread uses all the others
 };
 
 }  // namespace lockstep::comm

@@ -15,32 +15,32 @@ namespace lockstep::comm {
 
 enum class Phase : int { start, data, computing, optimizer, validation, checkpoint };
 
-// "reading data"
+// Returns a text such as "reading data".
 const char* name(Phase phase) noexcept;
 
-// Where one rank's main thread is, and how fast. That thread writes, any other reads; telling where
-// one is never waits.
+// The position of one rank's main thread and its speed. The main thread writes, any thread reads;
+// reporting a position never waits.
 class RankProgress {
 public:
     struct Reading {
         std::int64_t step = 0;
         Phase phase = Phase::start;
         std::uint64_t changes = 0;
-        Clock::time_point since;  // the last change
+        Clock::time_point since;  // time of the last change
     };
 
     RankProgress() noexcept : since_(Clock::now().time_since_epoch().count()) {}
 
     void begin_step(std::int64_t step) noexcept;
-    // Returns the phase before.
+    // Returns the previous phase.
     Phase enter(Phase phase) noexcept;
-    // Still in the same phase, and moving: for phases that last.
+    // Reports progress within the same phase; for phases that take long.
     void move_on() noexcept;
 
     Reading read() const noexcept;
 
-    // What the rank's GPU is at among the others, where it has one: `activity` is asked from any
-    // thread until nothing takes its place.
+    // Sets the function that tells what the rank's GPU is doing in collectives. Any thread calls
+    // `activity` until it is replaced; an empty function removes it.
     void watch_device(std::function<Activity()> activity);
     Activity device_activity() const;
 
@@ -53,15 +53,15 @@ private:
     std::atomic<std::uint64_t> changes_{0};
     std::atomic<Clock::rep> since_;
     Pace pace_;
-    mutable std::mutex mutex_;  // of what follows
+    mutable std::mutex mutex_;  // guards the member below
     std::function<Activity()> device_activity_;
 };
 
-// In `phase` as long as the scope lasts, then in the one before; after an exception the phase in
-// which it was thrown stays.
+// Enters `phase` as long as the scope lasts, then returns to the previous one. After an exception
+// the phase in which it was thrown stays.
 class PhaseScope {
 public:
-    // Nobody may be watching.
+    // `whereabouts` may be null: no watchdog runs.
     PhaseScope(RankProgress* whereabouts, Phase phase) noexcept
         : whereabouts_(whereabouts),
           before_(whereabouts != nullptr ? whereabouts->enter(phase) : phase) {}

@@ -18,7 +18,7 @@ void Pace::add(std::int64_t step, double data_s, double computing_s, double opti
     sums_.computing_us += microseconds(computing_s);
     sums_.optimizer_us += microseconds(optimizer_s);
     if (step % window_steps != 0) return;
-    // A run that continues may begin in the midst of one.
+    // A run that was continued may begin in the middle of a window.
     const bool whole = std::exchange(steps_, 0) == window_steps;
     WindowPace window = std::exchange(sums_, {});
     window.last_step = step;

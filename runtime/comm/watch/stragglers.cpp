@@ -11,7 +11,7 @@ namespace lockstep::comm {
 namespace {
 
 constexpr double slow = 1.2;
-// Differences in shorter windows are the operating system's.
+// Differences in shorter windows come from the operating system.
 constexpr std::int64_t shortest_us = 1'000'000;
 
 using Part = std::int64_t (*)(const WindowPace&);
@@ -27,7 +27,8 @@ constexpr std::array parts = {
     NamedPart{Phase::optimizer, [](const WindowPace& pace) { return pace.optimizer_us; }},
 };
 
-// The lower one of an even number: of two ranks the slower one is compared with the other.
+// Returns the lower median of an even number: with two ranks, the slower one is compared with the
+// faster one.
 std::int64_t median(const std::vector<Sighting>& ranks, Part part) {
     std::vector<std::int64_t> values;
     for (const auto& rank : ranks) values.push_back(part(rank.record->window));

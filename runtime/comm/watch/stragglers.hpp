@@ -10,19 +10,20 @@
 
 namespace lockstep::comm {
 
-// A rank that holds up the others.
+// A rank that delays the others.
 struct Straggler {
     int rank = 0;
     std::string host;
     WindowPace window;
-    double slower = 0;       // than the median rank: 0.25 is a quarter more time
-    const char* phase = "";  // that makes the most of the difference
+    double slower = 0;       // excess over the median rank: 0.25 is a quarter more time
+    const char* phase = "";  // the phase with the largest part of the excess
 };
 
-// Compares what ranks needed for their own work, each window once, and names a rank once.
+// Compares the times that ranks needed for their own work, each window once, and names each rank at
+// most once.
 class Stragglers {
 public:
-    // Those newly found; none before all ranks have told of the same window.
+    // Returns newly found stragglers; none before all ranks have reported the same window.
     std::vector<Straggler> look(const std::vector<Sighting>& ranks);
 
 private:

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t fields = 16;
 
-// Texts may hold lines; the separator may stand in none.
+// The fields may hold line ends, but not this character.
 constexpr char separator = '\x1f';
 
 void append(std::string& text, std::string_view field) {

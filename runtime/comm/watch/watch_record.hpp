@@ -12,32 +12,32 @@ namespace lockstep::comm {
 
 enum class Condition : int {
     running,
-    failed,   // by an error of its own
-    cut_off,  // by an error that says that another rank failed
-    left,     // at the end of its work
+    failed,   // ended by an error of its own
+    cut_off,  // ended by an error that another rank caused
+    left,     // ended after its work
 };
 
-// What a rank tells the others of itself, again and again.
+// The state that a rank publishes about itself at regular intervals.
 struct WatchRecord {
     std::string host;
     std::int64_t process = 0;
-    std::int64_t beat = 0;  // of how many tellings this is the last
+    std::int64_t beat = 0;  // number of this record
     Condition condition = Condition::running;
     std::int64_t step = 0;
     std::string phase;
-    std::string operation;        // of the communicator; empty: none
-    bool waiting = false;         // for that operation, and for nothing else
-    std::uint64_t completed = 0;  // operations
-    std::int64_t still_ms = 0;    // since it last moved on
-    WindowPace window;            // the last whole one
-    std::string error, stack;     // of its main thread, once it is still for long
+    std::string operation;        // the communicator's operation; empty: none
+    bool waiting = false;         // waits for that operation and nothing else
+    std::uint64_t completed = 0;  // finished operations
+    std::int64_t still_ms = 0;    // time since the last progress
+    WindowPace window;            // the last complete window
+    std::string error, stack;     // stack: of the main thread after a long standstill
 
-    // `waiting in all_reduce "bucket 3", step 12`
+    // Returns a text such as `waiting in all_reduce "bucket 3", step 12`.
     std::string position() const;
 };
 
 std::string encode(const WatchRecord& record);
-// Empty where the text is none.
+// Returns an empty result if the text is not a record.
 std::optional<WatchRecord> decode_watch_record(std::string_view text);
 
 }  // namespace lockstep::comm

@@ -53,13 +53,13 @@ struct FreeInterfaces {
     void operator()(ifaddrs* list) const noexcept { ::freeifaddrs(list); }
 };
 
-// Such an address means nothing without the name of an interface, which differs between hosts.
+// A link-local address is useless without the name of an interface, which differs between hosts.
 bool link_local(const sockaddr& address) {
     return address.sa_family == AF_INET6 &&
            IN6_IS_ADDR_LINKLOCAL(&reinterpret_cast<const sockaddr_in6&>(address).sin6_addr);
 }
 
-// By which other hosts may reach this one.
+// Returns the addresses by which other hosts may reach this one.
 std::vector<SocketAddress> own_addresses(const std::string& interface) {
     ifaddrs* raw = nullptr;
     if (::getifaddrs(&raw) != 0) throw_errno("cannot list the network interfaces", host_name());
@@ -79,7 +79,7 @@ std::vector<SocketAddress> own_addresses(const std::string& interface) {
     return addresses.empty() ? resolve("127.0.0.1", 0) : addresses;
 }
 
-// The address that the job names for rank 0 where it names one of this host's, else all.
+// Returns the address that the job names for rank 0 if it belongs to this host, else all addresses.
 std::vector<SocketAddress> addresses_for_others(const RankInfo& place,
                                                 const std::string& interface) {
     const auto own = own_addresses(interface);

@@ -12,19 +12,20 @@
 
 namespace lockstep::comm {
 
-// A store of the watchdogs' own, beside the communicator, under every launcher: its address and its
-// secret, made for this run alone, travel over the communicator.
+// A store for the watchdogs only, separate from the communicator and available under every
+// launcher. Its address and its secret are made for this run and are broadcast by the communicator.
 struct WatchStore {
-    std::unique_ptr<StoreServer> server;  // on rank 0
+    std::unique_ptr<StoreServer> server;  // rank 0 only
     std::unique_ptr<StoreClient> client;
 };
 
 struct WatchPostOptions {
-    std::string interface;     // of this host, to serve on; empty: that of rank 0's address
-    int timeout_ms = 300'000;  // of joining, and after which a silent rank 0 counts as gone
+    // This host's interface to serve on. If it is empty, rank 0's address decides.
+    std::string interface;
+    int timeout_ms = 300'000;  // limit of joining and of rank 0's silence
 };
 
-// Collective.
+// Opens the store on rank 0 and connects every rank. The call is collective.
 WatchStore open_watch_post(const RankInfo& place, Communicator& communicator,
                            const WatchPostOptions& options);
 

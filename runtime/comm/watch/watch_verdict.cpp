@@ -32,8 +32,8 @@ int age_ms(const Sighting& rank) {
     return rank.silent_ms + (rank.record ? static_cast<int>(rank.record->still_ms) : 0);
 }
 
-// A rank that waits for others, or reads data, must move on in time; computing, validating and
-// saving may last, unless others wait.
+// A rank that waits for others or reads data must make progress in time. Computing, validating and
+// saving may take longer unless others wait.
 bool overdue(const Sighting& rank, const WatchLimits& limits) {
     if (!rank.record) return rank.silent_ms >= limits.timeout_ms;
     if (in(rank, Condition::left)) return false;
@@ -41,7 +41,7 @@ bool overdue(const Sighting& rank, const WatchLimits& limits) {
     return rank.silent_ms >= limits.timeout_ms || (must_move && age_ms(rank) >= limits.timeout_ms);
 }
 
-// The one that the others cannot tell of: they all wait.
+// Finds the rank that the others cannot name because they all wait.
 std::optional<Verdict> culprit(const Ranks& ranks, const WatchLimits& limits) {
     const int silence_ms = std::min(limits.timeout_ms / 2, 4 * limits.beat_ms);
     const auto silence_of = [](const Sighting& rank) {
@@ -54,7 +54,7 @@ std::optional<Verdict> culprit(const Ranks& ranks, const WatchLimits& limits) {
         return silence_of(rank) < silence_ms;
     };
     if (ranks.size() > 2 && std::none_of(ranks.begin() + 1, ranks.end(), heard_by_rank_0)) {
-        return Verdict{0, Cause::silent};  // it is rank 0 that is cut off
+        return Verdict{0, Cause::silent};  // rank 0 itself is cut off
     }
     if (silence_of(*longest) >= silence_ms) {
         return Verdict{static_cast<int>(longest - ranks.begin()), Cause::silent};

@@ -10,24 +10,24 @@
 
 namespace lockstep::comm {
 
-// What one rank knows of another.
+// One rank's knowledge of another.
 struct Sighting {
-    std::optional<WatchRecord> record;  // the last heard; empty: none yet
-    int silent_ms = 0;                  // since then
+    std::optional<WatchRecord> record;  // the last one received; empty: none yet
+    int silent_ms = 0;                  // time since then
     bool lost = false;                  // its connection ended without a farewell
 };
 
 enum class Cause {
-    failed,   // the rank said so itself
-    lost,     // its process has ended, or its host
-    silent,   // nothing was heard of it: stopped, or cut off
-    stuck,    // it lives, and does not come to where the others wait
-    unknown,  // all wait for one another
+    failed,   // the rank reported an error of its own
+    lost,     // its process or its host has ended
+    silent,   // no message came from it: it is stopped or cut off
+    stuck,    // it lives but does not reach the point where the others wait
+    unknown,  // all ranks wait for each other
 };
 
 const char* name(Cause cause) noexcept;
 
-// Which rank ended the run, and why.
+// The rank that ended the run and the cause.
 struct Verdict {
     int rank = 0;
     Cause cause = Cause::unknown;
@@ -37,12 +37,13 @@ std::string encode(const Verdict& verdict);
 std::optional<Verdict> decode_verdict(std::string_view text);
 
 struct WatchLimits {
-    int timeout_ms = 300'000;  // without progress
-    int beat_ms = 1'000;       // between two tellings of a rank
+    int timeout_ms = 300'000;  // maximum time without progress
+    int beat_ms = 1'000;       // time between two records of a rank
 };
 
-// One sighting for each rank, in order. Empty as long as the run goes on, or may. Errors that only
-// tell of another rank wait a little for that rank's own sign.
+// Judges from one sighting for each rank, in rank order, whether the run can go on. Returns an
+// empty result as long as it may. An error that only tells of another rank is held back for a short
+// time until that rank's own report may have come.
 std::optional<Verdict> judge(const std::vector<Sighting>& ranks, const WatchLimits& limits);
 
 }  // namespace lockstep::comm

@@ -22,7 +22,7 @@ constexpr const char* summary_key = "summary";
 constexpr const char* end_of_work = "end";
 constexpr char record_end = '\x1e';
 constexpr std::size_t max_summary_bytes = 256u << 10;
-constexpr milliseconds tick(100);  // of rank 0, which looks at its own memory only
+constexpr milliseconds tick(100);  // period of rank 0, which looks only at its own memory
 
 std::string record_key(int rank) { return "rank/" + std::to_string(rank); }
 std::string lost_key(int rank) { return "lost/" + std::to_string(rank); }
@@ -32,7 +32,7 @@ int ms_since(Clock::time_point then) {
     return static_cast<int>(std::clamp<std::int64_t>(passed.count(), 0, 86'400'000));
 }
 
-// Signals are for the main thread.
+// Signals are left to the main thread.
 void block_signals() {
     sigset_t all;
     ::sigfillset(&all);
@@ -61,7 +61,7 @@ Watchdog::~Watchdog() {
     try {
         leave();
     } catch (const std::exception&) {
-        // The others will see that the connection is gone.
+        // The other ranks will notice that the connection is gone.
     }
 }
 
@@ -92,7 +92,7 @@ void Watchdog::run() {
             place_.rank == 0 ? keep() : report_to_keeper();
             break;
         } catch (const std::bad_alloc&) {
-            // The main thread is about to notice as well, and frees what it holds.
+            // The main thread will soon run out of memory too and free what it holds.
             std::this_thread::sleep_for(tick);
         } catch (const Error&) {
             if (!leaving()) bury_rank_0();
@@ -160,7 +160,8 @@ void Watchdog::say_farewell() {
         const std::lock_guard lock(mutex_);
         condition_ = Condition::left;
     }
-    // The last word is the record: once all have given theirs, rank 0 ends the store.
+    // The record is the last message: rank 0 ends the store once it has the last records of all
+    // ranks.
     post_.client->set_will("", "");
     publish();
 }
@@ -223,7 +224,7 @@ std::vector<Sighting> Watchdog::sightings() {
     return ranks;
 }
 
-// The lowest ranks know where the others were, should rank 0 be gone.
+// The lowest ranks keep a summary of all ranks in case rank 0 is lost.
 bool Watchdog::deputy() const noexcept {
     constexpr int deputies = 4;
     return place_.rank <= deputies;
@@ -243,7 +244,7 @@ void Watchdog::publish_summary() {
     if (summary.size() <= max_summary_bytes) post_.client->set(summary_key, summary);
 }
 
-// From the last summary that rank 0 gave before it was gone.
+// Reads the last summary that rank 0 published.
 std::vector<Sighting> Watchdog::remembered() {
     std::vector<Sighting> ranks(static_cast<std::size_t>(place_.size));
     std::string_view rest = summary_;
@@ -264,7 +265,7 @@ void Watchdog::deliver(const WatchNews& news) {
     listener_.end(news);
 }
 
-// They still read the verdict from this rank's server.
+// The other ranks still read the verdict from this rank's server.
 void Watchdog::wait_for_the_others_to_go() {
     const int longest_ms = std::min(limits_.timeout_ms / 8, 2'000);
     const auto gone = [](const Sighting& rank) {

@@ -16,14 +16,15 @@
 
 namespace lockstep::comm {
 
-// Who tells the user of it.
+// The rank that reports the end of the run to the user.
 enum class Reporter {
     this_rank,
     rank_0,
-    nobody_yet,  // rank 0 is gone: whoever is first among those that live
+    nobody_yet,  // rank 0 is gone: the first of the living ranks reports
 };
 
-// Why the run ends, and what this rank knows of the others: all on the reporter, else less.
+// The reason why the run ends, and the state of the ranks: complete on the reporter, less on the
+// others.
 struct WatchNews {
     Verdict verdict;
     Reporter reporter = Reporter::rank_0;
@@ -31,36 +32,38 @@ struct WatchNews {
     std::vector<Sighting> ranks;
 };
 
-// What becomes of the news; called on the watchdog's thread, each at most once.
+// Receives the watchdog's findings, on the watchdog's thread. report() and end() are called at most
+// once.
 class WatchListener {
 public:
     virtual ~WatchListener() = default;
     virtual void report(const WatchNews& news) = 0;
-    // Other ranks have been told.
+    // Called after the other ranks have been told.
     virtual void end(const WatchNews& news) = 0;
-    // On rank 0, while the run goes on.
+    // Called on rank 0 while the run goes on.
     virtual void slow(const Straggler&) {}
-    // Where the main thread is, for a rank that does not move on; may be empty.
+    // Returns the stack of the main thread of a rank that makes no progress; may be empty.
     virtual std::string stack() { return {}; }
 };
 
-// Publishes where this rank is, from a thread of its own, and on rank 0 judges from what all
-// publish whether the run can go on. The connection that carries it is each rank's sign of life.
+// Publishes this rank's position from a thread of its own. On rank 0 it also judges from all ranks'
+// records whether the run can go on. The connection that carries the records shows that the rank is
+// alive.
 class Watchdog {
 public:
-    // Collective. References outlive the watchdog; `limits.timeout_ms` is the time without
-    // progress after which the run is given up.
+    // The call is collective. The references must outlive the watchdog. The run is given up after
+    // `limits.timeout_ms` without progress.
     Watchdog(const RankInfo& place, Communicator& communicator, const RankProgress& whereabouts,
              const WatchPostOptions& options, WatchLimits limits, WatchListener& listener);
-    // As leave(), if nothing else has happened.
+    // Calls leave(). After an earlier leave() or fail() it only ends the thread.
     ~Watchdog();
     Watchdog(const Watchdog&) = delete;
     Watchdog& operator=(const Watchdog&) = delete;
 
-    // This rank cannot go on. Returns when the listener's end() has, or when no verdict was
-    // reached in time.
+    // Reports that this rank cannot go on. Returns after the listener's end() has returned, or when
+    // no verdict was reached in time.
     void fail(Condition how, const std::string& error);
-    // This rank's work is done, as is that of all.
+    // Reports that this rank's work is done, as is that of all ranks.
     void leave();
 
 private:
@@ -89,11 +92,11 @@ private:
 
     std::mutex mutex_;
     std::condition_variable changed_;
-    bool leaving_ = false, ended_ = false;  // under mutex, as the next two
+    bool leaving_ = false, ended_ = false;  // the mutex guards them and the next two
     Condition condition_ = Condition::running;
     std::string error_;
 
-    // The thread's own.
+    // Only the thread uses the members below.
     struct Heard {
         std::string text;
         Clock::time_point at;
@@ -111,7 +114,7 @@ private:
     std::int64_t beat_ = 0;
     Clock::time_point last_answer_, summary_at_, last_move_ = Clock::now();
     std::string stack_;
-    std::thread thread_;  // last: it uses all of the above
+    std::thread thread_;  // the last member because the thread uses all the others
 };
 
 }  // namespace lockstep::comm
