@@ -9,7 +9,7 @@ namespace lockstep::train {
 
 namespace {
 
-// 16 floats are a cache line, so that every parameter starts on one.
+// Aligns every parameter to a cache line, which holds 16 floats.
 constexpr std::size_t alignment = 16;
 
 std::size_t elements_of(const std::vector<std::int64_t>& shape) {

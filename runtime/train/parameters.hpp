@@ -13,30 +13,30 @@
 
 namespace lockstep::train {
 
-enum class WeightDecay { apply, skip };  // skip: biases and norms
+enum class WeightDecay { apply, skip };  // skip: for biases and norms
 
 struct Parameter {
     std::string name;
     std::vector<std::int64_t> shape;
-    std::size_t offset = 0;  // elements, in every flat buffer; a multiple of 16
+    std::size_t offset = 0;  // elements from the start of every flat buffer; a multiple of 16
     std::size_t count = 0;
     int block = 0;
     WeightDecay decay = WeightDecay::apply;
-    // Equal runs of rows that are matrices of their own to an optimizer that looks at whole ones:
-    // queries, keys and values, which are stored as one.
+    // Number of equal runs of rows that are separate matrices for an optimizer that treats whole
+    // matrices, for example 3 for queries, keys and values, which are stored as one.
     int parts = 1;
 };
 
-// One part as a matrix; a vector is one row.
+// The shape of one part as a matrix; a vector is one row.
 struct PartShape {
     std::int64_t rows, cols;
     bool is_matrix() const noexcept { return rows > 1 && cols > 1; }
 };
 PartShape part_shape(const Parameter& parameter) noexcept;
 
-// Names and places of all parameters in the flat buffers. Added in the order in which backward
-// finishes their gradients, so that gradients become final front to back. A block is a contiguous
-// unit (a layer); a tied embedding table is a block of its own, last.
+// Names and offsets of all parameters in the flat buffers. They are added in the order in which
+// backward finishes their gradients, so gradients become final front to back. A block is a
+// contiguous unit (a layer); a tied embedding table is a separate block and comes last.
 class ParameterTable {
 public:
     // Returns the parameter's index.
@@ -46,19 +46,21 @@ public:
     const std::vector<Parameter>& all() const noexcept { return all_; }
     const Parameter& operator[](std::size_t index) const { return all_.at(index); }
     const Parameter* find(std::string_view name) const noexcept;
-    std::size_t flat_size() const noexcept { return flat_size_; }  // with alignment gaps
-    std::size_t count() const noexcept;                            // without
+    std::size_t flat_size() const noexcept { return flat_size_; }  // including alignment gaps
+    std::size_t count() const noexcept;                            // excluding alignment gaps
 
 private:
     std::vector<Parameter> all_;
     std::size_t flat_size_ = 0;
 };
 
-// Without a master the weights that compute are the only ones, and lose what rounding drops.
+// Tells whether fp32 master weights are kept. If not, the 16-bit weights are the only ones, and
+// rounding loses small changes.
 enum class Master { kept, none };
 
-// The flat buffers: fp32 master weights, fp32 gradients, and for 16 bits the copy that computes.
-// Gaps between parameters are and stay zero. Space's Buffer has to be known where one is made.
+// Owns the flat buffers: fp32 master weights, fp32 gradients, and for 16-bit precisions the compute
+// copy. The gaps between parameters always stay zero. Code that creates a store must include the
+// definition of Space's Buffer.
 template <class Space>
 class ParameterStore {
 public:
@@ -76,12 +78,13 @@ public:
     bool has_master() const noexcept { return master_.size() > 0; }
     View<float, Space> master() const noexcept { return master_.view(); }
     View<float, Space> gradient() const noexcept { return gradient_.view(); }
-    // The weights that the run keeps: the master, or where there is none those that compute.
+    // Returns the bytes of the weights that the run keeps: the master, or the compute weights if
+    // there is no master.
     View<std::byte, Space> kept_bytes() const noexcept {
         if (has_master()) return bytes_of(master_);
         return precision_ == Precision::bf16 ? bytes_of(bf16_) : bytes_of(fp16_);
     }
-    // The weights that the model computes with: T float is the master itself.
+    // Returns the weights that the model computes with; for T = float these are the master.
     template <class T>
     View<T, Space> compute() const {
         require(precision_ == precision_of<T>, "this store computes in another precision");

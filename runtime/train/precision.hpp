@@ -8,7 +8,7 @@
 
 namespace lockstep::train {
 
-// Of the computation.
+// The precision of the computation.
 enum class Precision { fp32, bf16, fp16 };
 
 constexpr const char* name(Precision precision) noexcept {
@@ -22,7 +22,7 @@ inline constexpr Precision precision_of<bf16> = Precision::bf16;
 template <>
 inline constexpr Precision precision_of<fp16> = Precision::fp16;
 
-// work<T>() with the one of the types that `precision` means.
+// Calls work<T>() with the type of the list that `precision` denotes.
 template <class T, class... More, class Work>
 auto with_element(Types<T, More...>, Precision precision, const Work& work) {
     if constexpr (sizeof...(More) > 0) {

@@ -22,7 +22,7 @@ struct WatchStore {
 struct WatchPostOptions {
     // This host's interface to serve on. If it is empty, rank 0's address decides.
     std::string interface;
-    int timeout_ms = 300'000;  // limit of joining and of rank 0's silence
+    int timeout_ms = 300'000;  // limit of joining and of a silence of rank 0
 };
 
 // Opens the store on rank 0 and connects every rank. The call is collective.

@@ -56,10 +56,11 @@ fs::path parent_of(const fs::path& path) {
     return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }
 
-// A rename is on disk only once its folder is.
+// A rename is on disk only once its folder is synced.
 void sync_folder(const fs::path& folder) {
     const FileDescriptor handle(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    // Some network file systems cannot sync a folder and say EINVAL; they order renames themselves.
+    // Some network file systems cannot sync a folder and report EINVAL; they keep renames in order
+    // themselves.
     if (!handle || (::fsync(handle.raw()) != 0 && errno != EINVAL)) {
         fail("cannot be synced to disk", folder.string(), errno);
     }
@@ -74,7 +75,7 @@ void remove_quietly(const std::string& path) noexcept {
     fs::remove_all(path, ignored);
 }
 
-// The file that a rename to `path` is to replace.
+// Returns the path of the file that a rename to `path` is to replace.
 std::string replaceable(const std::string& path) {
     if (!path_exists(path)) return path;
     if (!is_file(path))
@@ -146,8 +147,9 @@ AtomicDirectory::~AtomicDirectory() {
 
 void AtomicDirectory::commit() {
     sync_folder(temporary_);
-    // A folder cannot be renamed over one with files in it. Exchanging the two leaves no moment
-    // without either; where the file system cannot, the old one goes first.
+    // A folder cannot be renamed over one that contains files. Exchanging the two leaves no moment
+    // without a folder of that name; if the file system cannot exchange, the old folder is removed
+    // first.
     if (!path_exists(final_)) {
         rename_over(temporary_, final_);
     } else if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, final_.c_str(),

@@ -11,8 +11,8 @@
 
 namespace lockstep::train {
 
-// A file being written, without buffering. Whatever fails is an io error that names the path, the
-// system's reason (disk full, read-only, ...) and what to do about it.
+// A file that is written without buffering. Every failure throws kind io with the path, the
+// system's reason (disk full, read-only, ...) and a remedy.
 class OutputFile {
 public:
     enum class Mode { replace, append };
@@ -22,17 +22,18 @@ public:
     const std::string& path() const noexcept { return path_; }
     void write(std::span<const std::byte> bytes);
     void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
-    void sync();   // on disk when this returns
-    void close();  // called for the errors that only closing reports
+    void sync();   // returns when the data is on disk
+    void close();  // reports the errors that only closing reveals
 
 private:
     std::string path_;
     FileDescriptor file_;
 };
 
-// A file that appears under its name complete and on disk, or not at all: written beside, synced,
-// renamed. Without commit() nothing stays. A symbolic link stays one, and its file is replaced;
-// what is no regular file (a device, a pipe) is not replaced: an io error says so.
+// A file that appears under its name complete and on disk, or not at all: it is written under a
+// temporary name, synced and renamed. If commit() is not called, nothing remains. A symbolic link
+// stays, and the file it names is replaced. A path that is not a regular file (a device, a pipe) is
+// not replaced; kind io is thrown.
 class AtomicFile {
 public:
     explicit AtomicFile(const std::string& path);
@@ -52,8 +53,8 @@ private:
 
 void write_atomically(const std::string& path, std::string_view text);
 
-// The same for a folder: fill path(), then commit(); a folder that had the name before is replaced.
-// The files put in are synced by who writes them.
+// A folder that appears complete or not at all: fill path(), then call commit(). An existing folder
+// of that name is replaced. The caller must sync the files in it.
 class AtomicDirectory {
 public:
     explicit AtomicDirectory(const std::string& path);
@@ -69,11 +70,11 @@ private:
     bool committed_ = false;
 };
 
-// Makes the folder and those above it; existing ones are fine.
+// Makes the folder and its parents; existing ones are left as they are.
 void make_folders(const std::string& path);
 
-// Removes what interrupted writers left in `folder`; returns how many. No writer may be at work
-// there.
+// Removes the files that interrupted writers left in `folder` and returns their number. No writer
+// may be active there.
 int remove_leftovers(const std::string& folder);
 
 }  // namespace lockstep::train

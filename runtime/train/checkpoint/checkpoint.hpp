@@ -12,26 +12,27 @@
 
 namespace lockstep::train {
 
-// What a checkpoint holds besides tensors.
+// The contents of a checkpoint besides tensors.
 struct RunRecord {
     TrainerState trainer;
-    std::string options_json = "{}";  // an object of the caller's, handed back as it was
-    Metadata versions;                // of what must not change for a bitwise resume, by name
+    std::string options_json = "{}";  // a JSON object of the caller's, returned unchanged
+    // Versions, by name, of everything that must stay the same for a resume with the same bits.
+    Metadata versions;
 };
 
-// One checkpoint is a folder of model.safetensors, optimizer.safetensors, state.json and
-// manifest.json with each file's size and XXH3; docs/checkpoints.md has the format.
+// A checkpoint is a folder with model.safetensors, optimizer.safetensors, state.json and
+// manifest.json, which lists each file's size and XXH3. docs/checkpoints.md describes the format.
 
-// Writes `path` whole or not at all; a checkpoint of that name is replaced. The folder above
-// exists.
+// Writes `path` whole or not at all; an existing checkpoint of that name is replaced. The parent
+// folder must exist.
 void save_checkpoint(const std::string& path, const RunTensors& tensors, const RunRecord& record);
 
-// Throws an io or data error that names the first file which is missing or not as it was written.
+// Throws kind io or data naming the first file that is missing or differs from what was written.
 void verify_checkpoint(const std::string& path);
 
-// Verifies, then fills `tensors` bit for bit as saved; they are untouched when this throws. Other
-// names or shapes than the run's are a config error with the first one and what to do. A copy of
-// the master for computing is the caller's to renew.
+// Verifies the checkpoint, then fills `tensors` with exactly the saved bits; they are unchanged
+// when it throws. Names or shapes that differ from the run's throw kind config with the first
+// difference and a remedy. The caller must renew the 16-bit copy of the master.
 RunRecord load_checkpoint(const std::string& path, const RunTensors& tensors);
 
 }  // namespace lockstep::train

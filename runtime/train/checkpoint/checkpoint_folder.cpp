@@ -22,7 +22,8 @@ std::string checkpoints_of(const std::string& model_folder) {
     return model_folder + "/checkpoints";
 }
 
-// Eight digits, so that names sort as steps do; a longer number sorts by its length.
+// Returns a name with eight digits, so that names sort by step; a longer number sorts by its
+// length.
 std::string folder_name(std::int64_t step) {
     std::string digits = std::to_string(step);
     digits.insert(0, digits.size() < 8 ? 8 - digits.size() : 0, '0');
@@ -47,7 +48,7 @@ std::vector<std::string> checkpoint_paths(const std::string& folder) {
     return paths;
 }
 
-// `pass_over` is told of each damaged one.
+// Returns the newest checkpoint that verifies. `pass_over` is called for each damaged one.
 template <class PassOver>
 std::optional<std::string> newest_good_in(const std::string& folder, PassOver pass_over) {
     const std::vector<std::string> paths = checkpoint_paths(folder);
@@ -101,7 +102,7 @@ CheckpointFolder::CheckpointFolder(const std::string& model_folder, int keep, Lo
 
 void CheckpointFolder::save(const RunTensors& tensors, const RunRecord& record) {
     make_folders(folder_);
-    remove_leftovers(folder_);  // first: they may fill the disk
+    remove_leftovers(folder_);  // first, because they may fill the disk
     const std::string saved = folder_ + "/" + folder_name(record.trainer.step);
     save_checkpoint(saved, tensors, record);
     int kept = 0;

@@ -12,35 +12,38 @@
 
 namespace lockstep::train {
 
-// What config.json says: the model's options as the caller's JSON object, and its dictionary.
+// The contents of config.json: the model's options as the caller's JSON object, and the hash of its
+// dictionary.
 struct ModelDescription {
     std::string config_json;
     std::string dictionary_hash;
 };
 
 // Writes the model that evaluation and chat use: FOLDER/config.json and FOLDER/model.safetensors,
-// each atomically. Makes the folder.
+// each atomically. It makes the folder.
 void save_model(const std::string& folder, const ModelDescription& description,
                 const ParameterTable& table, HostView<float> master);
 void save_description(const std::string& folder, const ModelDescription& description);
-// A missing config.json is an io error, a damaged one a data error.
+// Throws kind io for a missing config.json and kind data for a damaged one.
 ModelDescription read_description(const std::string& folder);
 
-// The newest checkpoint of a model folder that verifies. Empty if there is none at all; a data
-// error if there are some and all are damaged.
+// Returns the newest checkpoint of a model folder that verifies. It is empty if there is none; kind
+// data is thrown if there are some and all are damaged.
 std::optional<std::string> newest_good_checkpoint(const std::string& model_folder);
 
 // The checkpoints of a model folder, MODEL/checkpoints/step-00001234 by trainer.step.
 class CheckpointFolder {
 public:
-    // Keeps the newest `keep` (at least 1). Touches no file.
+    // Keeps the newest `keep` checkpoints (at least 1). The constructor touches no file.
     CheckpointFolder(const std::string& model_folder, int keep, Log& log);
 
-    // What interrupted writers left goes before. Once the new one is on disk older ones go, and
-    // those of later steps: a run that is back at an earlier step had found them damaged.
+    // Saves a checkpoint. It first removes the leftovers of interrupted writers. Once the new
+    // checkpoint is on disk it removes older ones, and also those of later steps: a run that is
+    // back at an earlier step had found them damaged.
     void save(const RunTensors& tensors, const RunRecord& record);
     std::vector<std::string> paths() const;  // newest first
-    // As newest_good_checkpoint(); each damaged one that is passed over is named in the log.
+    // Works as newest_good_checkpoint(), and logs the name of each damaged checkpoint that is
+    // passed over.
     std::optional<std::string> newest_good() const;
 
 private:
@@ -51,12 +54,11 @@ private:
     Log& log_;
 };
 
-// Saves into a model folder on behalf of the trainer: the latest as a checkpoint, the best as the
-// folder's model. Rank 0 writes, the others do nothing.
+// Saves into a model folder for the trainer: the latest state as a checkpoint, the best weights as
+// the folder's model. Rank 0 writes; the other ranks do nothing.
 class FolderSink final : public CheckpointSink {
 public:
-    // `fetch` gives what is to be saved, `record.trainer` is replaced; both at each save, on rank
-    // 0.
+    // At each save rank 0 calls `fetch` for the tensors and replaces `record.trainer`.
     FolderSink(int rank, const std::string& model_folder, int keep, Log& log,
                std::function<RunTensors()> fetch, ModelDescription description, RunRecord record);
 

@@ -8,17 +8,17 @@
 
 namespace lockstep::train {
 
-// The file's JSON object; throws io errors, and data errors where it is not one.
+// Reads the file's JSON object. Throws kind io, or kind data when the file is not a JSON object.
 nlohmann::ordered_json read_json(const std::string& path);
 
-// Calls `action`, which takes values out of the JSON of `path`; a missing or ill-typed one becomes
-// a data error that names the file.
+// Calls `action`, which reads values from the JSON of `path`. A missing value or one of a wrong
+// type throws kind data with the file's name.
 template <class Action>
 auto from_json_file(const std::string& path, Action action) {
     try {
         return action();
     } catch (const nlohmann::json::exception& problem) {
-        // The library puts its own name into brackets first.
+        // The library's text begins with its own name in brackets.
         const std::string what = problem.what();
         const std::size_t end = what.find("] ");
         throw Error(ErrorKind::data,

@@ -14,7 +14,7 @@ namespace {
     throw Error(ErrorKind::config, file.path() + ": " + what + "; " + std::string(remedy));
 }
 
-// The file that holds the weights of whatever `path` names.
+// Returns the file with the weights of the folder, checkpoint or file that `path` names.
 std::string weights_file(const std::string& path) {
     if (!is_folder(path)) return path;
     if (path_exists(path + "/manifest.json")) verify_checkpoint(path);
@@ -73,7 +73,7 @@ void write_places(const std::string& path, std::span<const TensorExtent> places)
         tensors.emplace_back(std::string(place.name), place.shape,
                              HostView<const float>(place.values));
     }
-    // Python's loaders want to be told whose conventions the names follow.
+    // Python's loaders need to know whose conventions the names follow.
     write_safetensors(path, tensors, {{"format", "pt"}});
 }
 

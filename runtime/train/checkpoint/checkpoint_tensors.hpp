@@ -12,7 +12,7 @@
 
 namespace lockstep::train {
 
-// Where a tensor of a file belongs.
+// The name, shape and destination of one tensor of a file.
 struct TensorExtent {
     std::string_view name;
     const std::vector<std::int64_t>& shape;
@@ -21,16 +21,17 @@ struct TensorExtent {
 
 std::vector<TensorExtent> places_of(const ParameterTable& table, HostView<float> master);
 
-// Reads every place's tensor from the file. Names and shapes on both sides must be the same: else
-// nothing is read and a config error names the first difference with both shapes, and `remedy`.
+// Compares the file's names and shapes with `places`. Throws kind config with the first difference,
+// both shapes and `remedy`; nothing is read.
 void check_places(const SafetensorsFile& file, std::span<const TensorExtent> places,
                   std::string_view remedy);
 void read_places(SafetensorsFile& file, std::span<const TensorExtent> places);
 
 void write_places(const std::string& path, std::span<const TensorExtent> places);
 
-// Weights to start from (--init-model): `path` is a model folder, a checkpoint or a .safetensors
-// file (F32 or BF16). All names and shapes must be the table's, else a config error as above.
+// Loads weights to start from (--init-model): `path` is a model folder, a checkpoint or a
+// .safetensors file (F32 or BF16). Throws kind config as above if names or shapes differ from the
+// table's.
 void load_weights(const std::string& path, const ParameterTable& table, HostView<float> master);
 
 }  // namespace lockstep::train

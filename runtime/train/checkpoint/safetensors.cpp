@@ -39,7 +39,7 @@ std::string header_of(std::span<const TensorToWrite* const> tensors, const Metad
         offset = end;
     }
     std::string text = header.dump();
-    text.append((8 - text.size() % 8) % 8, ' ');  // so that the data is aligned in a mapped file
+    text.append((8 - text.size() % 8) % 8, ' ');  // aligns the data in a mapped file
     return text;
 }
 
@@ -93,7 +93,7 @@ void write_safetensors(const std::string& path, std::span<const TensorToWrite> t
     check_tensors(tensors);
     std::vector<const TensorToWrite*> order;
     for (const TensorToWrite& tensor : tensors) order.push_back(&tensor);
-    // Widest elements first keeps every tensor aligned to its element.
+    // Writing the widest elements first keeps every tensor aligned to its element.
     std::ranges::stable_sort(order, std::ranges::greater{},
                              [](const TensorToWrite* t) { return bytes_of(t->type); });
 

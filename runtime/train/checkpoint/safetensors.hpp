@@ -16,14 +16,14 @@
 
 namespace lockstep::train {
 
-// The name of a type as the format spells it: "F32".
+// Returns the name of a type in the format's spelling: "F32".
 std::string_view name(Dtype type) noexcept;
-// "[2, 3]"
+// Returns a text such as "[2, 3]".
 std::string shape_text(std::span<const std::int64_t> shape);
 
 using Metadata = std::map<std::string, std::string>;
 
-// A tensor to write; the values are borrowed and outlive the call.
+// A tensor to write. The values are borrowed and must outlive the call.
 struct TensorToWrite {
     TensorToWrite(std::string n, std::vector<std::int64_t> s, HostView<const float> values);
     TensorToWrite(std::string n, std::vector<std::int64_t> s,
@@ -36,8 +36,8 @@ struct TensorToWrite {
     std::span<const std::byte> bytes;
 };
 
-// Writes a file in Hugging Face's safetensors format, atomically (see AtomicFile). Names are unique
-// and shapes fit the values, else a contract error.
+// Writes a file in Hugging Face's safetensors format, atomically (see AtomicFile). Throws kind
+// contract if names are not unique or shapes do not fit the values.
 void write_safetensors(const std::string& path, std::span<const TensorToWrite> tensors,
                        const Metadata& metadata);
 
@@ -45,22 +45,26 @@ struct TensorInfo {
     std::string name;
     Dtype type = Dtype::fp32;
     std::vector<std::int64_t> shape;
-    std::size_t count = 0;     // elements
-    std::uint64_t offset = 0;  // bytes, in the file
+    std::size_t count = 0;     // number of elements
+    std::uint64_t offset = 0;  // bytes from the start of the file
 };
 
-// A safetensors file open for reading. Its header is checked whole on opening: whatever is wrong
-// with it is a data error of one line that names the file.
+// A safetensors file opened for reading. Opening checks the whole header; any error in it throws
+// kind data with one line that names the file.
 class SafetensorsFile {
 public:
     explicit SafetensorsFile(std::string path);
 
     const std::string& path() const noexcept { return path_; }
-    const std::vector<TensorInfo>& tensors() const noexcept { return tensors_; }  // by offset
+    const std::vector<TensorInfo>& tensors() const noexcept {
+        return tensors_;
+    }  // ordered by
+       // offset
     const TensorInfo* find(std::string_view name) const noexcept;
     const Metadata& metadata() const noexcept { return metadata_; }
 
-    // `values` has the tensor's count. Floats are read bit for bit from F32 and widened from BF16.
+    // Reads a tensor into `values`, which must have its count. Floats are read bit for bit from F32
+    // and widened from BF16.
     void read(const TensorInfo& tensor, HostView<float> values);
     void read(const TensorInfo& tensor, HostView<lockstep::bf16> values);
     void read(const TensorInfo& tensor, HostView<std::uint64_t> values);

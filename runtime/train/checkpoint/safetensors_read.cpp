@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// The format's own limit; a header that claims more is damage, not a model.
+// The format's own limit. A larger length means that the file is damaged.
 constexpr std::uint64_t largest_header_bytes = 100'000'000;
 
 [[noreturn]] void damaged(const std::string& path, const std::string& what) {
@@ -21,7 +21,7 @@ constexpr std::uint64_t largest_header_bytes = 100'000'000;
                                      "; write it again or choose another");
 }
 
-// Reads one file's header; every message names the file and, where there is one, the tensor.
+// Reads one file's header. Every message names the file and, if possible, the tensor.
 class HeaderParser {
 public:
     HeaderParser(const std::string& path, std::uint64_t data_begin, std::uint64_t file_bytes)
@@ -79,7 +79,7 @@ private:
                                          dtype.dump() + "; convert it to F32 or BF16 first");
     }
 
-    // Stops at the first entry that is not a count of at most 2^63 - 1.
+    // Reads counts and stops at the first entry that is not a count of at most 2^63 - 1.
     static std::vector<std::uint64_t> numbers(const Json& list) {
         std::vector<std::uint64_t> values;
         for (const Json& value : list) {
@@ -111,7 +111,8 @@ std::string read_header(std::ifstream& in, const std::string& path, std::uint64_
     return text;
 }
 
-// Tensors follow one another without gaps or overlaps and fill the file, or it was cut or altered.
+// Checks that the tensors follow one another without gaps or overlaps and fill the file; otherwise
+// the file was cut or altered.
 void check_layout(const std::string& path, const std::vector<TensorInfo>& tensors,
                   std::uint64_t data_begin, std::uint64_t file_bytes) {
     std::uint64_t expected = data_begin;
@@ -148,7 +149,7 @@ SafetensorsFile::SafetensorsFile(std::string path) : path_(std::move(path)) {
         }
     }
     std::ranges::sort(tensors_, {}, [](const TensorInfo& t) {
-        return std::pair(t.offset, t.count);  // an empty tensor stands before its neighbour
+        return std::pair(t.offset, t.count);  // an empty tensor comes before its neighbour
     });
     check_layout(path_, tensors_, data_begin, file_bytes);
 }

@@ -8,27 +8,27 @@
 
 namespace lockstep::train {
 
-// The learning rate of every update. With W warm-up updates, update u (from 0) has, for u < W,
-// lr * (r + (1 - r) * u / W) where r is warmup_rate; after it, with s = u - W and, of a run of T
-// updates, L = T - W:
-//   none             lr
-//   linear           lr * max(0, 1 - s / L)
-//   cosine           lr * (1 + cos(pi * min(1, s / L))) / 2
-//   invsqrt          lr * sqrt(max(1, gamma) / max(1, gamma + s)), gamma by default W
-//   fixed            lr, times lr_scheduler_decay after every lr_scheduler_patience validations
-//   reduceonplateau  lr, times lr_scheduler_decay once more than lr_scheduler_patience validations
-//                    in a row were not better than the best loss by a ten thousandth, unless the
-//                    rate would fall by at most 1e-8
-// Validations during the warm-up do not count. The meanings are ParlAI's with two exceptions: its
-// cosine is a quarter of a wave, where this one is torch's and transformers', and it counts s from
-// 1 where there is a warm-up, so that no update has the full rate.
+// The learning rate of every update. With W warm-up updates and r = warmup_rate, update u (from 0)
+// has the rate lr * (r + (1 - r) * u / W) for u < W. After the warm-up let s = u - W; in a run of T
+// updates let L = T - W. The rate is then:
+//       none             lr
+//       linear           lr * max(0, 1 - s / L)
+//       cosine           lr * (1 + cos(pi * min(1, s / L))) / 2
+//       invsqrt          lr * sqrt(max(1, gamma) / max(1, gamma + s)), gamma by default W
+//       fixed            lr, times lr_scheduler_decay after every lr_scheduler_patience validations
+//       reduceonplateau  lr, times lr_scheduler_decay once more than lr_scheduler_patience
+//                        validations in a row were not better than the best loss by a relative
+//                        1e-4, unless the rate would fall by at most 1e-8
+// Validations during the warm-up do not count. The definitions are ParlAI's with two exceptions:
+// ParlAI's cosine is a quarter of a wave, whereas this is the cosine of torch and transformers, and
+// ParlAI counts s from 1 after a warm-up, so that no update has the full rate.
 class Schedule {
 public:
-    // run_updates: T, <= 0 when the run has no such limit. Throws a config error naming the option
-    // that is wrong or missing.
+    // run_updates is T; it is <= 0 when the run has no such limit. Throws kind config naming the
+    // option that is wrong or missing.
     Schedule(const ScheduleOptions& options, double learningrate, std::int64_t run_updates);
 
-    // Of the update that comes after `updates` others.
+    // Returns the rate of the update that follows `updates` updates.
     double rate(std::int64_t updates) const noexcept;
     void validated(std::int64_t updates, double loss) noexcept;
 
@@ -41,7 +41,7 @@ private:
     ScheduleOptions options_;
     double learningrate_;
     std::int64_t warmup_;
-    double length_ = 0;  // linear, cosine
+    double length_ = 0;  // linear and cosine
     double gamma_ = 0;   // invsqrt
     ScheduleState state_;
 };

@@ -7,7 +7,8 @@
 
 namespace lockstep::train {
 
-// What one step's result says, without what concerns the run: counters, epoch, data_s, seconds.
+// Describes one step's result. The caller adds the values of the run: counters, epoch, data_s,
+// seconds.
 StepReport describe(const StepResult& result, const StepVector& totals,
                     const kernels::LossScaling& scaling);
 

@@ -14,17 +14,19 @@ enum class StepTotals : std::size_t {
     lanes,
     lanes_with_rows,
     lanes_finished,
-    lanes_done,          // share of the epoch that each lane has done, summed over the lanes
-    stop_wanted,         // ranks that were asked to stop
-    clock_s,             // these three from rank 0 alone, so that all ranks go by one clock:
-    since_validation_s,  // seconds of training, in all and since the last validation and save
+    lanes_done,   // each lane's share of the epoch that is done, summed over the lanes
+    stop_wanted,  // number of ranks that were asked to stop
+    // Rank 0 alone gives these three, so that all ranks use one clock. They are seconds of
+    // training: in total, since the last validation and since the last save.
+    clock_s,
+    since_validation_s,
     since_save_s,
     count
 };
 
-// What the ranks' hosts tell each other in every step, summed over all of them: whatever is decided
-// from the sums is decided alike everywhere. Known before the step is taken, so it is under way
-// while the device computes; losses are summed in the device's memory (kernels::StepSums).
+// The values that the ranks' hosts add up in every step. A decision that depends only on the sums
+// is the same on every rank. They are known before the step, so their all-reduce overlaps with the
+// device's work; losses are summed in the device's memory (kernels::StepSums).
 class StepVector {
 public:
     double& operator[](StepTotals sum) noexcept { return values_[static_cast<std::size_t>(sum)]; }

@@ -13,7 +13,7 @@
 namespace lockstep::train {
 namespace {
 
-// A run whose gradients are never finite learns nothing; a single bad step is survived.
+// A run whose gradients are never finite learns nothing, but a single bad step does no harm.
 constexpr int max_nonfinite_in_a_row = 10;
 
 TrainerState first_state(const TrainOptions& options, const std::optional<TrainerState>& resume) {
@@ -119,7 +119,7 @@ void Trainer::step() {
     Pending pending;
     pending.totals = tell(batches);
     pending.data_s = seconds_between(begin, data_end);
-    // Under way while the device computes.
+    // The all-reduce runs while the device computes.
     parts_.communicator.all_reduce(pending.totals.values(), comm::ReduceOp::sum, "step vector");
     parts_.engine.queue(order(), batches.lanes);
     parts_.communicator.finish();
@@ -128,7 +128,8 @@ void Trainer::step() {
     while (pending_.size() > steps_ahead()) settle();
 }
 
-// A gradient that ends the run is looked at before the next step overwrites it.
+// A gradient that ends the run must be inspected before the next step overwrites it, so no step is
+// queued ahead after a non-finite one.
 std::size_t Trainer::steps_ahead() const noexcept {
     return state_.nonfinite_in_a_row > 0 ? 0 : parts_.engine.steps_ahead();
 }
@@ -177,14 +178,14 @@ void Trainer::advance(Pending& pending) {
         pending.completed_epochs = position.epoch;
     } else {
         ++position.step_in_epoch;
-        // The share is an estimate; only the lanes' end completes an epoch.
+        // The share is an estimate; only the end of all lanes completes an epoch.
         const double share = std::min(totals_[StepTotals::lanes_done] / lanes, 1 - 1e-9);
         state_.epochs = static_cast<double>(position.epoch) + share;
     }
     pending.epochs = state_.epochs;
 }
 
-// The oldest step that is pending: what it gave is counted and told.
+// Takes the result of the oldest pending step, counts it and reports it.
 void Trainer::settle() {
     const StepResult result = [&] {
         const NamedRange range("wait for a step");
@@ -221,8 +222,8 @@ void Trainer::settle() {
     if (pending_.empty()) compare_weights();
 }
 
-// The hash comes behind the steps that are queued. Where there are some it is asked for with the
-// next result, while the device has a step to go on with.
+// The hash is computed after the queued steps. If there are queued steps, the hash is taken
+// together with the next result, so that the device has work meanwhile.
 void Trainer::compare_weights() {
     if (hashed_update_) parts_.engine.check_weights_alike(*std::exchange(hashed_update_, {}));
 }
@@ -271,7 +272,8 @@ std::optional<ExitReason> Trainer::decide() {
         settle_all();
     }
     if (totals_[StepTotals::stop_wanted] > 0) return ExitReason::stop_requested;
-    // Also before a resumed run's first step: a stop may have come where a validation was due.
+    // This also runs before a resumed run's first step: the run may have been stopped when a
+    // validation was due.
     if (parts_.validator != nullptr &&
         policy_.due(state_, totals_[StepTotals::since_validation_s])) {
         if (const auto reason = validate()) return reason;
@@ -282,8 +284,8 @@ std::optional<ExitReason> Trainer::decide() {
     return std::nullopt;
 }
 
-// Whether something is to be decided if every pending step turns out to be an update; all that
-// depends on updates waits for so many of them.
+// Tells whether a decision would be due if every pending step turned out to be an update. Any
+// decision that depends on the number of updates waits until the steps are settled.
 bool Trainer::decision_due() {
     TrainerState ahead = state_;
     ahead.updates += static_cast<std::int64_t>(pending_.size());
@@ -360,8 +362,8 @@ std::optional<ExitReason> Trainer::validate() {
     return std::nullopt;
 }
 
-// The last weights may be the best ones. Patience and schedule stay as they are, so that the run
-// can later go on as if it had not ended here.
+// Validates at the end of the run because the last weights may be the best. Patience and schedule
+// stay unchanged, so that the run can be continued later as if it had not ended here.
 void Trainer::validate_at_the_end() {
     if (parts_.validator == nullptr || !policy_.on()) return;
     if (state_.updates == state_.validation.last_updates) return;

@@ -17,7 +17,7 @@
 
 namespace lockstep::train {
 
-// What a run works on and whom it tells; all of it is borrowed.
+// The parts that a run uses and reports to. They are all borrowed and must outlive the trainer.
 struct TrainerParts {
     Engine& engine;
     comm::Communicator& communicator;
@@ -25,32 +25,38 @@ struct TrainerParts {
     StepSource& source;
     TrainingObserver& observer;
     CheckpointSink& checkpoints;
-    Validator* validator = nullptr;  // none: no validation
+    Validator* validator = nullptr;  // null: no validation
     const StopFlag& stop;
-    comm::RankProgress* whereabouts = nullptr;  // none: nobody watches
+    comm::RankProgress* whereabouts = nullptr;  // null: no watchdog
 };
 
-// Runs the training loop of one rank; every rank runs its own, with the same options and state.
-// Whatever ends the run or makes it validate or save is decided from values that the ranks share.
+// Runs the training loop of one rank. Every rank runs its own trainer with the same options and
+// state. Every decision to end the run, to validate or to save depends only on values that all
+// ranks share. Usage:
+//     Trainer trainer(options, {engine, communicator, trace, source, observer, checkpoints,
+//                               &validator, stop});
+//     const ExitReason reason = trainer.run();  // throws on failure
+//     std::cout << describe(reason);            // "the number of epochs is reached"
 class Trainer {
 public:
-    // A fresh run has no `resume`; the weights (and the optimizer's state) are rank 0's in either
-    // case. Throws config errors.
+    // A fresh run has no `resume`. In both cases rank 0's weights (and optimizer state) are used on
+    // all ranks. Throws kind config.
     Trainer(const TrainOptions& options, TrainerParts parts,
             std::optional<TrainerState> resume = std::nullopt);
 
-    // Until a limit, the validations or a request end it; the latest checkpoint is saved then.
+    // Trains until a limit, the validations or a request ends the run, then saves the latest
+    // checkpoint.
     ExitReason run();
 
     const TrainerState& state() const noexcept { return state_; }
 
 private:
-    // A step that was queued, and what the host knows of it.
+    // A queued step and the values that the host knows of it.
     struct Pending {
         StepVector totals;
-        std::int64_t step = 0;  // including this one
+        std::int64_t step = 0;  // number of steps including this one
         double epochs = 0;
-        std::optional<std::int64_t> completed_epochs;  // where it was the last of one
+        std::optional<std::int64_t> completed_epochs;  // set if the step was the last of an epoch
         double data_s = 0;
     };
 
@@ -79,10 +85,11 @@ private:
     TrainerState state_;
     Schedule schedule_;
     ValidationPolicy policy_;
-    StepVector totals_;                          // of the last step
-    std::deque<Pending> pending_;                // queued, their results not asked for
-    std::optional<std::int64_t> hashed_update_;  // whose weights' hash was not asked for
-    double earlier_s_;                           // training time of the runs before this one
+    StepVector totals_;                          // sums of the last step
+    std::deque<Pending> pending_;                // queued steps whose results have not been taken
+    std::optional<std::int64_t> hashed_update_;  // update whose weights' hash has not been taken
+    double earlier_s_;                           // training time of the runs that this one
+                                                 // continues
     Clock::time_point started_, step_ended_, validated_, saved_;
     std::int64_t saved_updates_;
 };

@@ -10,42 +10,43 @@
 
 namespace lockstep::train {
 
-// What a learning-rate schedule remembers of the validations; the rest follows from `updates`.
+// The part of a learning-rate schedule's state that depends on validations; the rest follows from
+// `updates`.
 struct ScheduleState {
     double factor = 1;        // product of the decays so far
-    int bad_validations = 0;  // since the best loss or the last decay
+    int bad_validations = 0;  // number since the best loss or the last decay
     std::int64_t validations = 0;
     std::optional<double> best_loss;
 };
 
 struct ValidationState {
-    std::optional<double> best;     // of the metric that decides
-    int without_better = 0;         // validations since then
-    std::int64_t last_updates = 0;  // at the last validation
+    std::optional<double> best;     // best value of the deciding metric
+    int without_better = 0;         // validations since the best one
+    std::int64_t last_updates = 0;  // updates at the last validation
     double last_epochs = 0;
 };
 
-// Everything but weights and optimizer buffers that a run needs to continue as if never stopped.
-// The same on all ranks.
+// Everything a run needs, besides weights and optimizer buffers, to continue as if it had never
+// stopped. It is the same on all ranks.
 struct TrainerState {
-    Position position;         // of the next step
+    Position position;         // position of the next step
     std::int64_t step = 0;     // steps taken, successful or not
-    std::int64_t updates = 0;  // successful ones
-    double epochs = 0;         // with the fraction of the current one
+    std::int64_t updates = 0;  // successful steps
+    double epochs = 0;         // including the fraction of the current epoch
     std::uint64_t seed = 1;
     std::int64_t lanes = 1;
-    std::int64_t tokens = 0;  // label tokens trained on, in all
+    std::int64_t tokens = 0;  // label tokens trained on, in total
     std::int64_t rows = 0;
-    std::int64_t update_tokens = 1;  // of the last step; sets the next step's N0
+    std::int64_t update_tokens = 1;  // tokens of the last step; sets the next step's N0
     int nonfinite_in_a_row = 0;
-    std::optional<kernels::LossScale> loss_scale;  // where it moves: fp16
-    double seconds = 0;                            // of training, over all runs, by rank 0's clock
+    std::optional<kernels::LossScale> loss_scale;  // only a dynamic one (fp16)
+    double seconds = 0;                            // training time over all runs, by rank 0's clock
     ScheduleState schedule;
     ValidationState validation;
 };
 
 void to_json(nlohmann::json& json, const TrainerState& state);
-// Throws nlohmann's exceptions where a member is missing or of another type.
+// Throws nlohmann's exceptions when a member is missing or has another type.
 void from_json(const nlohmann::json& json, TrainerState& state);
 
 }  // namespace lockstep::train

@@ -6,7 +6,7 @@
 namespace lockstep::train {
 namespace {
 
-// As ParlAI decides it, also for one of several data sets' ("NAME/ppl").
+// Uses ParlAI's rule, also for the metric of one of several data sets ("NAME/ppl").
 Direction direction_of(const std::string& name) {
     const std::string metric = name.substr(name.rfind('/') + 1);
     const bool smaller_is_better = metric == "loss" || metric == "ppl" || metric == "mean_rank";
@@ -24,7 +24,7 @@ bool ValidationPolicy::on() const noexcept {
 
 bool ValidationPolicy::due(const TrainerState& state, double since_validation_s) const noexcept {
     const ValidationState& last = state.validation;
-    // Skipped updates leave the weights as they were validated.
+    // Skipped updates leave the weights as they were at the last validation.
     if (state.updates == last.last_updates) return false;
     const auto by_epochs =
         options_.every_n_epochs > 0 && state.epochs - last.last_epochs >= options_.every_n_epochs;

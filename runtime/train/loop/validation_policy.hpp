@@ -6,22 +6,23 @@
 
 namespace lockstep::train {
 
-// When to validate, and what a validation's result means for the run.
+// Decides when to validate and what a validation's result means for the run.
 class ValidationPolicy {
 public:
     enum class Verdict { go_on, patience_over, cutoff_reached };
 
     explicit ValidationPolicy(const ValidationOptions& options);
 
-    // Whether any option asks for validations.
+    // Tells whether any option asks for validations.
     bool on() const noexcept;
     bool due(const TrainerState& state, double since_validation_s) const noexcept;
 
-    // The metric that decides; a config error naming the metrics there are when it is missing.
+    // Returns the deciding metric. Throws kind config with the names of the available metrics when
+    // it is missing.
     double metric(const ValidationReport& report) const;
-    // A value that is not a number is never better.
+    // Tells whether `value` is better than the best one. A NaN is never better.
     bool better(double value, const ValidationState& state) const noexcept;
-    // Takes note of a validation at `trainer`'s place.
+    // Records a validation at `trainer`'s current update and epoch, and returns its consequence.
     Verdict judge(double value, TrainerState& trainer) const noexcept;
 
 private:

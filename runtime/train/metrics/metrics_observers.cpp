@@ -50,7 +50,7 @@ void StepSummary::add(const StepReport& r) {
 }
 
 StepReport StepSummary::report() const {
-    // A step alone stays as it was told, to the last bit.
+    // A single step keeps its report unchanged, to the last bit.
     if (steps_ <= 1) return sum_;
     StepReport report = sum_;
     if (sum_.tokens > 0) {

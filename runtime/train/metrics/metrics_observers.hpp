@@ -8,7 +8,7 @@
 
 namespace lockstep::train {
 
-// Tells several observers, in order. They outlive it.
+// Passes events on to several observers, in order. The observers must outlive it.
 class ObserverList final : public TrainingObserver {
 public:
     void add(TrainingObserver& observer) { observers_.push_back(&observer); }
@@ -22,8 +22,9 @@ private:
     std::vector<TrainingObserver*> observers_;
 };
 
-// Several steps as one report: sums of counts and seconds, token-weighted means of loss and
-// accuracy, means of the norm, the rest of the last step; skipped if no step updated.
+// Combines several steps into one report: sums of counts and seconds, token-weighted means of loss
+// and accuracy, means of the norm, and the last step's values for the rest. The report counts as
+// skipped if no step updated.
 class StepSummary {
 public:
     void add(const StepReport& report);
@@ -31,16 +32,16 @@ public:
     StepReport report() const;
 
 private:
-    StepReport sum_;  // of what adds up; otherwise as of the last step
+    StepReport sum_;  // sums of additive members; the others are the last step's
     std::int64_t steps_ = 0, updated_ = 0;
-    double loss_ = 0, nll_ = 0, correct_ = 0;  // over tokens
-    double gnorm_ = 0, clipped_ = 0;           // over updated steps
+    double loss_ = 0, nll_ = 0, correct_ = 0;  // sums over tokens
+    double gnorm_ = 0, clipped_ = 0;           // sums over updated steps
 };
 
-// Passes on a summary of the steps since the last one: when `every_n_steps` divides the step, so
-// that a continued run reports at the same steps, or when the steps took `every_n_secs`; <= 0 turns
-// either off. What is pending goes before a validation and at flush(), which the end of a run
-// needs.
+// Passes on a summary of the steps since the last one. It does so when `every_n_steps` divides the
+// step number, so that a continued run reports at the same steps, or when the steps took
+// `every_n_secs`; <= 0 turns either off. Pending steps are passed on before a validation and by
+// flush(), which the end of a run must call.
 class SummarisedSteps final : public TrainingObserver {
 public:
     SummarisedSteps(TrainingObserver& next, std::int64_t every_n_steps, double every_n_secs)

@@ -10,7 +10,8 @@
 
 namespace lockstep::train {
 
-// A number of a report under the name that docs/metrics.md explains; the same names everywhere.
+// A number of a report under the name that docs/metrics.md explains. Every output uses the same
+// names.
 struct MetricValue {
     std::string name;
     std::variant<double, std::int64_t> value;
@@ -18,7 +19,7 @@ struct MetricValue {
     double as_double() const;
 };
 
-// All but step, updates and epoch, which place the report.
+// Returns all numbers except step, updates and epoch, which identify the report.
 std::vector<MetricValue> metric_values(const StepReport& report);
 std::vector<MetricValue> metric_values(const ValidationReport& report);
 

@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// To the millisecond.
+// Returns the Unix time in seconds, with millisecond resolution.
 double unix_time() {
     const auto since_1970 = std::chrono::system_clock::now().time_since_epoch();
     const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(since_1970).count();
@@ -37,8 +37,8 @@ Json line_of(const char* kind, const Report& report) {
 
 constexpr const char* final_kind = "final";
 
-// The step of a line, or -1 where it is not whole or describes the end of a run, which a run that
-// continues has not reached.
+// Returns the step of a line. Returns -1 if the line is not whole or describes the end of a run,
+// which a continued run has not reached.
 std::int64_t step_of(const std::string& line) {
     const Json json = Json::parse(line, nullptr, false);
     if (!json.is_object() || !json.contains("step")) return -1;
@@ -50,7 +50,7 @@ std::string metrics_path(const std::string& folder) { return folder + "/metrics.
 
 }  // namespace
 
-// nlohmann's dump writes null for what is not finite.
+// nlohmann's dump writes null for numbers that are not finite.
 std::string metrics_line(const StepReport& report) { return line_of("train", report).dump(); }
 
 std::string metrics_line(const ValidationReport& report) {
@@ -70,7 +70,7 @@ void truncate_metrics(const std::string& path, std::int64_t step) {
     std::ifstream in(path, std::ios::binary);
     if (!in) return;
     std::uintmax_t kept_bytes = 0;
-    // A last line without its end, which getline reports by eof, was cut off by a crash.
+    // A last line without a line end, which getline reports as eof, was cut off by a crash.
     for (std::string line; std::getline(in, line) && !in.eof();) {
         const std::int64_t at = step_of(line);
         if (at < 0 || at > step) break;

@@ -9,19 +9,19 @@
 
 namespace lockstep::train {
 
-// One JSON object, without a line end; numbers that are not finite become null.
+// Returns one JSON object without a line end; numbers that are not finite become null.
 std::string metrics_line(const StepReport& report);
 std::string metrics_line(const ValidationReport& report);
 std::string final_line(const ValidationReport& report);
 
-// Removes from a metrics file the lines of steps after `step`, those of the run's end and
-// everything behind the first line that is not whole. A missing file is fine.
+// Removes the lines of steps after `step`, the lines of the run's end, and everything after the
+// first line that is not whole. A missing file is no error.
 void truncate_metrics(const std::string& path, std::int64_t step);
 
-// FOLDER/metrics.jsonl: one line for each report, each written by one call.
+// Writes FOLDER/metrics.jsonl: one line for each report, each with one call.
 class MetricsWriter final : public TrainingObserver {
 public:
-    // The run continues after `resumed_step` (0: from the start); lines of later steps go.
+    // The run continues after `resumed_step` (0: from the start); lines of later steps are removed.
     MetricsWriter(const std::string& folder, std::int64_t resumed_step);
 
     void on_step(const StepReport& report) override;

@@ -17,8 +17,9 @@ bool is_space(char32_t c) {
            c == 0x202F || c == 0x205F || c == 0x3000;
 }
 
-// Not white space and not part of a word: the signs that stand next to words in ordinary text. What
-// Python's \w leaves out beyond these would matter only when set against a bare article.
+// Tells whether a character is neither white space nor part of a word: the signs that stand next to
+// words in ordinary text. Python's \w excludes more characters, but they would matter only directly
+// next to an article.
 bool is_sign(char32_t c) {
     struct Range {
         char32_t first, last;
@@ -32,7 +33,8 @@ bool is_sign(char32_t c) {
     return std::ranges::any_of(signs, [c](Range r) { return r.first <= c && c <= r.last; });
 }
 
-// The code point that begins at text[at] and its length; a byte that is no UTF-8 stands for itself.
+// The code point that begins at text[at] and its length. A byte that is not valid UTF-8 counts as
+// one character.
 struct CodePoint {
     char32_t value;
     std::size_t bytes;
@@ -70,8 +72,8 @@ std::string lower_ascii(std::string_view text) {
 
 std::string normalize_answer(std::string_view text, const Lower& lower) {
     const std::string lowered = lower(text);
-    std::string normal, word;  // word: since the last white space, with its signs
-    std::string run;           // letters since the last sign: an article goes when it is alone
+    std::string normal, word;  // characters since the last white space, with signs
+    std::string run;           // letters since the last sign; removed if they are an article
     const auto end_run = [&] {
         word += is_article(run) ? " " : run;
         run.clear();

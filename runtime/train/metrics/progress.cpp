@@ -10,7 +10,7 @@
 namespace lockstep::train {
 namespace {
 
-// snprintf into a string; every text here is short.
+// Formats with snprintf into a string; every text here is short.
 [[gnu::format(printf, 1, 2)]] std::string text(const char* format, ...) {
     char buffer[128];
     std::va_list arguments;
@@ -20,7 +20,7 @@ namespace {
     return buffer;
 }
 
-// The epoch under way and how much of it is done: 2.35 is epoch 3 at 35 %, 2 is epoch 2 at 100 %.
+// Names the current epoch and its completed share: 2.35 is epoch 3 at 35 %, 2 is epoch 2 at 100 %.
 std::string epoch_text(double epoch) {
     const double number = std::max(1.0, std::ceil(epoch));
     return text("epoch %.0f %2.0f%%", number, std::floor(100 * (epoch - number + 1)));

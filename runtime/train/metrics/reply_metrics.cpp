@@ -9,7 +9,7 @@
 namespace lockstep::train {
 namespace {
 
-// All that one reply's metrics are read from.
+// The values from which one reply's metrics are read.
 struct Scored {
     const NormalText& reply;
     References references;
@@ -19,7 +19,7 @@ struct Scored {
 
 struct Metric {
     std::string_view name, group;
-    double (*value)(const Scored&);  // null: none of a single reply
+    double (*value)(const Scored&);  // null: not defined for a single reply
 };
 
 constexpr std::array metrics{

@@ -11,25 +11,26 @@
 
 namespace lockstep::train {
 
-// The names that reports give to metrics of generated replies, ParlAI's.
+// Returns the report names of the metrics of generated replies, which are ParlAI's.
 std::vector<std::string> reply_metric_names();
-// Whether a metric of that name needs generated replies.
+// Tells whether the metric of that name needs generated replies.
 bool needs_replies(std::string_view metric);
 
-// The metrics of replies that were asked for. Used by one thread at a time.
+// The requested metrics of replies. One thread at a time may use it.
 class ReplyMetrics {
 public:
-    // `list`: names and "default" (accuracy, bleu-4, f1), "bleu", "rouge", "distinct", "all",
-    // separated by commas; rouge-1 and rouge_1 are the same. Throws a config error for another
-    // name. Also those of `wanted`, a name of a report, where it needs replies.
+    // `list` holds names, "default" (accuracy, bleu-4, f1), "bleu", "rouge", "distinct" or "all",
+    // separated by commas; rouge-1 and rouge_1 are the same. Throws kind config for any other name.
+    // `wanted`, a name of a report, is added if it needs replies.
     explicit ReplyMetrics(std::string_view list, std::string_view wanted = "");
 
-    // Those that are means over rows, in the order of score()'s values.
+    // Returns the names of metrics that are means over rows, in the order of score()'s values.
     const std::vector<std::string>& means() const noexcept { return means_; }
-    // n where interdistinct-n was asked for: different n-grams among those of all replies.
+    // Returns n for each requested interdistinct-n: the share of different n-grams among those of
+    // all replies.
     const std::vector<int>& inter_distinct() const noexcept { return inter_distinct_; }
 
-    // There is at least one reference.
+    // Requires at least one reference.
     std::vector<double> score(const NormalText& reply, References references) const;
 
 private:

@@ -12,9 +12,9 @@
 namespace lockstep::train {
 namespace {
 
-constexpr std::size_t max_characters = 665;  // py-rouge's and the Perl script's limit
+constexpr std::size_t max_characters = 665;  // limit of py-rouge and the Perl script
 
-// ASCII letters and digits of the first characters; all others are blanks.
+// Keeps ASCII letters and digits of the first max_characters characters; all others become blanks.
 std::string letters_and_digits(std::string_view text) {
     std::string kept;
     for (const char c : text) {
@@ -27,7 +27,7 @@ std::string letters_and_digits(std::string_view text) {
     return kept;
 }
 
-// As the Penn Treebank's tokenizer, which knows these and no other word without an apostrophe.
+// The Penn Treebank's tokenizer splits these words, and no other word without an apostrophe.
 constexpr std::array<std::array<std::string_view, 3>, 5> contractions{{{"gimme", "gim", "me"},
                                                                        {"gonna", "gon", "na"},
                                                                        {"gotta", "got", "ta"},

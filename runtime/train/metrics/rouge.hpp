@@ -8,13 +8,14 @@
 namespace lockstep::train {
 
 // Recall of the reference's words, of its pairs of words and of the longest common subsequence,
-// after Porter's stemming: 0..1, each the best over the references on its own.
+// after Porter's stemming. Each is 0..1 and the best over the references, independently of the
+// others.
 struct Rouge {
     double rouge_1 = 0, rouge_2 = 0, rouge_l = 0;
 };
 
-// As py-rouge, which ParlAI asks, but without its table of irregular words ("went" as "go"). Used
-// by one thread at a time.
+// Calculates as py-rouge, which ParlAI uses, but without its table of irregular words ("went" as
+// "go"). One thread at a time may use it.
 class RougeScorer {
 public:
     RougeScorer();

@@ -16,7 +16,7 @@
 namespace lockstep::train {
 namespace {
 
-// Of tensorboard/compat/proto: Event, Summary, Summary.Value and SessionLog.
+// Field numbers of tensorboard/compat/proto: Event, Summary, Summary.Value and SessionLog.
 namespace field {
 constexpr int event_wall_time = 1, event_step = 2, event_file_version = 3, event_summary = 5,
               event_session_log = 7;
@@ -24,7 +24,7 @@ constexpr int summary_value = 1;
 constexpr int value_tag = 1, value_simple = 2, value_metadata = 9;
 constexpr int metadata_plugin = 1, plugin_name = 1, plugin_content = 2;
 constexpr int session_status = 1;
-// Of tensorboard/plugins/hparams, and of protobuf's Struct.
+// Field numbers of tensorboard/plugins/hparams and of protobuf's Struct.
 constexpr int hparams_session_start = 3, session_hparams = 1;
 constexpr int entry_key = 1, entry_value = 2;
 constexpr int number = 2, text = 3;
@@ -55,7 +55,7 @@ std::string bytes_field(int number, std::string_view bytes) {
     return key(number, Wire::bytes) + varint(bytes.size()) + std::string(bytes);
 }
 
-// A protobuf Value. torch writes true and false as numbers.
+// Encodes a protobuf Value. Booleans become numbers, as in torch.
 std::string value_of(const std::string& word) {
     double number = word == "true" ? 1 : 0;
     const char* end = word.data() + word.size();
@@ -75,7 +75,7 @@ constexpr std::array<std::uint32_t, 256> crc_table() {
     return table;
 }
 
-// TFRecord's mask, so that a checksum of data with checksums in it is no weaker.
+// Applies TFRecord's mask, which keeps the checksum strong when the data contains checksums.
 std::uint32_t masked_crc(std::string_view bytes) {
     return std::rotr(crc32c(bytes), 15) + 0xA282EAD8u;
 }
@@ -86,8 +86,8 @@ std::string new_path(const std::string& folder) {
     auto seconds = std::chrono::duration_cast<std::chrono::seconds>(
                        std::chrono::system_clock::now().time_since_epoch())
                        .count();
-    // TensorBoard reads the files in the order of their names: a run that is continued within the
-    // second takes the next one.
+    // TensorBoard reads the files in the order of their names, so a run that is continued within
+    // the same second takes the next second's name.
     for (;; ++seconds) {
         const std::string path =
             folder + "/events.out.tfevents." + std::to_string(seconds) + "." + host.data();
@@ -185,7 +185,8 @@ void TensorboardWriter::on_validation(const ValidationReport& report) {
     file_.add_scalars(report.step, scalars_of("valid/", report));
 }
 
-// That of the validations' split would be a point off their curve: of other rows or weights.
+// The final report of split "valid" is left out: it uses other rows or weights than the validations
+// and would be a point off their curve.
 void TensorboardWriter::on_final(const ValidationReport& report) {
     if (report.split != "valid")
         file_.add_scalars(report.step, scalars_of(report.split + "/", report));

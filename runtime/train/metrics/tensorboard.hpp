@@ -13,7 +13,7 @@
 
 namespace lockstep::train {
 
-// CRC-32C (Castagnoli), as TFRecord files use it.
+// Returns the CRC-32C (Castagnoli), which TFRecord files use.
 std::uint32_t crc32c(std::string_view bytes) noexcept;
 
 struct Scalar {
@@ -21,24 +21,24 @@ struct Scalar {
     float value;
 };
 
-// Names and values, as a user gives options.
+// Names and values of options as a user gives them.
 using Hyperparameters = std::vector<std::pair<std::string, std::string>>;
 
-// The Summary message that TensorBoard's page of hyperparameters reads: what torch's add_hparams
-// writes as its session's start.
+// Returns the Summary message that TensorBoard's hyperparameter page reads, as torch's add_hparams
+// writes it at a session's start.
 std::string hyperparameter_summary(const Hyperparameters& parameters);
 
-// A TensorBoard event file: TFRecord frames of Event messages, encoded by hand, since protobuf
-// would be a large dependency for three kinds of message.
+// A TensorBoard event file: TFRecord frames of Event messages. It encodes them itself, since
+// protobuf would be a large dependency for three kinds of message.
 class EventFile {
 public:
-    // Creates FOLDER/events.out.tfevents.<time>.<host> (never one that exists).
+    // Creates FOLDER/events.out.tfevents.<time>.<host>; it never opens an existing file.
     explicit EventFile(const std::string& folder);
 
     const std::string& path() const noexcept { return file_.path(); }
     void add_hyperparameters(const Hyperparameters& parameters);
     void add_scalars(std::int64_t step, std::span<const Scalar> scalars);
-    // Tells TensorBoard to forget what earlier files say of `step` and later ones.
+    // Tells TensorBoard to forget the events of `step` and later ones in earlier files.
     void add_restart(std::int64_t step);
 
 private:
@@ -48,10 +48,10 @@ private:
     OutputFile file_;
 };
 
-// The numbers of metrics.jsonl as scalars train/NAME, valid/NAME and, at the end, test/NAME.
+// Writes the numbers of metrics.jsonl as scalars train/NAME, valid/NAME and, at the end, test/NAME.
 class TensorboardWriter final : public TrainingObserver {
 public:
-    // The run continues after `resumed_step`; 0: from the start.
+    // The run continues after `resumed_step`; 0 means from the start.
     TensorboardWriter(const std::string& folder, std::int64_t resumed_step,
                       const Hyperparameters& parameters = {});
 

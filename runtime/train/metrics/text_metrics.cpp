@@ -27,8 +27,8 @@ struct Matches {
     double matched, total;
 };
 
-// Of the guess' n-grams, those found in a reference, each at most as often as in the reference that
-// has it most often.
+// Counts the guess' n-grams that occur in a reference, each at most as often as in the reference
+// that has it most often.
 Matches clipped_matches(const Tokens& guess, std::span<const Tokens> references, int order) {
     std::int64_t matched = 0, total = 0;
     std::vector<Counts> in_references;
@@ -46,7 +46,8 @@ Matches clipped_matches(const Tokens& guess, std::span<const Tokens> references,
     return {static_cast<double>(matched), static_cast<double>(std::max<std::int64_t>(total, 1))};
 }
 
-// Against the reference nearest in length, the shorter of two as near.
+// Calculates the penalty against the reference nearest in length; if two are equally near, the
+// shorter one counts.
 double brevity_penalty(const Tokens& guess, std::span<const Tokens> references) {
     const auto length = [](const Tokens& tokens) {
         return static_cast<std::int64_t>(tokens.size());
@@ -59,7 +60,7 @@ double brevity_penalty(const Tokens& guess, std::span<const Tokens> references) 
     return std::exp(1 - static_cast<double>(nearest) / static_cast<double>(length(guess)));
 }
 
-// Python's text.split(' '): an empty text is one empty word.
+// Splits as Python's text.split(' '): an empty text gives one empty word.
 Tokens split_at_blanks(const NormalText& text) {
     return text.words.empty() ? Tokens{""} : text.words;
 }
@@ -111,7 +112,7 @@ double sentence_bleu(const NormalText& reply, References references, int order) 
 }
 
 double intra_distinct(const NormalText& reply, int order) {
-    // ParlAI's bounds, which make a reply without an n-gram 1e-7.
+    // ParlAI's lower bounds give a reply without an n-gram the value 1e-7.
     const auto all = static_cast<double>(ngram_count(reply.words, order));
     const auto different = static_cast<double>(ngrams(reply.words, order).size());
     return std::max(different, 1e-12) / std::max(all, 1e-5);
@@ -120,7 +121,7 @@ double intra_distinct(const NormalText& reply, int order) {
 std::vector<std::uint64_t> ngram_hashes(const NormalText& reply, int order) {
     std::vector<std::uint64_t> hashes;
     for (std::int64_t first = 0; first < ngram_count(reply.words, order); ++first) {
-        std::string ngram;  // no word has a blank inside
+        std::string ngram;  // unique because no word contains a blank
         for (std::int64_t i = first; i < first + order; ++i)
             ngram += reply.words[static_cast<std::size_t>(i)] + " ";
         hashes.push_back(hash64(ngram));

@@ -35,7 +35,7 @@ kernels::AdamOptions adam_options(const OptimizerOptions& options) {
             options.kind == OptimizerKind::adamw ? Decay::decoupled : Decay::l2};
 }
 
-// Fixed where ParlAI has no option: fairseq's own values.
+// Values that ParlAI has no option for are fixed to fairseq's.
 kernels::AdafactorOptions adafactor_options(const OptimizerOptions& options) {
     constexpr float clip_threshold = 1.0F, decay_rate = -0.8F;
     using Kernel = kernels::AdafactorOptions;

@@ -12,8 +12,8 @@
 
 namespace lockstep::train {
 
-// A parameter's share of an optimizer's memory, to be saved and loaded: "NAME.exp_avg" and the
-// like, named as PyTorch does.
+// A parameter's share of an optimizer's memory, for saving and loading. The name follows PyTorch,
+// such as "NAME.exp_avg".
 template <class Space>
 struct NamedTensor {
     std::string name;
@@ -22,21 +22,22 @@ struct NamedTensor {
 };
 using OptimizerTensor = NamedTensor<HostSpace>;
 
-// Turns the gradients of a store into new weights.
+// Updates the weights of a store from its gradients.
 template <class Space>
 class Optimizer {
 public:
     virtual ~Optimizer() = default;
 
-    // One update of all parameters: reads lr, gradient_scale and the update count from `state`,
-    // writes the master weights and, where the store has one, the copy that computes. Where `state`
-    // says to skip it, nothing changes.
+    // Runs one update of all parameters. It reads lr, gradient_scale and the update count from
+    // `state` and writes the master weights and, if the store has one, the 16-bit compute copy.
+    // Nothing changes if `state` says to skip the update.
     virtual void update(const kernels::StepState* state) = 0;
-    // In an order that depends on nothing but the options and the parameters.
+    // Returns the tensors in an order that depends only on the options and the parameters.
     virtual const std::vector<NamedTensor<Space>>& state() const noexcept = 0;
 };
 
-// What is passed by reference outlives the optimizer; the table does not change any more.
+// Makes the optimizer that `options` names. Everything passed by reference must outlive it, and the
+// table must not change any more.
 template <class Ctx>
 std::unique_ptr<Optimizer<typename Ctx::Space>> make_optimizer(
     const OptimizerOptions& options, const ParameterTable& table,

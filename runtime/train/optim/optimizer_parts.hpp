@@ -13,7 +13,7 @@
 
 namespace lockstep::train {
 
-// What an optimizer works on; all of it is borrowed.
+// The objects that an optimizer works on; they are all borrowed.
 template <class Ctx>
 struct OptimizerTarget {
     const ParameterTable& table;
@@ -21,15 +21,15 @@ struct OptimizerTarget {
     Ctx& context;
 };
 
-// The lines that weight decay applies to, as kernels::DecayLines; none where it makes no
-// difference.
+// Returns the lines that weight decay applies to, as kernels::DecayLines; empty if weight_decay is
+// 0 or applies to all parameters.
 std::vector<std::uint32_t> decay_lines(const ParameterTable& table, double weight_decay);
 
 kernels::StepRules step_rules(const TrainOptions& options);
 kernels::AdamOptions adam_options(const OptimizerOptions& options);
 kernels::AdafactorOptions adafactor_options(const OptimizerOptions& options);
 
-// Host values in the context's memory, for good.
+// Copies host values to a buffer in the context's memory, which the caller keeps.
 template <class T, class Ctx>
 device::Buffer<T, typename Ctx::Space> kept(Ctx& context, const std::vector<T>& values) {
     device::Buffer<T, typename Ctx::Space> buffer(values.size());
@@ -39,7 +39,7 @@ device::Buffer<T, typename Ctx::Space> kept(Ctx& context, const std::vector<T>& 
     return buffer;
 }
 
-// A flat buffer beside the parameters, as a tensor "PARAMETER.suffix" for each.
+// Appends one tensor "PARAMETER.suffix" for each parameter, a view of its range in `flat`.
 template <class Space>
 void append_tensors(std::vector<NamedTensor<Space>>& tensors, const ParameterTable& table,
                     View<float, Space> flat, const std::string& suffix) {
@@ -48,7 +48,7 @@ void append_tensors(std::vector<NamedTensor<Space>>& tensors, const ParameterTab
                            flat.subview(parameter.offset, parameter.count)});
 }
 
-// A range of the master; empty where there is none.
+// Returns a range of the master; empty if there is no master.
 template <class Space>
 View<float, Space> master_range(const ParameterStore<Space>& store, std::size_t first,
                                 std::size_t count) {
@@ -56,7 +56,7 @@ View<float, Space> master_range(const ParameterStore<Space>& store, std::size_t 
     return store.master().subview(first, count);
 }
 
-// The copy that computes; empty where the master itself computes.
+// Returns the compute copy of the weights; empty if the master itself is used for computing.
 template <class T, class Space>
 View<T, Space> compute_copy(const ParameterStore<Space>& store) {
     if constexpr (std::is_same_v<T, float>)
@@ -64,7 +64,7 @@ View<T, Space> compute_copy(const ParameterStore<Space>& store) {
     else
         return store.template compute<T>();
 }
-// A range of it.
+// Returns a range of the compute copy.
 template <class T, class Space>
 View<T, Space> compute_range(const ParameterStore<Space>& store, std::size_t first,
                              std::size_t count) {

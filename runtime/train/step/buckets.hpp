@@ -8,15 +8,16 @@
 
 namespace lockstep::train {
 
-// A range of the flat gradient buffer that is reduced at once.
+// A range of the flat gradient buffer that is reduced in one operation. Units are elements.
 struct Bucket {
     std::size_t first = 0, count = 0;
 };
 
-// Cuts the flat buffer into buckets, front to back without gaps: the first one small, so that
-// reducing starts early, then of full size. The last block is a bucket of its own where there are
-// several: a tied table in it becomes final only at the very end, and nothing shall wait for it.
-// A pure function of the table and the options, so ranks cannot disagree.
+// Cuts the flat buffer into buckets, front to back without gaps: a small first one, so that
+// reducing starts early, then full-sized ones. If there are several blocks, the last block is a
+// separate bucket, because a tied table in it becomes final only at the very end and no other
+// gradient should wait for it. The result depends only on the table and the options, so ranks
+// cannot disagree.
 std::vector<Bucket> plan_buckets(const ParameterTable& table, const ReducerOptions& options);
 
 }  // namespace lockstep::train

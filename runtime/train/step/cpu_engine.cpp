@@ -2,7 +2,7 @@
 #include "runtime/device/cpu_context.hpp"
 #include "runtime/train/step/device_engine.ipp"
 
-// The bodies of the *.ipp files, for the CPU.
+// Instantiates the templates of the *.ipp files for the CPU.
 namespace lockstep::train {
 
 using device::CpuContext;

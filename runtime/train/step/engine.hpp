@@ -14,45 +14,47 @@
 
 namespace lockstep::train {
 
-// One step when it is over. Seconds are this rank's.
+// The result of one finished step. Seconds are this rank's.
 struct StepResult {
     kernels::Step step;
     ReductionTiming reduction;
     double forward_s = 0, backward_s = 0, optimizer_s = 0;
 };
 
-// A model and its optimizer on one device, as the trainer sees them. A step is this rank's
-// micro-batches, the reduction, and the update; the gradient is that of the loss sum over all lanes
-// and ranks, divided once, in the update, by its token count.
+// A model and its optimizer on one device, as the trainer sees them. A step consists of this rank's
+// micro-batches, the reduction and the update. The gradient is that of the loss sum over all lanes
+// and ranks; the update divides it once by the token count.
 class Engine {
 public:
     virtual ~Engine() = default;
 
     virtual const ParameterTable& parameters() const noexcept = 0;
 
-    // The run's tensors in host memory as they are now, valid until the next call of the engine.
+    // Returns the run's current tensors in host memory. They are valid until the next call of the
+    // engine.
     virtual RunTensors fetch() = 0;
-    // The run's tensors become what was written into those of fetch().
+    // Copies the values written into fetch()'s tensors back to the run.
     virtual void place() = 0;
-    // Rank 0's weights and optimizer memory become everyone's. Collective.
+    // Copies rank 0's weights or optimizer state to all ranks. The calls are collective.
     virtual void share_weights() = 0;
     virtual void share_optimizer() = 0;
-    // Queues a hash of the weights, behind all that is queued.
+    // Queues a hash of the weights after all queued work.
     virtual void hash_weights() = 0;
-    // Waits for the hash that was queued and compares it over all ranks; throws on every rank,
-    // naming those that differ from the majority. Collective.
+    // Waits for the queued hash and compares it over all ranks. Throws on every rank, naming the
+    // ranks that differ from the majority. The call is collective.
     virtual void check_weights_alike(std::int64_t updates) = 0;
 
-    // What the next step goes on from; before the first one.
+    // Sets the state that the first step continues from. Call it before the first step.
     virtual void restore(const kernels::Step& before) = 0;
-    // How many steps may be queued before the first one's result is asked for.
+    // Returns the number of steps that may be queued before the first one's result is taken.
     virtual std::size_t steps_ahead() const noexcept = 0;
-    // A step with a micro-batch from each of this rank's lanes, some of them empty. The batches may
-    // be gone when it returns.
+    // Queues a step with one micro-batch from each of this rank's lanes; some may be empty. The
+    // caller may free the batches when it returns.
     virtual void queue(const kernels::StepOrder& order, const std::vector<Batch>& lanes) = 0;
-    // Of the oldest step not asked about; waits for it.
+    // Waits for the oldest step whose result has not been taken, and returns the result.
     virtual StepResult take_result() = 0;
-    // The first parameter whose gradient is not finite now; empty: none.
+    // Returns the name of the first parameter whose gradient is not finite now; empty if all are
+    // finite.
     virtual std::string nonfinite_gradient() = 0;
 };
 

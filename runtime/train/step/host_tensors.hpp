@@ -11,8 +11,8 @@
 
 namespace lockstep::train {
 
-// A device's floats as the host sees them: themselves where it is the host's memory, else a copy,
-// made when it is first asked for.
+// The host's view of a device's floats: the floats themselves if they are in host memory, else a
+// copy that is made at the first fetch.
 template <class Ctx>
 class HostFloats {
 public:
@@ -21,7 +21,7 @@ public:
 
     explicit HostFloats(View<float, Space> values) : values_(values) {}
 
-    // fetch() and place() are in order with the device's work; the host may look after
+    // fetch() and place() are ordered with the device's work; the host may read the values after
     // synchronize().
     HostView<float> fetch(Ctx& ctx) {
         if constexpr (copied) {
@@ -41,7 +41,7 @@ private:
     std::vector<float> copy_;
 };
 
-// The weights of a store as fp32 in host memory, whether it has a master or not.
+// The weights of a store as fp32 in host memory, with or without a master.
 template <class Ctx>
 class HostWeights {
 public:
@@ -55,7 +55,7 @@ public:
         ctx_.synchronize();
         return values;
     }
-    // Also writes the copy that computes.
+    // Also writes the 16-bit compute copy.
     void place() {
         store_.has_master() ? master_.place(ctx_) : narrow();
         write_compute_copy(ctx_, store_);
@@ -69,7 +69,7 @@ private:
     Ctx& ctx_;
     const ParameterStore<Space>& store_;
     HostFloats<Ctx> master_;
-    std::vector<float> widened_;  // only without a master
+    std::vector<float> widened_;  // used only if there is no master
 };
 
 template <class Ctx>
@@ -77,7 +77,7 @@ class HostTensors {
 public:
     using Space = typename Ctx::Space;
 
-    // All outlive it.
+    // The arguments must outlive the object.
     HostTensors(Ctx& ctx, const ParameterTable& table, const ParameterStore<Space>& store,
                 const Optimizer<Space>& optimizer)
         : ctx_(ctx), table_(table), weights_(ctx, store) {
@@ -105,7 +105,8 @@ private:
     std::vector<OptimizerTensor> views_;
 };
 
-// Without a master T's values are widened for the host, and narrowed from what it wrote.
+// A store that has no master keeps weights of type T: they are widened for the host and narrowed
+// from its values.
 template <class Ctx>
 HostView<float> HostWeights<Ctx>::widened() {
     with_element(typename Ctx::Elements{}, store_.precision(), [&]<class T>() {
@@ -125,7 +126,7 @@ void HostWeights<Ctx>::narrow() {
         std::vector<T> narrow(widened_.size());
         for (std::size_t i = 0; i < narrow.size(); ++i) narrow[i] = T(widened_[i]);
         device::copy(ctx_, HostView<const T>(view_of(narrow)), store_.template compute<T>());
-        ctx_.synchronize();  // the copy may still read what ends here
+        ctx_.synchronize();  // the copy may still read `narrow`, which ends here
     });
 }
 

@@ -8,7 +8,7 @@
 namespace lockstep::train {
 namespace {
 
-// Of equally frequent values the one of the lowest rank, so that all ranks agree.
+// Returns the most frequent value; on a tie the one of the lowest rank, so that all ranks agree.
 std::uint64_t most_frequent(const std::vector<std::uint64_t>& values) {
     const auto frequency = [&](std::uint64_t value) {
         return std::count(values.begin(), values.end(), value);

@@ -8,16 +8,16 @@
 
 namespace lockstep::train {
 
-// Writes the copy that computes from the master weights, where there are both.
+// Writes the compute copy from the master weights if the store has both.
 template <class Ctx>
 void write_compute_copy(Ctx& context, const ParameterStore<typename Ctx::Space>& store);
 
-// Rank 0's weights become everyone's; the copy that computes is left alone. Collective.
+// Copies rank 0's weights to all ranks; the compute copy is not updated. The call is collective.
 template <class Space>
 void broadcast_weights(comm::Collectives<Space>& collectives, const ParameterStore<Space>& store);
 
-// Compares the hash over all ranks; throws on every rank, naming those that differ from the
-// majority. Collective.
+// Compares the hash over all ranks. Throws on every rank, naming those that differ from the
+// majority. The call is collective.
 void require_alike(comm::Communicator& communicator, std::uint64_t hash, std::int64_t updates);
 
 }  // namespace lockstep::train
