@@ -13,7 +13,8 @@ enum class Variant { aiayn, prelayernorm, xlm };  // ParlAI's names; gpt2 is alw
 enum class Positions { sinusoidal, learned };
 enum class EmbeddingScale { none, sqrt_dim };
 
-// Everything that fixes a model's parameters and arithmetic; stored in the model's config.json.
+// Holds everything that determines a model's parameters and arithmetic. It is stored in the model's
+// config.json.
 struct ModelConfig {
     Kind kind = Kind::generator;
     Variant variant = Variant::aiayn;
@@ -29,19 +30,20 @@ struct ModelConfig {
     std::int64_t n_positions = 1024;
     float dropout = 0, attention_dropout = 0, relu_dropout = 0;
     float label_smoothing = 0;
-    // A token whose logit is minus infinity wherever a loss is computed; negative: none.
+    // The logit of this token is minus infinity in every loss; a negative id means no token.
     std::int64_t excluded_token = -1;
 
     bool operator==(const ModelConfig&) const = default;
 };
 
-// What Kind::gpt2 always is: learned positions, pre-norm, gelu_tanh, embeddings not scaled.
+// Returns the settings that Kind::gpt2 always has: learned positions, pre-norm, gelu_tanh, unscaled
+// embeddings.
 ModelConfig gpt2_config();
 
-// Throws a config error of one line that names the option and the remedy.
+// Throws kind config with one line that names the option and the remedy.
 void validate(const ModelConfig& config);
 
-// Where the layer norms stand: before each branch, or after each residual sum.
+// Layer norms are either before each branch or after each residual sum.
 enum class NormPosition { before_branch, after_sum };
 NormPosition norm_place(const ModelConfig& config) noexcept;
 

@@ -30,7 +30,7 @@ constexpr Names<Positions, 2> positions{
 constexpr Names<EmbeddingScale, 2> scales{
     {{EmbeddingScale::none, "none"}, {EmbeddingScale::sqrt_dim, "sqrt_dim"}}};
 
-// One member of the object and of the config, in the direction that the visitor goes.
+// Visits each member of the config with its name in the JSON object; the visitor reads or writes.
 template <class Config, class Visitor>
 void visit(Config& c, Visitor&& v) {
     v.choice("model", c.kind, kinds);
@@ -65,7 +65,7 @@ struct Writer {
     void optional_number(const char* member, std::int64_t value) {
         if (value >= 0) number(member, value);
     }
-    // The shortest digits that give the same float back, not those of its double.
+    // Writes the shortest digits that give the same float, not the digits of the float as a double.
     void number(const char* member, float value) {
         std::array<char, 32> digits;
         const auto end = std::to_chars(digits.begin(), digits.end(), value).ptr;

@@ -7,14 +7,15 @@
 
 namespace lockstep::model {
 
-// "gpt2": as --model and config.json call it.
+// Returns the name of --model and config.json, such as "gpt2".
 const char* name(Kind kind) noexcept;
 
-// config.json: one object with ParlAI's option names (docs/model-format.md), indented.
+// Returns the text of config.json: one indented object with ParlAI's option names
+// (docs/model-format.md).
 std::string to_json(const ModelConfig& config);
 
-// Throws a config error that names `origin` (a file) and the member that is missing or wrong.
-// Unknown members are ignored, so that other tools may add theirs. The result is validated.
+// Reads and validates a config. Throws kind config naming `origin` (a file) and the member that is
+// missing or wrong. Unknown members are ignored, so that other tools may add their own.
 ModelConfig config_from_json(const std::string& text, const std::string& origin);
 
 }  // namespace lockstep::model

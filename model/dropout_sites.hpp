@@ -7,12 +7,12 @@ namespace lockstep::model {
 
 enum class StackKind : std::uint32_t { encoder, decoder };
 
-// The places of a layer where elements are dropped; `embedding` belongs to layer 0.
+// Names the sites of a layer where elements are dropped; `embedding` belongs to layer 0.
 enum class DropoutSite : std::uint32_t {
     embedding,
-    self_probabilities,  // one site per head, from here on
+    self_probabilities,  // one site per head from here on
     self_output,
-    cross_probabilities,  // likewise
+    cross_probabilities,  // one site per head, too
     cross_output,
     ffn_hidden,
     ffn_output,
@@ -21,8 +21,8 @@ enum class DropoutSite : std::uint32_t {
 constexpr std::int64_t max_heads = 1024;
 constexpr std::int64_t max_layers = 4096;
 
-// A number of its own for every place of a model, with room for a number per head. Part of what a
-// run's random numbers mean: changing it changes every trained model.
+// Returns a number that is unique for every site of a model, with room for a number per head. The
+// numbers determine a run's random numbers: changing them changes every trained model.
 constexpr std::uint32_t dropout_site(StackKind stack, std::size_t layer, DropoutSite place) {
     constexpr std::uint32_t places = 8;
     const auto stack_and_layer = static_cast<std::uint32_t>(stack) * max_layers + layer;

@@ -13,8 +13,8 @@ namespace {
 
 using train::Parameter;
 
-// Box and Muller's transform, which gives two values at a time; uniform() may give 0, whose
-// logarithm is avoided.
+// Uses the Box-Muller transform, which gives two values at a time. uniform() may return 0, so the
+// logarithm is taken of 1 - uniform().
 void fill_normal(HostView<float> values, double deviation, PhiloxStream& random) {
     for (std::size_t i = 0; i < values.size(); i += 2) {
         const double radius = deviation * std::sqrt(-2 * std::log(1 - random.uniform()));
@@ -28,7 +28,7 @@ void fill_uniform(HostView<float> values, double bound, PhiloxStream& random) {
     for (float& value : values) value = static_cast<float>(bound * (2 * random.uniform() - 1));
 }
 
-// Variance 2 / (fan in + fan out).
+// Returns the deviation for the variance 2 / (fan in + fan out).
 double xavier_deviation(std::int64_t in, std::int64_t out) {
     return std::sqrt(2.0 / static_cast<double>(in + out));
 }
@@ -46,10 +46,10 @@ void generator_matrix(const ModelConfig& config, const Parameter& p, HostView<fl
             for (float& value : values.subview(0, static_cast<std::size_t>(d))) value = 0;
         }
     } else if (has(p, ".ffn.")) {
-        // A uniform distribution's bound is sqrt(3) deviations.
+        // A uniform distribution's bound is sqrt(3) times its deviation.
         fill_uniform(values, std::sqrt(3.0) * xavier_deviation(p.shape[1], p.shape[0]), random);
     } else {
-        fill_normal(values, xavier_deviation(d, d), random);  // qkv and kv: [d, d] each
+        fill_normal(values, xavier_deviation(d, d), random);  // qkv and kv: each [d, d] matrix
     }
 }
 
@@ -65,7 +65,8 @@ void gpt2_matrix(const ModelConfig& config, const Parameter& p, HostView<float> 
 void initial_weights(const ModelConfig& config, const train::ParameterTable& table,
                      std::uint64_t seed, HostView<float> master) {
     const auto& parameters = table.all();
-    // Billions of them take a minute on one thread; each has its own random numbers.
+    // Billions of values take a minute on one thread. Each parameter has its own random numbers, so
+    // threads can share the work.
 #pragma omp parallel for schedule(dynamic)
     for (std::size_t i = 0; i < parameters.size(); ++i) {
         const Parameter& p = parameters[i];

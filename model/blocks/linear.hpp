@@ -16,7 +16,7 @@ struct LinearBlock {
     using Constant = MatrixView<const T, Space>;
     using Matrix = MatrixView<T, Space>;
 
-    // y = x w^T + b
+    // Returns y = x w^T + b, [x.rows, weights.w.rows], in the arena.
     static Matrix forward(const StackPass<Ctx, T>& run, const Weights& weights, Constant x) {
         const Matrix y = run.take(x.rows, weights.w.rows);
         forward(run, weights, x, y);
@@ -27,14 +27,15 @@ struct LinearBlock {
         kernels::linear_forward<T>(run.ctx, x, weights.w, weights.b, y);
     }
 
-    // dw = or += dy^T x;  db = or += sum of dy, as the run says;  dx = or += dy w, by `into`. dx is
-    // written last, so it may be x or what dy was computed from.
+    // Calculates dw = or += dy^T x and db = or += column sums of dy, as run.gradients_into says,
+    // and dx = or += dy w, as `into` says. dx is written last, so it may be the memory of x or of
+    // the input of dy.
     static void backward(const StackPass<Ctx, T>& run, const Weights& weights, Constant x,
                          Constant dy, Matrix dx, Into into) {
         kernels::bias_backward<T>(run.ctx, dy, weights.db, run.gradients_into);
         backward_products(run, weights, x, dy, dx, into);
     }
-    // The same without db: what computed dy has written its sum.
+    // Does the same without db: the kernel that calculated dy has already written db.
     static void backward_products(const StackPass<Ctx, T>& run, const Weights& weights, Constant x,
                                   Constant dy, Matrix dx, Into into) {
         kernels::linear_backward_weight<T>(run.ctx, x, dy, weights.dw, run.gradients_into);

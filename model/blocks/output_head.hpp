@@ -7,9 +7,9 @@
 
 namespace lockstep::model {
 
-// logits = x E^T + b with the embedding table E, and the loss. The bias b is no parameter: it
-// excludes a class by minus infinity, or is empty. Works through chunks of tokens, so that
-// the logits [tokens, vocabulary] never exist whole.
+// Calculates logits = x E^T + b with the embedding table E, and the loss. The bias b is not a
+// parameter: it excludes a class by minus infinity, or is empty. The work is done in chunks of
+// tokens, so that the whole matrix of logits [tokens, vocabulary] never exists.
 template <class Ctx, class T>
 struct OutputHead {
     using Space = typename Ctx::Space;
@@ -18,8 +18,8 @@ struct OutputHead {
     using Bias = View<const T, Space>;
     using Labels = View<const std::int32_t, Space>;
 
-    // Overwrites dx, and d_embeddings or adds to it; times state->loss_seed. Adds the loss to
-    // *sums.
+    // Overwrites dx, and overwrites or adds to d_embeddings as `into` says; both are scaled by
+    // state->loss_seed. Adds the loss to *sums.
     static void train(Ctx& ctx, device::Arena<Space>& arena, const kernels::StepState* state,
                       Constant embeddings, Bias bias, Constant x, Labels labels,
                       float label_smoothing, Matrix dx, MatrixView<float, Space> d_embeddings,

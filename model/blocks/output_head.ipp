@@ -9,10 +9,10 @@
 
 namespace lockstep::model {
 
-// Rows of a chunk: as few chunks of one size as keep the logits at `elements` where the vocabulary
-// allows. Small chunks stream the table and its gradient again and again, and products
-// of few rows are slow; beyond 512 rows that is little, and the logits of an eighth of all rows
-// take about as much memory as what a layer keeps.
+// Returns the number of rows in a chunk: all chunks have the same size, and there are as few as
+// keep the logits within `elements` if the vocabulary allows. Small chunks read the table and its
+// gradient many times, and products of few rows are slow. Beyond 512 rows this matters little, and
+// the logits of an eighth of all rows take about as much memory as one layer keeps.
 inline std::int64_t chunk_rows(std::int64_t total, std::int64_t vocabulary, std::int64_t elements) {
     constexpr std::int64_t smallest = 256, multiple = 32;
     const std::int64_t enough = std::max<std::int64_t>(512, total / 8);
@@ -22,13 +22,14 @@ inline std::int64_t chunk_rows(std::int64_t total, std::int64_t vocabulary, std:
     return std::min(total, (rows + multiple - 1) / multiple * multiple);
 }
 
-// Calls work(first, rows, logits) chunk by chunk.
+// Calls work(first, rows, logits) for each chunk.
 template <class T, class Ctx, class Work>
 void by_chunks(device::Arena<typename Ctx::Space>& arena, std::int64_t total,
                std::int64_t vocabulary, const Work& work) {
     if (total == 0) return;
     const std::int64_t most = chunk_rows(total, vocabulary, Ctx::max_logits);
-    // Tensor cores are slow where a row does not begin at 16 bytes, and vocabularies are odd.
+    // Tensor cores are slow if a row does not begin at a multiple of 16 bytes, and vocabulary sizes
+    // are often odd, so rows are padded.
     constexpr std::int64_t multiple = 8;
     const auto mark = arena.mark();
     const auto logits =

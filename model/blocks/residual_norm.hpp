@@ -7,14 +7,14 @@
 
 namespace lockstep::model {
 
-// What a norm's backward needs.
+// Holds the values that a norm's backward needs.
 template <class T, class Space>
 struct NormSaved {
     MatrixView<const T, Space> sum;
     View<float, Space> mean, rstd;
 };
 
-// How to come by a branch's input in backward: it was kept, or its norm writes it again.
+// Tells how backward gets a branch's input: it was kept, or its norm calculates it again.
 template <class T, class Space>
 struct InputSource {
     MatrixView<const T, Space> kept;
@@ -22,30 +22,30 @@ struct InputSource {
     NormSaved<T, Space> saved = {};
 };
 
-// Between two branches: what the next residual sum starts from, and what the next branch reads.
-// They are the same matrix where norms stand after the sums.
+// Describes the state between two branches: the start of the next residual sum and the input of the
+// next branch. They are the same matrix if norms follow the sums.
 template <class T, class Space>
 struct Stream {
     MatrixView<const T, Space> residual, input;
-    InputSource<T, Space> source = {};  // of input
+    InputSource<T, Space> source = {};  // the source of `input`
 };
 
 template <class Ctx, class T>
 MatrixView<const T, typename Ctx::Space> input_again(
     const StackPass<Ctx, T>& run, const InputSource<T, typename Ctx::Space>& source);
 
-// The gradients of a Stream, passed down through backward in place. Where norms stand after the
-// sums only `input` is used: it holds the gradient of both.
+// Holds the gradients of a Stream, which backward updates in place from the last branch to the
+// first. If norms follow the sums, only `input` is used; it holds the gradient of both.
 template <class T, class Space>
 struct StreamGradient {
     MatrixView<T, Space> input;
-    MatrixView<const T, Space> residual;  // empty: none has reached it yet
+    MatrixView<const T, Space> residual;  // empty: no gradient has reached it yet
     MatrixView<T, Space> residual_space;  // memory for it
 };
 
-// The residual sum after a branch, with the norm that follows it:
-//   norms after sums:      x = norm(x + dropout(branch));  the next branch reads x
-//   norms before branches: x = x + dropout(branch);        the next branch reads norm(x)
+// Calculates the residual sum after a branch and the norm that follows it:
+//       norms after sums:      x = norm(x + dropout(branch));  the next branch reads x
+//       norms before branches: x = x + dropout(branch);        the next branch reads norm(x)
 template <class Ctx, class T>
 struct ResidualNorm {
     using Space = typename Ctx::Space;
@@ -55,13 +55,13 @@ struct ResidualNorm {
 
     using Saved = NormSaved<T, Space>;
 
-    // The sum takes the branch's memory. Overwrites the memory of x.input.
+    // The sum is written to the branch's memory. The memory of x.input may be overwritten.
     static Stream<T, Space> forward(const StackPass<Ctx, T>& run, DropoutSite place,
                                     const Weights& weights, Constant residual, Matrix branch,
                                     Saved& saved);
-    // Returns the branch's gradient, and writes that of the bias that ends the branch. `d`
-    // becomes that of the incoming stream but for what the branch contributes to d.input: the
-    // branch's backward writes it there by branch_into().
+    // Returns the branch's gradient and writes that of the bias at the end of the branch. `d`
+    // becomes the gradient of the incoming stream, except for the branch's contribution to d.input,
+    // which the branch's backward writes there as branch_into() says.
     static Constant backward(const StackPass<Ctx, T>& run, DropoutSite place,
                              const Weights& weights, const Saved& saved,
                              StreamGradient<T, Space>& d, View<float, Space> d_bias);
@@ -70,7 +70,7 @@ struct ResidualNorm {
     }
 };
 
-// y = norm(x), with nothing added.
+// Calculates y = norm(x) without a residual sum.
 template <class Ctx, class T>
 struct PlainNorm {
     using Space = typename Ctx::Space;
@@ -81,8 +81,8 @@ struct PlainNorm {
 
     static void forward(const StackPass<Ctx, T>& run, const Weights& weights, Constant x, Matrix y,
                         Saved& saved);
-    // dx = d(y -> x) + d_past, where d_past (may be empty) reached x past the norm. dx may be dy or
-    // d_past.
+    // Calculates dx = d(y -> x) + d_past. d_past is the gradient that reached x past the norm and
+    // may be empty. dx may be the memory of dy or d_past.
     static void backward(const StackPass<Ctx, T>& run, const Weights& weights, const Saved& saved,
                          Constant dy, Constant d_past, Matrix dx);
 };

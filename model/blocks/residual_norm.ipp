@@ -6,7 +6,7 @@
 
 namespace lockstep::model {
 
-// Of what a norm has just written for a branch.
+// Returns the source of the output that a norm has just written for a branch.
 template <class Ctx, class T>
 InputSource<T, typename Ctx::Space> source_of(MatrixView<const T, typename Ctx::Space> y,
                                               const Norm<T, typename Ctx::Space>& norm,
@@ -47,7 +47,7 @@ auto ResidualNorm<Ctx, T>::backward(const StackPass<Ctx, T>& run, DropoutSite pl
     const kernels::Dropout dropout = run.dropout(place);
     const bool after_sum = run.settings.norms == NormPosition::after_sum;
     const Matrix d_sum = after_sum ? d.input : d.residual_space;
-    // Where nothing is dropped the branch's gradient is that of the sum itself.
+    // If nothing is dropped, the branch's gradient is that of the sum itself.
     const Matrix d_branch = dropout.active() ? run.take(d_sum.rows, d_sum.cols) : Matrix();
     kernels::norm_backward<T>(run.ctx, dropout, run.batch.places, d.input,
                               after_sum ? Constant() : d.residual, saved.sum, saved.mean,

@@ -15,10 +15,11 @@
 
 namespace lockstep::model {
 
-// Attention's kernels take tiles of 64 tokens; a library's plans are for 8 sequences at least.
+// These are the lower limits of launch sizes: attention's kernels process tiles of 64 tokens, and a
+// library's plans are made for at least 8 sequences.
 constexpr std::int64_t smallest_launch_sequences = 8, smallest_launch_length = 64;
 
-// One side of a micro-batch where the kernels read it.
+// Holds one side of a micro-batch in memory that the kernels can read.
 template <class Space>
 struct Ragged {
     View<const std::int32_t, Space> tokens, offsets;
@@ -27,12 +28,13 @@ struct Ragged {
     std::int64_t total = 0;
     std::int32_t longest = 0;
 
-    // How many tokens are not filler.
+    // Returns the number of tokens that are not filler.
     View<const std::int32_t, Space> real() const { return offsets.subview(offsets.size() - 1, 1); }
 };
 
-// How many sequences a batch has where the device reads it: those past its own are empty. And how
-// long launches take the longest one to be.
+// Returns the number of sequences in the device's copy of a batch. It may be larger than the
+// batch's own number; the additional sequences are empty. launched_length() returns the longest
+// sequence that launches allow for.
 template <class Ctx>
 std::size_t launched_sequences(std::size_t sequences) {
     return static_cast<std::size_t>(
@@ -50,8 +52,8 @@ View<const std::uint32_t, typename Ctx::Space> place_rows(device::Upload<Ctx>& u
                       launched_sequences<Ctx>(rows.size()));
 }
 
-// Brings one side of a batch to where the device reads it; rows are there already. Its places are
-// made there.
+// Uploads one side of a batch; its rows have been uploaded already. place_tokens() fills in
+// `places`.
 template <class Ctx>
 Ragged<typename Ctx::Space> place(device::Upload<Ctx>& upload, const train::RaggedTokens& side,
                                   View<const std::uint32_t, typename Ctx::Space> rows) {
@@ -65,7 +67,8 @@ Ragged<typename Ctx::Space> place(device::Upload<Ctx>& upload, const train::Ragg
             launched_length<Ctx>(side.longest)};
 }
 
-// In the arena, when the side has arrived; labels too where they follow.
+// Fills in the places of a side that has arrived on the device, in arena memory. It also writes
+// labels if they follow the tokens.
 template <class Ctx, class Space>
 void place_tokens(Ctx& ctx, device::Arena<Space>& arena, Ragged<Space>& side,
                   const kernels::FollowingLabels<Space>& labels = {}) {
@@ -77,7 +80,8 @@ void place_tokens(Ctx& ctx, device::Arena<Space>& arena, Ragged<Space>& side,
     side.places = {rows, positions};
 }
 
-// At least what place() and place_rows() upload of a side; and of a batch, labels included.
+// Returns at least the number of bytes that place() and place_rows() upload for one side; the
+// overload for a batch includes both sides and the labels.
 template <class Ctx>
 std::size_t placed_bytes(const train::RaggedTokens& side) {
     const std::size_t sequences = launched_sequences<Ctx>(side.offsets.size());
@@ -92,7 +96,7 @@ std::size_t placed_bytes(const train::Batch& batch) {
            sizeof(std::int32_t) * labels;
 }
 
-// What all layers of a stack have in common.
+// Holds the settings that all layers of a stack share.
 struct StackSettings {
     StackKind kind;
     NormPosition norms;
@@ -104,7 +108,8 @@ struct StackSettings {
 
 StackSettings stack_settings(const ModelConfig& config, StackKind kind);
 
-// One stack at work on one micro-batch, at one of its layers. Activations come from the arena.
+// Describes the pass of one micro-batch through one stack, at one of its layers. Activations are
+// allocated in the arena. All references are borrowed.
 template <class Ctx, class T>
 struct StackPass {
     using Space = typename Ctx::Space;
@@ -113,12 +118,14 @@ struct StackPass {
     device::Arena<Space>& arena;
     const StackSettings& settings;
     const Ragged<Space>& batch;
-    const Ragged<Space>* memory;      // the encoder's side, for cross-attention
-    const kernels::StepState* state;  // null: nothing is dropped
+    const Ragged<Space>* memory;      // the encoder's side, for cross-attention; else null
+    const kernels::StepState* state;  // null: no dropout
     std::size_t layer = 0;
-    // What the next branch reads, one after the other; empty: each gets memory of its own.
+    // All branches reuse this memory for their input; if it is empty, each input gets its own
+    // memory.
     MatrixView<T, Space> input_space = {};
-    // What backward does with the weights' gradients, each of which it writes once.
+    // Tells whether backward overwrites the weights' gradients or adds to them. It writes each
+    // once.
     kernels::Into gradients_into = kernels::Into::add;
 
     MatrixView<T, Space> take(std::int64_t rows, std::int64_t cols) const {

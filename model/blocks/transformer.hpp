@@ -9,11 +9,12 @@
 
 namespace lockstep::model {
 
-// Names, shapes and order of the model's parameters (docs/model-format.md). Validates the config.
+// Returns the names, shapes and order of the model's parameters (docs/model-format.md). Validates
+// the config.
 train::ParameterTable parameter_table(const ModelConfig& config);
 
-// A model that computes in the store's precision. The store was built with parameter_table(config);
-// store and context outlive the model.
+// Makes a model that computes in the store's precision. The store must have been made with
+// parameter_table(config). Store and context must outlive the model.
 template <class Ctx>
 std::unique_ptr<train::Model> make_model(const ModelConfig& config,
                                          const train::ParameterStore<typename Ctx::Space>& store,

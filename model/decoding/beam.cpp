@@ -48,7 +48,7 @@ auto Search::most_likely(std::span<const float> log_probs, std::int64_t vocabula
         if (a.score != b.score) return a.score > b.score;
         return a.from != b.from ? a.from < b.from : a.token < b.token;
     };
-    std::vector<Candidate> heap;  // the worst kept candidate in front
+    std::vector<Candidate> heap;  // the worst kept candidate is in front
     for (int i = 0; i < live(); ++i) {
         for (std::int32_t token = 0; token < vocabulary; ++token) {
             const float log_prob = log_probs[i * vocabulary + token];
@@ -90,7 +90,7 @@ auto Search::advance(std::span<float> log_probs, std::int64_t vocabulary) -> std
     }
     const auto candidates =
         samples() ? sampled(log_probs, vocabulary) : most_likely(log_probs, vocabulary);
-    done_ = candidates.empty();  // everything is forbidden: what lives is the answer
+    done_ = candidates.empty();  // all tokens are forbidden: the live hypotheses are the answer
     if (done_) return {};
 
     std::vector<Move> moves;

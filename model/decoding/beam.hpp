@@ -9,17 +9,17 @@
 
 namespace lockstep::model {
 
-// The hypotheses of one context, as ParlAI's TreeSearch keeps them: several live ones, and those
-// that have ended. Live hypothesis i sits in the context's slot i.
+// Holds the hypotheses of one context, as ParlAI's TreeSearch does: several live ones and those
+// that have ended. Live hypothesis i uses the context's slot i.
 class Search {
 public:
-    // What slot i continues, and the token it is fed next.
+    // Names the slot that slot i continues and the token that is fed to it next.
     struct Move {
         int from;
         std::int32_t token;
     };
 
-    // Options and context outlive the search, which ends after `steps` tokens at the latest.
+    // Options and context must outlive the search. It ends after at most `steps` tokens.
     Search(const GenerationOptions& options, const SpecialTokens& special,
            const std::vector<std::int32_t>& context, std::uint32_t row, int steps);
 
@@ -27,11 +27,12 @@ public:
     bool done() const noexcept { return done_; }
 
     // Takes the log-probabilities [live(), vocabulary] of each live hypothesis' next token, which
-    // it may change, and returns what the then live hypotheses come from.
+    // it may change. Returns the origin of each hypothesis that is live afterwards.
     std::vector<Move> advance(std::span<float> log_probs, std::int64_t vocabulary);
 
-    // The ended hypotheses, the best by rescored length first. Where none has ended, the first live
-    // one alone: as in ParlAI, END then stands in the place of its last token.
+    // Returns the ended hypotheses, the best score after the length penalty first. If none has
+    // ended, it returns only the first live one without its last token, because ParlAI replaces
+    // that token by END.
     std::vector<Hypothesis> ranked() const;
 
 private:
@@ -53,8 +54,8 @@ private:
     const std::vector<std::int32_t>& context_;
     std::uint32_t row_;
     int width_, min_length_, steps_left_;
-    std::vector<Hypothesis> live_, ended_;  // scores are plain sums
-    std::vector<std::uint32_t> samples_;    // which sample live_[i] is
+    std::vector<Hypothesis> live_, ended_;  // their scores are plain sums
+    std::vector<std::uint32_t> samples_;    // live_[i] is this sample
     bool top_ended_ = false, done_ = false;
 };
 

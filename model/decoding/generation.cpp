@@ -31,7 +31,7 @@ void check(const GenerationOptions& o) {
                    "--max-length is " + std::to_string(o.max_length) + ": give at least 1");
 }
 
-// Feeds the decoder with what the searches of all contexts want, together in one batch.
+// Collects the next tokens of all contexts' searches and feeds them to the decoder in one batch.
 class Generation {
 public:
     Generation(IncrementalDecoder& decoder, const GenerationOptions& options,

@@ -21,14 +21,15 @@ std::vector<std::int32_t> all_tokens(std::span<const float> log_probs) {
     return tokens;
 }
 
-// A total order, so that ties do not depend on the library.
+// Compares in a total order, so that ties do not depend on the library.
 auto more_likely(std::span<const float> log_probs) {
     return [log_probs](std::int32_t a, std::int32_t b) {
         return log_probs[a] != log_probs[b] ? log_probs[a] > log_probs[b] : a < b;
     };
 }
 
-// Index drawn in proportion to exp(log_probs[token]) among `tokens`, and the sum of these.
+// Draws an index into `tokens` in proportion to exp(log_probs[token]). Returns it with the sum of
+// these values.
 std::pair<std::size_t, double> draw(std::span<const float> log_probs,
                                     std::span<const std::int32_t> tokens, double uniform) {
     double total = 0;
@@ -48,7 +49,7 @@ std::pair<std::size_t, double> draw(std::span<const float> log_probs,
 
 void normalise(std::span<float> logits, double temperature, std::int32_t never) {
     if (never >= 0) logits[never] = impossible;
-    // A model that has diverged must not break the order that sorting needs.
+    // A NaN from a model that has diverged must not break the order that sorting needs.
     std::replace_if(
         logits.begin(), logits.end(), [](float x) { return std::isnan(x); }, impossible);
     const float largest = *std::max_element(logits.begin(), logits.end());
@@ -74,12 +75,12 @@ Choice sample_topk(std::span<const float> log_probs, int k, double uniform) {
 
 Choice sample_nucleus(std::span<const float> log_probs, double p, double uniform) {
     auto tokens = all_tokens(log_probs);
-    double mass = 0;  // of what n-gram blocking has left
+    double mass = 0;  // probability that n-gram blocking has left
     for (const float x : log_probs) mass += std::exp(x);
     std::size_t kept = 0, sorted = 0;
     for (double before = 0; kept < tokens.size() && before < p * mass; ++kept) {
         if (kept == sorted) {
-            // The set is mostly small, so sorting goes on only where it is not.
+            // The set is usually small, so the remaining tokens are sorted only if it is not.
             sorted = sorted == 0 ? std::min<std::size_t>(tokens.size(), 256) : tokens.size();
             const auto more = more_likely(log_probs);
             if (sorted < tokens.size()) {
@@ -97,7 +98,7 @@ Choice sample_nucleus(std::span<const float> log_probs, double p, double uniform
 
 double sampling_number(std::uint64_t seed, std::uint32_t row, std::uint32_t sample,
                        std::uint32_t token) {
-    // A site of its own, apart from those of dropout.
+    // This site number differs from those of dropout.
     constexpr std::uint32_t site = 0x53414D50;
     const PhiloxBlock words = philox({site, row, sample, token}, seed);
     const std::uint64_t bits = (std::uint64_t{words[0]} << 32 | words[1]) >> 11;

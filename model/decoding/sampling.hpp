@@ -6,8 +6,8 @@
 
 namespace lockstep::model {
 
-// In place: logits become log-probabilities at that temperature; `never` gets none,
-// nor does NaN.
+// Turns logits into log-probabilities at that temperature, in place. The token `never` and NaNs get
+// probability 0.
 void normalise(std::span<float> logits, double temperature, std::int32_t never);
 
 struct Choice {
@@ -15,15 +15,16 @@ struct Choice {
     double log_prob = 0;
 };
 
-// Draws among the k most likely tokens, in proportion to their probabilities; log_prob is that of
-// the whole distribution (as ParlAI's topk scores). `uniform` is in [0, 1).
+// Draws among the k most likely tokens, in proportion to their probabilities. log_prob refers to
+// the whole distribution (as ParlAI scores topk). `uniform` is in [0, 1).
 Choice sample_topk(std::span<const float> log_probs, int k, double uniform);
 
-// Draws from the smallest set of most likely tokens whose probability is at least p; log_prob is
-// that within the set (as ParlAI's nucleus scores).
+// Draws from the smallest set of most likely tokens whose probability is at least p. log_prob
+// refers to this set (as ParlAI scores nucleus).
 Choice sample_nucleus(std::span<const float> log_probs, double p, double uniform);
 
-// Uniform in [0, 1): the number of this token of this sample of this row.
+// Returns a uniform number in [0, 1) that depends only on the seed, the row, the sample and the
+// token's index.
 double sampling_number(std::uint64_t seed, std::uint32_t row, std::uint32_t sample,
                        std::uint32_t token);
 

@@ -9,9 +9,9 @@
 
 namespace lockstep::model {
 
-// The keys and values that every slot has seen, layer by layer. A slot's rows lie together in a
-// region; a hypothesis that moves to another slot takes its region with it, and rows are copied
-// only where one is continued twice.
+// Keeps the keys and values of every slot's tokens, layer by layer. A slot's rows are contiguous in
+// a region. A hypothesis that moves to another slot takes its region along; rows are copied only if
+// a slot is continued twice.
 template <class Ctx, class T>
 class SlotCache {
 public:
@@ -20,7 +20,8 @@ public:
 
     explicit SlotCache(Ctx& ctx) : ctx_(ctx) {}
 
-    // Forgets everything. Rows are [2 * d]: keys, then values.
+    // Forgets everything. Rows are [2 * d]: keys, then values. `capacity` is the maximum number of
+    // rows of a slot.
     void reset(std::size_t layers, std::size_t slots, std::int64_t capacity, std::int64_t d);
 
     std::int64_t slots() const noexcept { return static_cast<std::int64_t>(region_.size()); }
@@ -29,15 +30,16 @@ public:
     Matrix keys(std::size_t layer) const { return all(layer).columns(0, d_); }
     Matrix values(std::size_t layer) const { return all(layer).columns(d_, d_); }
 
-    // Writes rows [key value] past a slot's length; extend() makes them count.
+    // Writes rows [key value] after a slot's current rows; extend() makes them count.
     void write(std::size_t layer, std::int32_t slot, MatrixView<const T, Space> rows);
-    // The same with one row for each of several slots: next_row() of them, in the device's memory.
+    // Writes one row for each of several slots, at the indices that next_row() gave, which are in
+    // the device's memory.
     void write_each(std::size_t layer, View<const std::int64_t, Space> next_rows,
                     MatrixView<const T, Space> rows);
     std::int64_t next_row(std::int32_t slot) const;
     void extend(std::int32_t slot, std::int32_t rows);
 
-    // Slot i becomes what slot from[i] is.
+    // Makes slot i a continuation of slot from[i].
     void reorder(const std::vector<std::int32_t>& from);
 
 private:

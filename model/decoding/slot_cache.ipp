@@ -31,7 +31,7 @@ void SlotCache<Ctx, T>::write(std::size_t layer, std::int32_t slot,
     require(rows.cols == 2 * d_ && length(slot) + rows.rows <= capacity_,
             "more keys than a slot's cache holds");
     const Matrix to = all(layer).rows_from(begin(slot) + length(slot), rows.rows);
-    kernels::dropout<T>(ctx_, {}, {}, rows, to);  // of an inactive site: a copy
+    kernels::dropout<T>(ctx_, {}, {}, rows, to);  // without a dropout site this is a copy
 }
 
 template <class Ctx, class T>
@@ -63,7 +63,7 @@ void SlotCache<Ctx, T>::reorder(const std::vector<std::int32_t>& from) {
         if (!taken[source]) region[i] = source;
         taken[source] = true;
     }
-    // What nobody continues is written over; it is the source of no copy.
+    // Regions that no slot continues are overwritten; no copy reads from them.
     std::int64_t unused = 0;
     std::vector<std::int32_t> length(from.size());
     for (std::size_t i = 0; i < from.size(); ++i) {

@@ -14,8 +14,8 @@
 
 namespace lockstep::model {
 
-// Both kinds of model. A generator's slots of a context share the keys and values of its encoded
-// text; gpt2's each begin with those of the context.
+// Decodes with both kinds of model. A generator's slots of one context share the keys and values of
+// its encoded text; each of gpt2's slots begins with a copy of the context's keys and values.
 template <class Ctx, class T>
 class TransformerDecoder final : public IncrementalDecoder {
 public:
@@ -91,8 +91,8 @@ private:
     using Constant = MatrixView<const T, Space>;
     using Work = StackPass<Ctx, T>;
 
-    // Which rows of a cache each fed token attends to; filler reads none. Its own goes to
-    // next_rows.
+    // Holds the rows of a cache that each fed token attends to; filler tokens attend to none. The
+    // token's own row goes to next_rows.
     struct Ranges {
         std::vector<std::int64_t> begin, memory_begin;
         std::vector<std::int32_t> length, memory_length;
@@ -108,11 +108,11 @@ private:
         View<const std::int64_t, Space> next_rows;
     };
 
-    // How many tokens may follow a context of that length.
+    // Returns the number of tokens that may follow a context of that length.
     int new_tokens(std::int64_t context, int max_new_tokens) const {
         const std::int64_t positions = config_.n_positions;
         std::int64_t most = std::min<std::int64_t>(max_new_tokens, positions);
-        // Where both do not fit, a reply may take half.
+        // If the context and the reply do not both fit, the reply may take half of the positions.
         if (!weights_.encoder)
             most = std::min(most, std::max({positions - context, positions / 2, std::int64_t{1}}));
         return static_cast<int>(most);
@@ -157,7 +157,7 @@ private:
         }
     }
 
-    // Keeps what the decoder's cross-attentions read of the encoded contexts.
+    // Keeps the keys and values of the encoded contexts for the decoder's cross-attentions.
     void encode(const train::RaggedTokens& side) {
         const auto batch = place_alone(side);
         const Work run{ctx_, arena_, encoder_, batch, nullptr, nullptr};
@@ -180,7 +180,8 @@ private:
         return {memory_[layer].view().data(), memory_rows_, 2 * config_.embedding_size};
     }
 
-    // All contexts at once through the decoder; every slot's cache receives their keys and values.
+    // Runs all contexts through the decoder at once and writes their keys and values to every
+    // slot's cache.
     void read_prefixes(const train::RaggedTokens& side) {
         if (side.total() == 0) return;
         const auto batch = place_alone(side);
@@ -188,7 +189,7 @@ private:
         StackBlock<Ctx, T>::evaluate(
             {ctx_, arena_, decoder_, batch, nullptr, nullptr}, weights_.decoder,
             weights_.embeddings, {}, [&](std::size_t layer, const Saved& saved) {
-                const Matrix k = saved.self_attention.k;  // its values stand beside it
+                const Matrix k = saved.self_attention.k;  // the values are stored next to the keys
                 write_prefixes(layer, side, {k.data, k.rows, 2 * k.cols, k.stride});
             });
         for (std::int32_t slot = 0; slot < cache_.slots(); ++slot) {
@@ -197,7 +198,7 @@ private:
         }
     }
 
-    // key_value [total, 2 * d]: the layer's keys with the values beside them.
+    // key_value, [total, 2 * d], holds the layer's keys and, next to them, the values.
     void write_prefixes(std::size_t layer, const train::RaggedTokens& side, Constant key_value) {
         for (std::int32_t slot = 0; slot < cache_.slots(); ++slot) {
             const std::int32_t context = slot / slots_per_context_;
@@ -207,7 +208,7 @@ private:
         }
     }
 
-    // One token of each slot through the decoder; the output [run.batch.total, d].
+    // Runs one token of each slot through the decoder. Returns the output, [run.batch.total, d].
     Constant run_layers(Work run, const std::vector<std::int32_t>& slots,
                         const PlacedRanges& ranges) {
         typename EmbeddingBlock<Ctx, T>::Saved unused;
@@ -220,7 +221,8 @@ private:
         return x.input;
     }
 
-    // LayerBlock::forward with the keys and values of earlier tokens taken from the caches.
+    // Does the work of LayerBlock::forward, but takes the keys and values of earlier tokens from
+    // the caches.
     Stream<T, Space> run_layer(const Work& run, const PlacedRanges& ranges, Stream<T, Space> x) {
         using Sum = ResidualNorm<Ctx, T>;
         const auto& weights = weights_.decoder.layers[run.layer];
@@ -265,9 +267,9 @@ private:
     device::Upload<Ctx> upload_;
     device::Arena<Space> arena_;
     SlotCache<Ctx, T> cache_;
-    std::vector<device::Buffer<T, Space>> memory_;  // [k v] of the contexts, by layer
+    std::vector<device::Buffer<T, Space>> memory_;  // keys and values of the contexts, by layer
     std::vector<std::int32_t> memory_offsets_;
-    std::vector<std::uint32_t> rows_;  // of a batch; nothing is dropped, so any do
+    std::vector<std::uint32_t> rows_;  // rows of a batch; any values do, because nothing is dropped
     std::int64_t memory_rows_ = 0;
     int slots_per_context_ = 1;
 };

@@ -2,7 +2,7 @@
 #include "model/devices/device_model.ipp"
 #include "runtime/device/cpu_context.hpp"
 
-// The bodies of the *.ipp files, for the CPU.
+// Instantiates the templates of the *.ipp files for the CPU.
 namespace lockstep::model {
 
 using device::CpuContext;

@@ -7,7 +7,7 @@
 #include "runtime/kernels/cuda/attention/attention_library.hpp"
 #include "runtime/kernels/cuda/matmul/product.hpp"
 
-// The bodies of the *.ipp files, for GPUs.
+// Instantiates the templates of the *.ipp files for GPUs.
 namespace lockstep::model {
 
 using device::CudaContext;

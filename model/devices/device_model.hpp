@@ -19,55 +19,63 @@
 
 namespace lockstep::model {
 
-// A model on one device: its weights and what computes with them. Whatever it gives out must not
-// outlive it. Used from one thread.
+// Computes with a model on one device: it owns the weights and the context that computes with them.
+// The objects it gives out must not outlive it. Only one thread may use it. Usage:
+//     const auto model = make_cpu_model(config, train::Precision::fp32, threads);
+//     model->initialize(seed);  // or load_weights(path)
+//     const auto engine = model->make_engine(options, communicator, trace, nullptr);
 class DeviceModel {
 public:
     virtual ~DeviceModel() = default;
 
     virtual const train::ParameterTable& parameters() const noexcept = 0;
 
-    // The usual initial weights, a pure function of the seed; or those that train::load_weights
-    // reads.
+    // Writes the usual initial weights, which depend only on the config and the seed, or the
+    // weights that train::load_weights reads.
     virtual void initialize(std::uint64_t seed) = 0;
     virtual void load_weights(const std::string& path) = 0;
 
-    // How attention is computed, where there is a choice: for the user. Else empty.
+    // Returns a text for the user that tells how attention is computed if there is a choice, else
+    // an empty text.
     virtual std::string attention() = 0;
 
-    // Before the first batch: takes the memory of a step with so many bytes of activations, so that
-    // steps up to that size allocate nothing.
+    // Allocates the memory of a step with that many bytes of activations, so that steps up to that
+    // size allocate nothing. Call it before the first batch.
     virtual void reserve(std::size_t activation_bytes) = 0;
 
-    // Teacher-forced: the sums of each row's label tokens. Waits for them.
+    // Evaluates with teacher forcing and returns the sums over each row's label tokens. It waits
+    // for them.
     virtual std::vector<kernels::LossSums> evaluate(const train::Batch& batch) = 0;
-    // The same one at every call.
+    // Returns the same decoder at every call.
     virtual IncrementalDecoder& decoder() = 0;
 
-    // What trains it, one at a time. References outlive it; nobody need watch.
+    // Makes the engine that trains the model. Only one may exist at a time. The arguments must
+    // outlive it; `whereabouts` may be null.
     virtual std::unique_ptr<train::Engine> make_engine(const train::TrainOptions& options,
                                                        comm::Communicator& communicator,
                                                        Trace& trace,
                                                        comm::RankProgress* whereabouts) = 0;
 };
 
-// On the CPU, with so many threads, in fp32 or bf16.
+// Makes a model on the CPU with that many threads, in fp32 or bf16.
 std::unique_ptr<DeviceModel> make_cpu_model(const ModelConfig& config, train::Precision precision,
                                             int threads);
 
-// How a GPU is used.
+// Tells how a GPU is used.
 struct GpuSettings {
-    int device = 0;  // among those that this process sees
+    int device = 0;  // index among the devices that this process sees
     train::Master master = train::Master::kept;
-    bool tf32 = false;  // products of fp32 by TF32's tensor cores
-    // Products and attention's backward take what is measured to be the fastest at their first use.
+    bool tf32 = false;  // fp32 products use TF32's tensor cores
+    // Measures alternatives for products and attention's backward at their first use and takes the
+    // fastest.
     bool autotune = false;
-    std::size_t max_graphs = 64;  // shapes of work that are captured and replayed; 0: none
-    comm::GpuBackend backend = comm::GpuBackend::nccl;  // among several GPUs
-    int timeout_ms = 300'000;                           // of one operation among them
+    std::size_t max_graphs = 64;  // maximum of shapes that are captured and replayed; 0: none
+    comm::GpuBackend backend = comm::GpuBackend::nccl;  // used among several GPUs
+    int timeout_ms = 300'000;                           // limit of one operation among them
 };
 
-// On a GPU, in fp32, bf16 or fp16; of lockstep_model_cuda, which a build without CUDA lacks.
+// Makes a model on a GPU, in fp32, bf16 or fp16. It is part of lockstep_model_cuda, which a build
+// without CUDA lacks.
 std::unique_ptr<DeviceModel> make_cuda_model(const ModelConfig& config, train::Precision precision,
                                              const GpuSettings& settings);
 

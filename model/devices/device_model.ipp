@@ -21,11 +21,11 @@ class DeviceModelOn final : public DeviceModel {
 public:
     using Space = typename Ctx::Space;
     using Collectives = comm::Collectives<Space>;
-    // Collectives in the device's memory among the ranks of a communicator.
+    // Makes the collectives in the device's memory among the ranks of a communicator.
     using Connect =
         std::function<std::unique_ptr<Collectives>(Ctx&, comm::Communicator&, comm::RankProgress*)>;
 
-    // `connect` is not asked where the device's memory is the host's.
+    // `connect` is not called if the device's memory is the host's.
     DeviceModelOn(const ModelConfig& config, train::Precision precision, train::Master master,
                   std::unique_ptr<Ctx> context, Connect connect = {})
         : config_(config),
@@ -109,7 +109,7 @@ private:
     const train::ParameterStore<Space> store_;
     train::HostWeights<Ctx> weights_;
     const std::unique_ptr<train::Model> model_;
-    device::Buffer<kernels::LossSums, Space> losses_;  // of each token
+    device::Buffer<kernels::LossSums, Space> losses_;  // losses of each token
     std::unique_ptr<IncrementalDecoder> decoder_;
     std::unique_ptr<Collectives> collectives_;
 };

@@ -9,7 +9,7 @@
 #include "runtime/kernels/cuda/attention/attention_scratch.hpp"
 #include "runtime/kernels/cuda/matmul/product_workspace.hpp"
 
-// The bodies of the *.ipp files, for devices that compute nothing.
+// Instantiates the templates of the *.ipp files for devices that compute nothing.
 namespace lockstep::model {
 
 namespace {
@@ -35,7 +35,7 @@ train::Batch batch_of(const train::BatchShape& shape) {
     return batch;
 }
 
-// Sinusoids take time to make and none of a step's memory.
+// Replaces sinusoidal positions, which take time to calculate and none of a step's memory.
 ModelConfig quickly_made(ModelConfig config) {
     config.positions = Positions::learned;
     return config;
@@ -66,7 +66,7 @@ public:
         model->evaluate(batch_of(shape), losses.data());
         return model->peak_activation_bytes();
     }
-    // On the CPU totals alone shape the products.
+    // The totals alone determine the shapes of the products on the CPU.
     train::BatchShape launched(const train::BatchShape& shape) const override {
         if (std::is_same_v<Like, device::CpuTraits>)
             return {shape.source_total, shape.target_total};
@@ -104,7 +104,8 @@ public:
 private:
     using BackwardShape = kernels::cuda::BackwardShape;
 
-    // Encoder's, decoder's, and the decoder's over the encoder's output.
+    // Returns the shapes of the encoder's attention, of the decoder's, and of the decoder's over
+    // the encoder's output.
     std::array<BackwardShape, 3> attentions(const train::BatchShape& s) const {
         return {BackwardShape{config_.heads, s.source_total, s.source_total, s.sequences,
                               s.longest_source},

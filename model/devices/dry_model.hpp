@@ -10,27 +10,30 @@
 
 namespace lockstep::model {
 
-// Where a model is to compute; neither need be there to reckon what it would take.
+// Names the device that a model is meant for. It need not exist to estimate the memory.
 enum class DeviceKind { cpu, gpu };
 
-// A model that goes through a step without computing it, to tell what it takes of a device's memory
-// to the byte. Weights, gradients and optimizer are apart (train/weight_memory.hpp).
+// Goes through a step of a model without computing it, to find the device memory that the step
+// needs, exact to the byte. Weights, gradients and optimizer are estimated separately
+// (train/weight_memory.hpp).
 class DryModel {
 public:
     virtual ~DryModel() = default;
 
-    // Activations and their gradients at their peak, over forward and backward of a micro-batch.
+    // Returns the peak size of activations and their gradients over forward and backward of a
+    // micro-batch.
     virtual std::size_t training_bytes(const train::BatchShape& shape) = 0;
     virtual std::size_t evaluation_bytes(const train::BatchShape& shape) = 0;
-    // The sizes that its work is launched with: shapes alike in these are the same work.
+    // Returns the sizes that the work is launched with: two shapes with equal launch sizes are the
+    // same work.
     virtual train::BatchShape launched(const train::BatchShape& shape) const = 0;
-    // What is there from the first step to the last beside the weights: positions that are not
-    // learned.
+    // Returns the bytes that are used from the first step to the last besides the weights, such as
+    // positions that are not learned.
     virtual std::size_t constant_bytes() const = 0;
-    // What kernels share of a GPU's memory: cuBLASLt's workspace, or what attention's backward
-    // needs where own kernels compute it, if that is more.
+    // Returns the bytes of a GPU's memory that kernels share: the maximum of cuBLASLt's workspace
+    // and the scratch memory of attention's backward with Lockstep's own kernels.
     virtual std::size_t scratch_bytes(const train::BatchShape& shape) const = 0;
-    // A micro-batch's own arrays, of which a GPU holds several.
+    // Returns the bytes of a micro-batch's own arrays. A GPU holds several micro-batches.
     virtual std::size_t batch_bytes(const train::BatchShape& shape) = 0;
 };
 
