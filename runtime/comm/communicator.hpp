@@ -41,13 +41,13 @@ struct Range {
 };
 using HostRange = Range<HostSpace>;
 
-// The time span in which one collective ran on the communicator's thread.
+// Tells when one collective ran on the communicator's thread.
 struct Timing {
     std::string label;
     Clock::time_point begin, end;
 };
 
-// What a communicator is doing now; the watchdog reads it.
+// Tells the watchdog what a communicator is doing now.
 struct Activity {
     std::uint64_t completed = 0;  // finished operations
     std::string operation;        // the running one, for example `all_reduce "bucket 3"`; empty:
@@ -55,7 +55,7 @@ struct Activity {
     bool waited_for = false;      // the caller is blocked in finish()
 };
 
-// Ranks 0 to size() - 1 that act together on memory of Space. Every operation is asynchronous: the
+// Lets ranks 0 to size() - 1 act together on memory of Space. Every operation is asynchronous: the
 // call queues it and returns at once. The caller owns the ranges and neither frees nor changes them
 // before finish(). Every rank queues the same operations in the same order. No operation averages.
 // Only one thread uses an object. In a device's memory an operation starts after the work that was
@@ -64,8 +64,8 @@ struct Activity {
 //     std::vector<float> gradients(n);
 //     comm->all_reduce(view_of(gradients), ReduceOp::sum, "bucket 0");  // queued
 //     compute_something_else();
-//     comm->finish();                         // throws when another rank failed
-//     for (float& g : gradients) g /= comm->size();  // the sum is in all ranks' memory
+//     comm->finish();  // throws when another rank failed
+//     use(gradients);  // the sum over all ranks
 template <class Space>
 class Collectives {
 public:
@@ -82,9 +82,9 @@ public:
     // Gathers every rank's `from` in `to`, ordered by rank. to.count == size() * from.count.
     virtual void all_gather(Range<Space> from, Range<Space> to, std::string label) = 0;
     virtual void broadcast(Range<Space> range, int root, std::string label) = 0;
-    // In host memory it waits for all queued operations and throws the error of any of them (kind
-    // peer when another rank failed or timed out). In a device's memory the compute stream waits
-    // for them, and the host need not.
+    // Waits for all queued operations in host memory and throws the error of any of them (kind peer
+    // when another rank failed or timed out). In a device's memory the compute stream waits for
+    // them, and the host need not.
     virtual void finish() = 0;
 
     // Returns the times of the operations finished since the last call, in order. In a device's
@@ -104,7 +104,7 @@ public:
     virtual Activity activity() const { return {}; }
 };
 
-// Ranks that act together on host memory, with messages between two ranks as well.
+// Lets ranks act together on host memory and send messages to each other.
 class Communicator : public Collectives<HostSpace> {
 public:
     virtual void send(HostRange range, int to, std::string label) = 0;

@@ -7,9 +7,9 @@
 
 namespace lockstep::comm {
 
-// The operations that a library of collectives must offer to become a Communicator. Each returns
-// when it is done and throws kind peer when another rank failed or timed out. All calls come from
-// one thread (the Worker), including construction and destruction.
+// Lists the operations that a library of collectives must offer to become a Communicator. Each
+// returns when it is done and throws kind peer when another rank failed or timed out. All calls
+// come from one thread (the Worker), including construction and destruction.
 class Transport {
 public:
     virtual ~Transport() = default;

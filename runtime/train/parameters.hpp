@@ -22,20 +22,20 @@ struct Parameter {
     std::size_t count = 0;
     int block = 0;
     WeightDecay decay = WeightDecay::apply;
-    // Number of equal runs of rows that are separate matrices for an optimizer that treats whole
-    // matrices, for example 3 for queries, keys and values, which are stored as one.
+    // The rows consist of this many equal runs that are separate matrices for an optimizer that
+    // treats whole matrices: 3 for queries, keys and values, which are stored as one.
     int parts = 1;
 };
 
-// The shape of one part as a matrix; a vector is one row.
+// Holds the shape of one part as a matrix; a vector is one row.
 struct PartShape {
     std::int64_t rows, cols;
     bool is_matrix() const noexcept { return rows > 1 && cols > 1; }
 };
 PartShape part_shape(const Parameter& parameter) noexcept;
 
-// Names and offsets of all parameters in the flat buffers. They are added in the order in which
-// backward finishes their gradients, so gradients become final front to back. A block is a
+// Holds the names and offsets of all parameters in the flat buffers. They are added in the order in
+// which backward finishes their gradients, so gradients become final front to back. A block is a
 // contiguous unit (a layer); a tied embedding table is a separate block and comes last.
 class ParameterTable {
 public:

@@ -8,7 +8,7 @@
 
 namespace lockstep::train {
 
-// The precision of the computation.
+// Names the precision of the computation.
 enum class Precision { fp32, bf16, fp16 };
 
 constexpr const char* name(Precision precision) noexcept {

@@ -6,8 +6,8 @@
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/gloo/gloo_links.hpp"
 
-// Collectives built from messages. Each of them is one operation and uses a slot number that is the
-// same on every rank and that no other operation uses.
+// These collectives are built from messages. Each of them is one operation and uses a slot number
+// that is the same on every rank and that no other operation uses.
 namespace lockstep::comm {
 
 struct Member {
@@ -31,8 +31,8 @@ void ring(const Member& self, std::uint64_t slot, const HostRange& range, RingSt
 // Broadcasts from `root` along a binomial tree.
 void spread(const Member& self, std::uint64_t slot, const HostRange& range, int root);
 
-// Barrier: returns once all ranks have called it. In round k, rank r hears from rank r - 2^k and
-// thereby from all ranks that that rank has heard from.
+// Acts as a barrier: it returns once all ranks have called it. In round k, rank r hears from rank r
+// - 2^k and thereby from all ranks that that rank has heard from.
 void meet(const Member& self, std::uint64_t slot);
 
 }  // namespace lockstep::comm

@@ -16,8 +16,8 @@ namespace lockstep::comm {
 
 class GlooBuffer;
 
-// Connections between ranks by Gloo. Another thread can give up the waits on them, which Gloo's own
-// collectives do not offer.
+// Holds the connections between ranks by Gloo. Another thread can give up the waits on them, which
+// Gloo's own collectives do not offer.
 class GlooLinks {
 public:
     GlooLinks(std::shared_ptr<gloo::Context> context, int timeout_ms);
@@ -38,7 +38,7 @@ private:
     std::vector<GlooBuffer*> buffers_;
 };
 
-// Memory that messages are sent from or received into. The memory may be freed once the buffer is
+// Sends messages from memory, or receives them into it. The memory may be freed once the buffer is
 // destroyed, even if a message was not completed. Messages with one slot between two ranks keep
 // their order.
 class GlooBuffer {

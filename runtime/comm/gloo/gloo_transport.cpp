@@ -25,7 +25,7 @@ namespace {
 // for each other instead of mistaking one operation for another. Gloo's own kinds are 1 to 8.
 enum class Kind : std::uint8_t { ring = 0x40, spread, meet, message };
 
-// The resources that all communicators of one job share.
+// Holds the resources that all communicators of one job share.
 struct Shared {
     std::shared_ptr<Store> store;
     std::shared_ptr<gloo::transport::Device> device;

@@ -15,8 +15,8 @@ enum class Backend { automatic, mpi, gloo };
 
 struct CommOptions {
     Backend backend = Backend::automatic;  // MPI if MPI started the run, else Gloo
-    // The network between hosts. If it is empty, Gloo takes the one that reaches rank 0 and MPI
-    // chooses its own.
+    // This is the network interface between hosts. If it is empty, Gloo takes the one that reaches
+    // rank 0 and MPI chooses its own.
     std::string interface;
     int timeout_ms = 300'000;  // limit of one operation and of joining
     Secret secret;

@@ -7,9 +7,10 @@
 
 #include "runtime/comm/transport.hpp"
 
-// The interface between the program and the module that links MPI: one function with a C name. The
-// module holds its own copy of the libraries below it, so the program need not export anything.
-// Classes and exceptions have the same layout on both sides because both come from one build.
+// This is the interface between the program and the module that links MPI: one function with a C
+// name. The module holds its own copy of the libraries below it, so the program need not export
+// anything. Classes and exceptions have the same layout on both sides because both come from one
+// build.
 namespace lockstep::comm {
 
 constexpr const char* mpi_module_function = "lockstep_connect_mpi_3";
@@ -17,7 +18,7 @@ constexpr const char* mpi_module_function = "lockstep_connect_mpi_3";
 struct MpiOptions {
     int timeout_ms = 300'000;
     std::string interface;  // network interface of MPI's TCP connections; empty: MPI chooses
-    // The maximum number of elements in one MPI call. Tests make it small.
+    // An MPI call handles at most this many elements. Tests make it small.
     std::size_t max_count = std::numeric_limits<int>::max();
 };
 

@@ -15,8 +15,8 @@ namespace lockstep::comm {
 // Throws kind mpi with the library's own text when `code` is not MPI_SUCCESS.
 void check(int code, const char* what);
 
-// The life of MPI in this process, from Init to Finalize, and the reductions that MPI lacks. It is
-// made, used and destroyed on one thread.
+// Keeps MPI initialised in this process and provides the reductions that MPI lacks. It is made,
+// used and destroyed on one thread.
 class MpiSession {
 public:
     // `interface` is the network of MPI's TCP connections unless the environment already names one;

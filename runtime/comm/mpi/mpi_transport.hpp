@@ -12,7 +12,7 @@
 
 namespace lockstep::comm {
 
-// MPI's collectives, started without blocking and then tested with sleeps in between. Open MPI's
+// Starts MPI's collectives without blocking and then tests them with sleeps in between. Open MPI's
 // own waits spin and would take a core from the computation that overlaps with them.
 class MpiTransport : public Transport {
 public:

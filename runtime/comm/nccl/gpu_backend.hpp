@@ -3,7 +3,8 @@
 
 namespace lockstep::comm {
 
-// How several GPUs reduce. `staged` copies to the host's memory and uses the host's communicator.
+// Selects how several GPUs reduce. `staged` copies to the host's memory and uses the host's
+// communicator.
 enum class GpuBackend { nccl, staged };
 
 }  // namespace lockstep::comm

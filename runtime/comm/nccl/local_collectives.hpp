@@ -6,7 +6,7 @@
 
 namespace lockstep::comm {
 
-// The collectives of a single GPU. They do not need NCCL.
+// Implements the collectives for a single GPU. They do not need NCCL.
 class LocalCollectives final : public Collectives<CudaSpace> {
 public:
     // The caller keeps the context alive longer than this object.

@@ -14,12 +14,12 @@
 
 namespace lockstep::comm {
 
-// NCCL's collectives of ranks with one GPU each. Operations run on the context's communication
-// stream. Each starts after the work that the compute stream was given before it. finish() makes
-// the compute stream wait; the host waits only until NCCL has accepted the operations. Two
-// communicators of one context, as split() makes them, take turns with a finish() in between.
-// When a rank fails or hangs, the waiting operations are aborted and take_timings() or the next
-// operation throws kind peer; the GPU's results until then are invalid.
+// Uses NCCL's collectives among ranks with one GPU each. Operations run on the context's
+// communication stream. Each starts after the work that the compute stream was given before it.
+// finish() makes the compute stream wait; the host waits only until NCCL has accepted the
+// operations. Two communicators of one context, as split() makes them, take turns with a finish()
+// in between. When a rank fails or hangs, the waiting operations are aborted and take_timings() or
+// the next operation throws kind peer; the GPU's results until then are invalid.
 class NcclCommunicator final : public Collectives<CudaSpace> {
 public:
     // Joins the ranks of `host`, which brings the id of rank 0 to all. The call is collective and

@@ -3,7 +3,7 @@
 
 namespace lockstep::comm {
 
-// The name of the operation that the watchdog sees while a rank joins the others by NCCL.
+// The watchdog sees this operation while a rank joins the others by NCCL.
 inline constexpr const char* nccl_join = "NCCL's join";
 
 // Tells a user what to look at when a join gets no answer.

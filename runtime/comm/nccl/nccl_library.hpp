@@ -9,8 +9,7 @@
 
 namespace lockstep::comm {
 
-// The functions of NCCL that the communicator uses. The library is opened when the first object is
-// made.
+// Opens NCCL, when the first object is made, and finds the functions that the communicator uses.
 class NcclLibrary {
 public:
     // Throws kind nccl (kind peer if another rank is the cause) with the name of the call when

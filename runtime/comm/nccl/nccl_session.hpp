@@ -23,10 +23,10 @@ namespace lockstep::comm {
 // joining takes seconds.
 std::chrono::microseconds pause_before_look(int looks) noexcept;
 
-// One NCCL communicator that never blocks, and a thread that gives it the operations and watches
-// it. When NCCL reports an error or an operation runs longer than the time-out, the thread aborts
-// the communicator. The GPU and any waiting thread then go on, and every later call throws the
-// error.
+// Owns an NCCL communicator that never blocks, and a thread that gives it the operations and
+// watches it. When NCCL reports an error or an operation runs longer than the time-out, the thread
+// aborts the communicator. The GPU and any waiting thread then go on, and every later call throws
+// the error.
 class NcclSession {
 public:
     // Makes the communicator or begins to make it.
@@ -45,8 +45,8 @@ public:
 
     using Call = std::function<ncclResult_t(ncclComm_t)>;
 
-    // Work for a GPU on `stream` after the recorded event `after`, between two events that the
-    // session records. No event is recorded again before it is done.
+    // Describes work for a GPU on `stream` after the recorded event `after`, between two events
+    // that the session records. No event is recorded again before it is done.
     struct Operation {
         std::string what;
         Call call;

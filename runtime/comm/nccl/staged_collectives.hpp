@@ -13,13 +13,13 @@
 
 namespace lockstep::comm {
 
-// Collectives for GPUs when NCCL is missing or refuses them. Ranges go piece by piece through
-// pinned memory and the host's communicator, whose thread copies and reduces while the GPU
+// Implements collectives for GPUs when NCCL is missing or refuses them. Ranges go piece by piece
+// through pinned memory and the host's communicator, whose thread copies and reduces while the GPU
 // computes. The host adds, so it is slow. finish() makes the host wait and throws the error of any
 // operation.
 class StagedCollectives final : public Collectives<CudaSpace> {
 public:
-    // The size of a piece that passes through the host at once, and of the pinned memory.
+    // A piece of this size passes through the host at once; the pinned memory has the same size.
     static constexpr std::size_t usual_piece_bytes = std::size_t{8} << 20;
 
     // Splits a communicator off `host`. The call is collective and waits. The context must outlive
@@ -42,7 +42,7 @@ public:
     Activity activity() const override;
 
 private:
-    // The copies that a rank has to make.
+    // Tells which copies a rank has to make.
     enum class Way { there_and_back, to_host, to_gpu };
     // Queues a piece's operation on the host's communicator.
     using Operate = std::function<void(Communicator&, HostRange)>;

@@ -6,7 +6,8 @@
 
 namespace lockstep::comm {
 
-// Environment variables by name. It is a value, so that tests need not change the process's own.
+// An environment maps variables to their texts. It is a value, so that tests need not change the
+// process's own.
 using Environment = std::map<std::string, std::string>;
 
 // Copies the process's environment.

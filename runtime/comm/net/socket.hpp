@@ -10,7 +10,7 @@
 
 namespace lockstep::comm {
 
-// A resolved address, IPv4 or IPv6.
+// Holds a resolved address, IPv4 or IPv6.
 struct SocketAddress {
     sockaddr_storage storage{};
     socklen_t length = 0;

@@ -8,7 +8,7 @@
 #include "runtime/comm/net/environment.hpp"
 #include "runtime/comm/place/rank_info.hpp"
 
-// Helpers that rank_info.cpp and slurm_place.cpp share; nothing else includes this file.
+// Only rank_info.cpp and slurm_place.cpp include this file.
 namespace lockstep::comm {
 
 // Reads variables of one environment; an empty variable counts as missing. Throws kind config for a

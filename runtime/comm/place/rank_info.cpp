@@ -78,8 +78,8 @@ RankInfo from_open_mpi(const Variables& variables) {
     return checked_place(place, "mpirun's environment");
 }
 
-// srun --mpi=pmix: PMIx gives the rank and the Slurm step gives the rest, including the address of
-// the store in case the MPI library does not understand this PMIx.
+// Under srun --mpi=pmix, PMIx gives the rank and the Slurm step gives the rest, including the
+// address of the store in case the MPI library does not understand this PMIx.
 RankInfo from_pmix(const Variables& variables) {
     if (!in_slurm_step(variables)) {
         refuse_place(

@@ -8,12 +8,12 @@
 
 namespace lockstep::comm {
 
-// The source of a rank's information.
+// Names the source of a rank's information.
 enum class PlaceSource { flags, torchrun, mpi, slurm, alone };
 
 const char* name(PlaceSource source) noexcept;
 
-// The rank of this process, its job's size, and the address of the job's store.
+// Holds the rank of this process, its job's size, and the address of the job's store.
 struct RankInfo {
     int rank = 0;
     int size = 1;
@@ -29,8 +29,8 @@ struct RankInfo {
     bool one_host() const noexcept { return local_size == size; }
 };
 
-// The values from the command line. Rank, size and the master's address come together or not at
-// all.
+// Holds the values from the command line. Rank, size and the master's address come together or not
+// at all.
 struct PlaceFlags {
     std::optional<int> rank, size, local_rank, local_size, master_port;
     std::optional<std::string> master_addr;

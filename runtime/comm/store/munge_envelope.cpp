@@ -12,7 +12,7 @@ namespace lockstep::comm {
 
 namespace {
 
-// The functions used from libmunge.so.2, whose interface has not changed since 2006. They are
+// Holds the functions used from libmunge.so.2, whose interface has not changed since 2006. They are
 // loaded when needed, so that neither a build nor a run requires the library.
 struct Library {
     struct Context;

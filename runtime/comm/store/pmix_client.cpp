@@ -30,7 +30,7 @@ struct Process {
     std::uint32_t rank = 0;
 };
 
-// Large enough for every kind of value; this file uses only strings and booleans.
+// The struct is large enough for every kind of value; this file uses only strings and booleans.
 struct Value {
     std::uint16_t type = 0;
     union {
@@ -74,8 +74,8 @@ std::optional<Result> within(int timeout_ms, std::function<Result()> call) {
 
 }  // namespace
 
-// The functions used from PMIx, which are the same in its versions 2 to 5. They are looked up when
-// needed, so that neither a build nor a run requires the library.
+// Holds the functions used from PMIx, which are the same in its versions 2 to 5. They are looked up
+// when needed, so that neither a build nor a run requires the library.
 struct PmixClient::Library {
     int (*initialized)() = nullptr;
     int (*init)(Process*, const void* info, std::size_t infos) = nullptr;

@@ -7,8 +7,8 @@
 
 namespace lockstep::comm {
 
-// The secret that the ranks of one job share and nobody else knows. It travels in the environment
-// or in a file, because command lines are public on every host.
+// The ranks of one job share a secret that nobody else knows. It travels in the environment or in a
+// file, because command lines are public on every host.
 class Secret {
 public:
     static constexpr const char* variable = "LOCKSTEP_SECRET";

@@ -19,7 +19,7 @@ namespace lockstep::comm {
 
 namespace {
 
-// Rank 0's store: it owns the server, which lives as long as rank 0's own connection.
+// Rank 0's store owns the server, which lives as long as rank 0's own connection.
 class ServedStore : public Store {
 public:
     ServedStore(std::unique_ptr<StoreServer> server, std::unique_ptr<StoreClient> client)
@@ -41,7 +41,7 @@ private:
     std::unique_ptr<StoreClient> client_;
 };
 
-// The hosts that may talk to the store: only this host if there is no secret.
+// Tells which hosts may connect to the store: only this host if there is no secret.
 enum class Reach { loopback, network };
 
 // Two ranks that reached rank 0 by loopback addresses of different families could not connect to

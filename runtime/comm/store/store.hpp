@@ -11,7 +11,7 @@
 
 namespace lockstep::comm {
 
-// The values that ranks exchange before they have a communicator: one rank keeps them by name.
+// Exchanges values between ranks before they have a communicator; one rank keeps them by name.
 // Several threads may call it; a call that waits blocks the other calls of the same store.
 class Store {
 public:

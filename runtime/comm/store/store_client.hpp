@@ -15,7 +15,7 @@
 
 namespace lockstep::comm {
 
-// A connection to the store. It stays open because it shows that this rank is alive.
+// Holds a connection to the store. It stays open because it shows that this rank is alive.
 class StoreClient : public Store {
 public:
     static constexpr int usual_answer_ms = 30'000;

@@ -7,14 +7,14 @@
 
 namespace lockstep::comm {
 
-// The store's side of one connection, from a rank or from a stranger.
+// Holds the store's side of one connection, from a rank or from a stranger.
 struct StoreConnection {
     FileDescriptor socket;     // non-blocking
     std::string server_nonce;  // part of the greeting
     std::string in, out;       // bytes received but not yet read; bytes not yet sent
     bool proven = false;       // the other side knows the secret
 
-    // The maximum size of a frame that the other side may send now.
+    // Returns the maximum size of a frame that the other side may send now.
     std::size_t max_frame_bytes() const noexcept;
     bool takes_more() const noexcept;
     // Read and send as much as possible without waiting; false means that the connection has ended.

@@ -8,8 +8,8 @@
 
 #include "runtime/comm/store/secret.hpp"
 
-// The protocol between the store and a rank. A frame is a length (4 bytes, little endian) followed
-// by that many bytes. The greeting comes first, and nothing is accepted before it:
+// Defines the protocol between the store and a rank. A frame is a length (4 bytes, little endian)
+// followed by that many bytes. The greeting comes first, and nothing is accepted before it:
 //     server: hello    = magic, server nonce, and the credential if a seal protects the secret
 //     client: proof    = client nonce, HMAC(secret, "client" server nonce client nonce)
 //     server: welcome  = HMAC(secret, "server" server nonce client nonce)

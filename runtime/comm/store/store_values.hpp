@@ -9,8 +9,8 @@
 
 namespace lockstep::comm {
 
-// The contents of a store: values and counters by name, up to `max_bytes` bytes. One thread writes;
-// any thread may read by prefix.
+// Keeps the contents of a store: values and counters by name, up to `max_bytes` bytes. One thread
+// writes; any thread may read by prefix.
 class StoreValues {
 public:
     explicit StoreValues(std::size_t max_bytes) : max_bytes_(max_bytes) {}

@@ -9,7 +9,7 @@
 
 namespace lockstep::comm {
 
-// The communicator of a single rank: every operation is done when its call returns.
+// Implements the communicator of a single rank: every operation is done when its call returns.
 class LocalCommunicator : public Communicator {
 public:
     int rank() const noexcept override { return 0; }

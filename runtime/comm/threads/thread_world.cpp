@@ -21,7 +21,8 @@ namespace lockstep::comm {
 
 namespace {
 
-// One rank's arguments of a collective. All ranks must bring the same except for the addresses.
+// Holds one rank's arguments of a collective. All ranks must bring the same except for the
+// addresses.
 struct Offer {
     const char* operation = "";
     std::optional<HostRange> from, to;

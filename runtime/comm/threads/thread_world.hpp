@@ -11,7 +11,8 @@ namespace lockstep::comm {
 
 struct ThreadWorldState;
 
-// Ranks as threads of one process. Sums are taken in rank order, so they are the same in every run.
+// Makes ranks that are threads of one process. Sums are taken in rank order, so they are the same
+// in every run.
 class ThreadWorld {
 public:
     explicit ThreadWorld(int size);

@@ -9,7 +9,8 @@
 
 namespace lockstep::comm {
 
-// One thread that runs tasks in the order in which they are given, and sleeps when there are none.
+// Runs tasks on one thread, in the order in which they are given. The thread sleeps when there are
+// none.
 class Worker {
 public:
     Worker();

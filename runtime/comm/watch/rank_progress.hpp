@@ -18,8 +18,8 @@ enum class Phase : int { start, data, computing, optimizer, validation, checkpoi
 // Returns a text such as "reading data".
 const char* name(Phase phase) noexcept;
 
-// The position of one rank's main thread and its speed. The main thread writes, any thread reads;
-// reporting a position never waits.
+// Records the position of one rank's main thread and its speed. The main thread writes, any thread
+// reads; reporting a position never waits.
 class RankProgress {
 public:
     struct Reading {

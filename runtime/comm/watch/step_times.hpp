@@ -6,8 +6,8 @@
 
 namespace lockstep::comm {
 
-// The time that a rank spent on its own work in one window of steps, excluding waits for other
-// ranks.
+// Holds the time that a rank spent on its own work in one window of steps, excluding waits for
+// other ranks.
 struct WindowPace {
     std::int64_t last_step = 0;  // last step of the window; 0: no window yet
     std::int64_t data_us = 0, computing_us = 0, optimizer_us = 0;

@@ -10,7 +10,7 @@
 
 namespace lockstep::comm {
 
-// A rank that delays the others.
+// Describes a rank that delays the others.
 struct Straggler {
     int rank = 0;
     std::string host;

@@ -17,7 +17,7 @@ enum class Condition : int {
     left,     // ended after its work
 };
 
-// The state that a rank publishes about itself at regular intervals.
+// Holds the state that a rank publishes about itself at regular intervals.
 struct WatchRecord {
     std::string host;
     std::int64_t process = 0;

@@ -12,15 +12,16 @@
 
 namespace lockstep::comm {
 
-// A store for the watchdogs only, separate from the communicator and available under every
-// launcher. Its address and its secret are made for this run and are broadcast by the communicator.
+// Holds a store that only the watchdogs use. It is separate from the communicator and available
+// under every launcher. Its address and its secret are made for this run and are broadcast by the
+// communicator.
 struct WatchStore {
     std::unique_ptr<StoreServer> server;  // rank 0 only
     std::unique_ptr<StoreClient> client;
 };
 
 struct WatchPostOptions {
-    // This host's interface to serve on. If it is empty, rank 0's address decides.
+    // The store is served on this interface of this host. If it is empty, rank 0's address decides.
     std::string interface;
     int timeout_ms = 300'000;  // limit of joining and of a silence of rank 0
 };

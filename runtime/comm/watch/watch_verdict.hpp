@@ -10,7 +10,7 @@
 
 namespace lockstep::comm {
 
-// One rank's knowledge of another.
+// Holds one rank's knowledge of another.
 struct Sighting {
     std::optional<WatchRecord> record;  // the last one received; empty: none yet
     int silent_ms = 0;                  // time since then
@@ -27,7 +27,7 @@ enum class Cause {
 
 const char* name(Cause cause) noexcept;
 
-// The rank that ended the run and the cause.
+// Names the rank that ended the run, and the cause.
 struct Verdict {
     int rank = 0;
     Cause cause = Cause::unknown;

@@ -16,15 +16,15 @@
 
 namespace lockstep::comm {
 
-// The rank that reports the end of the run to the user.
+// Names the rank that reports the end of the run to the user.
 enum class Reporter {
     this_rank,
     rank_0,
     nobody_yet,  // rank 0 is gone: the first of the living ranks reports
 };
 
-// The reason why the run ends, and the state of the ranks: complete on the reporter, less on the
-// others.
+// Holds the reason why the run ends and the state of the ranks. The reporter knows all of it, the
+// others less.
 struct WatchNews {
     Verdict verdict;
     Reporter reporter = Reporter::rank_0;
@@ -38,9 +38,9 @@ class WatchListener {
 public:
     virtual ~WatchListener() = default;
     virtual void report(const WatchNews& news) = 0;
-    // Called after the other ranks have been told.
+    // The watchdog calls it after the other ranks have been told.
     virtual void end(const WatchNews& news) = 0;
-    // Called on rank 0 while the run goes on.
+    // The watchdog calls it on rank 0 while the run goes on.
     virtual void slow(const Straggler&) {}
     // Returns the stack of the main thread of a rank that makes no progress; may be empty.
     virtual std::string stack() { return {}; }

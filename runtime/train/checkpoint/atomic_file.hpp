@@ -11,8 +11,8 @@
 
 namespace lockstep::train {
 
-// A file that is written without buffering. Every failure throws kind io with the path, the
-// system's reason (disk full, read-only, ...) and a remedy.
+// Writes a file without buffering. Every failure throws kind io with the path, the system's reason
+// (disk full, read-only, ...) and a remedy.
 class OutputFile {
 public:
     enum class Mode { replace, append };
@@ -30,7 +30,7 @@ private:
     FileDescriptor file_;
 };
 
-// A file that appears under its name complete and on disk, or not at all: it is written under a
+// Makes a file appear under its name complete and on disk, or not at all: it is written under a
 // temporary name, synced and renamed. If commit() is not called, nothing remains. A symbolic link
 // stays, and the file it names is replaced. A path that is not a regular file (a device, a pipe) is
 // not replaced; kind io is thrown.
@@ -53,7 +53,7 @@ private:
 
 void write_atomically(const std::string& path, std::string_view text);
 
-// A folder that appears complete or not at all: fill path(), then call commit(). An existing folder
+// Makes a folder appear complete or not at all: fill path(), then call commit(). An existing folder
 // of that name is replaced. The caller must sync the files in it.
 class AtomicDirectory {
 public:

@@ -12,11 +12,11 @@
 
 namespace lockstep::train {
 
-// The contents of a checkpoint besides tensors.
+// Holds the contents of a checkpoint besides tensors.
 struct RunRecord {
     TrainerState trainer;
     std::string options_json = "{}";  // a JSON object of the caller's, returned unchanged
-    // Versions, by name, of everything that must stay the same for a resume with the same bits.
+    // These versions, by name, must stay the same for a resume with the same bits.
     Metadata versions;
 };
 

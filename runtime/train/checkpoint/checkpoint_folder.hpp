@@ -12,8 +12,8 @@
 
 namespace lockstep::train {
 
-// The contents of config.json: the model's options as the caller's JSON object, and the hash of its
-// dictionary.
+// Holds the contents of config.json: the model's options as the caller's JSON object, and the hash
+// of its dictionary.
 struct ModelDescription {
     std::string config_json;
     std::string dictionary_hash;
@@ -31,7 +31,8 @@ ModelDescription read_description(const std::string& folder);
 // data is thrown if there are some and all are damaged.
 std::optional<std::string> newest_good_checkpoint(const std::string& model_folder);
 
-// The checkpoints of a model folder, MODEL/checkpoints/step-00001234 by trainer.step.
+// Manages the checkpoints of a model folder. They are named MODEL/checkpoints/step-00001234 after
+// trainer.step.
 class CheckpointFolder {
 public:
     // Keeps the newest `keep` checkpoints (at least 1). The constructor touches no file.
@@ -58,7 +59,7 @@ private:
 // the folder's model. Rank 0 writes; the other ranks do nothing.
 class FolderSink final : public CheckpointSink {
 public:
-    // At each save rank 0 calls `fetch` for the tensors and replaces `record.trainer`.
+    // Rank 0 calls `fetch` for the tensors and replaces `record.trainer` at each save.
     FolderSink(int rank, const std::string& model_folder, int keep, Log& log,
                std::function<RunTensors()> fetch, ModelDescription description, RunRecord record);
 

@@ -12,7 +12,7 @@
 
 namespace lockstep::train {
 
-// The name, shape and destination of one tensor of a file.
+// Holds the name, shape and destination of one tensor of a file.
 struct TensorExtent {
     std::string_view name;
     const std::vector<std::int64_t>& shape;

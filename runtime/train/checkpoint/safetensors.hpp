@@ -23,7 +23,7 @@ std::string shape_text(std::span<const std::int64_t> shape);
 
 using Metadata = std::map<std::string, std::string>;
 
-// A tensor to write. The values are borrowed and must outlive the call.
+// Describes a tensor to write. The values are borrowed and must outlive the call.
 struct TensorToWrite {
     TensorToWrite(std::string n, std::vector<std::int64_t> s, HostView<const float> values);
     TensorToWrite(std::string n, std::vector<std::int64_t> s,
@@ -49,8 +49,8 @@ struct TensorInfo {
     std::uint64_t offset = 0;  // bytes from the start of the file
 };
 
-// A safetensors file opened for reading. Opening checks the whole header; any error in it throws
-// kind data with one line that names the file.
+// Reads a safetensors file. Opening checks the whole header; any error in it throws kind data with
+// one line that names the file.
 class SafetensorsFile {
 public:
     explicit SafetensorsFile(std::string path);

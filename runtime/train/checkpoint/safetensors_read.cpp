@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// The format's own limit. A larger length means that the file is damaged.
+// This is the format's own limit. A larger length means that the file is damaged.
 constexpr std::uint64_t largest_header_bytes = 100'000'000;
 
 [[noreturn]] void damaged(const std::string& path, const std::string& what) {

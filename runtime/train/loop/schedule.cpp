@@ -10,7 +10,8 @@
 namespace lockstep::train {
 namespace {
 
-// The thresholds of torch's ReduceLROnPlateau: relative for the loss, absolute for the rate.
+// These are the thresholds of torch's ReduceLROnPlateau: relative for the loss, absolute for the
+// rate.
 constexpr double better_by = 1e-4, least_change = 1e-8;
 
 double curve_length(const ScheduleOptions& options, std::int64_t warmup, std::int64_t run_updates) {

@@ -8,9 +8,9 @@
 
 namespace lockstep::train {
 
-// The learning rate of every update. With W warm-up updates and r = warmup_rate, update u (from 0)
-// has the rate lr * (r + (1 - r) * u / W) for u < W. After the warm-up let s = u - W; in a run of T
-// updates let L = T - W. The rate is then:
+// Calculates the learning rate of every update. With W warm-up updates and r = warmup_rate, update
+// u (from 0) has the rate lr * (r + (1 - r) * u / W) for u < W. After the warm-up let s = u - W; in
+// a run of T updates let L = T - W. The rate is then:
 //       none             lr
 //       linear           lr * max(0, 1 - s / L)
 //       cosine           lr * (1 + cos(pi * min(1, s / L))) / 2

@@ -24,9 +24,9 @@ enum class StepTotals : std::size_t {
     count
 };
 
-// The values that the ranks' hosts add up in every step. A decision that depends only on the sums
-// is the same on every rank. They are known before the step, so their all-reduce overlaps with the
-// device's work; losses are summed in the device's memory (kernels::StepSums).
+// Holds the values that the ranks' hosts add up in every step. A decision that depends only on the
+// sums is the same on every rank. They are known before the step, so their all-reduce overlaps with
+// the device's work; losses are summed in the device's memory (kernels::StepSums).
 class StepVector {
 public:
     double& operator[](StepTotals sum) noexcept { return values_[static_cast<std::size_t>(sum)]; }

@@ -17,7 +17,8 @@
 
 namespace lockstep::train {
 
-// The parts that a run uses and reports to. They are all borrowed and must outlive the trainer.
+// Holds the parts that a run uses and reports to. They are all borrowed and must outlive the
+// trainer.
 struct TrainerParts {
     Engine& engine;
     comm::Communicator& communicator;
@@ -51,7 +52,7 @@ public:
     const TrainerState& state() const noexcept { return state_; }
 
 private:
-    // A queued step and the values that the host knows of it.
+    // Describes a queued step with the values that the host knows of it.
     struct Pending {
         StepVector totals;
         std::int64_t step = 0;  // number of steps including this one

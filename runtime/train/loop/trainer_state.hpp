@@ -10,8 +10,8 @@
 
 namespace lockstep::train {
 
-// The part of a learning-rate schedule's state that depends on validations; the rest follows from
-// `updates`.
+// Holds the part of a learning-rate schedule's state that depends on validations; the rest follows
+// from `updates`.
 struct ScheduleState {
     double factor = 1;        // product of the decays so far
     int bad_validations = 0;  // number since the best loss or the last decay
@@ -26,8 +26,8 @@ struct ValidationState {
     double last_epochs = 0;
 };
 
-// Everything a run needs, besides weights and optimizer buffers, to continue as if it had never
-// stopped. It is the same on all ranks.
+// Holds everything a run needs, besides weights and optimizer buffers, to continue as if it had
+// never stopped. It is the same on all ranks.
 struct TrainerState {
     Position position;         // position of the next step
     std::int64_t step = 0;     // steps taken, successful or not

@@ -13,7 +13,7 @@
 
 namespace lockstep::train {
 
-// A flag that a signal handler, for example, sets to end the run; it is read once a step.
+// A signal handler, for example, sets this flag to end the run; it is read once a step.
 using StopFlag = std::atomic<bool>;
 static_assert(StopFlag::is_always_lock_free, "a signal handler sets it");
 
@@ -31,7 +31,7 @@ std::string_view describe(ExitReason reason) noexcept;
 
 using Outcome = kernels::StepOutcome;  // updated, or the reason for skipping
 
-// The report of one step. Sums are over all lanes and ranks; seconds and memory are this rank's.
+// Reports one step. Sums are over all lanes and ranks; seconds and memory are this rank's.
 struct StepReport {
     std::int64_t step = 0, updates = 0;  // including this one
     double epoch = 0;                    // including the fraction

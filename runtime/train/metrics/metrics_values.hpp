@@ -10,8 +10,8 @@
 
 namespace lockstep::train {
 
-// A number of a report under the name that docs/metrics.md explains. Every output uses the same
-// names.
+// Holds a number of a report under the name that docs/metrics.md explains. Every output uses the
+// same names.
 struct MetricValue {
     std::string name;
     std::variant<double, std::int64_t> value;

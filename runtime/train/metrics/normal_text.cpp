@@ -33,8 +33,8 @@ bool is_sign(char32_t c) {
     return std::ranges::any_of(signs, [c](Range r) { return r.first <= c && c <= r.last; });
 }
 
-// The code point that begins at text[at] and its length. A byte that is not valid UTF-8 counts as
-// one character.
+// Holds the code point that begins at text[at] and its length. A byte that is not valid UTF-8
+// counts as one character.
 struct CodePoint {
     char32_t value;
     std::size_t bytes;

@@ -12,14 +12,14 @@ namespace lockstep::train {
 using Lower = std::function<std::string(std::string_view)>;
 std::string lower_ascii(std::string_view text);
 
-// ParlAI's normalisation before answers are compared. The text becomes lower case; ASCII
-// punctuation and the articles a, an, the become spaces; each run of white space becomes one space,
-// with none at the ends.
+// Normalises an answer as ParlAI does before it compares answers. The text becomes lower case;
+// ASCII punctuation and the articles a, an, the become spaces; each run of white space becomes one
+// space, with none at the ends.
 std::string normalize_answer(std::string_view text, const Lower& lower = lower_ascii);
 
 using Tokens = std::vector<std::string>;
 
-// A normalised text and its words; an empty text has no words.
+// Holds a normalised text and its words; an empty text has no words.
 struct NormalText {
     std::string text;
     Tokens words;

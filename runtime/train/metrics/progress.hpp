@@ -14,7 +14,7 @@
 
 namespace lockstep::train {
 
-// The progress of a run towards the limit that comes first.
+// Describes the progress of a run towards the limit that comes first.
 struct Progress {
     std::optional<double> share;  // 0..1; empty without a limit
     std::optional<double> eta_s;

@@ -9,7 +9,7 @@
 namespace lockstep::train {
 namespace {
 
-// The values from which one reply's metrics are read.
+// Holds the values from which one reply's metrics are read.
 struct Scored {
     const NormalText& reply;
     References references;

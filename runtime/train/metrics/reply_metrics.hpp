@@ -16,7 +16,7 @@ std::vector<std::string> reply_metric_names();
 // Tells whether the metric of that name needs generated replies.
 bool needs_replies(std::string_view metric);
 
-// The requested metrics of replies. One thread at a time may use it.
+// Calculates the requested metrics of replies. One thread at a time may use it.
 class ReplyMetrics {
 public:
     // `list` holds names, "default" (accuracy, bleu-4, f1), "bleu", "rouge", "distinct" or "all",

@@ -7,9 +7,9 @@
 
 namespace lockstep::train {
 
-// Recall of the reference's words, of its pairs of words and of the longest common subsequence,
-// after Porter's stemming. Each is 0..1 and the best over the references, independently of the
-// others.
+// Holds the recall of the reference's words, of its pairs of words and of the longest common
+// subsequence, after Porter's stemming. Each is 0..1 and the best over the references,
+// independently of the others.
 struct Rouge {
     double rouge_1 = 0, rouge_2 = 0, rouge_l = 0;
 };

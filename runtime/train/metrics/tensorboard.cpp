@@ -16,7 +16,8 @@
 namespace lockstep::train {
 namespace {
 
-// Field numbers of tensorboard/compat/proto: Event, Summary, Summary.Value and SessionLog.
+// These are field numbers of tensorboard/compat/proto: Event, Summary, Summary.Value and
+// SessionLog.
 namespace field {
 constexpr int event_wall_time = 1, event_step = 2, event_file_version = 3, event_summary = 5,
               event_session_log = 7;
@@ -24,7 +25,7 @@ constexpr int summary_value = 1;
 constexpr int value_tag = 1, value_simple = 2, value_metadata = 9;
 constexpr int metadata_plugin = 1, plugin_name = 1, plugin_content = 2;
 constexpr int session_status = 1;
-// Field numbers of tensorboard/plugins/hparams and of protobuf's Struct.
+// These are field numbers of tensorboard/plugins/hparams and of protobuf's Struct.
 constexpr int hparams_session_start = 3, session_hparams = 1;
 constexpr int entry_key = 1, entry_value = 2;
 constexpr int number = 2, text = 3;

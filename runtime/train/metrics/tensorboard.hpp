@@ -21,14 +21,14 @@ struct Scalar {
     float value;
 };
 
-// Names and values of options as a user gives them.
+// Lists names and values of options as a user gives them.
 using Hyperparameters = std::vector<std::pair<std::string, std::string>>;
 
 // Returns the Summary message that TensorBoard's hyperparameter page reads, as torch's add_hparams
 // writes it at a session's start.
 std::string hyperparameter_summary(const Hyperparameters& parameters);
 
-// A TensorBoard event file: TFRecord frames of Event messages. It encodes them itself, since
+// Writes a TensorBoard event file: TFRecord frames of Event messages. It encodes them itself, since
 // protobuf would be a large dependency for three kinds of message.
 class EventFile {
 public:

@@ -9,14 +9,14 @@
 
 namespace lockstep::train {
 
-// The references of a reply. The functions compare as ParlAI's metrics do and return 0..1: the best
-// value over the references, 0 if there are none.
+// These are the references of a reply. The functions below compare a reply with them as ParlAI's
+// metrics do and return 0..1: the best value over the references, 0 if there are none.
 using References = std::span<const NormalText>;
 
 // Returns 1 if the reply equals a reference, else 0.
 double exact_match(const NormalText& reply, References references);
 
-// Overlap of the words, ignoring their order. Each value is the best over the references,
+// Holds the overlap of the words, ignoring their order. Each value is the best over the references,
 // independently of the others.
 struct WordOverlap {
     double precision = 0, recall = 0, f1 = 0;

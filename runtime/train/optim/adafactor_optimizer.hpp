@@ -7,7 +7,7 @@
 
 namespace lockstep::train {
 
-// One part of a parameter as a matrix, with its share of the optimizer's memory.
+// Describes one part of a parameter as a matrix, with its share of the optimizer's memory.
 template <class Space>
 struct Factored {
     std::size_t first = 0;

@@ -12,8 +12,8 @@
 
 namespace lockstep::train {
 
-// A parameter's share of an optimizer's memory, for saving and loading. The name follows PyTorch,
-// such as "NAME.exp_avg".
+// Describes a parameter's share of an optimizer's memory, for saving and loading. The name follows
+// PyTorch, such as "NAME.exp_avg".
 template <class Space>
 struct NamedTensor {
     std::string name;

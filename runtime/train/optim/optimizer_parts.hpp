@@ -13,7 +13,7 @@
 
 namespace lockstep::train {
 
-// The objects that an optimizer works on; they are all borrowed.
+// Holds the objects that an optimizer works on; they are all borrowed.
 template <class Ctx>
 struct OptimizerTarget {
     const ParameterTable& table;

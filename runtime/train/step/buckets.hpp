@@ -8,7 +8,8 @@
 
 namespace lockstep::train {
 
-// A range of the flat gradient buffer that is reduced in one operation. Units are elements.
+// A bucket is a range of the flat gradient buffer that is reduced in one operation. Units are
+// elements.
 struct Bucket {
     std::size_t first = 0, count = 0;
 };

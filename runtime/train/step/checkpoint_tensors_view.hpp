@@ -7,7 +7,7 @@
 
 namespace lockstep::train {
 
-// The tensors of a run in host memory; saving reads them and loading fills them.
+// Holds the tensors of a run in host memory; saving reads them and loading fills them.
 struct RunTensors {
     const ParameterTable& table;
     HostView<float> master;  // [table.flat_size()]

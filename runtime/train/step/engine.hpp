@@ -14,16 +14,16 @@
 
 namespace lockstep::train {
 
-// The result of one finished step. Seconds are this rank's.
+// Holds the result of one finished step. Seconds are this rank's.
 struct StepResult {
     kernels::Step step;
     ReductionTiming reduction;
     double forward_s = 0, backward_s = 0, optimizer_s = 0;
 };
 
-// A model and its optimizer on one device, as the trainer sees them. A step consists of this rank's
-// micro-batches, the reduction and the update. The gradient is that of the loss sum over all lanes
-// and ranks; the update divides it once by the token count.
+// Trains a model with its optimizer on one device; this is the trainer's view of them. A step
+// consists of this rank's micro-batches, the reduction and the update. The gradient is that of the
+// loss sum over all lanes and ranks; the update divides it once by the token count.
 class Engine {
 public:
     virtual ~Engine() = default;

@@ -11,8 +11,8 @@
 
 namespace lockstep::train {
 
-// The host's view of a device's floats: the floats themselves if they are in host memory, else a
-// copy that is made at the first fetch.
+// Gives the host access to a device's floats: to the floats themselves if they are in host memory,
+// else a copy that is made at the first fetch.
 template <class Ctx>
 class HostFloats {
 public:
@@ -41,7 +41,7 @@ private:
     std::vector<float> copy_;
 };
 
-// The weights of a store as fp32 in host memory, with or without a master.
+// Gives access to the weights of a store as fp32 in host memory, with or without a master.
 template <class Ctx>
 class HostWeights {
 public:
