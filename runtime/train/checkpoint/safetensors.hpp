@@ -56,10 +56,9 @@ public:
     explicit SafetensorsFile(std::string path);
 
     const std::string& path() const noexcept { return path_; }
-    const std::vector<TensorInfo>& tensors() const noexcept {
-        return tensors_;
-    }  // ordered by
-       // offset
+    // Returns the tensors ordered by offset.
+    const std::vector<TensorInfo>& tensors() const noexcept { return tensors_; }
+    // offset
     const TensorInfo* find(std::string_view name) const noexcept;
     const Metadata& metadata() const noexcept { return metadata_; }
 
