@@ -14,7 +14,7 @@
 
 namespace lockstep::launcher::doctor {
 
-// The requirements of the planned run that the doctor checks.
+// Describes the planned run that the doctor checks.
 struct Request {
     std::string data, model_folder;                  // empty: not checked
     std::int64_t checkpoints_bytes = 0;              // 0: not known

@@ -15,14 +15,14 @@ struct Libraries {
     std::string lockstep, products, mpi, nccl;  // versions; "none"
 };
 
-// A CUDA library as this process finds it.
+// Describes a CUDA library as this process finds it.
 struct CudaPart {
     std::string version, file;
     std::string problem;  // why it cannot be opened; empty: it can
 };
 
-// The software that computing on GPUs needs besides the hardware. CUDA versions are numbers: 12020
-// is 12.2.
+// Describes the software that computing on GPUs needs besides the hardware. CUDA versions are
+// numbers: 12020 is 12.2.
 struct GpuSoftware {
     int build = 0;        // CUDA version of the build; 0: built without CUDA
     std::string targets;  // targets of the build, as in device::CudaBuild
@@ -31,7 +31,7 @@ struct GpuSoftware {
     std::string glibc;
 };
 
-// The facts that a rank knows without the others.
+// A rank knows these facts without the others.
 struct RankFacts {
     int rank = 0, local_rank = 0, local_size = 1;
     std::string host, source;  // source: where it learned its rank
@@ -51,7 +51,7 @@ struct RankFacts {
     GpuSoftware software;
 };
 
-// Another host as a rank sees it in the name service.
+// Describes another host as a rank sees it in the name service.
 struct Lookup {
     std::string host;
     std::vector<std::string> addresses;       // addresses of the name
@@ -75,7 +75,7 @@ struct ShardFacts {
     std::string hash;  // hash of the rows that were read
 };
 
-// A rank's observations of the network, the data and the output folder.
+// A rank observes this of the network, the data and the output folder.
 struct RankObservations {
     int rank = 0;
     std::vector<Lookup> lookups;
@@ -85,7 +85,7 @@ struct RankObservations {
     std::string folder_problem;           // why it cannot see what rank 0 wrote; empty: it can
 };
 
-// The output folder as rank 0 sees it.
+// Describes the output folder as rank 0 sees it.
 struct FolderFacts {
     std::string path, existing;  // the given path; its nearest existing folder
     std::string problem;
@@ -93,9 +93,9 @@ struct FolderFacts {
     double write_bytes_per_s = 0;
 };
 
-// Rates between two ranks in bytes per second that cross the link in one direction. `link` is a
-// plain TCP stream (a copy in memory when both ranks are on one host), `all_reduce` an all-reduce
-// of the two.
+// Holds the rates between two ranks in bytes per second that cross the link in one direction.
+// `link` is a plain TCP stream (a copy in memory when both ranks are on one host), `all_reduce` an
+// all-reduce of the two.
 struct PairRate {
     int first = 0, second = 0;
     double link = 0, all_reduce = 0;
@@ -108,7 +108,7 @@ struct Facts {
     std::string problem;  // an error in the request itself, found before the examination
     std::string data;     // requested folders; empty: none
     FolderFacts folder;
-    // The minimum memory that each rank needs on its host and on its GPU; 0: not known.
+    // Each rank needs at least this memory on its host and on its GPU; 0: not known.
     std::int64_t training_bytes = 0, gpu_bytes = 0;
     Computes computes = Computes::on_cpu;
     std::vector<model::SlowShape> slow_shapes;  // in the requested precision

@@ -8,7 +8,7 @@
 
 #include "launcher/doctor/findings.hpp"
 
-// Helper functions for the judge_*() functions.
+// These helper functions serve the judge_*() functions.
 namespace lockstep::launcher::doctor {
 
 // Names ranks and their hosts: "every rank", "rank 4-7 on n2".

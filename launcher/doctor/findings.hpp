@@ -9,7 +9,7 @@
 namespace lockstep::launcher::doctor {
 
 // `breaks`: the run would fail. `warns`: the run would work, but slower or less safely than
-// possible. `notes`: information only.
+// possible. `notes`: the finding is information only.
 enum class Severity { breaks, warns, notes };
 const char* name(Severity severity) noexcept;
 

@@ -13,7 +13,7 @@ namespace lockstep::launcher::doctor {
 // by its management library.
 GpuSoftware gpu_software(const GpuHost& host);
 
-// A row of the table of the software that computing on GPUs needs.
+// A row describes one piece of the software that computing on GPUs needs.
 struct SoftwareRow {
     std::string part, found;
     Severity severity = Severity::notes;

@@ -83,8 +83,7 @@ void judge_nccl(const Facts& facts, std::vector<Finding>& found) {
     append(found, without.findings());
 }
 
-// NCCL uses GPUDirect across the processor, between distant GPU and network device, only if told
-// to.
+// NCCL uses GPUDirect over a path that crosses the processor only if told to.
 void judge_gpu_direct(const Facts& facts, std::vector<Finding>& found) {
     Grouped without(facts, Severity::warns, "gpu"), far(facts, Severity::notes, "gpu");
     for (const RankFacts& one : facts.ranks) {
@@ -106,7 +105,7 @@ void judge_gpu_direct(const Facts& facts, std::vector<Finding>& found) {
     append(found, far.findings());
 }
 
-// CUDA stops at the first entry that does not exist, without a message.
+// CUDA stops at the first entry that does not exist and reports nothing.
 void judge_visible(const Facts& facts, Severity severity, std::vector<Finding>& found) {
     Grouped wrong(facts, severity, "gpu");
     for (const RankFacts& one : facts.ranks) {
@@ -153,7 +152,8 @@ void judge_room(const Facts& facts, std::vector<Finding>& found) {
     append(found, small.findings());
 }
 
-// NCCL copies through the host's memory without peer access, which is several times slower.
+// NCCL copies through the host's memory when there is no peer access, which is several times
+// slower.
 void judge_peer_access(const Facts& facts, std::vector<Finding>& found) {
     std::set<std::pair<std::string, std::string>> told;
     for (const RankFacts& one : facts.ranks)

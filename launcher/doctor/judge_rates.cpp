@@ -104,7 +104,7 @@ void judge_all_reduce(const Judged& judged, const std::vector<PairRate>& pairs, 
         pairs.size() < pairs_for_a_median ? 0 : median(pairs, &PairRate::all_reduce);
     const double link = pairs.empty() ? 0 : median(pairs, &PairRate::link);
     for (const PairRate& pair : pairs) {
-        // judge_links() reports a slow link
+        // judge_links() reports a slow link.
         if (pair.all_reduce >= usual / factor || pair.link < link / host_pair_factor) continue;
         judged.add(pair,
                    "an all-reduce carries " + rate_text(pair.all_reduce) +

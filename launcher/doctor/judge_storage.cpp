@@ -13,7 +13,7 @@ namespace {
 constexpr double slowest_checkpoint_s = 60;
 constexpr double slowest_bytes_per_s = 10e6;
 
-// A shard as all hosts that have it see it.
+// Describes a shard as all hosts that have it see it.
 struct Copies {
     std::map<std::string, std::vector<int>> by_hash;  // ranks; only those that read the whole shard
     std::vector<int> missing_on;

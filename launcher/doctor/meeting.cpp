@@ -13,7 +13,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// The store when there is only one rank.
+// Serves as the store when there is only one rank.
 class LocalStore : public comm::Store {
 public:
     void set(const std::string& key, const std::string& value) override { values_[key] = value; }

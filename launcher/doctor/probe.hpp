@@ -37,7 +37,7 @@ private:
     std::jthread thread_;  // the last member, because it uses all of the above
 };
 
-// The address where another host answers, and the token that it expects first.
+// Another host answers at this address, and expects the token first.
 struct ProbeTarget {
     std::string host, address;
     int port = 0;

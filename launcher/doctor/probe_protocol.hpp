@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-// The protocol between both ends of a probe: the caller sends the token and one of these letters.
+// Both ends of a probe use this protocol: the caller sends the token and one of these letters.
 namespace lockstep::launcher::doctor {
 
 constexpr char ask_time = 't';    // each following byte is answered with the time, int64 in ns

@@ -9,7 +9,7 @@
 
 namespace lockstep::launcher::doctor {
 
-// The host of a rank and the address and port where it answers.
+// A rank runs on this host and answers at this address and port.
 struct RankEndpoint {
     int rank = 0;
     std::string host, address;
@@ -17,7 +17,7 @@ struct RankEndpoint {
 };
 std::vector<RankEndpoint> stands_of(const std::vector<RankFacts>& ranks);
 
-// The ranks of one host. The lowest rank represents the host.
+// Holds the ranks of one host. The lowest rank represents the host.
 struct HostGroup {
     std::string name;
     std::vector<int> ranks;  // ascending

@@ -12,7 +12,7 @@ namespace lockstep::launcher::doctor {
 // `communicator` forms. Collective; the result is the same on every rank.
 double all_reduce_rate(comm::Communicator& communicator);
 
-// The rates of the pairs whose first rank is this one, and of the ring of all ranks.
+// Holds the rates of the pairs whose first rank is this one, and of the ring of all ranks.
 // measure_rates() is collective in every round and throws kind peer when a rank does not come.
 struct Rates {
     std::vector<PairRate> pairs;

@@ -9,8 +9,8 @@
 
 namespace lockstep::launcher::doctor {
 
-// A file that rank 0 writes next to the model's folder (present or future) to test whether the
-// others see it. The destructor removes it.
+// Represents a file that rank 0 writes next to the model's folder (present or future) to test
+// whether the others see it. The destructor removes it.
 class TrialFile {
 public:
     TrialFile(std::string path, std::string text);

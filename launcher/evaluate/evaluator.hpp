@@ -18,7 +18,7 @@
 
 namespace lockstep::launcher {
 
-// The objects that an evaluator uses. All of them must outlive it.
+// An evaluator uses these objects. All of them must outlive it.
 struct EvaluatorParts {
     const RunConfig& config;
     const model::ModelConfig& model_config;

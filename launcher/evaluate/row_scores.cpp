@@ -12,7 +12,7 @@ namespace lockstep::launcher {
 
 namespace {
 
-// Columns of a row. The values of metrics_.means() follow them.
+// A row has these columns. The values of metrics_.means() follow them.
 enum Column : std::size_t { row_number, nll, tokens, correct, replies, fixed_columns };
 
 double exact(double correct, double tokens) { return correct == tokens ? 1 : 0; }

@@ -14,8 +14,9 @@ namespace lockstep::launcher {
 
 using NamedValues = std::map<std::string, double>;
 
-// The measured values of each row, and the metrics of all rows. The metrics are equal to the last
-// bit for any division of the rows among ranks. Values that were not measured are left out.
+// Collects the measured values of each row and calculates the metrics of all rows. The metrics are
+// equal to the last bit for any division of the rows among ranks. Values that were not measured are
+// left out.
 class RowScores {
 public:
     // The metrics must outlive the scores.

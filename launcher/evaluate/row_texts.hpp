@@ -10,8 +10,8 @@
 
 namespace lockstep::launcher {
 
-// The text of a row for people. It is decoded from tokens when the data holds no text. This is
-// always so for the context, and for the label in plain text and in the training split.
+// Holds the text of a row for people. It is decoded from tokens when the data holds no text. This
+// is always so for the context, and for the label in plain text and in the training split.
 struct RowTexts {
     std::string context;
     std::vector<std::string> labels;  // all alternatives

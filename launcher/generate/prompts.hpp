@@ -10,7 +10,7 @@
 
 namespace lockstep::launcher {
 
-// A prompt to reply to: the turns of a dialogue so far.
+// A prompt asks for a reply: it holds the turns of a dialogue so far.
 struct Prompt {
     std::vector<std::string> turns;
     std::uint32_t number = 0;  // the first one is 0
@@ -37,7 +37,7 @@ private:
     std::uint32_t count_ = 0;
 };
 
-// Convert each \n to a line feed, and line feeds back to \n.
+// These functions convert each \n to a line feed, and line feeds back to \n.
 std::string with_line_feeds(std::string text);
 std::string on_one_line(std::string text);
 

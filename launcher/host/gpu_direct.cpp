@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The kinds of path; the shortest comes first.
+// These are the kinds of path; the shortest comes first.
 constexpr std::array kinds{"PIX", "PXB", "PHB", "NODE", "SYS"};
 
 int node_of(const fs::path& device) {

@@ -10,7 +10,7 @@ namespace lockstep::launcher {
 // /sys.
 std::string gpu_direct(const std::string& root = "");
 
-// The network device that is nearest to a GPU, and the kind of path to it in the words of
+// Describes the network device that is nearest to a GPU, and the kind of path to it in the words of
 // `nvidia-smi topo -m`: PIX crosses one PCIe switch, PXB crosses several, PHB, NODE and SYS cross
 // the processor.
 struct NetworkDevice {

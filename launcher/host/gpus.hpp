@@ -16,7 +16,7 @@ namespace lockstep::launcher {
 
 device::CudaBuild cuda_build();
 
-// The GPUs that this process sees.
+// Lists the GPUs that this process sees.
 struct Gpus {
     std::vector<device::GpuIdentity> visible;
     std::string absent;            // why there is no GPU, and what to do

@@ -7,7 +7,7 @@
 
 #include "launcher/text/units.hpp"
 
-// Plain values that describe a host: its limits, memory, processor, network interfaces and GPUs.
+// These plain values describe a host: its limits, memory, processor, network interfaces and GPUs.
 namespace lockstep::launcher {
 
 struct Limits {  // limits of this process; `unlimited`: there is no limit
@@ -39,8 +39,8 @@ struct Gpu {
     std::string name, uuid, pci;
     std::int64_t bytes = 0;
     std::vector<std::string> parts = {};  // UUIDs of the parts that MIG made of it
-    // The nearest InfiniBand or RoCE device, and the kind of path to it (PIX to SYS). Both are
-    // empty when there is none.
+    // These name the nearest InfiniBand or RoCE device, and the kind of path to it (PIX to SYS).
+    // Both are empty when there is none.
     std::string network = {}, network_path = {};
     int compute_capability = 0;  // 90 is 9.0; 0: not known
 };
@@ -51,7 +51,7 @@ struct GpuLink {
     bool peer_access = true;    // each GPU can read and write the other's memory
 };
 
-// All GPUs of a host, whether or not this process may use them.
+// Lists all GPUs of a host, whether or not this process may use them.
 struct GpuHost {
     std::string absent;  // why the GPUs could not be queried; empty: they were
     std::string driver, cuda;

@@ -6,8 +6,8 @@
 
 namespace lockstep::launcher {
 
-// A shared library that is opened at run time, so that the build does not depend on it. It may be
-// missing. The library stays open because drivers do not survive being closed.
+// Opens a shared library at run time, so that the build does not depend on it. The library may be
+// missing. It stays open because drivers do not survive being closed.
 class SharedLibrary {
 public:
     // Opens the first of these names that can be opened.

@@ -11,7 +11,7 @@
 
 namespace lockstep::launcher::ladder {
 
-// A run that was measured, or the reason why it was not.
+// Holds a run's measurement, or the reason why it was not measured.
 struct Attempt {
     std::optional<Measurement> measured;
     std::string failure;

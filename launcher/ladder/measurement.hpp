@@ -7,14 +7,14 @@
 
 namespace lockstep::launcher::ladder {
 
-// The amount of work: the rows of the epochs over which a rung is measured, and the rows of the
-// split `valid`.
+// Describes the amount of work: the rows of the epochs over which a rung is measured, and the rows
+// of the split `valid`.
 struct Work {
     double train_rows = 0;
     std::int64_t valid_rows = 0;
 };
 
-// The part of the work that a rung did.
+// Records the part of the work that a rung did.
 struct Measurement {
     double train_rows = 0, train_seconds = 0;
     double valid_rows = 0, valid_seconds = 0;

@@ -10,7 +10,7 @@
 
 namespace lockstep::launcher::ladder {
 
-// A speed-up: one change to the settings of the rung below.
+// A rung is one speed-up: it changes the settings of the rung below.
 struct Rung {
     std::string name;
     std::string folder;  // a name for files: "3-dynamic-batching"
@@ -18,7 +18,7 @@ struct Rung {
     std::string absent;  // why it cannot be tried here; empty: it can
 };
 
-// The hardware that the rungs can use.
+// Describes the hardware that the rungs can use.
 struct Host {
     int gpus = 0;  // 0: the CPU computes
     int cores = 1;

@@ -13,7 +13,7 @@ namespace lockstep::launcher::ladder {
 
 enum class Generation { on, off };
 
-// The settings of a training run that the rungs change.
+// The rungs change these settings of a training run.
 struct Settings {
     std::int64_t batchsize = 64, eval_batchsize = -1;  // -1: the same as batchsize
     Generation generation = Generation::on;            // generation in validations

@@ -8,7 +8,7 @@
 
 namespace lockstep::launcher::ladder {
 
-// The subject of the measurements, for the heading.
+// Describes what is measured, for the heading.
 struct Subject {
     std::string model;  // kind of the model
     std::int64_t parameters = 0;

@@ -9,9 +9,9 @@
 
 namespace lockstep::launcher::ladder {
 
-// The folders that the rungs train into. They are below the folder that the user named, which keeps
-// them, or below a temporary one. A temporary run is removed as soon as it is measured, and the
-// temporary folder with this object.
+// Manages the folders that the rungs train into. They are below the folder that the user named,
+// which keeps them, or below a temporary one. A temporary run is removed as soon as it is measured,
+// and the temporary folder with this object.
 class RunFolders {
 public:
     // Throws a config error when the named folder is not empty.

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A key of config.json and the options that set it.
+// The options set the value of this key in config.json.
 struct Key {
     const char* key;
     std::vector<std::string> options;

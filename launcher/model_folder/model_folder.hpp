@@ -35,7 +35,7 @@ std::uintmax_t room_for(const std::string& folder);
 // than one hours later.
 void require_room(const std::string& folder, std::uintmax_t bytes);
 
-// The model folder that a run continues from, and the option that names it for messages.
+// Names the model folder that a run continues from, and the option that named it, for messages.
 struct ModelSource {
     std::string folder;
     const char* option = "-mf";
@@ -58,7 +58,7 @@ model::ModelConfig agree_on_model(const std::string& folder, const model::ModelC
 void create_model_folder(const std::string& folder, const train::ModelDescription& description,
                          const data::Dataset& dataset);
 
-// The config and the tokenizer of an existing model. Both were checked against each other.
+// Holds the config and the tokenizer of an existing model. Both were checked against each other.
 struct OpenedModel {
     model::ModelConfig config;
     std::unique_ptr<data::Tokenizer> tokenizer;

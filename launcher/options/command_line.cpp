@@ -23,14 +23,14 @@ namespace {
 // Maps long names and short forms to options.
 using Index = std::map<std::string, const Option*>;
 
-// An option as the user typed it, with its dashes, for messages.
+// Holds an option as the user typed it, with its dashes, for messages.
 struct Word {
     std::string typed, name, value;
     enum class Value { none, attached } has = Value::none;
 };
 
-// The values that were given to one option. `where` is its line in a --config file, for messages
-// ("run.conf:3: "), or its last line when there are several.
+// Holds the values that were given to one option. `where` is its line in a --config file, for
+// messages ("run.conf:3: "), or its last line when there are several.
 struct Setting {
     const Option* option;
     std::vector<std::string> values;
@@ -62,7 +62,7 @@ const Option& find_option(const std::string& typed, const std::string& name, con
     return option;
 }
 
-// An option that one table refuses and another one has is valid.
+// An option is valid when at least one table has it, even if another table refuses it.
 Index index_of(const std::vector<OptionTable>& tables) {
     Index index;
     const auto add = [&index](const std::string& name, const Option& option) {

@@ -11,7 +11,7 @@
 
 namespace lockstep::launcher {
 
-// The parts of a command line besides the options' own values.
+// Holds the parts of a command line besides the options' own values.
 struct CommandLine {
     std::set<std::string> given;    // long names that the command line or the --config file set
     std::vector<std::string> rest;  // words after a lone --

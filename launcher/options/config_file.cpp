@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view blanks = " \t\r\v\f";
 
-// Characters that a line cannot hold, and the letters that double quotes write for them.
+// Double quotes write these letters for characters that a line cannot hold.
 constexpr std::array<std::pair<char, char>, 5> escapes{
     {{'"', '"'}, {'\\', '\\'}, {'n', '\n'}, {'r', '\r'}, {'t', '\t'}}};
 

@@ -7,7 +7,7 @@
 
 namespace lockstep::launcher {
 
-// One `name = value` of a --config file. Underscores in the name have become dashes.
+// Holds one `name = value` of a --config file. Underscores in the name have become dashes.
 struct ConfigLine {
     std::size_t number;  // the first line is 1
     std::string name, value;

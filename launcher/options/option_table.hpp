@@ -14,8 +14,8 @@ namespace lockstep::launcher {
 
 enum class Arity { flag, one, many };
 
-// One option: its long name, ParlAI's short forms (without dashes), and the function that stores
-// its value.
+// An option has a long name, ParlAI's short forms (without dashes), and a function that stores its
+// value.
 struct Option {
     std::string name;
     std::vector<std::string> aliases;
@@ -38,8 +38,8 @@ double parse_number(const std::string& option, const std::string& word);
 // Returns the shortest word that parse_number reads back as `value`.
 std::string number_word(double value);
 
-// The options of one topic, bound to the fields that they set. The bound fields must outlive the
-// table.
+// Holds the options of one topic, bound to the fields that they set. The bound fields must outlive
+// the table.
 class OptionTable {
 public:
     explicit OptionTable(std::string caption) : caption_(std::move(caption)) {}

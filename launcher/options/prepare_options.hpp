@@ -9,7 +9,7 @@
 
 namespace lockstep::launcher {
 
-// The command line's view of data::PrepareOptions.
+// Presents data::PrepareOptions to the command line.
 struct PrepareConfig {
     data::PrepareOptions options;
     bool dict_lower = false;

@@ -99,7 +99,7 @@ void check_batches(const BatchConfig& batch, const std::set<std::string>& given)
         config_error("--eval-batchsize: 0 is not allowed: give 1 or more");
 }
 
-// Requires a limit for rows: a budget of --batchsize x 2048 tokens would otherwise make two updates
+// Requires a limit for rows. A budget of --batchsize x 2048 tokens would otherwise make two updates
 // an epoch of a small data set.
 void check_budget(const RunConfig& config) {
     if (config.batch.dynamic == data::Dynamic::full && config.batch.batch_tokens <= 0 &&

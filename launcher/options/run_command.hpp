@@ -28,8 +28,8 @@ enum class Task {
 // Tells whether a task's program replies to texts with an existing model.
 bool talks(Task task) noexcept;
 
-// The number of ranks that a program starts or joins. plan, doctor and ladder take `any`: they
-// accept the options of every training program.
+// Tells how many ranks a program starts or joins. plan, doctor and ladder take `any`: they accept
+// the options of every training program.
 enum class Ranks { one, started_here, of_job, any };
 
 // Tells whether the options limit the length of a row. A token budget of --batchsize longest rows

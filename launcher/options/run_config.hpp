@@ -20,7 +20,8 @@ enum class DeviceChoice { automatic, cpu, cuda };
 // mem_efficient keeps no weights besides the fp16 ones.
 enum class Fp16Kind { safe, mem_efficient };
 
-// The values of --batchsize, --dynamic-batching and related options, for training and evaluation.
+// Holds the values of --batchsize, --dynamic-batching and related options, for training and
+// evaluation.
 struct BatchConfig {
     std::int64_t batchsize = 1;
     std::int64_t eval_batchsize = -1;  // -1: the same as batchsize
@@ -43,7 +44,7 @@ enum class GpuBackendChoice { automatic, nccl, staged };
 enum class PromptFormat { automatic, text, jsonl };
 enum class LogFormat { conversations, parlai };
 
-// Options that say how contexts are joined, which format prompts and replies have, and which file
+// These options say how contexts are joined, which format prompts and replies have, and which file
 // keeps a conversation.
 struct TalkConfig {
     std::int64_t history_size = -1;  // <= 0: every turn
@@ -60,7 +61,7 @@ struct TalkConfig {
     bool display = true;
 };
 
-// Options that only GPUs support.
+// Only GPUs support these options.
 struct GpuConfig {
     bool allow_shared = false, tf32 = false, autotune = false;
     Fp16Kind fp16 = Fp16Kind::safe;
@@ -68,8 +69,8 @@ struct GpuConfig {
     GpuBackendChoice backend = GpuBackendChoice::automatic;
 };
 
-// All options of a training, evaluation or generation program. The initial values here are the
-// options' defaults.
+// Holds all options of a training, evaluation or generation program. The initial values here are
+// the options' defaults.
 struct RunConfig {
     std::vector<std::string> data, eval_data;
     std::vector<double> multitask_weights;  // one for each of `data`; empty: equal weights

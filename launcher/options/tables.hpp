@@ -6,7 +6,7 @@
 
 namespace lockstep::launcher {
 
-// Maximum values of options: tokens of a sequence, threads.
+// These are the maximum values of options: tokens of a sequence, threads.
 constexpr std::uint64_t max_positions = 1 << 20, max_threads = 4096;
 
 // Each function returns the options of one topic, bound to `config`, which must outlive the table.

@@ -9,7 +9,7 @@
 
 namespace lockstep::launcher::plan {
 
-// The device that a run is planned for.
+// Describes the device that a run is planned for.
 struct Machine {
     model::DeviceKind device = model::DeviceKind::cpu;
     std::string name;        // "CPU", or the GPU's name

@@ -12,7 +12,7 @@
 
 namespace lockstep::launcher::plan {
 
-// Totals of the first epoch's micro-batches over all ranks.
+// Holds totals of the first epoch's micro-batches over all ranks.
 struct EpochFacts {
     std::int64_t rows = 0, planned_rows = 0, truncated_rows = 0;
     std::int64_t steps = 0, micro_batches = 0;  // micro_batches: of the planned rows
@@ -21,11 +21,12 @@ struct EpochFacts {
     BatchMemory largest;                        // maximum over its micro-batches
 };
 
-// An option that sizes batches: its name, its requested value and the largest value that fits.
+// Describes an option that sizes batches: its name, its requested value and the largest value that
+// fits.
 struct BatchSize {
     std::string option;
     std::int64_t asked = 0, fits = 0;
-    std::int64_t most = 0;  // the largest value that was tried
+    std::int64_t most = 0;  // larger values are not tried
 };
 
 struct RunPlan {

@@ -71,7 +71,7 @@ private:
     struct sigaction child_action_ {};
 };
 
-// The running processes. None survives this object.
+// Holds the running processes. None survives this object.
 class Children {
 public:
     ~Children() {

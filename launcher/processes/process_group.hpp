@@ -10,7 +10,8 @@
 
 namespace lockstep::launcher {
 
-// A process to start: argv (looked up on PATH when it has no slash) and its whole environment.
+// Describes a process to start: argv (looked up on PATH when it has no slash) and its whole
+// environment.
 struct ProcessSpec {
     std::vector<std::string> command;
     comm::Environment environment;
@@ -35,8 +36,8 @@ int free_port();
 
 struct GroupOptions {
     int grace_ms = 5'000;  // time between TERM and KILL after a rank has failed
-    // The same after INT or TERM from outside, long enough for a checkpoint. Without a value the
-    // launcher waits as long as the ranks take.
+    // This is the same time after INT or TERM from outside, long enough for a checkpoint. Without a
+    // value the launcher waits as long as the ranks take.
     std::optional<int> stop_grace_ms = 60'000;
 };
 

@@ -6,7 +6,7 @@
 
 namespace lockstep::launcher {
 
-// A program as users type it: `lockstep NAME`, or a link of that name.
+// Users type a program as `lockstep NAME`, or call a link of that name.
 struct ProgramName {
     std::string_view name;
     std::string_view summary;

@@ -10,12 +10,12 @@ namespace lockstep::launcher {
 // `computes`: the program computes on several OpenMP threads.
 enum class Load { light, computes };
 
-// The role of standard output. `log`: the run keeps its results elsewhere and does not fail when
-// the log cannot be written.
+// Tells the role of standard output. `log`: the run keeps its results elsewhere and does not fail
+// when the log cannot be written.
 enum class Output { answer, log };
 
-// The program that `lockstep NAME` runs. run() gets the words after the program's name and returns
-// the exit code. It throws errors.
+// `lockstep NAME` runs this program. run() gets the words after the program's name and returns the
+// exit code. It throws errors.
 struct Program {
     std::string_view name;
     int (*run)(const std::vector<std::string>& args);

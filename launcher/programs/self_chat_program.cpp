@@ -16,7 +16,8 @@ namespace lockstep::launcher {
 
 namespace {
 
-// ParlAI's greeting: the first speaker answers it, the second one has an empty turn instead.
+// This is ParlAI's greeting: the first speaker answers it, the second one has an empty turn
+// instead.
 constexpr const char* hello = "Hi!";
 
 std::vector<std::string> openers_of(const std::string& path) {

@@ -24,7 +24,7 @@ constexpr const char* usage =
     "submit [options] -- distributed_train --data DIR -mf DIR [options]\n"
     "Writes a Slurm job script that starts the command once for each task, and submits it.\n";
 
-// Values that need parsing after they are stored.
+// These values need parsing after they are stored.
 struct Texts {
     std::string signal;
     bool requeue = false;

@@ -16,7 +16,7 @@
 
 namespace lockstep::launcher {
 
-// The GPU that a rank uses.
+// Identifies the GPU that a rank uses.
 struct GpuAssignment {
     int number = 0;  // index among the GPUs that the process sees
     device::GpuIdentity identity;
@@ -53,7 +53,7 @@ std::string why_on_cpu(const RunConfig& config, const comm::RankInfo& place, con
 GpuWorld agree_on_gpus(const RunConfig& config, const comm::RankInfo& place,
                        const std::optional<GpuAssignment>& seat, comm::Communicator& communicator);
 
-// The device that a rank computes on, and its settings.
+// Describes the device that a rank computes on, and its settings.
 struct ComputeDevice {
     std::optional<GpuAssignment> gpu;  // none: the CPU
     train::Precision precision = train::Precision::fp32;

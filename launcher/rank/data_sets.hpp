@@ -10,8 +10,8 @@
 
 namespace lockstep::launcher {
 
-// Data sets that are used together. They have the same dictionary and kind, so the first one stands
-// for all of them in these respects.
+// Holds data sets that are used together. They have the same dictionary and kind, so the first one
+// stands for all of them in these respects.
 struct DataSets {
     std::vector<data::Dataset> sets;
     std::vector<std::string> names;  // names in metrics: the folders' own names, made unique

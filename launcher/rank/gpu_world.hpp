@@ -11,13 +11,13 @@
 
 namespace lockstep::launcher {
 
-// The facts about a rank's GPU that it sends to the other ranks.
+// A rank sends these facts about its GPU to the other ranks.
 struct GpuUser {
     std::string host, uuid;
     std::string pci = {}, name = {};
-    // The reason why the rank sees only this GPU: the value of CUDA_VISIBLE_DEVICES, or "all" when
-    // the variable is not set and something else hides the others. Empty when the rank sees
-    // several.
+    // This is the reason why the rank sees only this GPU: the value of CUDA_VISIBLE_DEVICES, or
+    // "all" when the variable is not set and something else hides the others. It is empty when the
+    // rank sees several.
     std::string chosen = {};
     std::string without_nccl = {};  // why NCCL cannot be opened; empty: it can
 };
@@ -38,7 +38,7 @@ std::string unlike_gpus(const std::vector<GpuUser>& users);
 // an empty text. CUDA still knows the other GPUs when CUDA_VISIBLE_DEVICES hides them.
 std::string hosts_with_hidden_gpus(const std::vector<GpuUser>& users);
 
-// The way in which the GPUs of a run reduce together, and notes for the user, one per line.
+// Tells how the GPUs of a run reduce together. The notes are for the user, one per line.
 struct GpuWorld {
     comm::GpuBackend backend = comm::GpuBackend::nccl;
     std::vector<std::string> notes;

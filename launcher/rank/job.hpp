@@ -19,7 +19,7 @@ namespace lockstep::launcher {
 // alone: one rank, for any environment. in_job: one of the ranks that a launcher started.
 enum class LaunchMode { alone, in_job };
 
-// This rank's connection to the others, after all have joined.
+// Connects this rank to the others, after all have joined.
 struct Job {
     comm::RankInfo place;
     std::unique_ptr<comm::Communicator> communicator;

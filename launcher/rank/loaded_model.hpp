@@ -9,7 +9,7 @@
 
 namespace lockstep::launcher {
 
-// A trained model that can be evaluated and can reply.
+// Owns a trained model that can be evaluated and can reply.
 class LoadedModel {
 public:
     // Reads the folder's best weights. A run that has none yet provides those of its newest

@@ -8,7 +8,7 @@
 
 namespace lockstep::launcher {
 
-// The paths of NCCL's channels. nvls sums in the NVLink switch, in addition to the channels;
+// NCCL's channels use these paths. nvls sums in the NVLink switch, in addition to the channels;
 // `fabric` is NVLink between hosts.
 enum class NcclPath {
     nvlink,
@@ -23,7 +23,7 @@ enum class NcclPath {
     count
 };
 
-// The number of a rank's channels on each path.
+// Holds the number of a rank's channels on each path.
 using NcclPaths = std::array<std::uint64_t, static_cast<std::size_t>(NcclPath::count)>;
 
 // Reads the log that NCCL 2.18 and newer write with NCCL_DEBUG=INFO and

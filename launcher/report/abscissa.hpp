@@ -5,8 +5,8 @@
 
 namespace lockstep::launcher::report {
 
-// The quantity that the curves are drawn over. Tokens are the trained label tokens. Minutes are the
-// training time: the seconds of the train lines.
+// The curves are drawn over one of these quantities. Tokens are the trained label tokens. Minutes
+// are the training time: the seconds of the train lines.
 enum class Abscissa { steps, epochs, tokens, minutes };
 
 // Returns the text below the axis.

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int max_ticks = 6;
 constexpr double max_filled = 2.5;  // maximum decades with ticks at 2 and 5
-// Relative tolerance for values that miss a tick only by rounding, also by fp32's.
+// Values may miss a tick by this share because of rounding, also by fp32's.
 constexpr double rounding = 1e-6;
 
 // Returns the smallest of 1, 2, 5, 10, 20, ... that is not below `value`. `value` must be positive.

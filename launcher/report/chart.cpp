@@ -14,7 +14,7 @@ namespace {
 
 enum class Band { shown, left_out };
 
-// The lowest and highest drawn value.
+// Holds the lowest and highest drawn value.
 struct Range {
     double low = 0, high = 0;
     bool empty = true;

@@ -26,7 +26,7 @@ struct Chart {
     std::vector<Curve> curves;
 };
 
-// The end of the x axis that several charts share.
+// Tells where the x axis ends that several charts share.
 struct Reach {
     Abscissa abscissa = Abscissa::steps;
     double last = 1;

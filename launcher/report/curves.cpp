@@ -7,7 +7,7 @@ namespace lockstep::launcher::report {
 
 namespace {
 
-// A chart and the names of its values in training and validation lines; nullptr: no such values.
+// Describes a chart and names its values in training and validation lines; nullptr: no such values.
 struct Wanted {
     const char* title;
     const char* unit;

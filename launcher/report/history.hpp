@@ -16,7 +16,7 @@
 
 namespace lockstep::launcher::report {
 
-// The values that are read of a validation, in the usual order of reading.
+// The page shows these values of a validation, in the usual order of reading.
 inline constexpr std::array valid_names{"loss", "ppl",    "token_acc", "token_em", "accuracy",
                                         "f1",   "bleu-4", "rouge_L",   "seconds"};
 
@@ -24,8 +24,8 @@ constexpr std::size_t train_bins = 300, valid_bins = 120, shown_validations = 40
 
 using Curves = std::map<std::string, Series, std::less<>>;
 
-// The values of a validation by their names in metrics.jsonl. Values that are null or missing are
-// left out.
+// Holds the values of a validation by their names in metrics.jsonl. Values that are null or missing
+// are left out.
 struct Validation {
     std::int64_t step = 0;
     double epoch = 0;
@@ -33,7 +33,7 @@ struct Validation {
     bool best = false;
 };
 
-// An evaluation of the final weights after the run had ended.
+// Holds an evaluation of the final weights after the run had ended.
 struct FinalEvaluation {
     std::string split;
     Validation values;  // best: of the best validation, otherwise of the last step
@@ -47,8 +47,8 @@ public:
     // Adds a line without its line end. Steps must not decrease.
     void add(std::string_view line);
 
-    // Return the curve of a name in metrics.jsonl. train() has two more: skipped_updates (their
-    // number so far) and last_bucket (its share of seconds_buckets).
+    // These functions return the curve of a name in metrics.jsonl. train() has two more:
+    // skipped_updates (their number so far) and last_bucket (its share of seconds_buckets).
     const Series& train(std::string_view name) const;
     const Series& valid(std::string_view name) const;
 

@@ -10,7 +10,7 @@ namespace lockstep::launcher::report {
 
 namespace {
 
-// Units of the drawing, which is scaled to the available width.
+// These are units of the drawing, which is scaled to the available width.
 constexpr double width = 480, height = 250;
 constexpr double left = 56, right = 466, top = 28, bottom = 212;
 

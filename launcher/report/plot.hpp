@@ -10,7 +10,7 @@
 
 namespace lockstep::launcher::report {
 
-// The frame of an SVG picture that curves are drawn into.
+// Describes the frame of an SVG picture that curves are drawn into.
 struct Plot {
     Abscissa abscissa;
     Axis across, values;
@@ -22,7 +22,7 @@ struct Plot {
 std::string begin_plot(const Plot& plot, std::string_view title, std::string_view unit);
 std::string end_plot();
 
-// A vertical strip of the plot that shows a text when the pointer is on it.
+// A strip is a vertical part of the plot that shows a text when the pointer is on it.
 struct Strip {
     double first = 0, last = 0;
     std::string text;

@@ -24,7 +24,7 @@ struct Checkpoint {
     std::string saved;  // UTC
 };
 
-// Contents of the newest checkpoint's state.json.
+// Holds the contents of the newest checkpoint's state.json.
 struct SavedState {
     std::int64_t step = 0;
     std::int64_t without_better = 0;  // validations since the best one
@@ -32,12 +32,12 @@ struct SavedState {
     NamedTexts versions;              // lockstep, device, precision, ranks, threads, ...
 };
 
-// Contents of failure.json, see docs/failures.md.
+// Holds the contents of failure.json, see docs/failures.md.
 struct Failure {
     std::string report, time, rank, host, cause, phase, step, error;
 };
 
-// The contents of a model folder that describe its training run.
+// Holds the contents of a model folder that describe its training run.
 struct Run {
     std::string folder;  // the path that the user typed
     model::ModelConfig model;

@@ -8,7 +8,7 @@
 
 namespace lockstep::launcher::report {
 
-// Several neighbouring points of a curve, combined.
+// A bin combines several neighbouring points of a curve.
 struct Bin {
     double first_x = 0, last_x = 0;
     std::int64_t points = 0;
@@ -19,8 +19,8 @@ struct Bin {
     double mean() const noexcept { return sum / static_cast<double>(values); }
 };
 
-// A curve of any length in bounded memory. When `capacity` bins are full, neighbouring bins are
-// merged, and each bin holds twice as many points from then on. Series with the same number of
+// Holds a curve of any length in bounded memory. When `capacity` bins are full, neighbouring bins
+// are merged, and each bin holds twice as many points from then on. Series with the same number of
 // points have the same bin borders.
 class Series {
 public:

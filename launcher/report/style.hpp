@@ -5,7 +5,7 @@
 
 namespace lockstep::launcher::report {
 
-// The number of colours, `.c0` to `.c7`.
+// The style has this many colours, `.c0` to `.c7`.
 constexpr std::size_t colours = 8;
 
 // Returns the page's CSS for light and dark, wide and narrow screens and for paper.

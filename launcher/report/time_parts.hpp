@@ -8,7 +8,8 @@
 
 namespace lockstep::launcher::report {
 
-// A part of a step's time. time_parts() returns the parts in the order in which they are stacked.
+// Describes a part of a step's time. time_parts() returns the parts in the order in which they are
+// stacked.
 struct TimePart {
     const char* name;
     const char* seconds;  // name in metrics.jsonl; nullptr: the remaining time
@@ -17,7 +18,8 @@ struct TimePart {
 };
 std::vector<TimePart> time_parts();
 
-// Return the seconds of each part, for one bin of the training lines or for the whole run.
+// These functions return the seconds of each part, for one bin of the training lines or for the
+// whole run.
 std::vector<double> seconds_of_bin(const History& history, std::size_t bin);
 std::vector<double> seconds_of_run(const History& history);
 

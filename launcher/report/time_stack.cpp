@@ -12,7 +12,7 @@ namespace lockstep::launcher::report {
 
 namespace {
 
-// A column of the stacked picture. It shows one bin.
+// A column of the stacked picture shows one bin.
 struct Column {
     double first, last;
     std::vector<double> shares;

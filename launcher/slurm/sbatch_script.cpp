@@ -66,7 +66,7 @@ export LOCKSTEP_SECRET
 )";
 
 // A trapped signal ends bash's wait early, so the script waits again after each signal. Slurm
-// itself sends TERM to the ranks; the script must only survive it longer than they do.
+// itself sends TERM to the ranks; the script only has to outlive them.
 constexpr const char* trap_lines = R"(
 ranks=
 requeue=no

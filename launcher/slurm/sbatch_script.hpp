@@ -7,7 +7,7 @@
 
 namespace lockstep::launcher {
 
-// The first two lines of every generated script. They distinguish it from scripts that people
+// Every generated script begins with these two lines. They distinguish it from scripts that people
 // wrote.
 extern const char* const sbatch_header;
 

@@ -10,7 +10,7 @@ namespace lockstep::launcher {
 // continues from its checkpoint.
 enum class AtTimeLimit { stop, continue_later };
 
-// A job for Slurm. An empty text or 0 leaves a setting to the cluster.
+// Describes a job for Slurm. An empty text or 0 leaves a setting to the cluster.
 struct SlurmJob {
     std::string name = "lockstep";
     int nodes = 1;

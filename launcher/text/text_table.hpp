@@ -6,7 +6,8 @@
 
 namespace lockstep::launcher {
 
-// Rows of text cells. Each column is as wide as its widest cell. The first row is the heading.
+// Formats rows of text cells. Each column is as wide as its widest cell. The first row is the
+// heading.
 class TextTable {
 public:
     void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }

@@ -7,7 +7,7 @@
 
 namespace lockstep::launcher {
 
-// The options about hosts as they were typed; -1 and empty: not given.
+// Holds the options about hosts as they were typed; -1 and empty: not given.
 struct LaunchHosts {
     std::string nodes = "1", endpoint, rendezvous, master_addr;
     int node_rank = -1, master_port = -1;

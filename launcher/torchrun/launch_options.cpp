@@ -25,7 +25,7 @@ constexpr const char* usage =
 
 [[noreturn]] void refuse(const std::string& message) { throw Error(ErrorKind::config, message); }
 
-// The options as they were typed.
+// Holds the options as they were typed.
 struct Typed {
     LaunchHosts place;
     std::string ranks_per_node = "1", backend = "static", secret_file;

@@ -9,7 +9,7 @@
 
 namespace lockstep::launcher {
 
-// The values of auto, cpu and gpu on this host.
+// Gives the meaning of auto, cpu and gpu on this host.
 struct HostResources {
     int cores = 1;
     int gpus = 0;

@@ -10,7 +10,7 @@
 
 namespace lockstep::launcher {
 
-// The destination of a rank's stream. `inherited` is the launcher's own stream, `nowhere` discards
+// Tells where a rank's stream goes. `inherited` is the launcher's own stream, `nowhere` discards
 // the text.
 enum class Sink { inherited, file, both, nowhere };
 
@@ -18,12 +18,12 @@ struct StreamSinks {
     Sink output = Sink::inherited, error = Sink::inherited;
 };
 
-// own_argument: --local-rank=N after the program's words, as in torch.distributed.launch.
+// own_argument passes --local-rank=N after the program's words, as torch.distributed.launch does.
 enum class LocalRankBy { environment, own_argument };
 
-// The part of a job that one launcher runs: the ranks of this host. Launchers on other hosts have
-// the same plan except for node_rank. They need not know each other because all ranks meet in rank
-// 0's store.
+// Describes the part of a job that one launcher runs: the ranks of this host. Launchers on other
+// hosts have the same plan except for node_rank. They need not know each other because all ranks
+// meet in rank 0's store.
 struct LaunchPlan {
     int nodes = 1;
     int node_rank = 0;

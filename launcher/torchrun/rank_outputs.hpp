@@ -11,8 +11,8 @@
 
 namespace lockstep::launcher {
 
-// The log files of one attempt, and a thread that copies streams with Sink::both. It copies their
-// bytes to the file, and whole lines with a prefix that names the rank to the launcher's own
+// Owns the log files of one attempt, and a thread that copies streams with Sink::both. It copies
+// their bytes to the file, and whole lines with a prefix that names the rank to the launcher's own
 // stream. The thread blocks all signals and only reads and writes, so forking processes meanwhile
 // is safe. The destructor waits until everything is copied that the ranks wrote before they ended.
 class RankOutputs {
@@ -26,7 +26,7 @@ public:
     void connect(std::vector<ProcessSpec>& processes) const;
 
 private:
-    // A stream that is copied from `source` to `file` (if there is one) and to `console`.
+    // Describes a stream that is copied from `source` to `file` (if there is one) and to `console`.
     struct Copy {
         FileDescriptor source;
         int file, console;

@@ -9,7 +9,7 @@ namespace lockstep::launcher {
 
 namespace {
 
-// The passes over a set up to the end of an epoch.
+// Describes the passes over a set up to the end of an epoch.
 struct Passes {
     Passes(const data::SetShare& share, std::int64_t epoch)
         : rows(share.rows),

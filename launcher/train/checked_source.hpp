@@ -11,9 +11,8 @@
 
 namespace lockstep::launcher {
 
-// A step source that verifies at the end of every epoch that all ranks together used each row of
-// every pass over a data set exactly once. It logs the result and throws an error if this is not
-// so.
+// Verifies at the end of every epoch that all ranks together used each row of every pass over a
+// data set exactly once. It logs the result and throws an error if this is not so.
 class CheckedSource final : public train::StepSource {
 public:
     // The referenced objects must outlive the source. All ranks must call its functions in the same

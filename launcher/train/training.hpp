@@ -10,7 +10,7 @@
 
 namespace lockstep::launcher {
 
-// The inputs of a training run, found by reading only.
+// Holds the inputs of a training run, found by reading only.
 struct TrainingPlan {
     DataSets data;
     std::vector<double> weights;  // weights of `data`

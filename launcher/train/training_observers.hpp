@@ -11,7 +11,7 @@
 
 namespace lockstep::launcher {
 
-// The observers of a training run: the line or bar that the user sees, metrics.jsonl and
+// Owns the observers of a training run: the line or bar that the user sees, metrics.jsonl and
 // TensorBoard events in the model's folder. Ranks other than 0 have none.
 class TrainingObservers {
 public:
