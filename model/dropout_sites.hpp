@@ -10,9 +10,9 @@ enum class StackKind : std::uint32_t { encoder, decoder };
 // Names the sites of a layer where elements are dropped; `embedding` belongs to layer 0.
 enum class DropoutSite : std::uint32_t {
     embedding,
-    self_probabilities,  // one site per head from here on
+    self_probabilities,  // the first of one site per head
     self_output,
-    cross_probabilities,  // one site per head, too
+    cross_probabilities,  // the first of one site per head
     cross_output,
     ffn_hidden,
     ffn_output,

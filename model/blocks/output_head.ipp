@@ -9,10 +9,10 @@
 
 namespace lockstep::model {
 
-// Returns the number of rows in a chunk: all chunks have the same size, and there are as few as
-// keep the logits within `elements` if the vocabulary allows. Small chunks read the table and its
-// gradient many times, and products of few rows are slow. Beyond 512 rows this matters little, and
-// the logits of an eighth of all rows take about as much memory as one layer keeps.
+// Returns the number of rows in a chunk: all chunks but the last have the same size, and there are
+// as few as keep the logits within `elements` if the vocabulary allows. Small chunks read the table
+// and its gradient many times, and products of few rows are slow. Beyond 512 rows this matters
+// little, and the logits of an eighth of all rows take about as much memory as one layer keeps.
 inline std::int64_t chunk_rows(std::int64_t total, std::int64_t vocabulary, std::int64_t elements) {
     constexpr std::int64_t smallest = 256, multiple = 32;
     const std::int64_t enough = std::max<std::int64_t>(512, total / 8);

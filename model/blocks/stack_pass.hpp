@@ -67,8 +67,8 @@ Ragged<typename Ctx::Space> place(device::Upload<Ctx>& upload, const train::Ragg
             launched_length<Ctx>(side.longest)};
 }
 
-// Fills in the places of a side that has arrived on the device, in arena memory. It also writes
-// labels if they follow the tokens.
+// Fills in side.places (rows and positions of the tokens) for a side that has arrived on the
+// device; they are allocated in the arena. It also writes labels if they follow the tokens.
 template <class Ctx, class Space>
 void place_tokens(Ctx& ctx, device::Arena<Space>& arena, Ragged<Space>& side,
                   const kernels::FollowingLabels<Space>& labels = {}) {

@@ -31,7 +31,7 @@ void SlotCache<Ctx, T>::write(std::size_t layer, std::int32_t slot,
     require(rows.cols == 2 * d_ && length(slot) + rows.rows <= capacity_,
             "more keys than a slot's cache holds");
     const Matrix to = all(layer).rows_from(begin(slot) + length(slot), rows.rows);
-    kernels::dropout<T>(ctx_, {}, {}, rows, to);  // without a dropout site this is a copy
+    kernels::dropout<T>(ctx_, {}, {}, rows, to);  // copies: an empty Dropout drops nothing
 }
 
 template <class Ctx, class T>

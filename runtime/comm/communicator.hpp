@@ -50,8 +50,7 @@ struct Timing {
 // Tells the watchdog what a communicator is doing now.
 struct Activity {
     std::uint64_t completed = 0;  // finished operations
-    std::string operation;        // the running one, for example `all_reduce "bucket 3"`; empty:
-                                  // none
+    std::string operation;        // the running one, such as `all_reduce "bucket 3"`; or empty
     bool waited_for = false;      // the caller is blocked in finish()
 };
 

@@ -54,8 +54,8 @@ public:
           shared_(std::move(shared)),
           name_(std::move(name)),
           links_(connect(rank, size, shared_, name_), shared_.timeout_ms) {
-        barrier();  // rank 0 keeps its store open until all ranks have read the addresses of their
-                    // peers
+        // Rank 0 may close its store only after all ranks have read the addresses of their peers.
+        barrier();
     }
 
     // Gloo closes its sockets at once, and data not sent yet is lost; the barrier makes sure that

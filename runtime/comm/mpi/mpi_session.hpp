@@ -36,7 +36,7 @@ private:
     void meet(Clock::time_point deadline);
 
     std::unique_ptr<PmixClient> pmix_;                   // set under Slurm's PMIx only
-    std::array<std::array<MPI_Op, 3>, 4> operations_{};  // by element, then reduction
+    std::array<std::array<MPI_Op, 3>, 4> operations_{};  // [element][reduction]
     bool disturbed_ = false;
 };
 

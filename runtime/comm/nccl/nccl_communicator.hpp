@@ -71,7 +71,7 @@ private:
     std::unique_ptr<NcclSession> session_;
     std::vector<void*> registered_;
     std::vector<Running> running_;               // since the last finish()
-    std::deque<std::vector<Running>> finished_;  // those take_timings() has not returned
+    std::deque<std::vector<Running>> finished_;  // not yet returned by take_timings()
 };
 
 }  // namespace lockstep::comm

@@ -92,12 +92,13 @@ private:
     std::condition_variable changed_;
     ncclComm_t comm_ = nullptr;  // null after an abort
     std::exception_ptr failure_;
-    std::deque<Operation> queued_;  // the first may have been given to NCCL, which has not accepted
-                                    // it yet
+    // NCCL may have the first operation already but not have accepted it yet.
+    std::deque<Operation> queued_;
     std::deque<Accepted> accepted_;
     bool leaving_ = false;
-    mutable std::mutex activity_mutex_;  // separate because an abort may take long and the activity
-                                         // is read meanwhile
+    // The activity has its own mutex because it is read while an abort, which may take long, holds
+    // the other.
+    mutable std::mutex activity_mutex_;
     Activity activity_;
     std::thread watcher_;  // the last member because the thread uses all the others
 };

@@ -61,7 +61,7 @@ private:
 
     mutable std::mutex mutex_;                  // guards the members below
     std::vector<Timing> running_;               // since the last finish()
-    std::deque<std::vector<Timing>> finished_;  // those take_timings() has not returned
+    std::deque<std::vector<Timing>> finished_;  // not yet returned by take_timings()
     std::unique_ptr<Communicator> host_;        // null: given up
 };
 

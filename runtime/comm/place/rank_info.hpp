@@ -23,8 +23,9 @@ struct RankInfo {
     PlaceSource source = PlaceSource::alone;
     std::string master_addr;  // rank 0's host; empty for a single rank or if only MPI knows it
     int master_port = 0;      // first port that the store may use; 0 with an empty address
-    std::string job;  // job and step of Slurm ("12.0"), to separate jobs with one secret; may be
-                      // empty
+    // Job and step of Slurm, such as "12.0". They separate jobs that share one secret; may be
+    // empty.
+    std::string job;
 
     bool one_host() const noexcept { return local_size == size; }
 };

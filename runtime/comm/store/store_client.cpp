@@ -19,8 +19,8 @@ namespace {
 
 using namespace protocol;
 
-constexpr int attempt_ms = 5'000;  // limit for one port: a program that accepts but does not greet
-                                   // is not the store
+// Limit for one port: a program that accepts a connection but does not greet is not the store.
+constexpr int attempt_ms = 5'000;
 
 constexpr const char* silent = "nobody listens there";
 
@@ -131,8 +131,8 @@ Reply StoreClient::ask(const Request& request, int timeout_ms) {
         reply = decode_reply(payload);
     }
     if (!reply) {
-        socket_ = FileDescriptor();  // a late answer on this connection could be taken for another
-                                     // answer
+        // The connection is closed because a late answer on it could be taken for another answer.
+        socket_ = FileDescriptor();
         throw Error(ErrorKind::peer, "the connection to rank 0's store is lost: rank 0 has ended");
     }
     if (reply->status == Status::refused) {

@@ -81,8 +81,7 @@ private:
     std::unordered_map<Id, Connection> connections_;
     std::set<std::pair<Clock::time_point, Id>> deadlines_;
     std::unordered_map<std::string, std::set<Id>> waiting_;  // connections that wait, by key
-    std::map<std::string, std::string> wills_;               // wills of connections that have just
-                                                             // ended
+    std::map<std::string, std::string> wills_;               // wills of ended connections
     Id next_id_ = 0;
     std::optional<Clock::time_point> listens_again_;  // set after descriptors ran out
     FileDescriptor stop_;

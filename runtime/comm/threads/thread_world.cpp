@@ -149,8 +149,8 @@ public:
         try {
             world_->wait(lock, [&] { return !world_->letters.contains(key); });
         } catch (const Error&) {
-            world_->letters.erase(key);  // it points to memory that this rank may free after the
-                                         // exception
+            // The letter points to memory that this rank may free after the exception.
+            world_->letters.erase(key);
             throw;
         }
     }
@@ -253,8 +253,8 @@ void ThreadWorld::fail() noexcept { state_->fail(); }
 void run_as_threads(int size, const std::function<void(Communicator&)>& body) {
     ThreadWorld world(size);
     std::mutex mutex;
-    std::exception_ptr cause, consequence;  // a rank's own failure; a failure that another rank
-                                            // caused
+    // `cause` is a rank's own failure, `consequence` a failure that another rank caused.
+    std::exception_ptr cause, consequence;
     std::vector<std::thread> ranks;
     for (int rank = 0; rank < size; ++rank) {
         ranks.emplace_back([&, rank] {

@@ -58,7 +58,6 @@ public:
     const std::string& path() const noexcept { return path_; }
     // Returns the tensors ordered by offset.
     const std::vector<TensorInfo>& tensors() const noexcept { return tensors_; }
-    // offset
     const TensorInfo* find(std::string_view name) const noexcept;
     const Metadata& metadata() const noexcept { return metadata_; }
 

@@ -89,8 +89,7 @@ private:
     StepVector totals_;                          // sums of the last step
     std::deque<Pending> pending_;                // queued steps whose results have not been taken
     std::optional<std::int64_t> hashed_update_;  // update whose weights' hash has not been taken
-    double earlier_s_;                           // training time of the runs that this one
-                                                 // continues
+    double earlier_s_;                           // training time of earlier runs
     Clock::time_point started_, step_ended_, validated_, saved_;
     std::int64_t saved_updates_;
 };

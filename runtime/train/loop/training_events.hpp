@@ -49,12 +49,12 @@ struct StepReport {
     double clipped = 0;                // 1 if it was clipped; the mean over steps is the clip share
     std::optional<double> loss_scale;  // scale of this step; fp16 only
 
-    double seconds = 0;  // from the end of the previous step to the end of this one
+    double seconds = 0;  // time since the end of the previous step
     double data_s = 0, forward_s = 0, backward_s = 0, optimizer_s = 0;
     double communication_s = 0;              // time spent waiting for communication
     double bucket_s = 0, last_bucket_s = 0;  // time of all buckets; of the last one (tied table)
     double bucket_blocked_s = 0;             // part of communication_s up to the last bucket
-    std::optional<double> hidden_share;      // of bucket_s, see ReductionTiming; empty for one rank
+    std::optional<double> hidden_share;      // share of bucket_s (ReductionTiming); empty: one rank
     std::uint64_t peak_memory_bytes = 0;
 };
 

@@ -96,7 +96,7 @@ private:
     kernels::AdafactorOptions options_;
     std::vector<Factored<Space>> factored_;
     std::vector<Floats> memory_;
-    Floats scratch_;  // as large as the largest parameter
+    Floats scratch_;  // size of the largest parameter
     std::vector<NamedTensor<Space>> tensors_;
 };
 
