@@ -8,23 +8,24 @@
 
 namespace lockstep::tests {
 
-// The batch that holds nothing but this row, under the same global id.
+// Returns the batch that holds only this row, under the same global id.
 train::Batch one_row(const train::Batch& batch, std::size_t row);
 
-// The same rows with `filler` tokens of filler after both sides (one more after the source's).
+// Returns the same rows with `filler` tokens of filler after both sides (one more after the
+// source's).
 train::Batch with_filler(train::Batch batch, std::size_t filler);
 
-// The same tokens, with labels that follow from them.
+// Returns the same tokens, with labels that follow from them.
 train::Batch with_following_labels(train::Batch batch);
 
-// Nothing to read for an encoder.
+// Returns the batch without the input of an encoder.
 train::Batch without_source(train::Batch batch);
 
-// All rows so many times, each time under other global ids.
+// Returns all rows `times` times, each time under other global ids.
 train::Batch repeated(const train::Batch& batch, std::size_t times);
 
-// Batches that between them lead to every way in which gradients are written: as it is, with
-// filler, without a source where there is one, and with more labels than the loss takes at once.
+// Returns batches that together reach every way in which gradients are written: the batch itself,
+// with filler, without a source if it has one, and with more labels than the loss takes at once.
 std::vector<train::Batch> variants_of(const train::Batch& batch);
 
 train::BatchShape shape_of(const train::Batch& batch);

@@ -18,7 +18,7 @@ namespace lockstep::tests {
 
 namespace {
 
-// A generator answers a row with what follows it.
+// The source of a generator is the row itself.
 class RowSource final : public train::StepSource {
 public:
     RowSource(ToySource::Layout layout) : rows_(layout) {}
@@ -28,7 +28,7 @@ public:
         for (train::Batch& batch : step.lanes) {
             if (batch.empty()) continue;
             batch.source = batch.target;
-            // Filled up, so that shapes repeat.
+            // Filler makes the shapes repeat.
             batch = with_filler(std::move(batch), 15 - (batch.labels.size() + 15) % 16);
         }
         return step;
@@ -41,7 +41,7 @@ private:
     ToySource rows_;
 };
 
-// On more rows than a step has.
+// Validates on more rows than a step has.
 class ModelValidator final : public train::Validator {
 public:
     ModelValidator(model::DeviceModel& model, DeviceRun& run) : model_(model), run_(run) {}
@@ -114,7 +114,7 @@ DeviceRun train_on(model::DeviceModel& model, const train::TrainOptions& options
     Trace trace(Trace::Recording::off, ranks.rank());
     const auto engine = model.make_engine(options, ranks, trace, nullptr);
     std::optional<train::TrainerState> resume;
-    // Other weights on every rank: rank 0's have to win.
+    // Every rank begins with other weights, so that rank 0's must replace them.
     model.initialize(options.seed + static_cast<std::uint64_t>(ranks.rank()));
     if (!files.from.empty()) {
         resume = train::load_checkpoint(files.from, engine->fetch()).trainer;

@@ -9,10 +9,10 @@
 
 namespace lockstep::tests {
 
-// A tiny model that learns the rows of ToySource.
+// Returns the configuration of a tiny model that learns the rows of ToySource.
 model::ModelConfig toy_config(model::Kind kind);
 
-// Initial weights far enough from zero for predictions to differ from token to token.
+// Sets initial weights that are far enough from zero for predictions to differ from token to token.
 void spread_weights(model::DeviceModel& model);
 
 struct DeviceRun {
@@ -22,7 +22,7 @@ struct DeviceRun {
     train::TrainerState state;
 };
 
-// Where a run continues from, and where its last checkpoint goes; empty: nowhere.
+// The path that a run continues from, and the path of its last checkpoint; empty: none.
 struct RunFiles {
     std::string from, to;
 };
@@ -30,11 +30,11 @@ struct RunFiles {
 // Trains as one rank of `ranks`, with the Trainer.
 DeviceRun train_on(model::DeviceModel& model, const train::TrainOptions& options,
                    comm::Communicator& ranks, const RunFiles& files = {});
-// Alone.
+// Trains as the only rank.
 DeviceRun train_on(model::DeviceModel& model, const train::TrainOptions& options,
                    const RunFiles& files = {});
 
-// The largest difference of two runs' losses, as a share of the first's.
+// Returns the largest difference of the losses of two runs, as a share of the first run's.
 double difference(const DeviceRun& a, const DeviceRun& b);
 
 }  // namespace lockstep::tests

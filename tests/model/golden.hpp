@@ -17,7 +17,8 @@ public:
     explicit Golden(const std::string& name);
 
     const model::ModelConfig& config() const noexcept { return config_; }
-    // The batch whose tensors begin with `prefix`; its rows have the global ids 100, 101, ...
+    // Returns the batch whose tensors begin with `prefix`. Its rows have the global ids 100, 101,
+    // ...
     train::Batch batch(const std::string& prefix);
     std::vector<float> tensor(const std::string& name);
 
@@ -29,10 +30,10 @@ private:
     model::ModelConfig config_;
 };
 
-// The weights that the goldens were computed with: export_goldens.py's pattern().
+// Sets the weights that the goldens were computed with: pattern() of export_goldens.py.
 void set_pattern(const train::ParameterTable& table, HostView<float> master);
 
-// NaN in every parameter's gradient; the gaps between them stay as they are.
+// Writes NaN to every parameter's gradient; the gaps between the parameters stay as they are.
 void spoil(const train::ParameterTable& table, HostView<float> gradient);
 
 }  // namespace lockstep::tests

@@ -18,7 +18,7 @@ float largest(Values values) {
     return most;
 }
 
-// The share of the tensor's largest value by which its worst element differs.
+// Returns the largest difference of an element as a share of the tensor's largest value.
 float worst_difference(Values actual, Values expected) {
     REQUIRE(actual.size() == expected.size());
     float worst = 0;
@@ -64,12 +64,12 @@ void check_exact(Golden& golden, const train::ParameterTable& table, const Compu
     }
 }
 
-// The bound is what bf16 costs PyTorch itself: the goldens hold the error of the same model in
-// torch.bfloat16, as a share of the whole gradient's norm (about 1 %) and of the worst tensor's (2
-// to 5 %). With a smooth activation ours is at most 1.5 times that. A relu's gradient jumps where
-// rounding moves a hidden value across 0; a few such units are 1 to 7 % of a gradient as small as
-// these, there (12 sets of weights tried: up to 6 %) as here, so relu gets 10 and 20 %. A wrong
-// formula costs far more.
+// The bound is the error that bf16 causes in PyTorch itself: the goldens hold the error of the same
+// model in torch.bfloat16, as a share of the whole gradient's norm (about 1 %) and of the worst
+// tensor's (2 to 5 %). With a smooth activation Lockstep's error is at most 1.5 times that. The
+// gradient of relu jumps when rounding moves a hidden value across 0. A few such units are 1 to 7 %
+// of gradients as small as these, in PyTorch (up to 6 % in 12 sets of weights) as in Lockstep, so
+// relu gets 10 and 20 %. A wrong formula causes a much larger error.
 void check_rounded(Golden& golden, const train::ParameterTable& table, const Computed& computed,
                    double share) {
     CHECK(computed.sums.loss == doctest::Approx(golden.tensor("loss")[0]).epsilon(0.01 * share));

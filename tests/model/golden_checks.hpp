@@ -9,21 +9,23 @@
 
 namespace lockstep::tests {
 
-// Whole models of every kind.
+// Returns the names of whole models of every kind.
 std::vector<std::string> golden_cases();
 
-// What a model computed for the golden's batch.
+// The results of a model for the golden's batch.
 struct Computed {
     kernels::LossSums sums;
     std::vector<float> gradient;  // the whole buffer
 };
 
-// Loss and every gradient are PyTorch's, to fp32's rounding.
+// Checks that the loss and every gradient are PyTorch's, within the rounding of fp32.
 void check_exact(Golden& golden, const train::ParameterTable& table, const Computed& computed);
-// They differ from PyTorch's fp64 by no more than this share of what bf16 may.
+// Checks that the loss and the gradients differ from PyTorch's fp64 by at most this share of the
+// bound for bf16.
 void check_rounded(Golden& golden, const train::ParameterTable& table, const Computed& computed,
                    double share = 1);
-// So is an evaluation's.
+// Checks that the loss of an evaluation is PyTorch's negative log-likelihood, within the rounding
+// of fp32.
 void check_evaluation(Golden& golden, const kernels::LossSums& sums);
 
 }  // namespace lockstep::tests

@@ -11,7 +11,7 @@
 
 namespace lockstep::tests {
 
-// A model with the goldens' weights, and all that it needs.
+// A model with the goldens' weights, and everything that it needs.
 struct ModelUnderTest {
     explicit ModelUnderTest(const model::ModelConfig& config,
                             train::Precision precision = train::Precision::fp32)
@@ -22,7 +22,7 @@ struct ModelUnderTest {
         refresh();
     }
 
-    // After a change of the master weights.
+    // Must be called after a change of the master weights.
     void refresh() {
         if (store.precision() == train::Precision::fp32) return;
         kernels::cast<float, bf16>(ctx, store.master(), store.compute<bf16>());

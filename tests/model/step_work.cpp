@@ -19,13 +19,14 @@ model::ModelConfig with_width(model::ModelConfig config, std::int64_t heads, std
     return config;
 }
 
-// Of the blocks behind the embedding table, which is a bucket of its own.
+// Returns the size of the layers, which lie before the embedding table. The table is a bucket of
+// its own.
 std::size_t layers_size(const model::ModelConfig& config) {
     const auto table = model::parameter_table(config);
     return table.all().back().offset;
 }
 
-// As many as the full model has.
+// Returns options that give as many buckets as the full model has.
 train::ReducerOptions buckets_of(const CountedModel& counted) {
     train::ReducerOptions options;
     const double share = static_cast<double>(layers_size(counted.narrow)) /

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole models against PyTorch: tests/model/export_goldens.py.
+// Compares whole models with PyTorch; tests/model/export_goldens.py writes the goldens.
 #include <doctest/doctest.h>
 
 #include <cmath>

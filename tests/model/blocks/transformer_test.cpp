@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What must hold whatever PyTorch says: with dropout, across batch layouts, and towards the sink.
+// These tests need no results of PyTorch: dropout, batch layouts, and the calls of the gradient
+// sink.
 #include "model/blocks/transformer.hpp"
 
 #include <doctest/doctest.h>
@@ -29,7 +30,7 @@ model::ModelConfig with_dropout(model::ModelConfig config) {
     return config;
 }
 
-// Largest difference as a share of the largest value.
+// Returns the largest difference as a share of the largest value.
 double difference(const std::vector<float>& a, HostView<const float> b) {
     double worst = 0, largest = 0;
     for (std::size_t i = 0; i < a.size(); ++i) {
@@ -43,8 +44,8 @@ std::vector<float> copy(HostView<const float> values) { return {values.begin(), 
 
 }  // namespace
 
-// The masks are a function of (seed, step, place), so the loss with dropout is a smooth function of
-// the weights, and its slope along the gradient is the gradient's squared norm.
+// The masks are a function of (seed, step, position), so the loss with dropout is a smooth function
+// of the weights, and its slope along the gradient is the gradient's squared norm.
 TEST_CASE("gradients with every dropout active are the loss's slope") {
     for (const std::string& name : kinds) {
         CAPTURE(name);
@@ -63,7 +64,8 @@ TEST_CASE("gradients with every dropout active are the loss's slope") {
             for (std::size_t i = p.offset; i < p.offset + p.count; ++i) {
                 square += std::pow(gradient[i], 2);
             }
-            // A step that changes the loss by 0.02 either way: above fp32's noise, below curvature.
+            // This step changes the loss by 0.02 either way: more than the rounding of fp32, too
+            // little for curvature to matter.
             const auto loss_at = [&](double step) {
                 for (std::size_t i = p.offset; i < p.offset + p.count; ++i) {
                     test.store.master()[i] = static_cast<float>(master[i] + step * gradient[i]);
@@ -186,7 +188,7 @@ TEST_CASE("an excluded token is as if it were not in the vocabulary") {
 
 namespace {
 
-// Keeps what each range held when it was reported.
+// Keeps the values that each range had when it was reported.
 class Recorder final : public train::GradientSink {
 public:
     explicit Recorder(HostView<const float> gradient) : gradient_(gradient) {}

@@ -30,7 +30,8 @@ std::unique_ptr<DeviceModel> on_gpu(const ModelConfig& config, train::Precision 
     return model;
 }
 
-// Two slots for each context, which go different ways and change places; the worst difference.
+// Decodes two slots for each context, which diverge and swap, and returns the largest difference of
+// scores.
 double worst_score(IncrementalDecoder& expected, IncrementalDecoder& decoder) {
     constexpr int width = 2, steps = 5;
     CHECK(expected.start(contexts, width, steps) == decoder.start(contexts, width, steps));

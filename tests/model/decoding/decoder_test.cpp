@@ -55,7 +55,8 @@ struct Trained {
         decoder = make_decoder<device::CpuContext>(config, store, ctx);
     }
 
-    // log p(last token of `reply` | context, START, what precedes it) by the whole model at once.
+    // Returns log p(last token of `reply` | context, START, previous tokens), calculated by the
+    // whole model at once.
     double log_prob(const Tokens& context, const Tokens& reply) {
         train::Batch batch;
         batch.rows = {0};
@@ -87,8 +88,8 @@ struct Trained {
 
 const std::vector<Tokens> contexts{{3, 4, 5, 6, 7}, {8}, {9, 10, 3, 3, 12, 11, 4, 9}};
 
-// Three slots each, which all go different ways: feeds `words`, swaps hypotheses now and then, and
-// compares every score with the model that sees all at once.
+// Uses three slots for each context, which all diverge: feeds `words`, swaps hypotheses now and
+// then, and compares every score with the model that sees everything at once.
 void check_steps(Trained& t, double tolerance) {
     constexpr int width = 3, steps = 9;
     REQUIRE(t.decoder->start(contexts, width, steps) == std::vector<int>(contexts.size(), steps));
@@ -99,7 +100,7 @@ void check_steps(Trained& t, double tolerance) {
     for (int step = 0; step < steps; ++step) {
         Tokens slots, tokens;
         for (std::int32_t s = 0; s < count; ++s) {
-            if (step > 1 && s % 4 == 1) continue;  // some stand still
+            if (step > 1 && s % 4 == 1) continue;  // some slots wait
             slots.push_back(s);
             tokens.push_back(fed[s].empty() ? start_token
                                             : static_cast<std::int32_t>(3 + random.below(10)));
@@ -117,7 +118,8 @@ void check_steps(Trained& t, double tolerance) {
             const double expected = t.log_prob(contexts[slots[i] / width], reply);
             worst = std::max(worst, std::abs(row[reply.back()] - expected));
         }
-        // Context 0: two copies of its last hypothesis; context 1: a rotation; context 2: as is.
+        // Context 0 gets two copies of its last hypothesis, context 1 is rotated, and context 2
+        // stays as it is.
         t.decoder->reorder({2, 1, 2, 4, 5, 3, 6, 7, 8});
         fed = {fed[2], fed[1], fed[2], fed[4], fed[5], fed[3], fed[6], fed[7], fed[8]};
     }
@@ -156,7 +158,7 @@ TEST_CASE("a reply's score is the sum of the whole model's log-probabilities") {
             generate(*t.decoder, contexts, {0, 1, 2}, options, {start_token, end_token});
         for (std::size_t c = 0; c < contexts.size(); ++c) {
             Tokens reply = replies[c].tokens;
-            if (reply.size() == 7) continue;  // may be cut: then its last token is not told
+            if (reply.size() == 7) continue;  // may be cut: its last token is then unknown
             reply.push_back(end_token);
             ++compared;
             double sum = 0;

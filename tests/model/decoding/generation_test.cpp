@@ -25,8 +25,8 @@ using Tokens = std::vector<std::int32_t>;
 constexpr std::int32_t start_token = 1, end_token = 2;
 constexpr int vocabulary = 5;  // 0, 3 and 4 are words
 
-// Scores depend on the last two tokens and on the context's first: enough for reordering and
-// mixed-up contexts to show.
+// Scores depend on the last two tokens and on the first token of the context: enough to reveal
+// wrong reordering and mixed-up contexts.
 class ToyDecoder final : public IncrementalDecoder {
 public:
     explicit ToyDecoder(std::uint64_t seed) : seed_(seed) {}
@@ -56,7 +56,7 @@ public:
     }
     std::int64_t vocabulary() const override { return ::vocabulary; }
 
-    // Logits: not normalised, and the START token is likely.
+    // Returns logits, which are not normalised. The START token is likely.
     std::vector<float> scores_after(const Tokens& seen) const {
         const std::size_t n = seen.size();
         const std::int32_t state = (seen[0] * 10 + seen[n - 2]) * 10 + seen[n - 1];
@@ -74,7 +74,7 @@ private:
     std::vector<Tokens> seen_;
 };
 
-// The best ended reply of at most `most` tokens among all there are.
+// Finds the best complete reply of at most `most` tokens by trying all of them.
 struct Exhaustive {
     const ToyDecoder& decoder;
     double penalty;
@@ -240,7 +240,7 @@ TEST_CASE("a reply is cut at the longest length, also at the decoder's") {
     ToyDecoder decoder(1);
     GenerationOptions options = with(Inference::beam, 2);
     options.beam_min_length = 50;
-    // END takes the place of the last token.
+    // END replaces the last token.
     CHECK(run(decoder, options)[0].tokens.size() == 11);
     decoder.limit = 7;
     const auto replies = run(decoder, options);
@@ -256,7 +256,7 @@ TEST_CASE("a cut reply is that of the first hypothesis, without its last token")
     const auto replies = run(decoder, options);
     const Tokens firsts{3, 4, 0};
     for (std::size_t c = 0; c < replies.size(); ++c) {
-        // Sample 0 alone is a beam of one sample.
+        // Sample 0 alone is a beam with one sample.
         GenerationOptions one = options;
         one.beam_size = 1;
         one.max_length = 13;
@@ -267,7 +267,7 @@ TEST_CASE("a cut reply is that of the first hypothesis, without its last token")
 }
 
 TEST_CASE("ranked replies are sorted, and the first is the best") {
-    int full = 0;  // the other searches meet max_length first
+    int full = 0;  // the other searches reach max_length first
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
         ToyDecoder decoder(seed);
         const GenerationOptions options = with(Inference::beam, 4);
@@ -315,12 +315,12 @@ TEST_CASE("top-k and nucleus draw from their set only, in proportion") {
     }
     CHECK(topk.size() == 2);
     CHECK(topk[1] == doctest::Approx(draws * 4 / 7.0).epsilon(1e-3));
-    CHECK(nucleus.size() == 3);  // 0.4 and 0.3 are not yet 0.75
+    CHECK(nucleus.size() == 3);  // 0.4 and 0.3 are still less than 0.75
     CHECK(nucleus[2] == doctest::Approx(draws * 2 / 9.0).epsilon(1e-3));
     CHECK(sample_nucleus(log_probs, 1e-9, 0.99).token == 1);
 
-    // More than are sorted at first: token t has rank t * 37 % 1000, and the upper half of the
-    // probability is that of the ranks from 620 on.
+    // There are more entries than are sorted at first. Token t has rank t * 37 % 1000, and the
+    // ranks from 620 on have the upper half of the probability.
     std::vector<float> many(1000);
     for (int t = 0; t < 1000; ++t) many[t] = static_cast<float>(t * 37 % 1000) * 1e-3f;
     normalise(many, 1, -1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a step clears before it writes it, on the emulated device.
+// Counts the memory that a step clears, on the emulated device.
 #include <doctest/doctest.h>
 
 #include "runtime/comm/threads/local_communicator.hpp"
@@ -13,7 +13,7 @@ using tests::cuda_emulation::Transfers;
 
 namespace {
 
-// The fills of a step of these lanes, and the gradient's bytes.
+// The fills in a step with these lanes, and the bytes of the gradient.
 struct Cleared {
     Transfers fills;
     std::size_t gradient_bytes;
@@ -26,7 +26,7 @@ Cleared cleared_by(model::Kind kind, const std::vector<train::Batch>& lanes) {
     const auto engine = model->make_engine({}, alone, trace, nullptr);
     engine->restore({});
     Cleared cleared{{}, model->parameters().flat_size() * sizeof(float)};
-    // The first steps begin what later ones keep.
+    // The first steps allocate memory that later steps keep.
     for (int step = 0; step < 4; ++step)
         cleared.fills = given_by([&] {
                             engine->queue({}, lanes);

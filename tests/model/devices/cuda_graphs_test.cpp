@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps replayed as graphs, against the same steps queued call by call.
+// Compares steps that are replayed as graphs with the same steps queued call by call.
 #include <doctest/doctest.h>
 #include <nccl.h>
 
@@ -85,7 +85,7 @@ TEST_CASE("a run by graphs is the run call by call, bit for bit") {
         CHECK(emulated_graph_launches() > before + 2 * steps);
         check_same_bits(by_calls, by_graphs);
         CHECK(by_graphs.validation_losses.size() >= 3);
-        // Where nothing is skipped, graphs were not tried on it.
+        // The case with fp16 must contain skipped steps, so that graphs are tested on them.
         if (c.precision == Precision::fp16) {
             CHECK(by_graphs.steps[2].outcome == train::Outcome::not_finite);
             CHECK(by_graphs.steps.size() > steps + 3);
@@ -98,7 +98,7 @@ TEST_CASE("two GPUs reduce between the graphs of a micro-batch, and keep the bit
     const auto by_calls = run(2, c, 0);
     const int before = emulated_graph_launches();
     const auto by_graphs = run(2, c, 64);
-    // More than one each for micro-batch, reduction and update.
+    // Every step launches graphs for its micro-batch, its reduction and its update on both GPUs.
     CHECK(emulated_graph_launches() > before + 2 * 3 * steps);
     for (std::size_t rank : {std::size_t{0}, std::size_t{1}})
         check_same_bits(by_calls[rank], by_graphs[rank]);

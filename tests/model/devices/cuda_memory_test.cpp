@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is reckoned of a GPU's memory against what a run takes of it.
+// Compares the estimate of a GPU's memory with the memory that a run takes.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -31,7 +31,7 @@ std::size_t reckoned(const model::ModelConfig& config, const train::TrainOptions
            dry->scratch_bytes(shape);
 }
 
-// A run of a few steps, which use every slot of the upload.
+// Runs a few steps, enough to use every slot of the upload, and returns the memory that they took.
 std::size_t taken(const model::ModelConfig& config, const train::TrainOptions& options,
                   const train::Batch& batch, std::size_t activations) {
     const std::size_t before = device::free_gpu_bytes(0);
@@ -69,7 +69,8 @@ TEST_CASE("a run takes of a GPU's memory what is reckoned") {
                 taken(golden.config(), options, batch, dry->training_bytes(shape));
             CAPTURE(expected);
             CAPTURE(found);
-            // Sums, those of a layer that wait, a step's state and the like.
+            // The rest is sums, those of a layer that are deferred, the state of a step and the
+            // like.
             constexpr std::size_t small = 64 << 10;
             CHECK(found >= expected);
             CHECK(found <= expected + small);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole models on a GPU against PyTorch and against the CPU's.
+// Compares whole models on a GPU with PyTorch and with the CPU.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ std::vector<T> values_of(CudaContext& ctx, CudaView<const T> view) {
     return values;
 }
 
-// As ModelUnderTest, in a GPU's memory.
+// The counterpart of ModelUnderTest in a GPU's memory.
 class OnGpu {
 public:
     OnGpu(const model::ModelConfig& config, train::Precision precision)
@@ -43,7 +43,7 @@ public:
         weights.place();
     }
 
-    // Linear layers and their activations by one kernel where that can be.
+    // Computes linear layers and their activations by one kernel if possible.
     void fuse() {
         ctx_.cached<kernels::cuda::ProductSettings>().fusion = kernels::cuda::Fusion::always;
     }
@@ -70,7 +70,7 @@ public:
     }
 
 private:
-    // With the state of ModelUnderTest.
+    // Sets the same state as ModelUnderTest.
     kernels::Step* begin() {
         kernels::Step step;
         step.state.seed = 5;
@@ -160,7 +160,7 @@ TEST_CASE("on a GPU gradients that are overwritten are those added to zero, what
                 test.set_gradients(spoiled);
                 const auto overwritten = test.train(batch, kernels::Into::overwrite);
                 CHECK(overwritten.sums.loss == added.sums.loss);
-                // The two products of a shape need not be one algorithm's.
+                // The two products of a shape may use different algorithms.
                 const double largest = std::abs(*std::ranges::max_element(
                     added.gradient, {}, [](float g) { return std::abs(g); }));
                 std::size_t different = 0;

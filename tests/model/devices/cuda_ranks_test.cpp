@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two GPUs by the emulated NCCL, whose ranks are threads, are one.
+// Two GPUs, connected by the emulated NCCL with threads as ranks, compute the same as one.
 #include <doctest/doctest.h>
 #include <nccl.h>
 
@@ -87,7 +87,7 @@ TEST_CASE("a step's communication is told with that step, whatever was shared be
                                                   train::Precision::fp32, {});
         Trace trace(Trace::Recording::on, ranks.rank());
         const auto engine = model->make_engine(options, ranks, trace, nullptr);
-        CHECK(emulated_nccl_registered() >= 1);  // the gradients
+        CHECK(emulated_nccl_registered() >= 1);  // the gradient
         engine->share_weights();
         engine->share_optimizer();
         engine->restore({});
@@ -110,7 +110,7 @@ TEST_CASE("products behind a small micro-batch's bucket leave room for its reduc
         const auto engine = model->make_engine(two_lanes(), ranks, trace, nullptr);
         engine->share_weights();
         engine->restore({});
-        std::vector<std::pair<std::int64_t, std::int64_t>> products;  // with room, of all
+        std::vector<std::pair<std::int64_t, std::int64_t>> products;  // on a part of the GPU; all
         for (std::uint64_t step = 0; step < 4; ++step) {
             const auto given = tests::cuda_emulation::given_by([&] {
                 engine->queue({.seed = 1, .step = step}, {tests::ToySource::batch_of({1, 2})});
@@ -124,7 +124,7 @@ TEST_CASE("products behind a small micro-batch's bucket leave room for its reduc
         const auto products = products_of(ranks);
         CHECK(products.front().first > 0);
         CHECK(products.front().first < products.front().second);
-        for (const auto& step : products) CHECK(step == products.front());  // graphs, too
+        for (const auto& step : products) CHECK(step == products.front());  // replayed graphs too
     });
     comm::LocalCommunicator alone;
     CHECK(products_of(alone).front().first == 0);

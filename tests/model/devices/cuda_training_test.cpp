@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Training on a GPU, one step ahead of the host, against PyTorch and against the CPU.
+// Compares training on a GPU, one step ahead of the host, with PyTorch and with the CPU.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -139,7 +139,7 @@ TEST_CASE(
         CHECK(run.steps.back().outcome == train::Outcome::updated);
         CHECK(run.steps.back().loss_scale.value() < 0x1p28F);
         CHECK(run.state.updates == steps);
-        // Weights without a master lose what fp16 cannot hold.
+        // Weights without a master lose the bits that fp16 cannot hold.
         const double bound = master == Master::kept ? 0.1 : 0.2;
         CHECK(run.steps.back().loss < (1 + bound) * exact.steps.back().loss);
         std::int64_t updates = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a step gives a GPU between backward and the next step, counted on the emulated device.
+// Counts the work that a step gives a GPU between backward and the next step, on the emulated
+// device.
 #include <doctest/doctest.h>
 
 #include "model/blocks/transformer.hpp"
@@ -39,7 +40,7 @@ DeviceWork of_run(train::TrainOptions options, int world, std::size_t max_graphs
     return work;
 }
 
-// Of `steps` steps, without what a run does once.
+// The work of `steps` steps, without the work that a run does once.
 struct StepsWork {
     DeviceWork few, many;
 

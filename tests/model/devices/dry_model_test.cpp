@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a dry run says of a step's memory, against the step itself.
+// Compares a dry run's memory of a step with the memory of the step itself.
 #include "model/devices/dry_model.hpp"
 
 #include <doctest/doctest.h>
@@ -15,7 +15,7 @@ using tests::ModelUnderTest;
 
 namespace {
 
-// More tokens than fit into the memory that an arena takes at first.
+// These are more tokens than fit the memory that an arena takes at first.
 constexpr std::size_t very_many = 100'001;
 
 void check_same(const model::ModelConfig& config, train::Precision precision,
@@ -95,10 +95,11 @@ TEST_CASE("the scratch memory of a GPU's kernels is cuBLASLt's, or more for atte
     CHECK(scratch(train::Precision::bf16, DeviceKind::cpu, large) == 0);
     CHECK(scratch(train::Precision::bf16, DeviceKind::gpu, small) == 32 << 20);
     CHECK(scratch(train::Precision::fp32, DeviceKind::gpu, large) == 32 << 20);
-    // A head has 1,024 + 64 tiles of keys by 16 of queries, 8 KiB each: three fit into 512 MiB.
+    // A head has 1,024 + 64 tiles of keys by 16 of queries, 8 KiB each: three heads fit into 512
+    // MiB.
     CHECK(scratch(train::Precision::bf16, DeviceKind::gpu, large) ==
           3 * 1088 * 16 * 8192 + 4 * 12 * 65'536);
-    // Heads of 75 columns are not for tensor cores, whose kernels alone keep them.
+    // Tensor cores do not support heads of 75 columns, and only their kernels keep the tiles.
     config.embedding_size = 12 * 75;
     CHECK(scratch(train::Precision::bf16, DeviceKind::gpu, large) == 32 << 20);
 }
