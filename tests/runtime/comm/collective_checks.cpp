@@ -29,7 +29,8 @@ bf16 element<bf16>(int value) {
     return bf16(static_cast<float>(value));
 }
 
-// What rank r holds at i; not monotonous in r, so that min and max differ from first and last.
+// Returns the value of rank r at i. It is not monotonous in r, so that min and max differ from
+// first and last.
 int input(int rank, std::size_t i) { return (rank * 5 + static_cast<int>(i % 11)) % 7 + 1; }
 
 template <class T>
@@ -87,7 +88,8 @@ void check_movement(Communicator& ranks, std::size_t count) {
     std::vector<T> received(count);
     ranks.all_gather(view_of(own), view_of(gathered), "check all_gather");
     ranks.broadcast(view_of(spread), size - 1, "check broadcast");
-    // A chain, since send may wait for its recv: rank r hands rank r - 1's data on.
+    // The calls form a chain, since send may wait for its recv: rank r passes on the data of rank r
+    // - 1.
     if (rank > 0) ranks.recv(view_of(received), rank - 1, "check recv");
     if (rank + 1 < size) ranks.send(view_of(own), rank + 1, "check send");
     ranks.barrier("check barrier");

@@ -7,9 +7,9 @@
 
 namespace lockstep::tests {
 
-// Every collective, element type and reduction on `count` elements per rank: small integers, so
-// that sums are exact. Throws std::runtime_error naming the first wrong element. Call on every
-// rank.
+// Checks every collective, element type and reduction with `count` elements per rank: small
+// integers, so that sums are exact. Throws std::runtime_error that names the first wrong element.
+// Every rank must call it.
 void check_collectives(comm::Communicator& ranks, std::size_t count);
 
 // Splits into odd and even ranks, and checks the parts.

@@ -15,7 +15,7 @@ int free_port() {
     std::random_device random;
     const auto host = comm::resolve("127.0.0.1", 0).front();
     for (int attempt = 0; attempt < 100; ++attempt) {
-        const int first = 20000 + static_cast<int>(random() % 10000);  // below the ephemeral ones
+        const int first = 20000 + static_cast<int>(random() % 10000);  // below the ephemeral ports
         std::vector<FileDescriptor> held;
         for (int port = first; port < first + comm::store_ports; ++port) {
             auto listening = comm::listen_on(host.with_port(port));

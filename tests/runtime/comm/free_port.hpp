@@ -3,7 +3,7 @@
 
 namespace lockstep::tests {
 
-// A port of 127.0.0.1 on which nobody listens, nor on the 15 above it.
+// Returns a port of 127.0.0.1 on which no process listens; the 15 ports above it are free too.
 int free_port();
 
 }  // namespace lockstep::tests

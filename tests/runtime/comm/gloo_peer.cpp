@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rank in a process of its own, for gloo_test: gloo_peer RANK SIZE PORT TIMEOUT_MS READY_FD
+// This is one rank in its own process, for gloo_test: gloo_peer RANK SIZE PORT TIMEOUT_MS READY_FD
 #include <unistd.h>
 
 #include <cstdio>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Run by mpirun: mpi_communicator_check collectives | chunks | late. Exit code 0: all is well.
+// mpirun starts this: mpi_communicator_check collectives | chunks | late. It exits with code 0 if
+// all is well.
 #include <unistd.h>
 
 #include <chrono>
@@ -39,7 +40,7 @@ void check_collectives() {
     tests::check_split(*ranks, 5);
 }
 
-// The same with MPI calls that count to three only.
+// Checks the same with MPI calls that can count only to three.
 void check_chunks() {
     MpiOptions options;
     options.max_count = 3;
@@ -49,10 +50,10 @@ void check_chunks() {
     for (const std::size_t count : {1u, 3u, 4u, 20u}) tests::check_collectives(ranks, count);
 }
 
-// Rank 0 waits for a sum that nobody joins; then decides, as a launcher would, to end the job.
+// Rank 0 waits for a sum that no rank joins. Then it decides, as a launcher would, to end the job.
 void check_late() {
     CommOptions options;
-    options.timeout_ms = 5000;  // of joining as well, on a busy machine
+    options.timeout_ms = 5000;  // also limits joining, which is slow on a busy machine
     const auto ranks = make_communicator(own_place(), options);
     std::vector<float> data(10);
     if (ranks->rank() != 0) {
@@ -63,7 +64,7 @@ void check_late() {
         ranks->all_reduce(view_of(data), ReduceOp::sum, "bucket 2");
         ranks->finish();
     } catch (const Error& error) {
-        // Thrown in the module, so its type has crossed the border.
+        // The error was thrown in the module, so its type has crossed the border.
         std::cout << name(error.kind()) << " " << error.what() << std::endl;
         ranks->abort(3);
     }
@@ -81,5 +82,5 @@ int main(int argc, char** argv) {
     } catch (const std::exception& error) {
         std::cerr << error.what() << std::endl;
     }
-    ::_exit(1);  // without MPI_Finalize, so that mpirun ends the others
+    ::_exit(1);  // skips MPI_Finalize, so that mpirun ends the others
 }

@@ -5,7 +5,7 @@
 
 namespace lockstep::tests {
 
-int gpu_of(int) { return 0; }  // there is one, which all ranks share
+int gpu_of(int) { return 0; }  // all ranks share one GPU
 const int impatient_ms = 1000;
 int left_behind() {
     return emulated_nccl_communicators() + static_cast<int>(emulated_nccl_registered());

@@ -18,7 +18,7 @@ int left_behind() { return 0; }
 
 namespace {
 
-constexpr int max_ranks = 4;  // of a test
+constexpr int max_ranks = 4;  // maximum of a test
 
 // NCCL refuses two ranks of a process on one GPU.
 void leave_out_more_ranks_than(int gpus, doctest::Context& tests) {
@@ -32,7 +32,7 @@ void leave_out_more_ranks_than(int gpus, doctest::Context& tests) {
 
 }  // namespace
 
-// 77 tells ctest that the tests were skipped.
+// Exit code 77 tells ctest that the tests were skipped.
 int main(int argc, char** argv) {
     const int gpus = lockstep::device::visible_gpus();
     if (gpus == 0) {

@@ -10,16 +10,16 @@
 #include "runtime/comm/threads/thread_world.hpp"
 #include "tests/support/on_device.hpp"
 
-// The ranks of NCCL's tests, which are threads. nccl_on_emulation.cpp plays NCCL and the GPUs, with
-// nccl_on_gpus.cpp both are real. A test is in the suite "N ranks": so many GPUs does it need.
+// The ranks of NCCL's tests are threads. nccl_on_emulation.cpp emulates NCCL and the GPUs; with
+// nccl_on_gpus.cpp both are real. A test in the suite "N ranks" needs N GPUs.
 namespace lockstep::tests {
 
-// A rank's GPU.
+// Returns the GPU of a rank.
 int gpu_of(int rank);
-// What a rank waits for the others before it gives up, where that is what a test is about: enough
-// to join and to connect.
+// The timeout of a rank in tests of timeouts: long enough to join and to connect.
 extern const int impatient_ms;
-// Communicators and memory that were made or registered and not given back; 0 where nobody counts.
+// Returns how many communicators and memory blocks were made or registered and not released; 0 if
+// nothing counts them.
 int left_behind();
 
 constexpr int patient_ms = 60'000;
@@ -40,8 +40,8 @@ inline void run_ranks(int size, const std::function<void(Rank&)>& body) {
     });
 }
 
-// NCCL connects at the first operation, which therefore waits for all ranks; those after it need
-// not.
+// Connects the ranks. NCCL connects at the first operation, so that operation waits for all ranks;
+// later ones need not wait.
 inline void connect(Rank& rank) {
     rank.nccl.barrier("connect");
     rank.nccl.finish();
@@ -55,7 +55,7 @@ std::vector<T> filled(std::size_t count, int value) {
     return std::vector<T>(count, static_cast<T>(static_cast<float>(value)));
 }
 
-// The kind and the text of what `function` throws.
+// Returns the kind and the text of the error that `function` throws.
 inline std::pair<ErrorKind, std::string> thrown_by(const std::function<void()>& function) {
     try {
         function();

@@ -34,7 +34,7 @@ TEST_CASE("a view does not reach beyond its end") {
     CHECK_THROWS_AS(view.subview(2, 2), Error);
 }
 
-// The value that the xxHash project's own xxhsum prints for this text.
+// The expected value is printed by the xxHash project's own xxhsum for this text.
 TEST_CASE("hashes are XXH3 of 64 bits, shown as 16 digits") {
     CHECK(hex(hash64("")) == "2d06800538d394c2");
     CHECK(hex(0xABCu) == "0000000000000abc");

@@ -17,7 +17,7 @@ fp16 of_bits(std::uint32_t bits) {
     return value;
 }
 
-// By the definition: sign, exponent with bias 15, ten digits.
+// Decodes by the definition: sign, exponent with bias 15, ten digits.
 double value_of(std::uint32_t bits) {
     const int exponent = static_cast<int>(bits >> 10 & 31), digits = static_cast<int>(bits & 1023);
     const double magnitude =

@@ -6,7 +6,8 @@
 using lockstep::philox;
 using lockstep::PhiloxBlock;
 
-// The known answers of the Random123 distribution (kat_vectors, philox4x32 with 10 rounds).
+// These are the known answers of the Random123 distribution (kat_vectors, philox4x32 with 10
+// rounds).
 TEST_CASE("philox gives the published known answers") {
     CHECK(philox({0, 0, 0, 0}, 0) ==
           PhiloxBlock{0x6627e8d5u, 0xe169c58du, 0xbc57ac4cu, 0x9b00dbd8u});

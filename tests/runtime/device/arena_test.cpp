@@ -55,7 +55,7 @@ TEST_CASE("a reset joins the chunks, and the next step fits into one") {
 
 TEST_CASE("the peak counts what was taken, not the unused ends of chunks") {
     HostArena arena;
-    (void)arena.take<float>(16);  // a chunk of its own beside the large ones
+    (void)arena.take<float>(16);  // its own chunk beside the large ones
     for (int i = 0; i < 3; ++i) (void)arena.take<float>(large);
     CHECK(arena.peak_bytes() == (16 + 3 * large) * sizeof(float));
 }

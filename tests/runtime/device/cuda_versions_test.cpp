@@ -13,7 +13,7 @@ TEST_CASE("a driver serves every CUDA of its own major version and of those befo
     CHECK(why_driver_is_too_old(recent, 13000).empty());
     CHECK(why_driver_is_too_old(recent, 12080).find("driver 580") != std::string::npos);
     CHECK(why_driver_is_too_old(old, 11080).find("serves CUDA 11.8 at most") != std::string::npos);
-    // There is no build with CUDA 11 to be advised.
+    // A build with CUDA 11 does not exist, so the message must not advise one.
     CHECK(why_driver_is_too_old(old, 11080).ends_with(": install driver 525 or newer"));
     CHECK(why_driver_is_too_old(recent, 11080).ends_with(": install driver 580 or newer"));
     CHECK(why_driver_is_too_old(recent, 12080).ends_with(", or take a build with CUDA 12"));

@@ -18,10 +18,10 @@ namespace {
 
 constexpr Activation all[] = {Activation::relu, Activation::gelu_tanh, Activation::gelu_erf};
 const kernels::StepState state{.seed = 3, .step = 4};
-// Of x. An error of Phi(x) is multiplied by x.
+// The range of x. An error of Phi(x) is multiplied by x.
 constexpr double range = 6;
 
-// That 1 + the sums of dx's columns are in db.
+// Checks that db is 1 + the sums of dx's columns.
 template <class T>
 void check_column_sums(const std::vector<T>& dx, const std::vector<float>& db) {
     const std::size_t cols = db.size(), rows = dx.size() / cols;
@@ -70,7 +70,7 @@ TEST_CASE_TEMPLATE("activations with dropout match the reference and its derivat
                                                    matrix_of(x, rows, cols),
                                                    matrix_of(y, rows, cols));
                     std::vector<float> db(static_cast<std::size_t>(cols), 1.0f);
-                    // In place: dx may be dy.
+                    // This works in place: dx may be dy.
                     kernels::activation_backward<T>(
                         ctx, f, site, places.view(), matrix_of(x, rows, cols),
                         matrix_of(dy, rows, cols), matrix_of(dy, rows, cols), view_of(db),

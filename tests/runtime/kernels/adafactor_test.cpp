@@ -18,7 +18,7 @@ AdafactorOptions options_of(float beta1, float weight_decay, Step step, Scale sc
     return {1e-30f, 1e-3f, 1.0f, -0.8f, beta1, weight_decay, step, scale};
 }
 
-// One parameter and its state.
+// A parameter and its state.
 template <class T>
 struct Parameter {
     Parameter(std::vector<float> weights, std::int64_t r, std::int64_t c, SecondMoment moment,
@@ -55,7 +55,7 @@ void check_golden(const AdafactorOptions& options, SecondMoment moment,
     check_weights(p.w, golden, p.compute);
 }
 
-// The first update, where the averages are the squares themselves.
+// Returns the first update, in which the averages are the squares themselves.
 std::vector<double> first_update(const std::vector<float>& w, const std::vector<float>& g,
                                  std::int64_t rows, std::int64_t cols, SecondMoment moment,
                                  double lr) {

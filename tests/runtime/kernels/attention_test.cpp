@@ -28,7 +28,7 @@ double tolerance() {
 std::vector<double> random_values(std::int64_t count, std::uint64_t key) {
     PhiloxStream random(key);
     std::vector<double> x(count);
-    // Exact in bf16, so that only the arithmetic differs from the reference.
+    // These values are exact in bf16, so that only the arithmetic differs from the reference.
     for (double& v : x) v = (static_cast<int>(random.below(65)) - 32) / 16.0;
     return x;
 }
@@ -49,7 +49,8 @@ AttentionInput make_input(AttentionShape shape, const std::vector<int>& q_length
     return in;
 }
 
-// Column `part` of a packed [rows + filler, 3 * width] matrix, as one product for q, k and v makes.
+// A packed [rows + filler, 3 * width] matrix with columns `part`, as one product for q, k and v
+// makes it.
 template <class T>
 struct Packed {
     std::vector<T> memory;
@@ -88,7 +89,8 @@ struct Outputs {
     Packed<T> out, gradients_q, gradients_k;
 };
 
-// Runs both directions; parts of `out`: out and d_out; of gradients: dq; dk and dv.
+// Runs both directions. The parts of `out` are out and d_out; those of the gradients are dq, and dk
+// and dv.
 template <class T>
 Outputs<T> run(const AttentionInput& in, const std::vector<double>& d_out, int threads) {
     CpuContext ctx(threads);
@@ -135,7 +137,7 @@ const std::vector<int> awkward{1, 2, 31, 33, 64, 65, 130, 257};
 }  // namespace
 
 TEST_CASE_TEMPLATE("attention matches hand-computed values", T, float, bf16) {
-    // Scores / sqrt(4): query 0 sees [0, 2 ln 3 / 2], hence probabilities 1/4 and 3/4.
+    // Scores / sqrt(4): query 0 sees [0, 2 ln 3 / 2], thus the probabilities are 1/4 and 3/4.
     AttentionInput in;
     in.shape = {1, 4, Mask::none};
     in.q_offsets = {0, 1};
@@ -246,7 +248,7 @@ TEST_CASE_TEMPLATE("decoding equals the last row of causal attention", T, float,
         last.insert(last.end(), expected.begin() + from, expected.begin() + from + width);
     }
     std::vector<std::int32_t> length(awkward.begin(), awkward.end());
-    begin.push_back(0);  // and one that has seen nothing
+    begin.push_back(0);  // a sequence that has seen nothing
     length.push_back(0);
     queries.resize(count * width);
     last.resize(count * width);

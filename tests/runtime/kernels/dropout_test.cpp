@@ -78,7 +78,7 @@ TEST_CASE("dropout differs by step, seed and site and keeps its rate") {
     CHECK(base != mask({.seed = 1, .step = 2}, 1));
     CHECK(base != mask({.seed = 1, .step = 1}, 2));
     const auto zeros = static_cast<double>(std::count(base.begin(), base.end(), 0.0f));
-    // Five standard deviations of a binomial of 300,000 at 0.1.
+    // The bound is five standard deviations of a binomial of 300,000 at 0.1.
     CHECK(std::abs(zeros / 300000 - 0.1) < 5 * std::sqrt(0.1 * 0.9 / 300000));
 }
 

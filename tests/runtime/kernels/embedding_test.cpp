@@ -38,7 +38,7 @@ TEST_CASE_TEMPLATE("embedding and its gradient match the reference", T, float, b
     Ids tokens(count), places(count);
     const Ids real_tokens{real};
     for (std::size_t i = 0; i < count; ++i) {
-        tokens[i] = static_cast<std::int32_t>(i * i % vocabulary);  // repeats
+        tokens[i] = static_cast<std::int32_t>(i * i % vocabulary);  // some tokens repeat
         places[i] = static_cast<std::int32_t>(i % 7);
     }
     for (const std::int64_t d : {1, 31, 32, 33, 1000}) {

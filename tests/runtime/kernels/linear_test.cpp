@@ -17,9 +17,9 @@ struct Size {
 };
 constexpr Size awkward[] = {{1, 1, 1},     {1, 33, 31},    {31, 32, 33},
                             {33, 1, 65},   {32, 1000, 1},  {4097, 31, 32},
-                            {100, 64, 96}, {70, 20, 1300}, {5, 3, 9001}};  // in panels
+                            {100, 64, 96}, {70, 20, 1300}, {5, 3, 9001}};  // some run in panels
 
-// Columns [2, 2 + cols) of a matrix that is five wider.
+// The columns [2, 2 + cols) of a matrix that is wider by five columns.
 template <class T>
 struct Strided {
     Strided(std::int64_t rows, std::int64_t cols, std::uint64_t key)
@@ -34,11 +34,11 @@ struct Strided {
     HostMatrix<T> view;
 };
 
-// sum over k of a(i, k) * b(k, j), checked against every element of c.
+// Compares the sum over k of a(i, k) * b(k, j) with every element of c.
 template <class T, class A, class B, class Start>
 void check_product(const Strided<T>& c, std::int64_t inner, const A& a, const B& b,
                    const Start& start) {
-    // The partial sums themselves grow like the root of their length.
+    // The partial sums grow like the square root of their length.
     const double magnitude = std::max(1.0, std::sqrt(static_cast<double>(inner)) / 10);
     for (std::int64_t i = 0; i < c.view.rows; ++i) {
         for (std::int64_t j = 0; j < c.view.cols; ++j) {
@@ -49,7 +49,7 @@ void check_product(const Strided<T>& c, std::int64_t inner, const A& a, const B&
     }
 }
 
-// Nothing beside the slice may change.
+// Checks that nothing beside the slice has changed.
 template <class T>
 void check_margins(const Strided<T>& c, std::uint64_t key) {
     const std::int64_t width = c.view.cols + 5;
@@ -132,7 +132,7 @@ TEST_CASE_TEMPLATE("linear and its gradients match the reference on slices of wi
     }
 }
 
-// Rows of 4 KiB, in more than one part.
+// Rows have 4 KiB and are processed in more than one part.
 TEST_CASE_TEMPLATE("linear weight gradients match the reference where rows are pages apart", T,
                    float, bf16) {
     constexpr std::int64_t rows = 1030, in = 1024, out = 3;

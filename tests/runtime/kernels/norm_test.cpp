@@ -17,7 +17,7 @@ namespace {
 
 const kernels::StepState state{.seed = 3, .step = 4};
 
-// A residual norm of `rows` random rows: its operands, and what the kernel made of them.
+// A residual norm of `rows` random rows: its operands and the kernel's results.
 template <class T>
 struct Case {
     Case(std::int64_t r, std::int64_t d, float rate)
@@ -73,7 +73,7 @@ struct Case {
     std::vector<float> mean, rstd, dgamma, dbeta, dbias;
 };
 
-// sum over a row of dy * norm(sum): its derivative in sum is what backward computes.
+// Returns the sum over a row of dy * norm(sum); backward calculates its derivative by sum.
 double row_loss(const Row& dy, const Row& sum, const Row& gamma, const Row& beta) {
     const Row y = norm_reference(sum, gamma, beta, 1e-5);
     double loss = 0;
@@ -121,7 +121,7 @@ void check_backward(const Case<T>& c) {
 template <class T>
 void check_parameters(const Case<T>& c) {
     for (std::int64_t j = 0; j < c.cols; ++j) {
-        double dgamma = 1, dbeta = 1, dbias = 1;  // they accumulate on what was there
+        double dgamma = 1, dbeta = 1, dbias = 1;  // added to the previous values
         for (std::int64_t i = 0; i < c.rows; ++i) {
             const auto row = static_cast<std::size_t>(i);
             const double h =
@@ -198,7 +198,7 @@ TEST_CASE_TEMPLATE("the norm's and the bias's gradients match hand-computed valu
                               const_view_of(mean), const_view_of(rstd), const_view_of(gamma),
                               matrix_of(dx, 2, 3), {}, view_of(dgamma), view_of(dbeta),
                               view_of(dbias), kernels::Into::add);
-    // g - mean(g) - h mean(g h)
+    // The expected values are g - mean(g) - h mean(g h).
     const double third = 1.0 / 3;
     const Row expected{third, -third, 0, -third, 2 * third, -third}, sums{0, third, 5 - third};
     for (std::size_t i = 0; i < 6; ++i) CHECK(close(to_double(dx[i]), expected[i], dtype_of<T>));

@@ -15,7 +15,7 @@
 
 namespace lockstep::tests {
 
-// The weights, gradients and learning rate of make_optimizer_goldens.py.
+// These are the weights, gradients and learning rate of make_optimizer_goldens.py.
 constexpr std::int64_t golden_rows = 3, golden_cols = 4, golden_updates = 3;
 constexpr float golden_lr = 0.05f;
 
@@ -26,7 +26,7 @@ inline std::vector<float> golden_weight() {
     return w;
 }
 
-// In the units of a scaled loss: the state's gradient_scale undoes it.
+// The gradients have the units of a scaled loss; the state's gradient_scale undoes the scaling.
 constexpr float golden_scale = 0.125f;
 inline std::vector<float> golden_gradient(std::int64_t update) {
     std::vector<float> g;
@@ -38,7 +38,7 @@ inline std::vector<float> golden_gradient(std::int64_t update) {
     return g;
 }
 
-// The state as finish_step() leaves it for an update of adam with these betas.
+// Returns the state that finish_step() leaves for an update of adam with these betas.
 inline kernels::StepState for_adam(double beta1, double beta2, kernels::StepState state) {
     const auto t = static_cast<double>(state.updates + 1);
     state.adam_step_size = static_cast<float>(double{state.lr} / (1 - std::pow(beta1, t)));
@@ -50,15 +50,15 @@ inline kernels::StepState for_adam(const kernels::AdamOptions& options,
     return for_adam(options.beta1, options.beta2, state);
 }
 
-// Lines of 16 elements for `count` elements of which some decay: ranges that end in a word and at
-// its end, one of a single line, one longer than a block of threads.
+// Returns lines of 16 elements for `count` elements of which some decay. Some ranges end inside a
+// word, some at its end; one has a single line, and one is longer than a block of threads.
 inline std::vector<std::uint32_t> awkward_decays(std::int64_t count) {
     std::vector<std::uint32_t> words(kernels::decay_words(static_cast<std::size_t>(count)));
     for (std::size_t i = 0; i < words.size(); ++i)
         words[i] = i % 5 == 1 ? 0xFFFFFFFFu : i % 5 == 2 ? 0u : 0xFF00F00Du;
     return words;
 }
-// body(first, count, decays) for each line.
+// Calls body(first, count, decays) for each line.
 template <class Body>
 void for_each_line(const std::vector<std::uint32_t>& words, std::size_t count, const Body& body) {
     constexpr std::size_t line = kernels::decay_line;
@@ -78,7 +78,8 @@ void run_golden_updates(const Update& update) {
     }
 }
 
-// The master within fp32 rounding, the compute copy equal to the rounded master.
+// Checks that the master is correct within fp32 rounding and that the compute copy equals the
+// rounded master.
 template <class T>
 void check_weights(const std::vector<float>& master, const std::array<double, 12>& golden,
                    const std::vector<T>& compute) {

@@ -20,7 +20,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 constexpr LossScaling parlai{LossScaling::Kind::dynamic, 0x1p15f, 0x1p-5f};
 
-// A step of two micro-batches with 8 tokens and a gradient of norm 6 * loss_seed * tokens.
+// Takes a step of two micro-batches with 8 tokens and a gradient of norm 6 * loss_seed * tokens.
 Step taken(kernels::CpuContext& ctx, Step step, const kernels::StepRules& rules, double loss = 4) {
     begin_step(ctx, {7, 3, step.state.updates, {0.5f, 0.25f, 0.125f}}, &step);
     for (int i = 0; i < 2; ++i) {
@@ -71,7 +71,7 @@ TEST_CASE("a step finds adam's bias corrections of its update") {
 TEST_CASE("only an update moves the update count, and with it the learning rate") {
     kernels::CpuContext ctx(1);
     Step first = taken(ctx, {}, {});
-    CHECK(first.state.updates == 0);  // this is update 1, which counts when the next step begins
+    CHECK(first.state.updates == 0);  // this is update 1; the next step counts it
     CHECK(first.state.lr == 0.5f);
     const kernels::StepOrder order{7, 4, 0, {0.5f, 0.25f, 0.125f}};
     begin_step(ctx, order, &first);

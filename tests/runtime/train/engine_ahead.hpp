@@ -9,8 +9,8 @@
 
 namespace lockstep::tests {
 
-// An engine whose results are asked for a step late, as those of a GPU are: what it shows of its
-// gradient is that of the step queued last.
+// An engine whose results are taken a step later, like those of a GPU. Its gradient is then that of
+// the step queued last.
 class EngineAhead final : public train::Engine {
 public:
     explicit EngineAhead(train::Engine& inner) : inner_(inner) {}

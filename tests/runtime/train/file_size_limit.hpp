@@ -6,7 +6,7 @@
 
 namespace lockstep::tests {
 
-// Lets no file of this process grow beyond `bytes`, as a full disk would.
+// Prevents files of this process from growing beyond `bytes`, as a full disk would.
 class FileSizeLimit {
 public:
     explicit FileSizeLimit(rlim_t bytes) : previous_handler_(::signal(SIGXFSZ, SIG_IGN)) {

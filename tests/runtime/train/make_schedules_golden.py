@@ -32,7 +32,7 @@ from parlai.core.torch_agent import TorchAgent
 from parlai.nn.lr_scheduler import ParlAILRScheduler
 from parlai.scripts.train_model import setup_args
 
-# The loss of a validation does not matter to most; to reduceonplateau it is never better.
+# The loss of a validation does not matter to most schedules; for reduceonplateau it never improves.
 LOSS = 5.0
 
 

@@ -14,7 +14,7 @@ import rouge
 from nltk.tokenize import NLTKWordTokenizer
 from parlai.core.metrics import ALL_METRICS, TeacherMetrics, normalize_answer
 
-# Upper case is ASCII only: what lies beyond needs a Unicode table, which the metrics do not have.
+# Upper case is ASCII only: other letters need a Unicode table, which the metrics do not have.
 CASES = [
     ("The cat sat on the mat.", ["the cat sat on the mat"]),
     ("It's a dog's life, isn't it?", ["It is a dog's life", "life, isn't it? It's a dog's"]),
@@ -41,7 +41,7 @@ CASES = [
     ("\u043f\u0440\u0438\u0432\u0435\u0442 \u043c\u0438\u0440 a", ["\u043f\u0440\u0438\u0432\u0435\u0442, \u043c\u0438\u0440"]),
     ("a\U0001f600the \U0001f600a b\u2019s the\u20ac", ["\U0001f600 \U0001f600 b\u2019s \u20ac"]),
     ("other brother anthem atheist area the", ["other brother anthem atheist area"]),
-    # For the stemmer: its steps, short words, capitals, digits.
+    # These cases are for the stemmer: its steps, short words, capitals, digits.
     ("He was running, hopping and falling; the ponies cried.", ["he runs, hops, falls; a pony cries"]),
     ("relational conditional rationally valency hesitancy digitizer conformably radically",
      ["relate condition rational valence hesitance digitize conformable radical"]),
@@ -55,14 +55,14 @@ CASES = [
      ["probation rates ceased controller roll generalization oscillate caress tie"]),
     ("I'm gonna go, gimme that; I cannot wanna gotta lemme", ["i am going to go give me that can not want to got to let me"]),
     ("24 hours a day, 7 days", ["24hours 7 day"]),
-    # The longest common subsequence is not the common words.
+    # The longest common subsequence differs from the set of common words.
     ("one two three four five six", ["six five four three two one"]),
     ("a b c d e f g h", ["b x c y d z e", "h g f e d c b"]),
     ("police killed the gunman", ["police kill the gunman", "the gunman kill police"]),
-    # py-rouge looks at 665 characters.
+    # py-rouge reads only 665 characters.
     ("word " * 100 + "more " * 60 + "end", ["word " * 133 + "more", "end " * 700]),
     ("\u00e9" * 700 + " x", ["x", "\u00e9" * 3]),
-    # n-grams come again.
+    # In these cases n-grams repeat.
     ("to be or not to be that is the question to be or not", ["to be or not to be"]),
     ("ha ha ha ha ha ha", ["ha ha ha"]),
     ("I do not know. I do not know. I do not know.", ["I do not know.", "who knows"]),
@@ -79,7 +79,7 @@ for reply, references in CASES:
         scores.evaluate_response({"text": reply}, references)
     report = {name: value.value() for name, value in metrics.report().items()}
     assert "rouge_L" in report, "py-rouge is not installed"
-    # Of one reply they are what the intradistinct ones are.
+    # The metrics of a single reply equal the intradistinct ones.
     for name in ("exs", "interdistinct-1", "interdistinct-2"):
         del report[name]
     cases.append({"reply": reply, "references": references,

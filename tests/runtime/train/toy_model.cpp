@@ -21,7 +21,7 @@ struct ToyModel::Token {
     std::uint32_t row;
 };
 
-// Filler, which has no label, is left out.
+// Returns the tokens without filler, which has no label.
 std::vector<ToyModel::Token> ToyModel::tokens_of(const train::Batch& batch) {
     const train::RaggedTokens& side = batch.target;
     std::vector<Token> tokens;
@@ -57,7 +57,7 @@ bool ToyModel::dropped(const Token& token, std::int64_t column,
            static_cast<double>(options_.dropout) * 0x1p32;
 }
 
-// slopes: d(loss)/d(logits), a row for each token.
+// Writes d(loss)/d(logits) to `slopes`, a row for each token.
 kernels::LossSums ToyModel::forward(const train::Batch& batch, const kernels::StepState* state,
                                     std::vector<double>& slopes) const {
     kernels::LossSums sums;
@@ -117,7 +117,7 @@ void ToyModel::train(const kernels::StepState* state, kernels::LossSums* sums, k
     }
 }
 
-// Nobody asks for tokens' losses apart: the first stands for all.
+// No test needs the losses of single tokens, so the first token has the sum of all.
 void ToyModel::evaluate(const train::Batch& batch, kernels::LossSums* losses) {
     std::vector<double> slopes;
     std::fill_n(losses, batch.target.tokens.size(), kernels::LossSums{});

@@ -9,8 +9,8 @@
 
 namespace lockstep::tests {
 
-// The next token from the present one: logits = dropout(table[token]) + sum of a bias per block,
-// block k's times k + 1. The table is the last block, as a tied one would be.
+// A model that predicts the next token from the current one: logits = dropout(table[token]) + sum
+// over the blocks k of (k + 1) * bias[k]. The table is the last block, like a tied one.
 class ToyModel : public train::Model {
 public:
     static constexpr std::int64_t vocabulary = 11;
@@ -35,7 +35,7 @@ public:
     void train(const kernels::StepState* state, kernels::LossSums* sums, kernels::Into into,
                train::GradientSink& sink) override;
     void evaluate(const train::Batch& batch, kernels::LossSums* losses) override;
-    // A quarter and half a second.
+    // The spans are a quarter and half a second.
     train::ModelSpans take_spans() override {
         return {{{{0}, {250'000'000}}}, {{{0}, {500'000'000}}}};
     }

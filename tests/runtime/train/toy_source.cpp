@@ -15,7 +15,7 @@ std::int32_t length_of(std::uint32_t row) {
     return 1 + static_cast<std::int32_t>((row * row + row / 3) % 17);
 }
 
-// Mostly the successor of the token before, so that there is something to learn.
+// Returns mostly the successor of the previous token, so that there is something to learn.
 std::int32_t token_of(std::uint32_t row, std::int32_t place) {
     PhiloxStream random(mix(row, static_cast<std::uint64_t>(place)));
     const std::uint32_t noise = random.below(4) == 0 ? random.below(vocabulary) : 0;
@@ -41,7 +41,7 @@ train::Batch ToySource::batch_of(const std::vector<std::uint32_t>& rows) {
     return batch;
 }
 
-// In turn, and then one more for lane 0, so that the others run dry first.
+// Rows go to the lanes in turn, and then one more to lane 0, so that the others run dry first.
 std::vector<std::uint32_t> ToySource::rows_of_lane(std::int64_t lane) const {
     std::vector<std::uint32_t> rows;
     const std::int64_t lanes = layout_.lanes;

@@ -7,8 +7,9 @@
 
 namespace lockstep::tests {
 
-// Rows of very uneven lengths, dealt to the lanes in order, so that some lanes run dry earlier;
-// lanes to the ranks by lane % world. Every epoch goes through a lane's rows from another start.
+// A source of rows of very uneven lengths. Rows go to the lanes in order, so that some lanes run
+// dry earlier; lanes go to the ranks by lane % world. Every epoch goes through a lane's rows from
+// another start.
 class ToySource final : public train::StepSource {
 public:
     struct Layout {
@@ -23,7 +24,7 @@ public:
     void seek(train::Position position) override { position_ = position; }
     std::int64_t rows_per_epoch() const override { return layout_.rows; }
 
-    // Every row given out, in order.
+    // Returns every row that was given out, in order.
     const std::vector<std::uint32_t>& given() const noexcept { return given_; }
 
     static train::Batch batch_of(const std::vector<std::uint32_t>& rows);

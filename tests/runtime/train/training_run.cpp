@@ -24,7 +24,7 @@ void restore(const Snapshot& snapshot, const train::RunTensors& tensors) {
                   tensors.optimizer[i].values.begin());
 }
 
-// Hears, keeps and validates for one rank.
+// Observes, saves and validates for one rank.
 class Witness final : public train::TrainingObserver,
                       public train::CheckpointSink,
                       public train::Validator {
@@ -75,7 +75,7 @@ void run_rank(const RunSetup& setup, comm::Communicator& communicator, RankRun& 
     const auto table = ToyModel::make_table();
     const train::ParameterStore<HostSpace> store(table, setup.precision);
     ToyModel toy(table, store, {setup.dropout});
-    // Other weights on every rank: rank 0's have to win.
+    // Every rank begins with other weights, so that rank 0's must replace them.
     toy.initialize(setup.options.seed + static_cast<std::uint64_t>(rank));
     train::StopFlag stop{false};
     const RankHandle handle{rank, stop, store};

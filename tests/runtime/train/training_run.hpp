@@ -20,7 +20,7 @@ struct Snapshot {
     std::vector<std::vector<float>> optimizer;
 };
 
-// What one rank saw of a run.
+// The events and results of one rank in a run.
 struct RankRun {
     std::vector<train::StepReport> steps;
     std::vector<train::ValidationReport> validations;
@@ -32,14 +32,14 @@ struct RankRun {
     std::vector<float> weights;
 };
 
-// What a test may do to a rank in its run.
+// The parts of a rank that a test may use during its run.
 struct RankHandle {
     int rank;
     train::StopFlag& stop;
     const train::ParameterStore<HostSpace>& store;
 };
 
-// A run of the toy model over the toy rows, with every rank a thread.
+// A run of the toy model over the toy rows. Every rank is a thread.
 struct RunSetup {
     int world = 1;
     train::TrainOptions options;
@@ -47,16 +47,16 @@ struct RunSetup {
     float dropout = 0.2F;
     train::Precision precision = train::Precision::fp32;
     std::optional<Snapshot> resume;
-    // Puts something between trainer and toy model.
+    // Puts a wrapper between the trainer and the toy model.
     using Wrap = std::function<std::unique_ptr<train::Model>(train::Model& toy, RankHandle)>;
     Wrap wrap;
     std::function<void(const train::StepReport&, RankHandle)> on_step;
     enum class Results { at_once, a_step_late } results = Results::at_once;
-    // The loss of the n-th validation; without it, the model's own.
+    // Returns the loss of the n-th validation. If empty, the model's own loss counts.
     std::function<double(std::size_t)> validation_loss;
 };
 
-// Throws what a rank threw.
+// Rethrows the error of a rank.
 std::vector<RankRun> run_training(const RunSetup& setup);
 
 // Passes everything on to the model below.

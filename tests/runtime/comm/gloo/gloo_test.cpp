@@ -43,7 +43,8 @@ CommOptions options_of(int timeout_ms) {
     return options;
 }
 
-// Ranks as threads, each with a store connection and Gloo sockets of its own; what each threw.
+// Runs ranks as threads, each with its own store connection and Gloo sockets, and returns what each
+// of them threw.
 std::vector<std::exception_ptr> run_gloo(int size, int timeout_ms,
                                          const std::function<void(Communicator&)>& body) {
     const int port = tests::free_port();
@@ -75,7 +76,7 @@ std::string text_of(const std::exception_ptr& failure) {
     }
 }
 
-// A rank in a process of its own that sums without end, and ends with 3 when a peer does.
+// Starts a rank in its own process. It sums without end, and exits with code 3 when a peer ends.
 pid_t start_peer(int rank, int size, int port, int timeout_ms, int ready) {
     const auto program =
         std::filesystem::read_symlink("/proc/self/exe").parent_path() / "gloo_peer";

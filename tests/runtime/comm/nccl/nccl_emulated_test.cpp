@@ -9,7 +9,7 @@
 #include "runtime/comm/nccl/make_collectives.hpp"
 #include "tests/runtime/comm/nccl_ranks.hpp"
 
-// What only an NCCL and a GPU that are played can show.
+// These tests need an emulated NCCL and an emulated GPU.
 
 using namespace lockstep;
 using namespace lockstep::comm;
@@ -23,7 +23,7 @@ TEST_CASE("an operation starts after what the compute stream was given before") 
         emulated_queue(rank.context.stream(), kernel);
         rank.nccl.all_reduce(x.view(), ReduceOp::sum, "bucket 0");
         rank.nccl.finish();
-        for (int i = 0; i < 3; ++i) x.data()[i] = 10;  // what the kernel writes, late
+        for (int i = 0; i < 3; ++i) x.data()[i] = 10;  // written late, as if by the kernel
         kernel->done = true;
         CHECK(x.values() == filled<float>(3, 20));
     });
@@ -133,17 +133,18 @@ TEST_CASE("memory is registered until the communicator ends") {
 }
 
 TEST_CASE("ranks that queue different operations fail, and do not hang") {
-    CHECK_THROWS_WITH_AS(
-        run_ranks(2,
-                  [](Rank& rank) {
-                      const OnDevice x(rank.context, filled<float>(4, 1));
-                      const auto range = x.view().subview(0, rank.nccl.rank() == 0 ? 4 : 3);
-                      rank.nccl.all_reduce(range, ReduceOp::sum, "uneven");
-                      rank.nccl.finish();
-                      (void)rank.nccl.take_timings();
-                      while (true) rank.nccl.barrier("more");  // until the watcher has seen it
-                  }),
-        doctest::Contains("invalid usage"), Error);
+    CHECK_THROWS_WITH_AS(run_ranks(2,
+                                   [](Rank& rank) {
+                                       const OnDevice x(rank.context, filled<float>(4, 1));
+                                       const auto range =
+                                           x.view().subview(0, rank.nccl.rank() == 0 ? 4 : 3);
+                                       rank.nccl.all_reduce(range, ReduceOp::sum, "uneven");
+                                       rank.nccl.finish();
+                                       (void)rank.nccl.take_timings();
+                                       while (true)
+                                           rank.nccl.barrier("more");  // until the watcher sees it
+                                   }),
+                         doctest::Contains("invalid usage"), Error);
 }
 
 TEST_CASE("a GPU that is alone needs no NCCL") {

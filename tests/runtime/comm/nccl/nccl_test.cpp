@@ -8,7 +8,7 @@
 
 #include "tests/runtime/comm/nccl_ranks.hpp"
 
-// With the real NCCL, where there are GPUs, and with the emulated one.
+// These tests run with the real NCCL if there are GPUs, and with the emulated one.
 
 using namespace lockstep;
 using namespace lockstep::comm;
@@ -159,7 +159,7 @@ TEST_CASE("finish() makes the compute stream wait, not the host") {
         rank.nccl.all_reduce(x.view(), ReduceOp::sum, "bucket 0");
         rank.nccl.finish();
         returned = true;
-        CHECK(x.values() == filled<float>(3, 2));  // copied on the compute stream
+        CHECK(x.values() == filled<float>(3, 2));  // because the copy is on the compute stream
     });
 }
 
@@ -206,8 +206,8 @@ TEST_CASE("abort() lets go of whoever waits") {
 TEST_CASE("a rank that fails leaves without waiting for what it has queued") {
     CHECK_THROWS_WITH(run_as_threads(2,
                                      [](Communicator& host) {
-                                         // Freeing it waits for what the communicator lets go
-                                         // of.
+                                         // It is declared first, because freeing it waits for the
+                                         // work that the communicator releases.
                                          std::optional<OnDevice<float>> x;
                                          Rank rank(host);
                                          connect(rank);

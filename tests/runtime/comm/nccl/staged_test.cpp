@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::size_t small_piece_bytes = 64;
 
-// A rank with a GPU of its own.
+// A rank with its own GPU.
 struct Rank {
     explicit Rank(Communicator& ranks) : host(ranks), gpus(context, ranks, small_piece_bytes) {}
 
@@ -42,7 +42,7 @@ void run_ranks(int size, const std::function<void(Rank&)>& body) {
     });
 }
 
-// Numbers of which no sum is exact, others on every rank.
+// Returns numbers whose sums are never exact, different on every rank.
 template <class T>
 std::vector<T> uneven(std::size_t count, int rank) {
     std::vector<T> values;
@@ -57,7 +57,8 @@ std::vector<T> filled(std::size_t count, int value) {
     return std::vector<T>(count, static_cast<T>(static_cast<float>(value)));
 }
 
-// In pieces or whole, a sum of threads has the same bits: it is taken in their order.
+// A sum over threads has the same bits in pieces or as a whole, because it is taken in the order of
+// the ranks.
 template <class T>
 void check_type(Rank& rank, std::size_t count) {
     const int own = rank.gpus.rank(), size = rank.gpus.size();
@@ -88,7 +89,7 @@ void check_type(Rank& rank, std::size_t count) {
     }
 }
 
-// The kind and the text of what `function` throws.
+// Returns the kind and the text of the error that `function` throws.
 std::pair<ErrorKind, std::string> thrown_by(const std::function<void()>& function) {
     try {
         function();
@@ -102,7 +103,7 @@ bool contains(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
 }
 
-// Ranks as threads that Gloo connects, which gives up after a time.
+// Runs ranks as threads that Gloo connects. Gloo gives up after the timeout.
 void run_gloo(int size, int timeout_ms, const std::function<void(Communicator&)>& body) {
     const int port = tests::free_port();
     std::vector<std::thread> ranks;
@@ -155,8 +156,8 @@ TEST_CASE("a staged operation starts after what the compute stream was given bef
         const auto kernel = std::make_shared<EmulatedTask>();
         emulated_queue(rank.context.stream(), kernel);
         rank.gpus.all_reduce(x.view(), ReduceOp::sum, "bucket 0");
-        CHECK(rank.gpus.activity().operation.empty());  // the GPU computes still
-        for (int i = 0; i < 40; ++i) x.data()[i] = 10;  // what the kernel writes, late
+        CHECK(rank.gpus.activity().operation.empty());  // the GPU still computes
+        for (int i = 0; i < 40; ++i) x.data()[i] = 10;  // written late, as if by the kernel
         kernel->done = true;
         rank.gpus.finish();
         CHECK(x.values() == filled<float>(40, 20));
@@ -198,7 +199,7 @@ TEST_CASE("timings of staged operations are those of the oldest finish() not ask
         CHECK(first[0].begin <= first[0].end);
         CHECK(first[0].end <= first[1].begin);
         CHECK(rank.gpus.take_timings().empty());
-        CHECK(rank.host.take_timings().empty());  // they are not the host's own
+        CHECK(rank.host.take_timings().empty());  // these are not the host's own
     });
 }
 

@@ -17,7 +17,7 @@ namespace {
 
 enum Ending : int { loopback = 0, elsewhere = 1, unresolved = 2, not_allowed = 77 };
 
-// Of a process whose machine knows no name and reaches no name server.
+// Resolves the host in a process whose machine knows no name and reaches no name server.
 Ending resolve_without_names(const std::string& host) {
     const bool apart = ::unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWNET) == 0 &&
                        ::mount("/dev/null", "/etc/hosts", nullptr, MS_BIND, nullptr) == 0;

@@ -35,7 +35,8 @@ const Environment slurm_step = {{"SLURM_JOB_ID", "1234"},
                                 {"SLURM_NODEID", "1"},
                                 {"SLURM_STEP_TASKS_PER_NODE", "4(x2)"},
                                 {"SLURM_STEP_NODELIST", "n[1-2]"}};
-// What orted of an mpirun inside a Slurm job hands down: its own step, one task a node.
+// The orted of an mpirun inside a Slurm job passes on this environment: its own step, one task per
+// node.
 const Environment orted_step = {{"SLURM_JOB_ID", "1234"}, {"SLURM_STEP_ID", "0"},
                                 {"SLURM_PROCID", "1"},    {"SLURM_NTASKS", "2"},
                                 {"SLURM_LOCALID", "0"},   {"SLURM_STEP_NODELIST", "n[1-2]"}};
@@ -45,7 +46,7 @@ Environment operator+(Environment a, const Environment& b) {
     return a;
 }
 
-// srun -n8 --pty bash: the shell is a task, what is typed into it is not.
+// srun -n8 --pty bash: the shell is a task, but a command typed into it is not.
 const Environment typed_into_task =
     slurm_step + Environment{{"SLURM_PTY_PORT", "40000"}, {"SLURM_TASK_PID", "1"}};
 const Environment typed_into_one_task =
@@ -81,7 +82,7 @@ struct Refused {
     const char* what;
     Environment environment;
     PlaceFlags flags;
-    std::string named;  // in the message
+    std::string named;  // must be named in the message
 };
 
 }  // namespace

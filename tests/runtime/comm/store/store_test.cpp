@@ -51,7 +51,7 @@ std::string kind_of(const std::function<void()>& action) {
     return "";
 }
 
-// Closes for one user, as Munge does.
+// Closes envelopes for one user, as Munge does.
 class FakeEnvelope : public SecretEnvelope {
 public:
     explicit FakeEnvelope(std::string user) : user_(std::move(user)) {}
@@ -65,7 +65,7 @@ private:
     std::string user_;
 };
 
-// A server on a port of its own, and the raw connections that strangers would make.
+// A server on its own port, and the raw connections that strangers would make.
 struct Served {
     explicit Served(const Secret& secret, StoreLimits limits = {})
         : address(resolve("127.0.0.1", tests::free_port()).front()) {
@@ -82,7 +82,7 @@ struct Served {
     std::unique_ptr<StoreServer> server;
 };
 
-// The bytes that arrive, at least so many.
+// Returns the bytes that arrive, at least `bytes` of them.
 std::string receive(const FileDescriptor& socket, std::size_t bytes) {
     std::string text;
     std::array<char, 4096> buffer;
@@ -94,7 +94,7 @@ std::string receive(const FileDescriptor& socket, std::size_t bytes) {
     return text;
 }
 
-// Greets as a rank does, the proof cut into pieces of so many bytes.
+// Greets as a rank does, with the proof cut into pieces of `piece` bytes.
 FileDescriptor greet(const SocketAddress& address, const Secret& secret, std::size_t piece) {
     FileDescriptor socket = connect_to(address, 1000);
     const std::size_t length_bytes = 4;
@@ -130,7 +130,7 @@ TEST_CASE("ranks exchange values, wait for them, and count") {
         const int port = tests::free_port();
         std::vector<std::int64_t> sums(4);
         std::vector<std::thread> ranks;
-        for (int rank = 3; rank >= 0; --rank) {  // rank 0 last: the others must wait for it
+        for (int rank = 3; rank >= 0; --rank) {  // rank 0 comes last: the others must wait for it
             ranks.emplace_back([&, rank] {
                 const auto store = open_store(place_of(rank, 4, port), secret, 10'000);
                 store->set("from " + std::to_string(rank), value_of(rank));
@@ -205,7 +205,7 @@ TEST_CASE("silent, half-open and hostile connections hold up nobody and are clos
     CHECK(closed_by_peer(garbage));
     CHECK(closed_by_peer(huge));
     for (const auto& socket : silent) CHECK(closed_by_peer(socket));
-    CHECK(client.get("k", 0) == "v");  // longer open than a greeting may take
+    CHECK(client.get("k", 0) == "v");  // open for longer than a greeting may take
 }
 
 TEST_CASE("a port scanner that comes and goes leaves nothing behind") {
@@ -248,7 +248,7 @@ TEST_CASE("a greeting may arrive byte by byte, and who does not read its answers
     const std::string request =
         protocol::frame(protocol::encode({protocol::Command::get, 0, "large", ""}));
     std::size_t asked = 0;
-    for (int i = 0; i < 100'000; ++i) {  // until neither side's buffers take any more
+    for (int i = 0; i < 100'000; ++i) {  // until the buffers of both sides are full
         if (!wait_for(deaf, POLLOUT, 100)) break;
         const auto sent = ::send(deaf.raw(), request.data(), request.size(), MSG_NOSIGNAL);
         if (sent != static_cast<std::ptrdiff_t>(request.size())) break;
@@ -256,7 +256,7 @@ TEST_CASE("a greeting may arrive byte by byte, and who does not read its answers
     }
     CHECK(asked > 0);
     CHECK(client.get("large", 0) == large);
-    CHECK(receive(deaf, large.size()).size() >= large.size());  // it may still change its mind
+    CHECK(receive(deaf, large.size()).size() >= large.size());  // it may still begin to read
 }
 
 TEST_CASE("a request that is too long or cut short is not believed") {
@@ -279,7 +279,7 @@ TEST_CASE("a store does not grow without bound") {
     const Served served(Secret("s"), limits);
     StoreClient client = served.client(Secret("s"));
     client.set("k", std::string(900, 'x'));
-    client.set("k", std::string(950, 'x'));  // replaces
+    client.set("k", std::string(950, 'x'));  // replaces the value
     CHECK(kind_of([&] { client.set("l", std::string(100, 'x')); }).find("store: ") == 0);
     CHECK(client.get("k", 0).size() == 950);
 }
@@ -371,7 +371,7 @@ TEST_CASE("a store that shows no credential is not believed where there is a sea
 TEST_CASE("what cannot work is refused with the remedy") {
     RankInfo place = place_of(0, 2, tests::free_port());
     place.local_size = 1;
-    place.master_addr = "192.0.2.1";  // TEST-NET-1: nobody's
+    place.master_addr = "192.0.2.1";  // TEST-NET-1: belongs to nobody
     CHECK(kind_of([&] { open_store(place, Secret(), nullptr, 100); }).find("LOCKSTEP_SECRET") !=
           std::string::npos);
     CHECK(kind_of([&] { open_store(place, Secret("s"), 100); }).find("--master-addr") !=

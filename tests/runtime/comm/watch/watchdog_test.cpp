@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Watchdogs of ranks that are threads, with a real store between them.
+// These tests run watchdogs of ranks that are threads, with a real store between them.
 #include "runtime/comm/watch/watchdog.hpp"
 
 #include <doctest/doctest.h>
@@ -46,7 +46,7 @@ RankInfo place_of(int rank, int size) {
     return place;
 }
 
-// Runs `work` as every rank and gives what each listener was told.
+// Runs `work` as every rank and returns what each listener was told.
 std::vector<std::unique_ptr<Recorded>> watch(int ranks, int timeout_ms,
                                              const std::function<void(const Rank&)>& work) {
     ThreadWorld world(ranks);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// With the emulated device alone, whose time the test makes.
+// These tests need the emulated device, because they control its time.
 #include <doctest/doctest.h>
 
 #include "runtime/device/cuda/cuda_clock.hpp"
@@ -17,7 +17,7 @@ TEST_CASE("marks of a step keep their distances, however long steps take") {
         return clock.mark(ctx.stream());
     };
     const auto distance = [&](std::int64_t from, std::int64_t to) {
-        const auto end = clock.time_of(to);  // first, as a step asks about the end of its reduction
+        const auto end = clock.time_of(to);  // the end first, as a step asks for it
         return std::chrono::round<std::chrono::milliseconds>(end - clock.time_of(from));
     };
     std::int64_t begin = mark_after(1), end = mark_after(20);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// With the emulated device alone, of whose memory the test takes as much as it likes.
+// These tests need the emulated device, because they take as much of its memory as they like.
 #include <doctest/doctest.h>
 
 #include "runtime/device/cuda/cuda_replay.hpp"
@@ -17,6 +17,6 @@ TEST_CASE("work is captured where memory is left for a graph, and else queued ca
     emulated_foreign_memory(0);
     CHECK(run() == Queued::at_once);
     emulated_foreign_memory(std::size_t{900} << 20);
-    CHECK(run() == Queued::at_once);  // it is there
+    CHECK(run() == Queued::at_once);  // the graph exists already
     emulated_foreign_memory(0);
 }

@@ -13,7 +13,7 @@ using device::Queued;
 
 namespace {
 
-// A number that work adds squares to, so that whatever runs too often or too seldom shows.
+// A number that the work adds squares to, so that work that runs too often or too rarely shows.
 struct Counter {
     explicit Counter(std::size_t max_graphs) {
         ctx.cached<device::GraphSettings>().most = max_graphs;
@@ -47,7 +47,7 @@ TEST_CASE("work that comes again is replayed from its third time on, until memor
     const auto runs_as_if_new = [&](std::int64_t moves) {
         const int before = calls;
         CHECK(run(moves) == Queued::call_by_call);
-        CHECK(run(moves) == Queued::at_once);  // captured, and run
+        CHECK(run(moves) == Queued::at_once);  // captured and run
         CHECK(calls == before + 2);
         CHECK(run(moves) == Queued::at_once);
         CHECK(run(moves) == Queued::at_once);
@@ -89,7 +89,7 @@ TEST_CASE("actions stand apart at their place in the work, every time") {
         });
     CHECK(seen == std::vector<double>{5, 15, 25, 35, 45, 55, 65, 75});
     CHECK(counter.value() == 80);
-    counter.replay->apart(look);  // outside of any work
+    counter.replay->apart(look);  // outside any work
     CHECK(seen.back() == 80);
 }
 

@@ -61,7 +61,7 @@ TEST_CASE(
     CudaContext ctx(0);
     device::Upload<CudaContext> upload(ctx);
     for (int round = 0; round < 8; ++round) {
-        const auto size = static_cast<std::size_t>(5 + 3000 * (round % 3));  // grows, and shrinks
+        const auto size = static_cast<std::size_t>(5 + 3000 * (round % 3));  // grows and shrinks
         auto words = counted<std::int32_t>(size, round);
         auto wide = counted<std::int64_t>(3, 100 + round);
         const auto words_before = words;

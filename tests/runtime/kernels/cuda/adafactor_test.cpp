@@ -24,7 +24,7 @@ std::vector<float> zeros(std::int64_t count) {
     return std::vector<float>(static_cast<std::size_t>(count));
 }
 
-// One parameter and its state, on the GPU.
+// A parameter and its state on the GPU.
 template <class T>
 struct Parameter {
     Parameter(CudaContext& context, const std::vector<float>& weights, std::int64_t r,
@@ -122,6 +122,6 @@ TEST_CASE_TEMPLATE("CUDA's adafactor without a master, and told to change nothin
     update(1);
     CHECK(to_doubles(weights.values()) == std::vector<double>{2, 2, 2, 2});
     CHECK(row.values() == std::vector<float>{0, 0});
-    update(0);  // lr rms(w) times an update of ones
+    update(0);  // lr * rms(w) times an update of ones
     CHECK(to_doubles(weights.values()) == std::vector<double>{1.5, 1.5, 1.5, 1.5});
 }

@@ -6,7 +6,7 @@
 #include "tests/support/close.hpp"
 #include "tests/support/on_device.hpp"
 
-// CUDA's results against those of the CPU's fp32 kernels on the same values.
+// These functions compare CUDA's results with those of the CPU's fp32 kernels on the same values.
 namespace lockstep::tests {
 
 template <class T>
@@ -16,7 +16,7 @@ std::vector<float> widened(const std::vector<T>& values) {
     return result;
 }
 
-// See close() for terms and magnitude.
+// Requires that the values are close; close() explains terms and magnitude.
 template <class T>
 void require_close(const std::vector<T>& actual, const std::vector<float>& expected,
                    std::int64_t terms = 1, double magnitude = 1) {
@@ -27,7 +27,8 @@ void require_close(const std::vector<T>& actual, const std::vector<float>& expec
     }
 }
 
-// Columns that fill vectors, that do not, and more than a block's or warp's threads take at once.
+// These numbers of columns fill vectors, do not fill vectors, or exceed what the threads of a block
+// or a warp take at once.
 constexpr std::int64_t awkward_columns[] = {1, 8, 31, 33, 64, 1000, 2056};
 
 }  // namespace lockstep::tests

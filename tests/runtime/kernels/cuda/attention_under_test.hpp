@@ -12,7 +12,7 @@
 #include "tests/support/on_device.hpp"
 #include "tests/support/reference/attention_reference.hpp"
 
-// CUDA's attention beside its formula in fp64.
+// These functions compare CUDA's attention with its formula in fp64.
 namespace lockstep::tests {
 
 using kernels::AttentionShape;
@@ -29,7 +29,7 @@ double tolerance() {
     return std::is_same_v<T, float> ? 2e-6 : std::is_same_v<T, bf16> ? 1.0 / 128 : 1.0 / 1024;
 }
 
-// Exact in bf16, so that only the arithmetic differs from the reference.
+// Returns values that are exact in bf16, so that only the arithmetic differs from the reference.
 inline std::vector<double> exact_values(std::int64_t count, std::uint64_t key) {
     PhiloxStream random(key);
     std::vector<double> x(static_cast<std::size_t>(count));
@@ -65,7 +65,7 @@ inline int longest(const std::vector<std::int32_t>& offsets) {
 }
 
 // Three matrices side by side, as one product for q, k and v makes them, and filler below. Columns
-// begin `misaligned` elements late.
+// begin `misaligned` elements later.
 template <class T>
 class Packed {
 public:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums that wait for each other, with the launches that this saves.
+// Tests deferred sums and counts the launches that they save.
 #include "runtime/kernels/deferred_sums.hpp"
 
 #include "runtime/device/cuda/cuda_graph.hpp"
@@ -16,7 +16,7 @@ using Deferred = kernels::DeferredSums<CudaContext>;
 
 namespace {
 
-// Biases of different widths.
+// Gradients of biases of different widths.
 struct Biases {
     Biases(CudaContext& context, int count) : ctx(context) {
         for (int i = 0; i < count; ++i) {
@@ -65,7 +65,8 @@ TEST_CASE("deferred sums are those at once, bit for bit, by one launch") {
     CudaContext ctx(0);
     const Biases all(ctx, 5);
     Deferred sums(ctx);
-    // Memory for the parts grows at the first use, when what waited until then is added.
+    // The memory for the parts grows at the first use, and the sums that were deferred until then
+    // are added.
     all.add_all();
     sums.finish();
     CHECK(same_bits(all.values(), sums_at_once(5, 1)));
@@ -88,7 +89,7 @@ TEST_CASE("a gradient that waits already is added to in order") {
         sums.finish();
     }
     CHECK(same_bits(all.values(), sums_at_once(1, 5)));
-    all.add(0);  // nothing waits any more
+    all.add(0);  // no sum is deferred any more
     CHECK(same_bits(all.values(), sums_at_once(1, 6)));
 }
 

@@ -16,7 +16,7 @@ using Ids = std::vector<std::int32_t>;
 
 namespace {
 
-// Few ids often, many seldom, as words are.
+// Returns a few ids often and many rarely, as words occur.
 Ids ids_of(std::int64_t count, std::int32_t limit, std::uint64_t key) {
     PhiloxStream random(key);
     Ids ids(static_cast<std::size_t>(count));

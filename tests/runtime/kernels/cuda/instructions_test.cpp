@@ -20,7 +20,7 @@ TEST_CASE_TEMPLATE("a warp's matrix product", T, bf16, fp16) {
         b[i] = static_cast<T>(static_cast<float>(static_cast<int>(i * 5 % 13) - 6));
         transposed[i % 8 * 16 + i / 8] = b[i];
     }
-    std::vector<float> expected(128);  // small integers: exact
+    std::vector<float> expected(128);  // small integers are exact
     for (std::size_t i = 0; i < 16; ++i)
         for (std::size_t j = 0; j < 8; ++j)
             for (std::size_t k = 0; k < 16; ++k)

@@ -16,7 +16,7 @@ using kernels::StepState;
 
 namespace {
 
-// More rows than all blocks of the emulated device take at once.
+// There are more rows than all blocks of the emulated device take at once.
 constexpr std::int64_t rows = 83;
 const StepState host_state{.seed = 3, .step = 4};
 
@@ -27,7 +27,7 @@ std::vector<T> about(std::int64_t count, std::uint64_t key, float middle) {
     return values;
 }
 
-// sum = x + dropout(branch) on the CPU.
+// Computes sum = x + dropout(branch) on the CPU.
 template <class T>
 std::vector<float> residual(const Dropout& site, const Places& places, const std::vector<T>& x,
                             const std::vector<T>& branch, std::int64_t cols) {
@@ -72,7 +72,7 @@ TEST_CASE_TEMPLATE("CUDA's layer norm of a residual is the CPU's", T, float, bf1
                                          matrix_of(expected, rows, cols), view_of(means),
                                          view_of(rstds));
             require_close(mean.values(), means, 16);
-            // One column: the variance is that of a rounding error.
+            // The variance of a single column is only a rounding error.
             if (cols > 1) require_close(rstd.values(), rstds, cols, 8);
             require_close(y.values(), expected, 64, 4);
         }
@@ -166,7 +166,7 @@ TEST_CASE_TEMPLATE("CUDA's layer norm backward is the CPU's, and the same at eac
                                       on_dgamma.view(), on_dbeta.view(), on_dbias.view(),
                                       kernels::Into::add);
             require_close(on_dx.values(), dx, 64, 2);
-            // The mask is applied to what was rounded.
+            // The mask is applied to the rounded values.
             auto masked = widened(on_dx.values());
             kernels::dropout<float>(cpu, on_cpu, places.view(), matrix_of(masked, rows, cols),
                                     matrix_of(masked, rows, cols));
@@ -197,7 +197,7 @@ TEST_CASE_TEMPLATE("CUDA's layer norm backward in place, without a residual", T,
     kernels::norm_backward<T>(ctx, {}, {}, dy.matrix(2, 3), {}, sum.matrix(2, 3), mean.view(),
                               rstd.view(), gamma.view(), dy.matrix(2, 3), {}, dgamma.view(),
                               dbeta.view(), dbias.view(), kernels::Into::add);
-    // g - mean(g) - h mean(g h)
+    // The expected values are g - mean(g) - h mean(g h).
     const double third = 1.0 / 3;
     const std::vector<double> expected{third, -third, 0, -third, 2 * third, -third};
     const std::vector<double> sums{0, third, 5 - third};
@@ -237,7 +237,7 @@ TEST_CASE_TEMPLATE("CUDA's layer norm backward is the same where no bias's gradi
         const auto [dx, dgamma, dbeta] = backward(dbias.view());
         const auto [dx_alone, dgamma_alone, dbeta_alone] = backward({});
         CHECK(dx_alone == dx);
-        // More blocks may be at work, each with fewer rows.
+        // There may be more blocks, each with fewer rows.
         require_close(dgamma_alone, dgamma, rows, 8);
         require_close(dbeta_alone, dbeta, rows, 8);
     }

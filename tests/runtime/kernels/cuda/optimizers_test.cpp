@@ -84,7 +84,7 @@ TEST_CASE_TEMPLATE("CUDA's sgd is the CPU's on awkward sizes", T, float, bf16, f
          {SgdOptions{0, 0.01f, Kind::plain}, {0.9f, 0, Kind::plain}, {0.9f, 0.01f, Kind::nesterov}})
         for (const std::int64_t n : sizes) {
             auto w = random_numbers<float>(n, 1);
-            // What the buffer held before the first update does not matter.
+            // The content of the buffer before the first update does not matter.
             std::vector<float> b(options.momentum == 0 ? 0 : w.size(), 7.0f);
             const OnDevice on_w(ctx, w), on_b(ctx, b), compute(ctx, unwritten<T>(n));
             const auto decays = awkward_decays(n);

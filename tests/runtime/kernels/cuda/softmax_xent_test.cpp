@@ -28,9 +28,9 @@ TEST_CASE_TEMPLATE("CUDA's cross entropy and its gradient are the CPU's", T, flo
     CpuContext cpu(1);
     const StepState host_state{.loss_seed = 4};
     const OnDevice<StepState> state(ctx, {host_state});
-    // Vocabularies whose row takes all of the shared memory that a kernel has unasked, in fp32 and
-    // in 16 bits, before one that asks for more; those that fill vectors and do not, in rows that
-    // are padded so that vectors can be used; and one that shared memory cannot keep in fp32.
+    // The rows of these vocabularies take all of the shared memory that a kernel has by default, in
+    // fp32 and in 16 bits, before one that asks for more. Others fill vectors or do not, in rows
+    // that are padded so that vectors can be used. One row is too long for shared memory in fp32.
     struct Size {
         std::int64_t vocabulary, stride;
     };
@@ -65,7 +65,8 @@ TEST_CASE_TEMPLATE("CUDA's cross entropy and its gradient are the CPU's", T, flo
             CHECK(each.values()[2].tokens == 0);
             expected += LossSums{1, 1, 1, 1};
             check_sums(both.values()[0], expected);
-            // Rows' ends keep what they held. A sum of exponentials rounds with each of its terms.
+            // The ends of the rows keep their old content. A sum of exponentials is rounded with
+            // each of its terms.
             require_close(on_device.values(), wide, vocabulary);
         }
 }

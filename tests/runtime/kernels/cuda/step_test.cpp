@@ -16,7 +16,7 @@ using kernels::Step;
 
 namespace {
 
-// One of several steps: every fourth overflows, one has no tokens.
+// Takes one of several steps: every fourth overflows, one has no tokens.
 template <class Ctx>
 void take(Ctx& ctx, const kernels::StepRules& rules, std::uint64_t number, Step* step,
           const std::function<void(const std::function<void(Step&)>&)>& change) {
@@ -66,7 +66,7 @@ TEST_CASE("CUDA's steps are the CPU's to the last bit, but for adam's correction
         CHECK(actual.state.loss_seed == expected.state.loss_seed);
         CHECK(actual.state.gradient_scale == expected.state.gradient_scale);
         CHECK(actual.state.skip == expected.state.skip);
-        // Of functions whose last bits differ.
+        // The functions on the two devices may differ in their last bits.
         CHECK(actual.state.adam_step_size ==
               doctest::Approx(expected.state.adam_step_size).epsilon(1e-6));
         CHECK(actual.state.adam_root_correction2 ==

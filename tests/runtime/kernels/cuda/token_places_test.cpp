@@ -12,7 +12,7 @@ using Rows = std::vector<std::uint32_t>;
 
 namespace {
 
-// On both devices, whose places have to be the same.
+// Returns the places calculated on both devices, which must be equal.
 std::pair<Ids, Rows> places_of(const Ids& offsets, const Rows& rows, std::size_t total) {
     device::CpuContext cpu(1);
     Ids positions(total, -7);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many kernels an update is, whatever the number of parameters.
+// Counts the kernels of an update, which must not depend on the number of parameters.
 #include <doctest/doctest.h>
 
 #include "runtime/kernels/reduce.hpp"
@@ -17,7 +17,8 @@ using kernels::StepState;
 
 namespace {
 
-// A flat buffer of many parts of a sum, of which every fifth word of lines decays otherwise.
+// The size of a flat buffer that has many parts of a sum; every fifth word of lines decays
+// differently.
 constexpr std::int64_t elements = 100003;
 
 DeviceWork of_adafactor(CudaContext& ctx, std::int64_t rows, std::int64_t cols,
@@ -40,7 +41,7 @@ DeviceWork of_adafactor(CudaContext& ctx, std::int64_t rows, std::int64_t cols,
     };
     kernels::reserve_adafactor(ctx);
     kernels::reserve_sums(ctx, static_cast<std::size_t>(n));
-    if (factored) update();  // its columns' sums take memory
+    if (factored) update();  // the sums of its columns take memory
     const DeviceWork work = given_by(update);
     CHECK(work.calls.count("cudaMalloc") == 0);
     ctx.synchronize();
@@ -59,7 +60,7 @@ TEST_CASE("adam, sgd, a cast and a sum of squares are one kernel each for a whol
     const OnDevice lines(ctx, awkward_decays(elements));
     const OnDevice<double> total(ctx, {0.0});
     const auto work_of = [&](const std::function<void()>& body) {
-        body();  // takes memory
+        body();  // allocates memory
         const DeviceWork work = given_by(body);
         ctx.synchronize();
         return work;

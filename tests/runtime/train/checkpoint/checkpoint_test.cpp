@@ -129,7 +129,7 @@ TEST_CASE_FIXTURE(Fixture, "damage to any file is found and the file is named") 
     tests::write_text(manifest, R"({"format_version":2,"files":{}})");
     contains(failure(ErrorKind::data, [&] { verify_checkpoint(path); }), "version 2");
     std::filesystem::remove(manifest);
-    std::filesystem::create_directory(manifest);  // as on a broken disk: opens, but cannot be read
+    std::filesystem::create_directory(manifest);  // as on a broken disk: opens, but reading fails
     contains(failure(ErrorKind::io, [&] { verify_checkpoint(path); }), manifest + ": ");
     std::filesystem::remove(manifest);
     contains(failure(ErrorKind::io, [&] { verify_checkpoint(path); }), manifest + ": ");

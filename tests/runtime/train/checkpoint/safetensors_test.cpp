@@ -16,7 +16,7 @@ using train::TensorToWrite;
 
 namespace {
 
-// A file with this header and `data_bytes` bytes behind it.
+// Returns a file with this header and `data_bytes` bytes after it.
 std::string file_with(const std::string& header, std::size_t data_bytes) {
     const auto length = std::uint64_t{header.size()};
     std::string bytes(sizeof length, '\0');

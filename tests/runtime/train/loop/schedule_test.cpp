@@ -51,7 +51,7 @@ TEST_CASE("fixed decays after every so many validations") {
     auto options = options_of(ScheduleKind::fixed, 2);
     options.lr_scheduler_patience = 2;
     Schedule schedule(options, 1.0, -1);
-    schedule.validated(1, 5.0);  // while warming up: does not count
+    schedule.validated(1, 5.0);  // does not count during warm-up
     for (const double expected : {1.0, 0.5, 0.5, 0.25}) {
         schedule.validated(10, 5.0);
         CHECK(schedule.rate(10) == doctest::Approx(expected));
@@ -62,7 +62,7 @@ TEST_CASE("reduceonplateau decays when patience is over, and again") {
     auto options = options_of(ScheduleKind::reduceonplateau, -1);
     options.lr_scheduler_patience = 1;
     Schedule schedule(options, 1.0, -1);
-    // A loss that is better by less than a ten thousandth is not better.
+    // A loss that is less than a ten-thousandth better does not count as better.
     const std::vector<std::pair<double, double>> losses_and_rates = {
         {5.0, 1.0},  {4.9999, 1.0}, {5.1, 0.5},  {4.0, 0.5},           {4.1, 0.5},
         {4.2, 0.25}, {4.3, 0.25},   {3.0, 0.25}, {std::nan(""), 0.25}, {std::nan(""), 0.125}};

@@ -29,7 +29,7 @@ RunSetup two_ranks() {
     return setup;
 }
 
-// Spoils the gradient of some steps, on rank 1 alone.
+// Makes the gradient of some steps infinite, on rank 1 alone.
 class Spoiler final : public tests::ModelWrapper {
 public:
     using Steps = std::function<bool(std::uint64_t)>;
@@ -74,19 +74,19 @@ TEST_CASE("a gradient that is not finite skips the update truly, on every rank")
     auto setup = spoiled(two_ranks(), [](std::uint64_t step) { return step == 5; });
     setup.options.save_every_n_steps = 1;
     for (const RankRun& run : run_training(setup)) {
-        REQUIRE(run.steps.size() == 13);  // 12 updates and the one skipped
+        REQUIRE(run.steps.size() == 13);  // 12 updates and the skipped step
         const auto& skipped = run.steps[5];
         CHECK(skipped.outcome == Outcome::not_finite);
         CHECK(skipped.step == 6);
         CHECK(skipped.updates == 5);
         CHECK(run.steps[6].outcome == Outcome::updated);
         CHECK(run.steps[6].updates == 6);
-        CHECK(run.steps[6].lr == skipped.lr);  // the schedule did not move
+        CHECK(run.steps[6].lr == skipped.lr);  // the schedule did not advance
         CHECK(run.state.nonfinite_in_a_row == 0);
     }
-    // Ends right after the skipped step, where nothing but the step counter may have moved.
+    // This run ends right after the skipped step; only the step counter may have changed.
     setup.on_step = [](const train::StepReport& report, tests::RankHandle handle) {
-        if (report.step == 5) handle.stop = true;  // agreed upon in the next step
+        if (report.step == 5) handle.stop = true;  // the ranks agree on it in the next step
     };
     const auto stopped = run_training(setup)[0];
     REQUIRE(stopped.saves.size() >= 2);
@@ -100,7 +100,7 @@ TEST_CASE("a gradient that is not finite skips the update truly, on every rank")
 
 TEST_CASE("gradients that are never finite end the run and name the parameter") {
     auto setup = spoiled(two_ranks(), [](std::uint64_t step) { return step >= 3; });
-    setup.rows = 600;  // so that rank 1 is never without rows
+    setup.rows = 600;  // rank 1 always has rows
     CHECK_THROWS_WITH_AS(run_training(setup),
                          doctest::Contains("10 steps in a row, the last one step 13 (first in the "
                                            "gradient of bias.2)"),
@@ -138,7 +138,8 @@ TEST_CASE("under dynamic scaling an overflow halves the scale, which the checkpo
     CHECK(exponents == std::vector<double>{15, 15, 15, 16, 16, 15, 15, 15, 15, 16, 16, 16, 16});
     CHECK(last_latest(run).state.loss_scale->value == 0x1p16F);
 
-    // The scale is a power of two: without the overflow the run is the unscaled one, to the bit.
+    // The scale is a power of two: without the overflow the run equals the unscaled one, bit for
+    // bit.
     auto scaled = two_ranks();
     scaled.options.loss_scaling = setup.options.loss_scaling;
     CHECK(run_training(scaled)[0].weights == run_training(two_ranks())[0].weights);
@@ -183,7 +184,7 @@ TEST_CASE("a run that was stopped and continued is bit for bit the uninterrupted
     whole.options.validation.patience = 0;
     whole.options.save_after_valid = false;
     for (const auto precision : {train::Precision::fp32, train::Precision::bf16})
-        for (const std::int64_t stop_at : {4, 9, 17}) {  // 9: where a validation is due
+        for (const std::int64_t stop_at : {4, 9, 17}) {  // 9: a validation is due
             CAPTURE(stop_at);
             whole.precision = precision;
             const auto expected = run_training(whole);

@@ -93,7 +93,7 @@ TEST_CASE("a validation is due by epochs, updates or seconds since the last") {
     state.validation.last_epochs = 0.3;
     CHECK_FALSE(ValidationPolicy(options).due(state, 0));
     state.validation.last_epochs = 0;
-    state.validation.last_updates = state.updates;  // nothing was learnt since
+    state.validation.last_updates = state.updates;  // no updates since then
     CHECK_FALSE(ValidationPolicy(options).due(state, 0));
 }
 

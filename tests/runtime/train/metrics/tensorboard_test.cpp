@@ -15,7 +15,7 @@ using namespace lockstep::train;
 
 namespace {
 
-// Bit by bit, without the table that the writer uses.
+// Calculates bit by bit, without the table that the writer uses.
 std::uint32_t slow_crc32c(std::string_view bytes) {
     std::uint32_t crc = 0xFFFFFFFFu;
     for (const char c : bytes) {
@@ -25,7 +25,7 @@ std::uint32_t slow_crc32c(std::string_view bytes) {
     return ~crc;
 }
 
-// Takes bytes off the front of a text.
+// Takes bytes from the front of a text.
 class Reader {
 public:
     explicit Reader(std::string_view bytes) : left_(bytes) {}
@@ -51,7 +51,7 @@ public:
             if (byte < 0x80) return value;
         }
     }
-    // One TFRecord, its checksums verified.
+    // Reads a TFRecord and verifies its checksums.
     std::string_view record() {
         const std::string_view length = left_.substr(0, 8);
         const auto bytes = fixed<std::uint64_t>();

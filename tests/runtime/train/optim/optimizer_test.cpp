@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels are tested on their own; here: which values reach them for which parameter.
+// The kernels have their own tests. These tests check which values reach them for which parameter.
 #include "runtime/train/optim/optimizer.hpp"
 
 #include <doctest/doctest.h>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr double weight = 2, gradient = 4, scale = 0.25, lr = 0.1;
 
-// Two weights that decay with a bias that does not between them.
+// Two weights that decay, with a bias between them that does not.
 struct Bench {
     train::ParameterTable table;
     std::unique_ptr<train::ParameterStore<HostSpace>> store;

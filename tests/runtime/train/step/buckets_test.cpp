@@ -54,12 +54,12 @@ TEST_CASE("buckets that travel as bf16 lie where fp32 elements were that came be
         {0, 10}, {10, 250}, {260, 250}, {510, 250}, {760, 500}};
     const train::Exchange exchange = train::plan_exchange(buckets);
     CHECK(exchange.spare == 10 + 250);
-    // By elements of bf16: which bucket lies there, on the way forth and back.
+    // held[i] is the bucket that lies at element i of bf16, on the way to the other ranks and back.
     std::vector<int> held(2 * 1260, -1);
     for (std::size_t i = 0; i < buckets.size(); ++i) {
         const auto [memory, first] = exchange.places[i];
         if (memory == Memory::spare) continue;
-        CHECK(first + buckets[i].count <= 2 * buckets[i].first);  // all converted
+        CHECK(first + buckets[i].count <= 2 * buckets[i].first);  // these are all converted
         for (std::size_t at = first; at < first + buckets[i].count; ++at) {
             CHECK(held[at] == -1);
             held[at] = static_cast<int>(i);

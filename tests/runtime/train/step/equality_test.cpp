@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same lanes on 1, 2 and 4 ranks are the same run.
+// The same lanes on 1, 2 and 4 ranks must be the same run.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr int steps = 20;
 
-// 60 rows over 4 lanes of which lane 0 has the most: the others run dry in every epoch.
+// There are 60 rows over 4 lanes, most of them in lane 0: the other lanes run dry in every epoch.
 RunSetup setup_of(OptimizerKind optimizer, int world) {
     RunSetup setup;
     setup.world = world;
@@ -44,7 +44,7 @@ double largest_difference(const std::vector<RankRun>& a, const std::vector<RankR
     return largest;
 }
 
-// A row for each time that any rank trained on it.
+// Returns a row for each time that any rank trained on it.
 std::vector<std::uint32_t> coverage(const std::vector<RankRun>& runs) {
     std::vector<std::uint32_t> rows;
     for (const RankRun& run : runs) rows.insert(rows.end(), run.rows.begin(), run.rows.end());
@@ -52,8 +52,9 @@ std::vector<std::uint32_t> coverage(const std::vector<RankRun>& runs) {
     return rows;
 }
 
-// The mistake that this design rules out: every rank divides its gradient by its own tokens, and
-// the ranks' means are averaged. What follows multiplies by what the trainer will divide by, about.
+// The mistake that Lockstep's design avoids: every rank divides its gradient by its own tokens, and
+// the means of the ranks are averaged. The factor about_all_tokens cancels, approximately, the
+// trainer's division.
 class MeanOfMeans final : public tests::ModelWrapper {
 public:
     MeanOfMeans(train::Model& toy, tests::RankHandle handle, int world)
@@ -96,7 +97,7 @@ TEST_CASE("1 rank with 4 lanes, 2 with 2 and 4 with 1 give the same losses and r
         const auto& reports = alone[0].steps;
         REQUIRE(reports.size() == steps);
         CHECK(reports.back().loss < 0.9 * reports.front().loss);
-        // What makes the comparison worth something.
+        // These conditions make the comparison meaningful.
         const auto count = [&](auto what) {
             return std::count_if(reports.begin(), reports.end(), what);
         };

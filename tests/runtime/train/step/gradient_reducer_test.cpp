@@ -37,7 +37,7 @@ Finished finish(GradientReducer& reducer) {
     return finished;
 }
 
-// Small integers, so that sums are exact in fp32 and in bf16.
+// Returns small integers, so that sums are exact in fp32 and in bf16.
 float gradient_of(int rank, std::size_t i) {
     return static_cast<float>((static_cast<int>(i) * 7 + rank * 5) % 13 - 6);
 }
@@ -78,7 +78,7 @@ struct Timed {
     double seconds = 0;
 };
 
-// A backward of eight equal buckets, each of which takes longer than its reduction.
+// Runs a backward of eight equal buckets. Calculating a bucket takes longer than its reduction.
 Timed slow_step(Overlap overlap) {
     using namespace std::chrono_literals;
     constexpr std::size_t buckets = 8, bucket_elements = 16;
@@ -126,7 +126,7 @@ TEST_CASE("gradients are summed exactly over any number of ranks") {
 }
 
 TEST_CASE("buckets are handed over as soon as they are final, and only then") {
-    // Records what is queued; one rank, so nothing else need happen.
+    // Records the operations that are queued. There is one rank, so nothing else has to happen.
     class Recorder final : public comm::LocalCommunicator {
     public:
         void all_reduce(comm::HostRange range, comm::ReduceOp reduction,
@@ -219,8 +219,8 @@ TEST_CASE("one rank has nothing to hide") {
 }
 
 TEST_CASE("slow communication hides behind backward, and without overlap it does not") {
-    // Of 8 equal buckets 7 can hide. A busy machine may hold up a thread, so the best of some steps
-    // counts: without overlap none of them comes near.
+    // 7 of 8 equal buckets can be hidden. A busy machine may delay a thread, so the best of several
+    // steps counts: without overlap no step comes near.
     Timed overlapped = slow_step(Overlap::on);
     for (int more = 0; more < 9 && overlapped.reduction.hidden_share().value() < 0.8; ++more)
         overlapped = slow_step(Overlap::on);

@@ -13,7 +13,7 @@ using train::Precision;
 
 namespace {
 
-// Whole multiples of 16, so that the flat buffers have no gaps.
+// All sizes are multiples of 16, so that the flat buffers have no gaps.
 train::ParameterTable table_without_gaps() {
     train::ParameterTable table;
     table.add("matrix", {32, 48}, 0, train::WeightDecay::apply);

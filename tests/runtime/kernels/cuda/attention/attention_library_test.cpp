@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention with the library's kernels wherever it has any: without cuDNN, and on the emulated
-// device, once more our own. Few shapes, since cuDNN compiles for seconds for each.
+// Tests attention with the library's kernels for all that it supports. Without cuDNN and on the
+// emulated device these are Lockstep's own kernels again. There are few shapes, since cuDNN
+// compiles for seconds for each.
 #include "tests/runtime/kernels/cuda/attention_under_test.hpp"
 
 using namespace lockstep;
@@ -40,7 +41,7 @@ TEST_CASE("a library's sums in any order are the formula's too") {
     check(cross());
 }
 
-// Past the end of a sequence a score of 0 would be exp(98) times as much as one within.
+// A score of 0 past the end of a sequence would weigh exp(98) times as much as one inside.
 TEST_CASE("keys past the end count for nothing where all scores are far below zero") {
     const std::vector<int> lengths{64, 192, 100, 1};
     AttentionInput in = make_input({2, 64, Mask::none}, lengths, lengths);

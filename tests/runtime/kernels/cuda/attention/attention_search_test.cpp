@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention by a library and by our own kernels in turns, with the emulated library alone.
+// Tests the choice between a library and Lockstep's own kernels, with the emulated library only.
 #include "runtime/kernels/cuda/attention/attention_search.hpp"
 
 #include "tests/runtime/kernels/cuda/attention_under_test.hpp"
@@ -64,7 +64,7 @@ TEST_CASE("a library's backward meets no number that nobody wrote") {
 TEST_CASE("autotune takes the fastest backward, and measures it once a shape") {
     struct Expected {
         float milliseconds[2];
-        int runs[2];  // of two backwards: measuring is six
+        int runs[2];  // in two backwards; measuring takes six
     };
     for (const Expected& expected :
          {Expected{{1, 2}, {6, 6}}, Expected{{-1, -2}, {6, 8}}, Expected{{-2, -1}, {8, 6}}}) {

@@ -6,8 +6,8 @@ using namespace lockstep::tests;
 
 namespace {
 
-// Each sequence's newest query against its rows of a cache, which begin anywhere; the last sequence
-// has seen nothing.
+// Compares the attention of each sequence's newest query to its rows of a cache, which begin
+// anywhere. The last sequence has seen nothing.
 template <class T>
 void check_decode(AttentionShape shape, const std::vector<int>& lengths,
                   std::int64_t misaligned = 0) {
@@ -31,7 +31,7 @@ void check_decode(AttentionShape shape, const std::vector<int>& lengths,
 
 const std::vector<int> awkward{1, 63, 0, 64, 65, 200, 0};
 
-// A library that takes a batch would hide our own kernels (attention_library_test.cpp).
+// A library that accepts a batch would hide Lockstep's own kernels (attention_library_test.cpp).
 template <class T>
 void check_own(const AttentionInput& in, double slack = 1, std::int64_t misaligned = 0) {
     check_against_reference<T>(in, slack, misaligned, AttentionLibrary::never);
@@ -40,7 +40,7 @@ void check_own(const AttentionInput& in, double slack = 1, std::int64_t misalign
 }  // namespace
 
 TEST_CASE_TEMPLATE("CUDA's attention matches hand-computed values", T, float, bf16, fp16) {
-    // Scores / sqrt(4): query 0 sees [0, 2 ln 3 / 2], hence probabilities 1/4 and 3/4.
+    // Scores / sqrt(4): query 0 sees [0, 2 ln 3 / 2], thus the probabilities are 1/4 and 3/4.
     AttentionInput in;
     in.shape = {1, 4, Mask::none};
     in.q_offsets = {0, 1};
@@ -136,7 +136,7 @@ TEST_CASE_TEMPLATE("CUDA's backward gives the same bits by single heads as by al
 }
 
 TEST_CASE_TEMPLATE("CUDA's decoding matches hand-computed values", T, float, bf16, fp16) {
-    // Scores / sqrt(4) = [0, ln 3]: probabilities 1/4 and 3/4.
+    // Scores / sqrt(4) = [0, ln 3], thus the probabilities are 1/4 and 3/4.
     CudaContext ctx(0);
     const float ln_3 = std::log(3.0f);
     const OnDevice q(ctx, numbers<T>({2, 0, 0, 0})), out(ctx, unwritten<T>(4));

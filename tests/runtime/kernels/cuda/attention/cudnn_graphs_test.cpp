@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuDNN makes plans for GPUs that are not there, by their properties and a driver that takes every
-// kernel (support/seeming_driver): what it refuses, or plans otherwise than we count on, is seen
-// without a GPU.
+// cuDNN makes plans for GPUs that are not present, from their properties and a driver that accepts
+// every kernel (support/seeming_driver). Thus these tests show without a GPU which shapes it
+// refuses or plans differently than Lockstep expects.
 #include "runtime/kernels/cuda/attention/cudnn_graphs.hpp"
 
 #include <cudnn_frontend.h>
@@ -22,7 +22,7 @@ namespace {
 constexpr int hopper = 90, blackwell = 100;
 constexpr std::size_t before_turns = 92400, with_turns = 92500;
 
-// An H100's words, and a B200's as far as they differ.
+// Returns the properties of an H100, or of a B200 as far as they differ.
 std::shared_ptr<fe::DeviceProperties> properties_of(int capability) {
     const std::string words =
         R"({"maxGridSize":[2147483647,65535,65535],"maxBlockSize":[1024,1024,64],
@@ -56,7 +56,7 @@ LibraryShape shape_of(LibraryPass pass, LibrarySums sums, kernels::Mask mask, in
                        sequences * longest_q,
                        sequences * longest_k,
                        {}};
-    // Queries, keys and values side by side, as self-attention has them.
+    // Queries, keys and values lie side by side, as in self-attention.
     shape.strides.fill(3 * heads * head_dim);
     shape.strides[tensor::statistics] = heads;
     return shape;
@@ -156,7 +156,7 @@ TEST_CASE("a run's line tells which batches are cuDNN's, and from when on it wou
           "cuDNN 9.19" + batches + ", backward by the fastest, else own kernels");
 }
 
-// 77 tells ctest that the tests were skipped.
+// Exit code 77 tells ctest that the tests were skipped.
 int main(int argc, char** argv) {
     try {
         static const device::CudaLibrary cudnn({"libcudnn.so.9"});

@@ -18,7 +18,7 @@ struct Size {
 };
 constexpr Size sizes[] = {{1, 1, 1}, {3, 8, 16}, {33, 17, 9}, {64, 40, 24}, {70, 130, 65}};
 
-// Columns [8, 8 + cols) of a matrix that is 16 wider.
+// The columns [8, 8 + cols) of a matrix that is wider by 16 columns.
 template <class T>
 struct Strided {
     Strided(CudaContext& ctx, std::int64_t rows, std::int64_t columns, std::uint64_t key)
@@ -38,12 +38,12 @@ struct Strided {
     CudaMatrix<T> view;
 };
 
-// c's elements against `expected`, and that nothing beside them changed.
+// Checks that c's elements are `expected`, and that the elements beside them have not changed.
 template <class T, class Expected>
 void check_matrix(const Strided<T>& c, std::int64_t inner, const Expected& expected) {
     const auto after = c.device.values();
     auto untouched = after;
-    // Factors may be rounded to TF32's 10 bits where they are fp32.
+    // fp32 factors may be rounded to TF32's 10 bits.
     const double step = std::is_same_v<T, bf16> ? 1.0 / 128 : 1.0 / 512;
     const double tolerance = step * (1 + std::sqrt(static_cast<double>(inner)));
     for (std::int64_t i = 0; i < c.view.rows; ++i)

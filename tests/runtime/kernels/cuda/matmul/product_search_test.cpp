@@ -5,8 +5,8 @@
 #include "runtime/kernels/cuda/matmul/product.hpp"
 #include "tests/support/on_device.hpp"
 
-// With the emulated cuBLASLt alone, whose algorithm 1 is the fastest and 0 the one it expects to
-// be.
+// These tests need the emulated cuBLASLt. Its algorithm 1 is the fastest, and it expects algorithm
+// 0 to be the fastest.
 
 using namespace lockstep;
 using namespace lockstep::tests;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t m = 24, n = 40, k = 32;
 
-// [m, k] by [k, n], with everything that an epilogue may want.
+// A product [m, k] by [k, n], with all operands that an epilogue may need.
 template <class T>
 struct Example {
     explicit Example(CudaContext& ctx)
@@ -65,7 +65,7 @@ void check_all(const OnDevice<T>& c, const Expected& expected) {
                              expected(i, j)) <= step * (2 + std::abs(expected(i, j))));
 }
 
-// Not every cuBLASLt has every epilogue in fp32, for which callers ask beforehand.
+// Some versions of cuBLASLt lack an epilogue in fp32; callers ask beforehand.
 template <class T>
 bool is_missing(CudaContext& ctx, const Product<T, T>& product) {
     return std::is_same_v<T, float> && !can_multiply(ctx, product);
@@ -147,7 +147,7 @@ TEST_CASE_TEMPLATE("relu's epilogue keeps which values it let through for its de
 }
 
 TEST_CASE("the parts of a long sum are added in fp32") {
-    // 257 and -256 in its halves, of which the first is 256 in bf16.
+    // The sums of its halves are 257 and -256; the first would be 256 in bf16.
     constexpr std::int64_t length = 1024;
     std::vector<bf16> ones(8 * length, bf16(1.0f)), terms(8 * length, bf16(0.0f));
     for (std::int64_t l = 0; l < length; ++l)
@@ -179,7 +179,7 @@ TEST_CASE_TEMPLATE("sums over the rows of a transposed factor come with the prod
     Product<T, float> product{
         dy.matrix(2, 3), Transpose::yes, x.matrix(2, 2), Transpose::no, dw.matrix(3, 2), 1, 1};
     product.row_sums = sums.view();
-    if (!can_multiply(ctx, product)) return;  // not every cuBLASLt can for every type
+    if (!can_multiply(ctx, product)) return;  // some versions of cuBLASLt lack it for some types
     multiply(ctx, product);
     CHECK(dw.values() == std::vector<float>{2, 5, 3, 6, 4, 7});
     CHECK(sums.values() == std::vector<float>{5, 7, 9});
@@ -191,7 +191,7 @@ TEST_CASE("what cuBLASLt cannot compute is known beforehand and named") {
     auto product = example.product(Epilogue::gelu_tanh);
     CHECK(can_multiply(ctx, product));
     const OnDevice crooked(ctx, unwritten<float>(m * (n + 3)));
-    product.before = crooked.matrix(m, n, n + 3);  // rows have to be multiples of 8 apart
+    product.before = crooked.matrix(m, n, n + 3);  // rows must be multiples of 8 apart
     CHECK_FALSE(can_multiply(ctx, product));
     try {
         multiply(ctx, product);

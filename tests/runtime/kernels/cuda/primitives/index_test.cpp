@@ -68,7 +68,7 @@ TEST_CASE("swizzled chunks stand apart, and 8 rows' chunks in different banks") 
             for (unsigned chunk = 0; chunk < chunks; ++chunk) {
                 const unsigned at = swizzled(row, chunk, chunks);
                 ++taken[at];
-                // What addresses in kernels count on.
+                // The addresses in kernels rely on this.
                 for (unsigned turn = 0; turn < chunks; ++turn)
                     REQUIRE(swizzled(row, chunk ^ turn, chunks) == (at ^ turn));
                 REQUIRE(swizzled(row + 8, chunk, chunks) == at + 8 * chunks);
