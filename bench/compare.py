@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs bench_train_step and torch_peer.py in turns and prints how they compare; see compare.sh.
 
-Every round runs every case once, so that a machine which is slower for a while is slower for all; the figures
-are medians over the rounds. With --out a long comparison can be made in parts; --rounds 0 prints what it holds.
+Every round runs every case once, so that a machine which is slower for a while is slower for all cases. The
+figures are medians over the rounds. --out FILE allows to make a long comparison in parts, and --rounds 0 prints
+the results in the file.
 """
 import argparse
 import json
@@ -15,7 +16,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 LENGTHS = ["--lengths", os.path.join(HERE, "shakespeare-lengths.txt")]
 
-# name: (goal against PyTorch, goal of the share of the ceiling, arguments)
+# key: name; value: (goal against PyTorch, goal of the share of the ceiling, arguments)
 SHAPES = {
     "seq2seq-fp32": (1.4, 0.88, ["--model", "seq2seq", "--dtype", "fp32"]),
     "seq2seq-bf16": (1.65, 0.82, ["--model", "seq2seq", "--dtype", "bf16"]),
@@ -25,7 +26,7 @@ SHAPES = {
 
 
 def cases(ours, python, torchrun):
-    """Every command by name: 'lockstep NAME' or 'torch NAME'."""
+    """Returns every command by its name: 'lockstep NAME' or 'torch NAME'."""
     peer = [python, os.path.join(HERE, "torch_peer.py")]
     ddp = torchrun + [os.path.join(HERE, "torch_peer.py")]
     all_cases = {}
@@ -54,7 +55,7 @@ def run(command, threads, steps, warmup):
 
 
 def measure(commands, options, cores, results):
-    """Adds every round's results; written after each, so that what was measured survives a stop."""
+    """Adds the results of every round. They are written after each run, so that they survive a stop."""
     for number in range(options.rounds):
         for name, command in commands.items():
             threads = max(1, cores // 2) if name.endswith("-2-ranks") else cores
@@ -75,7 +76,7 @@ class Table:
         return statistics.median(row[key] for row in rows) if rows else None
 
     def ratio(self, name, others):
-        """The median rate of this case against that of the fastest of the others."""
+        """Returns the median rate of this case divided by that of the fastest of the others."""
         rate = self.median(name, "tokens_per_s")
         peers = [self.median(other, "tokens_per_s") for other in others if self.results.get(other)]
         return rate / max(peers) if rate and peers else None

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Lockstep's training step beside PyTorch's, in turns on this machine; prints the table of docs/performance.md.
+# Compares Lockstep's training step with PyTorch's, in turns on this machine. Prints the table of docs/performance.md.
 #   bench/compare.sh [--rounds 3] [--steps 5] [--only seq2seq-bf16,...] [--out FILE]
-# TORCH_PYTHON: a Python that has torch; without it a virtual environment is made once, under build/.
-# BENCH_BUILD: the build folder to use, else build/bench.
+# TORCH_PYTHON names a Python that has torch; if it is not set, a virtual environment is made once, under build/.
+# BENCH_BUILD names the build folder, which is otherwise build/bench.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

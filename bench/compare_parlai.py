@@ -5,10 +5,9 @@
     compare_parlai.py WORK --lockstep build/bin/lockstep --data examples/shakespeare
 
 Trains small models with ParlAI (once; they stay in WORK) on the rows that are asked for later, so that replies
-depend on their contexts; converts them with examples/weights_from_parlai.py, asks both programs and prints a
-table; exit code 1 where they disagree. Each reply that
-differs is shown with the margin by which ParlAI's own model, in float64, prefers one to the other.
-Needs a Python with ParlAI 1.7.2, torch, safetensors and xxhash.
+depend on their contexts. Converts them with examples/weights_from_parlai.py, asks both programs and prints a
+table. The exit code is 1 if they disagree. Each reply that differs is shown with the margin by which ParlAI's own
+model, in float64, prefers one to the other. The script needs a Python with ParlAI 1.7.2, torch, safetensors and xxhash.
 """
 
 import argparse
@@ -31,7 +30,7 @@ SEARCHES = {
     "beam 4, blocks": "--inference beam --beam-size 4 --beam-block-ngram 3 --beam-context-block-ngram 3 --beam-min-length 5",
 }
 
-MOST_NOTES = 10  # of a model and a search
+MOST_NOTES = 10  # per model and search
 
 
 def lockstep(program, *arguments):
@@ -43,7 +42,7 @@ def lockstep(program, *arguments):
 
 
 def contexts_of(episodes):
-    """The history of each row, its turns joined by line feeds."""
+    """Returns the history of each row, with its turns joined by line feeds."""
     for episode in episodes:
         said = []
         for text, label in episode:
@@ -65,7 +64,7 @@ def replies(program, model, prompts, work, options):
 
 
 class Judge:
-    """ParlAI's model in float64."""
+    """Loads ParlAI's model in float64."""
 
     def __init__(self, model):
         from parlai.core.agents import create_agent_from_model_file
@@ -74,7 +73,7 @@ class Judge:
         self.agent.model.double().eval()
 
     def score(self, context, reply, penalty):
-        """The sum of log-probabilities, divided by the length penalty."""
+        """Returns the sum of log-probabilities, divided by the length penalty."""
         import torch
 
         words = self.agent.dict

@@ -4,8 +4,8 @@
 
     compare_parlai_training.py WORK --lockstep build/bin/lockstep --data examples/shakespeare
 
-One epoch, the same options, several seeds: a row of the table each, and the means. Exit code 1 where Lockstep's
-mean is the higher one by more than two standard errors. Needs a Python with ParlAI 1.7.2.
+Trains one epoch with the same options and several seeds. Prints a row per seed, and the means. The exit code is 1
+if Lockstep's mean is higher by more than two standard errors. The script needs a Python with ParlAI 1.7.2.
 """
 
 import argparse

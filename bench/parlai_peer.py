@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ParlAI 1.7.2 as a peer: trains models and answers rows, for the comparisons beside this file.
+"""Trains models and answers rows with ParlAI 1.7.2 as a peer, for the comparisons in this folder.
 
-It needs a Python that has ParlAI. Its old pins need not be kept: PyTorch 2 and Python 3.11 do.
+It needs a Python that has ParlAI. ParlAI's old version pins are not needed: it works with PyTorch 2 and Python 3.11.
 """
 
 import collections
@@ -20,7 +20,7 @@ TRAINING = (
 
 
 def parlai(script, arguments, log):
-    """Runs one of ParlAI's scripts; what it prints goes to a file."""
+    """Runs one of ParlAI's scripts and writes its output to a file."""
     command = [sys.executable, "-m", "parlai", script, *map(str, arguments)]
     with open(log, "w") as out:
         done = subprocess.run(command, stdout=out, stderr=subprocess.STDOUT, env={**os.environ, "OMP_NUM_THREADS": "1"})
@@ -33,14 +33,14 @@ def task(stem):
 
 
 def write_task(stem, **splits):
-    """Files of rows in ParlAI's text format, as its teacher wants them: STEM_train.txt and so on."""
+    """Writes rows in ParlAI's text format to the files that its teacher expects: STEM_train.txt and so on."""
     for name in ["train", "valid", "test"]:
         rows = splits.get(name) or splits["valid"]
         pathlib.Path(f"{stem}_{name}.txt").write_text("".join(row + "\n" for row in rows))
 
 
 def train(model, stem, dictionary, options):
-    """Trains MODEL unless it is there; returns the log."""
+    """Trains MODEL unless it exists. Returns the log."""
     log = pathlib.Path(f"{model}.log")
     if not pathlib.Path(f"{model}.test").exists():
         arguments = [*task(stem), *TRAINING, "--dict-file", dictionary, *options, "-mf", model]
@@ -49,7 +49,7 @@ def train(model, stem, dictionary, options):
 
 
 def read_episodes(path):
-    """The rows of a file in ParlAI's text format, by episodes: (text, label) each."""
+    """Returns the rows of a file in ParlAI's text format, by episodes: (text, label) each."""
     episodes = [[]]
     for line in pathlib.Path(path).read_text().splitlines():
         fields = dict(field.split(":", 1) for field in line.split("\t"))
@@ -60,7 +60,7 @@ def read_episodes(path):
 
 
 def answers(model, stem, options):
-    """What ParlAI says to each row of STEM_valid.txt, in the file's order."""
+    """Returns ParlAI's reply to each row of STEM_valid.txt, in the file's order."""
     arguments = [*task(stem), "-dt", "valid", "-mf", model, "--no-cuda", *options]
     logs = pathlib.Path(f"{model}.answers.jsonl")
     logs.unlink(missing_ok=True)

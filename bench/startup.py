@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a run costs before it has made its first step, in turns with what it is measured against.
+"""Measures the start-up of a run until its first step, in turns with the programs it is compared with.
 
     startup.py local --bin BUILD/bin --torchrun VENV/bin/torchrun    two ranks on this machine
     startup.py cluster --bin BUILD/bin --mpi PROGRAM                 eight ranks on two Slurm nodes
 
-The clock runs from the command to the line that tells of the first step, for the MPI program to its end.
+The clock runs from the command to the line that reports the first step. The MPI program is timed to its end.
 """
 import argparse
 import pathlib
@@ -22,7 +22,7 @@ MODEL = ('-m transformer/generator --n-layers 1 --n-heads 2 --embedding-size 16 
 
 
 class Contestant:
-    """A command, and the text of the line at which its start-up is over (None: at its end)."""
+    """Holds a command, and the text of the line that ends its start-up (None: the command's end does)."""
 
     def __init__(self, name, command, first_step=None):
         self.name, self.command, self.first_step = name, command, first_step

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# What a run costs before its first step: two ranks beside torchrun's, and, as root, eight ranks on the two
-# Slurm nodes of tests/cluster beside the smallest MPI program. Prints the tables of docs/performance.md.
+# Measures the start-up of a run until its first step: two ranks compared with torchrun, and, as root, eight ranks
+# on the two Slurm nodes of tests/cluster compared with the smallest MPI program. Prints tables of docs/performance.md.
 #   bench/startup.sh [--rounds 5]
-# TORCHRUN: PyTorch's torchrun; without it a virtual environment is made once, under build/.
-# BENCH_BUILD: the build folder to use, else build/bench.
+# TORCHRUN names PyTorch's torchrun; if it is not set, a virtual environment is made once, under build/.
+# BENCH_BUILD names the build folder, which is otherwise build/bench.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The first step of a one-layer encoder-decoder under torchrun: bench/startup.py times it."""
+"""Runs the first step of a one-layer encoder-decoder under torchrun. bench/startup.py times it."""
 import torch
 import torch.distributed
 from torch import nn
