@@ -53,7 +53,7 @@ HostMatrix<T> matrix(std::vector<T>& values, std::int64_t rows, std::int64_t col
     return {values.data(), rows, cols};
 }
 
-// The row and position of each token, which dropout depends on.
+// Dropout depends on the row and position of each token.
 struct Places {
     explicit Places(std::int64_t count)
         : rows(static_cast<std::size_t>(count), 7), positions(static_cast<std::size_t>(count)) {

@@ -10,7 +10,7 @@
 
 namespace lockstep::bench {
 
-// The work of a step: tokens and floating-point operations of its rows.
+// The work of a step is given by the tokens and floating-point operations of its rows.
 struct StepWork {
     double tokens = 0, flop = 0;
 };

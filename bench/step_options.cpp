@@ -36,7 +36,7 @@ launcher::DeviceChoice device_of(const std::string& name) {
     refuse("--device " + name + ": it is auto, cpu or cuda");
 }
 
-// Options whose values are words.
+// These options have words as values.
 struct Words {
     std::string kind, dtype, device;
 };

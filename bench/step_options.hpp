@@ -12,7 +12,7 @@
 
 namespace lockstep::bench {
 
-// The options of bench/torch_peer.py, with its defaults.
+// These are the options of bench/torch_peer.py, with its defaults.
 struct StepOptions {
     model::Kind kind = model::Kind::generator;
     train::Precision precision = train::Precision::fp32;

@@ -10,7 +10,7 @@
 
 namespace lockstep::bench {
 
-// The ranks that bench_allreduce measures. Their buffers may be in any memory.
+// bench_allreduce measures these ranks. Their buffers may be in any memory.
 struct SummingRanks {
     int rank, size;
     // Leaves the sum over all ranks in `values`.

@@ -41,7 +41,7 @@ std::int64_t peak_bytes(const launcher::ComputeDevice& device) {
     return std::int64_t{usage.ru_maxrss} * 1024;
 }
 
-// The rows of every step, which are used in turn.
+// Holds the rows of every step. The steps use the batches in turn.
 struct Plan {
     std::vector<std::vector<RowLengths>> batches;
     std::int64_t longest = 0, warmup = 0, steps = 0;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int head_dim = 64;
 
-// Causal sequences of one length, as in GPT-2.
+// Holds the buffers of causal sequences of one length, as in GPT-2.
 template <class T>
 struct SelfAttention {
     SelfAttention(CudaContext& ctx, const KernelSizes& sizes)
@@ -35,8 +35,8 @@ struct SelfAttention {
     Sequences<CudaSpace> sequences() const {
         return {constant(offsets), constant(offsets), constant(ids), longest, longest};
     }
-    // Floating-point operations of one product of queries and keys over all heads, without the
-    // masked part.
+    // Returns the floating-point operations of one product of queries and keys over all heads,
+    // without the masked part.
     double product() const {
         return static_cast<double>(rows) * static_cast<double>(longest) *
                static_cast<double>(width());

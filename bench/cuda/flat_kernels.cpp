@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t columns = 1024;  // width of the parameter that Adafactor updates
 
-// A flat buffer and the state that an optimizer keeps for it, before the first update.
+// Holds a flat buffer and the state that an optimizer keeps for it, before the first update.
 struct Flat {
     Flat(CudaContext& ctx, std::int64_t n)
         : gradient(numbers<float>(ctx, n)),

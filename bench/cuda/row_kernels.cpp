@@ -13,7 +13,7 @@ using namespace kernels;
 
 namespace {
 
-// Four matrices, the state of the norms, and a dropout of one tenth.
+// Holds four matrices, the state of the norms, and a dropout of one tenth.
 template <class T>
 struct Rows {
     Rows(CudaContext& ctx, std::int64_t rows, std::int64_t d)

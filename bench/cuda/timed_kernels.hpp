@@ -8,7 +8,7 @@
 
 namespace lockstep::bench {
 
-// The sizes of GPT-2's training. Heads have 64 columns.
+// The default sizes are those of GPT-2's training. Heads have 64 columns.
 struct KernelSizes {
     std::int64_t rows = 65536, d = 768, vocabulary = 50304;
 

@@ -11,7 +11,7 @@
 
 namespace lockstep::data {
 
-// The size of a row as a model sees it, after truncation.
+// The model sees a row with this size, after truncation.
 struct RowSize {
     std::int32_t source = 0;  // encoder_decoder: at least 1, an empty context is one __null__
     std::int32_t label = 0;
@@ -20,8 +20,8 @@ struct RowSize {
     std::int64_t tokens() const noexcept { return std::int64_t{source} + label; }
 };
 
-// The rules that cut rows into micro-batches: checked batching options, with their defaults filled
-// in. A value without resources, safe from several threads.
+// Cuts rows into micro-batches by rules, which are the checked batching options with their defaults
+// filled in. It is a plain value, and several threads may use it.
 //
 //  const BatchRules rules(options, dataset.kind());
 //  std::vector<std::int64_t> tokens;
@@ -36,8 +36,8 @@ public:
     Dynamic dynamic() const noexcept { return dynamic_; }
     Layout layout() const noexcept { return layout_; }
     std::int64_t batchsize() const noexcept { return batchsize_; }
-    // The maximum number of tokens of a micro-batch, unless a single row has more. With `full`
-    // batches reach it; otherwise it is the worst case.
+    // Returns the maximum number of tokens of a micro-batch. A single row may have more. With
+    // `full`, batches are filled up to it; otherwise it is the worst case.
     std::int64_t budget() const noexcept { return budget_; }
 
     RowSize fit(const RowExtent& row) const noexcept;

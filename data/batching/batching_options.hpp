@@ -5,14 +5,14 @@
 
 namespace lockstep::data {
 
-// off: batchsize rows, drawn at random. batchsort: batchsize rows of similar length. full: as many
-// rows of similar length as fit into a token budget.
+// A micro-batch has batchsize rows, drawn at random (off) or of similar length (batchsort), or as
+// many rows of similar length as fit into a token budget (full).
 enum class Dynamic { off, full, batchsort };
 
 // decoder_only stores context, __start__ and label end to end in the batch's target.
 enum class Layout { encoder_decoder, decoder_only };
 
-// Options that determine how rows become micro-batches. Names and meanings are ParlAI's.
+// These options determine how rows become micro-batches. Names and meanings are ParlAI's.
 struct BatchingOptions {
     std::int64_t batchsize = 1;
     Dynamic dynamic = Dynamic::off;

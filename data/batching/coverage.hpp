@@ -22,7 +22,7 @@ struct Coverage {
 // - 1.
 Coverage complete_coverage(std::int64_t first, std::int64_t end, std::int64_t rows) noexcept;
 
-// The coverage of a data set in an epoch. `completed` covers the passes that the epoch completes,
+// A data set has two coverages in an epoch. `completed` covers the passes that the epoch completes,
 // including their part in earlier epochs; `open` covers the pass that continues in the next epoch.
 // A single data set has exactly one pass in each epoch.
 struct SetCoverage {
@@ -31,7 +31,7 @@ struct SetCoverage {
     friend bool operator==(const SetCoverage&, const SetCoverage&) = default;
 };
 
-// The rows that a rank has used, and how many rows of this epoch were truncated.
+// Records the rows that a rank has used, and how many rows of this epoch were truncated.
 struct Usage {
     std::vector<SetCoverage> sets;
     std::int64_t truncated_rows = 0;

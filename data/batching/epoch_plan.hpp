@@ -13,7 +13,7 @@
 
 namespace lockstep::data {
 
-// The micro-batches of a run's first epoch, as far as they are planned.
+// Describes the micro-batches of a run's first epoch, as far as they are planned.
 struct EpochPlan {
     std::map<train::BatchShape, std::int64_t> shapes;  // number of micro-batches of each shape
     std::int64_t rows = 0, truncated_rows = 0;

@@ -7,7 +7,7 @@
 
 namespace lockstep::data {
 
-// The number of a lane among `count` lanes.
+// Identifies a lane by its number among `count` lanes.
 struct Lane {
     std::int64_t number = 0;
     std::int64_t count = 1;

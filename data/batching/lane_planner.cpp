@@ -12,7 +12,7 @@
 namespace lockstep::data {
 namespace {
 
-// The random sequences of one plan. Each purpose needs a sequence of its own.
+// Each purpose in a plan needs a random sequence of its own.
 enum class Purpose : std::uint64_t { blocks = 1, rows = 2, batches = 3 };
 
 std::uint64_t key_of(const PlanKey& key, Purpose purpose) {

@@ -22,8 +22,8 @@ struct PlanKey {
 // Returns the blocks in the random order of a lane's epoch.
 std::vector<RowBlock> shuffled_blocks(std::vector<RowBlock> blocks, const PlanKey& key);
 
-// The next micro-batches of a lane, in the order of steps. Micro-batch b is rows[begins[b]] up to
-// rows[begins[b + 1]].
+// A window holds the next micro-batches of a lane, in the order of steps. Micro-batch b is
+// rows[begins[b]] up to rows[begins[b + 1]].
 struct WindowPlan {
     std::vector<RowExtent> rows;
     std::vector<std::size_t> begins;

@@ -9,7 +9,7 @@
 
 namespace lockstep::data {
 
-// A micro-batch to build. It is empty if the lane has no rows left.
+// Refers to a micro-batch that can be built. It is empty if the lane has no rows left.
 struct MicroBatch {
     std::shared_ptr<const Window> window;
     std::size_t number = 0;

@@ -15,7 +15,7 @@
 
 namespace lockstep::data {
 
-// A data set of a mixture. Its shard numbers continue those of the previous set.
+// Describes a data set of a mixture. Its shard numbers continue those of the previous set.
 struct MixedSet {
     SetShare share;
     std::vector<std::int64_t> shard_rows;
@@ -29,9 +29,10 @@ struct LaneOfEpoch {
     Lane lane;
 };
 
-// The data sets of a run and the order in which a lane's rows arrive, which is a pure function of
-// seed, epoch and lane. With several sets the next row always comes from the set with the smallest
-// used fraction of its share, so the shares are exact to the row at any time.
+// A mixture consists of the data sets of a run. It determines the order in which a lane's rows
+// arrive, which is a pure function of seed, epoch and lane. With several sets the next row always
+// comes from the set with the smallest used fraction of its share, so the shares are exact to the
+// row at any time.
 class Mixture {
 public:
     explicit Mixture(std::vector<MixedSet> sets);

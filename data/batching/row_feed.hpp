@@ -9,7 +9,7 @@
 
 namespace lockstep::data {
 
-// The rows of a lane's epoch in the order of their arrival.
+// Yields the rows of a lane's epoch in the order of their arrival.
 class RowFeed {
 public:
     virtual ~RowFeed() = default;

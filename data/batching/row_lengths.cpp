@@ -15,14 +15,14 @@ namespace {
 
 constexpr std::int64_t endless = std::int64_t{1} << 30;
 
-// Rows of one size.
+// Counts rows of one size.
 struct Rows {
     std::int64_t source = 0, label = 0, count = 0;
 
     std::int64_t tokens() const noexcept { return source + label; }
 };
 
-// A micro-batch to which rows are added.
+// Rows are added to this micro-batch.
 class Growing {
 public:
     Growing(Layout layout, const std::vector<Rows>& all) : layout_(layout) {

@@ -13,7 +13,7 @@
 
 namespace lockstep::data {
 
-// The number of rows of each size: {source, label} as BatchRules::fit() leaves them.
+// Maps each size to its number of rows: {source, label} as BatchRules::fit() leaves them.
 using RowLengths = std::map<std::pair<std::int32_t, std::int32_t>, std::int64_t>;
 
 // Counts all rows of the shards, which it reads in pieces.

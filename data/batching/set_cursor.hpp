@@ -10,14 +10,14 @@
 
 namespace lockstep::data {
 
-// The endless sequence of a data set's rows. Each pass has its blocks in a random order of its own,
-// and they are dealt to the lanes in turn.
+// The rows of a data set form an endless sequence of passes. Each pass has its blocks in a random
+// order of its own, and they are dealt to the lanes in turn.
 struct SetSequence {
     std::vector<RowBlock> blocks;  // blocks of a pass, in the order of storage
     std::int64_t rows = 0;         // rows of a pass
 };
 
-// A range of rows of a SetSequence, by their numbers.
+// Selects a range of rows of a SetSequence, by their numbers.
 struct Stretch {
     std::int64_t begin = 0, end = 0;
 };

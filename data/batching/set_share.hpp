@@ -7,7 +7,7 @@
 
 namespace lockstep::data {
 
-// The number of rows of a data set that each epoch uses. Passes over the set follow each other
+// Tells how many rows of a data set each epoch uses. Passes over the set follow each other
 // independently of epochs: epoch e uses the rows e * rows_per_epoch up to (e + 1) * rows_per_epoch
 // of that endless sequence. For a single data set an epoch is a pass.
 struct SetShare {

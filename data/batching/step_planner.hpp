@@ -11,7 +11,7 @@
 
 namespace lockstep::data {
 
-// A planned step of a rank, which is not built yet.
+// Describes a planned step of a rank, which is not built yet.
 struct StepPlan {
     train::Position position;
     std::vector<MicroBatch> lanes;
@@ -19,7 +19,7 @@ struct StepPlan {
     double epoch_done = 0;
 };
 
-// A built step, and the rows that it uses.
+// Holds a built step, and the rows that it uses.
 struct BuiltStep {
     train::StepBatches batches;
     Usage usage;
@@ -32,8 +32,8 @@ struct RankLanes {
     std::int64_t window_batches = 1;
 };
 
-// The endless sequence of a rank's steps. When the rank's lanes have finished an epoch, the next
-// epoch begins. Every epoch has at least one step, which may be empty.
+// Yields the endless sequence of a rank's steps. When the rank's lanes have finished an epoch, the
+// next epoch begins. Every epoch has at least one step, which may be empty.
 class StepPlanner {
 public:
     StepPlanner(std::unique_ptr<RowStore> store, Mixture mixture, const BatchRules& rules,

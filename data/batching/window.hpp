@@ -9,7 +9,7 @@
 
 namespace lockstep::data {
 
-// A planned window with the tokens of its rows. Any thread can build batches from it.
+// Holds a planned window with the tokens of its rows. Any thread can build batches from it.
 class Window {
 public:
     // Reads the tokens in the order in which they are stored.

@@ -8,8 +8,8 @@
 
 namespace lockstep::data {
 
-// The number of rows that a lane sorts and shuffles at a time, and the size of the blocks that are
-// dealt to lanes.
+// Gives the number of rows that a lane sorts and shuffles at a time, and the size of the blocks
+// that are dealt to lanes.
 struct WindowSize {
     std::int64_t batches = 1;
     std::int64_t block_rows = 1;

@@ -24,8 +24,8 @@ struct EvalLoaderOptions {
     ReferenceText references = ReferenceText::skip;
 };
 
-// True if the split stores labels as text, which replies are compared with. Plain text and the
-// training split have none.
+// Returns true if the split stores labels as text, which replies are compared with. Plain text and
+// the training split have none.
 bool holds_references(const Dataset& dataset, std::string_view split);
 
 // Opens the rows of the split that belong to this rank. Their order is always the same.

@@ -23,15 +23,15 @@ struct StepLoaderOptions {
     std::int64_t lanes = 1;
     int rank = 0;
     int world = 1;
-    // Threads that build batches ahead, in addition to one that plans and reads; 0: next() does
-    // everything. The steps are the same for any number.
+    // This many threads build batches ahead, in addition to one that plans and reads; 0: next()
+    // does everything. The steps are the same for any number.
     int num_workers = 0;
-    // Micro-batches that a lane sorts and shuffles at a time; 0: chosen from the size of a
+    // A lane sorts and shuffles this many micro-batches at a time; 0: chosen from the size of a
     // micro-batch.
     std::int64_t window_batches = 0;
 };
 
-// A StepSource that can prove which rows it has given. next() throws the errors of its threads.
+// This StepSource can prove which rows it has given. next() throws the errors of its threads.
 class StepLoader : public train::StepSource {
 public:
     virtual std::vector<SetShare> sets() const = 0;

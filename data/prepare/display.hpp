@@ -13,8 +13,8 @@ struct DisplayOptions {
     std::int64_t examples = 10;  // rows shown
 };
 
-// ParlAI's display_data: writes the first rows of a split in the order of the text, each with its
-// decoded context and labels. Throws the same errors as inspect().
+// Works as ParlAI's display_data: writes the first rows of a split in the order of the text, each
+// with its decoded context and labels. Throws the same errors as inspect().
 void display(const DisplayOptions& options, std::ostream& out);
 
 }  // namespace lockstep::data

@@ -12,14 +12,15 @@
 
 namespace lockstep::data {
 
-// A row as ranges of its chunk's ids. Contexts of one episode overlap, so the ids are stored once.
+// Gives a row as ranges of its chunk's ids. Contexts of one episode overlap, so the ids are stored
+// once.
 struct EncodedRow {
     std::size_t source_begin = 0, source_end = 0;
     std::size_t target_begin = 0, target_end = 0;  // without __end__
     std::size_t references_begin = 0, references_end = 0;
 };
 
-// A chunk of dialogues.
+// Holds an encoded chunk of dialogues.
 struct EncodedChunk {
     std::vector<std::int32_t> ids;
     std::vector<EncodedRow> rows;
@@ -28,7 +29,8 @@ struct EncodedChunk {
     std::uint64_t file_bytes = 0;  // bytes of the file that were read for it
 };
 
-// A chunk of plain text. document_ends holds the index in ids after each document's last token.
+// Holds an encoded chunk of plain text. document_ends holds the index in ids after each document's
+// last token.
 struct EncodedText {
     std::vector<std::int32_t> ids;
     std::vector<std::size_t> document_ends;

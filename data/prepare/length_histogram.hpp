@@ -8,7 +8,7 @@
 
 namespace lockstep::data {
 
-// A histogram of row lengths: bin b counts lengths of b bits, which are 2^(b-1) to 2^b - 1.
+// Counts row lengths: bin b counts lengths of b bits, which are 2^(b-1) to 2^b - 1.
 class LengthHistogram {
 public:
     void add(std::uint32_t length) noexcept {

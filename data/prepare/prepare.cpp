@@ -45,7 +45,7 @@ int thread_count(const PrepareOptions& options) {
     return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
 }
 
-// The state that all splits of a run share.
+// All splits of a run share this state.
 struct Run {
     const PrepareOptions& options;
     int threads;

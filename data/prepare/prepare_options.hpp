@@ -14,7 +14,7 @@ namespace lockstep::data {
 struct PrepareOptions {
     ReadOptions read;
     TokenizerOptions tokenizer;
-    // The files of each split. Any split may have none, but a run without training files needs a
+    // Each split has its files. Any split may have none, but a run without training files needs a
     // dict_file.
     std::vector<std::string> inputs, valid, test;
     std::string out;

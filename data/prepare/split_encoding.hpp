@@ -6,7 +6,7 @@
 
 namespace lockstep::data {
 
-// The files of a split and the settings to encode them.
+// Describes the files of a split and the settings to encode them.
 struct SplitJob {
     std::vector<std::string> files;
     EncodeSettings settings;

@@ -9,8 +9,8 @@
 
 namespace lockstep::data {
 
-// A folder that `lockstep prepare` wrote, as its dataset.json describes it. The loaders open the
-// shards, so a shard may be missing if no lane of this machine reads it.
+// Represents a folder that `lockstep prepare` wrote, as its dataset.json describes it. The loaders
+// open the shards, so a shard may be missing if no lane of this machine reads it.
 class Dataset {
 public:
     // Throws config or data errors that name the folder, the option that gave it, and the remedy.

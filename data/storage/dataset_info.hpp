@@ -23,7 +23,7 @@ struct SplitInfo {
     std::vector<ShardInfo> shards;
 };
 
-// The contents of dataset.json.
+// Holds the contents of dataset.json.
 struct DatasetInfo {
     DatasetKind kind = DatasetKind::dialogue;
     std::string tokenizer;        // name of the tokenizer

@@ -34,7 +34,7 @@ herr_t note_allocation(unsigned, const H5E_error2_t* error, void* failed) {
     return 1;  // stops the walk: the first error of an upward walk is the cause
 }
 
-// True if the last call failed because of a lack of memory. The next HDF5 call clears this.
+// Returns true if the last call failed because of a lack of memory. The next HDF5 call clears this.
 bool lacked_memory() {
     bool failed = false;
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, note_allocation, &failed);

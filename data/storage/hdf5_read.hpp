@@ -8,8 +8,8 @@
 
 #include "data/storage/hdf5_section.hpp"
 
-// Functions that read HDF5. A failure is an empty result, and the caller decides what it means. All
-// calls must be made inside a section.
+// These functions read HDF5. A failure is an empty result, and the caller decides what it means.
+// All calls must be made inside a section.
 namespace lockstep::data::hdf5 {
 
 // Returns an invalid handle if the file cannot be opened. Opens without file locking, which network

@@ -41,7 +41,7 @@ private:
     Hdf5File file_;
 };
 
-// An extendible dataset [n] or [n, width], chunked, with Fletcher32 checksums, written from front
+// Writes an extendible dataset [n] or [n, width], chunked and with Fletcher32 checksums, from front
 // to back. Only whole chunks are written before close(), so the buffer never exceeds one chunk.
 class Hdf5Column {
 public:

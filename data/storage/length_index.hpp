@@ -10,8 +10,8 @@
 
 namespace lockstep::data {
 
-// The rows of a split with their lengths, from the data set's index, without tokens. It is used for
-// planning, also on hosts without the shards. Use it from one thread at a time.
+// Gives the rows of a split with their lengths, from the data set's index, without tokens. It is
+// used for planning, also on hosts without the shards. Use it from one thread at a time.
 class LengthIndex final : public RowStore {
 public:
     // Throws an error that names the index file if it is missing, damaged or belongs to another

@@ -7,7 +7,7 @@
 
 namespace lockstep::data {
 
-// A directory that appears complete or not at all. Files are written to a temporary directory
+// Makes a directory that appears complete or not at all. Files are written to a temporary directory
 // beside it; commit() flushes them to disk and renames the directory. Without a commit() everything
 // is removed.
 class OutputDirectory {
@@ -19,7 +19,7 @@ public:
     OutputDirectory(const OutputDirectory&) = delete;
     OutputDirectory& operator=(const OutputDirectory&) = delete;
 
-    // The directory to write to before commit().
+    // Returns the directory to write to before commit().
     const std::string& partial() const noexcept { return partial_; }
     void commit();
 

@@ -8,7 +8,7 @@
 
 namespace lockstep::data {
 
-// A row of a split and the position of its tokens. The label's tokens follow the source's.
+// Locates a row of a split and its tokens. The label's tokens follow the source's.
 struct RowExtent {
     std::uint32_t row = 0;  // id within the split
     std::int32_t shard = 0;

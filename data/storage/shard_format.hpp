@@ -6,13 +6,13 @@
 #include <string>
 #include <string_view>
 
-// The names used in a prepared data directory; docs/data-format.md explains them.
+// Defines the names in a prepared data directory; docs/data-format.md explains them.
 namespace lockstep::data {
 
 inline constexpr int format_version = 1;
 
-// The kind of rows; each row has a source and a target. dialogue: the context and its label.
-// language_model: the source is empty and the target is one block of a document.
+// Each row has a source and a target. dialogue: they are the context and its label. language_model:
+// the source is empty and the target is one block of a document.
 enum class DatasetKind { dialogue, language_model };
 std::string_view name(DatasetKind kind) noexcept;
 // Throws a data error for an unknown name.
@@ -29,7 +29,7 @@ constexpr std::uint64_t global_row(std::uint64_t local, std::uint64_t shard,
 
 namespace format {
 
-// The names of the files in the directory, and of the splits.
+// These are the names of the files in the directory, and of the splits.
 inline constexpr const char* dataset_file = "dataset.json";
 inline constexpr const char* index_file = "index.h5";
 inline constexpr const char* tokenizer_file = "tokenizer.json";
@@ -39,21 +39,21 @@ inline constexpr const char* train_split = "train";
 inline constexpr const char* valid_split = "valid";
 inline constexpr const char* test_split = "test";
 
-// The datasets of a shard. Row r's source is tokens[offsets[2r], offsets[2r+1]), its target
+// A shard has these datasets. Row r's source is tokens[offsets[2r], offsets[2r+1]), its target
 // tokens[offsets[2r+1], offsets[2r+2]). Targets end with __end__ (in a language model: the last
 // block of a document does) and never begin with __start__.
 inline constexpr const char* tokens = "tokens";    // int32 [tokens]
 inline constexpr const char* offsets = "offsets";  // uint64 [2 rows + 1]
 inline constexpr const char* row_ids = "row_ids";  // uint32 [rows], unique within the split
 
-// The datasets of evaluation shards of a dialogue: every alternative label as written. Row r has
-// the alternatives reference_rows[r] .. reference_rows[r+1]. Alternative a has the bytes
-// reference_text[reference_offsets[a], reference_offsets[a+1]), in UTF-8.
+// Evaluation shards of a dialogue also have these datasets, which store every alternative label as
+// written. Row r has the alternatives reference_rows[r] .. reference_rows[r+1]. Alternative a has
+// the bytes reference_text[reference_offsets[a], reference_offsets[a+1]), in UTF-8.
 inline constexpr const char* reference_rows = "reference_rows";        // uint64 [rows + 1]
 inline constexpr const char* reference_offsets = "reference_offsets";  // uint64 [alternatives + 1]
 inline constexpr const char* reference_text = "reference_text";        // uint8 [bytes]
 
-// The attributes of a shard's root group.
+// The root group of a shard has these attributes.
 inline constexpr const char* version = "format_version";           // int64
 inline constexpr const char* dictionary_hash = "dictionary_hash";  // string, 16 hex digits
 inline constexpr const char* rows = "rows";                        // int64

@@ -12,7 +12,7 @@
 
 namespace lockstep::data {
 
-// The attributes that a shard must have to belong to a data set.
+// A shard must have these attributes to belong to a data set.
 struct ShardIdentity {
     std::string dictionary_hash;
     DatasetKind kind = DatasetKind::dialogue;

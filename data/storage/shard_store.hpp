@@ -11,7 +11,7 @@
 
 namespace lockstep::data {
 
-// The shards of a split. Each is opened when it is first read.
+// Reads the shards of a split. Each is opened when it is first read.
 class ShardStore final : public RowStore {
 public:
     ShardStore(const Dataset& dataset, const SplitInfo& split);

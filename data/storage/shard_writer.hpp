@@ -14,7 +14,7 @@ namespace lockstep::data {
 
 enum class References { none, kept };
 
-// The properties that all shards of a split share.
+// All shards of a split share these properties.
 struct SplitDescription {
     std::string split;
     DatasetKind kind = DatasetKind::dialogue;
@@ -23,8 +23,8 @@ struct SplitDescription {
     References references = References::none;
 };
 
-// A row as it is written: the caller has already appended __end__ to the target if the target needs
-// it.
+// A row is written as it is given here: the caller has already appended __end__ to the target if
+// the target needs it.
 struct ShardRow {
     std::uint32_t id = 0;
     std::span<const std::int32_t> source, target;

@@ -7,8 +7,8 @@
 
 namespace lockstep::data {
 
-// True if an episode ends between these two consecutive lines. It may return false although one
-// does.
+// Returns true if an episode ends between these two consecutive lines. It may return false although
+// one does.
 bool episode_ends(TextFormat format, std::string_view line, std::string_view next) noexcept;
 
 }  // namespace lockstep::data

@@ -10,7 +10,7 @@ namespace lockstep::data {
 // Reads ParlAI's text format: one turn per line, fields "key:value" separated by tabs.
 void read_parlai_text(const TextChunk& chunk, Warnings& warnings, TurnSink& sink);
 
-// True for any non-empty value of episode_done, even False, as in ParlAI.
+// Returns true for any non-empty value of episode_done, even False, as in ParlAI.
 bool parlai_line_ends_episode(std::string_view line) noexcept;
 
 }  // namespace lockstep::data

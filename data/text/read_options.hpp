@@ -7,7 +7,7 @@
 namespace lockstep::data {
 
 enum class TextFormat { parlai, fbdialog, jsonl, messages, text };
-// The speaker whose turns of a conversation become labels.
+// The turns of this speaker of a conversation become labels.
 enum class LabelTurns { firstspeaker, secondspeaker, both };
 enum class Documents { file, blank_line };  // end of a plain-text document
 

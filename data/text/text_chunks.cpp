@@ -13,7 +13,8 @@ namespace lockstep::data {
 namespace {
 
 constexpr std::size_t chunk_bytes = std::size_t{1} << 20;
-// The maximum length of a line and of an episode: a worker must hold it in memory at once.
+// This is the maximum length of a line and of an episode, because a worker must hold it in memory
+// at once.
 constexpr std::size_t longest_chunk_bytes = std::size_t{16} << 20;
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 

@@ -11,7 +11,7 @@
 
 namespace lockstep::data {
 
-// A position in the input.
+// Identifies a line of the input.
 struct SourceLine {
     const std::string* path = nullptr;
     std::uint64_t line = 0;  // counted from 1
@@ -20,7 +20,8 @@ struct SourceLine {
 // Throws a data error "path:line: what".
 [[noreturn]] void throw_bad_text(const SourceLine& place, const std::string& what);
 
-// Whole lines of one file, as UTF-8 without NUL bytes. An episode is never split between chunks.
+// Holds whole lines of one file, as UTF-8 without NUL bytes. An episode is never split between
+// chunks.
 struct TextChunk {
     std::string path;
     std::uint32_t file = 0;  // its number among the inputs

@@ -7,8 +7,8 @@
 
 namespace lockstep::data {
 
-// The number of tokens of texts, with each text counted once, and how many of them are __unk__.
-// Delimiters between texts do not count.
+// Counts the tokens of texts, each text once, and how many of them are __unk__. Delimiters between
+// texts do not count.
 struct TextTokens {
     std::uint64_t all = 0, unknown = 0;
 

@@ -29,7 +29,7 @@ char32_t lower_of(char32_t c) noexcept {
     return static_cast<char32_t>(static_cast<std::int64_t>(c) + range->delta);
 }
 
-// True if the next character that is not case-ignorable is a cased one.
+// Returns true if the next character that is not case-ignorable is a cased one.
 bool cased_follows(std::string_view text) noexcept {
     while (!text.empty()) {
         const Decoded d = decode(text);

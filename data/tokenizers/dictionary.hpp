@@ -22,8 +22,9 @@ struct DictionaryOptions {
 
 using TokenCount = std::pair<std::string, std::uint64_t>;
 
-// ParlAI's dictionary: tokens with their counts, ordered by falling count, then by code points. The
-// specials __null__, __start__, __end__, __unk__ have ids 0 to 3 and counts above a billion.
+// Represents ParlAI's dictionary: tokens with their counts are ordered by falling count, then by
+// code points. The specials __null__, __start__, __end__, __unk__ have ids 0 to 3 and counts above
+// a billion.
 class Dictionary {
 public:
     // Makes a dictionary from counts in any order. Specials among them are dropped.
@@ -41,8 +42,8 @@ public:
     std::string_view token(std::int32_t id) const { return index_.text(id); }
     std::uint64_t count(std::int32_t id) const { return counts_.at(static_cast<std::size_t>(id)); }
     std::int32_t size() const noexcept { return index_.size(); }
-    // The tokens of ParlAI's --special-tok-lst, in its order. Their counts ascend from 1000000004.
-    // The tokenizer finds them in texts as they are, before it splits words.
+    // Returns the tokens of ParlAI's --special-tok-lst, in its order. Their counts ascend from
+    // 1000000004. The tokenizer finds them in texts as they are, before it splits words.
     std::span<const std::int32_t> special_tokens() const noexcept { return special_tokens_; }
     LetterCase letter_case() const noexcept { return letter_case_; }
     std::uint64_t hash() const noexcept { return hash_; }

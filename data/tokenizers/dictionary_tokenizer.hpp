@@ -6,8 +6,8 @@
 
 namespace lockstep::data {
 
-// ParlAI's `re` tokenizer: splits text into words, punctuation and line feeds, and looks them up in
-// a dictionary.
+// Works as ParlAI's `re` tokenizer: splits text into words, punctuation and line feeds, and looks
+// them up in a dictionary.
 class DictionaryTokenizer final : public Tokenizer {
 public:
     explicit DictionaryTokenizer(Dictionary dictionary) : dictionary_(std::move(dictionary)) {}

@@ -12,9 +12,9 @@ class SentencePieceProcessor;
 
 namespace lockstep::data {
 
-// A SentencePiece model, unigram or BPE. The specials have the ids 0 to 3, and byte fallback makes
-// decoding reproduce every text. Lines are encoded one by one, with the byte token of a line feed
-// between them.
+// Tokenizes with a SentencePiece model, unigram or BPE. The specials have the ids 0 to 3, and byte
+// fallback makes decoding reproduce every text. Lines are encoded one by one, with the byte token
+// of a line feed between them.
 class SentencePieceTokenizer final : public Tokenizer {
 public:
     // `model` is the serialised model. `origin` names it in errors.

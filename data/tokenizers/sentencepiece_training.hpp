@@ -11,8 +11,8 @@
 
 namespace lockstep::data {
 
-// A uniform random sample of bounded size from a stream of sentences (reservoir sampling, Vitter's
-// algorithm R). The same stream gives the same sample.
+// Takes a uniform random sample of bounded size from a stream of sentences (reservoir sampling,
+// Vitter's algorithm R). The same stream gives the same sample.
 class SentenceSample {
 public:
     SentenceSample(std::int64_t sentences, std::uint64_t seed);

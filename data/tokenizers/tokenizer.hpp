@@ -10,7 +10,7 @@
 
 namespace lockstep::data {
 
-// The ids of the special tokens, which every tokenizer has.
+// Every tokenizer has these special tokens, with these ids.
 struct SpecialTokens {
     std::int32_t null = 0, start = 1, end = 2, unk = 3;
 };

@@ -6,7 +6,7 @@
 
 namespace lockstep::data {
 
-// The contents of tokenizer.json.
+// Holds the contents of tokenizer.json.
 struct TokenizerFile {
     std::string name;
     std::string file;  // in the same directory

@@ -18,7 +18,7 @@ bool has_letter(std::string_view token, char first, char last) noexcept {
     return std::any_of(token.begin(), token.end(), [&](char c) { return c >= first && c <= last; });
 }
 
-// True if the dictionary keeps the case but has no upper-case letter: then it was made with
+// Returns true if the dictionary keeps the case but has no upper-case letter: then it was made with
 // --dict-lower.
 bool seems_lowered(const Tokenizer& tokenizer) {
     const auto* words = dynamic_cast<const DictionaryTokenizer*>(&tokenizer);

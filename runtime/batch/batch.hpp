@@ -8,9 +8,9 @@
 
 namespace lockstep::train {
 
-// The source or target side of a micro-batch: its sequences are stored end to end, without padding
-// between them. tokens may be longer than offsets.back(): the rest is filler (token 0), which makes
-// shapes repeat.
+// Holds the source or the target side of a micro-batch. Its sequences are stored end to end,
+// without padding between them. tokens may be longer than offsets.back(): the rest is filler (token
+// 0), which makes shapes repeat.
 struct RaggedTokens {
     std::vector<std::int32_t> tokens;   // [total]
     std::vector<std::int32_t> offsets;  // [sequences + 1]
@@ -23,7 +23,7 @@ struct RaggedTokens {
     }
 };
 
-// The numbers of a micro-batch that determine the shapes of its work: totals with filler, and the
+// These numbers of a micro-batch determine the shapes of its work: totals with filler, and the
 // longest sequences.
 struct BatchShape {
     std::int64_t source_total = 0, target_total = 0, sequences = 0;
@@ -32,12 +32,12 @@ struct BatchShape {
     auto operator<=>(const BatchShape&) const = default;
 };
 
-// A micro-batch of one lane. A decoder-only model leaves `source` empty, and `target` holds context
-// and label together. Target tokens are the labels shifted right after __start__.
+// Holds a micro-batch of one lane. A decoder-only model leaves `source` empty, and `target` holds
+// context and label together. Target tokens are the labels shifted right after __start__.
 struct Batch {
     RaggedTokens source, target;
     std::vector<std::int32_t> labels;  // [target total]; -1: no label (filler, or context)
-    // [sequences] Set if the labels follow from the target's tokens: label_starts is each
+    // [sequences] These are set if the labels follow from the target's tokens: label_starts is each
     // sequence's first position with a label. From there on, the label of a token is the next
     // token, and the label of the last token is in last_labels. Both are empty if the labels cannot
     // be derived: then use `labels`.
@@ -45,7 +45,7 @@ struct Batch {
     std::vector<std::uint32_t> rows;  // [sequences] global row ids
     std::int64_t label_tokens = 0;    // number of labels >= 0
     std::int64_t truncated_rows = 0;  // rows cut to the model's maximum length
-    // Per row, filled only if an evaluation asks for it: the context before any cut, and every
+    // If an evaluation asks for them, these hold for each row the context before any cut, and every
     // alternative label as written in the text.
     std::vector<std::vector<std::int32_t>> contexts;
     std::vector<std::vector<std::string>> references;

@@ -8,14 +8,14 @@
 
 namespace lockstep::train {
 
-// The position of a run in its data.
+// Gives the position of a run in its data.
 struct Position {
     std::int64_t epoch = 0;          // from 0
     std::int64_t step_in_epoch = 0;  // steps of this epoch already taken
 };
 
-// The work of one rank in one step: a micro-batch from each of its lanes, in lane order. A lane
-// without rows left gives an empty batch.
+// Holds the work of one rank in one step: a micro-batch from each of its lanes, in lane order. A
+// lane without rows left gives an empty batch.
 struct StepBatches {
     Position position;  // of this step
     std::vector<Batch> lanes;
@@ -24,8 +24,8 @@ struct StepBatches {
     double epoch_done = 0;  // estimated share of the epoch done after this step, 0..1
 };
 
-// The endless sequence of steps. The caller ends an epoch (next_epoch) once all lanes of all ranks
-// have finished. Until then, next() gives empty batches for finished lanes.
+// Yields an endless sequence of steps. The caller ends an epoch (next_epoch) once all lanes of all
+// ranks have finished. Until then, next() gives empty batches for finished lanes.
 class StepSource {
 public:
     virtual ~StepSource() = default;
@@ -37,7 +37,8 @@ public:
     virtual std::int64_t rows_per_epoch() const = 0;  // over all lanes
 };
 
-// The rows of an evaluation set that belong to this rank. Each row belongs to exactly one rank.
+// Yields the rows of an evaluation set that belong to this rank. Each row belongs to exactly one
+// rank.
 class EvalSource {
 public:
     virtual ~EvalSource() = default;

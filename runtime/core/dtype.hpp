@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-// The type of an element in memory, in a file or in a message.
+// Names the type of an element in memory, in a file or in a message.
 enum class Dtype : std::uint8_t { fp32, fp64, bf16, u64, fp16, byte };
 
 constexpr std::size_t bytes_of(Dtype dtype) noexcept {
@@ -28,7 +28,7 @@ constexpr std::size_t bytes_of(Dtype dtype) noexcept {
     return 1;
 }
 
-// The Dtype of a C++ type.
+// Maps a C++ type to its Dtype.
 template <class T>
 constexpr Dtype dtype_of = Dtype::byte;
 template <>

@@ -31,8 +31,8 @@ enum class ErrorKind {
 
 std::string_view name(ErrorKind kind) noexcept;
 
-// The only exception type of Lockstep. what() is one line for the user: it says what is wrong,
-// where, and what to do.
+// This is the only exception type of Lockstep. what() is one line for the user: it says what is
+// wrong, where, and what to do.
 class Error : public std::runtime_error {
 public:
     Error(ErrorKind kind, const std::string& message,

@@ -6,8 +6,8 @@
 
 namespace lockstep {
 
-// IEEE binary16. Conversion rounds to nearest even, keeps NaN quiet and turns magnitudes from 65520
-// on into infinity. This type is for storage only: arithmetic is done in float.
+// fp16 is IEEE binary16. Conversion rounds to nearest even, keeps NaN quiet and turns magnitudes
+// from 65520 on into infinity. This type is for storage only: arithmetic is done in float.
 struct fp16 {
     std::uint16_t bits = 0;
 
@@ -32,8 +32,8 @@ private:
         if (magnitude >= 0x477FF000u) return 0x7C00u;
         if (magnitude >= 0x38800000u)
             return (magnitude - 0x38000000u + 0xFFFu + (magnitude >> 13 & 1u)) >> 13;
-        // A subnormal result: adding 0.5 shifts the digits that remain to the lower end of the sum
-        // and rounds them.
+        // The result is subnormal: adding 0.5 shifts the digits that remain to the lower end of the
+        // sum and rounds them.
         const float sum = std::bit_cast<float>(magnitude) + 0.5f;
         return std::bit_cast<std::uint32_t>(sum) - 0x3F000000u;
     }

@@ -34,7 +34,7 @@ constexpr std::uint64_t mix(std::uint64_t a, std::uint64_t b) noexcept {
     return z ^ (z >> 31);
 }
 
-// A sequence of uniform words for host-side shuffles and initial weights.
+// Generates a sequence of uniform words for host-side shuffles and initial weights.
 class PhiloxStream {
 public:
     using result_type = std::uint32_t;

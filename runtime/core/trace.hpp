@@ -24,7 +24,7 @@ public:
     Trace(Recording recording, int rank) : recording_(recording), rank_(rank) {}
 
     bool on() const noexcept { return recording_ == Recording::on; }
-    // Thread-safe; does nothing when recording is off.
+    // Adds a span. It is thread-safe, and does nothing if recording is off.
     void add(std::string_view track, std::string name, Clock::time_point begin,
              Clock::time_point end);
     // Writes `path`. Throws an io error that names it.

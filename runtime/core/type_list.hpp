@@ -3,7 +3,7 @@
 
 namespace lockstep {
 
-// A list of types.
+// Represents a list of types.
 template <class... T>
 struct Types {};
 

@@ -13,8 +13,8 @@ namespace lockstep {
 struct HostSpace {};
 struct CudaSpace {};  // the memory of one GPU
 
-// A non-owning range. Its type names the memory it lives in, so that mixing memories does not
-// compile.
+// Refers to a range without owning it. Its type names the memory it lives in, so that mixing
+// memories does not compile.
 template <class T, class Space>
 class View {
 public:
@@ -48,7 +48,8 @@ private:
     std::size_t size_ = 0;
 };
 
-// A row-major matrix [rows, cols]. Consecutive rows are `stride` elements apart.
+// Refers to a row-major matrix [rows, cols] without owning it. Consecutive rows are `stride`
+// elements apart.
 template <class T, class Space>
 struct MatrixView {
     T* data = nullptr;

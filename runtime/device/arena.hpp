@@ -48,12 +48,13 @@ public:
     void rewind(Mark mark) noexcept;
     void reset();
     std::size_t peak_bytes() const noexcept { return peak_; }
-    // The number of times reset() has replaced the memory, so that its addresses changed.
+    // Returns the number of times that reset() has replaced the memory, so that its addresses
+    // changed.
     std::int64_t moves() const noexcept { return moves_; }
 
 private:
-    // The minimum size of a chunk. A chunk as small as one matrix could not hold a larger one after
-    // a rewind().
+    // Chunks have at least this size. A chunk as small as one matrix could not hold a larger one
+    // after a rewind().
     static constexpr std::size_t smallest_chunk = std::size_t{64} << 20;
 
     using Memory = Buffer<std::byte, Space>;

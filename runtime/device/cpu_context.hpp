@@ -13,14 +13,15 @@
 
 namespace lockstep::device {
 
-// The CPU as a device: a number of threads, and a cache of oneDNN primitives per shape. Use it only
-// from the thread that built it. Every rank has its own, also if ranks are threads of one process.
+// Represents the CPU as a device: a number of threads, and a cache of oneDNN primitives per shape.
+// Use it only from the thread that built it. Every rank has its own, also if ranks are threads of
+// one process.
 class CpuContext : public CpuTraits {
 public:
     using Space = HostSpace;
     static constexpr std::string_view name = "cpu";
 
-    // State that kernels keep between calls, such as a cache of primitives. The kernels define it.
+    // Kernels keep state between calls in a subclass of this, such as a cache of primitives.
     class KernelCache {
     public:
         virtual ~KernelCache() = default;

@@ -19,8 +19,9 @@ struct OpenedLibrary {
 // The library is never closed.
 OpenedLibrary open_cuda_library(const std::vector<std::string>& files);
 
-// A library of CUDA. It is opened when a GPU is first used, so that the program starts without it.
-// It stays open until the program ends because its own threads and exit handlers need its code.
+// Represents a library of CUDA. It is opened when a GPU is first used, so that the program starts
+// without it. It stays open until the program ends because its own threads and exit handlers need
+// its code.
 class CudaLibrary {
 public:
     // Opens a library as open_cuda_library() does. Throws an error of kind cuda that says what to

@@ -23,7 +23,7 @@ std::string first_driver(int major) {
     }
 }
 
-// An entry of CMAKE_CUDA_ARCHITECTURES, such as "80", "80-virtual" or "90a-real".
+// Represents an entry of CMAKE_CUDA_ARCHITECTURES, such as "80", "80-virtual" or "90a-real".
 struct Target {
     int capability = 0;     // 0: a word of CMake, such as "native"
     bool specific = false;  // "90a": only for 9.0

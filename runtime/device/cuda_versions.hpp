@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-// CUDA's compatibility rules, as plain values. Versions are numbers as in CUDA: 12020 is 12.2, 0 is
-// none. Compute capabilities: 90 is 9.0.
+// Checks CUDA's compatibility rules on plain values. Versions are numbers as in CUDA: 12020 is
+// 12.2, 0 is none. Compute capabilities are numbers too: 90 is 9.0.
 namespace lockstep::device {
 
-// The CUDA toolkit that built this program, and the GPUs it was built for.
+// Names the CUDA toolkit that built this program, and the GPUs it was built for.
 struct CudaBuild {
     int version = 0;      // version of the toolkit; 0: built without CUDA
     std::string targets;  // value of CMAKE_CUDA_ARCHITECTURES: "80 90a-real"

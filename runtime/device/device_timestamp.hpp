@@ -5,7 +5,8 @@
 
 namespace lockstep::device {
 
-// A point in a device's work. Its context tells the time of it once the device has passed it.
+// Identifies a point in a device's work. Its context tells the time of it once the device has
+// passed it.
 struct DeviceTimestamp {
     std::int64_t value = -1;  // negative: none
 };

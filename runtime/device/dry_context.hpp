@@ -10,8 +10,8 @@
 #include "runtime/device/device_timestamp.hpp"
 #include "runtime/device/upload.hpp"
 
-// A device that computes nothing and stores nothing. It is used to run through a step and count the
-// memory that the step needs.
+// Defines a device that computes nothing and stores nothing. It is used to run through a step and
+// count the memory that the step needs.
 namespace lockstep::device {
 
 struct DrySpace {};

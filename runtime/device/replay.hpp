@@ -8,8 +8,7 @@
 
 namespace lockstep::device {
 
-// The name of repeated work. Equal keys mean that the same calls with the same arguments are
-// queued.
+// Identifies repeated work. Equal keys mean that the same calls with the same arguments are queued.
 using WorkKey = std::vector<std::int64_t>;
 
 enum class Queued { call_by_call, at_once };

@@ -13,9 +13,9 @@ namespace lockstep::tests {
 using lockstep::Dtype;
 using lockstep::dtype_of;
 
-// True if `actual` is close enough to `expected`. `actual` was computed in fp32 by adding `terms`
-// values of about `magnitude`, and then stored as dtype. Rounding errors of a sum grow like the
-// root of its length.
+// Returns true if `actual` is close enough to `expected`. `actual` was computed in fp32 by adding
+// `terms` values of about `magnitude`, and then stored as dtype. Rounding errors of a sum grow like
+// the root of its length.
 inline bool close(double actual, double expected, Dtype dtype, std::int64_t terms = 1,
                   double magnitude = 1) {
     const double stored = dtype == Dtype::fp32 ? 0x1p-22 : dtype == Dtype::bf16 ? 0x1p-8 : 0x1p-11;

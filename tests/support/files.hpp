@@ -7,7 +7,7 @@
 
 namespace lockstep::tests {
 
-// A folder of this test's own. The destructor removes it with all its contents.
+// Makes a folder of this test's own. The destructor removes it with all its contents.
 class ScratchFolder {
 public:
     ScratchFolder();

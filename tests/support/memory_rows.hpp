@@ -18,7 +18,7 @@ inline std::int32_t token_of(std::uint32_t row, std::int64_t i) {
     return static_cast<std::int32_t>((row * 131 + static_cast<std::uint64_t>(i) * 7) % 1000) + 4;
 }
 
-// Shards in memory. The row numbers continue through all shards.
+// Holds shards in memory. The row numbers continue through all shards.
 class MemoryRows final : public data::RowStore {
 public:
     using Shard = std::vector<std::pair<int, int>>;  // source and label tokens of each row

@@ -60,7 +60,7 @@ double central_difference(double& x, const Function& f, double h = 1e-5) {
     return (above - below) / (2 * h);
 }
 
-// Distinct rows and positions for `count` tokens.
+// Makes distinct rows and positions for `count` tokens.
 struct Places {
     explicit Places(std::int64_t count) {
         for (std::int64_t i = 0; i < count; ++i) {

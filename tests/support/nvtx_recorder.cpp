@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A profiler that NVTX finds by NVTX_INJECTION64_PATH. It writes each begin ("+name") and end ("-")
+// NVTX finds this profiler by NVTX_INJECTION64_PATH. It writes each begin ("+name") and end ("-")
 // of a range to the file NVTX_RECORD, after the number of the thread.
 #include <nvtx3/nvToolsExt.h>
 

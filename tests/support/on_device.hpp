@@ -10,7 +10,7 @@
 
 namespace lockstep::tests {
 
-// A copy of host values in the device's memory.
+// Owns a copy of host values in the device's memory.
 template <class T>
 class OnDevice {
 public:
@@ -64,7 +64,7 @@ struct PlacesOnDevice {
     OnDevice<std::int32_t> positions;
 };
 
-// True if two results have equal bits, for kernels that promise the CPU's results.
+// Returns true if two results have equal bits, for kernels that promise the CPU's results.
 template <class T>
 bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
     return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;

@@ -11,7 +11,7 @@
 
 namespace lockstep::tests {
 
-// A few dialogues, prepared by the program, and a folder for a model of them.
+// Prepares a few dialogues with the program, and names a folder for a model of them.
 struct PreparedDialogues {
     ScratchFolder scratch;
     std::string data = scratch / "data", model = scratch / "model";
@@ -24,7 +24,7 @@ struct PreparedDialogues {
     }
 };
 
-// The same lines of dialogues, prepared as training data and as validation data.
+// Prepares the same lines of dialogues as training data and as validation data.
 struct ValidatedDialogues {
     ScratchFolder scratch;
     std::string data = scratch / "data", model = scratch / "model";

@@ -12,8 +12,8 @@
 
 namespace lockstep::tests {
 
-// A training job that runs during the test, which disturbs it from outside. The destructor ends all
-// its processes.
+// Runs a training job during the test, which disturbs it from outside. The destructor ends all its
+// processes.
 class RunningJob {
 public:
     // `line` is split at blanks. It must train into the folder `model`.

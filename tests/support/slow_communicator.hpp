@@ -16,8 +16,8 @@ struct Slowness {
     double ns_per_byte = 0;
 };
 
-// A transport that is slow on purpose: each operation sleeps on the communicator's own thread
-// before the transport below performs it.
+// Slows a transport down on purpose: each operation sleeps on the communicator's own thread before
+// the transport below performs it.
 class SlowTransport : public comm::Transport {
 public:
     SlowTransport(std::unique_ptr<comm::Transport> below, Slowness slowness)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A library for LD_PRELOAD that simulates a file system which no longer answers: once the file
-// named by STALLED_READS exists, reads of HDF5 files by the rank STALLED_RANK never return.
+// This library for LD_PRELOAD simulates a file system that no longer answers: once the file named
+// by STALLED_READS exists, reads of HDF5 files by the rank STALLED_RANK never return.
 #include <dlfcn.h>
 #include <sys/types.h>
 #include <unistd.h>

@@ -10,7 +10,7 @@
 
 namespace lockstep::tests {
 
-// A program of the build that runs in a terminal of its own.
+// Runs a program of the build in a terminal of its own.
 class TerminalProgram {
 public:
     explicit TerminalProgram(const std::vector<std::string>& command);

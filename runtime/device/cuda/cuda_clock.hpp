@@ -22,8 +22,8 @@ public:
     std::int64_t unrecorded_mark();
     // Waits until the GPU has reached the mark. Only the last max_marks marks are kept.
     Clock::time_point time_of(std::int64_t mark);
-    // The event of a mark, to wait for it without this clock. It is recorded anew after max_marks
-    // further marks.
+    // Returns the event of a mark, to wait for it without this clock. It is recorded anew after
+    // max_marks further marks.
     cudaEvent_t event(std::int64_t mark) const { return slot(mark).raw(); }
 
     // A step uses about ten marks per micro-batch and two per part of its logits.

@@ -18,25 +18,25 @@
 
 namespace lockstep::device {
 
-// The properties of a GPU that kernels depend on.
+// Kernels depend on these properties of a GPU.
 struct GpuProperties {
     int compute_capability = 0;  // 90 for 9.0
     int multiprocessors = 0;
     std::size_t max_shared_bytes = 0;  // maximum for one block
     std::size_t l2_bytes = 0;
 
-    // The maximum number of multiprocessors for collectives, one block each; 0: NCCL decides. On
-    // Hopper NCCL itself uses 16 if the switch reduces (NVLS). Blackwell needs more, and NCCL knows
-    // how many.
+    // Returns the maximum number of multiprocessors for collectives, one block each; 0: NCCL
+    // decides. On Hopper NCCL itself uses 16 if the switch reduces (NVLS). Blackwell needs more,
+    // and NCCL knows how many.
     int for_collectives() const noexcept {
         constexpr int most = 16;
         return compute_capability >= 100 ? 0 : std::min(most, multiprocessors / 2);
     }
 };
 
-// A GPU as a device: its streams, and the state that kernels keep between calls. Use it only from
-// the thread that built it: it sets the thread's current device. Kernels run on stream() in the
-// order of their calls; a call returns before its kernel has run.
+// Represents a GPU as a device: its streams, and the state that kernels keep between calls. Use it
+// only from the thread that built it: it sets the thread's current device. Kernels run on stream()
+// in the order of their calls; a call returns before its kernel has run.
 class CudaContext : public CudaTraits {
 public:
     using Space = CudaSpace;
@@ -81,8 +81,8 @@ public:
         ++scratch_moves_;
     }
 
-    // The number of times scratch memory, or memory that a kernel keeps, was replaced (its address
-    // changed).
+    // Returns the number of times that scratch memory, or memory that a kernel keeps, was replaced
+    // (its address changed).
     std::int64_t scratch_moves() const noexcept { return scratch_moves_; }
 
     // Returns the context's object of that type. The first call default-constructs it.
@@ -106,7 +106,7 @@ private:
     std::unordered_map<std::type_index, std::shared_ptr<void>> caches_;
 };
 
-// The number of GPUs that this process sees; 0 if there is no driver.
+// Returns the number of GPUs that this process sees; 0 if there is no driver.
 int visible_gpus() noexcept;
 
 }  // namespace lockstep::device

@@ -13,8 +13,8 @@ struct GraphTraits {
     static void destroy(Raw raw) noexcept { cudaGraphExecDestroy(raw); }
 };
 
-// Captured work that one call queues as a whole. It repeats the same kernels and copies with the
-// same arguments, so data that changes must be in the device's memory.
+// Holds captured work, which one call queues as a whole. It repeats the same kernels and copies
+// with the same arguments, so data that changes must be in the device's memory.
 class CudaGraph {
 public:
     explicit CudaGraph(UniqueHandle<GraphTraits> graph) noexcept : graph_(std::move(graph)) {}

@@ -33,7 +33,7 @@ inline Event make_event(Timing timing = Timing::off) {
     return Event(raw);
 }
 
-// True if work queued on the stream is captured into a graph instead of running.
+// Returns true if work queued on the stream is captured into a graph instead of running.
 inline bool is_captured(cudaStream_t stream) {
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     check(cudaStreamIsCapturing(stream, &status), "cudaStreamIsCapturing");

@@ -5,7 +5,8 @@
 #include <cmath>
 #include <cstdint>
 
-// CUDA's arithmetic functions. The fast variants are as exact here as the C++ library's functions.
+// Defines CUDA's arithmetic functions. The fast variants are as exact here as the C++ library's
+// functions.
 inline float __uint_as_float(unsigned bits) { return std::bit_cast<float>(bits); }
 inline unsigned __float_as_uint(float value) { return std::bit_cast<unsigned>(value); }
 inline float __int_as_float(int bits) { return std::bit_cast<float>(bits); }

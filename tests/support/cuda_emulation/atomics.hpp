@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <type_traits>
 
-// CUDA's atomic functions, which return the old value. Only one thread runs at a time, so they need
-// no synchronisation.
+// Defines CUDA's atomic functions, which return the old value. Only one thread runs at a time, so
+// they need no synchronisation.
 namespace lockstep::tests::cuda_emulation {
 template <class T, class Function>
 T replace(T* address, const Function& function) {

@@ -25,7 +25,7 @@ void put(CudaMatrix<T> m, std::int64_t row, std::int64_t col, float value) {
     m.data[row * m.stride + col] = T(value);
 }
 
-// A head of one sequence.
+// Identifies a head of one sequence.
 struct Head {
     std::int64_t query, key;  // first rows in queries and keys
     int queries, keys, first_column;

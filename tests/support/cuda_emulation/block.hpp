@@ -13,7 +13,7 @@
 // from wait to wait, so that a missing barrier gives a wrong value.
 namespace lockstep::tests::cuda_emulation {
 
-// The shared memory of a launch's blocks.
+// Describes the shared memory of a launch's blocks.
 struct SharedBytes {
     std::size_t dynamic = 0;
     std::size_t most = 0;  // maximum of dynamic and static memory together

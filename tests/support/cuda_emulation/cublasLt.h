@@ -6,9 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 
-// An implementation of cuBLASLt's names that multiplies on the host, with plain loops over
-// column-major matrices. It is as strict as the documentation of the real library. It has only the
-// functions that matrix products use.
+// Implements cuBLASLt's names on the host, with plain loops over column-major matrices. It is as
+// strict as the documentation of the real library. It has only the functions that matrix products
+// use.
 
 enum cublasStatus_t {
     CUBLAS_STATUS_SUCCESS = 0,
@@ -53,7 +53,7 @@ enum cublasLtMatmulPreferenceAttributes_t {
     CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES = 8
 };
 
-// The ways to add the parts of a sum over k.
+// A reduction scheme is the way to add the parts of a sum over k.
 enum cublasLtReductionScheme_t {
     CUBLASLT_REDUCTION_SCHEME_NONE = 0,
     CUBLASLT_REDUCTION_SCHEME_INPLACE = 1,

@@ -25,7 +25,7 @@ constexpr std::size_t workspace_needed = 4096;
 
 std::atomic<int> searches{0}, last_algorithm{-1};
 
-// A column-major matrix of any of the three types.
+// Accesses a column-major matrix of any of the three types.
 struct Matrix {
     cudaDataType type;
     void* data;
@@ -87,7 +87,8 @@ bool shapes_fit(const cublasLtMatmulDescOpaque_t& op, const cublasLtMatrixLayout
            (op.compute == CUBLAS_COMPUTE_32F || a.type == CUDA_R_32F);
 }
 
-// The bytes of a matrix: the size of a column, and the distance from one column to the next.
+// Describes the bytes of a matrix: the size of a column, and the distance from one column to the
+// next.
 struct Extent {
     std::int64_t begin, end, column, stride;
 };
@@ -130,7 +131,7 @@ float gelu_slope(float x) {
            0.5f * x * (1.0f - t * t) * 0.7978845608f * (1.0f + 3.0f * 0.044715f * x * x);
 }
 
-// The bits of relu, one column of D after the other.
+// Accesses the bits of relu, which are stored one column of D after the other.
 struct Mask {
     unsigned char* bits;
     std::int64_t stride;
@@ -178,7 +179,7 @@ cublasStatus_t take(Value& to, const void* value, std::size_t size) {
     return CUBLAS_STATUS_SUCCESS;
 }
 
-// The arguments of a matrix product, which is computed later in the order of the stream.
+// Holds the arguments of a matrix product, which is computed later in the order of the stream.
 struct Multiplication {
     cublasLtMatmulDescOpaque_t op;
     Matrix a, b, c, d;

@@ -14,8 +14,8 @@
 #include "tests/support/cuda_emulation/launch_limits.hpp"
 #include "tests/support/cuda_emulation/vector_types.hpp"
 
-// The keywords of CUDA C++ for a compiler of plain C++. There is no __shared__: shared memory comes
-// from instructions/memory.hpp, which fills it with NaN at the start of each block.
+// Defines the keywords of CUDA C++ for a compiler of plain C++. There is no __shared__: shared
+// memory comes from instructions/memory.hpp, which fills it with NaN at the start of each block.
 #define __global__
 #define __device__
 #define __host__

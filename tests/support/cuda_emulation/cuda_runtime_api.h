@@ -10,11 +10,11 @@
 
 #include "tests/support/cuda_emulation/work_log.hpp"
 
-// An implementation of CUDA's names in which the GPU is the calling processor. A kernel or copy
-// runs either at the call, after the work it is ordered after, or only when something waits for it.
-// Each thread that makes streams has a GPU of its own. Only the parts that the backend uses exist.
-// Environment variables give a process several GPUs (LOCKSTEP_EMULATED_GPUS=2) or make them parts
-// of one GPU (LOCKSTEP_EMULATED_MIG=1).
+// Implements CUDA's names with the calling processor as the GPU. A kernel or copy runs either at
+// the call, after the work it is ordered after, or only when something waits for it. Each thread
+// that makes streams has a GPU of its own. Only the parts that the backend uses exist. Environment
+// variables give a process several GPUs (LOCKSTEP_EMULATED_GPUS=2) or make them parts of one GPU
+// (LOCKSTEP_EMULATED_MIG=1).
 
 #define CUDART_VERSION 12040
 
@@ -134,7 +134,7 @@ int emulated_graph_launches();
 cudaError_t emulated_submit(cudaStream_t stream, const EmulatedPiece& piece,
                             std::function<void()> work);
 
-// Work that was queued on a stream. A task without `work` is done elsewhere.
+// A task is work that was queued on a stream. A task without `work` is done elsewhere.
 struct EmulatedTask {
     std::atomic<bool> done{false}, begun{true};
     std::function<void()> work;

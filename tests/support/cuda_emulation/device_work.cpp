@@ -16,7 +16,7 @@ namespace {
 using lockstep::tests::cuda_emulation::DeviceWork;
 using lockstep::tests::cuda_emulation::Transfers;
 
-// The counts of the calling thread; null: they are not requested.
+// Returns the counts of the calling thread; null: they are not requested.
 DeviceWork*& counted() {
     static thread_local DeviceWork* work = nullptr;
     return work;

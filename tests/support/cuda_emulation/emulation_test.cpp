@@ -28,7 +28,7 @@ void reverse_kernel(int* values) {
     values[blockIdx.x * 96 + threadIdx.x] = before == -1 ? shared.values[95 - threadIdx.x] : before;
 }
 
-// The same kernel without the barrier.
+// This is the same kernel without the barrier.
 void unordered_kernel(int* values) {
     auto& shared = shared_memory<Reversal>();
     shared.values[threadIdx.x] = values[blockIdx.x * 96 + threadIdx.x];

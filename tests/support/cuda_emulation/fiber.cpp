@@ -9,7 +9,7 @@
 // Saves the caller's registers and stack pointer to *from and continues where `to` was saved. It is
 // written in assembly because swapcontext makes a system call.
 extern "C" void lockstep_emulation_switch(void** from, void* to);
-// The first return address of a fiber. It calls r12(r13).
+// A fiber has this first return address. It calls r12(r13).
 extern "C" void lockstep_emulation_entry();
 
 asm(R"(

@@ -5,7 +5,8 @@
 
 namespace lockstep::tests::cuda_emulation {
 
-// A thread of control with its own stack. A single operating-system thread resumes and suspends it.
+// A fiber is a thread of control with its own stack. A single operating-system thread resumes and
+// suspends it.
 class Fiber {
 public:
     Fiber();

@@ -8,7 +8,7 @@ namespace lockstep::tests::cuda_emulation {
 
 namespace {
 
-// Maximum of static and dynamic memory for a kernel that has not requested more.
+// A kernel that has not requested more gets at most this sum of static and dynamic memory.
 constexpr std::size_t granted_bytes = 48 << 10;
 constexpr unsigned max_threads = 1024, max_block_depth = 64;
 constexpr unsigned max_blocks_x = 0x7FFFFFFF, max_blocks_yz = 0xFFFF;
@@ -19,7 +19,7 @@ std::size_t max_shared_bytes() {
     return static_cast<std::size_t>(most);
 }
 
-// The limits that kernels have requested. As on a device, they last as long as the process.
+// Stores the limits that kernels have requested. As on a device, they last as long as the process.
 class Allowed {
 public:
     void set(const void* kernel, std::size_t bytes) {

@@ -20,7 +20,7 @@ using namespace emulated_nccl;
 
 namespace {
 
-// The operations that all ranks have queued as their n-th collective.
+// Holds the operations that all ranks have queued as their n-th collective.
 struct Round {
     std::map<int, Operation> operations;
     bool done = false, wrong = false;

@@ -5,10 +5,10 @@
 
 #include <cstddef>
 
-// An implementation of NCCL's names in which the ranks are threads of one process. Each
-// communicator has a thread that runs the operations queued on it. It is as strict as the real
-// NCCL: nothing may be called while an operation is in progress, all ranks must queue the same
-// operations, and memory must be deregistered before the end.
+// Implements NCCL's names for ranks that are threads of one process. Each communicator has a thread
+// that runs the operations queued on it. It is as strict as the real NCCL: nothing may be called
+// while an operation is in progress, all ranks must queue the same operations, and memory must be
+// deregistered before the end.
 
 constexpr int NCCL_UNIQUE_ID_BYTES = 128;
 struct ncclUniqueId {

@@ -20,7 +20,7 @@ std::atomic<int> max_shared_bytes = 163 << 10, compute_capability = 80;
 constexpr std::size_t guard_bytes = 256;  // also the alignment
 constexpr unsigned char guard = 0xA5, undefined = 0xFF;
 
-// The memory that cudaMalloc has given to all threads: begin and end of each piece.
+// Stores the begin and end of each piece of memory that cudaMalloc has given to any thread.
 class DeviceMemory {
 public:
     void add(const void* begin, std::size_t bytes) {

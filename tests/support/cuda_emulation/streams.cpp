@@ -68,8 +68,8 @@ void run(EmulatedTask& task) {
     task.done = true;
 }
 
-// The calling thread's default stream. It and the streams of the backend do not wait for each
-// other.
+// Returns the calling thread's default stream. It and the streams of the backend do not wait for
+// each other.
 cudaStream_t default_stream() {
     static thread_local EmulatedStream stream;
     return &stream;
@@ -91,7 +91,7 @@ EmulatedWork append(cudaStream_t stream, std::function<void()> work) {
     return task;
 }
 
-// The calling thread's capture. CUDA allows several, but no test needs that.
+// Returns the calling thread's capture. CUDA allows several, but no test needs that.
 std::shared_ptr<EmulatedCapture>& own_capture() {
     static thread_local std::shared_ptr<EmulatedCapture> capture;
     return capture;

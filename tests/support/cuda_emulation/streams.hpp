@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-// The internals of the emulated device's streams and events.
+// Declares the internals of the emulated device's streams and events.
 
-// Work that is not known to be done.
+// Collects work that is not known to be done.
 class EmulatedPending {
 public:
     std::vector<EmulatedWork> unfinished();
@@ -27,11 +27,11 @@ private:
     std::vector<EmulatedWork> works_;
 };
 
-// The number of pieces of each stream's captured work that a point comes after.
+// Counts, for a point in a capture, the pieces of each stream's captured work before it.
 using EmulatedProgress = std::map<cudaStream_t, int>;
 
-// The work that is queued during a capture on a stream, and on streams that are ordered after it.
-// It does not run.
+// Collects the work that is queued during a capture on a stream, and on streams that are ordered
+// after it. It does not run.
 struct EmulatedCapture {
     struct Work {
         std::function<void()> run;
@@ -64,7 +64,7 @@ struct EmulatedEvent {
 
 // Returns success, unless the calling thread captures: then its capture breaks.
 cudaError_t emulated_unsafe_call();
-// True if no work is left on the calling thread's GPU.
+// Returns true if no work is left on the calling thread's GPU.
 bool emulated_idle();
-// True if cudaMalloc allocated this memory.
+// Returns true if cudaMalloc allocated this memory.
 bool emulated_is_device(const void* memory);

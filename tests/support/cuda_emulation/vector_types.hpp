@@ -27,6 +27,6 @@ struct alignas(16) int4 {
     int x, y, z, w;
 };
 
-// CUDA's built-in variables. They are set whenever a thread continues.
+// These are CUDA's built-in variables. They are set whenever a thread continues.
 inline thread_local uint3 threadIdx, blockIdx;
 inline thread_local dim3 blockDim, gridDim;

@@ -7,7 +7,7 @@
 #include "runtime/core/error.hpp"
 #include "tests/support/cuda_emulation/block.hpp"
 
-// CUDA's functions that exchange values between the lanes of a warp.
+// Defines CUDA's functions that exchange values between the lanes of a warp.
 namespace lockstep::tests::cuda_emulation {
 
 template <class T>

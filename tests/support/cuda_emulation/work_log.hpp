@@ -8,8 +8,8 @@
 
 enum class EmulatedKind { kernel, copy, fill, collective };
 
-// A piece of work. Kernels of libraries have a name; other kernels are identified by their
-// function.
+// Describes a piece of work. Kernels of libraries have a name; other kernels are identified by
+// their function.
 struct EmulatedPiece {
     EmulatedKind kind = EmulatedKind::kernel;
     const void* kernel = nullptr;

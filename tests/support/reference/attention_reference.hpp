@@ -8,7 +8,7 @@
 #include "runtime/core/philox.hpp"
 #include "runtime/kernels/attention.hpp"
 
-// A serial reference of attention in double, from its formula, on dense [rows, heads * head_dim]
+// Calculates attention serially in double from its formula, on dense [rows, heads * head_dim]
 // vectors.
 namespace lockstep::tests {
 

@@ -9,7 +9,7 @@
 
 #include "runtime/kernels/activation.hpp"
 
-// Serial references of the row-wise kernels in double, from their formulas.
+// Calculates the row-wise kernels serially in double from their formulas.
 namespace lockstep::tests {
 
 using Row = std::vector<double>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A libcuda.so.1 without a GPU that accepts every kernel. It lets cuDNN make complete plans for the
+// This libcuda.so.1 has no GPU but accepts every kernel. It lets cuDNN make complete plans for the
 // properties of a device that does not exist.
 #include <cuda.h>
 

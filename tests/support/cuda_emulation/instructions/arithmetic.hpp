@@ -5,7 +5,8 @@
 
 #include <cmath>
 
-// The emulated counterpart of runtime/kernels/cuda/instructions_ptx/instructions/arithmetic.hpp.
+// This is the emulated counterpart of
+// runtime/kernels/cuda/instructions_ptx/instructions/arithmetic.hpp.
 namespace lockstep::kernels::cuda {
 
 inline float without_subnormals(float x) {

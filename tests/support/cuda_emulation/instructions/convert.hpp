@@ -9,7 +9,8 @@
 #include "runtime/core/bf16.hpp"
 #include "runtime/core/fp16.hpp"
 
-// The emulated counterpart of runtime/kernels/cuda/instructions_ptx/instructions/convert.hpp.
+// This is the emulated counterpart of
+// runtime/kernels/cuda/instructions_ptx/instructions/convert.hpp.
 namespace lockstep::kernels::cuda {
 
 template <class T>

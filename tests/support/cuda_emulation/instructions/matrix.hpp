@@ -9,7 +9,8 @@
 #include "instructions/convert.hpp"
 #include "instructions/memory.hpp"
 
-// The emulated counterpart of runtime/kernels/cuda/instructions_ptx/instructions/matrix.hpp.
+// This is the emulated counterpart of
+// runtime/kernels/cuda/instructions_ptx/instructions/matrix.hpp.
 namespace lockstep::kernels::cuda {
 
 namespace emulation = tests::cuda_emulation;

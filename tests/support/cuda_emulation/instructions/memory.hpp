@@ -8,9 +8,9 @@
 
 #include "runtime/core/error.hpp"
 
-// The emulated counterpart of runtime/kernels/cuda/instructions_ptx/instructions/memory.hpp. An
-// address that is not a multiple of the access size throws, since it would end the program on a
-// GPU.
+// This is the emulated counterpart of
+// runtime/kernels/cuda/instructions_ptx/instructions/memory.hpp. An address that is not a multiple
+// of the access size throws, since it would end the program on a GPU.
 namespace lockstep::kernels::cuda {
 
 namespace emulation = tests::cuda_emulation;
