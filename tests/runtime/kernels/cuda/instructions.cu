@@ -31,7 +31,8 @@ __global__ void multiply_kernel(const T* a, const T* b, float* c) {
     __syncwarp();
     std::uint32_t a_words[4], b_words[4];
     load_matrices(a_words, &tiles.a[lane % 16][lane / 16 * 8]);
-    // The addresses of the last two matrices are not needed; they read other matrices again.
+    // Only two matrices are needed: the last two addresses repeat them, and those values are not
+    // used.
     if constexpr (b_stored == Stored::as_is)
         load_matrices_transposed(b_words, &tiles.b[lane % 16][0]);
     else
