@@ -75,8 +75,8 @@ GOLDENS = {
 
 print("// SPDX-License-Identifier: Apache-2.0")
 print("// Written by make_optimizer_goldens.py.")
-print("#pragma once\n\n#include <array>\n\nnamespace lockstep::test::goldens {\n")
+print("#pragma once\n\n#include <array>\n\nnamespace lockstep::tests::goldens {\n")
 for name, values in GOLDENS.items():
     numbers = ", ".join(f"{v:.9g}" for v in values.flatten().tolist())
     print(f"constexpr std::array<double, {ROWS * COLS}> {name}{{{numbers}}};")
-print("\n}  // namespace lockstep::test::goldens")
+print("\n}  // namespace lockstep::tests::goldens")

@@ -31,13 +31,13 @@ struct cudaLaunchConfig_t {
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize };
 inline cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute, int value) {
     emulated_call(__func__);
-    return lockstep::test::cuda_emulation::allow_dynamic_memory(kernel, value);
+    return lockstep::tests::cuda_emulation::allow_dynamic_memory(kernel, value);
 }
 
 template <class... Parameters>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
                                std::type_identity_t<Parameters>... arguments) {
-    namespace emulation = lockstep::test::cuda_emulation;
+    namespace emulation = lockstep::tests::cuda_emulation;
     emulated_call(__func__);
     const auto* const function = reinterpret_cast<const void*>(kernel);
     emulation::SharedBytes shared;
@@ -50,7 +50,7 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
     });
 }
 
-inline void __syncthreads() { lockstep::test::cuda_emulation::wait_for_block(); }
+inline void __syncthreads() { lockstep::tests::cuda_emulation::wait_for_block(); }
 inline void __threadfence() {}
 inline void __threadfence_block() {}
 
