@@ -70,6 +70,7 @@ set(LOCKSTEP_CUDA_KERNEL_SOURCES
     attention_mma_forward.cu
     attention_mma_keys.cu
     attention_mma_queries.cu
+    attention_mma_short.cu
     attention_plain_backward.cu
     attention_plain_forward.cu
     attention_search.cpp

@@ -22,7 +22,7 @@ struct Job {
     Into into;
 };
 
-// A layer has so many: 3 norms with 3 sums each, 4 biases.
+// A layer has so many: 3 norms with 3 sums each, 2 attentions with 3 each, a bias.
 constexpr int most_jobs = 16;
 struct Jobs {
     Job of[most_jobs];

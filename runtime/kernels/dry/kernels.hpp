@@ -56,7 +56,7 @@ template <class T, class Like>
 void attention_forward(DryContext<Like>&, Any, Any, Any, Any, Any, Any, Any, Any) {}
 template <class T, class Like>
 void attention_backward(DryContext<Like>&, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any,
-                        Any) {}
+                        Any, Any) {}
 
 template <class T, class Like>
 void softmax_xent_forward(DryContext<Like>&, Any, Any, Any, Any) {}
