@@ -89,9 +89,7 @@ void SelfAttentionBlock<Ctx, T>::backward(const Run<Ctx, T>& run, const Weights&
 
 template <class Ctx, class T>
 auto CrossAttentionBlock<Ctx, T>::forward(const Run<Ctx, T>& run, const Weights& weights,
-                                          Constant x, Constant memory, Saved& saved) -> Matrix {
-    const Matrix kv = LinearBlock<Ctx, T>::forward(run, weights.kv, memory);
-    saved.memory = memory;
+                                          Constant x, Matrix kv, Saved& saved) -> Matrix {
     saved.q = LinearBlock<Ctx, T>::forward(run, weights.q, x);
     saved.k = kv.columns(0, x.cols);
     saved.v = kv.columns(x.cols, x.cols);
@@ -101,10 +99,9 @@ auto CrossAttentionBlock<Ctx, T>::forward(const Run<Ctx, T>& run, const Weights&
 template <class Ctx, class T>
 void CrossAttentionBlock<Ctx, T>::backward(const Run<Ctx, T>& run, const Weights& weights,
                                            const Saved& saved, Constant x, Constant dy, Matrix dx,
-                                           Into into, Matrix d_memory, Into into_memory) {
+                                           Into into, Matrix d_kv) {
     const std::int64_t d = x.cols;
     const Matrix d_q = run.take(x.rows, d);
-    const Matrix d_kv = run.take(saved.memory.rows, 2 * d);
     const auto db = weights.kv.db;
     attend_backward(run, cross_attention(run), weights.out, saved, dy,
                     {d_q,
@@ -112,8 +109,30 @@ void CrossAttentionBlock<Ctx, T>::backward(const Run<Ctx, T>& run, const Weights
                      d_kv.columns(d, d),
                      {weights.q.db, bias_of(db, 0, d), bias_of(db, 1, d), run.gradients_into}});
     LinearBlock<Ctx, T>::backward_products(run, weights.q, x, d_q, dx, into);
-    LinearBlock<Ctx, T>::backward_products(run, weights.kv, saved.memory, d_kv, d_memory,
-                                           into_memory);
+}
+
+template <class Ctx, class T>
+auto MemoryBlock<Ctx, T>::forward(const Run<Ctx, T>& run, const Weights& weights, Constant memory)
+    -> Matrix {
+    std::int64_t cols = 0, first = 0;
+    for (const auto& part : weights) cols += part.w.rows;
+    const Matrix kv = run.take(memory.rows, cols);
+    for (const auto& part : weights) {
+        LinearBlock<Ctx, T>::forward(run, part, memory, kv.columns(first, part.w.rows));
+        first += part.w.rows;
+    }
+    return kv;
+}
+
+template <class Ctx, class T>
+void MemoryBlock<Ctx, T>::backward(const Run<Ctx, T>& run, const Weights& weights, Constant memory,
+                                   Constant dy, Matrix d_memory) {
+    std::int64_t first = 0;
+    for (const auto& part : weights) {
+        LinearBlock<Ctx, T>::backward_products(run, part, memory, dy.columns(first, part.w.rows),
+                                               d_memory, first == 0 ? Into::overwrite : Into::add);
+        first += part.w.rows;
+    }
 }
 
 }  // namespace lockstep::model

@@ -10,7 +10,7 @@ namespace lockstep::model {
 
 template <class Ctx, class T>
 auto LayerBlock<Ctx, T>::forward(const Run<Ctx, T>& run, const Weights& weights, Stream<T, Space> x,
-                                 Constant memory, Saved& saved) -> Stream<T, Space> {
+                                 Matrix kv, Saved& saved) -> Stream<T, Space> {
     using Sum = ResidualNorm<Ctx, T>;
     saved.self_input = x.source;
     const Matrix attended = SelfAttentionBlock<Ctx, T>::forward(run, weights.self_attention,
@@ -20,7 +20,7 @@ auto LayerBlock<Ctx, T>::forward(const Run<Ctx, T>& run, const Weights& weights,
     if (weights.cross_attention) {
         saved.cross_input = x.source;
         const Matrix read = CrossAttentionBlock<Ctx, T>::forward(
-            run, *weights.cross_attention, x.input, memory, saved.cross_attention);
+            run, *weights.cross_attention, x.input, kv, saved.cross_attention);
         x = Sum::forward(run, DropoutPlace::cross_output, weights.after_cross, x.residual, read,
                          saved.after_cross);
     }
@@ -32,8 +32,7 @@ auto LayerBlock<Ctx, T>::forward(const Run<Ctx, T>& run, const Weights& weights,
 
 template <class Ctx, class T>
 void LayerBlock<Ctx, T>::backward(const Run<Ctx, T>& run, const Weights& weights,
-                                  const Saved& saved, StreamGradient<T, Space>& d,
-                                  MemoryGradient<T, Space>& d_memory) {
+                                  const Saved& saved, StreamGradient<T, Space>& d, Matrix d_kv) {
     using Sum = ResidualNorm<Ctx, T>;
     const Into into = Sum::branch_into(run);
     const auto mark = run.arena.mark();
@@ -48,8 +47,7 @@ void LayerBlock<Ctx, T>::backward(const Run<Ctx, T>& run, const Weights& weights
                           d, weights.cross_attention->out.db);
         CrossAttentionBlock<Ctx, T>::backward(run, *weights.cross_attention, saved.cross_attention,
                                               input_again(run, saved.cross_input), d_read, d.input,
-                                              into, d_memory.d, d_memory.into);
-        d_memory.into = Into::add;
+                                              into, d_kv);
         run.arena.rewind(mark);
     }
     const Constant d_attended = Sum::backward(run, DropoutPlace::self_output, weights.after_self,

@@ -180,11 +180,11 @@ private:
         };
         Run<Ctx, T> decoder = decoder_run(sides, state), encoder = encoder_run(sides, state);
         decoder.gradients_into = encoder.gradients_into = into;
-        Stacks::backward(decoder, weights_.decoder, saved.decoder, d_output, saved.d_memory,
-                         weights_.d_embeddings, finish);
+        Stacks::backward(decoder, weights_.decoder, saved.decoder, d_output, saved.memory,
+                         saved.d_memory, weights_.d_embeddings, finish);
         if (weights_.encoder) {
             arena_.rewind(saved.before_decoder);
-            Stacks::backward(encoder, *weights_.encoder, saved.encoder, saved.d_memory, {},
+            Stacks::backward(encoder, *weights_.encoder, saved.encoder, saved.d_memory, {}, {},
                              weights_.d_embeddings, finish);
         }
         finish();  // the embedding table, tied and therefore last
