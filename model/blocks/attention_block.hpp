@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <vector>
+
 #include "model/blocks/linear.hpp"
 #include "model/blocks/stack_pass.hpp"
 #include "model/blocks/weights.hpp"
@@ -10,7 +12,6 @@ namespace lockstep::model {
 // What backward needs of an attention block.
 template <class T, class Space>
 struct AttentionSaved {
-    MatrixView<const T, Space> memory;  // cross-attention only
     MatrixView<T, Space> q, k, v, attended;
     View<float, Space> log_sum_exp;
 };
@@ -31,7 +32,8 @@ struct SelfAttentionBlock {
                          Constant x, Constant dy, Matrix dx, Into into);
 };
 
-// q = x Wq^T + b;  [k v] = memory Wkv^T + b;  y = attention(q, k, v) Wo^T + b
+// q = x Wq^T + b;  y = attention(q, k, v) Wo^T + b, where [k v] of the encoder's output are given,
+// as MemoryBlock makes them
 template <class Ctx, class T>
 struct CrossAttentionBlock {
     using Space = typename Ctx::Space;
@@ -41,11 +43,27 @@ struct CrossAttentionBlock {
     using Matrix = MatrixView<T, Space>;
 
     static Matrix forward(const StackPass<Ctx, T>& run, const Weights& weights, Constant x,
-                          Constant memory, Saved& saved);
-    // All but the gradient of out's bias, which comes with dy.
+                          Matrix kv, Saved& saved);
+    // All but the gradient of out's bias, which comes with dy, and that of kv's weight. Overwrites
+    // d_kv.
     static void backward(const StackPass<Ctx, T>& run, const Weights& weights, const Saved& saved,
-                         Constant x, Constant dy, Matrix dx, Into into, Matrix d_memory,
-                         Into into_memory);
+                         Constant x, Constant dy, Matrix dx, Into into, Matrix d_kv);
+};
+
+// [k v] = memory Wkv^T + b of all layers, side by side: one product for all of them, and in
+// backward one for each gradient.
+template <class Ctx, class T>
+struct MemoryBlock {
+    using Space = typename Ctx::Space;
+    using Weights = std::vector<Linear<T, Space>>;  // Stack::memory_projections
+    using Constant = MatrixView<const T, Space>;
+    using Matrix = MatrixView<T, Space>;
+
+    // Layer i owns columns [i * 2 d, (i + 1) * 2 d). Empty where there are no layers.
+    static Matrix forward(const StackPass<Ctx, T>& run, const Weights& weights, Constant memory);
+    // All but the gradients of biases, which come with dy. Overwrites d_memory.
+    static void backward(const StackPass<Ctx, T>& run, const Weights& weights, Constant memory,
+                         Constant dy, Matrix d_memory);
 };
 
 }  // namespace lockstep::model

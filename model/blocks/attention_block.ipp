@@ -40,7 +40,14 @@ MatrixView<T, Space> attend(const StackPass<Ctx, T>& run, const AttentionKind<Sp
 template <class T, class Space>
 struct AttentionGradient {
     MatrixView<T, Space> q, k, v;
+    kernels::AttentionBiases<Space> biases;
 };
+
+// Number `index` of the d biases that stand one after the other.
+template <class Space>
+View<float, Space> bias_of(View<float, Space> biases, std::size_t index, std::int64_t d) {
+    return biases.subview(index * static_cast<std::size_t>(d), static_cast<std::size_t>(d));
+}
 
 template <class Ctx, class T, class Space>
 void attend_backward(const StackPass<Ctx, T>& run, const AttentionKind<Space>& kind,
@@ -51,7 +58,7 @@ void attend_backward(const StackPass<Ctx, T>& run, const AttentionKind<Space>& k
                                            Into::overwrite);
     kernels::attention_backward<T>(run.ctx, kind.shape, kind.dropout, kind.sequences, saved.q,
                                    saved.k, saved.v, saved.attended, saved.log_sum_exp, d_attended,
-                                   d.q, d.k, d.v);
+                                   d.q, d.k, d.v, d.biases);
 }
 
 template <class Ctx, class T>
@@ -70,16 +77,19 @@ void SelfAttentionBlock<Ctx, T>::backward(const StackPass<Ctx, T>& run, const We
                                           Into into) {
     const std::int64_t d = x.cols;
     const Matrix d_qkv = run.take(x.rows, 3 * d);
-    attend_backward(run, self_attention(run), weights.out, saved, dy,
-                    {d_qkv.columns(0, d), d_qkv.columns(d, d), d_qkv.columns(2 * d, d)});
-    LinearBlock<Ctx, T>::backward(run, weights.qkv, x, d_qkv, dx, into);
+    const auto db = weights.qkv.db;
+    attend_backward(
+        run, self_attention(run), weights.out, saved, dy,
+        {d_qkv.columns(0, d),
+         d_qkv.columns(d, d),
+         d_qkv.columns(2 * d, d),
+         {bias_of(db, 0, d), bias_of(db, 1, d), bias_of(db, 2, d), run.gradients_into}});
+    LinearBlock<Ctx, T>::backward_products(run, weights.qkv, x, d_qkv, dx, into);
 }
 
 template <class Ctx, class T>
 auto CrossAttentionBlock<Ctx, T>::forward(const StackPass<Ctx, T>& run, const Weights& weights,
-                                          Constant x, Constant memory, Saved& saved) -> Matrix {
-    const Matrix kv = LinearBlock<Ctx, T>::forward(run, weights.kv, memory);
-    saved.memory = memory;
+                                          Constant x, Matrix kv, Saved& saved) -> Matrix {
     saved.q = LinearBlock<Ctx, T>::forward(run, weights.q, x);
     saved.k = kv.columns(0, x.cols);
     saved.v = kv.columns(x.cols, x.cols);
@@ -89,14 +99,40 @@ auto CrossAttentionBlock<Ctx, T>::forward(const StackPass<Ctx, T>& run, const We
 template <class Ctx, class T>
 void CrossAttentionBlock<Ctx, T>::backward(const StackPass<Ctx, T>& run, const Weights& weights,
                                            const Saved& saved, Constant x, Constant dy, Matrix dx,
-                                           Into into, Matrix d_memory, Into into_memory) {
+                                           Into into, Matrix d_kv) {
     const std::int64_t d = x.cols;
     const Matrix d_q = run.take(x.rows, d);
-    const Matrix d_kv = run.take(saved.memory.rows, 2 * d);
+    const auto db = weights.kv.db;
     attend_backward(run, cross_attention(run), weights.out, saved, dy,
-                    {d_q, d_kv.columns(0, d), d_kv.columns(d, d)});
-    LinearBlock<Ctx, T>::backward(run, weights.q, x, d_q, dx, into);
-    LinearBlock<Ctx, T>::backward(run, weights.kv, saved.memory, d_kv, d_memory, into_memory);
+                    {d_q,
+                     d_kv.columns(0, d),
+                     d_kv.columns(d, d),
+                     {weights.q.db, bias_of(db, 0, d), bias_of(db, 1, d), run.gradients_into}});
+    LinearBlock<Ctx, T>::backward_products(run, weights.q, x, d_q, dx, into);
+}
+
+template <class Ctx, class T>
+auto MemoryBlock<Ctx, T>::forward(const StackPass<Ctx, T>& run, const Weights& weights,
+                                  Constant memory) -> Matrix {
+    std::int64_t cols = 0, first = 0;
+    for (const auto& part : weights) cols += part.w.rows;
+    const Matrix kv = run.take(memory.rows, cols);
+    for (const auto& part : weights) {
+        LinearBlock<Ctx, T>::forward(run, part, memory, kv.columns(first, part.w.rows));
+        first += part.w.rows;
+    }
+    return kv;
+}
+
+template <class Ctx, class T>
+void MemoryBlock<Ctx, T>::backward(const StackPass<Ctx, T>& run, const Weights& weights,
+                                   Constant memory, Constant dy, Matrix d_memory) {
+    std::int64_t first = 0;
+    for (const auto& part : weights) {
+        LinearBlock<Ctx, T>::backward_products(run, part, memory, dy.columns(first, part.w.rows),
+                                               d_memory, first == 0 ? Into::overwrite : Into::add);
+        first += part.w.rows;
+    }
 }
 
 }  // namespace lockstep::model

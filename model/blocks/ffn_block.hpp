@@ -16,8 +16,9 @@ struct FeedForwardBlock {
     using Matrix = MatrixView<T, Space>;
 
     struct Saved {
-        Matrix hidden;     // before the activation; after it where that is relu
-        Matrix activated;  // after it; empty: backward writes it again
+        Matrix hidden;                         // before the activation; after it where that is relu
+        Matrix activated;                      // after it; empty: backward writes it again
+        MatrixView<std::uint8_t, Space> mask;  // relu's, or empty (relu_mask.hpp)
     };
 
     static Matrix forward(const StackPass<Ctx, T>& run, const Weights& weights, Constant x,

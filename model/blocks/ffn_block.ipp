@@ -2,7 +2,7 @@
 #pragma once
 
 #include "model/blocks/ffn_block.hpp"
-#include "runtime/kernels/linear_activation.hpp"
+#include "runtime/kernels/relu_mask.hpp"
 
 namespace lockstep::model {
 
@@ -20,12 +20,21 @@ auto FeedForwardBlock<Ctx, T>::forward(const StackPass<Ctx, T>& run, const Weigh
         saved.activated = hidden;  // whose backward needs its output alone
     else if constexpr (Ctx::keeps_activations)
         saved.activated = run.take(hidden.rows, hidden.cols);
+    if (run.state != nullptr) {  // backward follows
+        const auto cols =
+            kernels::relu_mask_cols<T>(run.ctx, activation_site(run), hidden.rows, hidden.cols);
+        saved.mask = run.arena.template take_matrix<std::uint8_t>(hidden.rows, cols);
+    }
     const Matrix y = run.take(x.rows, weights.down.w.rows);
     const auto mark = run.arena.mark();
     const Matrix activated =
         saved.activated.empty() ? run.take(hidden.rows, hidden.cols) : saved.activated;
-    kernels::linear_activation_forward<T>(run.ctx, x, weights.up.w, weights.up.b,
-                                          activation_site(run), hidden, activated);
+    if (!kernels::linear_relu_forward<T>(run.ctx, x, weights.up.w, weights.up.b, activated,
+                                         saved.mask)) {
+        saved.mask = {};
+        kernels::linear_activation_forward<T>(run.ctx, x, weights.up.w, weights.up.b,
+                                              activation_site(run), hidden, activated);
+    }
     LinearBlock<Ctx, T>::forward(run, weights.down, activated, y);
     run.arena.rewind(mark);
     return y;
@@ -45,6 +54,11 @@ void FeedForwardBlock<Ctx, T>::backward(const StackPass<Ctx, T>& run, const Weig
                                        activated);
     }
     kernels::linear_backward_weight<T>(run.ctx, activated, dy, weights.down.dw, run.gradients_into);
+    if (kernels::linear_relu_backward<T>(run.ctx, dy, weights.down.w, saved.mask, d_hidden)) {
+        kernels::linear_backward_parameters<T>(run.ctx, x, d_hidden, weights.up.dw, weights.up.db,
+                                               run.gradients_into);
+        return kernels::linear_backward_input<T>(run.ctx, d_hidden, weights.up.w, dx, into);
+    }
     kernels::linear_activation_backward<T>(run.ctx, dy, weights.down.w, site, hidden, activated,
                                            d_hidden, weights.up.db, run.gradients_into);
     LinearBlock<Ctx, T>::backward_products(run, weights.up, x, d_hidden, dx, into);

@@ -7,14 +7,6 @@
 
 namespace lockstep::model {
 
-// The encoder's output in backward: every decoder layer adds to its gradient, the first one visited
-// writes it.
-template <class T, class Space>
-struct MemoryGradient {
-    MatrixView<T, Space> d;
-    Into into = Into::overwrite;
-};
-
 // Self-attention, cross-attention where the layer has one, and the feed-forward block; each
 // followed by its residual sum and norm.
 template <class Ctx, class T>
@@ -32,10 +24,11 @@ struct LayerBlock {
         typename ResidualNorm<Ctx, T>::Saved after_self, after_cross, after_ffn;
     };
 
+    // kv, d_kv: the layer's columns of MemoryBlock's; empty where it has no cross-attention.
     static Stream<T, Space> forward(const StackPass<Ctx, T>& run, const Weights& weights,
-                                    Stream<T, Space> x, Constant memory, Saved& saved);
+                                    Stream<T, Space> x, Matrix kv, Saved& saved);
     static void backward(const StackPass<Ctx, T>& run, const Weights& weights, const Saved& saved,
-                         StreamGradient<T, Space>& d, MemoryGradient<T, Space>& d_memory);
+                         StreamGradient<T, Space>& d, Matrix d_kv);
 };
 
 }  // namespace lockstep::model

@@ -10,8 +10,7 @@ namespace lockstep::model {
 
 template <class Ctx, class T>
 auto LayerBlock<Ctx, T>::forward(const StackPass<Ctx, T>& run, const Weights& weights,
-                                 Stream<T, Space> x, Constant memory, Saved& saved)
-    -> Stream<T, Space> {
+                                 Stream<T, Space> x, Matrix kv, Saved& saved) -> Stream<T, Space> {
     using Sum = ResidualNorm<Ctx, T>;
     saved.self_input = x.source;
     const Matrix attended = SelfAttentionBlock<Ctx, T>::forward(run, weights.self_attention,
@@ -21,7 +20,7 @@ auto LayerBlock<Ctx, T>::forward(const StackPass<Ctx, T>& run, const Weights& we
     if (weights.cross_attention) {
         saved.cross_input = x.source;
         const Matrix read = CrossAttentionBlock<Ctx, T>::forward(
-            run, *weights.cross_attention, x.input, memory, saved.cross_attention);
+            run, *weights.cross_attention, x.input, kv, saved.cross_attention);
         x = Sum::forward(run, DropoutSite::cross_output, weights.after_cross, x.residual, read,
                          saved.after_cross);
     }
@@ -33,8 +32,7 @@ auto LayerBlock<Ctx, T>::forward(const StackPass<Ctx, T>& run, const Weights& we
 
 template <class Ctx, class T>
 void LayerBlock<Ctx, T>::backward(const StackPass<Ctx, T>& run, const Weights& weights,
-                                  const Saved& saved, StreamGradient<T, Space>& d,
-                                  MemoryGradient<T, Space>& d_memory) {
+                                  const Saved& saved, StreamGradient<T, Space>& d, Matrix d_kv) {
     using Sum = ResidualNorm<Ctx, T>;
     const Into into = Sum::branch_into(run);
     const auto mark = run.arena.mark();
@@ -49,8 +47,7 @@ void LayerBlock<Ctx, T>::backward(const StackPass<Ctx, T>& run, const Weights& w
                           weights.cross_attention->out.db);
         CrossAttentionBlock<Ctx, T>::backward(run, *weights.cross_attention, saved.cross_attention,
                                               input_again(run, saved.cross_input), d_read, d.input,
-                                              into, d_memory.d, d_memory.into);
-        d_memory.into = Into::add;
+                                              into, d_kv);
         run.arena.rewind(mark);
     }
     const Constant d_attended = Sum::backward(run, DropoutSite::self_output, weights.after_self,

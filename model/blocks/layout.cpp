@@ -32,6 +32,7 @@ private:
 
     void stack(const std::string& name, std::int64_t layers, Attends attends) {
         for (std::int64_t i = layers - 1; i >= 0; --i, ++block_) layer(name, i, layers, attends);
+        if (attends == Attends::to_encoder) memory_projections(name, layers);
         const std::size_t before = table_.all().size();
         if (before_) norm(name + ".layers.0.norm1");
         if (config_.positions == Positions::learned) {
@@ -60,13 +61,26 @@ private:
             if (!before_) norm(base + "norm2");
             linear(base + "encoder_attention.out", d, d);
             linear(base + "encoder_attention.q", d, d);
-            linear(base + "encoder_attention.kv", 2 * d, d, 2);
             if (before_) norm(base + "norm2");
         }
         if (!before_) norm(base + "norm1");
         linear(base + self + ".out", d, d);
         // GPT-2's own attention has one matrix, too.
         linear(base + self + ".qkv", 3 * d, d, config_.kind == Kind::gpt2 ? 1 : 3);
+    }
+
+    // The keys and values of the encoder's output, for all layers: a block of one matrix, as far as
+    // gaps for alignment do not part it. Their gradients are the last of the layers'.
+    void memory_projections(const std::string& stack, std::int64_t layers) {
+        const std::int64_t d = config_.embedding_size;
+        const auto name = [&](std::int64_t i) {
+            return stack + ".layers." + std::to_string(i) + ".encoder_attention.kv.";
+        };
+        for (std::int64_t i = 0; i < layers; ++i)
+            table_.add(name(i) + "bias", {2 * d}, block_, WeightDecay::skip, 2);
+        for (std::int64_t i = 0; i < layers; ++i)
+            table_.add(name(i) + "weight", {2 * d, d}, block_, WeightDecay::apply, 2);
+        ++block_;
     }
 
     void linear(const std::string& name, std::int64_t out, std::int64_t in, int parts = 1) {

@@ -8,6 +8,13 @@
 
 namespace lockstep::model {
 
+// Layer i's columns of what MemoryBlock made, or of its gradient.
+template <class T, class Space>
+MatrixView<T, Space> layer_columns(MatrixView<T, Space> kv, std::size_t layer, std::int64_t d) {
+    if (kv.cols == 0) return {};
+    return kv.columns(static_cast<std::int64_t>(layer) * 2 * d, 2 * d);
+}
+
 template <class Ctx, class T>
 auto StackBlock<Ctx, T>::forward(StackPass<Ctx, T> run, const Weights& weights, Constant embeddings,
                                  Constant memory, Saved& saved) -> Constant {
@@ -15,9 +22,11 @@ auto StackBlock<Ctx, T>::forward(StackPass<Ctx, T> run, const Weights& weights, 
     if constexpr (!Ctx::keeps_activations)
         saved.input_space = run.take(run.batch.total, embeddings.cols);
     run.input_space = saved.input_space;
+    const Matrix kv = MemoryBlock<Ctx, T>::forward(run, weights.memory_projections, memory);
     auto x = EmbeddingBlock<Ctx, T>::forward(run, weights, embeddings, saved.embedding);
     for (run.layer = 0; run.layer < weights.layers.size(); ++run.layer) {
-        x = LayerBlock<Ctx, T>::forward(run, weights.layers[run.layer], x, memory,
+        x = LayerBlock<Ctx, T>::forward(run, weights.layers[run.layer], x,
+                                        layer_columns(kv, run.layer, embeddings.cols),
                                         saved.layers[run.layer]);
     }
     return x.input;
@@ -42,7 +51,10 @@ auto StackBlock<Ctx, T>::evaluate(StackPass<Ctx, T> run, const Weights& weights,
     keep(EmbeddingBlock<Ctx, T>::forward(run, weights, embeddings, unused));
     for (const auto& layer : weights.layers) {
         typename LayerBlock<Ctx, T>::Saved dropped;
-        const auto x = LayerBlock<Ctx, T>::forward(run, layer, {residual, input}, memory, dropped);
+        Matrix kv;  // this layer's alone
+        if (layer.cross_attention)
+            kv = LinearBlock<Ctx, T>::forward(run, layer.cross_attention->kv, memory);
+        const auto x = LayerBlock<Ctx, T>::forward(run, layer, {residual, input}, kv, dropped);
         if (visit) visit(run.layer, dropped);
         keep(x);
         ++run.layer;
@@ -52,7 +64,7 @@ auto StackBlock<Ctx, T>::evaluate(StackPass<Ctx, T> run, const Weights& weights,
 
 template <class Ctx, class T>
 void StackBlock<Ctx, T>::backward(StackPass<Ctx, T> run, const Weights& weights, const Saved& saved,
-                                  Matrix d_output, Matrix d_memory,
+                                  Matrix d_output, Constant memory, Matrix d_memory,
                                   MatrixView<float, Space> d_embeddings,
                                   const std::function<void()>& finish) {
     run.input_space = saved.input_space;
@@ -60,10 +72,18 @@ void StackBlock<Ctx, T>::backward(StackPass<Ctx, T> run, const Weights& weights,
     if (run.settings.norms == NormPosition::before_branch) {
         d.residual_space = run.take(d_output.rows, d_output.cols);
     }
-    MemoryGradient<T, Space> to_memory{d_memory};
+    const std::int64_t d_model = d_output.cols;
+    const bool has_memory = !weights.memory_projections.empty();
+    const auto layers = static_cast<std::int64_t>(weights.layers.size());
+    const Matrix d_kv = run.take(memory.rows, has_memory ? layers * 2 * d_model : 0);
     for (std::size_t i = weights.layers.size(); i-- > 0;) {
         run.layer = i;
-        LayerBlock<Ctx, T>::backward(run, weights.layers[i], saved.layers[i], d, to_memory);
+        LayerBlock<Ctx, T>::backward(run, weights.layers[i], saved.layers[i], d,
+                                     layer_columns(d_kv, i, d_model));
+        finish();
+    }
+    if (has_memory) {
+        MemoryBlock<Ctx, T>::backward(run, weights.memory_projections, memory, d_kv, d_memory);
         finish();
     }
     EmbeddingBlock<Ctx, T>::backward(run, weights, saved.embedding, d, d_embeddings);

@@ -12,26 +12,34 @@
 
 namespace lockstep::model {
 
-// Tells the sink, block by block, that the gradients of the flat buffer are final.
+// Tells the sink that the gradients of the flat buffer are final: block by block, or several blocks
+// at once.
 class BlockProgress {
 public:
     BlockProgress(const train::ParameterTable& table, train::GradientSink& sink)
         : table_(table), sink_(sink) {}
 
-    void finish() {
+    // Another block has its gradients. Whether the sink shall be told of it and those before it: it
+    // waits for them, or they are `most` blocks, or the last ones.
+    bool pass_block(int most) {
         const auto& all = table_.all();
         require(next_ < all.size(), "backward finished more blocks than there are");
         const int block = all[next_].block;
         while (next_ < all.size() && all[next_].block == block) ++next_;
-        const std::size_t end = next_ < all.size() ? all[next_].offset : table_.flat_size();
-        sink_.ready(begin_, end - begin_);
-        begin_ = end;
+        end_ = next_ < all.size() ? all[next_].offset : table_.flat_size();
+        return next_ == all.size() || ++waiting_ >= most || sink_.waits_for(end_);
+    }
+    void tell() {
+        sink_.ready(begin_, end_ - begin_);
+        begin_ = end_;
+        waiting_ = 0;
     }
 
 private:
     const train::ParameterTable& table_;
     train::GradientSink& sink_;
-    std::size_t next_ = 0, begin_ = 0;
+    std::size_t next_ = 0, begin_ = 0, end_ = 0;
+    int waiting_ = 0;  // blocks
 };
 
 inline void check_side(const train::RaggedTokens& side, std::size_t rows,
@@ -173,18 +181,20 @@ private:
                   Matrix d_output, kernels::Into into, train::GradientSink& sink) {
         const NamedRange range("backward");
         BlockProgress progress(table_, sink);
-        kernels::DeferredSums<Ctx> sums(ctx_);
+        using Sums = kernels::DeferredSums<Ctx>;
+        Sums sums(ctx_);
         const auto finish = [&] {
+            if (!progress.pass_block(Sums::max_blocks)) return;
             sums.finish();
-            progress.finish();
+            progress.tell();
         };
         StackPass<Ctx, T> decoder = decoder_run(sides, state), encoder = encoder_run(sides, state);
         decoder.gradients_into = encoder.gradients_into = into;
-        Stacks::backward(decoder, weights_.decoder, saved.decoder, d_output, saved.d_memory,
-                         weights_.d_embeddings, finish);
+        Stacks::backward(decoder, weights_.decoder, saved.decoder, d_output, saved.memory,
+                         saved.d_memory, weights_.d_embeddings, finish);
         if (weights_.encoder) {
             arena_.rewind(saved.before_decoder);
-            Stacks::backward(encoder, *weights_.encoder, saved.encoder, saved.d_memory, {},
+            Stacks::backward(encoder, *weights_.encoder, saved.encoder, saved.d_memory, {}, {},
                              weights_.d_embeddings, finish);
         }
         finish();  // the embedding table, tied and therefore last

@@ -68,6 +68,9 @@ struct Stack {
     std::optional<Norm<T, Space>> embedding_norm;  // xlm
     std::optional<Norm<T, Space>> first_norm;      // of layer 0, where norms stand before branches
     std::vector<Layer<T, Space>> layers;
+    // All layers' kv of the encoder's output, in order: one matrix where they stand without gaps,
+    // else one each.
+    std::vector<Linear<T, Space>> memory_projections;
 };
 
 template <class T, class Space>

@@ -47,6 +47,8 @@ public:
         if (config_.variant == Variant::xlm) stack.embedding_norm = norm(name + ".norm_embeddings");
         if (before_) stack.first_norm = norm(name + ".layers.0.norm1");
         for (std::int64_t i = 0; i < layers; ++i) stack.layers.push_back(layer(name, i, layers));
+        for (const auto& each : stack.layers)
+            if (each.cross_attention) append(stack.memory_projections, each.cross_attention->kv);
         return stack;
     }
 
@@ -72,6 +74,18 @@ private:
         if (!before_) layer.after_ffn = norm(last_norm);
         if (before_) layer.after_ffn = norm(index + 1 < layers ? next : stack + ".norm_embeddings");
         return layer;
+    }
+
+    // To the last one where that ends where `next` begins.
+    static void append(std::vector<Linear<T, Space>>& all, const Linear<T, Space>& next) {
+        if (all.empty() || all.back().b.data() + all.back().b.size() != next.b.data() ||
+            all.back().w.data + all.back().w.rows * all.back().w.cols != next.w.data)
+            return all.push_back(next);
+        Linear<T, Space>& last = all.back();
+        last.w.rows += next.w.rows;
+        last.dw.rows += next.dw.rows;
+        last.b = {last.b.data(), last.b.size() + next.b.size()};
+        last.db = {last.db.data(), last.db.size() + next.db.size()};
     }
 
     Linear<T, Space> linear(const std::string& name) const {

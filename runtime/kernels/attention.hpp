@@ -6,6 +6,7 @@
 #include "runtime/core/bf16.hpp"
 #include "runtime/core/fp16.hpp"
 #include "runtime/device/contexts.hpp"
+#include "runtime/kernels/into.hpp"
 #include "runtime/kernels/step_state.hpp"
 
 namespace lockstep::kernels {
@@ -49,19 +50,29 @@ void attention_forward(CudaContext& ctx, const AttentionShape& shape, const Drop
                        CudaMatrix<const T> k, CudaMatrix<const T> v, CudaMatrix<T> out,
                        CudaView<float> log_sum_exp);
 
+// The gradients of biases that were added to q, k and v: = or += the sums over the rows of dq, dk
+// and dv, where `q` is not empty. Sums of 16-bit gradients may be those before they were rounded.
+template <class Space>
+struct AttentionBiases {
+    View<float, Space> q, k, v;
+    Into into = Into::overwrite;
+};
+
 // Overwrites dq, dk, dv, with zeros in filler rows. Recomputes the probabilities from log_sum_exp.
 template <class T>
 void attention_backward(CpuContext& ctx, const AttentionShape& shape, const Dropout& site,
                         const Sequences<HostSpace>& sequences, HostMatrix<const T> q,
                         HostMatrix<const T> k, HostMatrix<const T> v, HostMatrix<const T> out,
                         HostView<const float> log_sum_exp, HostMatrix<const T> d_out,
-                        HostMatrix<T> dq, HostMatrix<T> dk, HostMatrix<T> dv);
+                        HostMatrix<T> dq, HostMatrix<T> dk, HostMatrix<T> dv,
+                        const AttentionBiases<HostSpace>& biases = {});
 template <class T>
 void attention_backward(CudaContext& ctx, const AttentionShape& shape, const Dropout& site,
                         const Sequences<CudaSpace>& sequences, CudaMatrix<const T> q,
                         CudaMatrix<const T> k, CudaMatrix<const T> v, CudaMatrix<const T> out,
                         CudaView<const float> log_sum_exp, CudaMatrix<const T> d_out,
-                        CudaMatrix<T> dq, CudaMatrix<T> dk, CudaMatrix<T> dv);
+                        CudaMatrix<T> dq, CudaMatrix<T> dk, CudaMatrix<T> dv,
+                        const AttentionBiases<CudaSpace>& biases = {});
 
 // What computes the attention of 16-bit matrices whose heads have so many columns, for the user,
 // where a library might; else empty. `dropout` is training's rate.

@@ -12,6 +12,8 @@ namespace lockstep::kernels {
 template <class Ctx>
 class DeferredSums {  // where sums end at once
 public:
+    static constexpr int max_blocks = 1;  // layers after which finish() is due
+
     explicit DeferredSums(Ctx&) {}
     void finish() {}
 };
@@ -19,6 +21,8 @@ public:
 template <>
 class DeferredSums<device::CudaContext> {
 public:
+    static constexpr int max_blocks = 4;  // layers whose sums one launch takes
+
     explicit DeferredSums(device::CudaContext& ctx);
     ~DeferredSums();
     DeferredSums(const DeferredSums&) = delete;

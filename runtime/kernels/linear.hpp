@@ -45,4 +45,16 @@ void bias_backward(CpuContext& ctx, HostMatrix<const T> dy, HostView<float> db, 
 template <class T>
 void bias_backward(CudaContext& ctx, CudaMatrix<const T> dy, CudaView<float> db, Into into);
 
+// The weight's gradient and the bias's: by one product on GPUs where dy is small, as a pass over it
+// takes little more than a launch then.
+template <class T>
+void linear_backward_parameters(CpuContext& ctx, HostMatrix<const T> x, HostMatrix<const T> dy,
+                                HostMatrix<float> dw, HostView<float> db, Into into) {
+    bias_backward<T>(ctx, dy, db, into);
+    linear_backward_weight<T>(ctx, x, dy, dw, into);
+}
+template <class T>
+void linear_backward_parameters(CudaContext& ctx, CudaMatrix<const T> x, CudaMatrix<const T> dy,
+                                CudaMatrix<float> dw, CudaView<float> db, Into into);
+
 }  // namespace lockstep::kernels

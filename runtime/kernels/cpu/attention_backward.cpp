@@ -2,6 +2,7 @@
 #include <cmath>
 #include <type_traits>
 
+#include "runtime/kernels/attention_biases.hpp"
 #include "runtime/kernels/cpu/attention_blocks.hpp"
 #include "runtime/kernels/cpu/kernel_cache.hpp"
 
@@ -186,7 +187,8 @@ void attention_backward(CpuContext& ctx, const AttentionShape& shape, const Drop
                         const Sequences<HostSpace>& sequences, HostMatrix<const T> q,
                         HostMatrix<const T> k, HostMatrix<const T> v, HostMatrix<const T> out,
                         HostView<const float> log_sum_exp, HostMatrix<const T> d_out,
-                        HostMatrix<T> dq, HostMatrix<T> dk, HostMatrix<T> dv) {
+                        HostMatrix<T> dq, HostMatrix<T> dk, HostMatrix<T> dv,
+                        const AttentionBiases<HostSpace>& biases) {
     require(q.cols == shape.heads * shape.head_dim && k.cols == q.cols && v.cols == q.cols &&
                 out.cols == q.cols && d_out.cols == q.cols && dq.cols == q.cols &&
                 dk.cols == q.cols && dv.cols == q.cols,
@@ -203,6 +205,7 @@ void attention_backward(CpuContext& ctx, const AttentionShape& shape, const Drop
     else
         backward_all<float>(ctx, operands, scratch);
     fill_zero_filler(sequences, dq, dk, dv);
+    sum_attention_biases<T>(ctx, biases, dq, dk, dv);
 }
 
 template void attention_backward(CpuContext&, const AttentionShape&, const Dropout&,
@@ -210,12 +213,12 @@ template void attention_backward(CpuContext&, const AttentionShape&, const Dropo
                                  HostMatrix<const float>, HostMatrix<const float>,
                                  HostMatrix<const float>, HostView<const float>,
                                  HostMatrix<const float>, HostMatrix<float>, HostMatrix<float>,
-                                 HostMatrix<float>);
+                                 HostMatrix<float>, const AttentionBiases<HostSpace>&);
 template void attention_backward(CpuContext&, const AttentionShape&, const Dropout&,
                                  const Sequences<HostSpace>&, HostMatrix<const bf16>,
                                  HostMatrix<const bf16>, HostMatrix<const bf16>,
                                  HostMatrix<const bf16>, HostView<const float>,
                                  HostMatrix<const bf16>, HostMatrix<bf16>, HostMatrix<bf16>,
-                                 HostMatrix<bf16>);
+                                 HostMatrix<bf16>, const AttentionBiases<HostSpace>&);
 
 }  // namespace lockstep::kernels

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <type_traits>
+
 #include "runtime/device/dry_context.hpp"
+#include "runtime/device/traits.hpp"
+#include "runtime/kernels/small_products.hpp"
+#include "runtime/kernels/linear_activation.hpp"
 
 namespace lockstep::kernels {
 
@@ -33,12 +39,29 @@ void linear_backward_input(DryContext<Like>&, Any, Any, Any, Any) {}
 template <class T, class Like>
 void linear_backward_weight(DryContext<Like>&, Any, Any, Any, Any) {}
 template <class T, class Like>
+void linear_backward_parameters(DryContext<Like>&, Any, Any, Any, Any, Any) {}
+template <class T, class Like>
 void bias_backward(DryContext<Like>&, Any, Any, Any) {}
 
 template <class T, class Like>
 void linear_activation_forward(DryContext<Like>&, Any, Any, Any, Any, Any, Any) {}
 template <class T, class Like>
 void linear_activation_backward(DryContext<Like>&, Any, Any, Any, Any, Any, Any, Any, Any) {}
+// As on a GPU (relu_mask.hpp).
+template <class T, class Like, class Space>
+std::int64_t relu_mask_cols(DryContext<Like>&, const ActivationSite<Space>& site, std::int64_t rows,
+                            std::int64_t cols) {
+    const bool may = std::is_same_v<Like, device::CudaTraits> && site.f == Activation::relu;
+    return may && !site.dropout.active() ? small_mask_cols<T>(rows, cols) : 0;
+}
+template <class T, class Like>
+bool linear_relu_forward(DryContext<Like>&, Any, Any, Any, Any, Any) {
+    return true;
+}
+template <class T, class Like>
+bool linear_relu_backward(DryContext<Like>&, Any, Any, Any, Any) {
+    return true;
+}
 template <class T, class Like>
 void activation_forward(DryContext<Like>&, Any, Any, Any, Any, Any) {}
 
@@ -56,7 +79,7 @@ template <class T, class Like>
 void attention_forward(DryContext<Like>&, Any, Any, Any, Any, Any, Any, Any, Any) {}
 template <class T, class Like>
 void attention_backward(DryContext<Like>&, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any,
-                        Any) {}
+                        Any, Any) {}
 
 template <class T, class Like>
 void softmax_xent_forward(DryContext<Like>&, Any, Any, Any, Any) {}

@@ -28,6 +28,7 @@ public:
         replay_.apart([&reducer = reducer_, end] { reducer.ready_until(end); });
         kernels::plan_products_for(context_, company_);
     }
+    bool waits_for(std::size_t end) const override { return reducer_.starts_reduction(end); }
 
 private:
     Ctx& context_;

@@ -20,12 +20,16 @@ class GradientSink {
 public:
     virtual ~GradientSink() = default;
     virtual void ready(std::size_t first, std::size_t count) = 0;
+    // Whether something begins once the gradients before `end` are told of. Else they may be told
+    // of later, together with others.
+    virtual bool waits_for(std::size_t /*end*/) const { return true; }
 };
 
 // For micro-batches whose gradients are not final yet: more follow in the same step.
 class NoSink final : public GradientSink {
 public:
     void ready(std::size_t, std::size_t) override {}
+    bool waits_for(std::size_t) const override { return false; }
 };
 
 // When the model worked, for the metrics.

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "runtime/device/cuda/cuda_context.hpp"
-#include "runtime/kernels/attention.hpp"
+#include "runtime/kernels/attention_biases.hpp"
 #include "runtime/kernels/cuda/attention/attention_kernels.hpp"
 #include "runtime/kernels/cuda/attention/attention_library.hpp"
 #include "runtime/kernels/cuda/attention/attention_search.hpp"
@@ -107,10 +107,13 @@ void mma_backward(CudaContext& ctx, const AttentionBatch& batch, const BackwardM
 }
 
 template <class T>
-void own_backward(CudaContext& ctx, const AttentionBatch& batch, BackwardMatrices<T> m) {
+void own_backward(CudaContext& ctx, const AttentionBatch& batch, BackwardMatrices<T> m,
+                  const AttentionBiases<CudaSpace>& biases) {
+    const bool by_tensor_cores = sizeof(T) == 2 && tensor_cores_take(batch, m);
+    if constexpr (sizeof(T) == 2)
+        if (by_tensor_cores && mma_backward_short(ctx, batch, m, biases)) return;
     const BackwardShape shape = backward_shape(batch);
     auto ds = ScoreGradients<T>::of(batch);
-    const bool by_tensor_cores = sizeof(T) == 2 && tensor_cores_take(batch, m);
     const auto together =
         static_cast<int>(heads_together(shape, ctx.cached<AttentionSettings>().max_score_bytes));
     const std::int64_t score_bytes = by_tensor_cores ? together * score_bytes_of_head(shape) : 0;
@@ -121,19 +124,21 @@ void own_backward(CudaContext& ctx, const AttentionBatch& batch, BackwardMatrice
     m.delta = {delta, batch.queries.total, 1};
     ds.data = reinterpret_cast<T*>(scratch + delta_bytes(shape));
     if constexpr (sizeof(T) == 2)
-        if (by_tensor_cores) return mma_backward(ctx, batch, m, ds, together);
-    plain_backward(ctx, batch, m);
+        if (by_tensor_cores) mma_backward(ctx, batch, m, ds, together);
+    if (!by_tensor_cores) plain_backward(ctx, batch, m);
+    sum_attention_biases<T>(ctx, biases, m.dq, m.dk, m.dv);
 }
 
 template <class T>
 void backward_by(CudaContext& ctx, const AttentionBatch& batch, const BackwardMatrices<T>& m,
-                 BackwardBy way) {
+                 BackwardBy way, const AttentionBiases<CudaSpace>& biases) {
     if constexpr (sizeof(T) == 2) {
         const LibrarySums sums =
             way == BackwardBy::library ? LibrarySums::in_fixed_order : LibrarySums::in_any_order;
-        if (way != BackwardBy::own && library_backward(ctx, batch, m, sums)) return;
+        if (way != BackwardBy::own && library_backward(ctx, batch, m, sums))
+            return sum_attention_biases<T>(ctx, biases, m.dq, m.dk, m.dv);
     }
-    own_backward(ctx, batch, m);
+    own_backward(ctx, batch, m, biases);
 }
 
 // What takes the batch, the usual one first.
@@ -155,13 +160,17 @@ std::vector<BackwardBy> ways_of(CudaContext& ctx, const AttentionBatch& batch,
 }
 
 template <class T>
-void backward(CudaContext& ctx, const AttentionBatch& batch, const BackwardMatrices<T>& m) {
+void backward(CudaContext& ctx, const AttentionBatch& batch, const BackwardMatrices<T>& m,
+              const AttentionBiases<CudaSpace>& biases) {
     const auto ways = ways_of(ctx, batch, m);
-    if (!ctx.cached<AttentionSettings>().autotune) return backward_by(ctx, batch, m, ways.front());
+    if (!ctx.cached<AttentionSettings>().autotune)
+        return backward_by(ctx, batch, m, ways.front(), biases);
+    // Sums may be added to what is there, which must not happen once for each run.
     const auto milliseconds = [&](BackwardBy way) {
-        return milliseconds_of(ctx, [&] { backward_by(ctx, batch, m, way); });
+        return milliseconds_of(ctx, [&] { backward_by(ctx, batch, m, way, {}); });
     };
-    backward_by(ctx, batch, m, ctx.cached<BackwardSearch>().of(ctx, batch, ways, milliseconds));
+    backward_by(ctx, batch, m, ctx.cached<BackwardSearch>().of(ctx, batch, ways, milliseconds),
+                biases);
 }
 
 }  // namespace
@@ -185,7 +194,8 @@ void attention_backward(CudaContext& ctx, const AttentionShape& shape, const Dro
                         const Sequences<CudaSpace>& sequences, CudaMatrix<const T> q,
                         CudaMatrix<const T> k, CudaMatrix<const T> v, CudaMatrix<const T> out,
                         CudaView<const float> log_sum_exp, CudaMatrix<const T> d_out,
-                        CudaMatrix<T> dq, CudaMatrix<T> dk, CudaMatrix<T> dv) {
+                        CudaMatrix<T> dq, CudaMatrix<T> dk, CudaMatrix<T> dv,
+                        const AttentionBiases<CudaSpace>& biases) {
     require(q.cols == shape.heads * shape.head_dim && k.cols == q.cols && v.cols == q.cols &&
                 out.cols == q.cols && d_out.cols == q.cols && dq.cols == q.cols &&
                 dk.cols == q.cols && dv.cols == q.cols,
@@ -203,7 +213,7 @@ void attention_backward(CudaContext& ctx, const AttentionShape& shape, const Dro
                           v,
                           {const_cast<T*>(out.data), out.rows, out.cols, out.stride},
                           const_cast<float*>(log_sum_exp.data())});
-    backward<T>(ctx, batch, {q, k, v, out, d_out, statistics, {}, dq, dk, dv});
+    backward<T>(ctx, batch, {q, k, v, out, d_out, statistics, {}, dq, dk, dv}, biases);
 }
 
 template void attention_forward(CudaContext&, const AttentionShape&, const Dropout&,
@@ -215,7 +225,7 @@ template void attention_backward(CudaContext&, const AttentionShape&, const Drop
                                  CudaMatrix<const float>, CudaMatrix<const float>,
                                  CudaMatrix<const float>, CudaView<const float>,
                                  CudaMatrix<const float>, CudaMatrix<float>, CudaMatrix<float>,
-                                 CudaMatrix<float>);
+                                 CudaMatrix<float>, const AttentionBiases<CudaSpace>&);
 template void attention_forward(CudaContext&, const AttentionShape&, const Dropout&,
                                 const Sequences<CudaSpace>&, CudaMatrix<const bf16>,
                                 CudaMatrix<const bf16>, CudaMatrix<const bf16>, CudaMatrix<bf16>,
@@ -225,7 +235,7 @@ template void attention_backward(CudaContext&, const AttentionShape&, const Drop
                                  CudaMatrix<const bf16>, CudaMatrix<const bf16>,
                                  CudaMatrix<const bf16>, CudaView<const float>,
                                  CudaMatrix<const bf16>, CudaMatrix<bf16>, CudaMatrix<bf16>,
-                                 CudaMatrix<bf16>);
+                                 CudaMatrix<bf16>, const AttentionBiases<CudaSpace>&);
 template void attention_forward(CudaContext&, const AttentionShape&, const Dropout&,
                                 const Sequences<CudaSpace>&, CudaMatrix<const fp16>,
                                 CudaMatrix<const fp16>, CudaMatrix<const fp16>, CudaMatrix<fp16>,
@@ -235,6 +245,6 @@ template void attention_backward(CudaContext&, const AttentionShape&, const Drop
                                  CudaMatrix<const fp16>, CudaMatrix<const fp16>,
                                  CudaMatrix<const fp16>, CudaView<const float>,
                                  CudaMatrix<const fp16>, CudaMatrix<fp16>, CudaMatrix<fp16>,
-                                 CudaMatrix<fp16>);
+                                 CudaMatrix<fp16>, const AttentionBiases<CudaSpace>&);
 
 }  // namespace lockstep::kernels

@@ -78,6 +78,12 @@ template <class T>
 void mma_backward_queries(CudaContext& ctx, const AttentionBatch& batch,
                           const BackwardMatrices<T>& m, const ScoreGradients<T>& ds);
 
+// All of backward by one launch, delta included, which it needs not; for short sequences, as far as
+// a block has the shared memory. False: nothing was done.
+template <class T>
+bool mma_backward_short(CudaContext& ctx, const AttentionBatch& batch, const BackwardMatrices<T>& m,
+                        const AttentionBiases<CudaSpace>& biases);
+
 // delta of every query.
 template <class T>
 void attention_delta(CudaContext& ctx, const AttentionBatch& batch, CudaMatrix<const T> out,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/kernels/cuda/attention/attention_kernels.hpp"
-#include "runtime/kernels/cuda/attention/attention_mma_shape.hpp"
+#include "runtime/kernels/cuda/attention/attention_mma_gradients.hpp"
 
 // dQ = dS K, by the gradients of scores that the kernel by keys has left. No two blocks add to the
 // same query, so the sums have an order.
@@ -32,12 +32,6 @@ struct KeyTile {
             copy16_async(gradients() + place, from + place);
         }
     }
-    // 16 keys from 16 * part on, for the warp's 16 queries from `own` on.
-    __device__ __forceinline__ void load(std::uint32_t (&values)[4], int own, int part) const {
-        const int lane = static_cast<int>(lane_number()), matrix = lane / 8;
-        const int block = (own / 8 + matrix % 2) * (mma_tile / 8) + 2 * part + matrix / 2;
-        load_matrices_transposed(values, gradients() + block * 64 + lane % 8 * 8);
-    }
 };
 
 template <class T, int width>
@@ -63,7 +57,7 @@ __global__ void __launch_bounds__(mma_threads)
 #pragma unroll
         for (int part = 0; part < mma_tile / 16; ++part) {
             std::uint32_t gradients[1][4];
-            tile.load(gradients[0], own, part);
+            load_gradients(tile.gradients(), own, part, gradients[0]);
             add_part(gradients, tile.k, part, dq);
         }
     }

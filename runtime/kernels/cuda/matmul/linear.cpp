@@ -2,6 +2,7 @@
 #include "runtime/kernels/linear.hpp"
 
 #include "runtime/kernels/cuda/matmul/product.hpp"
+#include "runtime/kernels/small_products.hpp"
 #include "runtime/kernels/reduce.hpp"
 
 namespace lockstep::kernels {
@@ -37,6 +38,26 @@ void linear_backward_weight(CudaContext& ctx, CudaMatrix<const T> x, CudaMatrix<
     multiply(ctx, Product<T, float>{dy, Transpose::yes, x, Transpose::no, dw, 1, beta_of(into)});
 }
 
+template <class T>
+void linear_backward_parameters(CudaContext& ctx, CudaMatrix<const T> x, CudaMatrix<const T> dy,
+                                CudaMatrix<float> dw, CudaView<float> db, Into into) {
+    Product<T, float> product{dy, Transpose::yes, x, Transpose::no, dw};
+    product.row_sums = db;  // which are written, not added
+    if (into == Into::overwrite && is_small<T>(dy.rows, dy.cols) && can_multiply(ctx, product))
+        return multiply(ctx, product);
+    bias_backward<T>(ctx, dy, db, into);
+    linear_backward_weight<T>(ctx, x, dy, dw, into);
+}
+
+template void linear_backward_parameters(CudaContext&, CudaMatrix<const float>,
+                                         CudaMatrix<const float>, CudaMatrix<float>,
+                                         CudaView<float>, Into);
+template void linear_backward_parameters(CudaContext&, CudaMatrix<const bf16>,
+                                         CudaMatrix<const bf16>, CudaMatrix<float>, CudaView<float>,
+                                         Into);
+template void linear_backward_parameters(CudaContext&, CudaMatrix<const fp16>,
+                                         CudaMatrix<const fp16>, CudaMatrix<float>, CudaView<float>,
+                                         Into);
 template void linear_forward(CudaContext&, CudaMatrix<const float>, CudaMatrix<const float>,
                              CudaView<const float>, CudaMatrix<float>);
 template void linear_forward(CudaContext&, CudaMatrix<const bf16>, CudaMatrix<const bf16>,

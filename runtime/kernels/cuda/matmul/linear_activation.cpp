@@ -3,6 +3,7 @@
 
 #include "runtime/kernels/cuda/matmul/product.hpp"
 #include "runtime/kernels/linear.hpp"
+#include "runtime/kernels/relu_mask.hpp"
 
 namespace lockstep::kernels {
 
@@ -62,6 +63,44 @@ void linear_activation_backward(CudaContext& ctx, CudaMatrix<const T> dz, CudaMa
                                db, into);
 }
 
+template <class T>
+bool linear_relu_forward(CudaContext& ctx, CudaMatrix<const T> x, CudaMatrix<const T> w,
+                         CudaView<const T> bias, CudaMatrix<T> y, CudaMatrix<std::uint8_t> mask) {
+    if (mask.empty() || !may_fuse(ctx, {Activation::relu, {}, {}})) return false;
+    Product<T, T> product{x, Transpose::no, w, Transpose::yes, y};
+    product.bias = bias;
+    product.epilogue = Epilogue::relu;
+    product.mask = mask;
+    if (!can_multiply(ctx, product)) return false;
+    multiply(ctx, product);
+    return true;
+}
+
+template <class T>
+bool linear_relu_backward(CudaContext& ctx, CudaMatrix<const T> dz, CudaMatrix<const T> w,
+                          CudaMatrix<const std::uint8_t> mask, CudaMatrix<T> d_hidden) {
+    if (mask.empty()) return false;
+    Product<T, T> product{dz, Transpose::no, w, Transpose::no, d_hidden};
+    product.epilogue = Epilogue::relu_backward;
+    product.mask = {const_cast<std::uint8_t*>(mask.data), mask.rows, mask.cols, mask.stride};
+    if (!can_multiply(ctx, product)) return false;
+    multiply(ctx, product);
+    return true;
+}
+
+template bool linear_relu_forward(CudaContext&, CudaMatrix<const float>, CudaMatrix<const float>,
+                                  CudaView<const float>, CudaMatrix<float>,
+                                  CudaMatrix<std::uint8_t>);
+template bool linear_relu_forward(CudaContext&, CudaMatrix<const bf16>, CudaMatrix<const bf16>,
+                                  CudaView<const bf16>, CudaMatrix<bf16>, CudaMatrix<std::uint8_t>);
+template bool linear_relu_forward(CudaContext&, CudaMatrix<const fp16>, CudaMatrix<const fp16>,
+                                  CudaView<const fp16>, CudaMatrix<fp16>, CudaMatrix<std::uint8_t>);
+template bool linear_relu_backward(CudaContext&, CudaMatrix<const float>, CudaMatrix<const float>,
+                                   CudaMatrix<const std::uint8_t>, CudaMatrix<float>);
+template bool linear_relu_backward(CudaContext&, CudaMatrix<const bf16>, CudaMatrix<const bf16>,
+                                   CudaMatrix<const std::uint8_t>, CudaMatrix<bf16>);
+template bool linear_relu_backward(CudaContext&, CudaMatrix<const fp16>, CudaMatrix<const fp16>,
+                                   CudaMatrix<const std::uint8_t>, CudaMatrix<fp16>);
 template void linear_activation_forward(CudaContext&, CudaMatrix<const float>,
                                         CudaMatrix<const float>, CudaView<const float>,
                                         const ActivationSite<CudaSpace>&, CudaMatrix<float>,

@@ -22,11 +22,13 @@ struct Job {
     Into into;
 };
 
-// A layer has so many: 3 norms with 3 sums each, 4 biases.
-constexpr int max_jobs = 16;
+// 4 layers have so many: 3 norms with 3 sums each, 2 attentions with 3 each, a bias. A launch's
+// parameters may take 4 KB.
+constexpr int max_jobs = 64;
 struct Jobs {
     Job of[max_jobs];
 };
+static_assert(sizeof(Jobs) <= 4096);
 
 __global__ void __launch_bounds__(warps* warp_size)
     sum_parts_kernel(const __grid_constant__ Jobs jobs) {

@@ -6,7 +6,8 @@
 #include "runtime/kernels/cuda/primitives/reduction.hpp"
 
 // A radix sort by digits of 8 bits, the lowest first: two passes for most vocabularies. Every pass
-// keeps the order of equal digits.
+// keeps the order of equal digits. One block sorts a few ids by one launch, where launches would
+// take longer than the work.
 namespace lockstep::kernels::cuda {
 
 namespace {
@@ -15,18 +16,30 @@ constexpr int threads = 256, warps = threads / warp_size;
 constexpr unsigned digits = 256;
 constexpr int warp_items = 256, block_items = warps * warp_items;
 constexpr int scan_threads = 1024;
+constexpr int lone_threads = 1024, lone_warps = lone_threads / warp_size;
+constexpr std::int64_t max_lone_items = 8192;
 
+template <int block_warps>
 struct DigitCounts {
-    std::uint32_t of[warps][digits];
+    std::uint32_t of[block_warps][digits];
 };
+
+// A warp's share of the ids.
+struct Share {
+    std::int64_t first;
+    int items;  // a multiple of 32; those past the last id are none
+};
+__device__ __forceinline__ Share share_of_many() {
+    const unsigned warp = threadIdx.x / warp_size;
+    return {std::int64_t{blockIdx.x} * block_items + warp * warp_items, warp_items};
+}
 
 __device__ __forceinline__ unsigned digit_of(std::uint32_t id, int shift) {
     return id >> shift & (digits - 1);
 }
 
 // ids as words, and the order to begin with.
-__global__ void __launch_bounds__(threads) begin_kernel(IdList from, IdOrder to) {
-    const std::int64_t i = std::int64_t{blockIdx.x} * threads + threadIdx.x;
+__device__ __forceinline__ void begin_at(std::int64_t i, const IdList& from, const IdOrder& to) {
     if (i >= from.count) return;
     const auto id = static_cast<std::uint32_t>(from.ids[i]);
     const auto limit = static_cast<std::uint32_t>(from.limit);
@@ -34,15 +47,21 @@ __global__ void __launch_bounds__(threads) begin_kernel(IdList from, IdOrder to)
     to.order[i] = static_cast<std::uint32_t>(i);
 }
 
+__global__ void __launch_bounds__(threads) begin_kernel(IdList from, IdOrder to) {
+    begin_at(std::int64_t{blockIdx.x} * threads + threadIdx.x, from, to);
+}
+
 // The digits of each warp's items; by atomic additions, whose order does not matter to integers.
+template <int block_warps>
 __device__ __forceinline__ void count_digits(const std::uint32_t* ids, std::int64_t count,
-                                             int shift, DigitCounts& counts) {
+                                             int shift, const Share& share,
+                                             DigitCounts<block_warps>& counts) {
     const unsigned warp = threadIdx.x / warp_size, lane = threadIdx.x % warp_size;
-    for (unsigned w = 0; w < warps; ++w) counts.of[w][threadIdx.x] = 0;
+    for (unsigned i = threadIdx.x; i < block_warps * digits; i += block_warps * warp_size)
+        counts.of[i / digits][i % digits] = 0;
     __syncthreads();
-    const std::int64_t first = std::int64_t{blockIdx.x} * block_items + warp * warp_items;
-    for (int i = 0; i < warp_items; i += warp_size) {
-        const std::int64_t at = first + i + lane;
+    for (int i = 0; i < share.items; i += warp_size) {
+        const std::int64_t at = share.first + i + lane;
         if (at < count) atomicAdd(&counts.of[warp][digit_of(ids[at], shift)], 1u);
     }
     __syncthreads();
@@ -51,8 +70,8 @@ __device__ __forceinline__ void count_digits(const std::uint32_t* ids, std::int6
 // table[digit][block] = how often the digit stands in the block.
 __global__ void __launch_bounds__(threads)
     count_kernel(const std::uint32_t* ids, std::int64_t count, int shift, std::uint32_t* table) {
-    auto& counts = shared_memory<DigitCounts>();
-    count_digits(ids, count, shift, counts);
+    auto& counts = shared_memory<DigitCounts<warps>>();
+    count_digits(ids, count, shift, share_of_many(), counts);
     std::uint32_t total = 0;
     for (int w = 0; w < warps; ++w) total += counts.of[w][threadIdx.x];
     table[std::int64_t{threadIdx.x} * gridDim.x + blockIdx.x] = total;
@@ -88,26 +107,23 @@ __global__ void __launch_bounds__(scan_threads) scan_kernel(std::uint32_t* table
 }
 
 // Where each warp's first item of each digit goes.
-__device__ __forceinline__ void place_warps(DigitCounts& counts, const std::uint32_t* table) {
-    std::uint32_t place = table[std::int64_t{threadIdx.x} * gridDim.x + blockIdx.x];
-    for (int w = 0; w < warps; ++w) {
+template <int block_warps>
+__device__ __forceinline__ void place_warps(std::uint32_t place, DigitCounts<block_warps>& counts) {
+    for (int w = 0; w < block_warps; ++w) {
         const std::uint32_t count = counts.of[w][threadIdx.x];
         counts.of[w][threadIdx.x] = place;
         place += count;
     }
-    __syncthreads();
 }
 
-__global__ void __launch_bounds__(threads)
-    scatter_kernel(IdOrder from, IdOrder to, std::int64_t count, int shift,
-                   const std::uint32_t* table) {
-    auto& counts = shared_memory<DigitCounts>();
-    count_digits(from.ids, count, shift, counts);
-    place_warps(counts, table);
+// Moves the warps' items to where counts say that the first of each digit goes.
+template <int block_warps>
+__device__ __forceinline__ void scatter(const IdOrder& from, const IdOrder& to, std::int64_t count,
+                                        int shift, const Share& share,
+                                        DigitCounts<block_warps>& counts) {
     const unsigned warp = threadIdx.x / warp_size, lane = threadIdx.x % warp_size;
-    const std::int64_t first = std::int64_t{blockIdx.x} * block_items + warp * warp_items;
-    for (int i = 0; i < warp_items; i += warp_size) {
-        const std::int64_t at = first + i + lane;
+    for (int i = 0; i < share.items; i += warp_size) {
+        const std::int64_t at = share.first + i + lane;
         const unsigned taking = __ballot_sync(whole_warp, at < count);
         if (taking == 0) return;  // alike for the whole warp, and no barrier of the block follows
         const std::uint32_t id = at < count ? from.ids[at] : 0;
@@ -125,6 +141,60 @@ __global__ void __launch_bounds__(threads)
     }
 }
 
+__global__ void __launch_bounds__(threads)
+    scatter_kernel(IdOrder from, IdOrder to, std::int64_t count, int shift,
+                   const std::uint32_t* table) {
+    auto& counts = shared_memory<DigitCounts<warps>>();
+    count_digits(from.ids, count, shift, share_of_many(), counts);
+    place_warps(table[std::int64_t{threadIdx.x} * gridDim.x + blockIdx.x], counts);
+    __syncthreads();
+    scatter(from, to, count, shift, share_of_many(), counts);
+}
+
+struct LoneMemory {
+    DigitCounts<lone_warps> counts;
+    std::uint32_t totals[digits / warp_size];
+};
+
+// Where the block's items of each digit go: behind those of lower digits, and of earlier warps.
+__device__ __forceinline__ void place_digits(LoneMemory& memory) {
+    const unsigned digit = threadIdx.x, lane = threadIdx.x % warp_size;
+    std::uint32_t own = 0, before = 0;
+    if (digit < digits) {  // alike for a whole warp
+        for (int w = 0; w < lone_warps; ++w) own += memory.counts.of[w][digit];
+        before = own;
+        for (unsigned distance = 1; distance < warp_size; distance *= 2) {
+            const std::uint32_t other = __shfl_up_sync(whole_warp, before, distance);
+            if (lane >= distance) before += other;
+        }
+        if (lane == warp_size - 1) memory.totals[digit / warp_size] = before;
+    }
+    __syncthreads();
+    if (digit < digits) {
+        before -= own;
+        for (unsigned w = 0; w < digit / warp_size; ++w) before += memory.totals[w];
+        place_warps(before, memory.counts);
+    }
+    __syncthreads();
+}
+
+__global__ void __launch_bounds__(lone_threads)
+    sort_kernel(IdList list, IdOrder from, IdOrder to, int bits) {
+    auto& memory = shared_memory<LoneMemory>();
+    for (std::int64_t i = threadIdx.x; i < list.count; i += lone_threads) begin_at(i, list, from);
+    const auto items = static_cast<int>((list.count + lone_threads - 1) / lone_threads) * warp_size;
+    const Share share{std::int64_t{threadIdx.x / warp_size} * items, items};
+    for (int shift = 0; shift < bits; shift += 8) {
+        __syncthreads();  // the ids are written, and nobody reads the counts any more
+        count_digits(from.ids, list.count, shift, share, memory.counts);
+        place_digits(memory);
+        scatter(from, to, list.count, shift, share, memory.counts);
+        const IdOrder sorted = to;
+        to = from;
+        from = sorted;
+    }
+}
+
 }  // namespace
 
 std::size_t id_order_words(std::int64_t count) {
@@ -139,10 +209,14 @@ IdOrder order_by_id(device::CudaContext& ctx, const IdList& list, CudaView<std::
     IdOrder from{words.data(), words.data() + count};
     IdOrder to{from.order + count, from.order + 2 * count};
     std::uint32_t* table = to.order + count;
-    const auto most = static_cast<std::uint32_t>(limit);
+    const int bits = static_cast<int>(std::bit_width(static_cast<std::uint32_t>(limit)));
+    if (count <= max_lone_items) {
+        launch(ctx, sort_kernel, {1, lone_threads}, list, from, to, bits);
+        return (bits + 7) / 8 % 2 == 0 ? from : to;
+    }
     const unsigned blocks = blocks_for(count, block_items);
     launch(ctx, begin_kernel, {blocks_for(count, threads), threads}, list, from);
-    for (int shift = 0; shift < static_cast<int>(std::bit_width(most)); shift += 8) {
+    for (int shift = 0; shift < bits; shift += 8) {
         launch(ctx, count_kernel, {blocks, threads}, from.ids, count, shift, table);
         launch(ctx, scan_kernel, {1, scan_threads}, table, static_cast<int>(blocks * digits));
         launch(ctx, scatter_kernel, {blocks, threads}, from, to, count, shift, table);

@@ -109,6 +109,7 @@ private:
 
 struct Results {
     std::vector<double> out, dq, dk, dv;
+    std::vector<double> biases;  // of q, then k, then v
 };
 
 enum class Longest { unknown, known };
@@ -133,12 +134,16 @@ Results run(CudaContext& ctx, const AttentionInput& in, const std::vector<double
     }
     const Dropout site{static_cast<float>(in.dropout_rate), in.site, state.data()};
     const OnDevice lse(ctx, unwritten<float>(in.shape.heads * (q_rows + filler)));
+    const auto width = static_cast<std::size_t>(in.width());
+    const OnDevice biases(ctx, unwritten<float>(3 * in.width()));
+    const auto bias = [&](std::size_t i) { return biases.view().subview(i * width, width); };
     kernels::attention_forward<T>(ctx, in.shape, site, sequences, queries.part(0), keys.part(1),
                                   keys.part(2), out.part(0), lse.view());
     kernels::attention_backward<T>(ctx, in.shape, site, sequences, queries.part(0), keys.part(1),
                                    keys.part(2), out.part(0), lse.const_view(), out.part(1),
-                                   dq.part(0), dk.part(0), dk.part(1));
-    return {out.read(0), dq.read(0), dk.read(0), dk.read(1)};
+                                   dq.part(0), dk.part(0), dk.part(1),
+                                   {bias(0), bias(1), bias(2), kernels::Into::overwrite});
+    return {out.read(0), dq.read(0), dk.read(0), dk.read(1), to_doubles(biases.values())};
 }
 
 template <class T>
@@ -153,6 +158,27 @@ void compare(const std::vector<double>& actual, const std::vector<double>& expec
     for (std::size_t e = expected.size(); e < actual.size(); ++e) tail += actual[e] == 0 ? 0 : 1;
     CHECK(worst <= slack * tolerance<T>() * std::max(largest, 1e-3));
     CHECK(tail == 0);
+}
+
+// The sums over the rows of each gradient, to what its elements may be off.
+template <class T>
+void compare_biases(const std::vector<double>& biases, int width,
+                    std::initializer_list<const std::vector<double>*> gradients, double slack) {
+    std::size_t i = 0, wrong = 0;
+    for (const auto* gradient : gradients) {
+        double largest = 1e-3;
+        for (const double x : *gradient) largest = std::max(largest, std::abs(x));
+        const auto columns = static_cast<std::size_t>(width);
+        for (std::size_t column = 0; column < columns; ++column, ++i) {
+            double sum = 0, rows = 0;
+            for (std::size_t e = column; e < gradient->size(); e += columns, ++rows)
+                sum += (*gradient)[e];
+            const double bound = slack * tolerance<T>() * largest * std::sqrt(rows + 1);
+            wrong += std::abs(biases[i] - sum) <= bound ? 0 : 1;
+        }
+    }
+    CHECK(i == biases.size());
+    CHECK(wrong == 0);
 }
 
 template <class T>
@@ -171,6 +197,7 @@ void check_against_reference(const AttentionInput& in, double slack = 1,
     compare<T>(r.dq, gradients.dq, slack);
     compare<T>(r.dk, gradients.dk, slack);
     compare<T>(r.dv, gradients.dv, slack);
+    compare_biases<T>(r.biases, in.width(), {&gradients.dq, &gradients.dk, &gradients.dv}, slack);
 }
 
 }  // namespace lockstep::tests

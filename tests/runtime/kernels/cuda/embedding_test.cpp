@@ -28,7 +28,7 @@ Ids ids_of(std::int64_t count, std::int32_t limit, std::uint64_t key) {
 
 TEST_CASE("CUDA sorts ids, keeping the order of equal ones, with filler last") {
     CudaContext ctx(0);
-    for (const std::int64_t count : {1, 31, 256, 2048, 2049, 9000})
+    for (const std::int64_t count : {1, 31, 256, 2049, 8192, 8193, 10'240})
         for (const std::int32_t limit : {1, 7, 256, 50257, 100'000}) {
             Ids ids = ids_of(count, limit, 3);
             if (count > 30) ids[30] = -1;

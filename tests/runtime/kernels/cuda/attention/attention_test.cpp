@@ -135,6 +135,27 @@ TEST_CASE_TEMPLATE("CUDA's backward gives the same bits by single heads as by al
     CHECK(together.dv == one_by_one.dv);
 }
 
+TEST_CASE_TEMPLATE("CUDA's backward gives short sequences the bits that it gives long ones", T,
+                   bf16, fp16) {
+    CudaContext ctx(0);
+    ctx.cached<kernels::cuda::AttentionSettings>().library = AttentionLibrary::never;
+    const std::vector<int> q_lengths{1, 128, 33, 0, 64, 5, 65, 0},
+        k_lengths{70, 2, 64, 7, 0, 128, 65, 0};
+    for (const int head_dim : {24, 64, 128})
+        for (const double rate : {0.0, 0.1})
+            for (const Mask mask : {Mask::none, Mask::causal}) {
+                const auto& keys = mask == Mask::causal ? q_lengths : k_lengths;
+                const AttentionInput in = make_input({2, head_dim, mask}, q_lengths, keys, rate);
+                const auto d_out = exact_values(static_cast<std::int64_t>(in.q.size()), 4);
+                const Results brief = run<T>(ctx, in, d_out);
+                const Results lengthy = run<T>(ctx, in, d_out, Longest::unknown);
+                CHECK(brief.dq == lengthy.dq);
+                CHECK(brief.dk == lengthy.dk);
+                CHECK(brief.dv == lengthy.dv);
+                compare_biases<T>(brief.biases, in.width(), {&brief.dq, &brief.dk, &brief.dv}, 1);
+            }
+}
+
 TEST_CASE_TEMPLATE("CUDA's decoding matches hand-computed values", T, float, bf16, fp16) {
     // Scores / sqrt(4) = [0, ln 3], thus the probabilities are 1/4 and 3/4.
     CudaContext ctx(0);

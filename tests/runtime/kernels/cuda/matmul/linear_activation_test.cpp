@@ -4,8 +4,11 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <utility>
 
 #include "runtime/kernels/cuda/matmul/product.hpp"
+#include "runtime/kernels/linear.hpp"
+#include "runtime/kernels/relu_mask.hpp"
 #include "tests/support/on_device.hpp"
 
 using namespace lockstep;
@@ -22,7 +25,7 @@ constexpr std::int64_t rows = 12, in = 16, hidden = 40, out = 24;
 
 void check_close(const std::vector<float>& actual, const std::vector<float>& expected,
                  std::int64_t terms = 1) {
-    for (std::size_t i = 0; i < actual.size(); ++i)  // enough for TF32 too
+    for (std::size_t i = 0; i < actual.size(); ++i)  // also with TF32
         REQUIRE(std::abs(actual[i] - expected[i]) <= 0.012f * static_cast<float>(terms));
 }
 
@@ -77,4 +80,78 @@ TEST_CASE(
                 check_close(dh_there.values(), dh);
                 check_close(db_there.values(), db, rows);
             }
+}
+
+TEST_CASE_TEMPLATE("relu's derivative by a mask is that by its output, the bias's sums included", T,
+                   bf16, fp16) {
+    CudaContext ctx(0);
+    ctx.cached<ProductSettings>().fusion = Fusion::always;
+    const OnDevice x(ctx, random_numbers<T>(rows * in, 1)),
+        w(ctx, random_numbers<T>(hidden * in, 2)), bias(ctx, random_numbers<T>(hidden, 3)),
+        dz(ctx, random_numbers<T>(rows * out, 4)), down(ctx, random_numbers<T>(out * hidden, 5));
+    const kernels::ActivationSite<CudaSpace> site{Activation::relu, {}, {}};
+    const std::int64_t mask_cols = kernels::relu_mask_cols<T>(ctx, site, rows, hidden);
+    REQUIRE(mask_cols == 16);
+    const OnDevice<std::uint8_t> mask(ctx, std::vector<std::uint8_t>(rows * 16, 0xFF));
+    const OnDevice y(ctx, unwritten<T>(rows * hidden)), dh(ctx, unwritten<T>(rows * hidden));
+    const OnDevice dw(ctx, unwritten<float>(hidden * in)), db(ctx, unwritten<float>(hidden));
+    const bool forward = kernels::linear_relu_forward<T>(
+        ctx, x.matrix(rows, in), w.matrix(hidden, in), bias.const_view(), y.matrix(rows, hidden),
+        mask.matrix(rows, 16));
+    const bool backward = forward && kernels::linear_relu_backward<T>(
+                                         ctx, dz.matrix(rows, out), down.matrix(out, hidden),
+                                         mask.matrix(rows, 16), dh.matrix(rows, hidden));
+    if (!backward) return;  // not every cuBLASLt can for every type
+    const OnDevice plain_y(ctx, unwritten<T>(rows * hidden)),
+        plain_dh(ctx, unwritten<T>(rows * hidden));
+    const OnDevice plain_dw(ctx, unwritten<float>(hidden * in)),
+        plain_db(ctx, unwritten<float>(hidden));
+    kernels::linear_activation_forward<T>(ctx, x.matrix(rows, in), w.matrix(hidden, in),
+                                          bias.const_view(), site, plain_y.matrix(rows, hidden),
+                                          plain_y.matrix(rows, hidden));
+    kernels::linear_activation_backward<T>(
+        ctx, dz.matrix(rows, out), down.matrix(out, hidden), site, plain_y.matrix(rows, hidden),
+        plain_y.matrix(rows, hidden), plain_dh.matrix(rows, hidden), plain_db.view(),
+        kernels::Into::overwrite);
+    kernels::linear_backward_weight<T>(ctx, x.matrix(rows, in), plain_dh.matrix(rows, hidden),
+                                       plain_dw.matrix(hidden, in), kernels::Into::overwrite);
+    CHECK(to_doubles(y.values()) == to_doubles(plain_y.values()));
+    CHECK(to_doubles(dh.values()) == to_doubles(plain_dh.values()));
+    for (const auto into : {kernels::Into::overwrite, kernels::Into::add}) {
+        kernels::linear_backward_parameters<T>(ctx, x.matrix(rows, in), dh.matrix(rows, hidden),
+                                               dw.matrix(hidden, in), db.view(), into);
+        const float times = into == kernels::Into::add ? 2 : 1;
+        for (const auto& [sums, plain] : {std::pair{&db, &plain_db}, std::pair{&dw, &plain_dw}}) {
+            auto expected = plain->values();
+            for (float& value : expected) value *= times;
+            check_close(sums->values(), expected);
+        }
+    }
+}
+
+TEST_CASE("relu goes by a mask where nothing is dropped and the matrix is small") {
+    CudaContext ctx(0);
+    const auto cols = [&](Activation f, float rate, std::int64_t count) {
+        const kernels::StepState* state = nullptr;
+        return kernels::relu_mask_cols<bf16>(ctx, {f, {rate, 7, state}, {}}, count, 1024);
+    };
+    CHECK(cols(Activation::relu, 0, 8192) == 128);
+    CHECK(cols(Activation::relu, 0, 8193) == 0);
+    CHECK(cols(Activation::gelu_tanh, 0, 64) == 0);
+    CHECK(cols(Activation::relu, 0.5f, 64) == 0);
+}
+
+TEST_CASE("relu's mask is not written where the epilogue is not wanted") {
+    CudaContext ctx(0);
+    ctx.cached<ProductSettings>().fusion = Fusion::never;
+    const OnDevice x(ctx, unwritten<bf16>(16 * 16)), y(ctx, unwritten<bf16>(16 * 16));
+    const OnDevice<std::uint8_t> mask(ctx, std::vector<std::uint8_t>(16 * 16, 0xFF));
+    const auto forward = [&](CudaMatrix<std::uint8_t> to) {
+        return kernels::linear_relu_forward<bf16>(ctx, x.matrix(16, 16), x.matrix(16, 16), {},
+                                                  y.matrix(16, 16), to);
+    };
+    CHECK_FALSE(forward(mask.matrix(16, 16)));
+    ctx.cached<ProductSettings>().fusion = Fusion::always;
+    CHECK(forward(mask.matrix(16, 16)));
+    CHECK_FALSE(forward({}));
 }
