@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/device/cuda_readback.hpp"
 #include "runtime/device/cuda_replay.hpp"
+#include "runtime/device/cuda_upload.hpp"
 #include "runtime/train/device_engine.ipp"
 
 // The bodies of the *.ipp files, for GPUs.

@@ -75,6 +75,8 @@ std::size_t emulated_nccl_registered();
 // How many collectives, sends and receives were called, over all communicators: as these do not
 // block, NCCL starts a thread for each.
 int emulated_nccl_calls();
+// How many bytes they were given, over all ranks.
+std::size_t emulated_nccl_bytes();
 // From now on no call is accepted, or no abort ends, until that is over.
 enum class EmulatedHold { nothing, calls, aborts };
 void emulated_nccl_hold(EmulatedHold what);
