@@ -6,8 +6,9 @@
 
 #include "launcher/plan/nccl_memory.hpp"
 #include "model/blocks/transformer.hpp"
+#include "runtime/device/traits.hpp"
 #include "runtime/device/upload.hpp"
-#include "runtime/train/step/weight_memory.hpp"
+#include "runtime/train/step/tied_table.hpp"
 
 namespace lockstep::launcher::plan {
 
@@ -93,9 +94,16 @@ train::BatchShape RankMemory::launched(const train::BatchShape& shape) const {
     return dry_->launched(shape);
 }
 
+train::WeightMemory RankMemory::weight_memory() const {
+    train::TrainOptions options = run_.train;
+    if (run_.device == model::DeviceKind::gpu)
+        options.reducer =
+            train::with_table_sum<device::CudaTraits>(run_.train.reducer, table_, run_.ranks);
+    return train::weight_memory(table_, run_.precision, run_.master, options, run_.ranks);
+}
+
 std::vector<Part> RankMemory::parts(const BatchMemory& batch, std::int64_t rows_bytes) const {
-    const train::WeightMemory weights =
-        train::weight_memory(table_, run_.precision, run_.master, run_.train, run_.ranks);
+    const train::WeightMemory weights = weight_memory();
     const bool on_gpu = run_.device == model::DeviceKind::gpu;
     std::vector<Part> parts{
         {"weights, fp32", signed_of(weights.master)},
@@ -103,6 +111,7 @@ std::vector<Part> RankMemory::parts(const BatchMemory& batch, std::int64_t rows_
         {"gradients, fp32", signed_of(weights.gradient)},
         {"optimizer", signed_of(weights.optimizer)},
         {"gradients as sent, bf16", signed_of(weights.exchanged)},
+        {"rows of the tied table", signed_of(weights.tied_rows)},
         {"positions", signed_of(dry_->constant_bytes())},
         {"activations of the largest micro-batch", batch.activations},
     };
@@ -124,8 +133,7 @@ std::vector<Part> RankMemory::parts(const BatchMemory& batch, std::int64_t rows_
 
 std::int64_t RankMemory::host_bytes() const {
     if (run_.device == model::DeviceKind::cpu) return 0;
-    const train::WeightMemory weights =
-        train::weight_memory(table_, run_.precision, run_.master, run_.train, run_.ranks);
+    const train::WeightMemory weights = weight_memory();
     return signed_of(table_.flat_size() * sizeof(float) + weights.optimizer);
 }
 

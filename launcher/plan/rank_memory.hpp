@@ -11,6 +11,7 @@
 #include "runtime/comm/nccl/gpu_backend.hpp"
 #include "runtime/train/options.hpp"
 #include "runtime/train/parameters.hpp"
+#include "runtime/train/step/weight_memory.hpp"
 
 namespace lockstep::launcher::plan {
 
@@ -65,6 +66,8 @@ public:
     std::int64_t host_bytes() const;
 
 private:
+    train::WeightMemory weight_memory() const;
+
     const PlannedRun run_;
     const train::ParameterTable table_;
     const std::unique_ptr<model::DryModel> dry_;

@@ -7,6 +7,14 @@
 
 namespace lockstep::model {
 
+// What the input's part of the embedding table's gradient is added to: that of token t to row t,
+// or slots[t] where there are slots.
+template <class Space>
+struct InputGradient {
+    MatrixView<float, Space> rows;
+    View<const std::int32_t, Space> slots = {};
+};
+
 // From tokens to the stream that layer 0 reads. With e = scale * embeddings[token] and
 // p = positions[position]:
 //   aiayn, prelayernorm:  x = dropout(e + p)
@@ -26,9 +34,8 @@ struct EmbeddingBlock {
 
     static Stream<T, Space> forward(const StackPass<Ctx, T>& run, const Weights& weights,
                                     Constant embeddings, Saved& saved);
-    // Adds to d_embeddings [vocabulary, d], which the loss writes first.
     static void backward(const StackPass<Ctx, T>& run, const Weights& weights, const Saved& saved,
-                         StreamGradient<T, Space> d, MatrixView<float, Space> d_embeddings);
+                         StreamGradient<T, Space> d, const InputGradient<Space>& input);
 };
 
 }  // namespace lockstep::model

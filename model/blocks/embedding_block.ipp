@@ -59,7 +59,7 @@ auto EmbeddingBlock<Ctx, T>::forward(const StackPass<Ctx, T>& run, const Weights
 template <class Ctx, class T>
 void EmbeddingBlock<Ctx, T>::backward(const StackPass<Ctx, T>& run, const Weights& weights,
                                       const Saved& saved, StreamGradient<T, Space> d,
-                                      MatrixView<float, Space> d_embeddings) {
+                                      const InputGradient<Space>& input) {
     const Matrix dx = d.input;
     if (weights.first_norm) {
         PlainNorm<Ctx, T>::backward(run, *weights.first_norm, saved.first_norm, dx, d.residual, dx);
@@ -78,7 +78,8 @@ void EmbeddingBlock<Ctx, T>::backward(const StackPass<Ctx, T>& run, const Weight
     }
     if (!norms_before_positions(run)) to_positions();
     kernels::embedding_backward<T>(run.ctx, run.batch.tokens, run.batch.real(),
-                                   run.settings.embedding_scale, dx, d_embeddings, Into::add);
+                                   run.settings.embedding_scale, dx, input.rows, Into::add,
+                                   input.slots);
 }
 
 }  // namespace lockstep::model

@@ -32,12 +32,12 @@ struct StackBlock {
     using Visit = std::function<void(std::size_t, const typename LayerBlock<Ctx, T>::Saved&)>;
     static Constant evaluate(StackPass<Ctx, T> run, const Weights& weights, Constant embeddings,
                              Constant memory, const Visit& visit = {});
-    // Destroys d_output; overwrites d_memory, the gradient of `memory`, where that is not empty.
-    // finish() is called as each block of parameters has its gradients, in the order of the table.
+    // Destroys d_output; adds the embedding's gradient to `input`; overwrites d_memory, the
+    // gradient of `memory`, where that is not empty. finish() is called as each block of parameters
+    // has its gradients, in the order of the table.
     static void backward(StackPass<Ctx, T> run, const Weights& weights, const Saved& saved,
                          Matrix d_output, Constant memory, Matrix d_memory,
-                         MatrixView<float, Space> d_embeddings,
-                         const std::function<void()>& finish);
+                         const InputGradient<Space>& input, const std::function<void()>& finish);
 };
 
 }  // namespace lockstep::model

@@ -65,7 +65,7 @@ auto StackBlock<Ctx, T>::evaluate(StackPass<Ctx, T> run, const Weights& weights,
 template <class Ctx, class T>
 void StackBlock<Ctx, T>::backward(StackPass<Ctx, T> run, const Weights& weights, const Saved& saved,
                                   Matrix d_output, Constant memory, Matrix d_memory,
-                                  MatrixView<float, Space> d_embeddings,
+                                  const InputGradient<Space>& input,
                                   const std::function<void()>& finish) {
     run.input_space = saved.input_space;
     StreamGradient<T, Space> d{d_output, {}, {}};
@@ -86,7 +86,7 @@ void StackBlock<Ctx, T>::backward(StackPass<Ctx, T> run, const Weights& weights,
         MemoryBlock<Ctx, T>::backward(run, weights.memory_projections, memory, d_kv, d_memory);
         finish();
     }
-    EmbeddingBlock<Ctx, T>::backward(run, weights, saved.embedding, d, d_embeddings);
+    EmbeddingBlock<Ctx, T>::backward(run, weights, saved.embedding, d, input);
     const bool has_block =
         weights.first_norm || weights.embedding_norm || !weights.d_positions.empty();
     if (has_block) finish();

@@ -106,7 +106,7 @@ public:
                                   sums, spans_);
         watch.lap();
 
-        backward(sides, state, saved, d_output, into, sink);
+        backward(sides, state, saved, d_output, into, sink, input_gradient(sink.loss_done()));
         spans_.backward.push_back(watch.lap());
     }
 
@@ -164,6 +164,14 @@ private:
         return sides;
     }
 
+    // In the table, to which the loss's part was written, or in rows of their own.
+    InputGradient<Space> input_gradient(const train::InputRows& rows) const {
+        if (rows.sums == nullptr) return {weights_.d_embeddings};
+        const auto vocabulary = static_cast<std::size_t>(config_.vocabulary);
+        const std::int64_t d = config_.embedding_size;
+        return {{rows.sums, rows.count, d, d}, {rows.slots, vocabulary}};
+    }
+
     void forward(const Sides& sides, const kernels::StepState* state, Saved& saved) {
         const NamedRange range("forward");
         if (weights_.encoder) {
@@ -178,7 +186,8 @@ private:
     }
 
     void backward(const Sides& sides, const kernels::StepState* state, const Saved& saved,
-                  Matrix d_output, kernels::Into into, train::GradientSink& sink) {
+                  Matrix d_output, kernels::Into into, train::GradientSink& sink,
+                  const InputGradient<Space>& input) {
         const NamedRange range("backward");
         BlockProgress progress(table_, sink);
         using Sums = kernels::DeferredSums<Ctx>;
@@ -191,11 +200,11 @@ private:
         StackPass<Ctx, T> decoder = decoder_run(sides, state), encoder = encoder_run(sides, state);
         decoder.gradients_into = encoder.gradients_into = into;
         Stacks::backward(decoder, weights_.decoder, saved.decoder, d_output, saved.memory,
-                         saved.d_memory, weights_.d_embeddings, finish);
+                         saved.d_memory, input, finish);
         if (weights_.encoder) {
             arena_.rewind(saved.before_decoder);
             Stacks::backward(encoder, *weights_.encoder, saved.encoder, saved.d_memory, {}, {},
-                             weights_.d_embeddings, finish);
+                             input, finish);
         }
         finish();  // the embedding table, tied and therefore last
     }

@@ -22,6 +22,9 @@ struct CpuTraits {
     static constexpr bool keeps_activations = false;
     // Logits are made in chunks of at most so many elements: here 128 MiB in fp32.
     static constexpr std::int64_t max_logits = std::int64_t{32} << 20;
+    // Whether several ranks sum a tied table's gradient in two parts (train/tied_rows.hpp): sums
+    // of parts have other last bits than those of one rank.
+    static constexpr bool parts_tied_table = false;
     // Loops are sized by what there is.
     static constexpr std::int64_t launch_size(std::int64_t count, std::int64_t /*least*/) noexcept {
         return count;
@@ -37,6 +40,7 @@ struct CudaTraits {
     // 1 GiB in 16 bits. Each chunk reads and writes the gradient of the whole vocabulary: in chunks
     // of 667 rows that would be a tenth of GPT-2's step.
     static constexpr std::int64_t max_logits = std::int64_t{512} << 20;
+    static constexpr bool parts_tied_table = true;
     // A size of at least `count` for launches and arrays that are to repeat from batch to batch: a
     // power of two from `least` on; 0 stays 0.
     static std::int64_t launch_size(std::int64_t count, std::int64_t least) noexcept;

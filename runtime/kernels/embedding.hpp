@@ -28,16 +28,19 @@ void embedding_forward(CudaContext& ctx, CudaView<const std::int32_t> tokens,
                        CudaMatrix<T> y);
 
 // d_table[tokens[i]] += scale * dy[i] for i < real[0], after zeroes in the whole table where it is
-// overwritten; it has no gaps between its rows then. Deterministic: the sum runs in an order that
-// tokens alone decide. GPUs leave out ids outside of the table, which the CPU refuses.
+// overwritten; it has no gaps between its rows then. Where there are `slots`, one for each id, the
+// row is slots[tokens[i]] instead. Deterministic: the sum runs in an order that tokens alone
+// decide. GPUs leave out ids outside of the table, or without a slot in it, which the CPU refuses.
 template <class T>
 void embedding_backward(CpuContext& ctx, HostView<const std::int32_t> tokens,
                         HostView<const std::int32_t> real, float scale, HostMatrix<const T> dy,
-                        HostMatrix<float> d_table, Into into);
+                        HostMatrix<float> d_table, Into into,
+                        HostView<const std::int32_t> slots = {});
 template <class T>
 void embedding_backward(CudaContext& ctx, CudaView<const std::int32_t> tokens,
                         CudaView<const std::int32_t> real, float scale, CudaMatrix<const T> dy,
-                        CudaMatrix<float> d_table, Into into);
+                        CudaMatrix<float> d_table, Into into,
+                        CudaView<const std::int32_t> slots = {});
 
 // d_table[p] = or += the sum of the rows of dy at position p of their sequences: those with
 // offsets[s] + p < offsets[s + 1]. Deterministic. Sequences are no longer than the table; filler

@@ -20,4 +20,10 @@ template <class T>
 void scatter_rows(CudaContext& ctx, CudaView<const std::int64_t> places, CudaMatrix<const T> from,
                   CudaMatrix<T> to);
 
+// to[i] += from[slots[i]], row by row, where there is such a row in `from`.
+void add_gathered_rows(CpuContext& ctx, HostView<const std::int32_t> slots,
+                       HostMatrix<const float> from, HostMatrix<float> to);
+void add_gathered_rows(CudaContext& ctx, CudaView<const std::int32_t> slots,
+                       CudaMatrix<const float> from, CudaMatrix<float> to);
+
 }  // namespace lockstep::kernels

@@ -58,11 +58,16 @@ struct ValidationOptions {
     bool has_cutoff = false;
 };
 
+// How the gradient of a tied table is summed over ranks: when it is final, or its part from the
+// loss early and the rows that tokens name at the end (tied_rows.hpp).
+enum class TableSum { at_once, in_parts };
+
 struct ReducerOptions {
     std::size_t first_bucket_bytes = std::size_t{1} << 20;
     std::size_t bucket_bytes = std::size_t{25} << 20;
     Overlap overlap = Overlap::on;
     Dtype comm_dtype = Dtype::fp32;
+    TableSum table_sum = TableSum::at_once;  // chosen by the device, see table_sum_of()
 };
 
 struct TrainOptions {

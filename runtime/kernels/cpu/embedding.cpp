@@ -89,21 +89,29 @@ void embedding_forward(CpuContext& ctx, HostView<const std::int32_t> tokens,
 template <class T>
 void embedding_backward(CpuContext& ctx, HostView<const std::int32_t> tokens,
                         HostView<const std::int32_t> real_tokens, float scale,
-                        HostMatrix<const T> dy, HostMatrix<float> d_table, Into into) {
+                        HostMatrix<const T> dy, HostMatrix<float> d_table, Into into,
+                        HostView<const std::int32_t> slots) {
     const std::int64_t real = only(real_tokens);
     require(real >= 0 && real <= dy.rows && static_cast<std::int64_t>(tokens.size()) >= real &&
                 d_table.cols == dy.cols,
             "embedding gradient: shapes differ");
-    require(all_below(tokens, real, d_table.rows),
-            "embedding gradient: a token is not in the table");
+    const auto ids = slots.empty() ? d_table.rows : static_cast<std::int64_t>(slots.size());
+    require(all_below(tokens, real, ids), "embedding gradient: a token is not in the table");
+    const auto row_of = [&](std::int64_t i) {
+        const std::int32_t token = tokens[static_cast<std::size_t>(i)];
+        return slots.empty() ? token : slots[static_cast<std::size_t>(token)];
+    };
+    for (std::int64_t i = 0; i < real; ++i)
+        require(row_of(i) >= 0 && row_of(i) < d_table.rows,
+                "embedding gradient: a token has no slot in the table");
     if (into == Into::overwrite) fill_zero(ctx, d_table);
     constexpr std::int64_t strip = 64;
     cpu::parallel_blocks(ctx, dy.cols, strip, real * dy.cols,
                          [&](std::int64_t, std::int64_t first, std::int64_t count) {
                              for (std::int64_t i = 0; i < real; ++i) {
-                                 const std::int64_t token = tokens[static_cast<std::size_t>(i)];
+                                 const std::int64_t row = row_of(i);
                                  backward_row(dy.data + i * dy.stride + first, scale,
-                                              d_table.data + token * d_table.stride + first, count);
+                                              d_table.data + row * d_table.stride + first, count);
                              }
                          });
 }
@@ -135,10 +143,10 @@ template void embedding_forward(CpuContext&, HostView<const std::int32_t>,
                                 HostMatrix<const bf16>, HostMatrix<const bf16>, HostMatrix<bf16>);
 template void embedding_backward(CpuContext&, HostView<const std::int32_t>,
                                  HostView<const std::int32_t>, float, HostMatrix<const float>,
-                                 HostMatrix<float>, Into);
+                                 HostMatrix<float>, Into, HostView<const std::int32_t>);
 template void embedding_backward(CpuContext&, HostView<const std::int32_t>,
                                  HostView<const std::int32_t>, float, HostMatrix<const bf16>,
-                                 HostMatrix<float>, Into);
+                                 HostMatrix<float>, Into, HostView<const std::int32_t>);
 template void position_backward(CpuContext&, HostView<const std::int32_t>, HostMatrix<const float>,
                                 HostMatrix<float>, Into);
 template void position_backward(CpuContext&, HostView<const std::int32_t>, HostMatrix<const bf16>,

@@ -25,4 +25,16 @@ template void scatter_rows(CpuContext&, HostView<const std::int64_t>, HostMatrix
 template void scatter_rows(CpuContext&, HostView<const std::int64_t>, HostMatrix<const bf16>,
                            HostMatrix<bf16>);
 
+void add_gathered_rows(CpuContext& ctx, HostView<const std::int32_t> slots,
+                       HostMatrix<const float> from, HostMatrix<float> to) {
+    require(static_cast<std::int64_t>(slots.size()) == to.rows && from.cols == to.cols,
+            "gathered rows: shapes differ");
+    cpu::parallel_for(ctx, to.rows, to.rows * to.cols, [&](std::int64_t i) {
+        const std::int64_t slot = slots[static_cast<std::size_t>(i)];
+        if (slot < 0 || slot >= from.rows) return;
+        for (std::int64_t j = 0; j < to.cols; ++j)
+            to.data[i * to.stride + j] += from.data[slot * from.stride + j];
+    });
+}
+
 }  // namespace lockstep::kernels

@@ -146,7 +146,7 @@ void run(CudaContext& ctx, const Backward<T>& b) {
 template <class T>
 void embedding_backward(CudaContext& ctx, CudaView<const std::int32_t> tokens,
                         CudaView<const std::int32_t> real, float scale, CudaMatrix<const T> dy,
-                        CudaMatrix<float> d_table, Into into) {
+                        CudaMatrix<float> d_table, Into into, CudaView<const std::int32_t> slots) {
     require(real.size() == 1 && static_cast<std::int64_t>(tokens.size()) >= dy.rows &&
                 d_table.cols == dy.cols,
             "embedding gradient: shapes differ");
@@ -158,8 +158,9 @@ void embedding_backward(CudaContext& ctx, CudaView<const std::int32_t> tokens,
     const auto chunks = static_cast<std::size_t>((count + chunk_rows - 1) / chunk_rows);
     const auto scratch =
         ctx.scratch<std::uint32_t>(order_words + chunks * 2 * static_cast<std::size_t>(dy.cols));
-    const IdOrder sorted = order_by_id(ctx, {tokens.data(), real.data(), count, d_table.rows},
-                                       scratch.subview(0, order_words));
+    const IdList list{tokens.data(), real.data(),  count,
+                      d_table.rows,  slots.data(), static_cast<std::int64_t>(slots.size())};
+    const IdOrder sorted = order_by_id(ctx, list, scratch.subview(0, order_words));
     const Backward<T> b{sorted, count,   scale,
                         dy,     d_table, reinterpret_cast<float*>(scratch.data() + order_words)};
     if (by_vectors(dy) && by_vectors(d_table))
@@ -170,12 +171,12 @@ void embedding_backward(CudaContext& ctx, CudaView<const std::int32_t> tokens,
 
 template void embedding_backward(CudaContext&, CudaView<const std::int32_t>,
                                  CudaView<const std::int32_t>, float, CudaMatrix<const float>,
-                                 CudaMatrix<float>, Into);
+                                 CudaMatrix<float>, Into, CudaView<const std::int32_t>);
 template void embedding_backward(CudaContext&, CudaView<const std::int32_t>,
                                  CudaView<const std::int32_t>, float, CudaMatrix<const bf16>,
-                                 CudaMatrix<float>, Into);
+                                 CudaMatrix<float>, Into, CudaView<const std::int32_t>);
 template void embedding_backward(CudaContext&, CudaView<const std::int32_t>,
                                  CudaView<const std::int32_t>, float, CudaMatrix<const fp16>,
-                                 CudaMatrix<float>, Into);
+                                 CudaMatrix<float>, Into, CudaView<const std::int32_t>);
 
 }  // namespace lockstep::kernels

@@ -33,7 +33,46 @@ struct Scatter {
     }
 };
 
+struct AddGathered {
+    static constexpr int vectors = 4;
+    template <int width>
+    struct Read {
+        float sums[width];
+        bool there;
+    };
+
+    const std::int32_t* slots;
+    CudaMatrix<const float> from;
+    CudaMatrix<float> to;
+
+    template <int width>
+    __device__ __forceinline__ Read<width> read(Cell cell) const {
+        Read<width> r{};
+        const std::int64_t slot = slots[cell.row];
+        r.there = slot >= 0 && slot < from.rows;
+        if (!r.there) return r;
+        float more[width];
+        load(at(from, {slot, cell.col}), more);
+        load(at(to, cell), r.sums);
+#pragma unroll
+        for (int j = 0; j < width; ++j) r.sums[j] += more[j];
+        return r;
+    }
+    template <int width>
+    __device__ __forceinline__ void write(Cell cell, Read<width>& r) const {
+        if (r.there) store(at(to, cell), r.sums);
+    }
+};
+
 }  // namespace
+
+void add_gathered_rows(CudaContext& ctx, CudaView<const std::int32_t> slots,
+                       CudaMatrix<const float> from, CudaMatrix<float> to) {
+    require(static_cast<std::int64_t>(slots.size()) == to.rows && from.cols == to.cols,
+            "gathered rows: shapes differ");
+    if (to.rows == 0) return;
+    elementwise(ctx, AddGathered{slots.data(), from, to}, to, from);
+}
 
 template <class T>
 void scatter_rows(CudaContext& ctx, CudaView<const std::int64_t> places, CudaMatrix<const T> from,

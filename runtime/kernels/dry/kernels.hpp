@@ -28,7 +28,7 @@ void place_tokens(DryContext<Like>&, Any, Any, Any, Any, Any) {}
 template <class T, class Like>
 void embedding_forward(DryContext<Like>&, Any, Any, Any, Any, Any, Any, Any) {}
 template <class T, class Like>
-void embedding_backward(DryContext<Like>&, Any, Any, Any, Any, Any, Any) {}
+void embedding_backward(DryContext<Like>&, Any, Any, Any, Any, Any, Any, Any) {}
 template <class T, class Like>
 void position_backward(DryContext<Like>&, Any, Any, Any, Any) {}
 

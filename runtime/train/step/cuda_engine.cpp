@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/device/cuda/cuda_readback.hpp"
 #include "runtime/device/cuda/cuda_replay.hpp"
+#include "runtime/device/cuda/cuda_upload.hpp"
 #include "runtime/train/step/device_engine.ipp"
 
 // The bodies of the *.ipp files, for GPUs.

@@ -17,6 +17,7 @@
 #include "runtime/train/step/gradient_reducer.hpp"
 #include "runtime/train/step/host_tensors.hpp"
 #include "runtime/train/step/model.hpp"
+#include "runtime/train/step/tied_rows.hpp"
 #include "runtime/train/step/weight_hash.hpp"
 
 namespace lockstep::train {
@@ -68,7 +69,9 @@ private:
         device::Span optimizer;
     };
 
+    BucketOrder bucket_order() const noexcept;  // of this step
     void accumulate(const std::vector<Batch>& lanes, Spans& spans);
+    void add_nothing();
     void train(const Batch& batch, kernels::Into into, MoreFollow more_follow, Spans& spans);
     void reduce();
     void update(Spans& spans);
@@ -82,7 +85,9 @@ private:
     kernels::StepRules rules_;
     std::unique_ptr<Optimizer<Space>> optimizer_;
     HostTensors<Ctx> tensors_;
+    ReducerOptions reducer_options_;
     GradientReducer<Ctx> reducer_;
+    std::optional<TiedRows<Ctx>> tied_;  // none: a tied table is summed at once
     device::Replay<Ctx> replay_;
     device::Buffer<kernels::Step, Space> step_;  // one
     device::Readback<kernels::Step, Ctx> results_;

@@ -10,6 +10,7 @@
 #include "runtime/train/step/device_engine.hpp"
 #include "runtime/train/step/gradient_reducer.ipp"
 #include "runtime/train/step/parameter_sync.ipp"
+#include "runtime/train/step/tied_rows.ipp"
 
 namespace lockstep::train {
 
@@ -17,10 +18,17 @@ namespace lockstep::train {
 template <class Ctx>
 class BucketSink final : public GradientSink {
 public:
+    // `rows`: where the tied table's bucket does not wait for the input's part.
     BucketSink(Ctx& context, GradientReducer<Ctx>& reducer, device::Replay<Ctx>& replay,
-               kernels::Company company)
-        : context_(context), reducer_(reducer), replay_(replay), company_(company) {}
+               kernels::Company company, const InputRows& rows)
+        : context_(context), reducer_(reducer), replay_(replay), company_(company), rows_(rows) {}
 
+    InputRows loss_done() override {
+        if (rows_.sums == nullptr) return {};
+        replay_.apart([&reducer = reducer_] { reducer.send_last_bucket(); });
+        kernels::plan_products_for(context_, company_);
+        return rows_;
+    }
     void ready(std::size_t first, std::size_t count) override {
         require(first == told_, "gradients must become final front to back, without gaps");
         const std::size_t end = told_ = first + count;
@@ -35,6 +43,7 @@ private:
     GradientReducer<Ctx>& reducer_;
     device::Replay<Ctx>& replay_;
     kernels::Company company_;  // of the products behind a bucket
+    InputRows rows_;
     std::size_t told_ = 0;
 };
 
@@ -57,13 +66,17 @@ DeviceEngine<Ctx>::DeviceEngine(const TrainOptions& options, const EngineParts<C
       optimizer_(make_optimizer<Ctx>(options.optimizer, parts.model.parameters(), parts.store,
                                      parts.context)),
       tensors_(parts.context, parts.model.parameters(), parts.store, *optimizer_),
+      reducer_options_(with_table_sum<Ctx>(options.reducer, parts.model.parameters(),
+                                           parts.communicator.size())),
       reducer_(parts.context, parts.collectives, parts.trace, parts.store.gradient(),
-               plan_buckets(parts.model.parameters(), options.reducer), options.reducer),
+               plan_buckets(parts.model.parameters(), reducer_options_), reducer_options_),
       replay_(parts.context),
       step_(1),
       results_(parts.context) {
     if (parts_.communicator.size() > 1) hash_.emplace(parts_.context);
     parts_.collectives.register_memory(parts_.store.gradient());
+    if (reducer_options_.table_sum == TableSum::in_parts)
+        tied_.emplace(parts_.context, parts_.communicator, *tied_table(parts_.model.parameters()));
     // In host memory they are the communicator that is watched anyway.
     if constexpr (!std::is_same_v<Space, HostSpace>) {
         if (parts_.whereabouts != nullptr)
@@ -133,12 +146,17 @@ void DeviceEngine<Ctx>::queue(const kernels::StepOrder& order, const std::vector
 }
 
 template <class Ctx>
+BucketOrder DeviceEngine<Ctx>::bucket_order() const noexcept {
+    return tied_ ? tied_->order() : BucketOrder::front_to_back;
+}
+
+template <class Ctx>
 void DeviceEngine<Ctx>::accumulate(const std::vector<Batch>& lanes, Spans& spans) {
     const auto last = std::find_if(lanes.rbegin(), lanes.rend(),
                                    [](const Batch& batch) { return !batch.empty(); });
     const Batch* const last_batch = last == lanes.rend() ? nullptr : &*last;
-    // Without a micro-batch, the other ranks still need this one's zeros.
-    if (last_batch == nullptr) kernels::fill_zero(parts_.context, parts_.store.gradient());
+    if (tied_) tied_->name(last_batch);
+    if (last_batch == nullptr) add_nothing();
     kernels::Into into = kernels::Into::overwrite;
     for (const Batch& batch : lanes) {
         if (batch.empty()) continue;
@@ -146,6 +164,16 @@ void DeviceEngine<Ctx>::accumulate(const std::vector<Batch>& lanes, Spans& spans
         into = kernels::Into::add;
     }
     reducer_.all_ready();
+    if (bucket_order() == BucketOrder::last_one_first && !tied_->named().empty())
+        reducer_.send_rest_of_last_bucket(tied_->named());
+}
+
+// Without a micro-batch, the other ranks still need this one's zeros.
+template <class Ctx>
+void DeviceEngine<Ctx>::add_nothing() {
+    kernels::fill_zero(parts_.context, parts_.store.gradient());
+    if (tied_) tied_->agree();
+    if (bucket_order() == BucketOrder::last_one_first) reducer_.send_last_bucket();
 }
 
 template <class Ctx>
@@ -158,13 +186,18 @@ void DeviceEngine<Ctx>::train(const Batch& batch, kernels::Into into, MoreFollow
         const NamedRange upload_range("upload");
         return parts_.model.place(batch);
     }();
-    BucketSink<Ctx> buckets(parts_.context, reducer_, replay_, company_of(shape));
+    const bool reduces = more_follow == MoreFollow::no && parts_.collectives.size() > 1;
+    if (reduces && tied_) tied_->agree();
+    const bool in_parts = reduces && bucket_order() == BucketOrder::last_one_first;
+    BucketSink<Ctx> buckets(parts_.context, reducer_, replay_, company_of(shape),
+                            in_parts ? tied_->rows() : InputRows{});
     GradientSink& sink = more_follow == MoreFollow::no ? static_cast<GradientSink&>(buckets)
                                                        : static_cast<GradientSink&>(nothing_final);
+    const std::int64_t moves = shape.moves + (tied_ ? tied_->moves() : 0);
     device::Stopwatch<Ctx> watch(parts_.context);
-    const bool reduces = more_follow == MoreFollow::no && parts_.collectives.size() > 1;
     const device::WorkKey key{static_cast<std::int64_t>(StepWork::micro_batch),
                               reduces ? 1 : 0,
+                              in_parts ? 1 : 0,
                               static_cast<std::int64_t>(into),
                               shape.source_total,
                               shape.target_total,
@@ -172,7 +205,7 @@ void DeviceEngine<Ctx>::train(const Batch& batch, kernels::Into into, MoreFollow
                               shape.longest_source,
                               shape.longest_target,
                               static_cast<std::int64_t>(shape.labels)};
-    const device::Queued queued = replay_.run(key, shape.moves, [&] {
+    const device::Queued queued = replay_.run(key, moves, [&] {
         parts_.model.train(&step->state, &step->batch, into, sink);
         end_micro_batch(parts_.context, step);
     });
@@ -194,9 +227,14 @@ void DeviceEngine<Ctx>::update(Spans& spans) {
     const NamedRange range("update");
     const comm::PhaseScope phase(parts_.whereabouts, comm::Phase::optimizer);
     device::Stopwatch<Ctx> watch(parts_.context);
-    replay_.run({static_cast<std::int64_t>(StepWork::update)}, 0, [&] {
+    const BucketOrder order = bucket_order();
+    const device::WorkKey key{static_cast<std::int64_t>(StepWork::update),
+                              static_cast<std::int64_t>(order)};
+    replay_.run(key, tied_ ? tied_->moves() : 0, [&] {
         kernels::Step* const step = step_.view().data();
-        reducer_.unpack_and_square({&step->sum_of_squares, 1});
+        reducer_.unpack(order);
+        if (order == BucketOrder::last_one_first) tied_->add_to(parts_.store.gradient());
+        reducer_.add_square({&step->sum_of_squares, 1});
         finish_step(parts_.context, rules_, step);
         optimizer_->update(&step->state);
     });

@@ -28,8 +28,9 @@ GradientReducer<Ctx>::GradientReducer(Ctx& context, comm::Collectives<Space>& co
     require(covered == gradient_.size(), "the buckets do not cover the gradient buffer");
     kernels::reserve_sums(context_, gradient_.size());
     if (options.comm_dtype == Dtype::fp32 || collectives_.size() == 1) return;
-    exchange_ = plan_exchange(buckets_);
-    spare_ = device::Buffer<bf16, Space>(exchange_.spare);
+    front_to_back_ = plan_exchange(buckets_, BucketOrder::front_to_back);
+    last_one_first_ = plan_exchange(buckets_, BucketOrder::last_one_first);
+    spare_ = device::Buffer<bf16, Space>(exchange_spare(buckets_, options));
 }
 
 template <class Ctx>
@@ -38,8 +39,9 @@ auto GradientReducer<Ctx>::part(std::size_t bucket) const -> View<float, Space> 
 }
 
 template <class Ctx>
-auto GradientReducer<Ctx>::place(std::size_t bucket) const -> View<bf16, Space> {
-    const auto [memory, first] = exchange_.places[bucket];
+auto GradientReducer<Ctx>::place(std::size_t bucket, const Exchange& exchange) const
+    -> View<bf16, Space> {
+    const auto [memory, first] = exchange.places[bucket];
     const View<bf16, Space> all =
         memory == Exchange::Memory::spare
             ? spare_.view()
@@ -48,46 +50,69 @@ auto GradientReducer<Ctx>::place(std::size_t bucket) const -> View<bf16, Space> 
 }
 
 template <class Ctx>
+std::size_t GradientReducer<Ctx>::in_front() const noexcept {
+    return buckets_.size() - (order_ == BucketOrder::last_one_first ? 1 : 0);
+}
+
+template <class Ctx>
+void GradientReducer<Ctx>::send_last_bucket() {
+    require(final_ == 0 && order_ == BucketOrder::front_to_back && buckets_.size() > 1,
+            "the last bucket is not the first to be sent");
+    order_ = BucketOrder::last_one_first;
+    hand_over(buckets_.size() - 1);
+}
+
+template <class Ctx>
 void GradientReducer<Ctx>::ready(std::size_t first, std::size_t count) {
     require(first == final_ && count <= gradient_.size() - first,
             "gradients must become final front to back, without gaps");
     final_ += count;
     if (overlap_ == Overlap::off) return;
-    while (handed_over_ < buckets_.size()) {
+    while (handed_over_ < in_front()) {
         const Bucket& next = buckets_[handed_over_];
         if (next.first + next.count > final_) break;
-        hand_over(handed_over_);
+        hand_over(handed_over_++);
     }
 }
 
 template <class Ctx>
 bool GradientReducer<Ctx>::starts_reduction(std::size_t end) const {
     if (overlap_ == Overlap::off || collectives_.size() == 1) return false;
-    if (handed_over_ == buckets_.size()) return false;
+    if (handed_over_ == in_front()) return false;
     return buckets_[handed_over_].first + buckets_[handed_over_].count <= end;
 }
 
 template <class Ctx>
 void GradientReducer<Ctx>::hand_over(std::size_t bucket) {
     const NamedRange range(labels_[bucket].c_str());
-    if (exchange_.places.empty()) {
+    const Exchange& exchange =
+        order_ == BucketOrder::last_one_first ? last_one_first_ : front_to_back_;
+    if (exchange.places.empty()) {
         collectives_.all_reduce(part(bucket), comm::ReduceOp::sum, labels_[bucket]);
     } else {
-        kernels::cast<float, bf16>(context_, part(bucket), place(bucket));
-        collectives_.all_reduce(place(bucket), comm::ReduceOp::sum, labels_[bucket]);
+        const View<bf16, Space> packed = place(bucket, exchange);
+        kernels::cast<float, bf16>(context_, part(bucket), packed);
+        collectives_.all_reduce(packed, comm::ReduceOp::sum, labels_[bucket]);
     }
-    ++handed_over_;
+}
+
+template <class Ctx>
+void GradientReducer<Ctx>::send_rest_of_last_bucket(View<float, Space> rest) {
+    require(order_ == BucketOrder::last_one_first && final_ == gradient_.size(),
+            "the last bucket's rest comes after all buckets");
+    collectives_.all_reduce(rest, comm::ReduceOp::sum, rest_label_);
 }
 
 template <class Ctx>
 void GradientReducer<Ctx>::finish() {
     require(final_ == gradient_.size(), "finish() before the whole gradient is final");
     device::Stopwatch<Ctx> watch(context_);
-    while (handed_over_ < buckets_.size()) hand_over(handed_over_);
+    while (handed_over_ < in_front()) hand_over(handed_over_++);
     collectives_.finish();
     waits_.push_back(watch.lap());
     final_ = 0;
     handed_over_ = 0;
+    order_ = BucketOrder::front_to_back;
 }
 
 template <class Ctx>
@@ -102,23 +127,37 @@ ReductionTiming GradientReducer<Ctx>::take_reduction() {
     reduction.blocked_s = seconds_between(begin, end);
     for (comm::Timing& timing : timings) {
         const double seconds = seconds_between(timing.begin, timing.end);
+        const bool is_rest = timing.label == rest_label_;
         const bool is_bucket =
-            std::find(labels_.begin(), labels_.end(), timing.label) != labels_.end();
+            is_rest || std::find(labels_.begin(), labels_.end(), timing.label) != labels_.end();
         if (is_bucket && collectives_.size() > 1) {
             reduction.bucket_s += seconds;
             reduction.bucket_blocked_s = std::max(0.0, seconds_between(begin, timing.end));
-            if (timing.label == labels_.back()) reduction.last_bucket_s += seconds;
+            if (is_rest || timing.label == labels_.back()) reduction.last_bucket_s = seconds;
         }
         trace_.add("communication", std::move(timing.label), timing.begin, timing.end);
     }
     return reduction;
 }
 
+template <class Ctx>
+void GradientReducer<Ctx>::unpack(BucketOrder order) {
+    if (front_to_back_.places.empty()) return;
+    const bool last_one_first = order == BucketOrder::last_one_first;
+    const Exchange& exchange = last_one_first ? last_one_first_ : front_to_back_;
+    std::size_t left = buckets_.size() - (last_one_first ? 1 : 0);
+    while (left > 0) unpack(--left, exchange);
+    if (last_one_first) unpack(buckets_.size() - 1, exchange);
+}
+
+template <class Ctx>
+void GradientReducer<Ctx>::unpack(std::size_t bucket, const Exchange& exchange) {
+    kernels::cast<bf16, float>(context_, place(bucket, exchange), part(bucket));
+}
+
 // The whole buffer at once, so that the sum has the same bits whatever the buckets are.
 template <class Ctx>
-void GradientReducer<Ctx>::unpack_and_square(View<double, Space> sum_of_squares) {
-    for (std::size_t left = exchange_.places.size(); left > 0; --left)
-        kernels::cast<bf16, float>(context_, place(left - 1), part(left - 1));
+void GradientReducer<Ctx>::add_square(View<double, Space> sum_of_squares) {
     kernels::add_sum_of_squares(context_, gradient_, sum_of_squares);
 }
 

@@ -14,11 +14,23 @@
 
 namespace lockstep::train {
 
+// Rows for the gradient that a tied embedding table has from the input, in the memory of the
+// model's device: token t's is row slots[t] of `sums`, [count, d], which has as many columns as the
+// table.
+struct InputRows {
+    const std::int32_t* slots = nullptr;  // of each token of the vocabulary
+    float* sums = nullptr;                // null: the rows are the table's own
+    std::int64_t count = 0;
+};
+
 // Told by backward which gradients are final. Ranges come front to back, without gaps, and end
 // with the flat buffer's last element.
 class GradientSink {
 public:
     virtual ~GradientSink() = default;
+    // A tied table has its gradient from the loss, before anything is ready(). Returns where that
+    // from the input is added.
+    virtual InputRows loss_done() { return {}; }
     virtual void ready(std::size_t first, std::size_t count) = 0;
     // Whether something begins once the gradients before `end` are told of. Else they may be told
     // of later, together with others.

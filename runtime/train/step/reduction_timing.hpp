@@ -14,7 +14,7 @@ struct ReductionTiming {
     double blocked_s = 0;         // waiting for it, also for what is no bucket
     double bucket_blocked_s = 0;  // waiting until the last bucket was reduced
     double bucket_s = 0;          // sum of the buckets' durations; 0 of one rank
-    double last_bucket_s = 0;     // of that, the last bucket: the tied table, if any
+    double last_bucket_s = 0;     // of that, what was sent last of the tied table, if any
 
     std::optional<double> hidden_share() const noexcept {
         return train::hidden_share(bucket_blocked_s, bucket_s);

@@ -6,6 +6,7 @@
 #include "runtime/core/bf16.hpp"
 #include "runtime/train/optim/optimizer_parts.hpp"
 #include "runtime/train/step/exchange.hpp"
+#include "runtime/train/step/tied_table.hpp"
 
 namespace lockstep::train {
 
@@ -51,8 +52,12 @@ WeightMemory weight_memory(const ParameterTable& table, Precision precision, Mas
     if (options.optimizer.kind != OptimizerKind::adafactor)
         memory.optimizer +=
             decay_lines(table, options.optimizer.weight_decay).size() * sizeof(std::uint32_t);
-    if (options.reducer.comm_dtype == Dtype::bf16 && ranks > 1)
-        memory.exchanged = plan_exchange(plan_buckets(table, options.reducer)).spare * sizeof(bf16);
+    if (ranks == 1) return memory;
+    if (options.reducer.comm_dtype == Dtype::bf16)
+        memory.exchanged =
+            exchange_spare(plan_buckets(table, options.reducer), options.reducer) * sizeof(bf16);
+    if (options.reducer.table_sum == TableSum::in_parts)
+        memory.tied_rows = tied_rows_bytes(*tied_table(table));
     return memory;
 }
 

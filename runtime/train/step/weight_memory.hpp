@@ -16,9 +16,10 @@ struct WeightMemory {
     std::size_t gradient = 0;  // fp32
     std::size_t optimizer = 0;
     std::size_t exchanged = 0;  // of gradients as --comm-dtype bf16 sends them, see Exchange
+    std::size_t tied_rows = 0;  // of a table that is summed in parts, see TiedRows
 
     std::size_t total() const noexcept {
-        return master + compute + gradient + optimizer + exchanged;
+        return master + compute + gradient + optimizer + exchanged + tied_rows;
     }
 };
 

@@ -142,9 +142,11 @@ TEST_CASE("on GPUs there are more parts, and checkpoints pass through the host's
     CHECK(alone.size.fits == 0);
     const auto two = plan_run(config_of(joined({words, {"--distributed-world-size", "2"}})));
     CHECK(two.machine.bytes == 64 << 20);
-    // The first bucket; the table's, behind it, lies where that was.
-    CHECK(bytes_of(two, "gradients as sent") ==
-          bytes_of(two, "weights that compute") - 2 * 1000 * 32);
+    // The table's, which is sent first; the others lie where that was.
+    CHECK(bytes_of(two, "gradients as sent") == 2 * 1000 * 32);
+    CHECK(bytes_of(alone, "rows of the tied table") == 0);
+    // Half of them, and slots.
+    CHECK(bytes_of(two, "rows of the tied table") == 4 * 500 * 32 + 4 * 8192);
     // 24 channels, three connections each, of 9,633,792 bytes; 32 MiB of NVLS for each rank of a
     // host.
     const std::int64_t connection = 24 * 9'633'792, nvls = 32 << 20;

@@ -49,6 +49,7 @@ struct Process {
     std::set<ncclComm*> communicators;
     std::size_t registered = 0;
     int ids = 0, calls = 0, aborting = 0, blocks = 0;
+    std::size_t bytes = 0;
     EmulatedHold hold = EmulatedHold::nothing;
 };
 
@@ -156,12 +157,13 @@ ncclResult_t queue(ncclComm_t comm, cudaStream_t stream, Operation operation) {
     if (capturing != cudaStreamCaptureStatusNone) return ncclInvalidUsage;
     operation.work = std::make_shared<EmulatedTask>();
     operation.before = emulated_queue(stream, operation.work);
-    emulated_count({.kind = EmulatedKind::collective,
-                    .bytes = operation.count * emulated_nccl::bytes_of(operation.type)});
+    const std::size_t bytes = operation.count * emulated_nccl::bytes_of(operation.type);
+    emulated_count({.kind = EmulatedKind::collective, .bytes = bytes});
     comm->queue.push_back(std::move(operation));
     process().changed.notify_all();
     // A thread of NCCL launches the operation; the first one also connects.
     ++process().calls;
+    process().bytes += bytes;
     comm->busy = std::exchange(comm->used, true) ? 1 : 3;
     return ncclInProgress;
 }
@@ -331,6 +333,10 @@ std::size_t emulated_nccl_registered() {
 int emulated_nccl_calls() {
     const std::lock_guard lock(process().mutex);
     return process().calls;
+}
+std::size_t emulated_nccl_bytes() {
+    const std::lock_guard lock(process().mutex);
+    return process().bytes;
 }
 void emulated_nccl_hold(EmulatedHold what) {
     const std::lock_guard lock(process().mutex);

@@ -76,6 +76,8 @@ std::size_t emulated_nccl_registered();
 // Returns the number of calls of collectives, sends and receives over all communicators. NCCL
 // starts a thread for each of them because they do not block.
 int emulated_nccl_calls();
+// Returns how many bytes the operations were given, over all ranks.
+std::size_t emulated_nccl_bytes();
 // Keeps operations in progress (calls), or keeps aborts from ending (aborts), until it is called
 // with `nothing`.
 enum class EmulatedHold { nothing, calls, aborts };

@@ -38,10 +38,17 @@ __device__ __forceinline__ unsigned digit_of(std::uint32_t id, int shift) {
     return id >> shift & (digits - 1);
 }
 
+// Negative ones are large words.
+__device__ __forceinline__ std::uint32_t sorted_id(const IdList& from, std::int64_t i) {
+    const auto id = static_cast<std::uint32_t>(from.ids[i]);
+    if (from.slots == nullptr) return id;
+    return id < from.slot_count ? static_cast<std::uint32_t>(from.slots[id]) : ~0u;
+}
+
 // ids as words, and the order to begin with.
 __device__ __forceinline__ void begin_at(std::int64_t i, const IdList& from, const IdOrder& to) {
     if (i >= from.count) return;
-    const auto id = static_cast<std::uint32_t>(from.ids[i]);
+    const std::uint32_t id = sorted_id(from, i);
     const auto limit = static_cast<std::uint32_t>(from.limit);
     to.ids[i] = i < *from.real && id < limit ? id : limit;
     to.order[i] = static_cast<std::uint32_t>(i);

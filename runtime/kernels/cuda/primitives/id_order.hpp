@@ -7,11 +7,14 @@
 
 namespace lockstep::kernels::cuda {
 
-// What is sorted. Ids from *real on, and those outside of [0, limit), count as `limit`.
+// What is sorted: ids, or their slots where there are some. From *real on, and outside of
+// [0, limit), they count as `limit`.
 struct IdList {
     const std::int32_t* ids;
     const std::int32_t* real;
     std::int64_t count, limit;
+    const std::int32_t* slots = nullptr;  // of each id below slot_count
+    std::int64_t slot_count = 0;
 };
 
 // The indices of ids, sorted by id and, where ids are equal, by index: order[p] is the p-th, and

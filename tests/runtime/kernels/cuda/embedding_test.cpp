@@ -6,6 +6,7 @@
 
 #include "runtime/core/philox.hpp"
 #include "runtime/kernels/cuda/primitives/id_order.hpp"
+#include "runtime/kernels/scatter.hpp"
 #include "tests/runtime/kernels/cuda/against_cpu.hpp"
 
 using namespace lockstep;
@@ -16,7 +17,7 @@ using Ids = std::vector<std::int32_t>;
 
 namespace {
 
-// Returns a few ids often and many rarely, as words occur.
+// Few ids often, many seldom, as words are.
 Ids ids_of(std::int64_t count, std::int32_t limit, std::uint64_t key) {
     PhiloxStream random(key);
     Ids ids(static_cast<std::size_t>(count));
@@ -104,6 +105,51 @@ TEST_CASE_TEMPLATE("CUDA's embedding gradient is the CPU's, and the same at each
                 require_close(d_table.values(), expected, real, 12);
                 CHECK(same_bits(d_table.values(), again.values()));
             }
+}
+
+TEST_CASE_TEMPLATE("an embedding gradient by slots is that of the rows they stand for", T, float,
+                   bf16, fp16) {
+    constexpr std::int32_t vocabulary = 400, named = 3, real = 300;
+    CudaContext ctx(0);
+    CpuContext cpu(1);
+    Ids slots(vocabulary, -1);
+    const Ids tokens_of_slot{7, 8, 250};
+    for (std::int32_t slot = 0; slot < named; ++slot)
+        slots[static_cast<std::size_t>(tokens_of_slot[static_cast<std::size_t>(slot)])] = slot;
+    Ids tokens = ids_of(real + 5, named, 1);
+    for (auto& token : tokens) token = tokens_of_slot[static_cast<std::size_t>(token)];
+    const Ids real_tokens{real};
+    const OnDevice on_tokens(ctx, tokens), on_real(ctx, real_tokens), on_slots(ctx, slots);
+    for (const std::int64_t cols : awkward_columns) {
+        const auto dy = random_numbers<T>((real + 5) * cols, 2);
+        auto wide = widened(dy);
+        const OnDevice on_dy(ctx, dy);
+        const OnDevice all(ctx, std::vector<float>(static_cast<std::size_t>(vocabulary * cols)));
+        const OnDevice few(ctx, std::vector<float>(static_cast<std::size_t>(named * cols)));
+        const auto backward = [&](const auto& table, std::int64_t rows, auto by) {
+            kernels::embedding_backward<T>(ctx, on_tokens.view(), on_real.view(), 3.0f,
+                                           on_dy.matrix(real + 5, cols), table.matrix(rows, cols),
+                                           kernels::Into::add, by);
+        };
+        backward(all, vocabulary, CudaView<const std::int32_t>{});
+        backward(few, named, on_slots.const_view());
+        std::vector<float> by_cpu(static_cast<std::size_t>(named * cols));
+        kernels::embedding_backward<float>(
+            cpu, view_of(tokens), view_of(real_tokens), 3.0f, matrix_of(wide, real + 5, cols),
+            matrix_of(by_cpu, named, cols), kernels::Into::add, const_view_of(slots));
+        require_close(few.values(), by_cpu, real, 12);
+        kernels::add_gathered_rows(ctx, on_slots.const_view(), few.matrix(named, cols),
+                                   all.matrix(vocabulary, cols));
+        auto twice = all.values();
+        for (std::int32_t token = 0; token < vocabulary; ++token)
+            for (std::int64_t j = 0; j < cols; ++j) {
+                const std::int64_t slot = slots[static_cast<std::size_t>(token)];
+                const float sum = twice[static_cast<std::size_t>(token * cols + j)];
+                const float part =
+                    slot < 0 ? 0 : few.values()[static_cast<std::size_t>(slot * cols + j)];
+                REQUIRE(sum == 2 * part);
+            }
+    }
 }
 
 TEST_CASE_TEMPLATE("CUDA's position gradient is the CPU's, and that of an embedding by position", T,

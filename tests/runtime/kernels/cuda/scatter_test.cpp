@@ -54,3 +54,30 @@ TEST_CASE("a place that is not there is refused on the CPU, and left alone on a 
                                                  matrix_of(host, 2, 4)),
                     Error);
 }
+
+TEST_CASE("rows are added where they have a slot, and nowhere else") {
+    CudaContext ctx(0);
+    device::CpuContext cpu(1);
+    const std::vector<std::int32_t> slots{2, -1, 0, 3, -1, 1};  // 3 is no row
+    const auto rows = static_cast<std::int64_t>(slots.size());
+    for (const std::int64_t cols : {1, 7, 16, 31, 32, 40}) {
+        const auto from = random_numbers<float>(3 * from_stride, 1);
+        auto to = random_numbers<float>(rows * to_stride, 2);
+        const auto before = to;
+        const OnDevice on_slots(ctx, slots);
+        const OnDevice on_from(ctx, from), on_to(ctx, to);
+        kernels::add_gathered_rows(ctx, on_slots.const_view(), on_from.matrix(3, cols, from_stride),
+                                   on_to.matrix(rows, cols, to_stride));
+        kernels::add_gathered_rows(cpu, const_view_of(slots),
+                                   HostMatrix<const float>{from.data(), 3, cols, from_stride},
+                                   HostMatrix<float>{to.data(), rows, cols, to_stride});
+        CHECK(same_bits(on_to.values(), to));
+        for (std::size_t i = 0; i < to.size(); ++i) {
+            const std::size_t row = i / to_stride, col = i % to_stride;
+            const std::int32_t slot = slots[row];
+            const bool added = slot >= 0 && slot < 3 && col < static_cast<std::size_t>(cols);
+            const float more = added ? from[static_cast<std::size_t>(slot) * from_stride + col] : 0;
+            REQUIRE(to[i] == before[i] + more);
+        }
+    }
+}

@@ -48,26 +48,41 @@ TEST_CASE("a single block is a single bucket and no parameter is none") {
     CHECK(counts(table, 16, 16) == std::vector<std::size_t>{64});
 }
 
-TEST_CASE("buckets that travel as bf16 lie where fp32 elements were that came before them") {
+TEST_CASE("buckets that travel as bf16 lie where fp32 elements were that were sent before them") {
     using Memory = train::Exchange::Memory;
+    using Order = train::BucketOrder;
     const std::vector<train::Bucket> buckets = {
-        {0, 10}, {10, 250}, {260, 250}, {510, 250}, {760, 500}};
-    const train::Exchange exchange = train::plan_exchange(buckets);
-    CHECK(exchange.spare == 10 + 250);
-    // held[i] is the bucket that lies at element i of bf16, on the way to the other ranks and back.
-    std::vector<int> held(2 * 1260, -1);
-    for (std::size_t i = 0; i < buckets.size(); ++i) {
-        const auto [memory, first] = exchange.places[i];
-        if (memory == Memory::spare) continue;
-        CHECK(first + buckets[i].count <= 2 * buckets[i].first);  // these are all converted
-        for (std::size_t at = first; at < first + buckets[i].count; ++at) {
-            CHECK(held[at] == -1);
-            held[at] = static_cast<int>(i);
+        {0, 10}, {10, 250}, {260, 250}, {510, 250}, {760, 200}};
+    for (const auto order : {Order::front_to_back, Order::last_one_first}) {
+        const train::Exchange exchange = train::plan_exchange(buckets, order);
+        CHECK(exchange.spare == (order == Order::front_to_back ? 10 + 250 : 200));
+        std::vector<std::size_t> sent = {0, 1, 2, 3, 4};
+        if (order == Order::last_one_first) sent = {4, 0, 1, 2, 3};
+        // By elements of bf16: which are converted, and which bucket lies there.
+        std::vector<int> held(2 * 960, -1);
+        std::vector<char> converted(2 * 960);
+        for (const std::size_t bucket : sent) {
+            const auto [memory, first] = exchange.places[bucket];
+            const auto [begin, count] = buckets[bucket];
+            for (std::size_t at = first; memory == Memory::gradient && at < first + count; ++at) {
+                CHECK(held[at] == -1);
+                CHECK(converted[at] == 1);
+                held[at] = static_cast<int>(bucket);
+            }
+            std::fill_n(converted.begin() + static_cast<std::ptrdiff_t>(2 * begin), 2 * count, 1);
+        }
+        for (; !sent.empty(); sent.pop_back()) {
+            const auto [first, count] = buckets[sent.back()];
+            for (std::size_t at = 2 * first; at < 2 * (first + count); ++at) CHECK(held[at] == -1);
+            std::replace(held.begin(), held.end(), static_cast<int>(sent.back()), -1);
         }
     }
-    for (std::size_t i = buckets.size(); i > 0; --i) {
-        const auto [first, count] = buckets[i - 1];
-        for (std::size_t at = 2 * first; at < 2 * (first + count); ++at) CHECK(held[at] == -1);
-        std::replace(held.begin(), held.end(), static_cast<int>(i - 1), -1);
-    }
+}
+
+TEST_CASE("memory for buckets that travel as bf16 is enough for either order") {
+    const std::vector<train::Bucket> buckets = {{0, 10}, {10, 250}, {260, 500}};
+    train::ReducerOptions options;
+    CHECK(train::exchange_spare(buckets, options) == 260);
+    options.table_sum = train::TableSum::in_parts;
+    CHECK(train::exchange_spare(buckets, options) == 500);
 }

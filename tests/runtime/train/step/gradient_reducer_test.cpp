@@ -15,6 +15,7 @@
 
 using namespace lockstep;
 using train::Bucket;
+using train::BucketOrder;
 using GradientReducer = train::GradientReducer<device::CpuContext>;
 using train::Overlap;
 using train::ReductionTiming;
@@ -29,10 +30,11 @@ struct Finished {
     double sum_of_squares = 0;
 };
 
-Finished finish(GradientReducer& reducer) {
+Finished finish(GradientReducer& reducer, BucketOrder order = BucketOrder::front_to_back) {
     Finished finished;
     reducer.finish();
-    reducer.unpack_and_square({&finished.sum_of_squares, 1});
+    reducer.unpack(order);
+    reducer.add_square({&finished.sum_of_squares, 1});
     finished.reduction = reducer.take_reduction();
     return finished;
 }
@@ -48,19 +50,24 @@ float sum_of(int ranks, std::size_t i) {
     return sum;
 }
 
+// One step in either order after the other.
 void reduce_and_check(comm::Communicator& communicator, const train::ReducerOptions& options) {
     device::CpuContext context(1);
     Trace trace(Trace::Recording::off, communicator.rank());
     std::vector<float> gradient(elements);
     GradientReducer reducer(context, communicator, trace, view_of(gradient), uneven_buckets,
                             options);
-    for (int step = 0; step < 3; ++step) {
+    for (int step = 0; step < 4; ++step) {
         for (std::size_t i = 0; i < elements; ++i)
             gradient[i] = gradient_of(communicator.rank(), i);
+        const bool in_parts = options.table_sum == train::TableSum::in_parts && step % 2 == 1;
+        if (in_parts) reducer.send_last_bucket();
         for (const auto& [first, count] :
              std::vector<Bucket>{{0, 50}, {50, 0}, {50, 650}, {700, 300}})
             reducer.ready(first, count);
-        const double sum_of_squares = finish(reducer).sum_of_squares;
+        const double sum_of_squares =
+            finish(reducer, in_parts ? BucketOrder::last_one_first : BucketOrder::front_to_back)
+                .sum_of_squares;
         double squares = 0;
         std::size_t wrong = 0;
         for (std::size_t i = 0; i < elements; ++i) {
@@ -119,6 +126,8 @@ TEST_CASE("gradients are summed exactly over any number of ranks") {
                 CAPTURE(ranks);
                 options.overlap = overlap;
                 options.comm_dtype = type;
+                options.table_sum =
+                    overlap == Overlap::on ? train::TableSum::in_parts : train::TableSum::at_once;
                 comm::run_as_threads(ranks, [&](comm::Communicator& communicator) {
                     reduce_and_check(communicator, options);
                 });
@@ -156,6 +165,28 @@ TEST_CASE("buckets are handed over as soon as they are final, and only then") {
         finish(reducer);
         CHECK(recorder.labels == Labels{"bucket 0", "bucket 1", "bucket 2", "bucket 3"});
     }
+}
+
+TEST_CASE("what the last bucket lacks is a bucket behind all others, and told as the last") {
+    comm::run_as_threads(2, [](comm::Communicator& communicator) {
+        device::CpuContext context(1);
+        Trace trace(Trace::Recording::on, communicator.rank());
+        std::vector<float> gradient(elements, 1.0F), rest(3, 2.0F);
+        train::ReducerOptions options;
+        options.table_sum = train::TableSum::in_parts;
+        GradientReducer reducer(context, communicator, trace, view_of(gradient), uneven_buckets,
+                                options);
+        reducer.send_last_bucket();
+        CHECK_THROWS_AS(reducer.send_last_bucket(), Error);
+        CHECK_THROWS_AS(reducer.send_rest_of_last_bucket(view_of(rest)), Error);
+        reducer.all_ready();
+        reducer.send_rest_of_last_bucket(view_of(rest));
+        const ReductionTiming reduction = finish(reducer, BucketOrder::last_one_first).reduction;
+        CHECK(rest == std::vector<float>(3, 4.0F));
+        CHECK(gradient == std::vector<float>(elements, 2.0F));
+        CHECK(reduction.last_bucket_s > 0);
+        CHECK(reduction.last_bucket_s < reduction.bucket_s);
+    });
 }
 
 TEST_CASE("gaps in what is final are a programming error") {

@@ -67,6 +67,12 @@ TEST_CASE("the weights' memory is that of the buffers that there are") {
     const auto small =
         train::weight_memory(table, Precision::bf16, train::Master::kept, options, 2);
     CHECK(small.exchanged == 2 * 16);
+    options.reducer.table_sum = train::TableSum::in_parts;
+    const auto parts =
+        train::weight_memory(table, Precision::fp16, train::Master::kept, options, 2);
+    CHECK(parts.exchanged == 2 * 64);               // the last block, which is sent first
+    CHECK(parts.tied_rows >= 4 * 32 + 4 * 64 * 4);  // half of the column, and slots
+    CHECK(parts.total() == small.total() - small.exchanged + parts.exchanged + parts.tied_rows);
     const auto lean = train::weight_memory(table, Precision::fp16, train::Master::none, options, 1);
     CHECK(lean.master == 0);
     CHECK(lean.total() == 6 * weights);
