@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "launcher/plan/nccl_memory.hpp"
-#include "model/blocks/transformer.hpp"
+#include "model/blocks/layout.hpp"
 #include "runtime/device/traits.hpp"
 #include "runtime/device/upload.hpp"
 #include "runtime/train/step/tied_table.hpp"

@@ -19,7 +19,7 @@
 #include "launcher/programs/programs.hpp"
 #include "launcher/rank/compute_device.hpp"
 #include "launcher/rank/job.hpp"
-#include "model/blocks/transformer.hpp"
+#include "model/blocks/layout.hpp"
 #include "runtime/comm/net/environment.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/train/step/weight_memory.hpp"

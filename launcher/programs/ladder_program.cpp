@@ -7,7 +7,7 @@
 #include "launcher/options/run_command.hpp"
 #include "launcher/programs/programs.hpp"
 #include "launcher/train/training.hpp"
-#include "model/blocks/transformer.hpp"
+#include "model/blocks/layout.hpp"
 #include "model/config_json.hpp"
 #include "runtime/core/error.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "launcher/options/command_line.hpp"
 #include "launcher/text/utc.hpp"
-#include "model/blocks/transformer.hpp"
+#include "model/blocks/layout.hpp"
 #include "model/config_json.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/path_status.hpp"

@@ -6,6 +6,7 @@
 #include "model/blocks/linear.hpp"
 #include "model/blocks/stack_pass.hpp"
 #include "model/blocks/weights.hpp"
+#include "runtime/kernels/attention.hpp"
 
 namespace lockstep::model {
 
@@ -65,5 +66,134 @@ struct MemoryBlock {
     static void backward(const StackPass<Ctx, T>& run, const Weights& weights, Constant memory,
                          Constant dy, Matrix d_memory);
 };
+
+// Which of the two attentions of a layer: its shape, its dropout and its sequences.
+template <class Space>
+struct AttentionKind {
+    const kernels::AttentionShape& shape;
+    kernels::Dropout dropout;
+    kernels::Sequences<Space> sequences;
+};
+
+template <class Ctx, class T>
+AttentionKind<typename Ctx::Space> self_attention(const StackPass<Ctx, T>& run) {
+    return {run.settings.self_attention, run.dropout(DropoutSite::self_probabilities),
+            run.self_sequences()};
+}
+
+template <class Ctx, class T>
+AttentionKind<typename Ctx::Space> cross_attention(const StackPass<Ctx, T>& run) {
+    return {run.settings.cross_attention, run.dropout(DropoutSite::cross_probabilities),
+            run.cross_sequences()};
+}
+
+// attended = attention(q, k, v);  y = attended Wo^T + b
+template <class Ctx, class T, class Space>
+MatrixView<T, Space> attend(const StackPass<Ctx, T>& run, const AttentionKind<Space>& kind,
+                            const Linear<T, Space>& out, AttentionSaved<T, Space>& saved) {
+    saved.attended = run.take(saved.q.rows, saved.q.cols);
+    saved.log_sum_exp = run.take_floats(kind.shape.heads * saved.q.rows);
+    kernels::attention_forward<T>(run.ctx, kind.shape, kind.dropout, kind.sequences, saved.q,
+                                  saved.k, saved.v, saved.attended, saved.log_sum_exp);
+    return LinearBlock<Ctx, T>::forward(run, out, saved.attended);
+}
+
+template <class T, class Space>
+struct AttentionGradient {
+    MatrixView<T, Space> q, k, v;
+    kernels::AttentionBiases<Space> biases;
+};
+
+// Number `index` of the d biases that stand one after the other.
+template <class Space>
+View<float, Space> bias_of(View<float, Space> biases, std::size_t index, std::int64_t d) {
+    return biases.subview(index * static_cast<std::size_t>(d), static_cast<std::size_t>(d));
+}
+
+template <class Ctx, class T, class Space>
+void attend_backward(const StackPass<Ctx, T>& run, const AttentionKind<Space>& kind,
+                     const Linear<T, Space>& out, const AttentionSaved<T, Space>& saved,
+                     MatrixView<const T, Space> dy, const AttentionGradient<T, Space>& d) {
+    const auto d_attended = run.take(saved.attended.rows, saved.attended.cols);
+    LinearBlock<Ctx, T>::backward_products(run, out, saved.attended, dy, d_attended,
+                                           Into::overwrite);
+    kernels::attention_backward<T>(run.ctx, kind.shape, kind.dropout, kind.sequences, saved.q,
+                                   saved.k, saved.v, saved.attended, saved.log_sum_exp, d_attended,
+                                   d.q, d.k, d.v, d.biases);
+}
+
+template <class Ctx, class T>
+auto SelfAttentionBlock<Ctx, T>::forward(const StackPass<Ctx, T>& run, const Weights& weights,
+                                         Constant x, Saved& saved) -> Matrix {
+    const Matrix qkv = LinearBlock<Ctx, T>::forward(run, weights.qkv, x);
+    saved.q = qkv.columns(0, x.cols);
+    saved.k = qkv.columns(x.cols, x.cols);
+    saved.v = qkv.columns(2 * x.cols, x.cols);
+    return attend(run, self_attention(run), weights.out, saved);
+}
+
+template <class Ctx, class T>
+void SelfAttentionBlock<Ctx, T>::backward(const StackPass<Ctx, T>& run, const Weights& weights,
+                                          const Saved& saved, Constant x, Constant dy, Matrix dx,
+                                          Into into) {
+    const std::int64_t d = x.cols;
+    const Matrix d_qkv = run.take(x.rows, 3 * d);
+    const auto db = weights.qkv.db;
+    attend_backward(
+        run, self_attention(run), weights.out, saved, dy,
+        {d_qkv.columns(0, d),
+         d_qkv.columns(d, d),
+         d_qkv.columns(2 * d, d),
+         {bias_of(db, 0, d), bias_of(db, 1, d), bias_of(db, 2, d), run.gradients_into}});
+    LinearBlock<Ctx, T>::backward_products(run, weights.qkv, x, d_qkv, dx, into);
+}
+
+template <class Ctx, class T>
+auto CrossAttentionBlock<Ctx, T>::forward(const StackPass<Ctx, T>& run, const Weights& weights,
+                                          Constant x, Matrix kv, Saved& saved) -> Matrix {
+    saved.q = LinearBlock<Ctx, T>::forward(run, weights.q, x);
+    saved.k = kv.columns(0, x.cols);
+    saved.v = kv.columns(x.cols, x.cols);
+    return attend(run, cross_attention(run), weights.out, saved);
+}
+
+template <class Ctx, class T>
+void CrossAttentionBlock<Ctx, T>::backward(const StackPass<Ctx, T>& run, const Weights& weights,
+                                           const Saved& saved, Constant x, Constant dy, Matrix dx,
+                                           Into into, Matrix d_kv) {
+    const std::int64_t d = x.cols;
+    const Matrix d_q = run.take(x.rows, d);
+    const auto db = weights.kv.db;
+    attend_backward(run, cross_attention(run), weights.out, saved, dy,
+                    {d_q,
+                     d_kv.columns(0, d),
+                     d_kv.columns(d, d),
+                     {weights.q.db, bias_of(db, 0, d), bias_of(db, 1, d), run.gradients_into}});
+    LinearBlock<Ctx, T>::backward_products(run, weights.q, x, d_q, dx, into);
+}
+
+template <class Ctx, class T>
+auto MemoryBlock<Ctx, T>::forward(const StackPass<Ctx, T>& run, const Weights& weights,
+                                  Constant memory) -> Matrix {
+    std::int64_t cols = 0, first = 0;
+    for (const auto& part : weights) cols += part.w.rows;
+    const Matrix kv = run.take(memory.rows, cols);
+    for (const auto& part : weights) {
+        LinearBlock<Ctx, T>::forward(run, part, memory, kv.columns(first, part.w.rows));
+        first += part.w.rows;
+    }
+    return kv;
+}
+
+template <class Ctx, class T>
+void MemoryBlock<Ctx, T>::backward(const StackPass<Ctx, T>& run, const Weights& weights,
+                                   Constant memory, Constant dy, Matrix d_memory) {
+    std::int64_t first = 0;
+    for (const auto& part : weights) {
+        LinearBlock<Ctx, T>::backward_products(run, part, memory, dy.columns(first, part.w.rows),
+                                               d_memory, first == 0 ? Into::overwrite : Into::add);
+        first += part.w.rows;
+    }
+}
 
 }  // namespace lockstep::model

@@ -4,6 +4,9 @@
 #include "model/blocks/residual_norm.hpp"
 #include "model/blocks/stack_pass.hpp"
 #include "model/blocks/weights.hpp"
+#include "runtime/kernels/dropout.hpp"
+#include "runtime/kernels/embedding.hpp"
+#include "runtime/kernels/norm.hpp"
 
 namespace lockstep::model {
 
@@ -37,5 +40,78 @@ struct EmbeddingBlock {
     static void backward(const StackPass<Ctx, T>& run, const Weights& weights, const Saved& saved,
                          StreamGradient<T, Space> d, const InputGradient<Space>& input);
 };
+
+template <class Ctx, class T>
+bool norms_before_positions(const StackPass<Ctx, T>& run) {
+    return run.settings.kind == StackKind::decoder;
+}
+
+// y = scale * embeddings[token] + positions[position]
+template <class Ctx, class T>
+void embed(const StackPass<Ctx, T>& run, MatrixView<const T, typename Ctx::Space> embeddings,
+           MatrixView<const T, typename Ctx::Space> positions, float scale,
+           MatrixView<T, typename Ctx::Space> y) {
+    kernels::embedding_forward<T>(run.ctx, run.batch.tokens, run.batch.places.positions,
+                                  run.batch.real(), scale, embeddings, positions, y);
+}
+
+template <class Ctx, class T, class Space>
+MatrixView<T, Space> normalised(const StackPass<Ctx, T>& run, const Norm<T, Space>& weights,
+                                MatrixView<T, Space> x, NormSaved<T, Space>& saved) {
+    const auto y = run.take(x.rows, x.cols);
+    PlainNorm<Ctx, T>::forward(run, weights, x, y, saved);
+    return y;
+}
+
+template <class Ctx, class T>
+auto EmbeddingBlock<Ctx, T>::forward(const StackPass<Ctx, T>& run, const Weights& weights,
+                                     Constant embeddings, Saved& saved) -> Stream<T, Space> {
+    const float scale = run.settings.embedding_scale;
+    Matrix x = run.take(run.batch.total, embeddings.cols);
+    if (weights.embedding_norm && norms_before_positions(run)) {
+        embed(run, embeddings, weights.no_positions, scale, x);
+        const Matrix positions = run.take(x.rows, x.cols);
+        embed(run, embeddings, weights.positions, 0, positions);
+        x = normalised(run, *weights.embedding_norm, x, saved.embedding_norm);
+        kernels::add<T>(run.ctx, positions, x);
+    } else {
+        embed(run, embeddings, weights.positions, scale, x);
+        if (weights.embedding_norm) {
+            x = normalised(run, *weights.embedding_norm, x, saved.embedding_norm);
+        }
+    }
+    const auto dropout = run.dropout(DropoutSite::embedding);
+    if (dropout.active()) kernels::dropout<T>(run.ctx, dropout, run.batch.places, x, x);
+    if (!weights.first_norm) return {x, x, {x}};
+    const Matrix input = run.take_input(x.rows, x.cols);
+    PlainNorm<Ctx, T>::forward(run, *weights.first_norm, x, input, saved.first_norm);
+    return {x, input, source_of<Ctx, T>(input, *weights.first_norm, saved.first_norm)};
+}
+
+template <class Ctx, class T>
+void EmbeddingBlock<Ctx, T>::backward(const StackPass<Ctx, T>& run, const Weights& weights,
+                                      const Saved& saved, StreamGradient<T, Space> d,
+                                      const InputGradient<Space>& input) {
+    const Matrix dx = d.input;
+    if (weights.first_norm) {
+        PlainNorm<Ctx, T>::backward(run, *weights.first_norm, saved.first_norm, dx, d.residual, dx);
+    }
+    const auto dropout = run.dropout(DropoutSite::embedding);
+    if (dropout.active()) kernels::dropout<T>(run.ctx, dropout, run.batch.places, dx, dx);
+
+    const auto to_positions = [&] {
+        if (weights.d_positions.empty()) return;
+        kernels::position_backward<T>(run.ctx, run.batch.offsets, dx, weights.d_positions,
+                                      run.gradients_into);
+    };
+    if (norms_before_positions(run)) to_positions();
+    if (weights.embedding_norm) {
+        PlainNorm<Ctx, T>::backward(run, *weights.embedding_norm, saved.embedding_norm, dx, {}, dx);
+    }
+    if (!norms_before_positions(run)) to_positions();
+    kernels::embedding_backward<T>(run.ctx, run.batch.tokens, run.batch.real(),
+                                   run.settings.embedding_scale, dx, input.rows, Into::add,
+                                   input.slots);
+}
 
 }  // namespace lockstep::model

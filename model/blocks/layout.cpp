@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <string>
+#include "model/blocks/layout.hpp"
 
-#include "model/blocks/transformer.hpp"
+#include <string>
 
 namespace lockstep::model {
 

@@ -6,6 +6,7 @@
 
 #include "model/blocks/embedding_block.hpp"
 #include "model/blocks/layer.hpp"
+#include "runtime/kernels/dropout.hpp"
 
 namespace lockstep::model {
 
@@ -39,5 +40,89 @@ struct StackBlock {
                          Matrix d_output, Constant memory, Matrix d_memory,
                          const InputGradient<Space>& input, const std::function<void()>& finish);
 };
+
+// Layer i's columns of what MemoryBlock made, or of its gradient.
+template <class T, class Space>
+MatrixView<T, Space> layer_columns(MatrixView<T, Space> kv, std::size_t layer, std::int64_t d) {
+    if (kv.cols == 0) return {};
+    return kv.columns(static_cast<std::int64_t>(layer) * 2 * d, 2 * d);
+}
+
+template <class Ctx, class T>
+auto StackBlock<Ctx, T>::forward(StackPass<Ctx, T> run, const Weights& weights, Constant embeddings,
+                                 Constant memory, Saved& saved) -> Constant {
+    saved.layers.resize(weights.layers.size());
+    if constexpr (!Ctx::keeps_activations)
+        saved.input_space = run.take(run.batch.total, embeddings.cols);
+    run.input_space = saved.input_space;
+    const Matrix kv = MemoryBlock<Ctx, T>::forward(run, weights.memory_projections, memory);
+    auto x = EmbeddingBlock<Ctx, T>::forward(run, weights, embeddings, saved.embedding);
+    for (run.layer = 0; run.layer < weights.layers.size(); ++run.layer) {
+        x = LayerBlock<Ctx, T>::forward(run, weights.layers[run.layer], x,
+                                        layer_columns(kv, run.layer, embeddings.cols),
+                                        saved.layers[run.layer]);
+    }
+    return x.input;
+}
+
+template <class Ctx, class T>
+auto StackBlock<Ctx, T>::evaluate(StackPass<Ctx, T> run, const Weights& weights,
+                                  Constant embeddings, Constant memory, const Visit& visit)
+    -> Constant {
+    const std::int64_t rows = run.batch.total, d = embeddings.cols;
+    const bool one = run.settings.norms == NormPosition::after_sum;
+    const Matrix input = run.take(rows, d);
+    const Matrix residual = one ? input : run.take(rows, d);
+    const auto mark = run.arena.mark();
+    // A layer's output is moved out of the memory that the next layer uses again.
+    const auto keep = [&](Stream<T, Space> x) {
+        kernels::dropout<T>(run.ctx, {}, run.batch.places, x.input, input);
+        if (!one) kernels::dropout<T>(run.ctx, {}, run.batch.places, x.residual, residual);
+        run.arena.rewind(mark);
+    };
+    typename EmbeddingBlock<Ctx, T>::Saved unused;
+    keep(EmbeddingBlock<Ctx, T>::forward(run, weights, embeddings, unused));
+    for (const auto& layer : weights.layers) {
+        typename LayerBlock<Ctx, T>::Saved dropped;
+        Matrix kv;  // this layer's alone
+        if (layer.cross_attention)
+            kv = LinearBlock<Ctx, T>::forward(run, layer.cross_attention->kv, memory);
+        const auto x = LayerBlock<Ctx, T>::forward(run, layer, {residual, input}, kv, dropped);
+        if (visit) visit(run.layer, dropped);
+        keep(x);
+        ++run.layer;
+    }
+    return input;
+}
+
+template <class Ctx, class T>
+void StackBlock<Ctx, T>::backward(StackPass<Ctx, T> run, const Weights& weights, const Saved& saved,
+                                  Matrix d_output, Constant memory, Matrix d_memory,
+                                  const InputGradient<Space>& input,
+                                  const std::function<void()>& finish) {
+    run.input_space = saved.input_space;
+    StreamGradient<T, Space> d{d_output, {}, {}};
+    if (run.settings.norms == NormPosition::before_branch) {
+        d.residual_space = run.take(d_output.rows, d_output.cols);
+    }
+    const std::int64_t d_model = d_output.cols;
+    const bool has_memory = !weights.memory_projections.empty();
+    const auto layers = static_cast<std::int64_t>(weights.layers.size());
+    const Matrix d_kv = run.take(memory.rows, has_memory ? layers * 2 * d_model : 0);
+    for (std::size_t i = weights.layers.size(); i-- > 0;) {
+        run.layer = i;
+        LayerBlock<Ctx, T>::backward(run, weights.layers[i], saved.layers[i], d,
+                                     layer_columns(d_kv, i, d_model));
+        finish();
+    }
+    if (has_memory) {
+        MemoryBlock<Ctx, T>::backward(run, weights.memory_projections, memory, d_kv, d_memory);
+        finish();
+    }
+    EmbeddingBlock<Ctx, T>::backward(run, weights, saved.embedding, d, input);
+    const bool has_block =
+        weights.first_norm || weights.embedding_norm || !weights.d_positions.empty();
+    if (has_block) finish();
+}
 
 }  // namespace lockstep::model

@@ -1,23 +1,249 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <memory>
+#include <utility>
 
-#include "model/config.hpp"
-#include "runtime/train/parameters.hpp"
-#include "runtime/train/step/model.hpp"
+#include "model/blocks/output_head.hpp"
+#include "model/blocks/stack_block.hpp"
+#include "model/blocks/weights.hpp"
+#include "runtime/core/named_range.hpp"
+#include "runtime/kernels/deferred_sums.hpp"
 
 namespace lockstep::model {
 
-// Returns the names, shapes and order of the model's parameters (docs/model-format.md). Validates
-// the config.
-train::ParameterTable parameter_table(const ModelConfig& config);
+// Tells the sink that the gradients of the flat buffer are final: block by block, or several blocks
+// at once.
+class BlockProgress {
+public:
+    BlockProgress(const train::ParameterTable& table, train::GradientSink& sink)
+        : table_(table), sink_(sink) {}
 
-// Makes a model that computes in the store's precision. The store must have been made with
-// parameter_table(config). Store and context must outlive the model.
+    // Another block has its gradients. Whether the sink shall be told of it and those before it: it
+    // waits for them, or they are `most` blocks, or the last ones.
+    bool pass_block(int most) {
+        const auto& all = table_.all();
+        require(next_ < all.size(), "backward finished more blocks than there are");
+        const int block = all[next_].block;
+        while (next_ < all.size() && all[next_].block == block) ++next_;
+        end_ = next_ < all.size() ? all[next_].offset : table_.flat_size();
+        return next_ == all.size() || ++waiting_ >= most || sink_.waits_for(end_);
+    }
+    void tell() {
+        sink_.ready(begin_, end_ - begin_);
+        begin_ = end_;
+        waiting_ = 0;
+    }
+
+private:
+    const train::ParameterTable& table_;
+    train::GradientSink& sink_;
+    std::size_t next_ = 0, begin_ = 0, end_ = 0;
+    int waiting_ = 0;  // blocks
+};
+
+inline void check_side(const train::RaggedTokens& side, std::size_t rows,
+                       std::int64_t n_positions) {
+    require(side.offsets.size() == rows + 1 && side.real() <= side.total(),
+            "the vectors of a batch disagree about its size");
+    require(side.longest <= n_positions, "a row is longer than the model's n_positions");
+}
+
+template <class Ctx, class T>
+class Transformer final : public train::Model {
+public:
+    using Space = typename Ctx::Space;
+    using Matrix = MatrixView<T, Space>;
+    using Constant = MatrixView<const T, Space>;
+    using Stacks = StackBlock<Ctx, T>;
+
+    Transformer(const ModelConfig& config, const train::ParameterStore<Space>& store, Ctx& ctx)
+        : config_(config),
+          table_(parameter_table(config)),
+          weights_(bind_weights<T>(ctx, config_, table_, store)),
+          encoder_(stack_settings(config, StackKind::encoder)),
+          decoder_(stack_settings(config, StackKind::decoder)),
+          ctx_(ctx),
+          upload_(ctx) {}
+
+    const train::ParameterTable& parameters() const noexcept override { return table_; }
+    std::size_t peak_activation_bytes() const noexcept override { return arena_.peak_bytes(); }
+    train::ModelSpans take_spans() override { return std::exchange(spans_, {}); }
+
+    void reserve(std::size_t activation_bytes) override { arena_.reserve(activation_bytes); }
+
+    train::PlacedShape place(const train::Batch& batch) override {
+        check(batch);
+        arena_.reset();
+        upload_.begin(placed_bytes<Ctx>(batch));
+        const auto rows = place_rows(upload_, batch.rows);
+        sides_ = {model::place(upload_, batch.source, rows),
+                  model::place(upload_, batch.target, rows),
+                  {},
+                  {}};
+        place_labels(batch);
+        upload_.finish();
+        using Labels = train::PlacedShape::Labels;
+        return {{sides_.source.total, sides_.target.total, static_cast<std::int64_t>(rows.size()),
+                 sides_.source.longest, sides_.target.longest},
+                sides_.labels.empty() ? Labels::following : Labels::given,
+                arena_.moves() + upload_.moves()};
+    }
+
+    void train(const kernels::StepState* state, kernels::LossSums* sums, kernels::Into into,
+               train::GradientSink& sink) override {
+        device::Stopwatch<Ctx> watch(ctx_);
+        const Sides sides = placed_sides();
+        Saved saved;
+        forward(sides, state, saved);
+        spans_.forward.push_back(watch.lap());
+
+        const Matrix d_output =
+            arena_.template take_matrix<T>(saved.output.rows, saved.output.cols);
+        OutputHead<Ctx, T>::train(ctx_, arena_, state, weights_.embeddings,
+                                  weights_.class_bias.view(), saved.output, sides.labels,
+                                  config_.label_smoothing, d_output, weights_.d_embeddings, into,
+                                  sums, spans_);
+        watch.lap();
+
+        backward(sides, state, saved, d_output, into, sink, input_gradient(sink.loss_done()));
+        spans_.backward.push_back(watch.lap());
+    }
+
+    void evaluate(const train::Batch& batch, kernels::LossSums* losses) override {
+        place(batch);
+        const Sides sides = placed_sides();
+        Constant memory;
+        if (weights_.encoder) {
+            memory = Stacks::evaluate(encoder_run(sides, nullptr), *weights_.encoder,
+                                      weights_.embeddings, {});
+        }
+        const Constant output = Stacks::evaluate(decoder_run(sides, nullptr), weights_.decoder,
+                                                 weights_.embeddings, memory);
+        OutputHead<Ctx, T>::evaluate(ctx_, arena_, weights_.embeddings, weights_.class_bias.view(),
+                                     output, sides.labels, losses);
+    }
+
+private:
+    struct Sides {
+        Ragged<Space> source, target;
+        View<const std::int32_t, Space> labels;
+        kernels::FollowingLabels<Space> following;  // else
+    };
+
+    struct Saved {
+        typename Stacks::Saved encoder, decoder;
+        Constant memory, output;
+        Matrix d_memory;
+        typename device::Arena<Space>::Mark before_decoder;
+    };
+
+    // They are brought where they do not follow from the tokens.
+    void place_labels(const train::Batch& batch) {
+        if (batch.last_labels.empty()) {
+            sides_.labels = upload_.add(view_of(batch.labels));
+            return;
+        }
+        const std::size_t sequences = launched_sequences<Ctx>(batch.rows.size());
+        sides_.following = {sides_.target.tokens,
+                            upload_.add(view_of(batch.label_starts), sequences),
+                            upload_.add(view_of(batch.last_labels), sequences),
+                            {}};
+    }
+
+    // With what is made of the batch when it has arrived.
+    Sides placed_sides() {
+        Sides sides = sides_;
+        if (sides.labels.empty()) {
+            sides.following.labels =
+                arena_.template take<std::int32_t>(static_cast<std::size_t>(sides.target.total));
+            sides.labels = sides.following.labels;
+        }
+        place_tokens(ctx_, arena_, sides.source);
+        place_tokens(ctx_, arena_, sides.target, sides.following);
+        return sides;
+    }
+
+    // In the table, to which the loss's part was written, or in rows of their own.
+    InputGradient<Space> input_gradient(const train::InputRows& rows) const {
+        if (rows.sums == nullptr) return {weights_.d_embeddings};
+        const auto vocabulary = static_cast<std::size_t>(config_.vocabulary);
+        const std::int64_t d = config_.embedding_size;
+        return {{rows.sums, rows.count, d, d}, {rows.slots, vocabulary}};
+    }
+
+    void forward(const Sides& sides, const kernels::StepState* state, Saved& saved) {
+        const NamedRange range("forward");
+        if (weights_.encoder) {
+            saved.memory = Stacks::forward(encoder_run(sides, state), *weights_.encoder,
+                                           weights_.embeddings, {}, saved.encoder);
+        }
+        // Outlives the decoder's activations in backward.
+        saved.d_memory = arena_.template take_matrix<T>(saved.memory.rows, saved.memory.cols);
+        saved.before_decoder = arena_.mark();
+        saved.output = Stacks::forward(decoder_run(sides, state), weights_.decoder,
+                                       weights_.embeddings, saved.memory, saved.decoder);
+    }
+
+    void backward(const Sides& sides, const kernels::StepState* state, const Saved& saved,
+                  Matrix d_output, kernels::Into into, train::GradientSink& sink,
+                  const InputGradient<Space>& input) {
+        const NamedRange range("backward");
+        BlockProgress progress(table_, sink);
+        using Sums = kernels::DeferredSums<Ctx>;
+        Sums sums(ctx_);
+        const auto finish = [&] {
+            if (!progress.pass_block(Sums::max_blocks)) return;
+            sums.finish();
+            progress.tell();
+        };
+        StackPass<Ctx, T> decoder = decoder_run(sides, state), encoder = encoder_run(sides, state);
+        decoder.gradients_into = encoder.gradients_into = into;
+        Stacks::backward(decoder, weights_.decoder, saved.decoder, d_output, saved.memory,
+                         saved.d_memory, input, finish);
+        if (weights_.encoder) {
+            arena_.rewind(saved.before_decoder);
+            Stacks::backward(encoder, *weights_.encoder, saved.encoder, saved.d_memory, {}, {},
+                             input, finish);
+        }
+        finish();  // the embedding table, tied and therefore last
+    }
+
+    void check(const train::Batch& batch) const {
+        require(!batch.empty(), "an empty batch has no loss");
+        require(batch.labels.size() == batch.target.tokens.size() &&
+                    batch.label_starts.size() == batch.last_labels.size() &&
+                    (batch.last_labels.empty() || batch.last_labels.size() == batch.rows.size()),
+                "the vectors of a batch disagree about its size");
+        if (weights_.encoder) check_side(batch.source, batch.rows.size(), config_.n_positions);
+        check_side(batch.target, batch.rows.size(), config_.n_positions);
+    }
+
+    StackPass<Ctx, T> encoder_run(const Sides& sides, const kernels::StepState* state) {
+        return {ctx_, arena_, encoder_, sides.source, nullptr, state};
+    }
+    StackPass<Ctx, T> decoder_run(const Sides& sides, const kernels::StepState* state) {
+        return {ctx_, arena_, decoder_, sides.target, &sides.source, state};
+    }
+
+    const ModelConfig config_;
+    const train::ParameterTable table_;
+    const TransformerWeights<T, Space> weights_;
+    const StackSettings encoder_, decoder_;
+    Ctx& ctx_;
+    device::Upload<Ctx> upload_;
+    device::Arena<Space> arena_;
+    Sides sides_;  // of the batch that was placed last
+    train::ModelSpans spans_;
+};
+
 template <class Ctx>
 std::unique_ptr<train::Model> make_model(const ModelConfig& config,
                                          const train::ParameterStore<typename Ctx::Space>& store,
-                                         Ctx& ctx);
+                                         Ctx& ctx) {
+    using Made = std::unique_ptr<train::Model>;
+    return train::with_element(typename Ctx::Elements{}, store.precision(), [&]<class T>() -> Made {
+        return std::make_unique<Transformer<Ctx, T>>(config, store, ctx);
+    });
+}
 
 }  // namespace lockstep::model

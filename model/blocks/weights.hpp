@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <limits>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "model/config.hpp"
+#include "runtime/core/error.hpp"
 #include "runtime/core/view.hpp"
 #include "runtime/device/buffer.hpp"
+#include "runtime/device/contexts.hpp"
 #include "runtime/train/parameters.hpp"
 
 namespace lockstep::model {
@@ -93,5 +99,153 @@ TransformerWeights<T, typename Ctx::Space> bind_weights(
 // ParlAI's create_position_codes: column j of row p is sin (j even) or cos (j odd) of
 // p / 10000^(2 (j / 2) / d). Row-major [n_positions, d].
 std::vector<float> sinusoidal_positions(std::int64_t n_positions, std::int64_t d);
+
+template <class T, class Space>
+class Binder {
+public:
+    Binder(const ModelConfig& config, const train::ParameterTable& table,
+           const train::ParameterStore<Space>& store)
+        : config_(config),
+          table_(table),
+          weights_(store.template compute<T>()),
+          gradients_(store.gradient()),
+          before_(norm_place(config) == NormPosition::before_branch) {
+        require(weights_.size() == table.flat_size(), "the store was built with another table");
+    }
+
+    MatrixView<const T, Space> matrix(const std::string& name) const {
+        const train::Parameter& p = at(name, 2);
+        return {weights_.subview(p.offset, p.count).data(), p.shape[0], p.shape[1]};
+    }
+    MatrixView<float, Space> d_matrix(const std::string& name) const {
+        const train::Parameter& p = at(name, 2);
+        return {gradients_.subview(p.offset, p.count).data(), p.shape[0], p.shape[1]};
+    }
+
+    Stack<T, Space> stack(const std::string& name, std::int64_t layers,
+                          const TransformerWeights<T, Space>& owner) const {
+        const std::int64_t positions = config_.n_positions, d = config_.embedding_size;
+        Stack<T, Space> stack;
+        stack.no_positions = {owner.zero_row.view().data(), positions, d, 0};
+        stack.positions = {owner.sinusoidal.view().data(), positions, d};
+        if (config_.positions == Positions::learned) {
+            stack.positions = matrix(name + ".position_embeddings.weight");
+            stack.d_positions = d_matrix(name + ".position_embeddings.weight");
+        }
+        if (config_.variant == Variant::xlm) stack.embedding_norm = norm(name + ".norm_embeddings");
+        if (before_) stack.first_norm = norm(name + ".layers.0.norm1");
+        for (std::int64_t i = 0; i < layers; ++i) stack.layers.push_back(layer(name, i, layers));
+        for (const auto& each : stack.layers)
+            if (each.cross_attention) append(stack.memory_projections, each.cross_attention->kv);
+        return stack;
+    }
+
+private:
+    Layer<T, Space> layer(const std::string& stack, std::int64_t index, std::int64_t layers) const {
+        const std::string base = stack + ".layers." + std::to_string(index) + ".";
+        const std::string next = stack + ".layers." + std::to_string(index + 1) + ".norm1";
+        const bool decoder = stack == "decoder";
+        const bool cross = decoder && config_.kind == Kind::generator;
+        const std::string self = base + (decoder ? "self_attention" : "attention");
+        const std::string last_norm = base + (cross ? "norm3" : "norm2");
+
+        Layer<T, Space> layer;
+        layer.self_attention = {linear(self + ".qkv"), linear(self + ".out")};
+        layer.ffn = {linear(base + "ffn.lin1"), linear(base + "ffn.lin2")};
+        layer.after_self = norm(base + (before_ ? "norm2" : "norm1"));
+        if (cross) {
+            layer.cross_attention = {linear(base + "encoder_attention.q"),
+                                     linear(base + "encoder_attention.kv"),
+                                     linear(base + "encoder_attention.out")};
+            layer.after_cross = norm(base + (before_ ? "norm3" : "norm2"));
+        }
+        if (!before_) layer.after_ffn = norm(last_norm);
+        if (before_) layer.after_ffn = norm(index + 1 < layers ? next : stack + ".norm_embeddings");
+        return layer;
+    }
+
+    // To the last one where that ends where `next` begins.
+    static void append(std::vector<Linear<T, Space>>& all, const Linear<T, Space>& next) {
+        if (all.empty() || all.back().b.data() + all.back().b.size() != next.b.data() ||
+            all.back().w.data + all.back().w.rows * all.back().w.cols != next.w.data)
+            return all.push_back(next);
+        Linear<T, Space>& last = all.back();
+        last.w.rows += next.w.rows;
+        last.dw.rows += next.dw.rows;
+        last.b = {last.b.data(), last.b.size() + next.b.size()};
+        last.db = {last.db.data(), last.db.size() + next.db.size()};
+    }
+
+    Linear<T, Space> linear(const std::string& name) const {
+        const auto b = vector(name + ".bias");
+        return {matrix(name + ".weight"), b.first, d_matrix(name + ".weight"), b.second};
+    }
+
+    Norm<T, Space> norm(const std::string& name) const {
+        const auto gamma = vector(name + ".weight"), beta = vector(name + ".bias");
+        return {gamma.first, beta.first, gamma.second, beta.second};
+    }
+
+    std::pair<View<const T, Space>, View<float, Space>> vector(const std::string& name) const {
+        const train::Parameter& p = at(name, 1);
+        return {weights_.subview(p.offset, p.count), gradients_.subview(p.offset, p.count)};
+    }
+
+    const train::Parameter& at(const std::string& name, std::size_t dimensions) const {
+        const train::Parameter* p = table_.find(name);
+        require(p && p->shape.size() == dimensions, "the table is another model's");
+        return *p;
+    }
+
+    const ModelConfig& config_;
+    const train::ParameterTable& table_;
+    const View<T, Space> weights_;
+    const View<float, Space> gradients_;
+    const bool before_;
+};
+
+template <class T, class Ctx>
+device::Buffer<T, typename Ctx::Space> constant_buffer(Ctx& ctx,
+                                                       const std::vector<float>& constants) {
+    std::vector<T> values(constants.size());
+    std::ranges::transform(constants, values.begin(), [](float constant) { return T(constant); });
+    device::Buffer<T, typename Ctx::Space> buffer(constants.size());
+    device::copy(ctx, HostView<const T>(view_of(values)), buffer.view());
+    ctx.synchronize();
+    return buffer;
+}
+
+template <class T, class Ctx>
+device::Buffer<T, typename Ctx::Space> sinusoidal_buffer(Ctx& ctx, const ModelConfig& config) {
+    if (config.positions == Positions::learned) return {};
+    return constant_buffer<T>(ctx, sinusoidal_positions(config.n_positions, config.embedding_size));
+}
+
+template <class T, class Ctx>
+device::Buffer<T, typename Ctx::Space> class_bias_buffer(Ctx& ctx, const ModelConfig& config) {
+    if (config.excluded_token < 0) return {};
+    std::vector<float> bias(static_cast<std::size_t>(config.vocabulary));
+    bias[static_cast<std::size_t>(config.excluded_token)] = -std::numeric_limits<float>::infinity();
+    return constant_buffer<T>(ctx, bias);
+}
+
+template <class T, class Ctx>
+TransformerWeights<T, typename Ctx::Space> bind_weights(
+    Ctx& ctx, const ModelConfig& config, const train::ParameterTable& table,
+    const train::ParameterStore<typename Ctx::Space>& store) {
+    using Space = typename Ctx::Space;
+    const Binder<T, Space> bind(config, table, store);
+    TransformerWeights<T, Space> weights;
+    weights.sinusoidal = sinusoidal_buffer<T>(ctx, config);
+    weights.class_bias = class_bias_buffer<T>(ctx, config);
+    weights.zero_row = device::Buffer<T, Space>(static_cast<std::size_t>(config.embedding_size));
+    weights.embeddings = bind.matrix("embeddings.weight");
+    weights.d_embeddings = bind.d_matrix("embeddings.weight");
+    weights.decoder = bind.stack("decoder", config.decoder_layers, weights);
+    if (config.kind == Kind::generator) {
+        weights.encoder = bind.stack("encoder", config.encoder_layers, weights);
+    }
+    return weights;
+}
 
 }  // namespace lockstep::model

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 #include "runtime/core/view.hpp"
 #include "runtime/device/buffer.hpp"
+#include "runtime/kernels/dropout.hpp"
+#include "runtime/kernels/scatter.hpp"
 
 namespace lockstep::model {
 
@@ -54,5 +58,83 @@ private:
     std::vector<std::int64_t> region_;
     std::vector<std::int32_t> length_;
 };
+
+template <class Ctx, class T>
+void SlotCache<Ctx, T>::reset(std::size_t layers, std::size_t slots, std::int64_t capacity,
+                              std::int64_t d) {
+    capacity_ = capacity;
+    d_ = d;
+    region_.resize(slots);
+    std::iota(region_.begin(), region_.end(), 0);
+    length_.assign(slots, 0);
+    const std::size_t size = slots * static_cast<std::size_t>(capacity * 2 * d);
+    layers_.resize(layers);
+    for (auto& layer : layers_) {
+        if (layer.size() < size) layer = device::Buffer<T, Space>(size);
+    }
+}
+
+template <class Ctx, class T>
+void SlotCache<Ctx, T>::write(std::size_t layer, std::int32_t slot,
+                              MatrixView<const T, Space> rows) {
+    require(rows.cols == 2 * d_ && length(slot) + rows.rows <= capacity_,
+            "more keys than a slot's cache holds");
+    const Matrix to = all(layer).rows_from(begin(slot) + length(slot), rows.rows);
+    kernels::dropout<T>(ctx_, {}, {}, rows, to);  // copies: an empty Dropout drops nothing
+}
+
+template <class Ctx, class T>
+void SlotCache<Ctx, T>::write_each(std::size_t layer, View<const std::int64_t, Space> next_rows,
+                                   MatrixView<const T, Space> rows) {
+    kernels::scatter_rows<T>(ctx_, next_rows, rows, all(layer));
+}
+
+template <class Ctx, class T>
+std::int64_t SlotCache<Ctx, T>::next_row(std::int32_t slot) const {
+    require(length(slot) < capacity_, "more keys than a slot's cache holds");
+    return begin(slot) + length(slot);
+}
+
+template <class Ctx, class T>
+void SlotCache<Ctx, T>::extend(std::int32_t slot, std::int32_t rows) {
+    require(length(slot) + rows <= capacity_, "more keys than a slot's cache holds");
+    length_[slot] += rows;
+}
+
+template <class Ctx, class T>
+void SlotCache<Ctx, T>::reorder(const std::vector<std::int32_t>& from) {
+    require(from.size() == region_.size(), "reorder: one entry per slot");
+    constexpr std::int64_t none = -1;
+    std::vector<std::int64_t> region(from.size(), none);
+    std::vector<bool> taken(from.size());
+    for (std::size_t i = 0; i < from.size(); ++i) {
+        const std::int64_t source = region_.at(from[i]);
+        if (!taken[source]) region[i] = source;
+        taken[source] = true;
+    }
+    // Regions that no slot continues are overwritten; no copy reads from them.
+    std::int64_t unused = 0;
+    std::vector<std::int32_t> length(from.size());
+    for (std::size_t i = 0; i < from.size(); ++i) {
+        length[i] = length_[from[i]];
+        if (region[i] != none) continue;
+        while (taken[unused]) ++unused;
+        region[i] = unused++;
+        copy_region(region_[from[i]], region[i], length[i]);
+    }
+    region_ = std::move(region);
+    length_ = std::move(length);
+}
+
+template <class Ctx, class T>
+void SlotCache<Ctx, T>::copy_region(std::int64_t from, std::int64_t to, std::int64_t rows) {
+    for (auto& layer : layers_) {
+        const auto region = [&](std::int64_t index) {
+            return layer.view().subview(static_cast<std::size_t>(index * capacity_ * 2 * d_),
+                                        static_cast<std::size_t>(rows * 2 * d_));
+        };
+        device::copy(ctx_, View<const T, Space>(region(from)), region(to));
+    }
+}
 
 }  // namespace lockstep::model

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/devices/device_model.ipp"
+#include "model/devices/device_model_inl.hpp"
 #include "runtime/device/cpu_context.hpp"
 
-// Instantiates the templates of the *.ipp files for the CPU.
+// Instantiates the templates of the *_inl.hpp files and of the blocks for the CPU.
 namespace lockstep::model {
 
 using device::CpuContext;

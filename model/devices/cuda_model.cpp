@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/devices/device_model.ipp"
+#include "model/devices/device_model_inl.hpp"
 #include "runtime/comm/nccl/make_collectives.hpp"
 #include "runtime/device/cuda/cuda_readback.hpp"
 #include "runtime/device/cuda/cuda_replay.hpp"
@@ -7,7 +7,7 @@
 #include "runtime/kernels/cuda/attention/attention_library.hpp"
 #include "runtime/kernels/cuda/matmul/product.hpp"
 
-// Instantiates the templates of the *.ipp files for GPUs.
+// Instantiates the templates of the *_inl.hpp files and of the blocks for GPUs.
 namespace lockstep::model {
 
 using device::CudaContext;

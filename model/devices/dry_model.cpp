@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <array>
 
-#include "model/blocks/transformer.ipp"
+#include "model/blocks/transformer.hpp"
 #include "runtime/device/dry_context.hpp"
 #include "runtime/kernels/cuda/attention/attention_scratch.hpp"
 #include "runtime/kernels/cuda/matmul/product_workspace.hpp"
 
-// Instantiates the templates of the *.ipp files for devices that compute nothing.
+// Instantiates the templates of the *_inl.hpp files and of the blocks for devices that compute nothing.
 namespace lockstep::model {
 
 namespace {

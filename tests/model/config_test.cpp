@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "model/blocks/transformer.hpp"
+#include "model/blocks/layout.hpp"
 #include "model/config_json.hpp"
 #include "model/dropout_sites.hpp"
 #include "runtime/core/error.hpp"

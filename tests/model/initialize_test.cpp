@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "model/blocks/transformer.hpp"
+#include "model/blocks/layout.hpp"
 #include "model/blocks/weights.hpp"
 
 using namespace lockstep;

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "model/blocks/transformer.hpp"
+#include "model/blocks/layout.hpp"
 #include "runtime/kernels/reduce.hpp"
 #include "tests/model/golden.hpp"
 #include "tests/support/summed_losses.hpp"

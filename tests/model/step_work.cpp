@@ -3,7 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "model/blocks/transformer.hpp"
+#include "model/blocks/layout.hpp"
 #include "model/devices/device_model.hpp"
 #include "runtime/comm/threads/local_communicator.hpp"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/device/cpu_context.hpp"
-#include "runtime/train/step/device_engine.ipp"
+#include "runtime/train/step/device_engine_inl.hpp"
 
-// Instantiates the templates of the *.ipp files for the CPU.
+// Instantiates the templates of the *_inl.hpp files for the CPU.
 namespace lockstep::train {
 
 using device::CpuContext;

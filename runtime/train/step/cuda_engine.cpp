@@ -2,9 +2,9 @@
 #include "runtime/device/cuda/cuda_readback.hpp"
 #include "runtime/device/cuda/cuda_replay.hpp"
 #include "runtime/device/cuda/cuda_upload.hpp"
-#include "runtime/train/step/device_engine.ipp"
+#include "runtime/train/step/device_engine_inl.hpp"
 
-// The bodies of the *.ipp files, for GPUs.
+// Instantiates the templates of the *_inl.hpp files for GPUs.
 namespace lockstep::train {
 
 using device::CudaContext;

@@ -5,7 +5,7 @@
 
 #include "launcher/options/run_command.hpp"
 #include "launcher/plan/nccl_memory.hpp"
-#include "model/blocks/transformer.hpp"
+#include "model/blocks/layout.hpp"
 #include "runtime/core/error.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/written_dataset.hpp"

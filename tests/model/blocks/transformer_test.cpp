@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // These tests need no results of PyTorch: dropout, batch layouts, and the calls of the gradient
 // sink.
-#include "model/blocks/transformer.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
 
+#include "model/blocks/layout.hpp"
 #include "runtime/core/error.hpp"
 #include "tests/model/batch_parts.hpp"
 #include "tests/model/golden_checks.hpp"

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "model/blocks/transformer.hpp"
+#include "model/blocks/layout.hpp"
 #include "model/decoding/generation.hpp"
 #include "model/decoding/sampling.hpp"
 #include "model/initialize.hpp"

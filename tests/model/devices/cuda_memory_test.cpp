@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "model/blocks/transformer.hpp"
+#include "model/blocks/layout.hpp"
 #include "model/devices/device_model.hpp"
 #include "model/devices/dry_model.hpp"
 #include "runtime/comm/threads/local_communicator.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "model/blocks/transformer.hpp"
+#include "model/blocks/layout.hpp"
 #include "model/devices/dry_model.hpp"
 #include "runtime/device/cuda/cuda_context.hpp"
 #include "runtime/kernels/cuda/matmul/product.hpp"

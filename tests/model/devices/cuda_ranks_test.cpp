@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 #include <nccl.h>
 
-#include "model/blocks/transformer.hpp"
+#include "model/blocks/layout.hpp"
 #include "runtime/comm/threads/local_communicator.hpp"
 #include "runtime/comm/threads/thread_world.hpp"
 #include "runtime/device/cuda/cuda_readback.hpp"

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <set>
 
-#include "model/blocks/transformer.hpp"
+#include "model/blocks/layout.hpp"
 #include "runtime/comm/threads/thread_world.hpp"
 #include "runtime/kernels/step.hpp"
 #include "runtime/train/step/buckets.hpp"
@@ -19,7 +19,7 @@ using namespace lockstep;
 using model::Kind;
 using tests::DeviceRun;
 using tests::ToySource;
-using train::CommType;
+using lockstep::Dtype;
 
 namespace {
 
@@ -35,7 +35,7 @@ model::ModelConfig config_of(Kind kind, std::int64_t vocabulary) {
     return config;
 }
 
-train::TrainOptions options_of(CommType type) {
+train::TrainOptions options_of(Dtype type) {
     train::TrainOptions options;
     options.lanes = 8;
     options.optimizer.kind = train::OptimizerKind::sgd;
@@ -48,7 +48,7 @@ train::TrainOptions options_of(CommType type) {
     return options;
 }
 
-std::vector<DeviceRun> run(int world, const model::ModelConfig& config, CommType type,
+std::vector<DeviceRun> run(int world, const model::ModelConfig& config, Dtype type,
                            const model::GpuSettings& settings = {}) {
     std::vector<DeviceRun> runs(static_cast<std::size_t>(world));
     comm::run_as_threads(world, [&](comm::Communicator& ranks) {
@@ -73,7 +73,7 @@ struct Step {
     std::string trace;
 };
 using Rows = std::vector<std::uint32_t>;
-Step step_of(const model::ModelConfig& config, CommType type, const std::vector<Rows>& of_rank) {
+Step step_of(const model::ModelConfig& config, Dtype type, const std::vector<Rows>& of_rank) {
     Step told;
     comm::run_as_threads(2, [&](comm::Communicator& ranks) {
         const auto model = model::make_cuda_model(config, train::Precision::fp32, {});
@@ -119,11 +119,11 @@ constexpr auto losses_bytes = static_cast<std::int64_t>(kernels::StepSums::count
 TEST_CASE("GPUs that sum a tied table in parts are one GPU, some without a micro-batch") {
     const auto few = config_of(Kind::gpt2, few_named), some = config_of(Kind::gpt2, some_named);
     for (const auto& config : {few, some, config_of(Kind::generator, few_named)}) {
-        const auto one = run(1, config, CommType::fp32);
+        const auto one = run(1, config, Dtype::fp32);
         for (const int world : {2, 4, 7}) {
             CAPTURE(config.vocabulary);
             CAPTURE(world);
-            const auto several = run(world, config, CommType::fp32);
+            const auto several = run(world, config, Dtype::fp32);
             CHECK(difference(one[0], several[0]) < 1e-5);
             CHECK(largest_difference(several[0].weights, one[0].weights) < 1e-5);
             CHECK(several.front().weights == several.back().weights);
@@ -133,15 +133,15 @@ TEST_CASE("GPUs that sum a tied table in parts are one GPU, some without a micro
 
 TEST_CASE("a table in parts, in 16 bits") {
     const auto config = config_of(Kind::gpt2, few_named);
-    const auto one = run(1, config, CommType::bf16);
-    const auto four = run(4, config, CommType::bf16);
+    const auto one = run(1, config, Dtype::bf16);
+    const auto four = run(4, config, Dtype::bf16);
     CHECK(difference(one[0], four[0]) < 1e-2);
     CHECK(four[0].weights == four[3].weights);
 }
 
 TEST_CASE("a table in parts is the same by graphs, call by call, and through the host") {
     const auto config = config_of(Kind::generator, some_named);
-    for (const CommType type : {CommType::fp32, CommType::bf16}) {
+    for (const Dtype type : {Dtype::fp32, Dtype::bf16}) {
         model::GpuSettings calls, staged;
         calls.max_graphs = 0;
         staged.backend = comm::GpuBackend::staged;
@@ -153,12 +153,12 @@ TEST_CASE("a table in parts is the same by graphs, call by call, and through the
 
 TEST_CASE("the table's bucket travels first, and at the end only rows that a rank names") {
     for (const std::vector<Rows>& rows : {std::vector<Rows>{{1, 2}, {3}}, {{}, {5}}, {{4}, {}}})
-        for (const CommType type : {CommType::fp32, CommType::bf16}) {
+        for (const Dtype type : {Dtype::fp32, Dtype::bf16}) {
             const auto config = config_of(Kind::gpt2, few_named);
             const auto table = model::parameter_table(config);
             const auto buckets = train::plan_buckets(table, options_of(type).reducer);
             const Step step = step_of(config, type, rows);
-            const std::int64_t element = type == CommType::fp32 ? 4 : 2;
+            const std::int64_t element = type == Dtype::fp32 ? 4 : 2;
             CHECK(step.bytes == element * static_cast<std::int64_t>(table.flat_size()) +
                                     4 * named_by(rows) * config.embedding_size + losses_bytes);
             CHECK(step.calls == static_cast<std::int64_t>(buckets.size()) + 2);
@@ -179,7 +179,7 @@ TEST_CASE("a table of which more than half is named travels once, last") {
     const auto table = model::parameter_table(config);
     const std::vector<Rows> rows{{1, 2, 3, 4, 5, 6}, {7, 8}};
     REQUIRE(named_by(rows) > max_named / 2);
-    const Step step = step_of(config, CommType::fp32, rows);
+    const Step step = step_of(config, Dtype::fp32, rows);
     CHECK(step.bytes == 4 * static_cast<std::int64_t>(table.flat_size()) + losses_bytes);
     CHECK(step.trace.find("rest of the last bucket") == std::string::npos);
 }

@@ -3,7 +3,7 @@
 // device.
 #include <doctest/doctest.h>
 
-#include "model/blocks/transformer.hpp"
+#include "model/blocks/layout.hpp"
 #include "runtime/comm/threads/thread_world.hpp"
 #include "runtime/train/step/buckets.hpp"
 #include "tests/model/device_run.hpp"

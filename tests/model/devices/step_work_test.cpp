@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "model/blocks/transformer.hpp"
+#include "model/blocks/layout.hpp"
 #include "model/devices/device_model.hpp"
 #include "runtime/device/cuda/cuda_context.hpp"
 #include "runtime/device/upload.hpp"

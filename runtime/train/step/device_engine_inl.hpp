@@ -6,11 +6,11 @@
 #include "runtime/core/named_range.hpp"
 #include "runtime/kernels/company.hpp"
 #include "runtime/kernels/reduce.hpp"
-#include "runtime/train/optim/optimizer.ipp"
+#include "runtime/train/optim/optimizer_inl.hpp"
 #include "runtime/train/step/device_engine.hpp"
-#include "runtime/train/step/gradient_reducer.ipp"
-#include "runtime/train/step/parameter_sync.ipp"
-#include "runtime/train/step/tied_rows.ipp"
+#include "runtime/train/step/gradient_reducer_inl.hpp"
+#include "runtime/train/step/parameter_sync.hpp"
+#include "runtime/train/step/tied_rows_inl.hpp"
 
 namespace lockstep::train {
 

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "model/blocks/stack_block.ipp"
-#include "model/blocks/transformer.hpp"
-#include "model/blocks/weights.ipp"
+#include "model/blocks/layout.hpp"
+#include "model/blocks/stack_block.hpp"
+#include "model/blocks/weights.hpp"
 #include "model/decoding/decoder.hpp"
 #include "model/decoding/decoding_batch.hpp"
-#include "model/decoding/slot_cache.ipp"
+#include "model/decoding/slot_cache.hpp"
 #include "runtime/kernels/reduce.hpp"
 
 namespace lockstep::model {

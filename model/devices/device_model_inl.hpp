@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "model/blocks/transformer.ipp"
-#include "model/decoding/transformer_decoder.ipp"
+#include "model/blocks/transformer.hpp"
+#include "model/decoding/transformer_decoder.hpp"
 #include "model/devices/device_model.hpp"
 #include "model/initialize.hpp"
 #include "runtime/kernels/attention.hpp"

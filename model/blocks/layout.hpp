@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "model/config.hpp"
+#include "runtime/train/parameters.hpp"
+#include "runtime/train/step/model.hpp"
+
+namespace lockstep::model {
+
+// Returns the names, shapes and order of the model's parameters (docs/model-format.md). Validates
+// the config.
+train::ParameterTable parameter_table(const ModelConfig& config);
+
+// Makes a model that computes in the store's precision. The store must have been made with
+// parameter_table(config). Store and context must outlive the model.
+template <class Ctx>
+std::unique_ptr<train::Model> make_model(const ModelConfig& config,
+                                         const train::ParameterStore<typename Ctx::Space>& store,
+                                         Ctx& ctx);
+
+}  // namespace lockstep::model
