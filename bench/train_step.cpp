@@ -178,7 +178,7 @@ private:
     model::ModelConfig config_;
     Trace trace_;
     const launcher::ComputeDevice& device_;
-    std::unique_ptr<model::DeviceModel> model_;
+    std::unique_ptr<model::Model> model_;
     std::unique_ptr<train::Engine> engine_;
     std::deque<QueuedStep> queued_;
     Clock::time_point last_end_;

@@ -11,7 +11,7 @@
 #include "launcher/evaluate/world_log.hpp"
 #include "launcher/generate/reply_generator.hpp"
 #include "launcher/options/run_config.hpp"
-#include "model/devices/device_model.hpp"
+#include "model/devices/model.hpp"
 #include "runtime/batch/step_source.hpp"
 #include "runtime/comm/communicator.hpp"
 #include "runtime/train/loop/training_events.hpp"
@@ -22,7 +22,7 @@ namespace lockstep::launcher {
 struct EvaluatorParts {
     const RunConfig& config;
     const model::ModelConfig& model_config;
-    model::DeviceModel& model;
+    model::Model& model;
     const data::Tokenizer& tokenizer;
     comm::Communicator& communicator;
 };

@@ -38,9 +38,9 @@ std::int64_t free_gpu_bytes(int number) {
     return static_cast<std::int64_t>(device::free_gpu_bytes(number));
 }
 
-std::unique_ptr<model::DeviceModel> make_gpu_model(const model::ModelConfig& config,
-                                                   train::Precision precision,
-                                                   const model::GpuSettings& settings) {
+std::unique_ptr<model::Model> make_gpu_model(const model::ModelConfig& config,
+                                             train::Precision precision,
+                                             const model::GpuSettings& settings) {
     return model::make_cuda_model(config, precision, settings);
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "model/devices/device_model.hpp"
+#include "model/devices/model.hpp"
 #include "runtime/device/cuda/cuda_devices.hpp"
 #include "runtime/device/cuda_versions.hpp"
 
@@ -33,8 +33,8 @@ std::string why_no_nccl();
 // The next two functions may be called only when find_gpus() found GPUs. free_gpu_bytes() returns
 // the bytes of a GPU's memory that no process has allocated.
 std::int64_t free_gpu_bytes(int number);
-std::unique_ptr<model::DeviceModel> make_gpu_model(const model::ModelConfig& config,
-                                                   train::Precision precision,
-                                                   const model::GpuSettings& settings);
+std::unique_ptr<model::Model> make_gpu_model(const model::ModelConfig& config,
+                                             train::Precision precision,
+                                             const model::GpuSettings& settings);
 
 }  // namespace lockstep::launcher

@@ -16,8 +16,8 @@ std::int64_t free_gpu_bytes(int) {
     throw Error(ErrorKind::contract, "there is no GPU to have memory");
 }
 
-std::unique_ptr<model::DeviceModel> make_gpu_model(const model::ModelConfig&, train::Precision,
-                                                   const model::GpuSettings&) {
+std::unique_ptr<model::Model> make_gpu_model(const model::ModelConfig&, train::Precision,
+                                             const model::GpuSettings&) {
     throw Error(ErrorKind::contract, "there is no GPU to make a model on");
 }
 

@@ -153,8 +153,8 @@ ComputeDevice lone_device(const RunConfig& config) {
     return device;
 }
 
-std::unique_ptr<model::DeviceModel> make_model(const model::ModelConfig& config,
-                                               const ComputeDevice& device) {
+std::unique_ptr<model::Model> make_model(const model::ModelConfig& config,
+                                         const ComputeDevice& device) {
     if (device.gpu) return make_gpu_model(config, device.precision, device.settings);
     return model::make_cpu_model(config, device.precision, device.threads);
 }

@@ -80,7 +80,7 @@ std::vector<std::string> idle_options(const RunConfig& config, const ComputeDevi
 // Does all of the above for a program of one process. Throws a config error for idle options.
 ComputeDevice lone_device(const RunConfig& config);
 
-std::unique_ptr<model::DeviceModel> make_model(const model::ModelConfig& config,
-                                               const ComputeDevice& device);
+std::unique_ptr<model::Model> make_model(const model::ModelConfig& config,
+                                         const ComputeDevice& device);
 
 }  // namespace lockstep::launcher

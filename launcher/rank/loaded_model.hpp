@@ -19,11 +19,11 @@ public:
     const OpenedModel& description() const noexcept { return opened_; }
     const model::ModelConfig& config() const noexcept { return opened_.config; }
     const data::Tokenizer& tokenizer() const noexcept { return *opened_.tokenizer; }
-    model::DeviceModel& model() noexcept { return *model_; }
+    model::Model& model() noexcept { return *model_; }
 
 private:
     OpenedModel opened_;
-    std::unique_ptr<model::DeviceModel> model_;
+    std::unique_ptr<model::Model> model_;
 };
 
 }  // namespace lockstep::launcher

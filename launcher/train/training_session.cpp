@@ -112,7 +112,7 @@ void TrainingSession::start_weights() {
         if (plan_.checkpoint) {
             const train::RunRecord record =
                 train::load_checkpoint(*plan_.checkpoint, engine_->fetch());
-            engine_->place();
+            engine_->write_back();
             record_json =
                 nlohmann::json{
                     {"trainer", record.trainer},

@@ -12,7 +12,7 @@
 #include "launcher/train/checked_source.hpp"
 #include "launcher/train/training.hpp"
 #include "launcher/train/training_observers.hpp"
-#include "model/devices/device_model.hpp"
+#include "model/devices/model.hpp"
 #include "runtime/core/log.hpp"
 #include "runtime/core/trace.hpp"
 #include "runtime/train/loop/trainer.hpp"
@@ -52,7 +52,7 @@ private:
     train::TrainOptions options_;
     Trace trace_;
     const std::int64_t activations_bytes_;  // reserved before the first step
-    std::unique_ptr<model::DeviceModel> model_;
+    std::unique_ptr<model::Model> model_;
     std::unique_ptr<train::Engine> engine_;
     std::optional<train::TrainerState> resume_;
     std::unique_ptr<data::StepLoader> loader_;

@@ -5,7 +5,7 @@
 
 #include "model/config.hpp"
 #include "runtime/train/parameters.hpp"
-#include "runtime/train/step/model.hpp"
+#include "runtime/train/step/forward_backward.hpp"
 
 namespace lockstep::model {
 
@@ -16,8 +16,7 @@ train::ParameterTable parameter_table(const ModelConfig& config);
 // Makes a model that computes in the store's precision. The store must have been made with
 // parameter_table(config). Store and context must outlive the model.
 template <class Ctx>
-std::unique_ptr<train::Model> make_model(const ModelConfig& config,
-                                         const train::ParameterStore<typename Ctx::Space>& store,
-                                         Ctx& ctx);
+std::unique_ptr<train::ForwardBackward> make_model(
+    const ModelConfig& config, const train::ParameterStore<typename Ctx::Space>& store, Ctx& ctx);
 
 }  // namespace lockstep::model

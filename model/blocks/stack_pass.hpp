@@ -46,8 +46,8 @@ std::int32_t launched_length(std::int32_t longest) {
 }
 
 template <class Ctx>
-View<const std::uint32_t, typename Ctx::Space> place_rows(device::Upload<Ctx>& upload,
-                                                          const std::vector<std::uint32_t>& rows) {
+View<const std::uint32_t, typename Ctx::Space> upload_rows(device::Upload<Ctx>& upload,
+                                                           const std::vector<std::uint32_t>& rows) {
     return upload.add(HostView<const std::uint32_t>(view_of(rows)),
                       launched_sequences<Ctx>(rows.size()));
 }
@@ -55,8 +55,9 @@ View<const std::uint32_t, typename Ctx::Space> place_rows(device::Upload<Ctx>& u
 // Uploads one side of a batch; its rows have been uploaded already. place_tokens() fills in
 // `places`.
 template <class Ctx>
-Ragged<typename Ctx::Space> place(device::Upload<Ctx>& upload, const train::RaggedTokens& side,
-                                  View<const std::uint32_t, typename Ctx::Space> rows) {
+Ragged<typename Ctx::Space> upload_side(device::Upload<Ctx>& upload,
+                                        const train::RaggedTokens& side,
+                                        View<const std::uint32_t, typename Ctx::Space> rows) {
     const std::size_t offsets =
         side.offsets.empty() ? 0 : launched_sequences<Ctx>(side.offsets.size() - 1) + 1;
     return {upload.add(view_of(side.tokens)),
@@ -80,8 +81,8 @@ void place_tokens(Ctx& ctx, device::Arena<Space>& arena, Ragged<Space>& side,
     side.places = {rows, positions};
 }
 
-// Returns at least the number of bytes that place() and place_rows() upload for one side; the
-// overload for a batch includes both sides and the labels.
+// Returns at least the number of bytes that upload_side() and upload_rows() upload for one side;
+// the overload for a batch includes both sides and the labels.
 template <class Ctx>
 std::size_t placed_bytes(const train::RaggedTokens& side) {
     const std::size_t sequences = launched_sequences<Ctx>(side.offsets.size());

@@ -49,7 +49,7 @@ inline void check_side(const train::RaggedTokens& side, std::size_t rows,
 }
 
 template <class Ctx, class T>
-class Transformer final : public train::Model {
+class Transformer final : public train::ForwardBackward {
 public:
     using Space = typename Ctx::Space;
     using Matrix = MatrixView<T, Space>;
@@ -71,18 +71,18 @@ public:
 
     void reserve(std::size_t activation_bytes) override { arena_.reserve(activation_bytes); }
 
-    train::PlacedShape place(const train::Batch& batch) override {
+    train::UploadedShape upload(const train::Batch& batch) override {
         check(batch);
         arena_.reset();
         upload_.begin(placed_bytes<Ctx>(batch));
-        const auto rows = place_rows(upload_, batch.rows);
-        sides_ = {model::place(upload_, batch.source, rows),
-                  model::place(upload_, batch.target, rows),
+        const auto rows = upload_rows(upload_, batch.rows);
+        sides_ = {model::upload_side(upload_, batch.source, rows),
+                  model::upload_side(upload_, batch.target, rows),
                   {},
                   {}};
         place_labels(batch);
         upload_.finish();
-        using Labels = train::PlacedShape::Labels;
+        using Labels = train::UploadedShape::Labels;
         return {{sides_.source.total, sides_.target.total, static_cast<std::int64_t>(rows.size()),
                  sides_.source.longest, sides_.target.longest},
                 sides_.labels.empty() ? Labels::following : Labels::given,
@@ -110,7 +110,7 @@ public:
     }
 
     void evaluate(const train::Batch& batch, kernels::LossSums* losses) override {
-        place(batch);
+        upload(batch);
         const Sides sides = placed_sides();
         Constant memory;
         if (weights_.encoder) {
@@ -237,10 +237,9 @@ private:
 };
 
 template <class Ctx>
-std::unique_ptr<train::Model> make_model(const ModelConfig& config,
-                                         const train::ParameterStore<typename Ctx::Space>& store,
-                                         Ctx& ctx) {
-    using Made = std::unique_ptr<train::Model>;
+std::unique_ptr<train::ForwardBackward> make_model(
+    const ModelConfig& config, const train::ParameterStore<typename Ctx::Space>& store, Ctx& ctx) {
+    using Made = std::unique_ptr<train::ForwardBackward>;
     return train::with_element(typename Ctx::Elements{}, store.precision(), [&]<class T>() -> Made {
         return std::make_unique<Transformer<Ctx, T>>(config, store, ctx);
     });

@@ -70,7 +70,7 @@ public:
         const Ranges ranges = ranges_of(slots, side.total());
         upload_.begin(placed_bytes<Ctx>(side) + ranges.bytes() +
                       positions.size() * sizeof(std::int32_t));
-        auto batch = place(upload_, side, place_rows(upload_, rows_));
+        auto batch = upload_side(upload_, side, upload_rows(upload_, rows_));
         batch.places.positions = upload_.add(HostView<const std::int32_t>(view_of(positions)));
         const PlacedRanges placed{
             upload_.add(view_of(ranges.begin)), upload_.add(view_of(ranges.length)),
@@ -140,7 +140,7 @@ private:
     Ragged<Space> place_alone(const train::RaggedTokens& side) {
         rows_.assign(static_cast<std::size_t>(side.sequences()), 0);
         upload_.begin(placed_bytes<Ctx>(side));
-        auto batch = place(upload_, side, place_rows(upload_, rows_));
+        auto batch = upload_side(upload_, side, upload_rows(upload_, rows_));
         upload_.finish();
         place_tokens(ctx_, arena_, batch);
         return batch;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/devices/device_model_inl.hpp"
+#include "model/devices/model_inl.hpp"
 #include "runtime/device/cpu_context.hpp"
 
 // Instantiates the templates of the *_inl.hpp files and of the blocks for the CPU.
@@ -7,17 +7,17 @@ namespace lockstep::model {
 
 using device::CpuContext;
 
-template std::unique_ptr<train::Model> make_model(const ModelConfig&,
-                                                  const train::ParameterStore<HostSpace>&,
-                                                  CpuContext&);
+template std::unique_ptr<train::ForwardBackward> make_model(const ModelConfig&,
+                                                            const train::ParameterStore<HostSpace>&,
+                                                            CpuContext&);
 template std::unique_ptr<IncrementalDecoder> make_decoder(const ModelConfig&,
                                                           const train::ParameterStore<HostSpace>&,
                                                           CpuContext&);
 
-std::unique_ptr<DeviceModel> make_cpu_model(const ModelConfig& config, train::Precision precision,
-                                            int threads) {
-    return std::make_unique<DeviceModelOn<CpuContext>>(config, precision, train::Master::kept,
-                                                       std::make_unique<CpuContext>(threads));
+std::unique_ptr<Model> make_cpu_model(const ModelConfig& config, train::Precision precision,
+                                      int threads) {
+    return std::make_unique<ModelOn<CpuContext>>(config, precision, train::Master::kept,
+                                                 std::make_unique<CpuContext>(threads));
 }
 
 }  // namespace lockstep::model

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/devices/device_model_inl.hpp"
+#include "model/devices/model_inl.hpp"
 #include "runtime/comm/nccl/make_collectives.hpp"
 #include "runtime/device/cuda/cuda_readback.hpp"
 #include "runtime/device/cuda/cuda_replay.hpp"
@@ -12,15 +12,15 @@ namespace lockstep::model {
 
 using device::CudaContext;
 
-template std::unique_ptr<train::Model> make_model(const ModelConfig&,
-                                                  const train::ParameterStore<CudaSpace>&,
-                                                  CudaContext&);
+template std::unique_ptr<train::ForwardBackward> make_model(const ModelConfig&,
+                                                            const train::ParameterStore<CudaSpace>&,
+                                                            CudaContext&);
 template std::unique_ptr<IncrementalDecoder> make_decoder(const ModelConfig&,
                                                           const train::ParameterStore<CudaSpace>&,
                                                           CudaContext&);
 
-std::unique_ptr<DeviceModel> make_cuda_model(const ModelConfig& config, train::Precision precision,
-                                             const GpuSettings& settings) {
+std::unique_ptr<Model> make_cuda_model(const ModelConfig& config, train::Precision precision,
+                                       const GpuSettings& settings) {
     auto context = std::make_unique<CudaContext>(settings.device);
     auto& products = context->cached<kernels::cuda::ProductSettings>();
     products.tf32 = settings.tf32;
@@ -32,8 +32,8 @@ std::unique_ptr<DeviceModel> make_cuda_model(const ModelConfig& config, train::P
         return comm::make_collectives(gpu, ranks, settings.backend, settings.timeout_ms,
                                       whereabouts);
     };
-    return std::make_unique<DeviceModelOn<CudaContext>>(config, precision, settings.master,
-                                                        std::move(context), connect);
+    return std::make_unique<ModelOn<CudaContext>>(config, precision, settings.master,
+                                                  std::move(context), connect);
 }
 
 }  // namespace lockstep::model

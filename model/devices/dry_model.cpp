@@ -9,7 +9,8 @@
 #include "runtime/kernels/cuda/attention/attention_scratch.hpp"
 #include "runtime/kernels/cuda/matmul/product_workspace.hpp"
 
-// Instantiates the templates of the *_inl.hpp files and of the blocks for devices that compute nothing.
+// Instantiates the templates of the *_inl.hpp files and of the blocks for devices that compute
+// nothing.
 namespace lockstep::model {
 
 namespace {
@@ -56,7 +57,7 @@ public:
         const auto model = make_model<Ctx>(step_config_, store_, ctx_);
         const kernels::StepState state;
         train::NoSink sink;
-        model->place(batch);
+        model->upload(batch);
         model->train(&state, nullptr, kernels::Into::overwrite, sink);
         return model->peak_activation_bytes();
     }

@@ -44,7 +44,7 @@ private:
 // Validates on more rows than a step has.
 class ModelValidator final : public train::Validator {
 public:
-    ModelValidator(model::DeviceModel& model, DeviceRun& run) : model_(model), run_(run) {}
+    ModelValidator(model::Model& model, DeviceRun& run) : model_(model), run_(run) {}
 
     train::ValidationReport evaluate() override {
         train::Batch batch = ToySource::batch_of({40, 41, 42, 43, 44, 45, 46});
@@ -59,7 +59,7 @@ public:
     }
 
 private:
-    model::DeviceModel& model_;
+    model::Model& model_;
     DeviceRun& run_;
 };
 
@@ -97,7 +97,7 @@ model::ModelConfig toy_config(model::Kind kind) {
     return config;
 }
 
-void spread_weights(model::DeviceModel& model) {
+void spread_weights(model::Model& model) {
     comm::LocalCommunicator alone;
     Trace trace(Trace::Recording::off, 0);
     const auto engine = model.make_engine({}, alone, trace, nullptr);
@@ -105,10 +105,10 @@ void spread_weights(model::DeviceModel& model) {
     PhiloxStream random(3);
     for (float& weight : engine->fetch().master)
         weight += static_cast<float>(random.uniform() - 0.5);
-    engine->place();
+    engine->write_back();
 }
 
-DeviceRun train_on(model::DeviceModel& model, const train::TrainOptions& options,
+DeviceRun train_on(model::Model& model, const train::TrainOptions& options,
                    comm::Communicator& ranks, const RunFiles& files) {
     DeviceRun run;
     Trace trace(Trace::Recording::off, ranks.rank());
@@ -118,7 +118,7 @@ DeviceRun train_on(model::DeviceModel& model, const train::TrainOptions& options
     model.initialize(options.seed + static_cast<std::uint64_t>(ranks.rank()));
     if (!files.from.empty()) {
         resume = train::load_checkpoint(files.from, engine->fetch()).trainer;
-        engine->place();
+        engine->write_back();
     }
     constexpr std::int64_t rows = 30, batchsize = 2;
     RowSource source({ranks.size(), ranks.rank(), options.lanes, rows, batchsize});
@@ -135,8 +135,7 @@ DeviceRun train_on(model::DeviceModel& model, const train::TrainOptions& options
     return run;
 }
 
-DeviceRun train_on(model::DeviceModel& model, const train::TrainOptions& options,
-                   const RunFiles& files) {
+DeviceRun train_on(model::Model& model, const train::TrainOptions& options, const RunFiles& files) {
     comm::LocalCommunicator alone;
     return train_on(model, options, alone, files);
 }

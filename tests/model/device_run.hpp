@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "model/devices/device_model.hpp"
+#include "model/devices/model.hpp"
 #include "runtime/train/loop/trainer.hpp"
 
 namespace lockstep::tests {
@@ -13,7 +13,7 @@ namespace lockstep::tests {
 model::ModelConfig toy_config(model::Kind kind);
 
 // Sets initial weights that are far enough from zero for predictions to differ from token to token.
-void spread_weights(model::DeviceModel& model);
+void spread_weights(model::Model& model);
 
 struct DeviceRun {
     std::vector<train::StepReport> steps;
@@ -28,10 +28,10 @@ struct RunFiles {
 };
 
 // Trains as one rank of `ranks`, with the Trainer.
-DeviceRun train_on(model::DeviceModel& model, const train::TrainOptions& options,
+DeviceRun train_on(model::Model& model, const train::TrainOptions& options,
                    comm::Communicator& ranks, const RunFiles& files = {});
 // Trains as the only rank.
-DeviceRun train_on(model::DeviceModel& model, const train::TrainOptions& options,
+DeviceRun train_on(model::Model& model, const train::TrainOptions& options,
                    const RunFiles& files = {});
 
 // Returns the largest difference of the losses of two runs, as a share of the first run's.

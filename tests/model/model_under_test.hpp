@@ -33,7 +33,7 @@ struct ModelUnderTest {
     kernels::LossSums train(const train::Batch& batch, kernels::Into into = kernels::Into::add) {
         train::NoSink sink;
         kernels::LossSums sums;
-        model->place(batch);
+        model->upload(batch);
         model->train(&state, &sums, into, sink);
         return sums;
     }
@@ -42,7 +42,7 @@ struct ModelUnderTest {
     device::CpuContext ctx{1};
     train::ParameterTable table;
     train::ParameterStore<HostSpace> store;
-    std::unique_ptr<train::Model> model;
+    std::unique_ptr<train::ForwardBackward> model;
     kernels::StepState state{.seed = 5, .step = 3};
 };
 

@@ -4,7 +4,7 @@
 #include <cuda_runtime_api.h>
 
 #include "model/blocks/layout.hpp"
-#include "model/devices/device_model.hpp"
+#include "model/devices/model.hpp"
 #include "runtime/comm/threads/local_communicator.hpp"
 
 namespace lockstep::tests {

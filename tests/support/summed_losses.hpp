@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "runtime/kernels/loss_sums.hpp"
-#include "runtime/train/step/model.hpp"
+#include "runtime/train/step/forward_backward.hpp"
 
 namespace lockstep::tests {
 
@@ -16,7 +16,7 @@ inline kernels::LossSums summed(std::span<const kernels::LossSums> losses) {
 }
 
 // Evaluates a model in the host's memory.
-inline kernels::LossSums evaluated(train::Model& model, const train::Batch& batch) {
+inline kernels::LossSums evaluated(train::ForwardBackward& model, const train::Batch& batch) {
     std::vector<kernels::LossSums> losses(batch.target.tokens.size());
     model.evaluate(batch, losses.data());
     return summed(losses);

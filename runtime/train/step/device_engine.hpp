@@ -14,9 +14,9 @@
 #include "runtime/device/replay.hpp"
 #include "runtime/train/optim/optimizer.hpp"
 #include "runtime/train/step/engine.hpp"
+#include "runtime/train/step/forward_backward.hpp"
 #include "runtime/train/step/gradient_reducer.hpp"
 #include "runtime/train/step/host_tensors.hpp"
-#include "runtime/train/step/model.hpp"
 #include "runtime/train/step/tied_rows.hpp"
 #include "runtime/train/step/weight_hash.hpp"
 
@@ -31,7 +31,7 @@ struct EngineParts {
     comm::Communicator& communicator;
     comm::Collectives<Space>& collectives;  // of the same ranks
     Trace& trace;
-    Model& model;
+    ForwardBackward& model;
     const ParameterStore<Space>& store;
     comm::RankProgress* whereabouts = nullptr;  // none: nobody watches
 };
@@ -48,7 +48,7 @@ public:
 
     const ParameterTable& parameters() const noexcept override { return parts_.model.parameters(); }
     RunTensors fetch() override { return tensors_.fetch(); }
-    void place() override { tensors_.place(); }
+    void write_back() override { tensors_.write_back(); }
     void share_weights() override;
     void share_optimizer() override;
     void hash_weights() override;

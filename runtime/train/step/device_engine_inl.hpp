@@ -50,7 +50,7 @@ private:
 // Behind a small micro-batch's buckets, collectives are under way most of the time; behind a large
 // one's seldom, and products that leave them room lose more than those that wait for it
 // (docs/cuda.md). A function of the shape, so that a run stays the same.
-inline kernels::Company company_of(const PlacedShape& shape) {
+inline kernels::Company company_of(const UploadedShape& shape) {
     constexpr std::int64_t max_tokens = 16'384;
     return shape.source_total + shape.target_total <= max_tokens ? kernels::Company::collectives
                                                                  : kernels::Company::none;
@@ -182,9 +182,9 @@ void DeviceEngine<Ctx>::train(const Batch& batch, kernels::Into into, MoreFollow
     kernels::Step* const step = step_.view().data();
     NoSink nothing_final;
     const NamedRange range("micro-batch");
-    const PlacedShape shape = [&] {
+    const UploadedShape shape = [&] {
         const NamedRange upload_range("upload");
-        return parts_.model.place(batch);
+        return parts_.model.upload(batch);
     }();
     const bool reduces = more_follow == MoreFollow::no && parts_.collectives.size() > 1;
     if (reduces && tied_) tied_->agree();

@@ -34,7 +34,7 @@ public:
     // engine.
     virtual RunTensors fetch() = 0;
     // Copies the values written into fetch()'s tensors back to the run.
-    virtual void place() = 0;
+    virtual void write_back() = 0;
     // Copies rank 0's weights or optimizer state to all ranks. The calls are collective.
     virtual void share_weights() = 0;
     virtual void share_optimizer() = 0;

@@ -12,7 +12,7 @@
 #include "runtime/train/options.hpp"
 #include "runtime/train/step/buckets.hpp"
 #include "runtime/train/step/exchange.hpp"
-#include "runtime/train/step/model.hpp"
+#include "runtime/train/step/forward_backward.hpp"
 #include "runtime/train/step/reduction_timing.hpp"
 
 namespace lockstep::train {
@@ -59,7 +59,7 @@ private:
     void unpack(std::size_t bucket, const Exchange& exchange);
     View<float, Space> part(std::size_t bucket) const;
     // Where it lies while it travels as bf16.
-    View<bf16, Space> place(std::size_t bucket, const Exchange& exchange) const;
+    View<bf16, Space> packed_range(std::size_t bucket, const Exchange& exchange) const;
 
     Ctx& context_;
     comm::Collectives<Space>& collectives_;

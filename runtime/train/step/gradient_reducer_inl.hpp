@@ -39,7 +39,7 @@ auto GradientReducer<Ctx>::part(std::size_t bucket) const -> View<float, Space> 
 }
 
 template <class Ctx>
-auto GradientReducer<Ctx>::place(std::size_t bucket, const Exchange& exchange) const
+auto GradientReducer<Ctx>::packed_range(std::size_t bucket, const Exchange& exchange) const
     -> View<bf16, Space> {
     const auto [memory, first] = exchange.places[bucket];
     const View<bf16, Space> all =
@@ -90,7 +90,7 @@ void GradientReducer<Ctx>::hand_over(std::size_t bucket) {
     if (exchange.places.empty()) {
         collectives_.all_reduce(part(bucket), comm::ReduceOp::sum, labels_[bucket]);
     } else {
-        const View<bf16, Space> packed = place(bucket, exchange);
+        const View<bf16, Space> packed = packed_range(bucket, exchange);
         kernels::cast<float, bf16>(context_, part(bucket), packed);
         collectives_.all_reduce(packed, comm::ReduceOp::sum, labels_[bucket]);
     }
@@ -152,7 +152,7 @@ void GradientReducer<Ctx>::unpack(BucketOrder order) {
 
 template <class Ctx>
 void GradientReducer<Ctx>::unpack(std::size_t bucket, const Exchange& exchange) {
-    kernels::cast<bf16, float>(context_, place(bucket, exchange), part(bucket));
+    kernels::cast<bf16, float>(context_, packed_range(bucket, exchange), part(bucket));
 }
 
 // The whole buffer at once, so that the sum has the same bits whatever the buckets are.

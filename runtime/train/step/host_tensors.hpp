@@ -21,8 +21,8 @@ public:
 
     explicit HostFloats(View<float, Space> values) : values_(values) {}
 
-    // fetch() and place() are ordered with the device's work; the host may read the values after
-    // synchronize().
+    // fetch() and write_back() are ordered with the device's work; the host may read the values
+    // after synchronize().
     HostView<float> fetch(Ctx& ctx) {
         if constexpr (copied) {
             copy_.resize(values_.size());
@@ -32,7 +32,7 @@ public:
             return values_;
         }
     }
-    void place(Ctx& ctx) {
+    void write_back(Ctx& ctx) {
         if constexpr (copied) device::copy(ctx, HostView<const float>(view_of(copy_)), values_);
     }
 
@@ -56,8 +56,8 @@ public:
         return values;
     }
     // Also writes the 16-bit compute copy.
-    void place() {
-        store_.has_master() ? master_.place(ctx_) : narrow();
+    void write_back() {
+        store_.has_master() ? master_.write_back(ctx_) : narrow();
         write_compute_copy(ctx_, store_);
         ctx_.synchronize();
     }
@@ -92,9 +92,9 @@ public:
             views_[i].values = optimizer_[i].fetch(ctx_);
         return {table_, weights_.fetch(), views_};
     }
-    void place() {
-        for (HostFloats<Ctx>& tensor : optimizer_) tensor.place(ctx_);
-        weights_.place();
+    void write_back() {
+        for (HostFloats<Ctx>& tensor : optimizer_) tensor.write_back(ctx_);
+        weights_.write_back();
     }
 
 private:

@@ -5,7 +5,7 @@
 #include "runtime/device/buffer.hpp"
 #include "runtime/device/upload.hpp"
 #include "runtime/train/step/exchange.hpp"
-#include "runtime/train/step/model.hpp"
+#include "runtime/train/step/forward_backward.hpp"
 #include "runtime/train/step/tied_table.hpp"
 
 namespace lockstep::train {

@@ -219,7 +219,7 @@ TEST_CASE("gradients are reported block by block, front to back, and are final t
         Recorder recorder(test.store.gradient());
         kernels::LossSums sums;
         const train::Batch batch = golden.batch("");
-        test.model->place(batch);
+        test.model->upload(batch);
         test.model->train(&test.state, &sums, kernels::Into::overwrite, recorder);
         CHECK(recorder.held().size() == test.table.flat_size());
         CHECK(recorder.held() == copy(test.store.gradient()));

@@ -18,13 +18,13 @@ using Tokens = std::vector<std::int32_t>;
 constexpr std::int32_t start_token = 1, end_token = 2;
 const std::vector<Tokens> contexts{{3, 4, 5, 6, 7}, {8}, {9, 10, 3, 3, 0, 7, 4, 9}};
 
-std::unique_ptr<DeviceModel> on_cpu(const ModelConfig& config) {
+std::unique_ptr<Model> on_cpu(const ModelConfig& config) {
     auto model = make_cpu_model(config, train::Precision::fp32, 1);
     tests::spread_weights(*model);
     return model;
 }
 
-std::unique_ptr<DeviceModel> on_gpu(const ModelConfig& config, train::Precision precision) {
+std::unique_ptr<Model> on_gpu(const ModelConfig& config, train::Precision precision) {
     auto model = make_cuda_model(config, precision, {});
     tests::spread_weights(*model);
     return model;

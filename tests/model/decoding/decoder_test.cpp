@@ -82,7 +82,7 @@ struct Trained {
     train::ParameterTable table;
     train::ParameterStore<HostSpace> store;
     device::CpuContext ctx;
-    std::unique_ptr<train::Model> model;
+    std::unique_ptr<train::ForwardBackward> model;
     std::unique_ptr<IncrementalDecoder> decoder;
 };
 

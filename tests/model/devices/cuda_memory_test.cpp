@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "model/blocks/layout.hpp"
-#include "model/devices/device_model.hpp"
 #include "model/devices/dry_model.hpp"
+#include "model/devices/model.hpp"
 #include "runtime/comm/threads/local_communicator.hpp"
 #include "runtime/device/cuda/cuda_devices.hpp"
 #include "runtime/device/upload.hpp"

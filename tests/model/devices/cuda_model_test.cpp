@@ -54,12 +54,12 @@ public:
     }
 
     const train::ParameterTable& table() const { return table_; }
-    train::Model& model() { return *model_; }
+    train::ForwardBackward& model() { return *model_; }
 
     tests::Computed train(const train::Batch& batch, kernels::Into into = kernels::Into::add) {
         kernels::Step* const step = begin();
         train::NoSink sink;
-        model_->place(batch);
+        model_->upload(batch);
         model_->train(&step->state, &step->batch, into, sink);
         return {losses(), values_of(ctx_, CudaView<const float>(store_.gradient()))};
     }
@@ -86,7 +86,7 @@ private:
     CudaContext ctx_{0};
     train::ParameterTable table_;
     train::ParameterStore<CudaSpace> store_;
-    std::unique_ptr<train::Model> model_;
+    std::unique_ptr<train::ForwardBackward> model_;
     device::Buffer<kernels::Step, CudaSpace> step_;
 };
 

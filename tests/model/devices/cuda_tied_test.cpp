@@ -16,10 +16,10 @@
 #include "tests/support/files.hpp"
 
 using namespace lockstep;
+using lockstep::Dtype;
 using model::Kind;
 using tests::DeviceRun;
 using tests::ToySource;
-using lockstep::Dtype;
 
 namespace {
 

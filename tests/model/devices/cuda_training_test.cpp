@@ -79,7 +79,7 @@ TEST_CASE("20 updates on a GPU follow PyTorch's loss curve") {
         const auto engine = model->make_engine(options, alone, trace, nullptr);
         const auto tensors = engine->fetch();
         tests::set_pattern(tensors.table, tensors.master);
-        engine->place();
+        engine->write_back();
         engine->restore({});
         CHECK(engine->steps_ahead() == 1);
         const auto check_oldest = [&](std::size_t step) {

@@ -68,9 +68,9 @@ TEST_CASE("a step for which memory was reserved does not move it") {
     ModelUnderTest reserved(golden.config(), precision), grown(golden.config(), precision);
     reserved.model->reserve(dry->training_bytes(tests::shape_of(batch)));
     reserved.train(batch);
-    CHECK(reserved.model->place(batch).moves == 0);
+    CHECK(reserved.model->upload(batch).moves == 0);
     grown.train(batch);
-    CHECK(grown.model->place(batch).moves == 1);
+    CHECK(grown.model->upload(batch).moves == 1);
 }
 
 TEST_CASE("one model tells of many shapes, whichever came before") {

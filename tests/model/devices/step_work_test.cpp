@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "model/blocks/layout.hpp"
-#include "model/devices/device_model.hpp"
+#include "model/devices/model.hpp"
 #include "runtime/device/cuda/cuda_context.hpp"
 #include "runtime/device/upload.hpp"
 
@@ -50,7 +50,7 @@ TEST_CASE("of 64 x 1,024 tokens travel the tokens and four numbers a sequence, b
                                                  train::Precision::bf16);
     const auto model = model::make_model<device::CudaContext>(config, store, ctx);
     const train::Batch batch = tests::batch_of_rows(64, 0, 1024);
-    const auto place = [&] { model->place(batch); };
+    const auto place = [&] { model->upload(batch); };
     for (std::size_t slot = 0; slot < device::upload_slots; ++slot) place();  // takes its memory
     const DeviceWork work = given_by(place);
     constexpr std::int64_t bytes = 4 * (64 * 1024 + 4 * 64) + 64;  // one more offset

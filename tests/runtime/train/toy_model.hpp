@@ -5,13 +5,13 @@
 
 #include "runtime/core/philox.hpp"
 #include "runtime/train/parameters.hpp"
-#include "runtime/train/step/model.hpp"
+#include "runtime/train/step/forward_backward.hpp"
 
 namespace lockstep::tests {
 
 // A model that predicts the next token from the current one: logits = dropout(table[token]) + sum
 // over the blocks k of (k + 1) * bias[k]. The table is the last block, like a tied one.
-class ToyModel : public train::Model {
+class ToyModel : public train::ForwardBackward {
 public:
     static constexpr std::int64_t vocabulary = 11;
     static constexpr int bias_blocks = 4;
@@ -28,7 +28,7 @@ public:
     const train::ParameterTable& parameters() const noexcept override { return table_; }
     void initialize(std::uint64_t seed);
     void reserve(std::size_t) override {}
-    train::PlacedShape place(const train::Batch& batch) override {
+    train::UploadedShape upload(const train::Batch& batch) override {
         batch_ = &batch;
         return {};
     }

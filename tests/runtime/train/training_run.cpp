@@ -29,8 +29,8 @@ class Witness final : public train::TrainingObserver,
                       public train::CheckpointSink,
                       public train::Validator {
 public:
-    Witness(const RunSetup& setup, RankHandle handle, train::Model& model, train::Engine& engine,
-            RankRun& run)
+    Witness(const RunSetup& setup, RankHandle handle, train::ForwardBackward& model,
+            train::Engine& engine, RankRun& run)
         : setup_(setup), handle_(handle), model_(model), engine_(engine), run_(run) {}
 
     void on_step(const train::StepReport& report) override {
@@ -63,7 +63,7 @@ public:
 private:
     const RunSetup& setup_;
     RankHandle handle_;
-    train::Model& model_;
+    train::ForwardBackward& model_;
     train::Engine& engine_;
     RankRun& run_;
 };
@@ -80,7 +80,7 @@ void run_rank(const RunSetup& setup, comm::Communicator& communicator, RankRun& 
     train::StopFlag stop{false};
     const RankHandle handle{rank, stop, store};
     const auto wrapper = setup.wrap ? setup.wrap(toy, handle) : nullptr;
-    train::Model& model = wrapper ? *wrapper : static_cast<train::Model&>(toy);
+    train::ForwardBackward& model = wrapper ? *wrapper : static_cast<train::ForwardBackward&>(toy);
     ToySource source({setup.world, rank, setup.options.lanes, setup.rows, setup.batchsize});
     train::DeviceEngine<device::CpuContext> engine(
         setup.options, {context, communicator, communicator, trace, model, store});

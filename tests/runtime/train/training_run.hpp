@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "runtime/train/loop/trainer.hpp"
-#include "runtime/train/step/model.hpp"
+#include "runtime/train/step/forward_backward.hpp"
 
 namespace lockstep::tests {
 
@@ -48,7 +48,8 @@ struct RunSetup {
     train::Precision precision = train::Precision::fp32;
     std::optional<Snapshot> resume;
     // Puts a wrapper between the trainer and the toy model.
-    using Wrap = std::function<std::unique_ptr<train::Model>(train::Model& toy, RankHandle)>;
+    using Wrap = std::function<std::unique_ptr<train::ForwardBackward>(train::ForwardBackward& toy,
+                                                                       RankHandle)>;
     Wrap wrap;
     std::function<void(const train::StepReport&, RankHandle)> on_step;
     enum class Results { at_once, a_step_late } results = Results::at_once;
@@ -60,15 +61,15 @@ struct RunSetup {
 std::vector<RankRun> run_training(const RunSetup& setup);
 
 // Passes everything on to the model below.
-class ModelWrapper : public train::Model {
+class ModelWrapper : public train::ForwardBackward {
 public:
-    explicit ModelWrapper(train::Model& below) : below_(below) {}
+    explicit ModelWrapper(train::ForwardBackward& below) : below_(below) {}
 
     const train::ParameterTable& parameters() const noexcept override {
         return below_.parameters();
     }
     void reserve(std::size_t activation_bytes) override { below_.reserve(activation_bytes); }
-    train::PlacedShape place(const train::Batch& batch) override { return below_.place(batch); }
+    train::UploadedShape upload(const train::Batch& batch) override { return below_.upload(batch); }
     void train(const kernels::StepState* state, kernels::LossSums* sums, kernels::Into into,
                train::GradientSink& sink) override {
         below_.train(state, sums, into, sink);
@@ -82,7 +83,7 @@ public:
     }
 
 private:
-    train::Model& below_;
+    train::ForwardBackward& below_;
 };
 
 }  // namespace lockstep::tests

@@ -34,7 +34,7 @@ class Spoiler final : public tests::ModelWrapper {
 public:
     using Steps = std::function<bool(std::uint64_t)>;
 
-    Spoiler(train::Model& toy, tests::RankHandle handle, Steps spoiled)
+    Spoiler(train::ForwardBackward& toy, tests::RankHandle handle, Steps spoiled)
         : ModelWrapper(toy), handle_(handle), spoiled_(std::move(spoiled)) {}
 
     void train(const kernels::StepState* state, kernels::LossSums* sums, kernels::Into into,
@@ -54,7 +54,7 @@ private:
 };
 
 RunSetup spoiled(RunSetup setup, Spoiler::Steps steps) {
-    setup.wrap = [steps](train::Model& toy, tests::RankHandle handle) {
+    setup.wrap = [steps](train::ForwardBackward& toy, tests::RankHandle handle) {
         return std::make_unique<Spoiler>(toy, handle, steps);
     };
     return setup;

@@ -57,7 +57,7 @@ std::vector<std::uint32_t> coverage(const std::vector<RankRun>& runs) {
 // trainer's division.
 class MeanOfMeans final : public tests::ModelWrapper {
 public:
-    MeanOfMeans(train::Model& toy, tests::RankHandle handle, int world)
+    MeanOfMeans(train::ForwardBackward& toy, tests::RankHandle handle, int world)
         : ModelWrapper(toy), handle_(handle), world_(world) {}
 
     void train(const kernels::StepState* state, kernels::LossSums* sums, kernels::Into into,
@@ -82,7 +82,7 @@ private:
 };
 
 RunSetup with_mean_of_means(RunSetup setup) {
-    setup.wrap = [world = setup.world](train::Model& toy, tests::RankHandle handle) {
+    setup.wrap = [world = setup.world](train::ForwardBackward& toy, tests::RankHandle handle) {
         return std::make_unique<MeanOfMeans>(toy, handle, world);
     };
     return setup;

@@ -51,25 +51,25 @@ struct ModelSpans {
 
 // A batch where the device reads it. What train() queues for one is what it queued for another that
 // is equal here: the same work at the same addresses, on other values.
-struct PlacedShape : BatchShape {
+struct UploadedShape : BatchShape {
     enum class Labels : std::int8_t { given, following };  // from the tokens
     Labels labels = Labels::given;
     std::int64_t moves = 0;  // of the memory that train() uses, so far
 
-    auto operator<=>(const PlacedShape&) const = default;
+    auto operator<=>(const UploadedShape&) const = default;
 };
 
 // A model as the trainer sees it. Weights and gradients live in the store it was built with, and
 // `state` and `sums` in the memory of the same device.
-class Model {
+class ForwardBackward {
 public:
-    virtual ~Model() = default;
+    virtual ~ForwardBackward() = default;
 
     virtual const ParameterTable& parameters() const noexcept = 0;
     // Before the first batch: takes the memory of a step with so many bytes of activations.
     virtual void reserve(std::size_t activation_bytes) = 0;
     // Brings a batch, which is not empty and outlives the train() that follows, to the device.
-    virtual PlacedShape place(const Batch& batch) = 0;
+    virtual UploadedShape upload(const Batch& batch) = 0;
     // Of the batch that was placed last: the gradients of the loss *sum*, times state->loss_seed,
     // overwrite those of all parameters or are added to them; the loss is added to *sums. Gaps
     // between parameters are not touched.

@@ -24,9 +24,9 @@ namespace lockstep::model {
 //     const auto model = make_cpu_model(config, train::Precision::fp32, threads);
 //     model->initialize(seed);  // or load_weights(path)
 //     const auto engine = model->make_engine(options, communicator, trace, nullptr);
-class DeviceModel {
+class Model {
 public:
-    virtual ~DeviceModel() = default;
+    virtual ~Model() = default;
 
     virtual const train::ParameterTable& parameters() const noexcept = 0;
 
@@ -58,8 +58,8 @@ public:
 };
 
 // Makes a model on the CPU with that many threads, in fp32 or bf16.
-std::unique_ptr<DeviceModel> make_cpu_model(const ModelConfig& config, train::Precision precision,
-                                            int threads);
+std::unique_ptr<Model> make_cpu_model(const ModelConfig& config, train::Precision precision,
+                                      int threads);
 
 // Tells how a GPU is used.
 struct GpuSettings {
@@ -76,7 +76,7 @@ struct GpuSettings {
 
 // Makes a model on a GPU, in fp32, bf16 or fp16. It is part of lockstep_model_cuda, which a build
 // without CUDA lacks.
-std::unique_ptr<DeviceModel> make_cuda_model(const ModelConfig& config, train::Precision precision,
-                                             const GpuSettings& settings);
+std::unique_ptr<Model> make_cuda_model(const ModelConfig& config, train::Precision precision,
+                                       const GpuSettings& settings);
 
 }  // namespace lockstep::model

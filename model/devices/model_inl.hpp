@@ -8,7 +8,7 @@
 
 #include "model/blocks/transformer.hpp"
 #include "model/decoding/transformer_decoder.hpp"
-#include "model/devices/device_model.hpp"
+#include "model/devices/model.hpp"
 #include "model/initialize.hpp"
 #include "runtime/kernels/attention.hpp"
 #include "runtime/train/checkpoint/checkpoint_tensors.hpp"
@@ -17,7 +17,7 @@
 namespace lockstep::model {
 
 template <class Ctx>
-class DeviceModelOn final : public DeviceModel {
+class ModelOn final : public Model {
 public:
     using Space = typename Ctx::Space;
     using Collectives = comm::Collectives<Space>;
@@ -26,8 +26,8 @@ public:
         std::function<std::unique_ptr<Collectives>(Ctx&, comm::Communicator&, comm::RankProgress*)>;
 
     // `connect` is not called if the device's memory is the host's.
-    DeviceModelOn(const ModelConfig& config, train::Precision precision, train::Master master,
-                  std::unique_ptr<Ctx> context, Connect connect = {})
+    ModelOn(const ModelConfig& config, train::Precision precision, train::Master master,
+            std::unique_ptr<Ctx> context, Connect connect = {})
         : config_(config),
           table_(parameter_table(config)),
           context_(std::move(context)),
@@ -40,11 +40,11 @@ public:
 
     void initialize(std::uint64_t seed) override {
         initial_weights(config_, table_, seed, weights_.fetch());
-        weights_.place();
+        weights_.write_back();
     }
     void load_weights(const std::string& path) override {
         train::load_weights(path, table_, weights_.fetch());
-        weights_.place();
+        weights_.write_back();
     }
 
     std::string attention() override {
@@ -108,7 +108,7 @@ private:
     const Connect connect_;
     const train::ParameterStore<Space> store_;
     train::HostWeights<Ctx> weights_;
-    const std::unique_ptr<train::Model> model_;
+    const std::unique_ptr<train::ForwardBackward> model_;
     device::Buffer<kernels::LossSums, Space> losses_;  // losses of each token
     std::unique_ptr<IncrementalDecoder> decoder_;
     std::unique_ptr<Collectives> collectives_;
