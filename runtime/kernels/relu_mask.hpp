@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "runtime/kernels/small_products.hpp"
 #include "runtime/kernels/linear_activation.hpp"
+#include "runtime/kernels/small_products.hpp"
 
 namespace lockstep::kernels {
 

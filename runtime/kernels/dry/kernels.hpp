@@ -6,8 +6,8 @@
 
 #include "runtime/device/dry_context.hpp"
 #include "runtime/device/traits.hpp"
-#include "runtime/kernels/small_products.hpp"
 #include "runtime/kernels/linear_activation.hpp"
+#include "runtime/kernels/small_products.hpp"
 
 namespace lockstep::kernels {
 

@@ -2,8 +2,8 @@
 #include "runtime/kernels/linear.hpp"
 
 #include "runtime/kernels/cuda/matmul/product.hpp"
-#include "runtime/kernels/small_products.hpp"
 #include "runtime/kernels/reduce.hpp"
+#include "runtime/kernels/small_products.hpp"
 
 namespace lockstep::kernels {
 
