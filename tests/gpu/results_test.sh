@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Every kernel's source has a row in docs/gpu-results.md, and what is named there exists; the page of results finds what
-# docs/cuda.md has reckoned.
+# Every kernel's source has a row in docs/gpu-results.md, and every source named there exists. The page of results finds
+# the figures that docs/cuda.md calculates.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 named=$(sed -n 's/^| [^|]* | \([^|]*\) |.*/\1/p' docs/gpu-results.md | grep -o '[a-z0-9_]*\.cu\b' | sort -u)
-there=$(basename -a runtime/kernels/cuda/*.cu | sort -u)
+there=$(find runtime/kernels/cuda -name '*.cu' -exec basename -a {} + | sort -u)
 if [ "$named" != "$there" ]; then
     echo "docs/gpu-results.md and runtime/kernels/cuda differ (<: a row without source, >: a source without row):" >&2
     diff <(echo "$named") <(echo "$there") | grep '^[<>]' >&2

@@ -40,7 +40,7 @@ public:
           step_(1) {
         train::HostWeights<CudaContext> weights(ctx_, store_);
         tests::set_pattern(table_, weights.fetch());
-        weights.place();
+        weights.write_back();
     }
 
     // Computes linear layers and their activations by one kernel if possible.

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# clang-tidy (.clang-tidy) has nothing to say about a share of the sources and the headers that they include.
+#   tests/tidy_test.sh BUILD [FILE...]     BUILD holds compile_commands.json; without files: one source of each room
+#   tests/tidy_test.sh BUILD all           every source: half an hour on two cores, before a release
+# A source takes about five seconds, so all of them are too many for every run, and changed files alone are not known without
+# the history. The test takes the source of each room whose contents have the smallest checksum. The choice is the same until
+# the room changes, and in time every source has its turn. Two cores need about two minutes.
+# Other versions of clang-tidy have other checks; with one of them the test is skipped (77).
+set -euo pipefail
+build=$(realpath "${1:?BUILD}")
+shift
+cd "$(dirname "$0")/.."
+command -v clang-tidy > /dev/null || { echo "clang-tidy is missing: apt-get install clang-tidy" >&2; exit 1; }
+[[ $(clang-tidy --version) == *" 14."* ]] || { echo "skipped: clang-tidy is not version 14, whose checks are meant"; exit 77; }
+
+tidy() { xargs -P "$(nproc)" -n 1 clang-tidy -p "$build" --quiet --extra-arg=-Wno-unknown-warning-option; }
+one_of_each_room() {
+    while read -r room; do
+        find "$room" -maxdepth 1 -name '*.cpp' -exec cksum {} + | sort -n | while read -r _ _ file; do
+            grep -q "\"file\": \"$PWD/$file\"" "$build/compile_commands.json" && echo "$file" && break
+        done || true
+    done < cmake/rooms.txt
+}
+
+# The check itself: it refuses a planted mistake, here a moved object that is used again.
+planted=$(mktemp -d)
+trap 'rm -rf "$planted"' EXIT
+cat > "$planted/planted.cpp" << 'END'
+#include <string>
+#include <utility>
+std::string twice(std::string text) {
+    std::string other = std::move(text);
+    return other + text;
+}
+END
+if clang-tidy --quiet --config-file=.clang-tidy "$planted/planted.cpp" -- -std=c++20 &> /dev/null; then
+    echo "the check itself is wrong: clang-tidy accepts an object that is used after it was moved" >&2
+    exit 1
+fi
+
+case ${1-} in
+'') files=$(one_of_each_room) ;;
+all) files=$(grep -o "\"file\": \"$PWD/[^\"]*\.cpp\"" "$build/compile_commands.json" | cut -d'"' -f4 | sort -u) ;;
+*) files=$(printf '%s\n' "$@") ;;
+esac
+[ -n "$files" ] || { echo "$build/compile_commands.json has none of the sources" >&2; exit 1; }
+tidy <<< "$files" 2> >(grep -v 'warnings generated\|^Suppressed\|^Use -header-filter' >&2)
+echo "clang-tidy has nothing to say about $(wc -l <<< "$files") sources"
