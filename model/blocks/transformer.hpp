@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "model/blocks/layout.hpp"
 #include "model/blocks/output_head.hpp"
 #include "model/blocks/stack_block.hpp"
 #include "model/blocks/weights.hpp"
