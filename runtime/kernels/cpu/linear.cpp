@@ -12,8 +12,8 @@ namespace {
 
 using cpu::Method;
 
-// Measurements decide between oneDNN 2.6's products (docs/performance.md). Its first choice is
-// faster for forward and for small bf16 factors. It loses up to half its speed if it adds to the
+// Measurements decide between oneDNN 2.6's products (docs/journal/performance.md). Its first choice
+// is faster for forward and for small bf16 factors. It loses up to half its speed if it adds to the
 // result or if a plain factor does not stay in the caches.
 constexpr std::int64_t second_level_elements = std::int64_t{1} << 19;
 
