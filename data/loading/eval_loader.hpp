@@ -3,10 +3,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "data/batching/batching_options.hpp"
+#include "data/batching/lane_stream.hpp"
+#include "data/batching/window_size.hpp"
 #include "data/storage/dataset.hpp"
 #include "runtime/batch/step_source.hpp"
 
@@ -23,6 +27,31 @@ struct EvalLoaderOptions {
     std::int64_t max_examples = -1;  // rows over all ranks; <= 0: all
     ReferenceText references = ReferenceText::skip;
 };
+
+// Loads the rows of a rank, which are a lane of the split. Their order is that of storage, or each
+// window is sorted by length; it is always the same.
+class EvalLoader final : public train::EvalSource {
+public:
+    EvalLoader(std::unique_ptr<RowStore> store, const std::vector<std::int64_t>& shard_rows,
+               const BatchRules& rules, WindowSize window, Lane lane, ReferenceText references);
+
+    bool next(train::Batch& batch) override;
+    void rewind() override;
+
+private:
+    void add_texts(const MicroBatch& micro, train::Batch& batch) const;
+
+    std::unique_ptr<RowStore> store_;
+    BatchRules rules_;
+    WindowSize window_;
+    ReferenceText references_;
+    std::vector<RowBlock> blocks_;
+    std::optional<LaneStream> stream_;
+};
+
+// Returns the rows per shard if only the first `most` rows in the order of shards are used; <= 0:
+// all.
+std::vector<std::int64_t> limit_rows(std::vector<std::int64_t> shard_rows, std::int64_t most);
 
 // Returns true if the split stores labels as text, which replies are compared with. Plain text and
 // the training split have none.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/loading/step_loader.hpp"
 
+#include <utility>
+
 #include "data/batching/joined_stores.hpp"
-#include "data/loading/lane_step_loader.hpp"
 #include "data/storage/shard_store.hpp"
 #include "runtime/core/error.hpp"
 
@@ -22,6 +23,55 @@ void check(const StepLoaderOptions& options) {
 }
 
 }  // namespace
+
+StepLoader::StepLoader(std::unique_ptr<StepPlanner> planner, int num_workers)
+    : planner_(std::move(planner)), num_workers_(num_workers) {
+    usage_.sets.resize(planner_->mixture().sets().size());
+}
+
+BuiltStep StepLoader::prepared_step() {
+    if (num_workers_ == 0) return planner_->build(planner_->next());
+    if (!pipeline_) pipeline_.emplace(*planner_, num_workers_);
+    return pipeline_->next();
+}
+
+BuiltStep StepLoader::empty_step() const {
+    BuiltStep built;
+    train::StepBatches& step = built.batches;
+    step.position = position_;
+    step.lanes.resize(static_cast<std::size_t>(planner_->lanes()));
+    step.lanes_finished = planner_->lanes();
+    step.epoch_done = 1;
+    return built;
+}
+
+train::StepBatches StepLoader::next() {
+    // After the end of this rank's lanes, the prepared steps belong to the next epoch.
+    BuiltStep built = finished_ ? empty_step() : prepared_step();
+    const train::StepBatches& step = built.batches;
+    require(step.position.epoch == position_.epoch &&
+                step.position.step_in_epoch == position_.step_in_epoch,
+            "prepared steps are those asked for");
+    finished_ = step.lanes_finished == planner_->lanes();
+    ++position_.step_in_epoch;
+    usage_ += built.usage;
+    return std::move(built.batches);
+}
+
+void StepLoader::next_epoch() {
+    const train::Position begin{position_.epoch + 1, 0};
+    if (!finished_) return seek(begin);
+    position_ = begin;
+    usage_ = planner_->mixture().carried(usage_, begin.epoch);
+    finished_ = false;
+}
+
+void StepLoader::seek(train::Position position) {
+    pipeline_.reset();
+    usage_ = planner_->seek(position);
+    position_ = position;
+    finished_ = false;
+}
 
 std::unique_ptr<StepLoader> open_step_source(std::span<const Dataset> datasets,
                                              const StepLoaderOptions& options) {
@@ -45,7 +95,7 @@ std::unique_ptr<StepLoader> open_step_source(std::span<const Dataset> datasets,
                           chosen.window_batches};
     auto planner = std::make_unique<StepPlanner>(joined(std::move(stores)),
                                                  std::move(chosen.mixture), rules, lanes);
-    return std::make_unique<LaneStepLoader>(std::move(planner), options.num_workers);
+    return std::make_unique<StepLoader>(std::move(planner), options.num_workers);
 }
 
 }  // namespace lockstep::data

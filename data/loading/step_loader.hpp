@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,6 +11,8 @@
 #include "data/batching/batching_options.hpp"
 #include "data/batching/coverage.hpp"
 #include "data/batching/set_share.hpp"
+#include "data/batching/step_planner.hpp"
+#include "data/loading/step_pipeline.hpp"
 #include "data/storage/dataset.hpp"
 #include "runtime/batch/step_source.hpp"
 
@@ -31,12 +34,30 @@ struct StepLoaderOptions {
     std::int64_t window_batches = 0;
 };
 
-// This StepSource can prove which rows it has given. next() throws the errors of its threads.
-class StepLoader : public train::StepSource {
+// Loads a rank's steps as its planner gives them, and can prove which rows it has given. Steps are
+// built in next(), or ahead by `num_workers` threads, whose errors next() throws.
+class StepLoader final : public train::StepSource {
 public:
-    virtual std::vector<SetShare> sets() const = 0;
+    StepLoader(std::unique_ptr<StepPlanner> planner, int num_workers);
+
+    train::StepBatches next() override;
+    void next_epoch() override;
+    void seek(train::Position position) override;
+    std::int64_t rows_per_epoch() const override { return planner_->mixture().rows_per_epoch(); }
+    std::vector<SetShare> sets() const { return planner_->mixture().shares(); }
     // Returns the usage of the current epoch, including the steps before a seek.
-    virtual const Usage& usage() const = 0;
+    const Usage& usage() const { return usage_; }
+
+private:
+    BuiltStep prepared_step();
+    BuiltStep empty_step() const;
+
+    std::unique_ptr<StepPlanner> planner_;
+    int num_workers_;
+    std::optional<StepPipeline> pipeline_;  // runs from the first next() to the next seek
+    train::Position position_;              // position of the next step
+    Usage usage_;
+    bool finished_ = false;  // this rank's lanes have finished this epoch
 };
 
 // Opens a source of one data set, or of several of the same kind and dictionary. Throws a config

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-#include "data/loading/lane_step_loader.hpp"
+#include "data/loading/step_loader.hpp"
 
 namespace lockstep::tests {
 
@@ -31,7 +31,7 @@ struct Epochs {
 // lanes of all ranks have.
 template <class Setup>
 Epochs run(const Setup& setup, int world, int epochs) {
-    std::vector<std::unique_ptr<data::LaneStepLoader>> ranks;
+    std::vector<std::unique_ptr<data::StepLoader>> ranks;
     for (int r = 0; r < world; ++r) ranks.push_back(setup.rank(r, world));
     Epochs result;
     for (int epoch = 0; epoch < epochs; ++epoch) {

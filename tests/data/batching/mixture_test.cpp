@@ -8,7 +8,7 @@
 
 #include "data/batching/joined_stores.hpp"
 #include "data/batching/set_cursor.hpp"
-#include "data/loading/lane_step_loader.hpp"
+#include "data/loading/step_loader.hpp"
 #include "tests/data/step_runs.hpp"
 #include "tests/support/memory_rows.hpp"
 
@@ -49,7 +49,7 @@ struct Setup {
                               window_batches);
     }
 
-    std::unique_ptr<LaneStepLoader> rank(int rank, int world) const {
+    std::unique_ptr<StepLoader> rank(int rank, int world) const {
         std::vector<JoinedStores::Part> stores;
         for (const Shards& shards : sets) {
             const auto rows = tests::rows_of(shards);
@@ -59,7 +59,7 @@ struct Setup {
                                   std::accumulate(rows.begin(), rows.end(), std::int64_t{0}))});
         }
         WindowedMixture chosen = mixture();
-        return std::make_unique<LaneStepLoader>(
+        return std::make_unique<StepLoader>(
             std::make_unique<StepPlanner>(joined(std::move(stores)), std::move(chosen.mixture),
                                           BatchRules(batching, DatasetKind::dialogue),
                                           RankLanes{seed, lanes, rank, world, window_batches}),

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "data/loading/eval_loader.hpp"
+
 #include <doctest/doctest.h>
 
 #include <numeric>
 #include <set>
 
-#include "data/loading/lane_eval_loader.hpp"
 #include "tests/support/memory_rows.hpp"
 
 using namespace lockstep;
@@ -13,9 +14,8 @@ using Shards = std::vector<tests::MemoryRows::Shard>;
 
 namespace {
 
-LaneEvalLoader loader(const Shards& shards, const BatchingOptions& options, Lane rank,
-                      std::int64_t max_examples = -1,
-                      ReferenceText references = ReferenceText::skip) {
+EvalLoader loader(const Shards& shards, const BatchingOptions& options, Lane rank,
+                  std::int64_t max_examples = -1, ReferenceText references = ReferenceText::skip) {
     return {std::make_unique<tests::MemoryRows>(shards),
             limit_rows(tests::rows_of(shards), max_examples),
             BatchRules(options, DatasetKind::dialogue),
@@ -24,7 +24,7 @@ LaneEvalLoader loader(const Shards& shards, const BatchingOptions& options, Lane
             references};
 }
 
-std::vector<std::uint32_t> rows_of(LaneEvalLoader& source) {
+std::vector<std::uint32_t> rows_of(EvalLoader& source) {
     std::vector<std::uint32_t> rows;
     for (train::Batch batch; source.next(batch);)
         rows.insert(rows.end(), batch.rows.begin(), batch.rows.end());

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "data/loading/step_loader.hpp"
+
 #include <doctest/doctest.h>
 
 #include <memory>
 #include <string>
 
-#include "data/loading/lane_step_loader.hpp"
 #include "runtime/core/error.hpp"
 #include "tests/data/step_runs.hpp"
 #include "tests/support/memory_rows.hpp"
@@ -24,11 +25,11 @@ struct Setup {
     int num_workers = 0;
     std::int64_t fail_after_reads = -1;
 
-    std::unique_ptr<LaneStepLoader> rank(int rank, int world) const {
+    std::unique_ptr<StepLoader> rank(int rank, int world) const {
         auto store = std::make_unique<tests::MemoryRows>(shards);
         store->fail_after_reads = fail_after_reads;
         const RankLanes options{seed, lanes, rank, world, 4};
-        return std::make_unique<LaneStepLoader>(
+        return std::make_unique<StepLoader>(
             std::make_unique<StepPlanner>(std::move(store), Mixture(tests::rows_of(shards), 3),
                                           BatchRules(batching, DatasetKind::dialogue), options),
             num_workers);
