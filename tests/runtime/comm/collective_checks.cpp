@@ -68,8 +68,8 @@ void check_reductions(Communicator& ranks, std::size_t count, ReduceOp reduction
     ranks.all_reduce(view_of(reduce), reduction, "check all_reduce");
     ranks.reduce_scatter(view_of(scatter), reduction, "check reduce_scatter");
     ranks.finish();
-    const std::string suffix = std::string(" ") + name(reduction) + " of " +
-                               name(comm::HostRange(view_of(reduce)).element);
+    const std::string suffix =
+        std::string(" ") + name(reduction) + " of " + std::to_string(8 * sizeof(T)) + " bits";
     for (std::size_t i = 0; i < count; ++i) {
         expect("all_reduce" + suffix, i, reduce[i], reduced(reduction, ranks.size(), i));
     }
