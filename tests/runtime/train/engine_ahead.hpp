@@ -19,7 +19,7 @@ public:
         return inner_.parameters();
     }
     train::RunTensors fetch() override { return inner_.fetch(); }
-    void place() override { inner_.place(); }
+    void write_back() override { inner_.write_back(); }
     void share_weights() override { inner_.share_weights(); }
     void share_optimizer() override { inner_.share_optimizer(); }
     void hash_weights() override { inner_.hash_weights(); }
