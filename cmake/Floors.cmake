@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Names for all rooms of a top folder, for programs and tests that use most of them.
+# Names for all rooms of a top folder and what stands below it, for programs and tests that use most of them.
 lockstep_floor(kernels
     kernels_base
     kernels_cpu)
@@ -14,6 +14,8 @@ lockstep_floor(comm
     comm_join
     comm_watch)
 lockstep_floor(train
+    kernels
+    comm
     train_base
     train_optim
     train_step
@@ -21,6 +23,7 @@ lockstep_floor(train
     train_checkpoint
     train_metrics)
 lockstep_floor(model
+    train
     model_base
     model_blocks
     model_decoding
