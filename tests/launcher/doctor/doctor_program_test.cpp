@@ -19,11 +19,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
-struct RankInfo {
+struct PreparedFolder {
     ScratchFolder scratch;
     std::string data = scratch / "data", model = scratch / "model";
 
-    Place() {
+    PreparedFolder() {
         copy_head("examples/shakespeare/train.txt", scratch / "train.txt", 60);
         const auto run = run_line("lockstep prepare --shards 2 --input " + (scratch / "train.txt") +
                                   " --out " + data);
@@ -58,7 +58,7 @@ bool may_make_networks() {
 }  // namespace
 
 TEST_CASE("alone: everything but the network is looked at, and nothing is left behind") {
-    const RankInfo place;
+    const PreparedFolder place;
     says(run_line(place.doctor()), 0,
          {"1 rank on 1 host, placed by alone", "GPUs of ", "all-reduce: not measured",
           "the checkpoints take ", "2 shards opened over all hosts, 60 of 60 rows read",
@@ -69,7 +69,7 @@ TEST_CASE("alone: everything but the network is looked at, and nothing is left b
 }
 
 TEST_CASE("under launchers every rank is in the table, and every pair is measured") {
-    const RankInfo place;
+    const PreparedFolder place;
     for (const std::string launcher :
          {"distributed_launch --nproc-per-node 4", "mpirun --oversubscribe -np 4"}) {
         CAPTURE(launcher);
@@ -80,7 +80,7 @@ TEST_CASE("under launchers every rank is in the table, and every pair is measure
 }
 
 TEST_CASE("the JSON document says the same") {
-    const RankInfo place;
+    const PreparedFolder place;
     const auto run = run_line("distributed_launch --nproc-per-node 2 " + place.doctor() + "--json");
     REQUIRE_MESSAGE(run.code == 0, run.out << run.err);
     const auto report = nlohmann::json::parse(run.out);
@@ -92,7 +92,7 @@ TEST_CASE("the JSON document says the same") {
 }
 
 TEST_CASE("damaged data, a folder that takes no files, a disk without room") {
-    const RankInfo place;
+    const PreparedFolder place;
     says(run_line("lockstep doctor -mf /proc/model --data " + place.data + "/none"), 1,
          {"PROBLEM [folder] rank 0 on ", "-mf /proc/model: ", "PROBLEM [data] rank 0 on ",
           "no such folder", "would fail here: 2 problems"});
@@ -105,7 +105,7 @@ TEST_CASE("damaged data, a folder that takes no files, a disk without room") {
 }
 
 TEST_CASE("options that contradict the model that is there") {
-    const RankInfo place;
+    const PreparedFolder place;
     REQUIRE(run_line("train --data " + place.data + " -mf " + place.model +
                      " --n-layers 1 --embedding-size 16 --ffn-size 16 --max-train-steps 1")
                 .code == 0);
@@ -114,7 +114,7 @@ TEST_CASE("options that contradict the model that is there") {
 }
 
 TEST_CASE("GPUs are found by their driver's library") {
-    const RankInfo place;
+    const PreparedFolder place;
     const std::string bin = fs::read_symlink("/proc/self/exe").parent_path();
     fs::create_symlink(bin + "/libfake_nvml.so", place.scratch / "libnvidia-ml.so.1");
     const auto run = run_line("distributed_launch --nproc-per-node 2 " + place.doctor(),
@@ -125,7 +125,7 @@ TEST_CASE("GPUs are found by their driver's library") {
 }
 
 TEST_CASE("what GPUs need of a host is one table, before anything is started") {
-    const RankInfo place;
+    const PreparedFolder place;
     const std::string bin = fs::read_symlink("/proc/self/exe").parent_path();
     const auto preflight = [&](const std::string& nvml) {
         std::map<std::string, std::string> variables{{"FAKE_NVML", nvml}};
@@ -186,7 +186,7 @@ TEST_CASE("ranks that do not come, and a rank 0 that is not there") {
 
 TEST_CASE("four hosts: nothing wrong; two that do not reach each other; a slow cable") {
     if (!may_make_networks()) return;
-    const RankInfo place;
+    const PreparedFolder place;
     says(on_four_hosts("true", place.doctor()), 0,
          {"4 ranks on 4 hosts", "h3 - h4: ", "rank 3 code 0", "verdict: a run can start"});
     // Rank 0 reaches both, so that the ranks meet; the mesh that a run needs would never stand.
@@ -205,7 +205,7 @@ TEST_CASE("four hosts: nothing wrong; two that do not reach each other; a slow c
 
 TEST_CASE("a rank 0 that cannot be reached is named with the reason") {
     if (!may_make_networks()) return;
-    const RankInfo place;
+    const PreparedFolder place;
     says(on_four_hosts("inside 2 ip route add unreachable 10.97.0.1/32",
                        "lockstep doctor --timeout 2"),
          0,
