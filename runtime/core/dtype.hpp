@@ -4,10 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "runtime/core/bf16.hpp"
-#include "runtime/core/fp16.hpp"
-
 namespace lockstep {
+
+struct bf16;
+struct fp16;
 
 // Names the type of an element in memory, in a file or in a message.
 enum class Dtype : std::uint8_t { fp32, fp64, bf16, u64, fp16, byte };
