@@ -119,9 +119,9 @@ int run(int argc, char** argv) {
     const bool by_nccl = options->backend == "nccl";
     join.backend = comm::parse_backend(by_nccl ? "auto" : options->backend);
     join.secret = comm::Secret::from(environment);
-    const comm::RankInfo place = comm::find_place(environment, {});
-    const auto host = comm::make_communicator(place, join);
-    measure(by_nccl ? bench::nccl_ranks(*host, place, options->shared_gpu, join.timeout_ms)
+    const comm::RankInfo rank_info = comm::find_rank_info(environment, {});
+    const auto host = comm::make_communicator(rank_info, join);
+    measure(by_nccl ? bench::nccl_ranks(*host, rank_info, options->shared_gpu, join.timeout_ms)
                     : bench::host_ranks(*host),
             *options);
     return 0;

@@ -25,10 +25,10 @@ struct OnGpu {
 
 }  // namespace
 
-SummingRanks nccl_ranks(comm::Communicator& host, const comm::RankInfo& place,
+SummingRanks nccl_ranks(comm::Communicator& host, const comm::RankInfo& rank_info,
                         launcher::SharedGpu shared, int timeout_ms) {
     const auto visible = static_cast<std::size_t>(device::visible_gpus());
-    const auto seat = launcher::assign_gpu(place, visible, shared);
+    const auto seat = launcher::assign_gpu(rank_info, visible, shared);
     const auto gpu = std::make_shared<OnGpu>(host, static_cast<int>(seat), timeout_ms);
     const auto sum = [gpu](std::vector<float>& values) {
         const auto there = gpu->room(values.size());

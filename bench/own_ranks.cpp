@@ -13,7 +13,7 @@ namespace lockstep::bench {
 
 std::optional<int> start_own_ranks(int ranks, const std::vector<std::string>& arguments) {
     const comm::Environment environment = comm::process_environment();
-    if (ranks <= 1 || comm::find_place(environment, {}).source != comm::PlaceSource::alone)
+    if (ranks <= 1 || comm::find_rank_info(environment, {}).source != comm::RankSource::alone)
         return std::nullopt;
     launcher::LocalRanks group;
     group.command = {own_binary()};

@@ -25,12 +25,12 @@ using namespace lockstep;
 constexpr int timeout_ms = 60'000;
 
 comm::RankInfo place_of(int rank, int size) {
-    comm::RankInfo place = comm::alone();
-    place.rank = place.local_rank = rank;
-    place.size = place.local_size = size;
-    place.master_addr = "127.0.0.1";
-    place.master_port = comm::default_master_port;
-    return place;
+    comm::RankInfo rank_info = comm::alone();
+    rank_info.rank = rank_info.local_rank = rank;
+    rank_info.size = rank_info.local_size = size;
+    rank_info.master_addr = "127.0.0.1";
+    rank_info.master_port = comm::default_master_port;
+    return rank_info;
 }
 
 // Returns the seconds from the first rank's start until the last rank knows that all have joined.
@@ -43,11 +43,11 @@ double join_all(int size) {
     const auto begin = Clock::now();
     for (int rank = 0; rank < size; ++rank) {
         ranks.emplace_back([&, rank] {
-            const comm::RankInfo place = place_of(rank, size);
+            const comm::RankInfo rank_info = place_of(rank, size);
             std::unique_ptr<comm::Store> store;
             try {
-                store = comm::open_store(place, secret, timeout_ms);
-                comm::join_store(*store, place, timeout_ms);
+                store = comm::open_store(rank_info, secret, timeout_ms);
+                comm::join_store(*store, rank_info, timeout_ms);
             } catch (const Error& error) {
                 const std::lock_guard lock(mutex);
                 problem = error.what();

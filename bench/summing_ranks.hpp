@@ -23,7 +23,7 @@ struct SummingRanks {
 SummingRanks host_ranks(comm::Communicator& ranks);
 // Gives each rank a GPU and sums with NCCL. `host` must outlive the result. Throws a config error
 // if this build has no CUDA backend.
-SummingRanks nccl_ranks(comm::Communicator& host, const comm::RankInfo& place,
+SummingRanks nccl_ranks(comm::Communicator& host, const comm::RankInfo& rank_info,
                         launcher::SharedGpu shared, int timeout_ms);
 
 }  // namespace lockstep::bench

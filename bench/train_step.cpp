@@ -67,15 +67,15 @@ struct Plan {
 };
 
 // Matrix products are tuned at their first use, as the compiled peer does.
-launcher::ComputeDevice device_for(const StepOptions& options, const comm::RankInfo& place,
+launcher::ComputeDevice device_for(const StepOptions& options, const comm::RankInfo& rank_info,
                                    comm::Communicator& communicator) {
     launcher::RunConfig config;
     config.device = options.device;
     if (options.precision == train::Precision::fp16)
         config.precision = launcher::PrecisionChoice::fp16;
     launcher::ComputeDevice device;
-    device.gpu = launcher::choose_gpu(config, place, launcher::gpus_for(config));
-    const auto world = launcher::agree_on_gpus(config, place, device.gpu, communicator);
+    device.gpu = launcher::choose_gpu(config, rank_info, launcher::gpus_for(config));
+    const auto world = launcher::agree_on_gpus(config, rank_info, device.gpu, communicator);
     device.precision = options.precision;
     device.threads = options.threads > 0 ? options.threads : launcher::share_of_cores(communicator);
     device.settings = launcher::gpu_settings(config, device.gpu);
@@ -213,9 +213,9 @@ int run(const std::vector<std::string>& arguments) {
     const Plan plan(*options);
     comm::CommOptions join;
     join.secret = comm::Secret::from(environment);
-    const comm::RankInfo place = comm::find_place(environment, {});
-    const auto communicator = comm::make_communicator(place, join);
-    const auto device = device_for(*options, place, *communicator);
+    const comm::RankInfo rank_info = comm::find_rank_info(environment, {});
+    const auto communicator = comm::make_communicator(rank_info, join);
+    const auto device = device_for(*options, rank_info, *communicator);
     const std::int64_t held = peak_bytes(device);
     Session session(*options, plan, device, *communicator);
     const bench::MeasuredSteps measured = session.run();

@@ -23,15 +23,15 @@ public:
     void begin_episode() override { utterances_.clear(); }
 
     void turn(std::string_view text, std::span<const std::string_view> labels,
-              const SourceLine& place) override {
+              const SourceLine& source_line) override {
         append(text);
         if (labels.empty()) return;
         if (settings_.read.history_size <= 0 && utterances_.size() > 2 * longest_episode_turns)
-            throw_bad_text(place, "an episode of more than " +
-                                      std::to_string(longest_episode_turns) +
-                                      " turns; mark where episodes end, or set --history-size");
+            throw_bad_text(source_line,
+                           "an episode of more than " + std::to_string(longest_episode_turns) +
+                               " turns; mark where episodes end, or set --history-size");
         EncodedRow row{.source_begin = context_begin(), .source_end = out_.ids.size()};
-        append(labels[choose(labels.size(), place.line)]);
+        append(labels[choose(labels.size(), source_line.line)]);
         row.target_begin = utterances_.back();
         row.target_end = out_.ids.size();
         row.references_begin = out_.references.size();

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "data/storage/existing.hpp"
+#include "data/storage/existing_folder.hpp"
 #include "data/text/read_options.hpp"
 #include "data/tokenizers/tokenizer_options.hpp"
 

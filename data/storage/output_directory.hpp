@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "data/storage/existing.hpp"
+#include "data/storage/existing_folder.hpp"
 
 namespace lockstep::data {
 

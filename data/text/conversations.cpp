@@ -13,34 +13,36 @@ using Json = nlohmann::json;
 
 constexpr std::string_view form = R"({"dialog": [[{"id": "...", "text": "..."}, ...]]})";
 
-const Json& member(const Json& object, const char* key, const SourceLine& place) {
+const Json& member(const Json& object, const char* key, const SourceLine& source_line) {
     const auto found = object.find(key);
     if (found == object.end())
-        throw_bad_text(place, std::string("no \"") + key + "\"; a line is " + std::string(form));
+        throw_bad_text(source_line,
+                       std::string("no \"") + key + "\"; a line is " + std::string(form));
     return *found;
 }
 
 std::vector<std::string_view> utterances(const Json& conversation, Warnings& warnings,
-                                         const SourceLine& place) {
+                                         const SourceLine& source_line) {
     std::vector<std::string_view> texts = {"__SILENCE__"};
-    for (const Json& exchange : member(conversation, "dialog", place)) {
+    for (const Json& exchange : member(conversation, "dialog", source_line)) {
         for (const Json& turn : exchange) {
             const auto id = turn.find("id");
             if (id != turn.end() && *id == "context") {
-                warnings.once("turns with the id 'context' are left out, as in ParlAI", place);
+                warnings.once("turns with the id 'context' are left out, as in ParlAI",
+                              source_line);
                 continue;
             }
-            texts.push_back(text_of(member(turn, "text", place), place));
+            texts.push_back(text_of(member(turn, "text", source_line), source_line));
         }
     }
     return texts;
 }
 
-void emit(const std::vector<std::string_view>& texts, std::size_t first, const SourceLine& place,
-          TurnSink& sink) {
+void emit(const std::vector<std::string_view>& texts, std::size_t first,
+          const SourceLine& source_line, TurnSink& sink) {
     for (std::size_t i = first; i + 1 < texts.size(); i += 2) {
         if (i == first) sink.begin_episode();
-        sink.turn(texts[i], {&texts[i + 1], 1}, place);
+        sink.turn(texts[i], {&texts[i + 1], 1}, source_line);
     }
 }
 
@@ -48,13 +50,13 @@ void emit(const std::vector<std::string_view>& texts, std::size_t first, const S
 
 void read_conversations(const TextChunk& chunk, LabelTurns label_turns, Warnings& warnings,
                         TurnSink& sink) {
-    for_each_json_line(chunk, form, [&](const Json& conversation, const SourceLine& place) {
+    for_each_json_line(chunk, form, [&](const Json& conversation, const SourceLine& source_line) {
         if (conversation.is_object() && conversation.contains("messages") &&
             !conversation.contains("dialog"))
-            throw_bad_text(place, "a conversation of \"messages\"; say --format messages");
-        const auto texts = utterances(conversation, warnings, place);
-        if (label_turns != LabelTurns::secondspeaker) emit(texts, 0, place, sink);
-        if (label_turns != LabelTurns::firstspeaker) emit(texts, 1, place, sink);
+            throw_bad_text(source_line, "a conversation of \"messages\"; say --format messages");
+        const auto texts = utterances(conversation, warnings, source_line);
+        if (label_turns != LabelTurns::secondspeaker) emit(texts, 0, source_line, sink);
+        if (label_turns != LabelTurns::firstspeaker) emit(texts, 1, source_line, sink);
     });
 }
 

@@ -24,14 +24,14 @@ class Reader {
 public:
     explicit Reader(TurnSink& sink) : sink_(sink) {}
 
-    void read(std::string_view raw, const SourceLine& place) {
+    void read(std::string_view raw, const SourceLine& source_line) {
         line_ = with_line_feeds(stripped(raw));
         if (line_.empty()) return;
         const auto number = fbdialog_line_number(line_);
         if (!number)
-            throw_bad_text(place, quoted(line_) +
-                                      " does not begin with a line number; a line is 'N "
-                                      "text<TAB>label'");
+            throw_bad_text(source_line, quoted(line_) +
+                                            " does not begin with a line number; a line is 'N "
+                                            "text<TAB>label'");
         if (last_number_ && *number > *last_number_) {
             if (!text_.empty()) text_ += '\n';
         } else {
@@ -39,13 +39,13 @@ public:
             sink_.begin_episode();
         }
         last_number_ = number;
-        place_ = place;
+        source_line_ = source_line;
         read_fields();
     }
 
     // A last text without a label belongs to the dictionary, but it is not an example.
     void end_episode() {
-        if (!text_.empty()) sink_.turn(text_, {}, place_);
+        if (!text_.empty()) sink_.turn(text_, {}, source_line_);
         text_.clear();
     }
 
@@ -64,7 +64,7 @@ private:
         if (labels.empty()) return;
         labels_.clear();
         for_each_part(labels, '|', [&](std::string_view label) { labels_.push_back(label); });
-        sink_.turn(text_, labels_, place_);
+        sink_.turn(text_, labels_, source_line_);
         text_.clear();
     }
 
@@ -72,7 +72,7 @@ private:
     std::string line_, text_;
     std::vector<std::string_view> labels_;
     std::optional<std::int64_t> last_number_;
-    SourceLine place_;
+    SourceLine source_line_;
 };
 
 }  // namespace

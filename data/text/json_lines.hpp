@@ -17,6 +17,6 @@ void for_each_json_line(const TextChunk& chunk, std::string_view form,
 
 // Returns the string without spaces at both ends. Throws a data error for a NUL character
 // (`\u0000`), and nlohmann's error if the value is not a string.
-std::string_view text_of(const nlohmann::json& string, const SourceLine& place);
+std::string_view text_of(const nlohmann::json& string, const SourceLine& source_line);
 
 }  // namespace lockstep::data

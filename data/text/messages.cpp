@@ -23,7 +23,7 @@ constexpr std::array<std::string_view, 5> context_roles = {"system", "developer"
 // Turns a conversation's messages into turns of a text and its label.
 class Turns {
 public:
-    Turns(TurnSink& sink, const SourceLine& place) : sink_(sink), place_(place) {
+    Turns(TurnSink& sink, const SourceLine& source_line) : sink_(sink), source_line_(source_line) {
         sink.begin_episode();
     }
 
@@ -41,16 +41,16 @@ public:
     void flush() {
         const std::string_view label = label_, text = text_;
         if (has_label_)
-            sink_.turn(has_text_ ? text : "__SILENCE__", {&label, 1}, place_);
+            sink_.turn(has_text_ ? text : "__SILENCE__", {&label, 1}, source_line_);
         else if (has_text_)
-            sink_.turn(text, {}, place_);
+            sink_.turn(text, {}, source_line_);
         label_.clear();
         has_text_ = has_label_ = false;
     }
 
 private:
     TurnSink& sink_;
-    const SourceLine& place_;
+    const SourceLine& source_line_;
     std::string text_, label_;
     bool has_text_ = false, has_label_ = false;
 };
@@ -58,32 +58,34 @@ private:
 // Returns a message's text or the texts of its parts. Returns nothing if it has none, as in a tool
 // call.
 std::optional<std::string> content_of(const Json& message, Warnings& warnings,
-                                      const SourceLine& place) {
+                                      const SourceLine& source_line) {
     const auto content = message.find("content");
     if (content == message.end() || content->is_null()) return std::nullopt;
-    if (!content->is_array()) return std::string(text_of(*content, place));
+    if (!content->is_array()) return std::string(text_of(*content, source_line));
     std::optional<std::string> all;
     for (const Json& part : *content) {
         if (part.at("type") != "text") {
-            warnings.once("parts of messages that are no text are left out", place);
+            warnings.once("parts of messages that are no text are left out", source_line);
             continue;
         }
-        const std::string_view text = text_of(part.at("text"), place);
+        const std::string_view text = text_of(part.at("text"), source_line);
         all = all ? *all + '\n' + std::string(text) : std::string(text);
     }
     return all;
 }
 
-void read_message(const Json& message, Warnings& warnings, const SourceLine& place, Turns& turns) {
-    const std::string_view role = text_of(message.at("role"), place);
+void read_message(const Json& message, Warnings& warnings, const SourceLine& source_line,
+                  Turns& turns) {
+    const std::string_view role = text_of(message.at("role"), source_line);
     const bool context =
         std::find(context_roles.begin(), context_roles.end(), role) != context_roles.end();
     if (!context && role != "assistant")
-        throw_bad_text(place, "a message of the role " + quoted(role) +
-                                  "; roles are system, developer, user, assistant, tool, function");
-    const auto text = content_of(message, warnings, place);
+        throw_bad_text(source_line,
+                       "a message of the role " + quoted(role) +
+                           "; roles are system, developer, user, assistant, tool, function");
+    const auto text = content_of(message, warnings, source_line);
     if (!text)
-        warnings.once("messages without text, as calls of tools, are left out", place);
+        warnings.once("messages without text, as calls of tools, are left out", source_line);
     else if (context || message.value("weight", 1.0) == 0)
         turns.context(*text);
     else
@@ -93,14 +95,14 @@ void read_message(const Json& message, Warnings& warnings, const SourceLine& pla
 }  // namespace
 
 void read_messages(const TextChunk& chunk, Warnings& warnings, TurnSink& sink) {
-    for_each_json_line(chunk, form, [&](const Json& line, const SourceLine& place) {
+    for_each_json_line(chunk, form, [&](const Json& line, const SourceLine& source_line) {
         if (line.is_object() && line.contains("dialog"))
-            throw_bad_text(place, "a conversation in ParlAI's form; say --format jsonl");
+            throw_bad_text(source_line, "a conversation in ParlAI's form; say --format jsonl");
         const Json& messages = line.at("messages");
         if (!messages.is_array())
-            throw_bad_text(place, "\"messages\" is no list; a line is " + std::string(form));
-        Turns turns(sink, place);
-        for (const Json& message : messages) read_message(message, warnings, place, turns);
+            throw_bad_text(source_line, "\"messages\" is no list; a line is " + std::string(form));
+        Turns turns(sink, source_line);
+        for (const Json& message : messages) read_message(message, warnings, source_line, turns);
         turns.flush();
     });
 }

@@ -39,25 +39,26 @@ class Reader {
 public:
     Reader(Warnings& warnings, TurnSink& sink) : warnings_(warnings), sink_(sink) {}
 
-    void read(std::string_view line, const SourceLine& place) {
+    void read(std::string_view line, const SourceLine& source_line) {
         if (line.empty()) return;
         text_given_ = labels_given_ = false;
         done_ = {};
-        for_each_part(line, '\t', [&](std::string_view field) { read_field(field, place); });
+        for_each_part(line, '\t', [&](std::string_view field) { read_field(field, source_line); });
         if (!text_given_)
-            throw_bad_text(place, "no 'text' field; a line is 'text:...<TAB>labels:...'");
+            throw_bad_text(source_line, "no 'text' field; a line is 'text:...<TAB>labels:...'");
         if (!labels_given_)
-            throw_bad_text(place, "no 'labels' field; a line is 'text:...<TAB>labels:...'");
-        emit(place);
+            throw_bad_text(source_line, "no 'labels' field; a line is 'text:...<TAB>labels:...'");
+        emit(source_line);
     }
 
 private:
-    void read_field(std::string_view field, const SourceLine& place) {
+    void read_field(std::string_view field, const SourceLine& source_line) {
         if (field.empty()) return;
         const std::size_t colon = field.find(':');
         if (colon == std::string_view::npos)
             throw_bad_text(
-                place, quoted(field) + " has no colon; fields are 'key:value', separated by tabs");
+                source_line,
+                quoted(field) + " has no colon; fields are 'key:value', separated by tabs");
         const std::string_view key = field.substr(0, colon), value = field.substr(colon + 1);
         if (key == "text") {
             text_given_ = true;
@@ -66,7 +67,7 @@ private:
             labels_given_ = true;
             read_labels(value);
         } else if (key == "eval_labels") {
-            throw_bad_text(place, "'eval_labels' in a file; write them as 'labels'");
+            throw_bad_text(source_line, "'eval_labels' in a file; write them as 'labels'");
         } else if (key == "episode_done") {
             done_ = value;
         }
@@ -88,17 +89,17 @@ private:
         return store;
     }
 
-    void emit(const SourceLine& place) {
+    void emit(const SourceLine& source_line) {
         if (turns_ == 0) sink_.begin_episode();
-        sink_.turn(text_, labels_, place);
+        sink_.turn(text_, labels_, source_line);
         if (++turns_ == longest_usual_episode + 1)
             warnings_.once("an episode of more than 100 turns; is episode_done:True missing?",
-                           place);
+                           source_line);
         if (done_ == "False")
             warnings_.once(
                 "episode_done:False ends the episode, as in ParlAI; leave it out to "
                 "continue",
-                place);
+                source_line);
         if (!done_.empty()) turns_ = 0;
     }
 

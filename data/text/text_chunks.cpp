@@ -44,8 +44,9 @@ std::string_view line_before(std::string_view text, std::size_t end) {
 
 }  // namespace
 
-void throw_bad_text(const SourceLine& place, const std::string& what) {
-    throw Error(ErrorKind::data, *place.path + ":" + std::to_string(place.line) + ": " + what);
+void throw_bad_text(const SourceLine& source_line, const std::string& what) {
+    throw Error(ErrorKind::data,
+                *source_line.path + ":" + std::to_string(source_line.line) + ": " + what);
 }
 
 ChunkReader::ChunkReader(std::vector<std::string> paths, TextFormat format)

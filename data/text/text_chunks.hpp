@@ -18,7 +18,7 @@ struct SourceLine {
 };
 
 // Throws a data error "path:line: what".
-[[noreturn]] void throw_bad_text(const SourceLine& place, const std::string& what);
+[[noreturn]] void throw_bad_text(const SourceLine& source_line, const std::string& what);
 
 // Holds whole lines of one file, as UTF-8 without NUL bytes. An episode is never split between
 // chunks.
@@ -35,11 +35,11 @@ struct TextChunk {
 template <class Line>
 void for_each_line(const TextChunk& chunk, Line&& line) {
     std::string_view rest = chunk.text;
-    for (SourceLine place{&chunk.path, chunk.first_line}; !rest.empty(); ++place.line) {
+    for (SourceLine source_line{&chunk.path, chunk.first_line}; !rest.empty(); ++source_line.line) {
         const std::size_t end = rest.find('\n');
         std::string_view text = rest.substr(0, end);
         if (!text.empty() && text.back() == '\r') text.remove_suffix(1);
-        line(text, place);
+        line(text, source_line);
         rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
     }
 }

@@ -9,10 +9,11 @@
 
 namespace lockstep::data {
 
-void Warnings::once(const std::string& kind, const SourceLine& place) {
+void Warnings::once(const std::string& kind, const SourceLine& source_line) {
     const std::lock_guard lock(mutex_);
     if (!said_.insert(kind).second) return;
-    log_.info("warning: " + *place.path + ":" + std::to_string(place.line) + ": " + kind);
+    log_.info("warning: " + *source_line.path + ":" + std::to_string(source_line.line) + ": " +
+              kind);
 }
 
 void read_turns(const TextChunk& chunk, const ReadOptions& options, Warnings& warnings,

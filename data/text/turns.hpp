@@ -20,7 +20,7 @@ public:
     virtual void begin_episode() = 0;
     // A turn without labels gives no example.
     virtual void turn(std::string_view text, std::span<const std::string_view> labels,
-                      const SourceLine& place) = 0;
+                      const SourceLine& source_line) = 0;
 };
 
 // Prints warnings about the input, each kind once per run. Safe from several threads.
@@ -29,7 +29,7 @@ public:
     explicit Warnings(Log& log) : log_(log) {}
 
     // `kind` is the text of the warning. The message names its first `place`.
-    void once(const std::string& kind, const SourceLine& place);
+    void once(const std::string& kind, const SourceLine& source_line);
 
 private:
     Log& log_;

@@ -24,9 +24,11 @@ using std::chrono::milliseconds;
 // Runs the stages of the examination on one rank.
 class Examination {
 public:
-    Examination(const comm::RankInfo& place, const Request& request)
-        : request_(request), own_(rank_facts(place, request)), meeting_(place, request.comm) {
-        facts_.size = place.size;
+    Examination(const comm::RankInfo& rank_info, const Request& request)
+        : request_(request),
+          own_(rank_facts(rank_info, request)),
+          meeting_(rank_info, request.comm) {
+        facts_.size = rank_info.size;
         facts_.problem = request.problem;
         facts_.data = request.data;
         facts_.training_bytes = request.training_bytes;
@@ -187,8 +189,8 @@ private:
 
 }  // namespace
 
-std::optional<Facts> examine(const comm::RankInfo& place, const Request& request) {
-    return Examination(place, request).run();
+std::optional<Facts> examine(const comm::RankInfo& rank_info, const Request& request) {
+    return Examination(rank_info, request).run();
 }
 
 }  // namespace lockstep::launcher::doctor

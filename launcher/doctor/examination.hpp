@@ -35,6 +35,6 @@ struct Request {
 
 // Examines everything together with the other ranks, in bounded time. Returns the facts on rank 0
 // and nothing on the others. Throws when this rank cannot meet the others.
-std::optional<Facts> examine(const comm::RankInfo& place, const Request& request);
+std::optional<Facts> examine(const comm::RankInfo& rank_info, const Request& request);
 
 }  // namespace lockstep::launcher::doctor

@@ -210,10 +210,9 @@ void note_unused(const Facts& facts, std::vector<Finding>& found) {
 
 const Gpu* gpu_of_rank(const RankFacts& rank) {
     const auto& visible = rank.visible_gpus;
-    const bool by_slurm = rank.source == comm::name(comm::PlaceSource::slurm);
-    const auto seat =
-        gpu_assignment(visible.size(), rank.local_rank,
-                       by_slurm ? comm::PlaceSource::slurm : comm::PlaceSource::alone);
+    const bool by_slurm = rank.source == comm::name(comm::RankSource::slurm);
+    const auto seat = gpu_assignment(visible.size(), rank.local_rank,
+                                     by_slurm ? comm::RankSource::slurm : comm::RankSource::alone);
     if (!seat) return nullptr;
     const auto& gpus = rank.gpu_host.gpus;
     const auto found = std::find_if(gpus.begin(), gpus.end(),

@@ -42,23 +42,23 @@ int whole(milliseconds time) { return static_cast<int>(time.count()); }
 
 }  // namespace
 
-Meeting::Meeting(const comm::RankInfo& place, const comm::CommOptions& options)
-    : place_(place), options_(options) {
+Meeting::Meeting(const comm::RankInfo& rank_info, const comm::CommOptions& options)
+    : rank_info_(rank_info), options_(options) {
     const bool by_mpi =
-        place.source == comm::PlaceSource::mpi && options.backend != comm::Backend::gloo;
-    if (place.size == 1) {
+        rank_info.source == comm::RankSource::mpi && options.backend != comm::Backend::gloo;
+    if (rank_info.size == 1) {
         store_ = std::make_shared<LocalStore>();
         communicator_ = std::make_unique<comm::LocalCommunicator>();
     } else if (by_mpi || options.backend == comm::Backend::mpi) {
-        communicator_ = comm::make_communicator(place, options);
+        communicator_ = comm::make_communicator(rank_info, options);
         comm::WatchPostOptions post_options;
         post_options.interface = options.interface;
         post_options.timeout_ms = options.timeout_ms;
-        comm::WatchStore post = comm::open_watch_post(place, *communicator_, post_options);
+        comm::WatchStore post = comm::open_watch_post(rank_info, *communicator_, post_options);
         server_ = std::move(post.server);
         store_ = std::move(post.client);
     } else {
-        store_ = comm::open_store(place, options.secret, options.timeout_ms);
+        store_ = comm::open_store(rank_info, options.secret, options.timeout_ms);
     }
 }
 
@@ -98,7 +98,7 @@ void Meeting::gather(const std::string& topic, int count, milliseconds longest) 
 }
 
 comm::Communicator& Meeting::communicator() {
-    if (!communicator_) communicator_ = comm::make_gloo_communicator(place_, options_, store_);
+    if (!communicator_) communicator_ = comm::make_gloo_communicator(rank_info_, options_, store_);
     return *communicator_;
 }
 

@@ -22,10 +22,10 @@ class Meeting {
 public:
     // Joins the meeting. Throws an error of kind peer, config, store or mpi that says why this rank
     // cannot join.
-    Meeting(const comm::RankInfo& place, const comm::CommOptions& options);
+    Meeting(const comm::RankInfo& rank_info, const comm::CommOptions& options);
 
-    int rank() const noexcept { return place_.rank; }
-    int size() const noexcept { return place_.size; }
+    int rank() const noexcept { return rank_info_.rank; }
+    int size() const noexcept { return rank_info_.size; }
     // Returns the address at which the other ranks reach this one; empty when there is only one
     // rank.
     std::string local_address() const;
@@ -47,7 +47,7 @@ public:
     comm::Communicator& communicator();
 
 private:
-    comm::RankInfo place_;
+    comm::RankInfo rank_info_;
     comm::CommOptions options_;
     std::shared_ptr<comm::Store> store_;
     std::unique_ptr<comm::StoreServer> server_;  // rank 0 has one under MPI

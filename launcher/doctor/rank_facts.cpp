@@ -49,13 +49,13 @@ GpuSoftware answering_software(const GpuHost& host, const Request& request) {
 
 }  // namespace
 
-RankFacts rank_facts(const comm::RankInfo& place, const Request& request) {
+RankFacts rank_facts(const comm::RankInfo& rank_info, const Request& request) {
     RankFacts facts;
-    facts.rank = place.rank;
-    facts.local_rank = place.local_rank;
-    facts.local_size = place.local_size;
-    facts.host = place.host;
-    facts.source = comm::name(place.source);
+    facts.rank = rank_info.rank;
+    facts.local_rank = rank_info.local_rank;
+    facts.local_size = rank_info.local_size;
+    facts.host = rank_info.host;
+    facts.source = comm::name(rank_info.source);
     facts.threads = request.threads;
     facts.processor = processor();
     facts.memory = memory();

@@ -7,6 +7,6 @@
 namespace lockstep::launcher::doctor {
 
 // Collects the facts that this rank knows before it meets the others.
-RankFacts rank_facts(const comm::RankInfo& place, const Request& request);
+RankFacts rank_facts(const comm::RankInfo& rank_info, const Request& request);
 
 }  // namespace lockstep::launcher::doctor

@@ -68,23 +68,23 @@ void check_evaluation(const RunConfig& config) {
     require_same_dictionary(open_model_folder(config.model_file), config.model_file, sets.first());
 }
 
-int run_evaluation(const RunConfig& config, LaunchMode standing) {
-    const comm::RankInfo place = place_of(config, standing);
+int run_evaluation(const RunConfig& config, LaunchMode mode) {
+    const comm::RankInfo rank_info = place_of(config, mode);
     check_evaluation(config);
-    Job job = join_job(config, place);
+    Job job = join_job(config, rank_info);
     const DataSets sets = open_data_sets("data", config.data);
     LoadedModel loaded(config.model_file, job.device);
     const EvaluatorParts parts{config, loaded.config(), loaded.model(), loaded.tokenizer(),
                                *job.communicator};
     const auto evaluator = open_evaluators(
         parts, sets, {config.split, config.train.validation.max_examples, config.world_logs});
-    Log log(std::cout, verbosity_of(config), place.rank, rank_name(place));
+    Log log(std::cout, verbosity_of(config), rank_info.rank, rank_name(rank_info));
     const std::string why = why_no_replies(config, sets.first(), config.split);
     if (!why.empty()) log.info(why);
-    return run_watched(config, "", job, log, [&](comm::RankProgress* whereabouts) {
-        const comm::PhaseScope phase(whereabouts, comm::Phase::validation);
+    return run_watched(config, "", job, log, [&](comm::RankProgress* progress) {
+        const comm::PhaseScope phase(progress, comm::Phase::validation);
         train::ValidationReport report = evaluator->evaluate();
-        if (place.rank == 0) {
+        if (rank_info.rank == 0) {
             if (config.unigram_baseline) add_baselines(report, config, loaded.config(), sets);
             print(config.split, report);
             const std::string path = report_path(config);

@@ -10,6 +10,6 @@ namespace lockstep::launcher {
 void check_evaluation(const RunConfig& config);
 
 // Evaluates as one rank; rank 0 prints the report. Returns the exit code.
-int run_evaluation(const RunConfig& config, LaunchMode standing);
+int run_evaluation(const RunConfig& config, LaunchMode mode);
 
 }  // namespace lockstep::launcher

@@ -98,7 +98,7 @@ doctor::Computes computes_on(const RunConfig& config, std::chrono::milliseconds 
     return there ? doctor::Computes::on_gpu : doctor::Computes::on_cpu;
 }
 
-doctor::Request request_of(const RunConfig& config, const comm::RankInfo& place) {
+doctor::Request request_of(const RunConfig& config, const comm::RankInfo& rank_info) {
     doctor::Request request;
     if (!config.data.empty()) request.data = config.data.front();
     request.model_folder = config.model_file;
@@ -110,9 +110,9 @@ doctor::Request request_of(const RunConfig& config, const comm::RankInfo& place)
     request.comm.secret = config.secret_file.empty()
                               ? comm::Secret::from(comm::process_environment())
                               : comm::Secret::from_file(config.secret_file);
-    if (place.rank != 0) return request;
+    if (rank_info.rank != 0) return request;
     try {
-        add_needs(config, place.size, request);
+        add_needs(config, rank_info.size, request);
     } catch (const Error& error) {
         request.problem = error.what();
     }
@@ -143,13 +143,15 @@ int preflight(const std::set<std::string>& given) {
 }
 
 // Reports why this rank cannot meet the others, and what its host sees of rank 0.
-int cannot_meet(const comm::RankInfo& place, const doctor::Request& request, const Error& error) {
-    std::string text = "lockstep doctor: PROBLEM [meeting] " + rank_name(place) +
+int cannot_meet(const comm::RankInfo& rank_info, const doctor::Request& request,
+                const Error& error) {
+    std::string text = "lockstep doctor: PROBLEM [meeting] " + rank_name(rank_info) +
                        ": cannot meet the other ranks: " + error.what();
-    if (place.rank != 0 && !place.master_addr.empty()) {
+    if (rank_info.rank != 0 && !rank_info.master_addr.empty()) {
         const int check_ms = static_cast<int>(request.check_time().count());
-        const std::string why = doctor::unreachable(place.master_addr, place.master_port, check_ms);
-        if (!why.empty()) text += "; seen from " + place.host + ": " + why;
+        const std::string why =
+            doctor::unreachable(rank_info.master_addr, rank_info.master_port, check_ms);
+        if (!why.empty()) text += "; seen from " + rank_info.host + ": " + why;
     }
     std::cerr << text + "\n" << std::flush;
     return would_fail;
@@ -161,10 +163,10 @@ int doctor_program(const std::vector<std::string>& args) {
     const auto config = parse_run(Task::doctor, usage, args);
     if (!config) return 0;
     if (config->preflight) return preflight(config->given);
-    const comm::RankInfo place = place_of(*config, LaunchMode::in_job);
-    const doctor::Request request = request_of(*config, place);
+    const comm::RankInfo rank_info = place_of(*config, LaunchMode::in_job);
+    const doctor::Request request = request_of(*config, rank_info);
     try {
-        const auto facts = doctor::examine(place, request);
+        const auto facts = doctor::examine(rank_info, request);
         if (!facts) return 0;
         const auto findings = doctor::judge(*facts);
         std::cout << (config->json ? doctor::report_json(*facts, findings)
@@ -172,7 +174,7 @@ int doctor_program(const std::vector<std::string>& args) {
                   << std::flush;
         return doctor::would_break(findings) ? would_fail : 0;
     } catch (const Error& error) {
-        return cannot_meet(place, request, error);
+        return cannot_meet(rank_info, request, error);
     }
 }
 

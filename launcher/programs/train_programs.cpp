@@ -8,18 +8,16 @@ namespace lockstep::launcher {
 
 namespace {
 
-Ranks ranks_of(LaunchMode standing) {
-    return standing == LaunchMode::alone ? Ranks::one : Ranks::of_job;
+Ranks ranks_of(LaunchMode mode) { return mode == LaunchMode::alone ? Ranks::one : Ranks::of_job; }
+
+int train_as(LaunchMode mode, const char* usage, const std::vector<std::string>& args) {
+    const auto config = parse_run(Task::train, usage, args, ranks_of(mode));
+    return config ? run_training(*config, mode) : 0;
 }
 
-int train_as(LaunchMode standing, const char* usage, const std::vector<std::string>& args) {
-    const auto config = parse_run(Task::train, usage, args, ranks_of(standing));
-    return config ? run_training(*config, standing) : 0;
-}
-
-int evaluate_as(LaunchMode standing, const char* usage, const std::vector<std::string>& args) {
-    const auto config = parse_run(Task::evaluate, usage, args, ranks_of(standing));
-    return config ? run_evaluation(*config, standing) : 0;
+int evaluate_as(LaunchMode mode, const char* usage, const std::vector<std::string>& args) {
+    const auto config = parse_run(Task::evaluate, usage, args, ranks_of(mode));
+    return config ? run_evaluation(*config, mode) : 0;
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ std::string why_unusable(const Gpus& gpus) {
     return gpus.products;
 }
 
-std::optional<GpuAssignment> choose_gpu(const RunConfig& config, const comm::RankInfo& place,
+std::optional<GpuAssignment> choose_gpu(const RunConfig& config, const comm::RankInfo& rank_info,
                                         const Gpus& gpus) {
     const bool automatic = config.device == DeviceChoice::automatic;
     const bool on_cpu = config.device == DeviceChoice::cpu;
@@ -57,24 +57,24 @@ std::optional<GpuAssignment> choose_gpu(const RunConfig& config, const comm::Ran
         return std::nullopt;
     }
     if (!unusable.empty())
-        throw Error(ErrorKind::config, "the GPUs of " + place.host + " cannot compute: " +
+        throw Error(ErrorKind::config, "the GPUs of " + rank_info.host + " cannot compute: " +
                                            unusable + ", or give --device cpu");
     if (gpus.visible.empty())
-        throw Error(ErrorKind::config, "--device cuda on " + place.host + ": " + gpus.absent +
+        throw Error(ErrorKind::config, "--device cuda on " + rank_info.host + ": " + gpus.absent +
                                            ", or give --device cpu");
-    const std::size_t seat = assign_gpu(place, gpus.visible.size(), sharing(config));
+    const std::size_t seat = assign_gpu(rank_info, gpus.visible.size(), sharing(config));
     return GpuAssignment{static_cast<int>(seat), gpus.visible[seat], gpus.visible.size(),
                          gpus.product_library};
 }
 
-std::string why_on_cpu(const RunConfig& config, const comm::RankInfo& place, const Gpus& gpus) {
+std::string why_on_cpu(const RunConfig& config, const comm::RankInfo& rank_info, const Gpus& gpus) {
     const bool wanted = config.device == DeviceChoice::automatic && gpus.build.version > 0;
     if (!wanted || !gpus.visible.empty()) return "";
-    return "computing on the CPU of " + place.host +
+    return "computing on the CPU of " + rank_info.host +
            ", which --device cuda would refuse: " + gpus.absent;
 }
 
-GpuWorld agree_on_gpus(const RunConfig& config, const comm::RankInfo& place,
+GpuWorld agree_on_gpus(const RunConfig& config, const comm::RankInfo& rank_info,
                        const std::optional<GpuAssignment>& seat, comm::Communicator& communicator) {
     std::vector<std::uint64_t> with{seat ? 1u : 0u};
     communicator.all_reduce(view_of(with), comm::ReduceOp::sum, "devices");
@@ -86,7 +86,7 @@ GpuWorld agree_on_gpus(const RunConfig& config, const comm::RankInfo& place,
             std::to_string(with.front()) + " of " + std::to_string(size) +
                 " ranks see a GPU: give --device cuda to learn which do not, or --device cpu");
     if (!seat || size == 1) return {};
-    GpuUser own{place.host, seat->identity.uuid, seat->identity.pci, seat->identity.name};
+    GpuUser own{rank_info.host, seat->identity.uuid, seat->identity.pci, seat->identity.name};
     if (seat->visible == 1) {
         const auto environment = comm::process_environment();
         const auto listed = environment.find("CUDA_VISIBLE_DEVICES");

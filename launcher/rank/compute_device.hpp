@@ -40,17 +40,17 @@ SharedGpu sharing(const RunConfig& config) noexcept;
 // error when a requested GPU is missing, when the existing GPUs cannot compute (so that nobody
 // trains on the CPU without noticing), or when the CPU is requested together with options that only
 // GPUs support.
-std::optional<GpuAssignment> choose_gpu(const RunConfig& config, const comm::RankInfo& place,
+std::optional<GpuAssignment> choose_gpu(const RunConfig& config, const comm::RankInfo& rank_info,
                                         const Gpus& gpus);
 
 // Returns why the CPU computes although this program is built for GPUs, including the effect of
 // --device cuda. The result is empty when the CPU was requested, when GPUs are visible, or when the
 // program has no CUDA.
-std::string why_on_cpu(const RunConfig& config, const comm::RankInfo& place, const Gpus& gpus);
+std::string why_on_cpu(const RunConfig& config, const comm::RankInfo& rank_info, const Gpus& gpus);
 
 // Collective. Throws a config error on every rank when some ranks compute on GPUs and others do
 // not, or when judge_gpu_users() throws.
-GpuWorld agree_on_gpus(const RunConfig& config, const comm::RankInfo& place,
+GpuWorld agree_on_gpus(const RunConfig& config, const comm::RankInfo& rank_info,
                        const std::optional<GpuAssignment>& seat, comm::Communicator& communicator);
 
 // Describes the device that a rank computes on, and its settings.

@@ -7,10 +7,11 @@ namespace lockstep::launcher {
 
 namespace {
 
-Error too_few(const comm::RankInfo& place, std::size_t visible) {
+Error too_few(const comm::RankInfo& rank_info, std::size_t visible) {
     return Error(ErrorKind::config,
                  std::to_string(visible) + (visible == 1 ? " GPU is" : " GPUs are") +
-                     " visible on " + place.host + " for " + std::to_string(place.local_size) +
+                     " visible on " + rank_info.host + " for " +
+                     std::to_string(rank_info.local_size) +
                      " ranks: start one rank for each GPU, or give --allow-shared-gpu or "
                      "--device cpu");
 }
@@ -18,23 +19,25 @@ Error too_few(const comm::RankInfo& place, std::size_t visible) {
 }  // namespace
 
 std::optional<std::size_t> gpu_assignment(std::size_t visible, int local_rank,
-                                          comm::PlaceSource source) noexcept {
+                                          comm::RankSource source) noexcept {
     if (visible == 0) return std::nullopt;
     if (visible == 1) return 0;
     const auto seat = static_cast<std::size_t>(local_rank);
-    if (source == comm::PlaceSource::slurm) return seat % visible;
+    if (source == comm::RankSource::slurm) return seat % visible;
     return seat < visible ? std::optional(seat) : std::nullopt;
 }
 
-std::size_t assign_gpu(const comm::RankInfo& place, std::size_t visible, SharedGpu shared) {
+std::size_t assign_gpu(const comm::RankInfo& rank_info, std::size_t visible, SharedGpu shared) {
     if (visible == 0)
         throw Error(ErrorKind::config,
-                    "no GPU is visible on " + place.host +
+                    "no GPU is visible on " + rank_info.host +
                         ": choose a host with GPUs (srun --gpus-per-node N), or look at "
                         "CUDA_VISIBLE_DEVICES");
-    if (const auto seat = gpu_assignment(visible, place.local_rank, place.source)) return *seat;
-    if (shared == SharedGpu::allowed) return static_cast<std::size_t>(place.local_rank) % visible;
-    throw too_few(place, visible);
+    if (const auto seat = gpu_assignment(visible, rank_info.local_rank, rank_info.source))
+        return *seat;
+    if (shared == SharedGpu::allowed)
+        return static_cast<std::size_t>(rank_info.local_rank) % visible;
+    throw too_few(rank_info, visible);
 }
 
 void require_gpu_for_each(const comm::RankInfo& last_rank, std::size_t visible, SharedGpu shared) {

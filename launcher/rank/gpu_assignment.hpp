@@ -16,11 +16,11 @@ enum class SharedGpu { refused, allowed };
 // too few GPUs are visible. Slurm may show each rank a few GPUs of its own, so there the index
 // wraps around; judge_gpu_users() later detects two ranks on one GPU.
 std::optional<std::size_t> gpu_assignment(std::size_t visible, int local_rank,
-                                          comm::PlaceSource source) noexcept;
+                                          comm::RankSource source) noexcept;
 
 // Does the same for a run. SharedGpu::allowed lets ranks without a GPU of their own share one in
 // turn. Throws a config error when there is no GPU to use.
-std::size_t assign_gpu(const comm::RankInfo& place, std::size_t visible, SharedGpu shared);
+std::size_t assign_gpu(const comm::RankInfo& rank_info, std::size_t visible, SharedGpu shared);
 
 // Makes the same check for all ranks of one host that see the same GPUs, before they are started.
 void require_gpu_for_each(const comm::RankInfo& last_rank, std::size_t visible, SharedGpu shared);

@@ -32,8 +32,8 @@ train::Precision agree_on_precision(PrecisionChoice choice, const std::optional<
 
 }  // namespace
 
-comm::RankInfo place_of(const RunConfig& config, LaunchMode standing) {
-    if (standing == LaunchMode::alone) return comm::alone();
+comm::RankInfo place_of(const RunConfig& config, LaunchMode mode) {
+    if (mode == LaunchMode::alone) return comm::alone();
     comm::PlaceFlags flags;
     if (config.rank >= 0) {
         flags.rank = static_cast<int>(config.rank);
@@ -41,33 +41,33 @@ comm::RankInfo place_of(const RunConfig& config, LaunchMode standing) {
     }
     if (config.master_port > 0) flags.master_port = static_cast<int>(config.master_port);
     if (!config.master_addr.empty()) flags.master_addr = config.master_addr;
-    comm::RankInfo place = comm::find_place(comm::process_environment(), flags);
-    if (config.world_size > 0 && config.world_size != place.size) {
-        throw Error(ErrorKind::config, "--distributed-world-size " +
-                                           std::to_string(config.world_size) + ": " +
-                                           comm::name(place.source) + " started " +
-                                           std::to_string(place.size) + "; leave the option out");
+    comm::RankInfo rank_info = comm::find_rank_info(comm::process_environment(), flags);
+    if (config.world_size > 0 && config.world_size != rank_info.size) {
+        throw Error(ErrorKind::config,
+                    "--distributed-world-size " + std::to_string(config.world_size) + ": " +
+                        comm::name(rank_info.source) + " started " +
+                        std::to_string(rank_info.size) + "; leave the option out");
     }
-    return place;
+    return rank_info;
 }
 
-Job join_job(const RunConfig& config, const comm::RankInfo& place) {
+Job join_job(const RunConfig& config, const comm::RankInfo& rank_info) {
     const Gpus gpus = gpus_for(config);
-    const auto gpu = choose_gpu(config, place, gpus);
+    const auto gpu = choose_gpu(config, rank_info, gpus);
     // This comes before other threads exist, because they inherit the binding.
     if (gpu) bind_to_cores(cores_to_use(bound_cores(), cores_near(gpu->identity.pci)));
     comm::tell_nccl(config.comm.interface);
     Job job;
-    job.place = place;
-    if (gpu && place.size > 1 && config.verbose) job.nccl_log = NcclLog::begin();
+    job.rank_info = rank_info;
+    if (gpu && rank_info.size > 1 && config.verbose) job.nccl_log = NcclLog::begin();
     comm::CommOptions options = config.comm;
     options.secret = config.secret_file.empty() ? comm::Secret::from(comm::process_environment())
                                                 : comm::Secret::from_file(config.secret_file);
-    job.communicator = comm::make_communicator(place, options);
+    job.communicator = comm::make_communicator(rank_info, options);
     ComputeDevice& device = job.device;
-    GpuWorld world = agree_on_gpus(config, place, gpu, *job.communicator);
+    GpuWorld world = agree_on_gpus(config, rank_info, gpu, *job.communicator);
     job.notes = std::move(world.notes);
-    if (const std::string why = why_on_cpu(config, place, gpus); !why.empty())
+    if (const std::string why = why_on_cpu(config, rank_info, gpus); !why.empty())
         job.notes.push_back(why);
     const int share = share_of_cores(*job.communicator);
     device.gpu = gpu;
@@ -75,23 +75,23 @@ Job join_job(const RunConfig& config, const comm::RankInfo& place) {
     device.precision = agree_on_precision(config.precision, gpu, *job.communicator);
     device.settings = gpu_settings(config, gpu);
     device.settings.backend = world.backend;
-    std::ranges::move(idle_options(config, device, place.size), std::back_inserter(job.notes));
+    std::ranges::move(idle_options(config, device, rank_info.size), std::back_inserter(job.notes));
     return job;
 }
 
-int run_started(const comm::RankInfo& place, const std::function<void()>& work) {
+int run_started(const comm::RankInfo& rank_info, const std::function<void()>& work) {
     try {
         work();
         return 0;
     } catch (const Error& e) {
         if (e.kind() == ErrorKind::config) throw;
-        std::cerr << rank_name(place) + ": " + e.what() + "\n" << std::flush;
+        std::cerr << rank_name(rank_info) + ": " + e.what() + "\n" << std::flush;
         return e.kind() == ErrorKind::peer ? 3 : 1;
     }
 }
 
-std::string rank_name(const comm::RankInfo& place) {
-    return "rank " + std::to_string(place.rank) + " on " + place.host;
+std::string rank_name(const comm::RankInfo& rank_info) {
+    return "rank " + std::to_string(rank_info.rank) + " on " + rank_info.host;
 }
 
 Verbosity verbosity_of(const RunConfig& config) {

@@ -21,7 +21,7 @@ enum class LaunchMode { alone, in_job };
 
 // Connects this rank to the others, after all have joined.
 struct Job {
-    comm::RankInfo place;
+    comm::RankInfo rank_info;
     std::unique_ptr<comm::Communicator> communicator;
     ComputeDevice device;               // its kind and precision are the same on every rank
     std::vector<std::string> notes;     // notes about the GPUs for the user
@@ -29,18 +29,18 @@ struct Job {
     StartUp start_up;
 };
 
-comm::RankInfo place_of(const RunConfig& config, LaunchMode standing);
+comm::RankInfo place_of(const RunConfig& config, LaunchMode mode);
 
 // Waits until every rank has joined. Throws a config error when the ranks cannot compute as
 // requested. It throws before waiting if this rank can detect the error alone.
-Job join_job(const RunConfig& config, const comm::RankInfo& place);
+Job join_job(const RunConfig& config, const comm::RankInfo& rank_info);
 
 // Runs the common work of the ranks and returns the exit code. A failure is reported with rank and
 // host, and the code is 3 when another rank failed, otherwise 1. Only a config error is thrown on.
-int run_started(const comm::RankInfo& place, const std::function<void()>& work);
+int run_started(const comm::RankInfo& rank_info, const std::function<void()>& work);
 
 // Returns a text such as "rank 3 on node2".
-std::string rank_name(const comm::RankInfo& place);
+std::string rank_name(const comm::RankInfo& rank_info);
 Verbosity verbosity_of(const RunConfig& config);
 
 }  // namespace lockstep::launcher

@@ -69,17 +69,17 @@ void ask_slurm(LaunchHosts& typed, int nodes, const comm::Environment& environme
         if (name.starts_with("SLURM_")) slurm[name] = value;
     }
     if (!slurm.contains("SLURM_STEP_ID")) return;
-    const comm::RankInfo place = comm::find_place(slurm, {});
-    if (place.size != nodes || place.local_size != 1) {
+    const comm::RankInfo rank_info = comm::find_rank_info(slurm, {});
+    if (rank_info.size != nodes || rank_info.local_size != 1) {
         refuse("--nnodes " + std::to_string(nodes) + ": the Slurm step has " +
-               std::to_string(place.size) + " tasks, " + std::to_string(place.local_size) +
+               std::to_string(rank_info.size) + " tasks, " + std::to_string(rank_info.local_size) +
                " on this host; start one launcher on each host: srun -N" + std::to_string(nodes) +
                " --ntasks-per-node=1");
     }
-    if (typed.node_rank < 0) typed.node_rank = place.rank;
+    if (typed.node_rank < 0) typed.node_rank = rank_info.rank;
     if (typed.master_addr.empty()) {
-        typed.master_addr = place.master_addr;
-        if (typed.master_port < 0) typed.master_port = place.master_port;
+        typed.master_addr = rank_info.master_addr;
+        if (typed.master_port < 0) typed.master_port = rank_info.master_port;
     }
 }
 

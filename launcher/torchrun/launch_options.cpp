@@ -27,7 +27,7 @@ constexpr const char* usage =
 
 // Holds the options as they were typed.
 struct Typed {
-    LaunchHosts place;
+    LaunchHosts hosts;
     std::string ranks_per_node = "1", backend = "static", secret_file;
     std::string redirects = "0", tee = "0";
     std::string run_id = "none", role = "default", log_folder, shown_ranks, start_method = "spawn";
@@ -41,13 +41,13 @@ OptionTable ranks_table(Typed& typed) {
     OptionTable ranks("Ranks");
     ranks.text("nproc-per-node", typed.ranks_per_node, "N|auto|cpu|gpu",
                "ranks on this host; the same on every host");
-    ranks.text("nnodes", typed.place.nodes, "N", "hosts");
-    ranks.integer("node-rank", typed.place.node_rank,
+    ranks.text("nnodes", typed.hosts.nodes, "N", "hosts");
+    ranks.integer("node-rank", typed.hosts.node_rank,
                   "this host's number, from 0 (-1: as Slurm says)", -1);
-    ranks.text("master-addr", typed.place.master_addr, "HOST", "host 0");
-    ranks.integer("master-port", typed.place.master_port,
+    ranks.text("master-addr", typed.hosts.master_addr, "HOST", "host 0");
+    ranks.integer("master-port", typed.hosts.master_port,
                   "where rank 0 listens (-1: on one host one that is free, else 29500)", -1);
-    ranks.flag("standalone", typed.place.standalone, "one host, whatever the environment says");
+    ranks.flag("standalone", typed.hosts.standalone, "one host, whatever the environment says");
     ranks.text("secret-file", typed.secret_file, "FILE",
                "what Lockstep's ranks on several hosts know each other by (or LOCKSTEP_SECRET)");
     ranks.integer("max-restarts", typed.max_restarts,
@@ -73,13 +73,13 @@ OptionTable output_table(Typed& typed) {
 
 OptionTable torchrun_table(Typed& typed) {
     OptionTable torchrun("Other names of torchrun");
-    torchrun.text("rdzv-endpoint", typed.place.endpoint, "HOST[:PORT]",
+    torchrun.text("rdzv-endpoint", typed.hosts.endpoint, "HOST[:PORT]",
                   "--master-addr, --master-port");
     torchrun.choice<std::string>("rdzv-backend", typed.backend,
                                  {{"static", "static"}, {"c10d", "c10d"}},
                                  "both mean: the ranks meet at rank 0");
     torchrun.text("rdzv-id", typed.run_id, "ID", "TORCHELASTIC_RUN_ID of the ranks");
-    torchrun.text("rdzv-conf", typed.place.rendezvous, "rank=K", "--node-rank");
+    torchrun.text("rdzv-conf", typed.hosts.rendezvous, "rank=K", "--node-rank");
     torchrun.number("monitor-interval", typed.monitor_s,
                     "seconds within which a rank's end is to be noticed; it is at once");
     torchrun.choice<std::string>("start-method", typed.start_method, {{"spawn", "spawn"}},
@@ -172,7 +172,7 @@ LaunchPlan plan_of(Typed typed, const std::vector<std::string>& words,
     plan.role = typed.role;
     plan.secret = typed.secret_file.empty() ? comm::Secret::from(environment)
                                             : comm::Secret::from_file(typed.secret_file);
-    place_launcher(plan, typed.place, environment);
+    place_launcher(plan, typed.hosts, environment);
     require_ranks(words, plan.nodes * plan.ranks_per_node);
     plan.command = command_of(typed, words, environment);
     plan.line_prefix = typed.line_prefix;

@@ -18,7 +18,7 @@ plan::RunPlan planned(const RunConfig& config, const Job& job, std::int64_t free
     RunConfig asked = config;
     asked.device = DeviceChoice::cuda;
     asked.memory_bytes = free;
-    asked.world_size = job.place.size;
+    asked.world_size = job.rank_info.size;
     if (job.device.settings.backend == comm::GpuBackend::staged)
         asked.gpu.backend = GpuBackendChoice::staged;
     return plan::plan_run(asked, scope);

@@ -58,10 +58,10 @@ void require_metric(const RunConfig& config, const DataSets& validation) {
 
 }  // namespace
 
-TrainingPlan check_training(const RunConfig& config, LaunchMode standing) {
+TrainingPlan check_training(const RunConfig& config, LaunchMode mode) {
     DataSets sets = open_data_sets("data", config.data);
     const auto missing =
-        standing == LaunchMode::alone ? data::MissingShards::refuse : data::MissingShards::allow;
+        mode == LaunchMode::alone ? data::MissingShards::refuse : data::MissingShards::allow;
     // Any rank may need any shard of several sets.
     check_shards(sets, "train", sets.several() ? data::MissingShards::refuse : missing);
     if (!config.init_model.empty() && !path_exists(config.init_model)) {
@@ -84,21 +84,21 @@ TrainingPlan check_training(const RunConfig& config, LaunchMode standing) {
             train::newest_good_checkpoint(config.model_file)};
 }
 
-int run_training(const RunConfig& config, LaunchMode standing) {
+int run_training(const RunConfig& config, LaunchMode mode) {
     StartUp start_up;
     const StopSignal stop;  // before any other thread exists
-    const comm::RankInfo place = place_of(config, standing);
+    const comm::RankInfo rank_info = place_of(config, mode);
     start_up.ended("place");
-    Log log(std::cout, verbosity_of(config), place.rank, rank_name(place), output_kind());
-    const TrainingPlan plan = check_training(config, standing);
+    Log log(std::cout, verbosity_of(config), rank_info.rank, rank_name(rank_info), output_kind());
+    const TrainingPlan plan = check_training(config, mode);
     start_up.ended("data");
-    Job job = join_job(config, place);
+    Job job = join_job(config, rank_info);
     job.start_up = std::move(start_up);
     job.start_up.ended("join");
     for (const std::string& note : job.notes) log.info(note);
-    return run_watched(config, config.model_file, job, log, [&](comm::RankProgress* whereabouts) {
+    return run_watched(config, config.model_file, job, log, [&](comm::RankProgress* progress) {
         job.start_up.ended("watch");
-        TrainingSession session(config, plan, job, log, whereabouts);
+        TrainingSession session(config, plan, job, log, progress);
         session.run(stop.requested());
     });
 }

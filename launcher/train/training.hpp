@@ -21,9 +21,9 @@ struct TrainingPlan {
 
 // Throws a config error for every wrong request that can be detected without the other ranks.
 // Shards may be on other hosts in a job.
-TrainingPlan check_training(const RunConfig& config, LaunchMode standing);
+TrainingPlan check_training(const RunConfig& config, LaunchMode mode);
 
 // Trains as one rank until the end or a requested stop. Returns the exit code.
-int run_training(const RunConfig& config, LaunchMode standing);
+int run_training(const RunConfig& config, LaunchMode mode);
 
 }  // namespace lockstep::launcher

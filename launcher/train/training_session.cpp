@@ -28,7 +28,7 @@ train::Metadata versions_of(const Job& job) {
             {"products", job.device.products()},
             {"device", job.device.name()},
             {"precision", train::name(job.device.precision)},
-            {"ranks", std::to_string(job.place.size)},
+            {"ranks", std::to_string(job.rank_info.size)},
             {"threads", std::to_string(job.device.threads)}};
 }
 
@@ -73,25 +73,26 @@ void require_same_mixture(const RunConfig& config, const std::string& then,
 }  // namespace
 
 TrainingSession::TrainingSession(const RunConfig& config, const TrainingPlan& plan, Job& job,
-                                 Log& log, comm::RankProgress* whereabouts)
+                                 Log& log, comm::RankProgress* progress)
     : config_(config),
       plan_(plan),
       job_(job),
       log_(log),
-      whereabouts_(whereabouts),
+      progress_(progress),
       options_(config.train),
       trace_(config.trace_file.empty() ? Trace::Recording::off : Trace::Recording::on,
-             job.place.rank),
+             job.rank_info.rank),
       activations_bytes_(activations_to_reserve(config, job, log)),
       model_(make_model(plan.model, job.device)),
-      engine_(model_->make_engine(options_, *job.communicator, trace_, whereabouts)) {
-    options_.lanes = config.batch.logical_shards > 0 ? config.batch.logical_shards
-                                                     : job.place.size * config.batch.update_freq;
+      engine_(model_->make_engine(options_, *job.communicator, trace_, progress)) {
+    options_.lanes = config.batch.logical_shards > 0
+                         ? config.batch.logical_shards
+                         : job.rank_info.size * config.batch.update_freq;
     model_->reserve(static_cast<std::size_t>(activations_bytes_));
     start_weights();
     open_data();
     open_validation();
-    if (job_.place.rank == 0) prepare_folder();
+    if (job_.rank_info.rank == 0) prepare_folder();
     job_.start_up.ended("model");
 }
 
@@ -108,7 +109,7 @@ void TrainingSession::prepare_folder() const {
 // Weights and optimizer state are necessary only on rank 0: the trainer broadcasts them.
 void TrainingSession::start_weights() {
     std::string record_json;
-    if (job_.place.rank == 0) {
+    if (job_.rank_info.rank == 0) {
         if (plan_.checkpoint) {
             const train::RunRecord record =
                 train::load_checkpoint(*plan_.checkpoint, engine_->fetch());
@@ -149,12 +150,12 @@ void TrainingSession::continue_from(const std::string& shared_json) {
                          mixture_text(plan_.data, plan_.weights));
     options_.seed = resume_->seed;
     options_.lanes = resume_->lanes;
-    if (job_.place.size > options_.lanes) {
+    if (job_.rank_info.size > options_.lanes) {
         throw Error(ErrorKind::config, config_.model_file + ": this run was started with " +
                                            std::to_string(options_.lanes) +
                                            " lanes; it continues on at most as many "
                                            "ranks, not " +
-                                           std::to_string(job_.place.size));
+                                           std::to_string(job_.rank_info.size));
     }
     log_.info("continuing after step " + std::to_string(resume_->step) + " from " +
               plan_.checkpoint.value_or(config_.model_file));
@@ -166,8 +167,8 @@ void TrainingSession::open_data() {
     options.weights = plan_.weights;
     options.seed = options_.seed;
     options.lanes = options_.lanes;
-    options.rank = job_.place.rank;
-    options.world = job_.place.size;
+    options.rank = job_.rank_info.rank;
+    options.world = job_.rank_info.size;
     options.num_workers = static_cast<int>(config_.batch.num_workers);
     loader_ = data::open_step_source(plan_.data.sets, options);
     source_ = std::make_unique<CheckedSource>(*loader_, plan_.data.names, *job_.communicator, log_);
@@ -189,13 +190,13 @@ EvaluatorParts TrainingSession::evaluator_parts() {
 }
 
 void TrainingSession::announce() const {
-    const auto& place = job_.place;
+    const auto& rank_info = job_.rank_info;
     const ComputeDevice& device = job_.device;
     const std::string cores =
         std::to_string(device.threads) + (device.threads == 1 ? " core" : " cores");
     log_.info("training " + std::to_string(engine_->parameters().count()) + " parameters in " +
-              train::name(device.precision) + " on " + std::to_string(place.size) +
-              (place.size == 1 ? " rank x " : " ranks x ") +
+              train::name(device.precision) + " on " + std::to_string(rank_info.size) +
+              (rank_info.size == 1 ? " rank x " : " ranks x ") +
               (device.gpu ? "1 GPU (" + device.name() + "), " : cores + ", ") +
               std::to_string(source_->rows_per_epoch()) + " rows an epoch in " +
               std::to_string(options_.lanes) + (options_.lanes == 1 ? " lane" : " lanes"));
@@ -203,7 +204,7 @@ void TrainingSession::announce() const {
         log_.info("an epoch's rows are of " + shares_text(plan_.data, plan_.weights));
     if (const std::string attention = model_->attention(); !attention.empty())
         log_.info("attention by " + attention);
-    log_.detail("placed by " + std::string(comm::name(place.source)) + ", products by " +
+    log_.detail("placed by " + std::string(comm::name(rank_info.source)) + ", products by " +
                 device.products());
 }
 
@@ -216,19 +217,19 @@ void TrainingSession::train(const train::StopFlag& stop) {
     record.options_json = options.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     record.versions = versions_of(job_);
     train::FolderSink checkpoints(
-        job_.place.rank, config_.model_file, kept_checkpoints, log_,
+        job_.rank_info.rank, config_.model_file, kept_checkpoints, log_,
         [this] { return engine_->fetch(); }, describe(plan_.model, config_, plan_.data.sets),
         record);
-    TrainingObservers observers(config_, job_.place.rank, log_,
+    TrainingObservers observers(config_, job_.rank_info.rank, log_,
                                 resume_.value_or(train::TrainerState{}));
     StartUpReport start_up(job_.start_up, *job_.communicator, log_);
     observers.add(start_up);
-    NcclReport nccl(job_.nccl_log.get(), job_.place.one_host() ? Hosts::one : Hosts::several,
+    NcclReport nccl(job_.nccl_log.get(), job_.rank_info.one_host() ? Hosts::one : Hosts::several,
                     *job_.communicator, log_);
-    if (job_.device.gpu && job_.place.size > 1) observers.add(nccl);
+    if (job_.device.gpu && job_.rank_info.size > 1) observers.add(nccl);
     train::Trainer trainer(options_,
                            {*engine_, *job_.communicator, trace_, *source_, observers.entry(),
-                            checkpoints, evaluator_.get(), stop, whereabouts_},
+                            checkpoints, evaluator_.get(), stop, progress_},
                            resume_);
     const train::ExitReason reason = trainer.run();
     observers.flush();
@@ -244,8 +245,8 @@ void TrainingSession::train(const train::StopFlag& stop) {
 
 void TrainingSession::evaluate_weights(const train::TrainerState& state,
                                        train::TrainingObserver& observer) {
-    const comm::PhaseScope phase(whereabouts_, comm::Phase::validation);
-    if (job_.place.rank == 0) model_->load_weights(config_.model_file);
+    const comm::PhaseScope phase(progress_, comm::Phase::validation);
+    if (job_.rank_info.rank == 0) model_->load_weights(config_.model_file);
     engine_->share_weights();
     evaluate_at_the_end(evaluator_parts(), final_sets(plan_.data, plan_.validation), state, log_,
                         observer);
@@ -253,7 +254,7 @@ void TrainingSession::evaluate_weights(const train::TrainerState& state,
 
 void TrainingSession::write_trace() const {
     if (!trace_.on()) return;
-    const int rank = job_.place.rank;
+    const int rank = job_.rank_info.rank;
     trace_.write(config_.trace_file + (rank == 0 ? "" : ".rank" + std::to_string(rank)));
 }
 

@@ -26,7 +26,7 @@ public:
     // Collective. The referenced objects must outlive the session. So must `whereabouts`, which is
     // null when nobody watches the run.
     TrainingSession(const RunConfig& config, const TrainingPlan& plan, Job& job, Log& log,
-                    comm::RankProgress* whereabouts = nullptr);
+                    comm::RankProgress* progress = nullptr);
 
     // Trains until a limit or a stop. The model folder then holds the best weights and their
     // metrics on valid and test.
@@ -48,7 +48,7 @@ private:
     const TrainingPlan& plan_;
     Job& job_;
     Log& log_;
-    comm::RankProgress* whereabouts_;
+    comm::RankProgress* progress_;
     train::TrainOptions options_;
     Trace trace_;
     const std::int64_t activations_bytes_;  // reserved before the first step

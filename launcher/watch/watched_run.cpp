@@ -38,7 +38,7 @@ public:
 
     void report(const comm::WatchNews& news) override {
         using namespace std::chrono_literals;
-        const int rank = job_.place.rank;
+        const int rank = job_.rank_info.rank;
         // The lowest living rank reports when rank 0 is gone, but it does not know that it is the
         // lowest. So the ranks wait in order.
         if (news.reporter == comm::Reporter::nobody_yet)
@@ -52,14 +52,15 @@ public:
 
     void end(const comm::WatchNews& news) override {
         const bool own =
-            news.own == comm::Condition::failed || news.verdict.rank == job_.place.rank;
+            news.own == comm::Condition::failed || news.verdict.rank == job_.rank_info.rank;
         if (news.reporter != comm::Reporter::rank_0) abort_job();
         std::cout << std::flush;
         // A process that cannot end by itself would keep srun waiting when no MPI ends it, so the
         // whole step is killed.
         const bool hangs =
             news.verdict.cause != comm::Cause::failed && news.verdict.cause != comm::Cause::lost;
-        if (reported_ && hangs && !own && !job_.place.job.empty()) kill_slurm_step(job_.place.job);
+        if (reported_ && hangs && !own && !job_.rank_info.job.empty())
+            kill_slurm_step(job_.rank_info.job);
         ::_exit(own ? this_rank_failed : peer_failed);
     }
 
@@ -80,7 +81,7 @@ public:
 private:
     bool first_to_report(const comm::WatchNews& news) const {
         if (folder_.empty())
-            return news.reporter == comm::Reporter::this_rank || job_.place.rank == 1;
+            return news.reporter == comm::Reporter::this_rank || job_.rank_info.rank == 1;
         const auto json = failure_json(news, std::chrono::system_clock::now());
         return publish_failure(folder_, json) != Published::by_another_rank;
     }
@@ -116,10 +117,10 @@ comm::WatchLimits limits_of(const RunConfig& config) {
     return limits;
 }
 
-int fail(comm::Watchdog& watchdog, const comm::RankInfo& place, comm::Condition how,
+int fail(comm::Watchdog& watchdog, const comm::RankInfo& rank_info, comm::Condition how,
          const std::string& what) {
     if (how == comm::Condition::failed) {
-        std::cerr << rank_name(place) + ": " + what + "\n" << std::flush;
+        std::cerr << rank_name(rank_info) + ": " + what + "\n" << std::flush;
     }
     watchdog.fail(how, what);
     return how == comm::Condition::failed ? this_rank_failed : peer_failed;
@@ -129,26 +130,26 @@ int fail(comm::Watchdog& watchdog, const comm::RankInfo& place, comm::Condition 
 
 int run_watched(const RunConfig& config, const std::string& folder, Job& job, Log& log,
                 const std::function<void(comm::RankProgress*)>& work) {
-    if (job.place.size == 1) return run_started(job.place, [&] { work(nullptr); });
-    if (job.place.rank == 0 && !folder.empty()) forget_failure(folder);
-    comm::RankProgress whereabouts;
+    if (job.rank_info.size == 1) return run_started(job.rank_info, [&] { work(nullptr); });
+    if (job.rank_info.rank == 0 && !folder.empty()) forget_failure(folder);
+    comm::RankProgress progress;
     const comm::WatchLimits limits = limits_of(config);
     Ending ending(folder, job, log, limits);
     comm::WatchPostOptions options;
     options.interface = config.comm.interface;
     options.timeout_ms = limits.timeout_ms;
-    comm::Watchdog watchdog(job.place, *job.communicator, whereabouts, options, limits, ending);
+    comm::Watchdog watchdog(job.rank_info, *job.communicator, progress, options, limits, ending);
     try {
-        work(&whereabouts);
+        work(&progress);
         watchdog.leave();
         return 0;
     } catch (const Error& error) {
         if (error.kind() == ErrorKind::config) throw;
         const bool peer = error.kind() == ErrorKind::peer;
-        return fail(watchdog, job.place, peer ? comm::Condition::cut_off : comm::Condition::failed,
-                    error.what());
+        return fail(watchdog, job.rank_info,
+                    peer ? comm::Condition::cut_off : comm::Condition::failed, error.what());
     } catch (const std::exception& error) {
-        return fail(watchdog, job.place, comm::Condition::failed, exception_text(error));
+        return fail(watchdog, job.rank_info, comm::Condition::failed, exception_text(error));
     }
 }
 

@@ -28,9 +28,8 @@ std::unique_ptr<Model> make_cuda_model(const ModelConfig& config, train::Precisi
     context->cached<kernels::cuda::AttentionSettings>().autotune = settings.autotune;
     context->cached<device::GraphSettings>().most = settings.max_graphs;
     const auto connect = [settings](CudaContext& gpu, comm::Communicator& ranks,
-                                    comm::RankProgress* whereabouts) {
-        return comm::make_collectives(gpu, ranks, settings.backend, settings.timeout_ms,
-                                      whereabouts);
+                                    comm::RankProgress* progress) {
+        return comm::make_collectives(gpu, ranks, settings.backend, settings.timeout_ms, progress);
     };
     return std::make_unique<ModelOn<CudaContext>>(config, precision, settings.master,
                                                   std::move(context), connect);

@@ -54,7 +54,7 @@ public:
     virtual std::unique_ptr<train::Engine> make_engine(const train::TrainOptions& options,
                                                        comm::Communicator& communicator,
                                                        Trace& trace,
-                                                       comm::RankProgress* whereabouts) = 0;
+                                                       comm::RankProgress* progress) = 0;
 };
 
 // Makes a model on the CPU with that many threads, in fp32 or bf16.

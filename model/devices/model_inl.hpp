@@ -73,11 +73,11 @@ public:
 
     std::unique_ptr<train::Engine> make_engine(const train::TrainOptions& options,
                                                comm::Communicator& communicator, Trace& trace,
-                                               comm::RankProgress* whereabouts) override {
-        Collectives& among = collectives(communicator, whereabouts);
+                                               comm::RankProgress* progress) override {
+        Collectives& among = collectives(communicator, progress);
         return std::make_unique<train::DeviceEngine<Ctx>>(
             options, train::EngineParts<Ctx>{*context_, communicator, among, trace, *model_, store_,
-                                             whereabouts});
+                                             progress});
     }
 
 private:
@@ -93,11 +93,11 @@ private:
         return rows;
     }
     Collectives& collectives(comm::Communicator& communicator,
-                             [[maybe_unused]] comm::RankProgress* whereabouts) {
+                             [[maybe_unused]] comm::RankProgress* progress) {
         if constexpr (std::is_same_v<Space, HostSpace>) {
             return communicator;
         } else {
-            collectives_ = connect_(*context_, communicator, whereabouts);
+            collectives_ = connect_(*context_, communicator, progress);
             return *collectives_;
         }
     }

@@ -14,8 +14,8 @@ class RecordedTurns final : public TurnSink {
 public:
     void begin_episode() override { text += text.empty() ? "[" : "]["; }
     void turn(std::string_view said, std::span<const std::string_view> labels,
-              const SourceLine& place) override {
-        text += " " + std::to_string(place.line) + ":";
+              const SourceLine& source_line) override {
+        text += " " + std::to_string(source_line.line) + ":";
         text.append(said) += "->";
         for (std::size_t i = 0; i < labels.size(); ++i) (text += i ? "|" : "").append(labels[i]);
     }

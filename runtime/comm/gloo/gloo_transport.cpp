@@ -131,13 +131,13 @@ std::unique_ptr<Transport> GlooTransport::split(int colour) {
 
 }  // namespace
 
-void check_gloo(const RankInfo& place, const std::string& interface) {
-    if (place.size > gloo_max_ranks) {
+void check_gloo(const RankInfo& rank_info, const std::string& interface) {
+    if (rank_info.size > gloo_max_ranks) {
         throw Error(ErrorKind::config, "Gloo connects at most " + std::to_string(gloo_max_ranks) +
-                                           " ranks, not " + std::to_string(place.size) +
+                                           " ranks, not " + std::to_string(rank_info.size) +
                                            ": start the run by mpirun, or by srun --mpi=pmix");
     }
-    check_interface(interface, place);
+    check_interface(interface, rank_info);
 }
 
 std::unique_ptr<Transport> connect_gloo(int rank, int size, std::shared_ptr<Store> store,

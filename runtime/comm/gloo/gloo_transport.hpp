@@ -20,7 +20,7 @@ struct GlooOptions {
 
 // Checks what one rank can check before it has met another. Throws kind config for more ranks than
 // gloo_max_ranks, and for an interface that does not exist or does not reach the other hosts.
-void check_gloo(const RankInfo& place, const std::string& interface);
+void check_gloo(const RankInfo& rank_info, const std::string& interface);
 
 // Connects every rank with every other over TCP (Gloo has no encryption and no authentication).
 // Returns when all ranks are connected. Throws kind peer when ranks are missing.

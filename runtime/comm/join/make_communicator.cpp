@@ -23,40 +23,41 @@ std::string position(int rank, int size) {
     return "rank " + std::to_string(rank) + " of " + std::to_string(size);
 }
 
-std::unique_ptr<Transport> connect_over(std::shared_ptr<Store> store, const RankInfo& place,
+std::unique_ptr<Transport> connect_over(std::shared_ptr<Store> store, const RankInfo& rank_info,
                                         const CommOptions& options) {
-    join_store(*store, place, options.timeout_ms);
+    join_store(*store, rank_info, options.timeout_ms);
     GlooOptions gloo;
     gloo.interface = options.interface;
     gloo.address = store->local_address();
     gloo.timeout_ms = options.timeout_ms;
-    return connect_gloo(place.rank, place.size, std::move(store), gloo);
+    return connect_gloo(rank_info.rank, rank_info.size, std::move(store), gloo);
 }
 
-std::unique_ptr<Communicator> join_by_gloo(const RankInfo& place, const CommOptions& options) {
-    check_gloo(place, options.interface);
+std::unique_ptr<Communicator> join_by_gloo(const RankInfo& rank_info, const CommOptions& options) {
+    check_gloo(rank_info, options.interface);
     return std::make_unique<QueuedCommunicator>([&] {
-        return connect_over(open_store(place, options.secret, options.timeout_ms), place, options);
+        return connect_over(open_store(rank_info, options.secret, options.timeout_ms), rank_info,
+                            options);
     });
 }
 
 // Ranks divide their host's cores and devices among themselves, so their number must be exact.
-void check_local_size(const RankInfo& place, int local_size) {
-    if (place.local_size == local_size) return;
+void check_local_size(const RankInfo& rank_info, int local_size) {
+    if (rank_info.local_size == local_size) return;
     throw Error(ErrorKind::config,
-                "ranks on " + place.host + ": MPI has " + std::to_string(local_size) +
-                    ", the environment says " + std::to_string(place.local_size) +
+                "ranks on " + rank_info.host + ": MPI has " + std::to_string(local_size) +
+                    ", the environment says " + std::to_string(rank_info.local_size) +
                     ": unset the variables that are left over from an outer job");
 }
 
 // MPI_Init waits for every rank without a time limit. A rank that gives up leaves the thread in
 // MPI_Init running, with everything that thread uses.
-std::unique_ptr<Communicator> init_mpi(const RankInfo& place, const CommOptions& options,
+std::unique_ptr<Communicator> init_mpi(const RankInfo& rank_info, const CommOptions& options,
                                        const MpiOptions& mpi,
                                        const std::shared_ptr<int>& local_size) {
     require_pmix_daemon(process_environment());
     const int roll_call_ms = std::min(options.timeout_ms / 3, 10'000);
-    const MissingRank waiting(place);
+    const MissingRank waiting(rank_info);
     try {
         return std::make_unique<QueuedCommunicator>(
             [module = options.mpi_module, mpi, local_size] {
@@ -65,10 +66,11 @@ std::unique_ptr<Communicator> init_mpi(const RankInfo& place, const CommOptions&
             options.timeout_ms - roll_call_ms);
     } catch (const Error& error) {
         if (error.kind() != ErrorKind::peer) throw;
-        const std::string missing = roll_call(place, roll_call_ms);
+        const std::string missing = roll_call(rank_info, roll_call_ms);
         throw Error(
             ErrorKind::peer,
-            position(place.rank, place.size) + " on " + place.host + " waited in vain: " +
+            position(rank_info.rank, rank_info.size) + " on " + rank_info.host +
+                " waited in vain: " +
                 (missing.empty()
                      ? error.what()
                      : missing + " (within " + std::to_string(options.timeout_ms / 1000) +
@@ -76,27 +78,29 @@ std::unique_ptr<Communicator> init_mpi(const RankInfo& place, const CommOptions&
     }
 }
 
-std::unique_ptr<Communicator> join_by_mpi(const RankInfo& place, const CommOptions& options) {
+std::unique_ptr<Communicator> join_by_mpi(const RankInfo& rank_info, const CommOptions& options) {
     // srun names the host of rank 0, mpirun does not: Gloo is possible only under srun.
-    const bool goes_without = options.backend == Backend::automatic && !place.master_addr.empty();
-    if (goes_without && !mpi_is_here(options.mpi_module)) return join_by_gloo(place, options);
-    check_interface(options.interface, place);
+    const bool goes_without =
+        options.backend == Backend::automatic && !rank_info.master_addr.empty();
+    if (goes_without && !mpi_is_here(options.mpi_module)) return join_by_gloo(rank_info, options);
+    check_interface(options.interface, rank_info);
     MpiOptions mpi;
     mpi.interface = options.interface;
     mpi.timeout_ms = options.timeout_ms;
     const auto local_size = std::make_shared<int>(0);
-    auto joined = init_mpi(place, options, mpi, local_size);
-    if (joined->rank() == place.rank && joined->size() == place.size) {
-        check_local_size(place, *local_size);
+    auto joined = init_mpi(rank_info, options, mpi, local_size);
+    if (joined->rank() == rank_info.rank && joined->size() == rank_info.size) {
+        check_local_size(rank_info, *local_size);
         return joined;
     }
     // An MPI library that does not understand the launcher's PMI sees a world of one rank, on every
     // rank.
     const bool alone = joined->size() == 1;
-    if (alone && goes_without) return join_by_gloo(place, options);
+    if (alone && goes_without) return join_by_gloo(rank_info, options);
     throw Error(ErrorKind::config,
-                "MPI says " + position(joined->rank(), joined->size()) + ", " + name(place.source) +
-                    "'s environment says " + position(place.rank, place.size) +
+                "MPI says " + position(joined->rank(), joined->size()) + ", " +
+                    name(rank_info.source) + "'s environment says " +
+                    position(rank_info.rank, rank_info.size) +
                     (alone ? ": this MPI was not started by the mpirun it belongs to"
                            : ": unset the variables that are left over from an outer job"));
 }
@@ -110,27 +114,28 @@ Backend parse_backend(const std::string& text) {
     throw Error(ErrorKind::config, "--distributed-backend " + text + ": give auto, mpi or gloo");
 }
 
-std::unique_ptr<Communicator> make_gloo_communicator(const RankInfo& place,
+std::unique_ptr<Communicator> make_gloo_communicator(const RankInfo& rank_info,
                                                      const CommOptions& options,
                                                      std::shared_ptr<Store> store) {
-    check_gloo(place, options.interface);
+    check_gloo(rank_info, options.interface);
     return std::make_unique<QueuedCommunicator>(
-        [&] { return connect_over(std::move(store), place, options); });
+        [&] { return connect_over(std::move(store), rank_info, options); });
 }
 
-std::unique_ptr<Communicator> make_communicator(const RankInfo& place, const CommOptions& options) {
+std::unique_ptr<Communicator> make_communicator(const RankInfo& rank_info,
+                                                const CommOptions& options) {
     if (options.timeout_ms <= 0) {
         throw Error(ErrorKind::config, "--timeout must be positive");
     }
-    const bool by_mpi = place.source == PlaceSource::mpi;
+    const bool by_mpi = rank_info.source == RankSource::mpi;
     if (options.backend == Backend::mpi && !by_mpi) {
         throw Error(
             ErrorKind::config,
             "MPI did not start this run: use mpirun or srun --mpi=pmix, or another backend");
     }
-    if (place.size == 1) return std::make_unique<LocalCommunicator>();
-    if (by_mpi && options.backend != Backend::gloo) return join_by_mpi(place, options);
-    return join_by_gloo(place, options);
+    if (rank_info.size == 1) return std::make_unique<LocalCommunicator>();
+    if (by_mpi && options.backend != Backend::gloo) return join_by_mpi(rank_info, options);
+    return join_by_gloo(rank_info, options);
 }
 
 }  // namespace lockstep::comm

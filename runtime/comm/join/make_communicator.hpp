@@ -28,10 +28,11 @@ Backend parse_backend(const std::string& text);
 
 // Joins the job and returns when every rank has joined. Throws kind config when `place` and
 // `options` contradict each other or MPI, kind peer when ranks are missing at the time-out.
-std::unique_ptr<Communicator> make_communicator(const RankInfo& place, const CommOptions& options);
+std::unique_ptr<Communicator> make_communicator(const RankInfo& rank_info,
+                                                const CommOptions& options);
 
 // Joins by Gloo over a store that is already open; otherwise as make_communicator.
-std::unique_ptr<Communicator> make_gloo_communicator(const RankInfo& place,
+std::unique_ptr<Communicator> make_gloo_communicator(const RankInfo& rank_info,
                                                      const CommOptions& options,
                                                      std::shared_ptr<Store> store);
 

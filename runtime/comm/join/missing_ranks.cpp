@@ -20,12 +20,12 @@ constexpr const char* key = "lockstep.here";
 // Every rank asks for every other rank, so a larger number would flood the PMIx daemons.
 constexpr int max_ranks = 64;
 
-std::vector<int> missing_ranks(const PmixClient& pmix, const RankInfo& place, int patience_ms) {
+std::vector<int> missing_ranks(const PmixClient& pmix, const RankInfo& rank_info, int patience_ms) {
     std::vector<std::future<bool>> here;
-    const int asked = std::min(place.size, max_ranks);
+    const int asked = std::min(rank_info.size, max_ranks);
     for (int rank = 0; rank < asked; ++rank) {
         here.push_back(std::async(std::launch::async, [&, rank] {
-            return rank == place.rank || pmix.get(rank, key, patience_ms).has_value();
+            return rank == rank_info.rank || pmix.get(rank, key, patience_ms).has_value();
         }));
     }
     std::vector<int> missing;
@@ -50,14 +50,15 @@ void tell_of_waiting(const std::stop_token& stop, const std::string& host) {
 
 }  // namespace
 
-MissingRank::MissingRank(const RankInfo& place)
-    : thread_([host = place.host](const std::stop_token& stop) { tell_of_waiting(stop, host); }) {}
+MissingRank::MissingRank(const RankInfo& rank_info)
+    : thread_(
+          [host = rank_info.host](const std::stop_token& stop) { tell_of_waiting(stop, host); }) {}
 
-std::string roll_call(const RankInfo& place, int patience_ms) {
+std::string roll_call(const RankInfo& rank_info, int patience_ms) {
     constexpr int max_runs = 8;
     const auto pmix = PmixClient::connect();
     if (pmix == nullptr) return "";
-    const std::vector<int> missing = missing_ranks(*pmix, place, patience_ms);
+    const std::vector<int> missing = missing_ranks(*pmix, rank_info, patience_ms);
     std::map<std::string, std::vector<int>> by_host;
     for (const int rank : missing) {
         by_host[pmix->host_of(rank).value_or("an unknown host")].push_back(rank);

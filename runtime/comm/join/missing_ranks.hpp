@@ -12,7 +12,7 @@ namespace lockstep::comm {
 // the other ranks so through PMIx.
 class MissingRank {
 public:
-    explicit MissingRank(const RankInfo& place);
+    explicit MissingRank(const RankInfo& rank_info);
 
 private:
     std::jthread thread_;
@@ -21,6 +21,6 @@ private:
 // Names the ranks that have not come, with their hosts, as far as PMIx tells within `patience_ms`.
 // Call it on a rank that has waited for MPI_Init until the time-out. Returns an empty text if PMIx
 // tells nothing.
-std::string roll_call(const RankInfo& place, int patience_ms);
+std::string roll_call(const RankInfo& rank_info, int patience_ms);
 
 }  // namespace lockstep::comm

@@ -10,15 +10,13 @@ namespace lockstep::comm {
 
 std::unique_ptr<Collectives<CudaSpace>> make_collectives(device::CudaContext& context,
                                                          Communicator& host, GpuBackend backend,
-                                                         int timeout_ms,
-                                                         RankProgress* whereabouts) {
+                                                         int timeout_ms, RankProgress* progress) {
     if (host.size() == 1) return std::make_unique<LocalCollectives>(context);
     if (backend == GpuBackend::staged) return std::make_unique<StagedCollectives>(context, host);
-    if (whereabouts != nullptr)
-        whereabouts->watch_device([] { return Activity{0, nccl_join, true}; });
+    if (progress != nullptr) progress->watch_device([] { return Activity{0, nccl_join, true}; });
     auto joined = std::make_unique<NcclCommunicator>(context, host, timeout_ms);
     // An exception skips this line, so the join stays recorded as what the rank was doing.
-    if (whereabouts != nullptr) whereabouts->watch_device({});
+    if (progress != nullptr) progress->watch_device({});
     return joined;
 }
 

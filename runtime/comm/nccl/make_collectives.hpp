@@ -18,7 +18,7 @@ namespace lockstep::comm {
 // NCCL joins the ranks; it may be null.
 std::unique_ptr<Collectives<CudaSpace>> make_collectives(device::CudaContext& context,
                                                          Communicator& host, GpuBackend backend,
-                                                         int timeout_ms, RankProgress* whereabouts);
+                                                         int timeout_ms, RankProgress* progress);
 
 // Returns the reason why NCCL cannot be opened; an empty text if it can.
 std::string why_no_nccl();

@@ -11,10 +11,10 @@
 
 namespace lockstep::comm {
 
-void check_interface(const std::string& interface, const RankInfo& place) {
+void check_interface(const std::string& interface, const RankInfo& rank_info) {
     if (interface.empty()) return;
     const auto refuse = [&](const std::string& what) {
-        throw Error(ErrorKind::config, "--interface " + interface + ": " + place.host + what +
+        throw Error(ErrorKind::config, "--interface " + interface + ": " + rank_info.host + what +
                                            " (ip link lists its network interfaces)");
     };
     if (::if_nametoindex(interface.c_str()) == 0) refuse(" has no such network interface");
@@ -23,7 +23,7 @@ void check_interface(const std::string& interface, const RankInfo& place) {
     const FileDescriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     if (!socket || ::ioctl(socket.raw(), SIOCGIFFLAGS, &request) != 0) return;
     const bool loopback = (request.ifr_flags & IFF_LOOPBACK) != 0;
-    if (loopback && !place.one_host()) refuse(" reaches no other host by it");
+    if (loopback && !rank_info.one_host()) refuse(" reaches no other host by it");
     if ((request.ifr_flags & IFF_UP) == 0) refuse(" has it switched off");
 }
 

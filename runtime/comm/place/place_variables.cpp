@@ -40,28 +40,30 @@ int Variables::needed(const std::string& name, const std::string& because) const
     return *value;
 }
 
-RankInfo checked_place(RankInfo place, const std::string& source) {
+RankInfo checked_place(RankInfo rank_info, const std::string& source) {
     const auto text = [](int value) { return std::to_string(value); };
-    if (place.size < 1) refuse_place(source + " gives a world of " + text(place.size) + " ranks");
-    if (place.rank < 0 || place.rank >= place.size) {
-        refuse_place(source + " gives rank " + text(place.rank) + " of " + text(place.size) +
-                     ": ranks count from 0 to size - 1");
+    if (rank_info.size < 1)
+        refuse_place(source + " gives a world of " + text(rank_info.size) + " ranks");
+    if (rank_info.rank < 0 || rank_info.rank >= rank_info.size) {
+        refuse_place(source + " gives rank " + text(rank_info.rank) + " of " +
+                     text(rank_info.size) + ": ranks count from 0 to size - 1");
     }
     // Open MPI 5 numbers a host's ranks in another order than the world's, so only the bounds are
     // checked.
-    const bool local_fits = place.local_rank >= 0 && place.local_rank < place.local_size &&
-                            place.local_size <= place.size;
+    const bool local_fits = rank_info.local_rank >= 0 &&
+                            rank_info.local_rank < rank_info.local_size &&
+                            rank_info.local_size <= rank_info.size;
     if (!local_fits) {
-        refuse_place(source + " gives local rank " + text(place.local_rank) + " of " +
-                     text(place.local_size) + " on this host, which contradicts rank " +
-                     text(place.rank) + " of " + text(place.size));
+        refuse_place(source + " gives local rank " + text(rank_info.local_rank) + " of " +
+                     text(rank_info.local_size) + " on this host, which contradicts rank " +
+                     text(rank_info.rank) + " of " + text(rank_info.size));
     }
-    if (place.master_port < 0 || place.master_port > 65535) {
-        refuse_place(source + " gives port " + text(place.master_port) +
+    if (rank_info.master_port < 0 || rank_info.master_port > 65535) {
+        refuse_place(source + " gives port " + text(rank_info.master_port) +
                      ": ports go from 1 to 65535");
     }
-    place.host = host_name();
-    return place;
+    rank_info.host = host_name();
+    return rank_info;
 }
 
 }  // namespace lockstep::comm

@@ -32,6 +32,6 @@ private:
 
 // Returns `place` with its host added when its numbers agree with each other; otherwise throws kind
 // config naming `source`.
-RankInfo checked_place(RankInfo place, const std::string& source);
+RankInfo checked_place(RankInfo rank_info, const std::string& source);
 
 }  // namespace lockstep::comm

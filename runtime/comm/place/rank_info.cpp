@@ -19,63 +19,64 @@ RankInfo from_flags(const PlaceFlags& flags) {
             "--rank and --world-size come together: give both, or neither to let the "
             "environment tell");
     }
-    RankInfo place;
-    place.source = PlaceSource::flags;
-    place.rank = *flags.rank;
-    place.size = *flags.size;
-    if (!flags.master_addr && place.size > 1) {
+    RankInfo rank_info;
+    rank_info.source = RankSource::flags;
+    rank_info.rank = *flags.rank;
+    rank_info.size = *flags.size;
+    if (!flags.master_addr && rank_info.size > 1) {
         refuse_place("--rank needs --master-addr HOST, the host of rank 0");
     }
-    place.local_size = flags.local_size.value_or(1);
-    place.local_rank = flags.local_rank.value_or(0);
-    place.master_addr = flags.master_addr.value_or("");
-    place.master_port = flags.master_port.value_or(default_master_port);
-    return checked_place(place, "the command line");
+    rank_info.local_size = flags.local_size.value_or(1);
+    rank_info.local_rank = flags.local_rank.value_or(0);
+    rank_info.master_addr = flags.master_addr.value_or("");
+    rank_info.master_port = flags.master_port.value_or(default_master_port);
+    return checked_place(rank_info, "the command line");
 }
 
 // torchrun starts at least one rank in each task of a step. Variables that a job script exports
 // itself would start the same rank in all of them.
-void check_against_step(const RankInfo& place, const Variables& variables) {
+void check_against_step(const RankInfo& rank_info, const Variables& variables) {
     if (!in_slurm_step(variables)) return;
     const int tasks = slurm_size(variables);
     const auto task = variables.number("SLURM_PROCID");
     const bool by_hand = !variables.has("TORCHELASTIC_RUN_ID");
-    const bool other_rank = by_hand && place.size == tasks && task && *task != place.rank;
-    if (place.size >= tasks && !other_rank) return;
-    refuse_place("RANK " + std::to_string(place.rank) + " of WORLD_SIZE " +
-                 std::to_string(place.size) + " contradicts the Slurm step, where this is task " +
+    const bool other_rank = by_hand && rank_info.size == tasks && task && *task != rank_info.rank;
+    if (rank_info.size >= tasks && !other_rank) return;
+    refuse_place("RANK " + std::to_string(rank_info.rank) + " of WORLD_SIZE " +
+                 std::to_string(rank_info.size) +
+                 " contradicts the Slurm step, where this is task " +
                  std::to_string(task.value_or(0)) + " of " + std::to_string(tasks) +
                  ": unset RANK and WORLD_SIZE, and srun alone tells the ranks");
 }
 
 RankInfo from_torchrun(const Variables& variables) {
     const std::string because = "RANK is set: unset RANK, or start the ranks by torchrun";
-    RankInfo place;
-    place.source = PlaceSource::torchrun;
-    place.rank = variables.needed("RANK", because);
-    place.size = variables.needed("WORLD_SIZE", because);
-    place.local_rank = variables.needed("LOCAL_RANK", because);
+    RankInfo rank_info;
+    rank_info.source = RankSource::torchrun;
+    rank_info.rank = variables.needed("RANK", because);
+    rank_info.size = variables.needed("WORLD_SIZE", because);
+    rank_info.local_rank = variables.needed("LOCAL_RANK", because);
     const std::string* address = variables.find("MASTER_ADDR");
-    if (address == nullptr && place.size > 1) {
+    if (address == nullptr && rank_info.size > 1) {
         refuse_place("MASTER_ADDR is missing from the environment, although " + because);
     }
-    if (address != nullptr) place.master_addr = *address;
+    if (address != nullptr) rank_info.master_addr = *address;
     // torchrun's own agent listens on MASTER_PORT.
-    place.master_port = variables.number("MASTER_PORT").value_or(default_master_port) + 1;
-    place.local_size = variables.number("LOCAL_WORLD_SIZE").value_or(place.local_rank + 1);
-    check_against_step(place, variables);
-    return checked_place(place, "the environment (RANK, WORLD_SIZE, LOCAL_RANK)");
+    rank_info.master_port = variables.number("MASTER_PORT").value_or(default_master_port) + 1;
+    rank_info.local_size = variables.number("LOCAL_WORLD_SIZE").value_or(rank_info.local_rank + 1);
+    check_against_step(rank_info, variables);
+    return checked_place(rank_info, "the environment (RANK, WORLD_SIZE, LOCAL_RANK)");
 }
 
 RankInfo from_open_mpi(const Variables& variables) {
     const std::string because = "mpirun started this process";
-    RankInfo place;
-    place.source = PlaceSource::mpi;
-    place.rank = variables.needed("OMPI_COMM_WORLD_RANK", because);
-    place.size = variables.needed("OMPI_COMM_WORLD_SIZE", because);
-    place.local_rank = variables.needed("OMPI_COMM_WORLD_LOCAL_RANK", because);
-    place.local_size = variables.needed("OMPI_COMM_WORLD_LOCAL_SIZE", because);
-    return checked_place(place, "mpirun's environment");
+    RankInfo rank_info;
+    rank_info.source = RankSource::mpi;
+    rank_info.rank = variables.needed("OMPI_COMM_WORLD_RANK", because);
+    rank_info.size = variables.needed("OMPI_COMM_WORLD_SIZE", because);
+    rank_info.local_rank = variables.needed("OMPI_COMM_WORLD_LOCAL_RANK", because);
+    rank_info.local_size = variables.needed("OMPI_COMM_WORLD_LOCAL_SIZE", because);
+    return checked_place(rank_info, "mpirun's environment");
 }
 
 // Under srun --mpi=pmix, PMIx gives the rank and the Slurm step gives the rest, including the
@@ -86,14 +87,14 @@ RankInfo from_pmix(const Variables& variables) {
             "PMIX_RANK is set, but neither mpirun's nor Slurm's variables are: start the ranks "
             "by mpirun or srun, or give --rank, --world-size and --master-addr");
     }
-    RankInfo place = place_from_slurm(variables);
-    place.source = PlaceSource::mpi;
-    if (place.rank != variables.needed("PMIX_RANK", "PMIX_NAMESPACE is set")) {
+    RankInfo rank_info = place_from_slurm(variables);
+    rank_info.source = RankSource::mpi;
+    if (rank_info.rank != variables.needed("PMIX_RANK", "PMIX_NAMESPACE is set")) {
         refuse_place(
             "PMIX_RANK and SLURM_PROCID differ: unset the one that is left over from an outer "
             "job");
     }
-    return place;
+    return rank_info;
 }
 
 // The mpirun of MPICH and Intel MPI sets other variables than Open MPI's.
@@ -103,17 +104,17 @@ bool started_by_other_mpi(const Variables& variables) {
 
 }  // namespace
 
-const char* name(PlaceSource source) noexcept {
+const char* name(RankSource source) noexcept {
     switch (source) {
-        case PlaceSource::flags:
+        case RankSource::flags:
             return "flags";
-        case PlaceSource::torchrun:
+        case RankSource::torchrun:
             return "torchrun";
-        case PlaceSource::mpi:
+        case RankSource::mpi:
             return "mpi";
-        case PlaceSource::slurm:
+        case RankSource::slurm:
             return "slurm";
-        case PlaceSource::alone:
+        case RankSource::alone:
             return "alone";
     }
     return "unknown";
@@ -126,28 +127,28 @@ std::string host_name() {
 }
 
 RankInfo alone() {
-    RankInfo place;
-    place.host = host_name();
-    return place;
+    RankInfo rank_info;
+    rank_info.host = host_name();
+    return rank_info;
 }
 
-RankInfo find_place(const Environment& environment, const PlaceFlags& flags) {
+RankInfo find_rank_info(const Environment& environment, const PlaceFlags& flags) {
     const Variables variables(environment);
-    RankInfo place = alone();
+    RankInfo rank_info = alone();
     if (flags.rank || flags.size) return from_flags(flags);
     if (variables.has("RANK")) {
-        place = from_torchrun(variables);
+        rank_info = from_torchrun(variables);
     } else if (variables.has("OMPI_COMM_WORLD_RANK")) {
-        place = from_open_mpi(variables);
+        rank_info = from_open_mpi(variables);
     } else if (variables.has("PMIX_RANK")) {
-        place = from_pmix(variables);
+        rank_info = from_pmix(variables);
     } else if (started_by_other_mpi(variables)) {
         refuse_place(
             "another MPI's mpirun started this (PMI_SIZE is set): use Open MPI's mpirun, srun, or "
             "torchrun; one of " +
             *variables.find("PMI_SIZE") + " separate runs is not what was meant");
     } else if (in_slurm_step(variables)) {
-        place = place_from_slurm(variables);
+        rank_info = place_from_slurm(variables);
     } else if (in_slurm_job_without_step(variables)) {
         refuse_place(
             "this is a Slurm job, but not a step of it: type srun before the command, one task "
@@ -157,17 +158,17 @@ RankInfo find_place(const Environment& environment, const PlaceFlags& flags) {
             "WORLD_SIZE is set in the environment, but RANK is not: start the ranks by "
             "torchrun, or unset WORLD_SIZE");
     }
-    if (flags.local_rank && *flags.local_rank != place.local_rank) {
+    if (flags.local_rank && *flags.local_rank != rank_info.local_rank) {
         refuse_place("--local-rank " + std::to_string(*flags.local_rank) + " contradicts " +
-                     name(place.source) + ", which says " + std::to_string(place.local_rank) +
-                     ": leave it out");
+                     name(rank_info.source) + ", which says " +
+                     std::to_string(rank_info.local_rank) + ": leave it out");
     }
-    if (flags.master_addr) place.master_addr = *flags.master_addr;
-    if (flags.master_port) place.master_port = *flags.master_port;
-    if (!place.master_addr.empty() && place.master_port == 0) {
-        place.master_port = default_master_port;
+    if (flags.master_addr) rank_info.master_addr = *flags.master_addr;
+    if (flags.master_port) rank_info.master_port = *flags.master_port;
+    if (!rank_info.master_addr.empty() && rank_info.master_port == 0) {
+        rank_info.master_port = default_master_port;
     }
-    return place;
+    return rank_info;
 }
 
 }  // namespace lockstep::comm

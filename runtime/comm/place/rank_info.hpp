@@ -9,9 +9,9 @@
 namespace lockstep::comm {
 
 // Names the source of a rank's information.
-enum class PlaceSource { flags, torchrun, mpi, slurm, alone };
+enum class RankSource { flags, torchrun, mpi, slurm, alone };
 
-const char* name(PlaceSource source) noexcept;
+const char* name(RankSource source) noexcept;
 
 // Holds the rank of this process, its job's size, and the address of the job's store.
 struct RankInfo {
@@ -20,7 +20,7 @@ struct RankInfo {
     int local_rank = 0;
     int local_size = 1;
     std::string host;  // this rank's host
-    PlaceSource source = PlaceSource::alone;
+    RankSource source = RankSource::alone;
     std::string master_addr;  // rank 0's host; empty for a single rank or if only MPI knows it
     int master_port = 0;      // first port that the store may use; 0 with an empty address
     // Job and step of Slurm, such as "12.0". They separate jobs that share one secret; may be
@@ -45,7 +45,7 @@ constexpr int default_master_port = 29500;
 // step. Throws kind config when an answer is incomplete or contradicts itself, when there is a
 // Slurm job but no step, and when the process is not a rank but the child of a rank's shell; the
 // text says what to type.
-RankInfo find_place(const Environment& environment, const PlaceFlags& flags);
+RankInfo find_rank_info(const Environment& environment, const PlaceFlags& flags);
 
 // Returns rank 0 of 1, whatever the environment says.
 RankInfo alone();

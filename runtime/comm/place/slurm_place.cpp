@@ -22,15 +22,15 @@ int port_of_job(std::int64_t job, std::int64_t step) {
     return first + ports_per_job * static_cast<int>((job * 7 + step) % slots);
 }
 
-void add_slurm_master(const Variables& variables, RankInfo& place) {
+void add_slurm_master(const Variables& variables, RankInfo& rank_info) {
     const auto job = variables.whole("SLURM_JOB_ID").value_or(0);
     const auto step = variables.whole("SLURM_STEP_ID").value_or(0);
-    place.job = std::to_string(job) + "." + std::to_string(step);
+    rank_info.job = std::to_string(job) + "." + std::to_string(step);
     const std::string* nodes = variables.find("SLURM_STEP_NODELIST");
     if (nodes == nullptr) nodes = variables.find("SLURM_NODELIST");
     if (nodes == nullptr) return;
-    place.master_addr = first_node(*nodes);
-    place.master_port = port_of_job(job, step);
+    rank_info.master_addr = first_node(*nodes);
+    rank_info.master_port = port_of_job(job, step);
 }
 
 // Returns the number of ranks on this node. "4(x2),3" lists the tasks on each node of the step;
@@ -72,18 +72,18 @@ bool in_slurm_job_without_step(const Variables& variables) {
 
 RankInfo place_from_slurm(const Variables& variables) {
     const std::string because = "this is a task of a Slurm step";
-    RankInfo place;
-    place.source = PlaceSource::slurm;
-    place.rank = variables.needed("SLURM_PROCID", because);
-    place.size = slurm_size(variables);
-    refuse_typed_into_task(variables, place.size);
-    place.local_rank = variables.needed("SLURM_LOCALID", because);
-    place.local_size = slurm_local_size(variables, place.local_rank);
-    add_slurm_master(variables, place);
-    if (place.master_addr.empty() && place.size > 1) {
+    RankInfo rank_info;
+    rank_info.source = RankSource::slurm;
+    rank_info.rank = variables.needed("SLURM_PROCID", because);
+    rank_info.size = slurm_size(variables);
+    refuse_typed_into_task(variables, rank_info.size);
+    rank_info.local_rank = variables.needed("SLURM_LOCALID", because);
+    rank_info.local_size = slurm_local_size(variables, rank_info.local_rank);
+    add_slurm_master(variables, rank_info);
+    if (rank_info.master_addr.empty() && rank_info.size > 1) {
         refuse_place("SLURM_STEP_NODELIST is missing from the environment, although " + because);
     }
-    return checked_place(place, "the Slurm step");
+    return checked_place(rank_info, "the Slurm step");
 }
 
 }  // namespace lockstep::comm

@@ -93,7 +93,7 @@ private:
 
 }  // namespace
 
-std::unique_ptr<SecretEnvelope> munge_seal() {
+std::unique_ptr<SecretEnvelope> munge_envelope() {
     Library library;
     if (!library.load()) return nullptr;
     auto seal = std::make_unique<MungeEnvelope>(library);

@@ -38,7 +38,7 @@ private:
 
 }  // namespace
 
-std::unique_ptr<SecretEnvelope> pmix_seal() {
+std::unique_ptr<SecretEnvelope> pmix_envelope() {
     auto client = PmixClient::connect();
     return client == nullptr ? nullptr : std::make_unique<PmixEnvelope>(std::move(client));
 }

@@ -20,10 +20,10 @@ public:
 
 // Makes an envelope that uses the host's munged, which clusters with Slurm have. Returns null if
 // there is no munged or no libmunge.
-std::unique_ptr<SecretEnvelope> munge_seal();
+std::unique_ptr<SecretEnvelope> munge_envelope();
 
 // Makes an envelope that uses the PMIx daemon that started this rank. Returns null if there is no
 // daemon or it does not answer. A text that rank 0 closed can be opened as long as the job lives.
-std::unique_ptr<SecretEnvelope> pmix_seal();
+std::unique_ptr<SecretEnvelope> pmix_envelope();
 
 }  // namespace lockstep::comm

@@ -55,20 +55,21 @@ void keep_one_family(std::vector<SocketAddress>& addresses) {
 }
 
 // Ranks on one host use loopback, whatever the host's name is.
-std::vector<SocketAddress> master_addresses(const RankInfo& place, Reach reach) {
-    if (place.master_addr.empty() || place.master_port <= 0) {
+std::vector<SocketAddress> master_addresses(const RankInfo& rank_info, Reach reach) {
+    if (rank_info.master_addr.empty() || rank_info.master_port <= 0) {
         throw Error(ErrorKind::config,
                     "nobody said where rank 0 is: give --master-addr and --master-port");
     }
-    auto addresses = resolve(place.one_host() ? "localhost" : place.master_addr, place.master_port);
-    if (place.one_host()) keep_one_family(addresses);
+    auto addresses =
+        resolve(rank_info.one_host() ? "localhost" : rank_info.master_addr, rank_info.master_port);
+    if (rank_info.one_host()) keep_one_family(addresses);
     if (reach == Reach::network) return addresses;
     std::erase_if(addresses, [](const auto& address) { return !address.loopback(); });
     if (addresses.empty()) {
         throw Error(ErrorKind::config,
                     "ranks on several hosts need a secret that they share, and neither munged nor "
                     "PMIx answers on " +
-                        place.host + ": set " + Secret::variable +
+                        rank_info.host + ": set " + Secret::variable +
                         " to the same random text for all of them, or give --secret-file");
     }
     return addresses;
@@ -77,18 +78,19 @@ std::vector<SocketAddress> master_addresses(const RankInfo& place, Reach reach) 
 // Debian gives the host's own name a loopback address in /etc/hosts, which other hosts cannot
 // reach.
 std::vector<SocketAddress> serving_addresses(std::vector<SocketAddress> addresses,
-                                             const RankInfo& place, Reach reach) {
+                                             const RankInfo& rank_info, Reach reach) {
     const bool only_loopback =
         std::all_of(addresses.begin(), addresses.end(), [](const auto& a) { return a.loopback(); });
-    if (reach == Reach::loopback || place.one_host() || !only_loopback) return addresses;
-    return {any_address(AF_INET, place.master_port), any_address(AF_INET6, place.master_port)};
+    if (reach == Reach::loopback || rank_info.one_host() || !only_loopback) return addresses;
+    return {any_address(AF_INET, rank_info.master_port),
+            any_address(AF_INET6, rank_info.master_port)};
 }
 
-std::vector<int> ports_of(const RankInfo& place) {
+std::vector<int> ports_of(const RankInfo& rank_info) {
     constexpr int last_port = 65535;
     std::vector<int> ports(
-        static_cast<std::size_t>(std::min(store_ports, last_port + 1 - place.master_port)));
-    std::iota(ports.begin(), ports.end(), place.master_port);
+        static_cast<std::size_t>(std::min(store_ports, last_port + 1 - rank_info.master_port)));
+    std::iota(ports.begin(), ports.end(), rank_info.master_port);
     return ports;
 }
 
@@ -99,9 +101,10 @@ struct Served {
 
 // Listens on those addresses that belong to this host, all on the same port: the first one that is
 // free on all of them.
-Served listen_on_first_free(const std::vector<SocketAddress>& addresses, const RankInfo& place) {
+Served listen_on_first_free(const std::vector<SocketAddress>& addresses,
+                            const RankInfo& rank_info) {
     bool taken = false;
-    for (const int port : ports_of(place)) {
+    for (const int port : ports_of(rank_info)) {
         Served served{{}, port};
         taken = false;
         for (const auto& address : addresses) {
@@ -112,21 +115,22 @@ Served listen_on_first_free(const std::vector<SocketAddress>& addresses, const R
         if (!taken && !served.listeners.empty()) return served;
     }
     if (!taken) {
-        throw Error(ErrorKind::config, "rank 0 runs on " + place.host + ", but the address " +
-                                           place.master_addr +
+        throw Error(ErrorKind::config, "rank 0 runs on " + rank_info.host + ", but the address " +
+                                           rank_info.master_addr +
                                            " is not this host's: correct --master-addr");
     }
-    throw Error(ErrorKind::config, "ports " + std::to_string(place.master_port) + " to " +
-                                       std::to_string(place.master_port + store_ports - 1) +
-                                       " are all taken on " + place.host +
+    throw Error(ErrorKind::config, "ports " + std::to_string(rank_info.master_port) + " to " +
+                                       std::to_string(rank_info.master_port + store_ports - 1) +
+                                       " are all taken on " + rank_info.host +
                                        ": give another --master-port");
 }
 
-std::unique_ptr<Store> serve_store(const RankInfo& place, const Secret& key, std::string credential,
+std::unique_ptr<Store> serve_store(const RankInfo& rank_info, const Secret& key,
+                                   std::string credential,
                                    const std::vector<SocketAddress>& addresses, Reach reach,
                                    int timeout_ms) {
-    auto served = listen_on_first_free(serving_addresses(addresses, place, reach), place);
-    allow_connections(place.size);
+    auto served = listen_on_first_free(serving_addresses(addresses, rank_info, reach), rank_info);
+    allow_connections(rank_info.size);
     auto server = std::make_unique<StoreServer>(std::move(served.listeners), key, StoreLimits(),
                                                 std::move(credential));
     auto client =
@@ -146,36 +150,36 @@ void allow_connections(int count) {
     ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-std::unique_ptr<Store> open_store(const RankInfo& place, const Secret& secret, int timeout_ms) {
-    if (!secret.empty()) return open_store(place, secret, nullptr, timeout_ms);
-    std::shared_ptr<SecretEnvelope> seal = munge_seal();
-    if (seal == nullptr && place.source == PlaceSource::mpi) seal = pmix_seal();
-    return open_store(place, secret, std::move(seal), timeout_ms);
+std::unique_ptr<Store> open_store(const RankInfo& rank_info, const Secret& secret, int timeout_ms) {
+    if (!secret.empty()) return open_store(rank_info, secret, nullptr, timeout_ms);
+    std::shared_ptr<SecretEnvelope> seal = munge_envelope();
+    if (seal == nullptr && rank_info.source == RankSource::mpi) seal = pmix_envelope();
+    return open_store(rank_info, secret, std::move(seal), timeout_ms);
 }
 
-std::unique_ptr<Store> open_store(const RankInfo& place, const Secret& secret,
+std::unique_ptr<Store> open_store(const RankInfo& rank_info, const Secret& secret,
                                   std::shared_ptr<SecretEnvelope> seal, int timeout_ms) {
     const bool sealed = secret.empty() && seal != nullptr;
     const Reach reach = secret.empty() && !sealed ? Reach::loopback : Reach::network;
-    const auto addresses = master_addresses(place, reach);
-    if (sealed && place.rank == 0) {
+    const auto addresses = master_addresses(rank_info, reach);
+    if (sealed && rank_info.rank == 0) {
         const Secret made = Secret::make();
-        return serve_store(place, made.of_job(place.job), seal->close(made.text()), addresses,
-                           reach, timeout_ms);
+        return serve_store(rank_info, made.of_job(rank_info.job), seal->close(made.text()),
+                           addresses, reach, timeout_ms);
     }
     if (sealed) {
-        const auto unseal = [seal, job = place.job](const std::string& credential) {
+        const auto unseal = [seal, job = rank_info.job](const std::string& credential) {
             const auto text = seal->open(credential);
             return text ? std::optional(Secret(*text).of_job(job)) : std::nullopt;
         };
-        return std::make_unique<StoreClient>(addresses, ports_of(place), Secret(), timeout_ms,
+        return std::make_unique<StoreClient>(addresses, ports_of(rank_info), Secret(), timeout_ms,
                                              StoreClient::usual_answer_ms, unseal);
     }
     // Jobs that have no secret are at least told apart on one host by the first port.
-    const Secret key = secret.empty() ? Secret("port " + std::to_string(place.master_port))
-                                      : secret.of_job(place.job);
-    if (place.rank == 0) return serve_store(place, key, "", addresses, reach, timeout_ms);
-    return std::make_unique<StoreClient>(addresses, ports_of(place), key, timeout_ms);
+    const Secret key = secret.empty() ? Secret("port " + std::to_string(rank_info.master_port))
+                                      : secret.of_job(rank_info.job);
+    if (rank_info.rank == 0) return serve_store(rank_info, key, "", addresses, reach, timeout_ms);
+    return std::make_unique<StoreClient>(addresses, ports_of(rank_info), key, timeout_ms);
 }
 
 }  // namespace lockstep::comm

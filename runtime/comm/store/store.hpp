@@ -34,10 +34,10 @@ constexpr int store_ports = 16;  // rank 0 serves on the first free port of P to
 // rank 0 included. Both sides prove that they know the secret. If no secret is given, rank 0 makes
 // one, and Munge hands it to the same user's ranks, or PMIx to the same job's ranks; if neither is
 // available, only loopback is served.
-std::unique_ptr<Store> open_store(const RankInfo& place, const Secret& secret, int timeout_ms);
+std::unique_ptr<Store> open_store(const RankInfo& rank_info, const Secret& secret, int timeout_ms);
 
 // Uses `seal` instead of Munge and PMIx; null means no seal. Otherwise as above.
-std::unique_ptr<Store> open_store(const RankInfo& place, const Secret& secret,
+std::unique_ptr<Store> open_store(const RankInfo& rank_info, const Secret& secret,
                                   std::shared_ptr<SecretEnvelope> seal, int timeout_ms);
 
 // Raises this process's limit of open descriptors as far as the system allows, to hold `count`

@@ -33,11 +33,11 @@ std::string list(const std::set<std::string>& hosts) {
     return text;
 }
 
-[[noreturn]] void name_missing(Store& store, const RankInfo& place, int timeout_ms) {
+[[noreturn]] void name_missing(Store& store, const RankInfo& rank_info, int timeout_ms) {
     const auto come = store.add("join/count", 0);  // throws if the store itself is lost
     std::vector<int> missing;
     std::set<std::string> hosts;
-    for (int rank = 0; rank < place.size; ++rank) {
+    for (int rank = 0; rank < rank_info.size; ++rank) {
         const auto host = host_of(store, rank);
         if (host) {
             hosts.insert(*host);
@@ -47,7 +47,7 @@ std::string list(const std::set<std::string>& hosts) {
     }
     constexpr int max_runs = 8;
     throw Error(ErrorKind::peer,
-                "only " + std::to_string(come) + " of " + std::to_string(place.size) +
+                "only " + std::to_string(come) + " of " + std::to_string(rank_info.size) +
                     " ranks have come within " + std::to_string(timeout_ms / 1000) +
                     " s; missing: rank " + short_list(missing, max_runs) + "; those here are on " +
                     list(hosts) + ". Start one process for each rank, or give a longer --timeout");
@@ -55,14 +55,14 @@ std::string list(const std::set<std::string>& hosts) {
 
 }  // namespace
 
-void join_store(Store& store, const RankInfo& place, int timeout_ms) {
-    store.set(key_of(place.rank), place.host);
-    if (store.add("join/count", 1) == place.size) store.set(everybody, "");
+void join_store(Store& store, const RankInfo& rank_info, int timeout_ms) {
+    store.set(key_of(rank_info.rank), rank_info.host);
+    if (store.add("join/count", 1) == rank_info.size) store.set(everybody, "");
     try {
         store.get(everybody, timeout_ms);
     } catch (const Error& error) {
         if (error.kind() != ErrorKind::peer) throw;
-        name_missing(store, place, timeout_ms);
+        name_missing(store, rank_info, timeout_ms);
     }
 }
 

@@ -62,18 +62,17 @@ private:
 class PhaseScope {
 public:
     // `whereabouts` may be null: no watchdog runs.
-    PhaseScope(RankProgress* whereabouts, Phase phase) noexcept
-        : whereabouts_(whereabouts),
-          before_(whereabouts != nullptr ? whereabouts->enter(phase) : phase) {}
+    PhaseScope(RankProgress* progress, Phase phase) noexcept
+        : progress_(progress), before_(progress != nullptr ? progress->enter(phase) : phase) {}
     ~PhaseScope() {
         const bool thrown = std::uncaught_exceptions() > unwinding_;
-        if (whereabouts_ != nullptr && !thrown) whereabouts_->enter(before_);
+        if (progress_ != nullptr && !thrown) progress_->enter(before_);
     }
     PhaseScope(const PhaseScope&) = delete;
     PhaseScope& operator=(const PhaseScope&) = delete;
 
 private:
-    RankProgress* whereabouts_;
+    RankProgress* progress_;
     Phase before_;
     int unwinding_ = std::uncaught_exceptions();
 };

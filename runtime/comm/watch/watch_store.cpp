@@ -80,12 +80,12 @@ std::vector<SocketAddress> own_addresses(const std::string& interface) {
 }
 
 // Returns the address that the job names for rank 0 if it belongs to this host, else all addresses.
-std::vector<SocketAddress> addresses_for_others(const RankInfo& place,
+std::vector<SocketAddress> addresses_for_others(const RankInfo& rank_info,
                                                 const std::string& interface) {
     const auto own = own_addresses(interface);
-    if (place.master_addr.empty() || !interface.empty()) return own;
+    if (rank_info.master_addr.empty() || !interface.empty()) return own;
     std::vector<SocketAddress> named;
-    for (const auto& address : resolve(place.master_addr, 0)) {
+    for (const auto& address : resolve(rank_info.master_addr, 0)) {
         const bool here = std::any_of(own.begin(), own.end(), [&](const SocketAddress& one) {
             return one.text() == address.text();
         });
@@ -94,10 +94,11 @@ std::vector<SocketAddress> addresses_for_others(const RankInfo& place,
     return named.empty() ? own : named;
 }
 
-std::pair<std::unique_ptr<StoreServer>, Invitation> serve(const RankInfo& place,
+std::pair<std::unique_ptr<StoreServer>, Invitation> serve(const RankInfo& rank_info,
                                                           const WatchPostOptions& options) {
-    const auto addresses =
-        place.one_host() ? resolve("127.0.0.1", 0) : addresses_for_others(place, options.interface);
+    const auto addresses = rank_info.one_host()
+                               ? resolve("127.0.0.1", 0)
+                               : addresses_for_others(rank_info, options.interface);
     Invitation invitation;
     invitation.secret = Secret::make().text();
     std::vector<FileDescriptor> listeners;
@@ -109,7 +110,7 @@ std::pair<std::unique_ptr<StoreServer>, Invitation> serve(const RankInfo& place,
         invitation.addresses.push_back(address.text());
     }
     if (listeners.empty()) {
-        throw Error(ErrorKind::store, "no port is free for the watchdog on " + place.host);
+        throw Error(ErrorKind::store, "no port is free for the watchdog on " + rank_info.host);
     }
     auto server = std::make_unique<StoreServer>(std::move(listeners), Secret(invitation.secret),
                                                 StoreLimits());
@@ -118,12 +119,12 @@ std::pair<std::unique_ptr<StoreServer>, Invitation> serve(const RankInfo& place,
 
 }  // namespace
 
-WatchStore open_watch_post(const RankInfo& place, Communicator& communicator,
+WatchStore open_watch_post(const RankInfo& rank_info, Communicator& communicator,
                            const WatchPostOptions& options) {
     WatchStore post;
     std::string text;
-    if (place.rank == 0) {
-        auto [server, invitation] = serve(place, options);
+    if (rank_info.rank == 0) {
+        auto [server, invitation] = serve(rank_info, options);
         post.server = std::move(server);
         text = encode(invitation);
     }

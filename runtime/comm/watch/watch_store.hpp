@@ -27,7 +27,7 @@ struct WatchPostOptions {
 };
 
 // Opens the store on rank 0 and connects every rank. The call is collective.
-WatchStore open_watch_post(const RankInfo& place, Communicator& communicator,
+WatchStore open_watch_post(const RankInfo& rank_info, Communicator& communicator,
                            const WatchPostOptions& options);
 
 }  // namespace lockstep::comm

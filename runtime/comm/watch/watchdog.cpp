@@ -42,18 +42,18 @@ void block_signals() {
 
 }  // namespace
 
-Watchdog::Watchdog(const RankInfo& place, Communicator& communicator,
-                   const RankProgress& whereabouts, const WatchPostOptions& options,
+Watchdog::Watchdog(const RankInfo& rank_info, Communicator& communicator,
+                   const RankProgress& progress, const WatchPostOptions& options,
                    WatchLimits limits, WatchListener& listener)
-    : place_(place),
+    : rank_info_(rank_info),
       communicator_(communicator),
-      whereabouts_(whereabouts),
+      progress_(progress),
       limits_(limits),
       listener_(listener),
-      post_(open_watch_post(place, communicator, options)) {
-    post_.client->set_will(lost_key(place.rank), "1");
+      post_(open_watch_post(rank_info, communicator, options)) {
+    post_.client->set_will(lost_key(rank_info.rank), "1");
     const auto now = Clock::now();
-    for (int rank = 0; rank < place.size; ++rank) heard_[rank] = {"", now};
+    for (int rank = 0; rank < rank_info.size; ++rank) heard_[rank] = {"", now};
     thread_ = std::thread([this] { run(); });
 }
 
@@ -89,7 +89,7 @@ void Watchdog::run() {
     last_answer_ = Clock::now();
     while (true) {
         try {
-            place_.rank == 0 ? keep() : report_to_keeper();
+            rank_info_.rank == 0 ? keep() : report_to_keeper();
             break;
         } catch (const std::bad_alloc&) {
             // The main thread will soon run out of memory too and free what it holds.
@@ -166,7 +166,7 @@ void Watchdog::say_farewell() {
     publish();
 }
 
-void Watchdog::publish() { post_.client->set(record_key(place_.rank), encode(own_record())); }
+void Watchdog::publish() { post_.client->set(record_key(rank_info_.rank), encode(own_record())); }
 
 Condition Watchdog::condition() {
     const std::lock_guard lock(mutex_);
@@ -174,14 +174,14 @@ Condition Watchdog::condition() {
 }
 
 WatchRecord Watchdog::own_record() {
-    const RankProgress::Reading reading = whereabouts_.read();
+    const RankProgress::Reading reading = progress_.read();
     Activity activity = communicator_.activity();
-    const Activity device = whereabouts_.device_activity();
+    const Activity device = progress_.device_activity();
     activity.completed += device.completed;
     if (!device.operation.empty()) activity.operation = device.operation;
     if (device.waited_for) activity.waited_for = true;
     WatchRecord record;
-    record.host = place_.host;
+    record.host = rank_info_.host;
     record.process = ::getpid();
     record.beat = ++beat_;
     record.step = reading.step;
@@ -189,7 +189,7 @@ WatchRecord Watchdog::own_record() {
     record.operation = activity.operation;
     record.waiting = activity.waited_for;
     record.completed = activity.completed;
-    record.window = whereabouts_.pace().last();
+    record.window = progress_.pace().last();
     {
         const std::lock_guard lock(mutex_);
         record.condition = condition_;
@@ -212,7 +212,7 @@ std::vector<Sighting> Watchdog::sightings() {
     const auto records = post_.server->values("rank/");
     const auto lost = post_.server->values("lost/");
     std::vector<Sighting> ranks;
-    for (int rank = 0; rank < place_.size; ++rank) {
+    for (int rank = 0; rank < rank_info_.size; ++rank) {
         const auto found = records.find(record_key(rank));
         Heard& heard = heard_[rank];
         if (found != records.end() && found->second != heard.text) {
@@ -227,7 +227,7 @@ std::vector<Sighting> Watchdog::sightings() {
 // The lowest ranks keep a summary of all ranks in case rank 0 is lost.
 bool Watchdog::deputy() const noexcept {
     constexpr int deputies = 4;
-    return place_.rank <= deputies;
+    return rank_info_.rank <= deputies;
 }
 
 void Watchdog::publish_summary() {
@@ -246,7 +246,7 @@ void Watchdog::publish_summary() {
 
 // Reads the last summary that rank 0 published.
 std::vector<Sighting> Watchdog::remembered() {
-    std::vector<Sighting> ranks(static_cast<std::size_t>(place_.size));
+    std::vector<Sighting> ranks(static_cast<std::size_t>(rank_info_.size));
     std::string_view rest = summary_;
     for (Sighting& rank : ranks) {
         rank.silent_ms = ms_since(summary_at_);
@@ -255,7 +255,7 @@ std::vector<Sighting> Watchdog::remembered() {
         rank.record = decode_watch_record(rest.substr(0, end));
         rest.remove_prefix(end + 1);
     }
-    ranks[static_cast<std::size_t>(place_.rank)] = {own_record(), 0, false};
+    ranks[static_cast<std::size_t>(rank_info_.rank)] = {own_record(), 0, false};
     return ranks;
 }
 

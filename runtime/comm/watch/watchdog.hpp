@@ -53,7 +53,7 @@ class Watchdog {
 public:
     // The call is collective. The references must outlive the watchdog. The run is given up after
     // `limits.timeout_ms` without progress.
-    Watchdog(const RankInfo& place, Communicator& communicator, const RankProgress& whereabouts,
+    Watchdog(const RankInfo& rank_info, Communicator& communicator, const RankProgress& progress,
              const WatchPostOptions& options, WatchLimits limits, WatchListener& listener);
     // Calls leave(). After an earlier leave() or fail() it only ends the thread.
     ~Watchdog();
@@ -83,9 +83,9 @@ private:
     void wait_for_the_others_to_go();
     bool leaving();
 
-    RankInfo place_;
+    RankInfo rank_info_;
     Communicator& communicator_;
-    const RankProgress& whereabouts_;
+    const RankProgress& progress_;
     WatchLimits limits_;
     WatchListener& listener_;
     WatchStore post_;

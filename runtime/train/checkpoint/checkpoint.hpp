@@ -8,7 +8,7 @@
 #include "runtime/train/checkpoint/checkpoint_tensors.hpp"
 #include "runtime/train/checkpoint/safetensors.hpp"
 #include "runtime/train/loop/trainer_state.hpp"
-#include "runtime/train/step/checkpoint_tensors_view.hpp"
+#include "runtime/train/step/run_tensors.hpp"
 
 namespace lockstep::train {
 

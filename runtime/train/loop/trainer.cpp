@@ -104,10 +104,10 @@ void Trainer::start() {
 void Trainer::step() {
     const NamedRange range("step");
     const auto begin = Clock::now();
-    if (parts_.whereabouts != nullptr) parts_.whereabouts->begin_step(state_.step + 1);
+    if (parts_.progress != nullptr) parts_.progress->begin_step(state_.step + 1);
     const StepBatches batches = [&] {
         const NamedRange data_range("data");
-        const comm::PhaseScope phase(parts_.whereabouts, comm::Phase::data);
+        const comm::PhaseScope phase(parts_.progress, comm::Phase::data);
         return parts_.source.next();
     }();
     const auto data_end = Clock::now();
@@ -207,9 +207,9 @@ void Trainer::settle() {
     report.tokens_per_s = report.seconds > 0 ? report.tokens / report.seconds : 0;
     report.peak_memory_bytes = peak_memory_bytes();
     step_ended_ = end;
-    if (parts_.whereabouts != nullptr) {
-        parts_.whereabouts->pace().add(report.step, report.data_s,
-                                       report.forward_s + report.backward_s, report.optimizer_s);
+    if (parts_.progress != nullptr) {
+        parts_.progress->pace().add(report.step, report.data_s,
+                                    report.forward_s + report.backward_s, report.optimizer_s);
     }
     parts_.observer.on_step(report);
     if (pending.completed_epochs) parts_.observer.on_epoch(*pending.completed_epochs);
@@ -316,7 +316,7 @@ bool Trainer::save_due(std::int64_t updates) const noexcept {
 
 void Trainer::save(CheckpointKind kind) {
     const NamedRange range("checkpoint");
-    const comm::PhaseScope phase(parts_.whereabouts, comm::Phase::checkpoint);
+    const comm::PhaseScope phase(parts_.progress, comm::Phase::checkpoint);
     const auto begin = Clock::now();
     parts_.checkpoints.save(kind, state_);
     step_ended_ = Clock::now();
@@ -329,7 +329,7 @@ void Trainer::save(CheckpointKind kind) {
 
 ValidationReport Trainer::evaluate() {
     const NamedRange range("validation");
-    const comm::PhaseScope phase(parts_.whereabouts, comm::Phase::validation);
+    const comm::PhaseScope phase(parts_.progress, comm::Phase::validation);
     const auto begin = Clock::now();
     ValidationReport report = parts_.validator->evaluate();
     const auto end = Clock::now();

@@ -28,7 +28,7 @@ struct TrainerParts {
     CheckpointSink& checkpoints;
     Validator* validator = nullptr;  // null: no validation
     const StopFlag& stop;
-    comm::RankProgress* whereabouts = nullptr;  // null: no watchdog
+    comm::RankProgress* progress = nullptr;  // null: no watchdog
 };
 
 // Runs the training loop of one rank. Every rank runs its own trainer with the same options and

@@ -33,7 +33,7 @@ struct EngineParts {
     Trace& trace;
     ForwardBackward& model;
     const ParameterStore<Space>& store;
-    comm::RankProgress* whereabouts = nullptr;  // none: nobody watches
+    comm::RankProgress* progress = nullptr;  // none: nobody watches
 };
 
 template <class Ctx>

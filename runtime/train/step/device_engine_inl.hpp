@@ -79,15 +79,15 @@ DeviceEngine<Ctx>::DeviceEngine(const TrainOptions& options, const EngineParts<C
         tied_.emplace(parts_.context, parts_.communicator, *tied_table(parts_.model.parameters()));
     // In host memory they are the communicator that is watched anyway.
     if constexpr (!std::is_same_v<Space, HostSpace>) {
-        if (parts_.whereabouts != nullptr)
-            parts_.whereabouts->watch_device(
+        if (parts_.progress != nullptr)
+            parts_.progress->watch_device(
                 [&collectives = parts_.collectives] { return collectives.activity(); });
     }
 }
 
 template <class Ctx>
 DeviceEngine<Ctx>::~DeviceEngine() {
-    if (parts_.whereabouts != nullptr) parts_.whereabouts->watch_device({});
+    if (parts_.progress != nullptr) parts_.progress->watch_device({});
     if (std::uncaught_exceptions() > unwinding_) parts_.collectives.give_up();
 }
 
@@ -225,7 +225,7 @@ void DeviceEngine<Ctx>::reduce() {
 template <class Ctx>
 void DeviceEngine<Ctx>::update(Spans& spans) {
     const NamedRange range("update");
-    const comm::PhaseScope phase(parts_.whereabouts, comm::Phase::optimizer);
+    const comm::PhaseScope phase(parts_.progress, comm::Phase::optimizer);
     device::Stopwatch<Ctx> watch(parts_.context);
     const BucketOrder order = bucket_order();
     const device::WorkKey key{static_cast<std::int64_t>(StepWork::update),

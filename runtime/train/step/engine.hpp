@@ -9,8 +9,8 @@
 #include "runtime/batch/batch.hpp"
 #include "runtime/kernels/step.hpp"
 #include "runtime/train/parameters.hpp"
-#include "runtime/train/step/checkpoint_tensors_view.hpp"
 #include "runtime/train/step/reduction_timing.hpp"
+#include "runtime/train/step/run_tensors.hpp"
 
 namespace lockstep::train {
 

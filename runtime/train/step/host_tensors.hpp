@@ -6,8 +6,8 @@
 
 #include "runtime/device/contexts.hpp"
 #include "runtime/train/optim/optimizer.hpp"
-#include "runtime/train/step/checkpoint_tensors_view.hpp"
 #include "runtime/train/step/parameter_sync.hpp"
+#include "runtime/train/step/run_tensors.hpp"
 
 namespace lockstep::train {
 

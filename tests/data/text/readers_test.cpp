@@ -112,8 +112,9 @@ TEST_CASE("chunks never cut an episode, lose nothing and know their lines") {
         CHECK(chunk.first_line == line);
         CHECK((line - 1) % 7 == 0);
         all += chunk.text;
-        for_each_line(
-            chunk, [&](std::string_view, const SourceLine& place) { CHECK(place.line == line++); });
+        for_each_line(chunk, [&](std::string_view, const SourceLine& source_line) {
+            CHECK(source_line.line == line++);
+        });
     }
     CHECK(chunks > 3);
     CHECK(all == text.substr(3));

@@ -25,11 +25,11 @@ RunConfig config_of(const std::string& more) {
 }
 
 comm::RankInfo local(int rank, int size) {
-    comm::RankInfo place;
-    place.rank = place.local_rank = rank;
-    place.size = place.local_size = size;
-    place.host = "node1";
-    return place;
+    comm::RankInfo rank_info;
+    rank_info.rank = rank_info.local_rank = rank;
+    rank_info.size = rank_info.local_size = size;
+    rank_info.host = "node1";
+    return rank_info;
 }
 
 Gpus seen(std::vector<device::GpuIdentity> visible, const std::string& absent) {
@@ -61,8 +61,8 @@ std::string refusal(const std::function<void()>& asked) {
     return "accepted";
 }
 
-std::string refusal(const std::string& options, const comm::RankInfo& place, const Gpus& gpus) {
-    return refusal([&] { (void)choose_gpu(config_of(options), place, gpus); });
+std::string refusal(const std::string& options, const comm::RankInfo& rank_info, const Gpus& gpus) {
+    return refusal([&] { (void)choose_gpu(config_of(options), rank_info, gpus); });
 }
 
 bool contains(const std::string& text, const std::string& part) {
@@ -193,17 +193,17 @@ TEST_CASE("GPUs compute in bf16 unless told otherwise, with the settings that we
 TEST_CASE("ranks that do not all see a GPU, or that share one, hear of it on every rank") {
     const RunConfig config = config_of("");
     comm::run_as_threads(2, [&](comm::Communicator& ranks) {
-        const comm::RankInfo place = local(ranks.rank(), 2);
+        const comm::RankInfo rank_info = local(ranks.rank(), 2);
         const auto agree = [&](const std::optional<GpuAssignment>& seat) {
-            return refusal([&] { agree_on_gpus(config, place, seat, ranks); });
+            return refusal([&] { agree_on_gpus(config, rank_info, seat, ranks); });
         };
         CHECK(agree(std::nullopt) == "accepted");
-        CHECK(agree(choose_gpu(config, place, two)) == "accepted");
-        CHECK(contains(agree(choose_gpu(config, place, ranks.rank() == 0 ? two : none)),
+        CHECK(agree(choose_gpu(config, rank_info, two)) == "accepted");
+        CHECK(contains(agree(choose_gpu(config, rank_info, ranks.rank() == 0 ? two : none)),
                        "1 of 2 ranks see a GPU"));
         const GpuAssignment shared{0, two.visible[0]};
         CHECK(contains(agree(shared), "rank 0 and rank 1 on node1 share GPU-a"));
         const auto allowed = config_of("--allow-shared-gpu");
-        CHECK(refusal([&] { agree_on_gpus(allowed, place, shared, ranks); }) == "accepted");
+        CHECK(refusal([&] { agree_on_gpus(allowed, rank_info, shared, ranks); }) == "accepted");
     });
 }

@@ -11,16 +11,16 @@ using namespace lockstep::launcher;
 namespace {
 
 comm::RankInfo local(int rank, int size) {
-    comm::RankInfo place;
-    place.rank = place.local_rank = rank;
-    place.size = place.local_size = size;
-    place.host = "node1";
-    return place;
+    comm::RankInfo rank_info;
+    rank_info.rank = rank_info.local_rank = rank;
+    rank_info.size = rank_info.local_size = size;
+    rank_info.host = "node1";
+    return rank_info;
 }
 
-std::string refusal(const comm::RankInfo& place, std::size_t visible, SharedGpu shared) {
+std::string refusal(const comm::RankInfo& rank_info, std::size_t visible, SharedGpu shared) {
     try {
-        assign_gpu(place, visible, shared);
+        assign_gpu(rank_info, visible, shared);
     } catch (const Error& error) {
         CHECK(error.kind() == ErrorKind::config);
         return error.what();
@@ -32,7 +32,7 @@ std::string refusal(const comm::RankInfo& place, std::size_t visible, SharedGpu 
 
 TEST_CASE("a rank takes the GPU of its local rank, or the only one that it sees") {
     const auto seat = [](std::size_t visible, int local_rank) {
-        return gpu_assignment(visible, local_rank, comm::PlaceSource::mpi);
+        return gpu_assignment(visible, local_rank, comm::RankSource::mpi);
     };
     CHECK(seat(4, 0) == 0);
     CHECK(seat(4, 3) == 3);
@@ -43,7 +43,7 @@ TEST_CASE("a rank takes the GPU of its local rank, or the only one that it sees"
 
 TEST_CASE("Slurm's ranks may see several GPUs each that are their own") {
     comm::RankInfo third = local(2, 4);
-    third.source = comm::PlaceSource::slurm;
+    third.source = comm::RankSource::slurm;
     CHECK(assign_gpu(third, 2, SharedGpu::refused) == 0);
     third.local_rank = 3;
     CHECK(assign_gpu(third, 2, SharedGpu::refused) == 1);

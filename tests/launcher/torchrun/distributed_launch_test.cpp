@@ -206,7 +206,7 @@ TEST_CASE("srun with one launcher on each host says which host this is") {
     const LaunchPlan plan = plan_of({"--nnodes", "2", "prog"}, slurm);
     CHECK(plan.node_rank == 1);
     CHECK(plan.master_addr == "n3");
-    CHECK(plan.master_port == comm::find_place(slurm, {}).master_port);
+    CHECK(plan.master_port == comm::find_rank_info(slurm, {}).master_port);
     const LaunchPlan given =
         plan_of({"--nnodes=2", "--node-rank=0", "--master-addr=x", "prog"}, slurm);
     CHECK(given.node_rank == 0);
@@ -273,11 +273,11 @@ TEST_CASE("every rank gets torchrun's whole environment") {
                                   {"OMP_NUM_THREADS", "4"},
                                   {"OTHER", "kept"}};
     CHECK(ranks[1].environment == expected);
-    const comm::RankInfo place = comm::find_place(ranks[1].environment, {});
-    CHECK(place.rank == 3);
-    CHECK(place.size == 6);
-    CHECK(place.local_rank == 1);
-    CHECK(place.local_size == 2);
+    const comm::RankInfo rank_info = comm::find_rank_info(ranks[1].environment, {});
+    CHECK(rank_info.rank == 3);
+    CHECK(rank_info.size == 6);
+    CHECK(rank_info.local_rank == 1);
+    CHECK(rank_info.local_size == 2);
     const auto own = launched_ranks(plan, 0, {{"OMP_NUM_THREADS", "7"}});
     CHECK(own[0].environment.at("OMP_NUM_THREADS") == "7");
 }

@@ -35,9 +35,9 @@ void train_on(int ranks, const RunConfig& config) {
     comm::ThreadWorld world(ranks);
     comm::run_as_threads(ranks, [&](comm::Communicator& rank) {
         Job job;
-        job.place = comm::alone();
-        job.place.rank = rank.rank();
-        job.place.size = ranks;
+        job.rank_info = comm::alone();
+        job.rank_info.rank = rank.rank();
+        job.rank_info.size = ranks;
         job.communicator = world.join(rank.rank());
         std::ostringstream said;
         Log log(said, Verbosity::quiet, rank.rank(), "");

@@ -12,16 +12,16 @@
 int main(int argc, char** argv) {
     using namespace lockstep;
     if (argc != 6) return 2;
-    comm::RankInfo place = comm::alone();
-    place.rank = std::stoi(argv[1]);
-    place.size = place.local_size = std::stoi(argv[2]);
-    place.master_addr = "127.0.0.1";
-    place.master_port = std::stoi(argv[3]);
+    comm::RankInfo rank_info = comm::alone();
+    rank_info.rank = std::stoi(argv[1]);
+    rank_info.size = rank_info.local_size = std::stoi(argv[2]);
+    rank_info.master_addr = "127.0.0.1";
+    rank_info.master_port = std::stoi(argv[3]);
     comm::CommOptions options;
     options.timeout_ms = std::stoi(argv[4]);
     options.secret = comm::Secret("of the test");
     try {
-        const auto ranks = comm::make_communicator(place, options);
+        const auto ranks = comm::make_communicator(rank_info, options);
         std::vector<float> data(300'000);
         for (bool first = true;; first = false) {
             ranks->all_reduce(view_of(data), comm::ReduceOp::sum, "without end");

@@ -22,17 +22,17 @@ namespace {
 using namespace lockstep;
 using namespace lockstep::comm;
 
-RankInfo own_place() { return find_place(process_environment(), {}); }
+RankInfo own_place() { return find_rank_info(process_environment(), {}); }
 
 void expect(bool holds, const char* what) {
     if (!holds) throw std::runtime_error(what);
 }
 
 void check_collectives() {
-    const RankInfo place = own_place();
-    expect(place.source == PlaceSource::mpi, "not started by mpirun");
-    const auto ranks = make_communicator(place, CommOptions());
-    expect(ranks->rank() == place.rank && ranks->size() == place.size,
+    const RankInfo rank_info = own_place();
+    expect(rank_info.source == RankSource::mpi, "not started by mpirun");
+    const auto ranks = make_communicator(rank_info, CommOptions());
+    expect(ranks->rank() == rank_info.rank && ranks->size() == rank_info.size,
            "another rank than mpirun's");
     for (const std::size_t count : {0u, 1u, 5u, 100'000u}) {
         tests::check_collectives(*ranks, count);

@@ -25,15 +25,15 @@ using namespace lockstep::comm;
 namespace {
 
 RankInfo place_of(int rank, int size, int port) {
-    RankInfo place = alone();
-    place.rank = rank;
-    place.size = size;
-    place.local_rank = rank;
-    place.local_size = size;
-    place.source = PlaceSource::flags;
-    place.master_addr = "127.0.0.1";
-    place.master_port = port;
-    return place;
+    RankInfo rank_info = alone();
+    rank_info.rank = rank;
+    rank_info.size = size;
+    rank_info.local_rank = rank;
+    rank_info.local_size = size;
+    rank_info.source = RankSource::flags;
+    rank_info.master_addr = "127.0.0.1";
+    rank_info.master_port = port;
+    return rank_info;
 }
 
 CommOptions options_of(int timeout_ms) {
@@ -53,8 +53,8 @@ std::vector<std::exception_ptr> run_gloo(int size, int timeout_ms,
     for (int rank = 0; rank < size; ++rank) {
         ranks.emplace_back([&, rank] {
             try {
-                const auto place = place_of(rank, size, port);
-                const auto communicator = make_communicator(place, options_of(timeout_ms));
+                const auto rank_info = place_of(rank, size, port);
+                const auto communicator = make_communicator(rank_info, options_of(timeout_ms));
                 body(*communicator);
             } catch (...) {
                 failures[static_cast<std::size_t>(rank)] = std::current_exception();
@@ -216,9 +216,9 @@ TEST_CASE("killed and stopped processes are noticed by all others") {
 }
 
 TEST_CASE("what cannot work is refused with the remedy") {
-    const auto refused = [](const RankInfo& place, const CommOptions& options) {
+    const auto refused = [](const RankInfo& rank_info, const CommOptions& options) {
         try {
-            make_communicator(place, options);
+            make_communicator(rank_info, options);
         } catch (const Error& error) {
             return std::string(name(error.kind())) + ": " + error.what();
         }

@@ -109,16 +109,16 @@ void run_gloo(int size, int timeout_ms, const std::function<void(Communicator&)>
     std::vector<std::thread> ranks;
     for (int rank = 0; rank < size; ++rank)
         ranks.emplace_back([=] {
-            RankInfo place = alone();
-            place.rank = place.local_rank = rank;
-            place.size = place.local_size = size;
-            place.source = PlaceSource::flags;
-            place.master_addr = "127.0.0.1";
-            place.master_port = port;
+            RankInfo rank_info = alone();
+            rank_info.rank = rank_info.local_rank = rank;
+            rank_info.size = rank_info.local_size = size;
+            rank_info.source = RankSource::flags;
+            rank_info.master_addr = "127.0.0.1";
+            rank_info.master_port = port;
             CommOptions options;
             options.timeout_ms = timeout_ms;
             options.secret = Secret("of the test");
-            body(*make_communicator(place, options));
+            body(*make_communicator(rank_info, options));
         });
     for (auto& rank : ranks) rank.join();
 }

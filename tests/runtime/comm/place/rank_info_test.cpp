@@ -73,7 +73,7 @@ struct Found {
     const char* what;
     Environment environment;
     PlaceFlags flags;
-    PlaceSource source;
+    RankSource source;
     int rank, size, local_rank, local_size;
     std::string master_addr;
 };
@@ -89,15 +89,15 @@ struct Refused {
 
 TEST_CASE("the first source that answers says where a rank is") {
     const std::vector<Found> cases = {
-        {"nothing", {}, {}, PlaceSource::alone, 0, 1, 0, 1, ""},
-        {"flags", {}, flags(1, 2), PlaceSource::flags, 1, 2, 0, 1, "f"},
-        {"flags win", torchrun + open_mpi, flags(1, 2), PlaceSource::flags, 1, 2, 0, 1, "f"},
-        {"torchrun", torchrun, {}, PlaceSource::torchrun, 5, 8, 1, 4, "a"},
-        {"torchrun in mpirun", torchrun + open_mpi, {}, PlaceSource::torchrun, 5, 8, 1, 4, "a"},
+        {"nothing", {}, {}, RankSource::alone, 0, 1, 0, 1, ""},
+        {"flags", {}, flags(1, 2), RankSource::flags, 1, 2, 0, 1, "f"},
+        {"flags win", torchrun + open_mpi, flags(1, 2), RankSource::flags, 1, 2, 0, 1, "f"},
+        {"torchrun", torchrun, {}, RankSource::torchrun, 5, 8, 1, 4, "a"},
+        {"torchrun in mpirun", torchrun + open_mpi, {}, RankSource::torchrun, 5, 8, 1, 4, "a"},
         {"torchrun in a step",
          torchrun + slurm_step + Environment{{"TORCHELASTIC_RUN_ID", "none"}},
          {},
-         PlaceSource::torchrun,
+         RankSource::torchrun,
          5,
          8,
          1,
@@ -110,39 +110,39 @@ TEST_CASE("the first source that answers says where a rank is") {
                                   {"LOCAL_WORLD_SIZE", "4"},
                                   {"MASTER_ADDR", "a"}},
          {},
-         PlaceSource::torchrun,
+         RankSource::torchrun,
          6,
          8,
          2,
          4,
          "a"},
-        {"srun --pty, one task", typed_into_one_task, {}, PlaceSource::slurm, 0, 1, 0, 1, "n1"},
+        {"srun --pty, one task", typed_into_one_task, {}, RankSource::slurm, 0, 1, 0, 1, "n1"},
         {"srun --pty with the program itself as task",
          typed_into_task + Environment{{"SLURM_TASK_PID", std::to_string(::getpid())}},
          {},
-         PlaceSource::slurm,
+         RankSource::slurm,
          6,
          8,
          2,
          4,
          "n1"},
-        {"mpirun", open_mpi, {}, PlaceSource::mpi, 3, 4, 1, 2, ""},
+        {"mpirun", open_mpi, {}, RankSource::mpi, 3, 4, 1, 2, ""},
         {"mpirun of Open MPI 5, which numbers a host's ranks as it likes",
          open_mpi + Environment{{"OMPI_COMM_WORLD_RANK", "1"},
                                 {"OMPI_COMM_WORLD_LOCAL_RANK", "2"},
                                 {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"}},
          {},
-         PlaceSource::mpi,
+         RankSource::mpi,
          1,
          4,
          2,
          4,
          ""},
-        {"mpirun under orted", open_mpi + orted_step, {}, PlaceSource::mpi, 3, 4, 1, 2, ""},
+        {"mpirun under orted", open_mpi + orted_step, {}, RankSource::mpi, 3, 4, 1, 2, ""},
         {"sbatch -n2, mpirun -np 4",
          open_mpi + Environment{{"SLURM_JOB_ID", "1"}},
          {},
-         PlaceSource::mpi,
+         RankSource::mpi,
          3,
          4,
          1,
@@ -151,26 +151,26 @@ TEST_CASE("the first source that answers says where a rank is") {
         {"srun --mpi=pmix",
          slurm_step + Environment{{"PMIX_RANK", "6"}},
          {},
-         PlaceSource::mpi,
+         RankSource::mpi,
          6,
          8,
          2,
          4,
          "n1"},
-        {"srun --mpi=none", slurm_step, {}, PlaceSource::slurm, 6, 8, 2, 4, "n1"},
-        {"WORLD_SIZE of one", {{"WORLD_SIZE", "1"}}, {}, PlaceSource::alone, 0, 1, 0, 1, ""},
+        {"srun --mpi=none", slurm_step, {}, RankSource::slurm, 6, 8, 2, 4, "n1"},
+        {"WORLD_SIZE of one", {{"WORLD_SIZE", "1"}}, {}, RankSource::alone, 0, 1, 0, 1, ""},
     };
     for (const auto& c : cases) {
         CAPTURE(c.what);
-        const RankInfo place = find_place(c.environment, c.flags);
-        CHECK(place.source == c.source);
-        CHECK(place.rank == c.rank);
-        CHECK(place.size == c.size);
-        CHECK(place.local_rank == c.local_rank);
-        CHECK(place.local_size == c.local_size);
-        CHECK(place.master_addr == c.master_addr);
-        CHECK((place.master_port != 0) == !place.master_addr.empty());
-        CHECK_FALSE(place.host.empty());
+        const RankInfo rank_info = find_rank_info(c.environment, c.flags);
+        CHECK(rank_info.source == c.source);
+        CHECK(rank_info.rank == c.rank);
+        CHECK(rank_info.size == c.size);
+        CHECK(rank_info.local_rank == c.local_rank);
+        CHECK(rank_info.local_size == c.local_size);
+        CHECK(rank_info.master_addr == c.master_addr);
+        CHECK((rank_info.master_port != 0) == !rank_info.master_addr.empty());
+        CHECK_FALSE(rank_info.host.empty());
     }
 }
 
@@ -212,7 +212,7 @@ TEST_CASE("missing pieces and contradictions are refused by name") {
     for (const auto& c : cases) {
         CAPTURE(c.what);
         try {
-            find_place(c.environment, c.flags);
+            find_rank_info(c.environment, c.flags);
             FAIL_CHECK("was not refused");
         } catch (const Error& error) {
             const std::string what = error.what();
@@ -226,34 +226,36 @@ TEST_CASE("missing pieces and contradictions are refused by name") {
 TEST_CASE("half of the flags, or flags against the environment, are refused") {
     PlaceFlags only_rank;
     only_rank.rank = 1;
-    CHECK_THROWS_WITH_AS(find_place({}, only_rank), doctest::Contains("--world-size"), Error);
+    CHECK_THROWS_WITH_AS(find_rank_info({}, only_rank), doctest::Contains("--world-size"), Error);
     PlaceFlags no_master = flags(0, 2);
     no_master.master_addr.reset();
-    CHECK_THROWS_WITH_AS(find_place({}, no_master), doctest::Contains("--master-addr"), Error);
+    CHECK_THROWS_WITH_AS(find_rank_info({}, no_master), doctest::Contains("--master-addr"), Error);
     PlaceFlags local;
     local.local_rank = 3;
-    CHECK_THROWS_WITH_AS(find_place(torchrun, local), doctest::Contains("--local-rank 3"), Error);
-    CHECK_THROWS_AS(find_place({}, flags(2, 2)), Error);
+    CHECK_THROWS_WITH_AS(find_rank_info(torchrun, local), doctest::Contains("--local-rank 3"),
+                         Error);
+    CHECK_THROWS_AS(find_rank_info({}, flags(2, 2)), Error);
 }
 
 TEST_CASE("the master's address and port can be given alone, to correct what Slurm says") {
     PlaceFlags master;
     master.master_addr = "n1-ib";
     master.master_port = 4000;
-    const RankInfo place = find_place(slurm_step, master);
-    CHECK(place.source == PlaceSource::slurm);
-    CHECK(place.master_addr == "n1-ib");
-    CHECK(place.master_port == 4000);
+    const RankInfo rank_info = find_rank_info(slurm_step, master);
+    CHECK(rank_info.source == RankSource::slurm);
+    CHECK(rank_info.master_addr == "n1-ib");
+    CHECK(rank_info.master_port == 4000);
 }
 
 TEST_CASE("the store's port stays clear of torchrun's and follows the Slurm job") {
-    CHECK(find_place(torchrun, {}).master_port == 29501);
-    const int port = find_place(slurm_step, {}).master_port;
+    CHECK(find_rank_info(torchrun, {}).master_port == 29501);
+    const int port = find_rank_info(slurm_step, {}).master_port;
     const Environment neighbour = {{"SLURM_PROCID", "7"}, {"SLURM_LOCALID", "3"}};
-    CHECK(port == find_place(slurm_step + neighbour, {}).master_port);
-    CHECK(port != find_place(slurm_step + Environment{{"SLURM_JOB_ID", "1235"}}, {}).master_port);
+    CHECK(port == find_rank_info(slurm_step + neighbour, {}).master_port);
+    CHECK(port !=
+          find_rank_info(slurm_step + Environment{{"SLURM_JOB_ID", "1235"}}, {}).master_port);
     const auto large = slurm_step + Environment{{"SLURM_JOB_ID", "2147483647"}};
-    CHECK(find_place(large, {}).master_port < 32768);
+    CHECK(find_rank_info(large, {}).master_port < 32768);
 }
 
 TEST_CASE("a PMIx daemon that does not answer is told before MPI aborts") {

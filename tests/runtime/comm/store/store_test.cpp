@@ -30,14 +30,14 @@ using namespace lockstep::comm;
 namespace {
 
 RankInfo place_of(int rank, int size, int port) {
-    RankInfo place = alone();
-    place.rank = rank;
-    place.size = size;
-    place.local_rank = rank;
-    place.local_size = size;
-    place.master_addr = "127.0.0.1";
-    place.master_port = port;
-    return place;
+    RankInfo rank_info = alone();
+    rank_info.rank = rank;
+    rank_info.size = size;
+    rank_info.local_rank = rank;
+    rank_info.local_size = size;
+    rank_info.master_addr = "127.0.0.1";
+    rank_info.master_port = port;
+    return rank_info;
 }
 
 std::string value_of(int rank) { return std::string(1000, static_cast<char>('a' + rank)); }
@@ -343,19 +343,20 @@ TEST_CASE("a seal hands rank 0's secret to the same user, and one for each job")
     const auto seal = std::make_shared<FakeEnvelope>("alice");
     const auto stranger = std::make_shared<FakeEnvelope>("mallory");
     const int port = tests::free_port();
-    RankInfo place = place_of(0, 2, port);
-    place.job = "12.0";
-    const auto zero = open_store(place, Secret(), seal, 5000);
+    RankInfo rank_info = place_of(0, 2, port);
+    rank_info.job = "12.0";
+    const auto zero = open_store(rank_info, Secret(), seal, 5000);
     zero->set("k", "v");
-    place.rank = place.local_rank = 1;
-    CHECK(open_store(place, Secret(), seal, 5000)->get("k", 0) == "v");
-    CHECK(kind_of([&] { open_store(place, Secret(), stranger, 100); }).find("another user") !=
+    rank_info.rank = rank_info.local_rank = 1;
+    CHECK(open_store(rank_info, Secret(), seal, 5000)->get("k", 0) == "v");
+    CHECK(kind_of([&] { open_store(rank_info, Secret(), stranger, 100); }).find("another user") !=
           std::string::npos);
-    CHECK(kind_of([&] { open_store(place, Secret(), nullptr, 100); }).find("needs Munge") !=
+    CHECK(kind_of([&] { open_store(rank_info, Secret(), nullptr, 100); }).find("needs Munge") !=
           std::string::npos);
-    CHECK(kind_of([&] { open_store(place, Secret("guess"), nullptr, 100); }).find("peer: ") == 0);
-    place.job = "13.0";
-    CHECK(kind_of([&] { open_store(place, Secret(), seal, 100); }).find("another secret") !=
+    CHECK(kind_of([&] { open_store(rank_info, Secret("guess"), nullptr, 100); }).find("peer: ") ==
+          0);
+    rank_info.job = "13.0";
+    CHECK(kind_of([&] { open_store(rank_info, Secret(), seal, 100); }).find("another secret") !=
           std::string::npos);
 }
 
@@ -369,15 +370,15 @@ TEST_CASE("a store that shows no credential is not believed where there is a sea
 }
 
 TEST_CASE("what cannot work is refused with the remedy") {
-    RankInfo place = place_of(0, 2, tests::free_port());
-    place.local_size = 1;
-    place.master_addr = "192.0.2.1";  // TEST-NET-1: belongs to nobody
-    CHECK(kind_of([&] { open_store(place, Secret(), nullptr, 100); }).find("LOCKSTEP_SECRET") !=
+    RankInfo rank_info = place_of(0, 2, tests::free_port());
+    rank_info.local_size = 1;
+    rank_info.master_addr = "192.0.2.1";  // TEST-NET-1: belongs to nobody
+    CHECK(kind_of([&] { open_store(rank_info, Secret(), nullptr, 100); }).find("LOCKSTEP_SECRET") !=
           std::string::npos);
-    CHECK(kind_of([&] { open_store(place, Secret("s"), 100); }).find("--master-addr") !=
+    CHECK(kind_of([&] { open_store(rank_info, Secret("s"), 100); }).find("--master-addr") !=
           std::string::npos);
-    place.master_addr = "no-such-host.invalid";
-    CHECK(kind_of([&] { open_store(place, Secret("s"), 100); }).find("no-such-host.invalid") !=
+    rank_info.master_addr = "no-such-host.invalid";
+    CHECK(kind_of([&] { open_store(rank_info, Secret("s"), 100); }).find("no-such-host.invalid") !=
           std::string::npos);
     const auto nobody = place_of(1, 2, tests::free_port());
     CHECK(kind_of([&] { open_store(nobody, Secret("s"), 50); }).find("peer: ") == 0);

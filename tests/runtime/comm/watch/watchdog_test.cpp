@@ -32,7 +32,7 @@ public:
 
 struct Rank {
     Watchdog& watchdog;
-    RankProgress& whereabouts;
+    RankProgress& progress;
     Recorded& listener;
     int rank;
 
@@ -40,10 +40,10 @@ struct Rank {
 };
 
 RankInfo place_of(int rank, int size) {
-    RankInfo place = alone();
-    place.rank = place.local_rank = rank;
-    place.size = place.local_size = size;
-    return place;
+    RankInfo rank_info = alone();
+    rank_info.rank = rank_info.local_rank = rank;
+    rank_info.size = rank_info.local_size = size;
+    return rank_info;
 }
 
 // Runs `work` as every rank and returns what each listener was told.
@@ -55,11 +55,11 @@ std::vector<std::unique_ptr<Recorded>> watch(int ranks, int timeout_ms,
     run_as_threads(ranks, [&](Communicator& thread) {
         const int rank = thread.rank();
         auto communicator = world.join(rank);
-        RankProgress whereabouts;
+        RankProgress progress;
         Recorded& listener = *told[static_cast<std::size_t>(rank)];
-        Watchdog watchdog(place_of(rank, ranks), *communicator, whereabouts, {}, {timeout_ms, 20},
+        Watchdog watchdog(place_of(rank, ranks), *communicator, progress, {}, {timeout_ms, 20},
                           listener);
-        work({watchdog, whereabouts, listener, rank});
+        work({watchdog, progress, listener, rank});
     });
     return told;
 }
@@ -68,7 +68,7 @@ std::vector<std::unique_ptr<Recorded>> watch(int ranks, int timeout_ms,
 
 TEST_CASE("a rank that fails ends all, told by rank 0 with its own words and place") {
     const auto told = watch(3, 20'000, [](const Rank& self) {
-        self.whereabouts.begin_step(7);
+        self.progress.begin_step(7);
         if (self.rank == 2) self.watchdog.fail(Condition::failed, "the chunk is damaged");
         self.wait();
     });
@@ -94,8 +94,8 @@ TEST_CASE("rank 0 reports its own failure") {
 
 TEST_CASE("a rank that hangs in data is named, with its stack") {
     const auto told = watch(3, 400, [](const Rank& self) {
-        self.whereabouts.begin_step(1);
-        if (self.rank == 1) self.whereabouts.enter(Phase::data);
+        self.progress.begin_step(1);
+        if (self.rank == 1) self.progress.enter(Phase::data);
         self.wait();
     });
     for (const auto& rank : told) CHECK(rank->ended == "1 stuck");
@@ -105,11 +105,9 @@ TEST_CASE("a rank that hangs in data is named, with its stack") {
 
 TEST_CASE("a rank that its GPU's communication waits for is named, not those that wait") {
     const auto told = watch(3, 400, [](const Rank& self) {
-        self.whereabouts.begin_step(5);
+        self.progress.begin_step(5);
         if (self.rank != 1)
-            self.whereabouts.watch_device([] {
-                return Activity{7, "all_reduce \"bucket 3\"", true};
-            });
+            self.progress.watch_device([] { return Activity{7, "all_reduce \"bucket 3\"", true}; });
         self.wait();
     });
     for (const auto& rank : told) CHECK(rank->ended == "1 stuck");
@@ -124,13 +122,13 @@ TEST_CASE("after a common end nobody is told anything") {
 }
 
 TEST_CASE("a will is carried out when its connection ends, a revoked one is not") {
-    const RankInfo place = place_of(0, 1);
+    const RankInfo rank_info = place_of(0, 1);
     ThreadWorld world(1);
     const auto communicator = world.join(0);
-    WatchStore post = open_watch_post(place, *communicator, {});
+    WatchStore post = open_watch_post(rank_info, *communicator, {});
     ThreadWorld other(1);
     const auto second = other.join(0);
-    WatchStore reader = open_watch_post(place, *second, {});
+    WatchStore reader = open_watch_post(rank_info, *second, {});
     post.client->set_will("lost/1", "1");
     post.client->set_will("", "");
     post.client->set_will("lost/2", "1");
