@@ -135,6 +135,8 @@ void TrainingSession::start_weights() {
             model_->load_weights(config_.model_file);
             log_.info(config_.model_file + ": has no checkpoint; starting from its weights");
         } else {
+            if (holds_model(config_.model_file))
+                log_.info(config_.model_file + ": has no checkpoint yet; starting at step 0");
             model_->initialize(options_.seed);
         }
     }

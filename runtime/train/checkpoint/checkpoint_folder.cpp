@@ -35,14 +35,31 @@ bool is_checkpoint_name(const std::string& name) {
            name.find_first_not_of("0123456789", prefix.size()) == std::string::npos;
 }
 
+[[noreturn]] void fail_to_list(const std::string& folder, const std::error_code& failure) {
+    throw Error(ErrorKind::io,
+                folder + ": cannot be read: " + failure.message() +
+                    "; nothing was changed: make this folder readable for the user of the run, or "
+                    "choose another --model-file");
+}
+
+// Only a folder that surely does not exist has no checkpoints. A link to a folder that is not there
+// may lead to a disk that is not mounted.
+bool is_absent(const std::string& folder, const std::error_code& failure) {
+    std::error_code ignored;
+    return failure == std::errc::no_such_file_or_directory &&
+           fs::symlink_status(folder, ignored).type() == fs::file_type::not_found;
+}
+
 std::vector<std::string> checkpoint_paths(const std::string& folder) {
     std::vector<std::string> paths;
-    std::error_code none;
-    for (const auto& entry : fs::directory_iterator(folder, none)) {
-        if (is_checkpoint_name(entry.path().filename().string())) {
-            paths.push_back(entry.path().string());
+    std::error_code failure;
+    for (fs::directory_iterator entry(folder, failure);
+         !failure && entry != fs::directory_iterator(); entry.increment(failure)) {
+        if (is_checkpoint_name(entry->path().filename().string())) {
+            paths.push_back(entry->path().string());
         }
     }
+    if (failure && !is_absent(folder, failure)) fail_to_list(folder, failure);
     std::ranges::sort(paths, std::ranges::greater{},
                       [](const std::string& path) { return std::pair(path.size(), path); });
     return paths;

@@ -2,7 +2,12 @@
 // Stopped in mid-epoch and continued: the same run, bit for bit.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+
 #include "tests/launcher/programs/metrics_file.hpp"
+#include "tests/support/faulty_files.hpp"
 #include "tests/support/files.hpp"
 
 using namespace lockstep::tests;
@@ -84,4 +89,28 @@ TEST_CASE("a requested stop saves a checkpoint and ends with exit code 0") {
     const auto rest = run_line("train --data " + data + options + "-mf " + (scratch / "model") +
                                " --max-train-steps 1");
     CHECK(rest.out.find("continuing after step") != std::string::npos);
+}
+
+TEST_CASE("a run whose checkpoints cannot be read ends at once and changes nothing") {
+    const ScratchFolder scratch;
+    const std::string model = scratch / "model";
+    const std::string line = " --data " + prepared(scratch) + options + "-mf " + model;
+    train("train" + line + " --max-train-steps 6");
+    const std::string before = read_text(model + "/metrics.jsonl");
+    const std::string weights = read_text(model + "/model.safetensors");
+    for (const std::string ranks : {"train", "multiprocessing_train --distributed-world-size 2"}) {
+        const auto run = run_line(ranks + line + " --max-train-steps 9",
+                                  {"", faulty_files("/checkpoints", EACCES), ""});
+        CAPTURE(run.out);
+        CAPTURE(run.err);
+        CHECK(run.code == 2);
+        CHECK(std::ranges::count(run.err, '\n') == 1);
+        CHECK(run.err.find(model + "/checkpoints: cannot be read: Permission denied; ") !=
+              std::string::npos);
+        const bool same_metrics = read_text(model + "/metrics.jsonl") == before;
+        const bool same_weights = read_text(model + "/model.safetensors") == weights;
+        CHECK(same_metrics);
+        CHECK(same_weights);
+        CHECK(std::filesystem::exists(model + "/checkpoints/step-00000006"));
+    }
 }

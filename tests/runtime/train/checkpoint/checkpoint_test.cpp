@@ -178,6 +178,21 @@ TEST_CASE_FIXTURE(Fixture, "the newest good checkpoint is used and the damaged o
     contains(failure(ErrorKind::data, [&] { checkpoints.newest_good(); }), "no checkpoint there");
 }
 
+TEST_CASE_FIXTURE(Fixture, "checkpoints that cannot be listed do not count as none") {
+    const std::string checkpoints = folder / "checkpoints";
+    const auto choose = [&] { (void)newest_good_checkpoint(folder.path()); };
+    std::filesystem::create_symlink(folder / "unmounted", checkpoints);
+    contains(failure(ErrorKind::io, choose), checkpoints + ": cannot be read: No such file");
+    std::filesystem::remove(checkpoints);
+    std::filesystem::create_symlink(checkpoints, checkpoints);  // a loop
+    contains(failure(ErrorKind::io, choose), checkpoints + ": cannot be read: Too many levels");
+    std::filesystem::remove(checkpoints);
+    tests::write_text(checkpoints, "");
+    contains(failure(ErrorKind::io, choose), checkpoints + ": cannot be read: Not a directory; ");
+    std::filesystem::remove(checkpoints);
+    CHECK_FALSE(newest_good_checkpoint(folder.path()));
+}
+
 TEST_CASE_FIXTURE(Fixture, "saving replaces the same step, later damaged ones and leftovers") {
     CheckpointFolder checkpoints(folder.path(), 1, log);
     Run late(30), early(20);

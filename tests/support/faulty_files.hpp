@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "tests/support/run_program.hpp"
+
+namespace lockstep::tests {
+
+// Returns the environment of a program in which opening a path that contains `part` fails with the
+// error number `code`, the first `times` times.
+inline std::map<std::string, std::string> faulty_files(const std::string& part, int code,
+                                                       int times = 1'000'000) {
+    const std::string programs = program_path("lockstep");
+    return {{"LD_PRELOAD", programs.substr(0, programs.rfind('/')) + "/libfaulty_files.so"},
+            {"LOCKSTEP_FAULTY_PATH", part},
+            {"LOCKSTEP_FAULTY_ERRNO", std::to_string(code)},
+            {"LOCKSTEP_FAULTY_TIMES", std::to_string(times)}};
+}
+
+}  // namespace lockstep::tests
