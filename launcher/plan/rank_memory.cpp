@@ -15,15 +15,15 @@ namespace lockstep::launcher::plan {
 namespace {
 
 constexpr std::int64_t mebibyte = std::int64_t{1} << 20;
-// Seen of `train` on the CPU: the program with its libraries, compiled kernels and their scratch.
+// Measured with `train` on the CPU: the program, its libraries, compiled kernels and their scratch.
 constexpr std::int64_t program_bytes = 80 * mebibyte;
-// Not seen but told: CUDA's context with the loaded kernels.
+// An estimate, not a measurement: CUDA's context with the loaded kernels.
 constexpr std::int64_t context_bytes = 600 * mebibyte;
 constexpr int usual_gpus_of_host = 8;
 
 std::int64_t signed_of(std::size_t bytes) { return static_cast<std::int64_t>(bytes); }
 
-// Without shapes that are no larger than another in any respect.
+// Returns the shapes without those that another shape covers in every dimension.
 std::vector<train::BatchShape> largest_of(const std::vector<train::BatchShape>& shapes) {
     const auto below = [](const train::BatchShape& a, const train::BatchShape& b) {
         return a.source_total <= b.source_total && a.target_total <= b.target_total &&

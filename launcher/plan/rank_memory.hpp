@@ -15,7 +15,7 @@
 
 namespace lockstep::launcher::plan {
 
-// A run of which the memory is reckoned, all but its batches.
+// A run whose memory is calculated. It contains everything except the batches.
 struct PlannedRun {
     model::ModelConfig model;
     train::TrainOptions train;
@@ -26,15 +26,15 @@ struct PlannedRun {
     comm::GpuBackend backend = comm::GpuBackend::nccl;  // among several GPUs
 };
 
-// What a micro-batch adds.
+// The memory in bytes that a micro-batch adds.
 struct BatchMemory {
-    train::BatchShape shape;       // the one with the most activations
+    train::BatchShape shape;       // the shape with the most activations
     std::int64_t activations = 0;  // at their peak
-    std::int64_t arrays = 0;       // batches on their way to the GPU; on the CPU they are the rows'
-    std::int64_t scratch = 0;      // of a GPU's kernels
+    std::int64_t arrays = 0;       // batches on their way to the GPU; on the CPU they count as rows
+    std::int64_t scratch = 0;      // scratch memory of a GPU's kernels
 };
 
-// The one with more activations; scratch memory is training's, which needs the most.
+// Returns the one with more activations. The scratch memory is always training's, which needs more.
 BatchMemory larger(const BatchMemory& trained, const BatchMemory& evaluated);
 
 enum class Known { exactly, about };
@@ -46,23 +46,26 @@ struct Part {
 };
 std::int64_t total(const std::vector<Part>& parts);
 
-// The memory of one rank on its device.
+// Calculates the memory of one rank on its device.
 class RankMemory {
 public:
     explicit RankMemory(const PlannedRun& run);
 
     std::size_t parameters() const noexcept { return table_.count(); }
 
-    // Of the worst of these.
+    // Return the maximum memory that any of the shapes needs.
     BatchMemory training(const std::vector<train::BatchShape>& shapes) const;
     BatchMemory evaluation(const std::vector<train::BatchShape>& shapes) const;
 
-    // A shape as the device's work repeats for it.
+    // Returns the shape that launches use for this one: shapes are rounded up so that graphs
+    // repeat.
     train::BatchShape launched(const train::BatchShape& shape) const;
 
-    // What takes it, with rows_bytes of rows being sorted and cut into batches.
+    // Returns the parts of the memory. rows_bytes is the size of the rows that are being sorted and
+    // cut into batches.
     std::vector<Part> parts(const BatchMemory& batch, std::int64_t rows_bytes) const;
-    // Beside it in the host's memory, where the device's is another: what checkpoints are made of.
+    // Returns the extra host memory when the device has its own: the copy that checkpoints are
+    // written from.
     std::int64_t host_bytes() const;
 
 private:

@@ -10,22 +10,22 @@
 
 namespace lockstep::device {
 
-// What of a device shapes a step and its memory: its context inherits them, and so does a
-// DryContext, which needs no such device.
+// The traits are the properties of a device that shape a step and its memory. The device's context
+// inherits them, and so does a DryContext, which needs no such device.
 
 struct CpuTraits {
-    using Elements = Types<float, bf16>;  // that it computes with
-    // How many steps are queued before the host reads what the first one gave.
+    using Elements = Types<float, bf16>;  // the types that it computes with
+    // How many steps are queued before the host reads the first one's result.
     static constexpr std::size_t steps_ahead = 0;
-    // Whether backward finds the outputs of norms and activations in memory, or writes them again:
-    // here reading and writing more memory costs as much as the arithmetic.
+    // If true, backward finds the outputs of norms and activations in memory, else it calculates
+    // them again. On the CPU, reading and writing more memory costs as much as the arithmetic.
     static constexpr bool keeps_activations = false;
-    // Logits are made in chunks of at most so many elements: here 128 MiB in fp32.
+    // The maximum number of logits in one chunk; on the CPU 128 MiB in fp32.
     static constexpr std::int64_t max_logits = std::int64_t{32} << 20;
-    // Whether several ranks sum a tied table's gradient in two parts (train/tied_rows.hpp): sums
-    // of parts have other last bits than those of one rank.
+    // If true, several ranks sum a tied table's gradient in two parts (train/step/tied_rows.hpp).
+    // The sums of parts differ in the last bits from those of one rank.
     static constexpr bool parts_tied_table = false;
-    // Loops are sized by what there is.
+    // Loops on the CPU need no common sizes.
     static constexpr std::int64_t launch_size(std::int64_t count, std::int64_t /*least*/) noexcept {
         return count;
     }
@@ -33,16 +33,16 @@ struct CpuTraits {
 
 struct CudaTraits {
     using Elements = Types<float, bf16, fp16>;
-    // One step is computed while the host prepares the next.
+    // The GPU computes one step while the host prepares the next.
     static constexpr std::size_t steps_ahead = 1;
-    // Writing them again would be bound by memory, and take 4 % of a step of GPT-2.
+    // Calculating them again would be bound by memory and take 4 % of a step of GPT-2.
     static constexpr bool keeps_activations = true;
-    // 1 GiB in 16 bits. Each chunk reads and writes the gradient of the whole vocabulary: in chunks
-    // of 667 rows that would be a tenth of GPT-2's step.
+    // This is 1 GiB in 16 bits. Each chunk reads and writes the gradient of the whole vocabulary:
+    // in chunks of 667 rows that would be a tenth of GPT-2's step.
     static constexpr std::int64_t max_logits = std::int64_t{512} << 20;
     static constexpr bool parts_tied_table = true;
-    // A size of at least `count` for launches and arrays that are to repeat from batch to batch: a
-    // power of two from `least` on; 0 stays 0.
+    // Returns a size of at least `count` for launches and arrays that shall be equal for many
+    // batches: a power of two, at least `least`; 0 stays 0.
     static std::int64_t launch_size(std::int64_t count, std::int64_t least) noexcept;
 };
 

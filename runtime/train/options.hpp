@@ -16,7 +16,7 @@ enum class ScheduleKind { none, fixed, linear, cosine, invsqrt, reduceonplateau 
 enum class Overlap { on, off };
 enum class Direction { minimise, maximise };
 
-// ParlAI's names and meanings (defaults that differ are said in docs/options.md).
+// The names and meanings are ParlAI's (docs/options.md lists the defaults that differ).
 struct OptimizerOptions {
     OptimizerKind kind = OptimizerKind::adam;
     double learningrate = 1e-3;
@@ -27,7 +27,7 @@ struct OptimizerOptions {
     bool amsgrad = false;
     double adafactor_eps1 = 1e-30, adafactor_eps2 = 1e-3;
     bool adafactor_relative_step = false, adafactor_scale_parameter = false;
-    double gradient_clip = 0.1;  // largest norm; <= 0: off
+    double gradient_clip = 0.1;  // maximum norm; <= 0: off
 };
 
 struct ScheduleOptions {
@@ -39,7 +39,7 @@ struct ScheduleOptions {
     int lr_scheduler_patience = 3;
 };
 
-// <= 0 means no such limit.
+// A value <= 0 means that there is no such limit.
 struct RunLimits {
     double num_epochs = -1;
     std::int64_t max_train_steps = -1;  // updates
@@ -51,15 +51,15 @@ struct ValidationOptions {
     std::int64_t every_n_steps = -1;
     double every_n_secs = -1;
     std::int64_t max_examples = -1;
-    int patience = 10;  // validations without a better one; <= 0: no limit
+    int patience = 10;  // validations without an improvement; <= 0: no limit
     std::string metric = "ppl";
-    std::optional<Direction> mode;  // empty: by the metric's name
-    double cutoff = -1;             // stop once the metric is as good as this; needs has_cutoff
+    std::optional<Direction> mode;  // empty: the metric's name decides
+    double cutoff = -1;  // stop when the metric is at least as good as this; needs has_cutoff
     bool has_cutoff = false;
 };
 
-// How the gradient of a tied table is summed over ranks: when it is final, or its part from the
-// loss early and the rows that tokens name at the end (tied_rows.hpp).
+// How the gradient of a tied table is summed over ranks. at_once: when it is final. in_parts: the
+// loss's part early, and at the end the rows that tokens name (tied_rows.hpp).
 enum class TableSum { at_once, in_parts };
 
 struct ReducerOptions {
@@ -67,7 +67,7 @@ struct ReducerOptions {
     std::size_t bucket_bytes = std::size_t{25} << 20;
     Overlap overlap = Overlap::on;
     Dtype comm_dtype = Dtype::fp32;
-    TableSum table_sum = TableSum::at_once;  // chosen by the device, see table_sum_of()
+    TableSum table_sum = TableSum::at_once;  // with_table_sum() chooses it for the device
 };
 
 struct TrainOptions {

@@ -22,18 +22,18 @@
 
 namespace lockstep::train {
 
-// What an engine works on; all of it is borrowed.
+// Lists the objects that an engine works with. All are borrowed.
 template <class Ctx>
 struct EngineParts {
     using Space = typename Ctx::Space;
 
     Ctx& context;
     comm::Communicator& communicator;
-    comm::Collectives<Space>& collectives;  // of the same ranks
+    comm::Collectives<Space>& collectives;  // among the same ranks
     Trace& trace;
     ForwardBackward& model;
     const ParameterStore<Space>& store;
-    comm::RankProgress* progress = nullptr;  // none: nobody watches
+    comm::RankProgress* progress = nullptr;  // null: no watchdog
 };
 
 template <class Ctx>
@@ -63,8 +63,8 @@ private:
     enum class MoreFollow : std::int64_t { no, yes };  // micro-batches of the same step
 
     struct Spans {
-        std::vector<device::Span> lanes;     // each one's forward and backward
-        std::vector<device::Span> replayed;  // of these, those without spans of the model's own
+        std::vector<device::Span> lanes;     // forward and backward of each lane
+        std::vector<device::Span> replayed;  // those of `lanes` for which the model has no spans
         ModelSpans model;
         device::Span optimizer;
     };
@@ -81,7 +81,7 @@ private:
     void trace(const char* name, device::Span span) const;
 
     EngineParts<Ctx> parts_;
-    int unwinding_ = std::uncaught_exceptions();  // at birth
+    int unwinding_ = std::uncaught_exceptions();  // when the engine was made
     kernels::StepRules rules_;
     std::unique_ptr<Optimizer<Space>> optimizer_;
     HostTensors<Ctx> tensors_;
@@ -89,11 +89,11 @@ private:
     GradientReducer<Ctx> reducer_;
     std::optional<TiedRows<Ctx>> tied_;  // none: a tied table is summed at once
     device::Replay<Ctx> replay_;
-    device::Buffer<kernels::Step, Space> step_;  // one
+    device::Buffer<kernels::Step, Space> step_;  // one element
     device::Readback<kernels::Step, Ctx> results_;
-    std::optional<WeightHash<Ctx>> hash_;  // none: nobody to compare with
-    std::deque<Spans> spans_;              // of the steps whose result was not asked for
-    double forward_share_ = 0;             // of forward and backward, as measured last
+    std::optional<WeightHash<Ctx>> hash_;  // empty: one rank has nothing to compare with
+    std::deque<Spans> spans_;              // of the steps whose result was not taken yet
+    double forward_share_ = 0;             // forward's share of forward and backward, last measured
 };
 
 }  // namespace lockstep::train

@@ -14,11 +14,12 @@
 
 namespace lockstep::train {
 
-// Hands over what closes a bucket, apart from the work of backward, which may be replayed.
+// Sends a bucket when its gradients are final. The collectives are queued outside of backward's own
+// work, because that may be replayed.
 template <class Ctx>
 class BucketSink final : public GradientSink {
 public:
-    // `rows`: where the tied table's bucket does not wait for the input's part.
+    // `rows` is not empty if the tied table's bucket does not wait for the input's part.
     BucketSink(Ctx& context, GradientReducer<Ctx>& reducer, device::Replay<Ctx>& replay,
                kernels::Company company, const InputRows& rows)
         : context_(context), reducer_(reducer), replay_(replay), company_(company), rows_(rows) {}
@@ -42,21 +43,22 @@ private:
     Ctx& context_;
     GradientReducer<Ctx>& reducer_;
     device::Replay<Ctx>& replay_;
-    kernels::Company company_;  // of the products behind a bucket
+    kernels::Company company_;  // for products that run after a bucket was sent
     InputRows rows_;
     std::size_t told_ = 0;
 };
 
-// Behind a small micro-batch's buckets, collectives are under way most of the time; behind a large
-// one's seldom, and products that leave them room lose more than those that wait for it
-// (docs/cuda.md). A function of the shape, so that a run stays the same.
+// Chooses how products run after a bucket was sent. With a small micro-batch, collectives run most
+// of the time; with a large one they seldom do, and products that leave room for them lose more
+// than those that wait (docs/cuda.md). The result depends only on the shape, so that a run can be
+// repeated bit for bit.
 inline kernels::Company company_of(const UploadedShape& shape) {
     constexpr std::int64_t max_tokens = 16'384;
     return shape.source_total + shape.target_total <= max_tokens ? kernels::Company::collectives
                                                                  : kernels::Company::none;
 }
 
-// Kinds of work that come again in every step; the first number of a key.
+// The kinds of work that repeat in every step; a key's first number.
 enum class StepWork : std::int64_t { micro_batch, update };
 
 template <class Ctx>
@@ -77,7 +79,7 @@ DeviceEngine<Ctx>::DeviceEngine(const TrainOptions& options, const EngineParts<C
     parts_.collectives.register_memory(parts_.store.gradient());
     if (reducer_options_.table_sum == TableSum::in_parts)
         tied_.emplace(parts_.context, parts_.communicator, *tied_table(parts_.model.parameters()));
-    // In host memory they are the communicator that is watched anyway.
+    // On the CPU the collectives are the communicator, which the watchdog already observes.
     if constexpr (!std::is_same_v<Space, HostSpace>) {
         if (parts_.progress != nullptr)
             parts_.progress->watch_device(
@@ -106,7 +108,8 @@ void DeviceEngine<Ctx>::share_optimizer() {
     trace_sharing();
 }
 
-// In a device's memory a step asks for the timings of its own finish(), the oldest one left.
+// Takes the timings of the sharing's own finish(). On GPUs a step later takes those of the oldest
+// finish() that is left, which must be its own.
 template <class Ctx>
 void DeviceEngine<Ctx>::trace_sharing() {
     for (comm::Timing& timing : parts_.collectives.take_timings())
@@ -135,7 +138,7 @@ void DeviceEngine<Ctx>::queue(const kernels::StepOrder& order, const std::vector
     Spans spans;
     begin_step(parts_.context, order, step);
     accumulate(lanes, spans);
-    // Travels behind the buckets and is waited for with them.
+    // The sums of the losses are sent after the buckets and waited for with them.
     const View<double, Space> sums(&step->sums.losses.loss, kernels::StepSums::count);
     parts_.collectives.all_reduce(sums, comm::ReduceOp::sum, "losses");
     reduce();
@@ -168,7 +171,7 @@ void DeviceEngine<Ctx>::accumulate(const std::vector<Batch>& lanes, Spans& spans
         reducer_.send_rest_of_last_bucket(tied_->named());
 }
 
-// Without a micro-batch, the other ranks still need this one's zeros.
+// A rank without a micro-batch still contributes zeros to the other ranks' sums.
 template <class Ctx>
 void DeviceEngine<Ctx>::add_nothing() {
     kernels::fill_zero(parts_.context, parts_.store.gradient());
@@ -220,8 +223,8 @@ void DeviceEngine<Ctx>::reduce() {
     reducer_.finish();
 }
 
-// The gradient's norm, what is decided by it, and the update are one piece of work, so that a GPU
-// is given one graph for them.
+// The gradient's norm, the decisions that depend on it, and the update are one piece of work, so
+// that a GPU runs one graph for them.
 template <class Ctx>
 void DeviceEngine<Ctx>::update(Spans& spans) {
     const NamedRange range("update");
@@ -243,7 +246,7 @@ void DeviceEngine<Ctx>::update(Spans& spans) {
 
 template <class Ctx>
 StepResult DeviceEngine<Ctx>::take_result() {
-    // First what tells the watchdog that it waits for other ranks.
+    // Take the reduction first: the watchdog then reports this wait as waiting for other ranks.
     const ReductionTiming reduction = reducer_.take_reduction();
     StepResult result{results_.take(), reduction};
     const Spans spans = std::move(spans_.front());
@@ -257,7 +260,8 @@ StepResult DeviceEngine<Ctx>::take_result() {
     return result;
 }
 
-// Replayed micro-batches are taken to divide as those that were queued call by call.
+// Replayed micro-batches have one span each. Their time is divided between forward and backward in
+// the same ratio as in the micro-batches that were queued call by call.
 template <class Ctx>
 void DeviceEngine<Ctx>::split(const Spans& spans, StepResult& result) {
     result.forward_s = seconds_of(spans.model.forward);

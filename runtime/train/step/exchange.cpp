@@ -9,8 +9,8 @@ namespace {
 
 using Memory = Exchange::Memory;
 
-// The gradient's memory that is free to hold bf16, in elements of bf16, two of which fit into one
-// of fp32.
+// A range of the gradient's memory that is free to hold bf16. Offsets count elements of bf16, two
+// of which fit into one of fp32.
 struct Free {
     std::size_t begin = 0, end = 0;
 

@@ -9,12 +9,12 @@
 
 namespace lockstep::train {
 
-// In which order the buckets are sent.
+// The order in which the buckets are sent.
 enum class BucketOrder : std::int64_t { front_to_back, last_one_first };
 
-// Where the buckets lie in bf16 while they travel. A bucket that was converted needs its fp32
-// elements no more until it is back, so later ones take their place: the first of them need memory
-// of their own, the others none.
+// Tells where the buckets lie in bf16 while they travel. A converted bucket does not need its fp32
+// elements until it is back, so later buckets use that memory: only the first ones need extra
+// memory.
 struct Exchange {
     enum class Memory { spare, gradient };
     struct Place {
@@ -22,14 +22,14 @@ struct Exchange {
         std::size_t first;  // in elements of bf16
     };
 
-    std::vector<Place> places;  // of each bucket
+    std::vector<Place> places;  // one for each bucket
     std::size_t spare = 0;      // elements of bf16
 };
 
-// For buckets that are converted in this order, and in the opposite one when they return: then each
-// is written where nothing lies that is still needed.
+// Plans the memory for buckets that are converted in this order and converted back in the opposite
+// order. No bucket is then written over values that are still needed.
 Exchange plan_exchange(const std::vector<Bucket>& buckets, BucketOrder order);
-// Elements of bf16 that are enough for whatever order the options allow.
+// Returns how many elements of bf16 are enough for every order that the options allow.
 std::size_t exchange_spare(const std::vector<Bucket>& buckets, const ReducerOptions& options);
 
 }  // namespace lockstep::train

@@ -18,47 +18,58 @@
 namespace lockstep::train {
 
 // Sums the gradient buffer over all ranks, in place, bucket by bucket, while backward still
-// produces the rest. Every step: ready() until the whole buffer is final, then finish(); a step may
-// begin with send_last_bucket(). Nothing is divided here.
+// produces the rest. It divides nothing. Errors are those of comm::Collectives. Usage, in each
+// step:
+//
+//     reducer.ready(first, count);  // as backward finishes ranges, front to back
+//     reducer.all_ready();
+//     reducer.finish();
+//     reducer.unpack(BucketOrder::front_to_back);
+//     reducer.add_square(sum_of_squares);
+//     const ReductionTiming timing = reducer.take_reduction();
 template <class Ctx>
 class GradientReducer {
 public:
     using Space = typename Ctx::Space;
 
-    // What is passed by reference, and the gradient, outlive the reducer.
+    // The references and the memory of `gradient` must outlive the reducer.
     GradientReducer(Ctx& context, comm::Collectives<Space>& collectives, Trace& trace,
                     View<float, Space> gradient, std::vector<Bucket> buckets,
                     const ReducerOptions& options);
 
-    // Sums the last bucket before all others, as it is now: what it still lacks is added after
-    // unpack(). The options have the table's sum in parts, and overlap.
+    // Sends the last bucket before all others, with its present values; the caller adds what is
+    // missing after unpack(). Call it at the beginning of a step. The options must sum the table in
+    // parts, with overlap.
     void send_last_bucket();
     void ready(std::size_t first, std::size_t count);
-    // All that comes before `end`, or everything, as far as it was not yet.
+    // Marks everything before `end`, or the whole buffer, as final.
     void ready_until(std::size_t end) { ready(final_, end - final_); }
     void all_ready() { ready_until(gradient_.size()); }
-    // Whether ready_until(end) would have other ranks' gradients arrive.
+    // Tells whether ready_until(end) would start the exchange of a bucket with other ranks.
     bool starts_reduction(std::size_t end) const;
-    // After all_ready(): sums what the last bucket lacks, which is told as a bucket.
+    // Sums the missing part of the last bucket; its time is reported as a bucket's. Call it after
+    // all_ready().
     void send_rest_of_last_bucket(View<float, Space> rest);
-    // The device waits for every bucket and for whatever else was queued on the collectives
-    // meanwhile.
+    // Makes the device wait for every bucket and for everything else that was queued on the
+    // collectives in this step.
     void finish();
-    // After finish(), the same calls every time: unpacks the buckets that were sent in this order.
+    // Converts the buckets back from bf16 if they were sent so, in this order. Call it after
+    // finish(). It makes the same calls in every step.
     void unpack(BucketOrder order);
-    // Adds the reduced gradient's sum of squares, not finite where an element is not.
+    // Adds the sum of squares of the reduced gradient. The result is not finite if an element is
+    // not.
     void add_square(View<double, Space> sum_of_squares);
-    // Of the oldest finish() not asked about.
+    // Returns the timing of the oldest finish() that has not been asked for.
     ReductionTiming take_reduction();
 
     const std::vector<Bucket>& buckets() const noexcept { return buckets_; }
 
 private:
-    std::size_t in_front() const noexcept;  // buckets that are sent front to back
+    std::size_t in_front() const noexcept;  // number of buckets that are sent front to back
     void hand_over(std::size_t bucket);
     void unpack(std::size_t bucket, const Exchange& exchange);
     View<float, Space> part(std::size_t bucket) const;
-    // Where it lies while it travels as bf16.
+    // Returns the memory of a bucket while it travels as bf16.
     View<bf16, Space> packed_range(std::size_t bucket, const Exchange& exchange) const;
 
     Ctx& context_;
@@ -69,13 +80,13 @@ private:
     std::vector<std::string> labels_;
     const std::string rest_label_ = "rest of the last bucket";
     Overlap overlap_;
-    // Empty unless gradients travel as bf16.
+    // These are empty unless gradients travel as bf16.
     Exchange front_to_back_, last_one_first_;
     device::Buffer<bf16, Space> spare_;
-    BucketOrder order_ = BucketOrder::front_to_back;  // of this step
-    std::size_t final_ = 0;                           // elements that are final
-    std::size_t handed_over_ = 0;                     // buckets, front to back
-    std::deque<device::Span> waits_;                  // in finish()
+    BucketOrder order_ = BucketOrder::front_to_back;  // of the current step
+    std::size_t final_ = 0;                           // number of elements that are final
+    std::size_t handed_over_ = 0;     // number of buckets that were sent front to back
+    std::deque<device::Span> waits_;  // time spent waiting for each finish()
 };
 
 }  // namespace lockstep::train

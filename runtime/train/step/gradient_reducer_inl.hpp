@@ -155,7 +155,7 @@ void GradientReducer<Ctx>::unpack(std::size_t bucket, const Exchange& exchange) 
     kernels::cast<bf16, float>(context_, packed_range(bucket, exchange), part(bucket));
 }
 
-// The whole buffer at once, so that the sum has the same bits whatever the buckets are.
+// This reads the whole buffer at once, so that the sum's bits do not depend on the buckets.
 template <class Ctx>
 void GradientReducer<Ctx>::add_square(View<double, Space> sum_of_squares) {
     kernels::add_sum_of_squares(context_, gradient_, sum_of_squares);

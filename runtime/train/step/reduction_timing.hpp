@@ -5,16 +5,16 @@
 
 namespace lockstep::train {
 
-// How much of the buckets' durations was hidden behind backward: 1 - blocked / buckets, in 0..1;
-// empty where there is nothing to hide.
+// Returns how much of the buckets' durations was hidden behind backward: 1 - blocked / buckets, in
+// 0..1; empty if there is nothing to hide.
 std::optional<double> hidden_share(double bucket_blocked_s, double bucket_s) noexcept;
 
-// How long the reduction of one step's gradient took.
+// Holds how long the reduction of one step's gradient took.
 struct ReductionTiming {
-    double blocked_s = 0;         // waiting for it, also for what is no bucket
+    double blocked_s = 0;         // waiting for all collectives of the step
     double bucket_blocked_s = 0;  // waiting until the last bucket was reduced
-    double bucket_s = 0;          // sum of the buckets' durations; 0 of one rank
-    double last_bucket_s = 0;     // of that, what was sent last of the tied table, if any
+    double bucket_s = 0;          // sum of the buckets' durations; 0 with one rank
+    double last_bucket_s = 0;     // of bucket_s: the part of a tied table that was sent last
 
     std::optional<double> hidden_share() const noexcept {
         return train::hidden_share(bucket_blocked_s, bucket_s);

@@ -10,33 +10,35 @@
 
 namespace lockstep::train {
 
-// What a step's last micro-batch adds to a tied table as its input, apart from the table, whose
-// bucket travels as soon as the loss has added to it. Only rows that a token of some rank names are
-// kept and summed. The hosts agree on them before backward; where they are too many, the step's
-// table is summed at once, last. Every step: name(), agree(), then what its order asks for.
+// Keeps the gradient that a step's last micro-batch adds to a tied table through its input. It is
+// apart from the table because the table's bucket is sent as soon as the loss has added to it. Only
+// rows that a token of some rank names are kept and summed. The ranks agree on these rows before
+// backward, through communication between hosts; if they are too many, the step sums the table at
+// once, after all other buckets. Every step calls name(), then agree(), then the functions for its
+// order.
 template <class Ctx>
 class TiedRows {
 public:
     using Space = typename Ctx::Space;
 
-    // What is passed by reference outlives it.
+    // The references must outlive it.
     TiedRows(Ctx& context, comm::Communicator& hosts, const TiedTable& table);
 
-    // Tells the other ranks of this rank's last micro-batch, null where it has none. Returns at
-    // once.
+    // Tells the other ranks the tokens of this rank's last micro-batch; null if it has none.
+    // Returns at once.
     void name(const Batch* last);
-    // Waits for the other ranks. Where the rows are few, brings their slots to the device and
-    // clears them.
+    // Waits for the other ranks. If the rows are few enough, copies their slots to the device and
+    // sets the rows to zero.
     void agree();
 
-    // Of the step.
+    // Returns the order of the current step.
     BucketOrder order() const noexcept { return order_; }
-    // Work that uses these is the same from step to step while moves() is.
+    // Work that uses these rows can be replayed as long as moves() does not change.
     InputRows rows() const;
     std::int64_t moves() const noexcept { return upload_.moves(); }
-    // What is summed over all ranks; empty where no token is named.
+    // Returns the rows that must be summed over all ranks; empty if no token is named.
     View<float, Space> named() const;
-    // Behind that sum.
+    // Adds the rows to the table's gradient. Call it after they were summed.
     void add_to(View<float, Space> gradient);
 
 private:
@@ -47,7 +49,7 @@ private:
     const TiedTable table_;
     NamedRows names_;
     device::Upload<Ctx> upload_;
-    device::Buffer<float, Space> sums_;  // [most named, cols]
+    device::Buffer<float, Space> sums_;  // [max_named(), cols]
     View<const std::int32_t, Space> slots_;
     std::int64_t count_ = 0;  // named rows
     BucketOrder order_ = BucketOrder::front_to_back;

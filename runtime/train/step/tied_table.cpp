@@ -45,7 +45,8 @@ void NamedRows::name(const Batch* batch) {
 void NamedRows::name(const RaggedTokens& side) {
     const auto real = static_cast<std::size_t>(side.real());
     for (std::size_t i = 0; i < real; ++i) {
-        const auto row = static_cast<std::size_t>(side.tokens[i]);  // negative: huge
+        // a negative token becomes very large
+        const auto row = static_cast<std::size_t>(side.tokens[i]);
         if (row < slots_.size())
             counters_[row / counters_of_word] |= std::uint64_t{1} << shift_of(row);
     }

@@ -13,22 +13,24 @@
 
 namespace lockstep::train {
 
-// An embedding table that input and output share: [rows, cols] from element `first` on.
+// An embedding table that input and output share: [rows, cols] from element `first` of the flat
+// buffer on.
 struct TiedTable {
     std::size_t first = 0;
     std::int64_t rows = 0, cols = 0;
 
     std::size_t count() const noexcept { return static_cast<std::size_t>(rows * cols); }
-    // Rows that may be named before it is summed at once: half of them, so that at most one and a
-    // half tables travel, and half a one at the end.
+    // If more than half of the rows are named, the table is summed at once. So at most one and a
+    // half tables are sent, and at most half a table at the end.
     std::int64_t max_named() const noexcept { return rows / 2; }
 };
 
-// The last parameter, where it is a matrix and the last of several blocks.
+// Returns the last parameter if it is a matrix and the model's last block contains nothing else;
+// there must be another block before it.
 std::optional<TiedTable> tied_table(const ParameterTable& table);
 
-// How so many ranks sum it on devices of these traits (device/traits.hpp). Without overlap nothing
-// is sent early.
+// Sets how this many ranks sum the table on devices with these traits (device/traits.hpp). Without
+// overlap nothing is sent early.
 template <class Traits>
 ReducerOptions with_table_sum(ReducerOptions options, const ParameterTable& table, int ranks) {
     const bool in_parts = Traits::parts_tied_table && ranks > 1 && options.overlap == Overlap::on &&
@@ -37,23 +39,24 @@ ReducerOptions with_table_sum(ReducerOptions options, const ParameterTable& tabl
     return options;
 }
 
-// What a TiedRows of it takes of its device's memory.
+// Returns how many bytes of device memory a TiedRows for this table takes.
 std::size_t tied_rows_bytes(const TiedTable& table);
 
-// Which of a table's rows tokens name, on any of several ranks.
+// Finds the rows of a table that are named by tokens on any of several ranks.
 class NamedRows {
 public:
-    // At most 65,535 ranks.
+    // There may be at most 65,535 ranks.
     NamedRows(std::int64_t rows, int ranks);
 
-    // Begins anew with the tokens of this rank's batch, none where it is null. Tokens outside the
-    // table name nothing.
+    // Starts again with the tokens of this rank's batch; null means that it has none. Tokens
+    // outside the table are ignored.
     void name(const Batch* batch);
-    // To be summed over all ranks: a counter of 16 bits for each row, four in a word.
+    // The caller sums these over all ranks: one counter of 16 bits for each row, four in a word.
     View<std::uint64_t, HostSpace> counters() { return view_of(counters_); }
-    // Then: gives the named rows slots, in order, and returns how many there are.
+    // Numbers the named rows in order and returns how many there are. Call it after the counters
+    // were summed.
     std::int64_t assign_slots();
-    // Of each row, -1 where it was not named.
+    // Returns each row's slot, -1 if it was not named.
     View<const std::int32_t, HostSpace> slots() const { return view_of(slots_); }
 
 private:

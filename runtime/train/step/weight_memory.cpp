@@ -12,7 +12,8 @@ namespace lockstep::train {
 
 namespace {
 
-// As AdafactorOptimizer keeps them: rows and columns of what is a matrix, else all.
+// AdafactorOptimizer keeps the sums of rows and columns of a matrix, and all elements of any other
+// parameter.
 std::size_t adafactor_floats(const OptimizerOptions& options, const ParameterTable& table) {
     std::size_t floats = 0, largest = 0;
     for (const Parameter& parameter : table.all()) {

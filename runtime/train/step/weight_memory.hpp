@@ -8,15 +8,14 @@
 
 namespace lockstep::train {
 
-// What a rank keeps from its first step to its last because of its weights, in bytes of its
-// device's memory.
+// The device memory in bytes that a rank needs for its weights during the whole run.
 struct WeightMemory {
     std::size_t master = 0;    // fp32 weights
-    std::size_t compute = 0;   // the 16-bit copy that computes
+    std::size_t compute = 0;   // 16-bit compute copy
     std::size_t gradient = 0;  // fp32
     std::size_t optimizer = 0;
-    std::size_t exchanged = 0;  // of gradients as --comm-dtype bf16 sends them, see Exchange
-    std::size_t tied_rows = 0;  // of a table that is summed in parts, see TiedRows
+    std::size_t exchanged = 0;  // bf16 gradients of --comm-dtype bf16, see Exchange
+    std::size_t tied_rows = 0;  // rows of a table that is summed in parts, see TiedRows
 
     std::size_t total() const noexcept {
         return master + compute + gradient + optimizer + exchanged + tied_rows;
@@ -26,7 +25,7 @@ struct WeightMemory {
 WeightMemory weight_memory(const ParameterTable& table, Precision precision, Master master,
                            const TrainOptions& options, int ranks);
 
-// Floats that an optimizer keeps; adafactor's scratch among them.
+// Returns how many floats an optimizer keeps, including Adafactor's scratch memory.
 std::size_t optimizer_floats(const OptimizerOptions& options, const ParameterTable& table);
 
 }  // namespace lockstep::train
