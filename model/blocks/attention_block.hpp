@@ -10,14 +10,14 @@
 
 namespace lockstep::model {
 
-// What backward needs of an attention block.
+// Holds the values that an attention block's backward needs.
 template <class T, class Space>
 struct AttentionSaved {
     MatrixView<T, Space> q, k, v, attended;
     View<float, Space> log_sum_exp;
 };
 
-// [q k v] = x Wqkv^T + b;  y = attention(q, k, v) Wo^T + b
+// Calculates [q k v] = x Wqkv^T + b and y = attention(q, k, v) Wo^T + b.
 template <class Ctx, class T>
 struct SelfAttentionBlock {
     using Space = typename Ctx::Space;
@@ -28,13 +28,14 @@ struct SelfAttentionBlock {
 
     static Matrix forward(const StackPass<Ctx, T>& run, const Weights& weights, Constant x,
                           Saved& saved);
-    // All but the gradient of out's bias, which comes with dy.
+    // Calculates all gradients except that of out's bias, which the kernel that made dy has
+    // written.
     static void backward(const StackPass<Ctx, T>& run, const Weights& weights, const Saved& saved,
                          Constant x, Constant dy, Matrix dx, Into into);
 };
 
-// q = x Wq^T + b;  y = attention(q, k, v) Wo^T + b, where [k v] of the encoder's output are given,
-// as MemoryBlock makes them
+// Calculates q = x Wq^T + b and y = attention(q, k, v) Wo^T + b. MemoryBlock has made [k v] from
+// the encoder's output.
 template <class Ctx, class T>
 struct CrossAttentionBlock {
     using Space = typename Ctx::Space;
@@ -45,14 +46,14 @@ struct CrossAttentionBlock {
 
     static Matrix forward(const StackPass<Ctx, T>& run, const Weights& weights, Constant x,
                           Matrix kv, Saved& saved);
-    // All but the gradient of out's bias, which comes with dy, and that of kv's weight. Overwrites
-    // d_kv.
+    // Calculates all gradients except that of out's bias, which the kernel that made dy has
+    // written, and that of kv's weight, which is MemoryBlock's. Overwrites d_kv.
     static void backward(const StackPass<Ctx, T>& run, const Weights& weights, const Saved& saved,
                          Constant x, Constant dy, Matrix dx, Into into, Matrix d_kv);
 };
 
-// [k v] = memory Wkv^T + b of all layers, side by side: one product for all of them, and in
-// backward one for each gradient.
+// Calculates [k v] = memory Wkv^T + b for all layers, side by side: forward takes one product for
+// all of them, and backward one product for each gradient.
 template <class Ctx, class T>
 struct MemoryBlock {
     using Space = typename Ctx::Space;
@@ -60,14 +61,16 @@ struct MemoryBlock {
     using Constant = MatrixView<const T, Space>;
     using Matrix = MatrixView<T, Space>;
 
-    // Layer i owns columns [i * 2 d, (i + 1) * 2 d). Empty where there are no layers.
+    // Returns a matrix in which layer i owns columns [i * 2 d, (i + 1) * 2 d); empty if there are
+    // no layers.
     static Matrix forward(const StackPass<Ctx, T>& run, const Weights& weights, Constant memory);
-    // All but the gradients of biases, which come with dy. Overwrites d_memory.
+    // Calculates all gradients except those of biases, which the layers' backward has written.
+    // Overwrites d_memory.
     static void backward(const StackPass<Ctx, T>& run, const Weights& weights, Constant memory,
                          Constant dy, Matrix d_memory);
 };
 
-// Which of the two attentions of a layer: its shape, its dropout and its sequences.
+// Describes one of a layer's two attentions: its shape, its dropout and its sequences.
 template <class Space>
 struct AttentionKind {
     const kernels::AttentionShape& shape;
@@ -87,7 +90,7 @@ AttentionKind<typename Ctx::Space> cross_attention(const StackPass<Ctx, T>& run)
             run.cross_sequences()};
 }
 
-// attended = attention(q, k, v);  y = attended Wo^T + b
+// Calculates attended = attention(q, k, v) and returns y = attended Wo^T + b.
 template <class Ctx, class T, class Space>
 MatrixView<T, Space> attend(const StackPass<Ctx, T>& run, const AttentionKind<Space>& kind,
                             const Linear<T, Space>& out, AttentionSaved<T, Space>& saved) {
@@ -104,7 +107,7 @@ struct AttentionGradient {
     kernels::AttentionBiases<Space> biases;
 };
 
-// Number `index` of the d biases that stand one after the other.
+// Returns bias number `index` of biases of d elements each, which are stored one after the other.
 template <class Space>
 View<float, Space> bias_of(View<float, Space> biases, std::size_t index, std::int64_t d) {
     return biases.subview(index * static_cast<std::size_t>(d), static_cast<std::size_t>(d));

@@ -10,20 +10,20 @@
 
 namespace lockstep::model {
 
-// What the input's part of the embedding table's gradient is added to: that of token t to row t,
-// or slots[t] where there are slots.
+// Tells where the input's part of the embedding table's gradient is added: token t's part to row t,
+// or to row slots[t] if there are slots.
 template <class Space>
 struct InputGradient {
     MatrixView<float, Space> rows;
     View<const std::int32_t, Space> slots = {};
 };
 
-// From tokens to the stream that layer 0 reads. With e = scale * embeddings[token] and
-// p = positions[position]:
-//   aiayn, prelayernorm:  x = dropout(e + p)
-//   xlm, encoder:         x = dropout(norm(e + p))
-//   xlm, decoder:         x = dropout(norm(e) + p)      (ParlAI's two orders)
-// and where norms stand before branches, layer 0 reads norm1(x).
+// Calculates from tokens the stream that layer 0 reads. Let e = scale * embeddings[token] and p =
+// positions[position]:
+//     aiayn, prelayernorm:  x = dropout(e + p)
+//     xlm, encoder:         x = dropout(norm(e + p))
+//     xlm, decoder:         x = dropout(norm(e) + p)      (ParlAI's two orders)
+// If norms come before the branches, layer 0 reads norm1(x).
 template <class Ctx, class T>
 struct EmbeddingBlock {
     using Space = typename Ctx::Space;
@@ -46,7 +46,7 @@ bool norms_before_positions(const StackPass<Ctx, T>& run) {
     return run.settings.kind == StackKind::decoder;
 }
 
-// y = scale * embeddings[token] + positions[position]
+// Calculates y = scale * embeddings[token] + positions[position].
 template <class Ctx, class T>
 void embed(const StackPass<Ctx, T>& run, MatrixView<const T, typename Ctx::Space> embeddings,
            MatrixView<const T, typename Ctx::Space> positions, float scale,

@@ -8,7 +8,7 @@
 
 namespace lockstep::model {
 
-// y = dropout(f(x W1^T + b)) W2^T + b
+// Calculates y = dropout(f(x W1^T + b)) W2^T + b.
 template <class Ctx, class T>
 struct FeedForwardBlock {
     using Space = typename Ctx::Space;
@@ -17,14 +17,15 @@ struct FeedForwardBlock {
     using Matrix = MatrixView<T, Space>;
 
     struct Saved {
-        Matrix hidden;                         // before the activation; after it where that is relu
-        Matrix activated;                      // after it; empty: backward writes it again
+        Matrix hidden;     // before the activation; for relu after it
+        Matrix activated;  // after the activation; empty: backward calculates it again
         MatrixView<std::uint8_t, Space> mask;  // relu's, or empty (relu_mask.hpp)
     };
 
     static Matrix forward(const StackPass<Ctx, T>& run, const Weights& weights, Constant x,
                           Saved& saved);
-    // All but the gradient of the last bias, which comes with dy.
+    // Calculates all gradients except that of the last bias, which the kernel that made dy has
+    // written.
     static void backward(const StackPass<Ctx, T>& run, const Weights& weights, const Saved& saved,
                          Constant x, Constant dy, Matrix dx, Into into);
 };
@@ -40,7 +41,7 @@ auto FeedForwardBlock<Ctx, T>::forward(const StackPass<Ctx, T>& run, const Weigh
     saved.hidden = run.take(x.rows, weights.up.w.rows);
     const Matrix& hidden = saved.hidden;
     if (run.settings.activation == kernels::Activation::relu)
-        saved.activated = hidden;  // whose backward needs its output alone
+        saved.activated = hidden;  // relu's backward needs only its output
     else if constexpr (Ctx::keeps_activations)
         saved.activated = run.take(hidden.rows, hidden.cols);
     if (run.state != nullptr) {  // backward follows

@@ -7,8 +7,8 @@
 
 namespace lockstep::model {
 
-// Self-attention, cross-attention where the layer has one, and the feed-forward block; each
-// followed by its residual sum and norm.
+// A layer: self-attention, cross-attention if the layer has one, and the feed-forward block. A
+// residual sum and a norm follow each of them.
 template <class Ctx, class T>
 struct LayerBlock {
     using Space = typename Ctx::Space;
@@ -16,7 +16,8 @@ struct LayerBlock {
     using Constant = MatrixView<const T, Space>;
     using Matrix = MatrixView<T, Space>;
 
-    // All that backward needs: drop it, call forward again, and it is back.
+    // Holds everything that backward needs. It can be dropped, and a second call of forward makes
+    // it again.
     struct Saved {
         InputSource<T, Space> self_input, cross_input, ffn_input;
         AttentionSaved<T, Space> self_attention, cross_attention;
@@ -24,7 +25,8 @@ struct LayerBlock {
         typename ResidualNorm<Ctx, T>::Saved after_self, after_cross, after_ffn;
     };
 
-    // kv, d_kv: the layer's columns of MemoryBlock's; empty where it has no cross-attention.
+    // kv and d_kv are the layer's columns of MemoryBlock's matrix and of its gradient; they are
+    // empty if the layer has no cross-attention.
     static Stream<T, Space> forward(const StackPass<Ctx, T>& run, const Weights& weights,
                                     Stream<T, Space> x, Matrix kv, Saved& saved);
     static void backward(const StackPass<Ctx, T>& run, const Weights& weights, const Saved& saved,

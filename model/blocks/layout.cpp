@@ -10,7 +10,7 @@ namespace {
 using train::ParameterTable;
 using train::WeightDecay;
 
-// Adds parameters in the order in which backward finishes them: that of forward, reversed.
+// Adds parameters in the order in which backward finishes them, which is the reverse of forward's.
 class Layout {
 public:
     explicit Layout(const ModelConfig& config)
@@ -43,7 +43,7 @@ private:
         if (table_.all().size() > before) ++block_;
     }
 
-    // A layer's block holds the norms that it runs: see Layer in weights.hpp.
+    // A layer's block holds the norms that the layer runs: see Layer in weights.hpp.
     void layer(const std::string& stack, std::int64_t index, std::int64_t layers, Attends attends) {
         const bool generator = attends == Attends::to_encoder;
         const std::string base = stack + ".layers." + std::to_string(index) + ".";
@@ -65,12 +65,14 @@ private:
         }
         if (!before_) norm(base + "norm1");
         linear(base + self + ".out", d, d);
-        // GPT-2's own attention has one matrix, too.
+        // GPT-2 itself has one matrix for q, k and v; in the other kinds it stands for three
+        // parameters.
         linear(base + self + ".qkv", 3 * d, d, config_.kind == Kind::gpt2 ? 1 : 3);
     }
 
-    // The keys and values of the encoder's output, for all layers: a block of one matrix, as far as
-    // gaps for alignment do not part it. Their gradients are the last of the layers'.
+    // The weights for the keys and values of the encoder's output, of all layers, are one block.
+    // They form one matrix unless gaps for alignment separate them. Their gradients are the last
+    // ones of the layers'.
     void memory_projections(const std::string& stack, std::int64_t layers) {
         const std::int64_t d = config_.embedding_size;
         const auto name = [&](std::int64_t i) {

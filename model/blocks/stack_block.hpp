@@ -10,7 +10,7 @@
 
 namespace lockstep::model {
 
-// An encoder or a decoder: the embedding, then the layers. run.layer is set by it.
+// An encoder or a decoder: the embedding, then the layers. It sets run.layer.
 template <class Ctx, class T>
 struct StackBlock {
     using Space = typename Ctx::Space;
@@ -19,29 +19,30 @@ struct StackBlock {
     using Matrix = MatrixView<T, Space>;
 
     struct Saved {
-        // Shared by all branches; after forward it holds the output. Empty: each branch's input is
-        // kept.
+        // All branches share this memory; after forward it holds the output. If it is empty, each
+        // branch's input is kept.
         Matrix input_space;
         typename EmbeddingBlock<Ctx, T>::Saved embedding;
         std::vector<typename LayerBlock<Ctx, T>::Saved> layers;
     };
 
-    // The normalised output [total, d]. memory is the encoder's output, or empty.
+    // Returns the normalised output [total, d]. memory is the encoder's output, or empty.
     static Constant forward(StackPass<Ctx, T> run, const Weights& weights, Constant embeddings,
                             Constant memory, Saved& saved);
-    // The same without keeping what backward needs; visit, where given, sees it layer by layer.
+    // Does the same without keeping what backward needs. `visit`, if given, is called with each
+    // layer's values.
     using Visit = std::function<void(std::size_t, const typename LayerBlock<Ctx, T>::Saved&)>;
     static Constant evaluate(StackPass<Ctx, T> run, const Weights& weights, Constant embeddings,
                              Constant memory, const Visit& visit = {});
-    // Destroys d_output; adds the embedding's gradient to `input`; overwrites d_memory, the
-    // gradient of `memory`, where that is not empty. finish() is called as each block of parameters
-    // has its gradients, in the order of the table.
+    // Destroys d_output and adds the embedding's gradient to `input`. If d_memory is not empty, it
+    // is overwritten by the gradient of `memory`. finish() is called when a block of parameters has
+    // its gradients, in the order of the table.
     static void backward(StackPass<Ctx, T> run, const Weights& weights, const Saved& saved,
                          Matrix d_output, Constant memory, Matrix d_memory,
                          const InputGradient<Space>& input, const std::function<void()>& finish);
 };
 
-// Layer i's columns of what MemoryBlock made, or of its gradient.
+// Returns layer i's columns of MemoryBlock's matrix, or of its gradient.
 template <class T, class Space>
 MatrixView<T, Space> layer_columns(MatrixView<T, Space> kv, std::size_t layer, std::int64_t d) {
     if (kv.cols == 0) return {};
@@ -74,7 +75,7 @@ auto StackBlock<Ctx, T>::evaluate(StackPass<Ctx, T> run, const Weights& weights,
     const Matrix input = run.take(rows, d);
     const Matrix residual = one ? input : run.take(rows, d);
     const auto mark = run.arena.mark();
-    // A layer's output is moved out of the memory that the next layer uses again.
+    // The next layer uses the same memory again, so a layer's output is moved out of it.
     const auto keep = [&](Stream<T, Space> x) {
         kernels::dropout<T>(run.ctx, {}, run.batch.places, x.input, input);
         if (!one) kernels::dropout<T>(run.ctx, {}, run.batch.places, x.residual, residual);
@@ -84,7 +85,7 @@ auto StackBlock<Ctx, T>::evaluate(StackPass<Ctx, T> run, const Weights& weights,
     keep(EmbeddingBlock<Ctx, T>::forward(run, weights, embeddings, unused));
     for (const auto& layer : weights.layers) {
         typename LayerBlock<Ctx, T>::Saved dropped;
-        Matrix kv;  // this layer's alone
+        Matrix kv;  // of this layer only
         if (layer.cross_attention)
             kv = LinearBlock<Ctx, T>::forward(run, layer.cross_attention->kv, memory);
         const auto x = LayerBlock<Ctx, T>::forward(run, layer, {residual, input}, kv, dropped);

@@ -19,8 +19,9 @@ public:
     BlockProgress(const train::ParameterTable& table, train::GradientSink& sink)
         : table_(table), sink_(sink) {}
 
-    // Another block has its gradients. Whether the sink shall be told of it and those before it: it
-    // waits for them, or they are `most` blocks, or the last ones.
+    // Counts one more block with its gradients. Returns true if the sink shall be told of all
+    // blocks that wait: the sink waits for them, there are `most` of them, or they are the last
+    // ones.
     bool pass_block(int most) {
         const auto& all = table_.all();
         require(next_ < all.size(), "backward finished more blocks than there are");
@@ -39,7 +40,7 @@ private:
     const train::ParameterTable& table_;
     train::GradientSink& sink_;
     std::size_t next_ = 0, begin_ = 0, end_ = 0;
-    int waiting_ = 0;  // blocks
+    int waiting_ = 0;  // number of blocks
 };
 
 inline void check_side(const train::RaggedTokens& side, std::size_t rows,
@@ -128,7 +129,7 @@ private:
     struct Sides {
         Ragged<Space> source, target;
         View<const std::int32_t, Space> labels;
-        kernels::FollowingLabels<Space> following;  // else
+        kernels::FollowingLabels<Space> following;  // used if the labels follow from the tokens
     };
 
     struct Saved {
@@ -138,7 +139,7 @@ private:
         typename device::Arena<Space>::Mark before_decoder;
     };
 
-    // They are brought where they do not follow from the tokens.
+    // Uploads the labels unless they follow from the tokens.
     void place_labels(const train::Batch& batch) {
         if (batch.last_labels.empty()) {
             sides_.labels = upload_.add(view_of(batch.labels));
@@ -151,7 +152,8 @@ private:
                             {}};
     }
 
-    // With what is made of the batch when it has arrived.
+    // Returns the sides with the values that are calculated on the device after the batch has
+    // arrived.
     Sides placed_sides() {
         Sides sides = sides_;
         if (sides.labels.empty()) {
@@ -164,7 +166,7 @@ private:
         return sides;
     }
 
-    // In the table, to which the loss's part was written, or in rows of their own.
+    // Returns the table itself, to which the loss's part was written, or the separate rows.
     InputGradient<Space> input_gradient(const train::InputRows& rows) const {
         if (rows.sums == nullptr) return {weights_.d_embeddings};
         const auto vocabulary = static_cast<std::size_t>(config_.vocabulary);
@@ -178,7 +180,7 @@ private:
             saved.memory = Stacks::forward(encoder_run(sides, state), *weights_.encoder,
                                            weights_.embeddings, {}, saved.encoder);
         }
-        // Outlives the decoder's activations in backward.
+        // This memory outlives the decoder's activations in backward.
         saved.d_memory = arena_.template take_matrix<T>(saved.memory.rows, saved.memory.cols);
         saved.before_decoder = arena_.mark();
         saved.output = Stacks::forward(decoder_run(sides, state), weights_.decoder,
@@ -206,7 +208,7 @@ private:
             Stacks::backward(encoder, *weights_.encoder, saved.encoder, saved.d_memory, {}, {},
                              input, finish);
         }
-        finish();  // the embedding table, tied and therefore last
+        finish();  // the embedding table: it is tied, so it is last
     }
 
     void check(const train::Batch& batch) const {
@@ -233,7 +235,7 @@ private:
     Ctx& ctx_;
     device::Upload<Ctx> upload_;
     device::Arena<Space> arena_;
-    Sides sides_;  // of the batch that was placed last
+    Sides sides_;  // of the batch that was uploaded last
     train::ModelSpans spans_;
 };
 

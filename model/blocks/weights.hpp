@@ -17,10 +17,11 @@
 
 namespace lockstep::model {
 
-// The model's weights as named views into a parameter store: what is computed with (T), and where
-// the gradients (always fp32) go. A forward pass alone never touches the latter.
+// The model's weights are named views into a parameter store: the values of type T with which it
+// computes, and the gradients, which are always fp32. A forward pass alone does not touch the
+// gradients.
 
-// y = x w^T + b, w [out, in]
+// Stands for y = x w^T + b, w [out, in].
 template <class T, class Space>
 struct Linear {
     MatrixView<const T, Space> w;
@@ -53,9 +54,9 @@ struct FeedForward {
     Linear<T, Space> up, down;  // [ffn, d], [d, ffn]
 };
 
-// One layer and the norms that it runs, each fused with the residual sum before it. Where norms
-// stand before the branches, `after_ffn` is therefore the next layer's first norm, or the last
-// layer's final one.
+// Holds one layer and the norms that it runs; each norm is fused with the residual sum before it.
+// If norms come before the branches, `after_ffn` is therefore the next layer's first norm, or the
+// last layer's final one.
 template <class T, class Space>
 struct Layer {
     SelfAttention<T, Space> self_attention;
@@ -70,12 +71,12 @@ template <class T, class Space>
 struct Stack {
     MatrixView<const T, Space> positions;          // [n_positions, d]
     MatrixView<float, Space> d_positions;          // empty: sinusoidal
-    MatrixView<const T, Space> no_positions;       // as many rows, all zero
+    MatrixView<const T, Space> no_positions;       // as many rows, all zeros
     std::optional<Norm<T, Space>> embedding_norm;  // xlm
-    std::optional<Norm<T, Space>> first_norm;      // of layer 0, where norms stand before branches
+    std::optional<Norm<T, Space>> first_norm;      // of layer 0, if norms come before branches
     std::vector<Layer<T, Space>> layers;
-    // All layers' kv of the encoder's output, in order: one matrix where they stand without gaps,
-    // else one each.
+    // All layers' kv weights for the encoder's output, in order. They are one matrix if they are
+    // stored without gaps, else one matrix each.
     std::vector<Linear<T, Space>> memory_projections;
 };
 
@@ -85,19 +86,19 @@ struct TransformerWeights {
     MatrixView<float, Space> d_embeddings;
     std::optional<Stack<T, Space>> encoder;  // generator only
     Stack<T, Space> decoder;
-    device::Buffer<T, Space> sinusoidal;  // what Stack::positions shows where they are not learned
-    device::Buffer<T, Space> zero_row;    // what Stack::no_positions shows
-    device::Buffer<T, Space> class_bias;  // [vocabulary], or empty: added to the logits of a loss
+    device::Buffer<T, Space> sinusoidal;  // memory of Stack::positions unless they are learned
+    device::Buffer<T, Space> zero_row;    // memory of Stack::no_positions
+    device::Buffer<T, Space> class_bias;  // [vocabulary] or empty: added to the logits of a loss
 };
 
-// `table` is parameter_table(config); the store outlives the weights.
+// `table` must be parameter_table(config). The store must outlive the weights.
 template <class T, class Ctx>
 TransformerWeights<T, typename Ctx::Space> bind_weights(
     Ctx& ctx, const ModelConfig& config, const train::ParameterTable& table,
     const train::ParameterStore<typename Ctx::Space>& store);
 
-// ParlAI's create_position_codes: column j of row p is sin (j even) or cos (j odd) of
-// p / 10000^(2 (j / 2) / d). Row-major [n_positions, d].
+// Returns ParlAI's create_position_codes, row-major [n_positions, d]: column j of row p is sin (j
+// even) or cos (j odd) of p / 10000^(2 (j / 2) / d).
 std::vector<float> sinusoidal_positions(std::int64_t n_positions, std::int64_t d);
 
 template <class T, class Space>
@@ -164,7 +165,7 @@ private:
         return layer;
     }
 
-    // To the last one where that ends where `next` begins.
+    // Extends the last one if `next` begins where it ends, else adds `next`.
     static void append(std::vector<Linear<T, Space>>& all, const Linear<T, Space>& next) {
         if (all.empty() || all.back().b.data() + all.back().b.size() != next.b.data() ||
             all.back().w.data + all.back().w.rows * all.back().w.cols != next.w.data)

@@ -6,8 +6,8 @@
 
 namespace lockstep::kernels {
 
-// Writes `biases` from gradients that lie in memory. Those that lie side by side, as one product
-// reads them, are summed by one call.
+// Writes `biases` from gradients that are in memory. Gradients that lie side by side, as one
+// product reads them, are summed by one call.
 template <class T, class Ctx, class Space>
 void sum_attention_biases(Ctx& ctx, const AttentionBiases<Space>& biases, MatrixView<T, Space> dq,
                           MatrixView<T, Space> dk, MatrixView<T, Space> dv) {

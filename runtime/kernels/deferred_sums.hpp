@@ -5,14 +5,14 @@
 
 namespace lockstep::kernels {
 
-// While one lives, gradients that are sums over rows (a norm's dgamma, dbeta and dbias, a bias's
-// db) have what backward adds to them only after finish(). On a GPU such a sum ends in a small
-// kernel of its own; those that wait become one. At most one lives in a context; what has not been
-// finished when it ends is lost.
+// Delays gradients that are sums over rows (a norm's dgamma, dbeta and dbias, a bias's db): while
+// an object exists, finish() adds what backward has calculated for them. On a GPU such a sum ends
+// in a separate small kernel; finish() runs one kernel for all that wait. A context has at most one
+// object at a time. Sums that are not finished when the object ends are lost.
 template <class Ctx>
-class DeferredSums {  // where sums end at once
+class DeferredSums {  // on the CPU sums are never delayed
 public:
-    static constexpr int max_blocks = 1;  // layers after which finish() is due
+    static constexpr int max_blocks = 1;  // number of layers after which to call finish()
 
     explicit DeferredSums(Ctx&) {}
     void finish() {}
@@ -21,7 +21,7 @@ public:
 template <>
 class DeferredSums<device::CudaContext> {
 public:
-    static constexpr int max_blocks = 4;  // layers whose sums one launch takes
+    static constexpr int max_blocks = 4;  // number of layers whose sums one launch can finish
 
     explicit DeferredSums(device::CudaContext& ctx);
     ~DeferredSums();

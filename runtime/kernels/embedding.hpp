@@ -12,10 +12,10 @@ namespace lockstep::kernels {
 using device::CpuContext;
 using device::CudaContext;
 
-// y[i] = scale * table[tokens[i]] + position_table[positions[i]] for i < real[0]; rows of filler
-// (i >= real[0]) become zero, and on GPUs those of ids outside of the tables NaN, which the CPU
-// refuses. table [V, d], position_table [P, d], y [total, d]. `real` lies in the device's memory as
-// the last of a batch's offsets, since it changes where shapes repeat.
+// Calculates y[i] = scale * table[tokens[i]] + position_table[positions[i]] for i < real[0]. Rows
+// of filler (i >= real[0]) become zero. If an id is outside of its table, the row becomes NaN on a
+// GPU; the CPU throws. Shapes: table [V, d], position_table [P, d], y [total, d]. `real` lies in
+// the device's memory as the last of a batch's offsets, because it changes while shapes repeat.
 template <class T>
 void embedding_forward(CpuContext& ctx, HostView<const std::int32_t> tokens,
                        HostView<const std::int32_t> positions, HostView<const std::int32_t> real,
@@ -27,10 +27,10 @@ void embedding_forward(CudaContext& ctx, CudaView<const std::int32_t> tokens,
                        float scale, CudaMatrix<const T> table, CudaMatrix<const T> position_table,
                        CudaMatrix<T> y);
 
-// d_table[tokens[i]] += scale * dy[i] for i < real[0], after zeroes in the whole table where it is
-// overwritten; it has no gaps between its rows then. Where there are `slots`, one for each id, the
-// row is slots[tokens[i]] instead. Deterministic: the sum runs in an order that tokens alone
-// decide. GPUs leave out ids outside of the table, or without a slot in it, which the CPU refuses.
+// Calculates d_table[tokens[i]] += scale * dy[i] for i < real[0]. If `into` is overwrite, the whole
+// table is set to zero first; its rows must then have no gaps. If there are `slots`, one for each
+// id, the row is slots[tokens[i]] instead. Deterministic: only the tokens decide the order of the
+// sum. GPUs ignore ids that are outside of the table or have no slot in it; the CPU throws.
 template <class T>
 void embedding_backward(CpuContext& ctx, HostView<const std::int32_t> tokens,
                         HostView<const std::int32_t> real, float scale, HostMatrix<const T> dy,
@@ -42,9 +42,9 @@ void embedding_backward(CudaContext& ctx, CudaView<const std::int32_t> tokens,
                         CudaMatrix<float> d_table, Into into,
                         CudaView<const std::int32_t> slots = {});
 
-// d_table[p] = or += the sum of the rows of dy at position p of their sequences: those with
-// offsets[s] + p < offsets[s + 1]. Deterministic. Sequences are no longer than the table; filler
-// stands past the last offset.
+// Calculates d_table[p] = or += the sum of the rows of dy at position p of their sequences, which
+// are those with offsets[s] + p < offsets[s + 1]. Deterministic. A sequence must not be longer than
+// the table; filler comes after the last offset.
 template <class T>
 void position_backward(CpuContext& ctx, HostView<const std::int32_t> offsets,
                        HostMatrix<const T> dy, HostMatrix<float> d_table, Into into);

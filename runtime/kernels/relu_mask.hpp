@@ -6,12 +6,13 @@
 
 namespace lockstep::kernels {
 
-// relu's derivative by a mask: the product before relu writes which values it lets through, one bit
-// for each, and the product behind it, in backward, lets through the same. On GPUs, and only where
-// matrices are so small that launches cost more than the work: the sums that are the bias's
-// gradient then come with the product that makes the weight's.
+// relu's derivative as a mask: the product before relu writes one bit for each value, and in
+// backward the product after relu applies the bits. This is used on GPUs, and only for matrices so
+// small that launches cost more than the work: the product for the weight's gradient then also
+// calculates the sums that are the bias's gradient.
 
-// How many bytes a row of the mask of [rows, cols] values of T has; 0: go by linear_activation.hpp.
+// Returns how many bytes a row of the mask of [rows, cols] values of T has; 0: use
+// linear_activation.hpp instead.
 template <class T>
 std::int64_t relu_mask_cols(CpuContext&, const ActivationSite<HostSpace>&, std::int64_t,
                             std::int64_t) {
@@ -24,8 +25,9 @@ std::int64_t relu_mask_cols(CudaContext&, const ActivationSite<CudaSpace>& site,
     return masked ? small_mask_cols<T>(rows, cols) : 0;
 }
 
-// y = relu(x w^T + bias) and its mask. False: nothing was done, since the mask has no columns, the
-// GPU is not known to be the faster for it (linear_activation.hpp), or its library cannot.
+// Calculates y = relu(x w^T + bias) and its mask. Returns false without doing anything if the mask
+// has no columns, if this is not known to be faster on the GPU (linear_activation.hpp), or if the
+// library cannot do it.
 template <class T>
 bool linear_relu_forward(CpuContext&, HostMatrix<const T>, HostMatrix<const T>, HostView<const T>,
                          HostMatrix<T>, HostMatrix<std::uint8_t>) {
@@ -35,7 +37,8 @@ template <class T>
 bool linear_relu_forward(CudaContext& ctx, CudaMatrix<const T> x, CudaMatrix<const T> w,
                          CudaView<const T> bias, CudaMatrix<T> y, CudaMatrix<std::uint8_t> mask);
 
-// d_hidden = mask(dz w), for the linear layer z = y w^T that follows. False: nothing was done.
+// Calculates d_hidden = mask(dz w), for the linear layer z = y w^T that follows. Returns false if
+// it did nothing.
 template <class T>
 bool linear_relu_backward(CpuContext&, HostMatrix<const T>, HostMatrix<const T>,
                           HostMatrix<const std::uint8_t>, HostMatrix<T>) {

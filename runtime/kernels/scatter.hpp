@@ -12,7 +12,7 @@ namespace lockstep::kernels {
 using device::CpuContext;
 using device::CudaContext;
 
-// to[places[i]] = from[i], row by row; no place twice.
+// Copies to[places[i]] = from[i], row by row; no element of `places` may occur twice.
 template <class T>
 void scatter_rows(CpuContext& ctx, HostView<const std::int64_t> places, HostMatrix<const T> from,
                   HostMatrix<T> to);
@@ -20,7 +20,7 @@ template <class T>
 void scatter_rows(CudaContext& ctx, CudaView<const std::int64_t> places, CudaMatrix<const T> from,
                   CudaMatrix<T> to);
 
-// to[i] += from[slots[i]], row by row, where there is such a row in `from`.
+// Adds to[i] += from[slots[i]], row by row, if `from` has that row.
 void add_gathered_rows(CpuContext& ctx, HostView<const std::int32_t> slots,
                        HostMatrix<const float> from, HostMatrix<float> to);
 void add_gathered_rows(CudaContext& ctx, CudaView<const std::int32_t> slots,

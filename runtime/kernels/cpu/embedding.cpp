@@ -84,8 +84,8 @@ void embedding_forward(CpuContext& ctx, HostView<const std::int32_t> tokens,
     });
 }
 
-// Each thread owns strips of columns and goes through the tokens in order: no two threads meet in a
-// row of the table, and the sums do not depend on their number.
+// Each thread owns strips of columns and goes through the tokens in order: no two threads write to
+// the same elements, and the sums do not depend on the number of threads.
 template <class T>
 void embedding_backward(CpuContext& ctx, HostView<const std::int32_t> tokens,
                         HostView<const std::int32_t> real_tokens, float scale,

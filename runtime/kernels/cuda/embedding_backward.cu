@@ -5,9 +5,10 @@
 #include "runtime/kernels/embedding.hpp"
 #include "runtime/kernels/reduce.hpp"
 
-// Tokens are sorted by id, so that the rows of one id follow each other; they are summed in chunks
-// of 32, by one warp for each 32 vectors of columns. What a chunk has of an id that goes on in the
-// next one, or came from the one before, waits in `parts` for the second kernel. Filler comes last.
+// Tokens are sorted by id, so that the rows of one id follow each other. One warp for each 32
+// vectors of columns sums them in chunks of 32. If an id began in the previous chunk or continues
+// in the next one, the chunk's sum for it is stored in `parts` for the second kernel. Filler comes
+// last.
 namespace lockstep::kernels {
 
 namespace {
@@ -23,9 +24,11 @@ struct Backward {
     float scale;
     CudaMatrix<const T> dy;
     CudaMatrix<float> d_table;
-    float* parts;  // [chunks, 2, cols]: what came from before, and what goes on
+    // [chunks, 2, cols]: sums for the id from the previous chunk and for the one that continues
+    float* parts;
 
-    __device__ __forceinline__ bool continues(std::int64_t p) const {  // the id of p - 1 at p
+    // Tells whether p has the same id as p - 1.
+    __device__ __forceinline__ bool continues(std::int64_t p) const {
         return p > 0 && p < count && sorted.ids[p] == sorted.ids[p - 1];
     }
     __device__ __forceinline__ float* came(std::int64_t chunk) const {
@@ -48,7 +51,7 @@ __device__ __forceinline__ void add_to(float* total, const float (&sum)[width]) 
     store(total, values);
 }
 
-// The sum of an id's rows from `begin` to p goes where it belongs.
+// Adds the sum of rows [begin, end) of one id to the table, or stores it in `parts`.
 template <int width, class T>
 __device__ __forceinline__ void flush(const Backward<T>& b, std::int64_t chunk, std::int64_t begin,
                                       std::int64_t end, std::int64_t column,
@@ -94,7 +97,7 @@ __global__ void __launch_bounds__(threads) sum_chunks_kernel(Backward<T> b) {
     flush(b, chunk, begin, end, column, sum);
 }
 
-// Adds the parts of `count` chunks that an id came into, in order.
+// Adds, in order, the parts of `count` chunks into which an id continues.
 template <int count, int width, class T>
 __device__ __forceinline__ void add_parts(const Backward<T>& b, std::int64_t chunk,
                                           std::int64_t column, float (&sum)[width]) {
@@ -107,8 +110,8 @@ __device__ __forceinline__ void add_parts(const Backward<T>& b, std::int64_t chu
         for (int j = 0; j < width; ++j) sum[j] += parts[i][j];
 }
 
-// For each id that begins in a chunk and goes on: its parts, in order. The most frequent word of a
-// batch has a hundred of them.
+// Adds the parts of each id that begins in a chunk and continues, in order. The most frequent word
+// of a batch has a hundred of them.
 template <int width, class T>
 __global__ void __launch_bounds__(threads) join_chunks_kernel(Backward<T> b) {
     constexpr int at_once = 8;
@@ -119,7 +122,8 @@ __global__ void __launch_bounds__(threads) join_chunks_kernel(Backward<T> b) {
     if (next >= b.count || column >= b.dy.cols || !b.continues(next) || !b.in_table(next)) return;
     const std::uint32_t id = b.sorted.ids[next];
     const std::int64_t first = chunk * chunk_rows;
-    if (b.continues(first) && b.sorted.ids[first] == id) return;  // it began before
+    // an earlier chunk has its beginning
+    if (b.continues(first) && b.sorted.ids[first] == id) return;
     const auto reaches = [&](std::int64_t other) {
         const std::int64_t p = other * chunk_rows;
         return p < b.count && b.sorted.ids[p] == id;
@@ -154,7 +158,7 @@ void embedding_backward(CudaContext& ctx, CudaView<const std::int32_t> tokens,
     if (into == Into::overwrite) fill_zero(ctx, d_table);
     if (count == 0 || dy.cols == 0) return;
     const std::size_t order_words =
-        (id_order_words(count) + 3) / 4 * 4;  // parts are read by vectors
+        (id_order_words(count) + 3) / 4 * 4;  // parts are read by vectors, so they are aligned
     const auto chunks = static_cast<std::size_t>((count + chunk_rows - 1) / chunk_rows);
     const auto scratch =
         ctx.scratch<std::uint32_t>(order_words + chunks * 2 * static_cast<std::size_t>(dy.cols));

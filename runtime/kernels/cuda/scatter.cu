@@ -80,7 +80,7 @@ void scatter_rows(CudaContext& ctx, CudaView<const std::int64_t> places, CudaMat
     require(static_cast<std::int64_t>(places.size()) == from.rows && from.cols == to.cols,
             "scatter: shapes differ");
     if (from.rows == 0) return;
-    // Launched for the rows that are read.
+    // The launch covers the rows that are read, not those of the target.
     const CudaMatrix<T> written{to.data, from.rows, to.cols, to.stride};
     elementwise(ctx, Scatter<T>{places.data(), from, to}, written, from);
 }

@@ -11,12 +11,12 @@
 
 namespace lockstep::kernels {
 
-// What a model calls in training and evaluation, on a device where nothing is computed. Included
-// before the model's templates, which find it there.
+// The kernels that a model calls in training and evaluation, on a device that computes nothing.
+// Include this before the model's templates, which then find them.
 
 using device::DryContext;
 
-// Whatever a kernel is given, {} as well, which no template parameter would take.
+// Accepts every argument of a kernel, also {}, which no template parameter would accept.
 struct Any {
     constexpr Any() noexcept = default;
     template <class Argument>
@@ -47,7 +47,7 @@ template <class T, class Like>
 void linear_activation_forward(DryContext<Like>&, Any, Any, Any, Any, Any, Any) {}
 template <class T, class Like>
 void linear_activation_backward(DryContext<Like>&, Any, Any, Any, Any, Any, Any, Any, Any) {}
-// As on a GPU (relu_mask.hpp).
+// Returns the same as on a GPU (relu_mask.hpp).
 template <class T, class Like, class Space>
 std::int64_t relu_mask_cols(DryContext<Like>&, const ActivationSite<Space>& site, std::int64_t rows,
                             std::int64_t cols) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPUs that sum a tied table in two parts, by the emulated NCCL, whose ranks are threads.
+// These tests run GPUs that sum a tied table in two parts, on the emulated NCCL, whose ranks are
+// threads.
 #include <doctest/doctest.h>
 #include <nccl.h>
 
@@ -23,8 +24,8 @@ using tests::ToySource;
 
 namespace {
 
-// The toy's rows name 11 tokens: all steps are in parts with 64 of them, none with 11, and with 20
-// those that name at most 10.
+// The toy model's rows name 11 tokens. In a vocabulary of 64, all steps are in parts; in one of 11,
+// none; in one of 20, the steps that name at most 10.
 constexpr std::int64_t few_named = 64, some_named = 20, max_named = 11;
 
 model::ModelConfig config_of(Kind kind, std::int64_t vocabulary) {
@@ -67,7 +68,7 @@ double largest_difference(const std::vector<float>& a, const std::vector<float>&
     return largest;
 }
 
-// What each of two ranks gives NCCL in a step, and the labels of its collectives.
+// What each of two ranks sends through NCCL in a step, and the labels of its collectives.
 struct Step {
     std::int64_t calls = 0, bytes = 0;
     std::string trace;

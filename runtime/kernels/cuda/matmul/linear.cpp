@@ -42,7 +42,7 @@ template <class T>
 void linear_backward_parameters(CudaContext& ctx, CudaMatrix<const T> x, CudaMatrix<const T> dy,
                                 CudaMatrix<float> dw, CudaView<float> db, Into into) {
     Product<T, float> product{dy, Transpose::yes, x, Transpose::no, dw};
-    product.row_sums = db;  // which are written, not added
+    product.row_sums = db;  // the product overwrites these
     if (into == Into::overwrite && is_small<T>(dy.rows, dy.cols) && can_multiply(ctx, product))
         return multiply(ctx, product);
     bias_backward<T>(ctx, dy, db, into);

@@ -11,8 +11,8 @@ namespace {
 
 using namespace cuda;
 
-// Before Hopper the products of large batches lose more by a longer epilogue than a pass over the
-// result costs.
+// GPUs before Hopper lose more by a longer epilogue of a large batch's products than a pass over
+// the result costs.
 constexpr int fused_from_capability = 90;
 
 bool may_fuse(CudaContext& ctx, const ActivationSite<CudaSpace>& site) {
@@ -45,7 +45,7 @@ void linear_activation_backward(CudaContext& ctx, CudaMatrix<const T> dz, CudaMa
                                 const ActivationSite<CudaSpace>& site, CudaMatrix<const T> hidden,
                                 CudaMatrix<const T> y, CudaMatrix<T> d_hidden, CudaView<float> db,
                                 Into into) {
-    // relu's derivative would need a mask of bits beside y, which tells as much.
+    // relu's derivative would need a mask of bits in addition to y, which has the same information.
     if (may_fuse(ctx, site) && site.f == Activation::gelu_tanh) {
         Product<T, T> product{dz, Transpose::no, w, Transpose::no, d_hidden};
         product.epilogue = Epilogue::gelu_tanh_backward;

@@ -9,21 +9,22 @@ namespace lockstep::kernels::cuda {
 
 namespace {
 
-// A block has 32 columns: each of its warps sums every 16th part, then one adds the warps' sums.
+// A block has 32 columns: each of its warps sums every 16th part, then one warp adds the warps'
+// sums.
 constexpr int warps = 16;
 struct Sums {
     float of[warps][warp_size];
 };
 
-// total[j] = or += the sum of column j of parts.
+// Stands for total[j] = or += the sum of column j of parts.
 struct Job {
     CudaMatrix<const float> parts;
     float* total;
     Into into;
 };
 
-// 4 layers have so many: 3 norms with 3 sums each, 2 attentions with 3 each, a bias. A launch's
-// parameters may take 4 KB.
+// 4 layers have this many sums at most: 3 norms with 3 sums each, 2 attentions with 3 each, a bias.
+// The parameters of a launch may take 4 KB.
 constexpr int max_jobs = 64;
 struct Jobs {
     Job of[max_jobs];
@@ -59,10 +60,10 @@ void run(device::CudaContext& ctx, const Jobs& jobs, int count) {
            {{blocks_for(cols, warp_size), static_cast<unsigned>(count)}, warps * warp_size}, jobs);
 }
 
-// A context's sums that wait for DeferredSums::finish(), and their parts.
+// Holds a context's sums that wait for DeferredSums::finish(), and their parts.
 class WaitingSums {
 public:
-    bool wanted = false;  // otherwise nothing waits
+    bool wanted = false;  // if false, nothing waits
 
     CudaView<float> take(device::CudaContext& ctx, std::size_t count) {
         constexpr std::size_t line = 64;
@@ -94,8 +95,8 @@ private:
         run(ctx, jobs_, count_);
         count_ = 0;
     }
-    // To all that was asked for since finish(), so that the same requests find room the next time,
-    // when they may be captured.
+    // Grows the memory to all that was requested since finish(), so that the same requests fit the
+    // next time, when they may be captured.
     void grow(device::CudaContext& ctx) {
         launch_jobs(ctx);
         used_ = 0;

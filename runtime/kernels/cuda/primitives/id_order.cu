@@ -5,9 +5,9 @@
 #include "runtime/kernels/cuda/primitives/launch.hpp"
 #include "runtime/kernels/cuda/primitives/reduction.hpp"
 
-// A radix sort by digits of 8 bits, the lowest first: two passes for most vocabularies. Every pass
-// keeps the order of equal digits. One block sorts a few ids by one launch, where launches would
-// take longer than the work.
+// This is a radix sort by digits of 8 bits, the lowest first: two passes for most vocabularies.
+// Every pass keeps the order of equal digits. If there are few ids, one block sorts them in one
+// launch, because launches would take longer than the work.
 namespace lockstep::kernels::cuda {
 
 namespace {
@@ -24,10 +24,10 @@ struct DigitCounts {
     std::uint32_t of[block_warps][digits];
 };
 
-// A warp's share of the ids.
+// The part of the ids that one warp processes.
 struct Share {
     std::int64_t first;
-    int items;  // a multiple of 32; those past the last id are none
+    int items;  // a multiple of 32; ids past the last one are ignored
 };
 __device__ __forceinline__ Share share_of_many() {
     const unsigned warp = threadIdx.x / warp_size;
@@ -38,14 +38,14 @@ __device__ __forceinline__ unsigned digit_of(std::uint32_t id, int shift) {
     return id >> shift & (digits - 1);
 }
 
-// Negative ones are large words.
+// A negative id becomes a large word.
 __device__ __forceinline__ std::uint32_t sorted_id(const IdList& from, std::int64_t i) {
     const auto id = static_cast<std::uint32_t>(from.ids[i]);
     if (from.slots == nullptr) return id;
     return id < from.slot_count ? static_cast<std::uint32_t>(from.slots[id]) : ~0u;
 }
 
-// ids as words, and the order to begin with.
+// Writes an id as a word and its index: the order before the first pass.
 __device__ __forceinline__ void begin_at(std::int64_t i, const IdList& from, const IdOrder& to) {
     if (i >= from.count) return;
     const std::uint32_t id = sorted_id(from, i);
@@ -58,7 +58,8 @@ __global__ void __launch_bounds__(threads) begin_kernel(IdList from, IdOrder to)
     begin_at(std::int64_t{blockIdx.x} * threads + threadIdx.x, from, to);
 }
 
-// The digits of each warp's items; by atomic additions, whose order does not matter to integers.
+// Counts the digits of each warp's items. The additions are atomic; their order does not matter for
+// integers.
 template <int block_warps>
 __device__ __forceinline__ void count_digits(const std::uint32_t* ids, std::int64_t count,
                                              int shift, const Share& share,
@@ -74,7 +75,7 @@ __device__ __forceinline__ void count_digits(const std::uint32_t* ids, std::int6
     __syncthreads();
 }
 
-// table[digit][block] = how often the digit stands in the block.
+// Calculates table[digit][block], the number of times that the digit occurs in the block.
 __global__ void __launch_bounds__(threads)
     count_kernel(const std::uint32_t* ids, std::int64_t count, int shift, std::uint32_t* table) {
     auto& counts = shared_memory<DigitCounts<warps>>();
@@ -88,7 +89,7 @@ struct WarpTotals {
     std::uint32_t of[scan_threads / warp_size];
 };
 
-// Each entry becomes the sum of those before it; one block.
+// Replaces each entry by the sum of those before it; runs as one block.
 __global__ void __launch_bounds__(scan_threads) scan_kernel(std::uint32_t* table, int entries) {
     auto& totals = shared_memory<WarpTotals>();
     const int each = (entries + scan_threads - 1) / scan_threads;
@@ -113,7 +114,7 @@ __global__ void __launch_bounds__(scan_threads) scan_kernel(std::uint32_t* table
     }
 }
 
-// Where each warp's first item of each digit goes.
+// Calculates where each warp's first item of each digit goes.
 template <int block_warps>
 __device__ __forceinline__ void place_warps(std::uint32_t place, DigitCounts<block_warps>& counts) {
     for (int w = 0; w < block_warps; ++w) {
@@ -123,7 +124,7 @@ __device__ __forceinline__ void place_warps(std::uint32_t place, DigitCounts<blo
     }
 }
 
-// Moves the warps' items to where counts say that the first of each digit goes.
+// Moves the warps' items; `counts` tells where the first item of each digit goes.
 template <int block_warps>
 __device__ __forceinline__ void scatter(const IdOrder& from, const IdOrder& to, std::int64_t count,
                                         int shift, const Share& share,
@@ -132,7 +133,7 @@ __device__ __forceinline__ void scatter(const IdOrder& from, const IdOrder& to, 
     for (int i = 0; i < share.items; i += warp_size) {
         const std::int64_t at = share.first + i + lane;
         const unsigned taking = __ballot_sync(whole_warp, at < count);
-        if (taking == 0) return;  // alike for the whole warp, and no barrier of the block follows
+        if (taking == 0) return;  // equal for the whole warp, and no barrier of the block follows
         const std::uint32_t id = at < count ? from.ids[at] : 0;
         const unsigned digit = digit_of(id, shift);
         const unsigned alike = __match_any_sync(whole_warp, digit) & taking;
@@ -163,11 +164,12 @@ struct LoneMemory {
     std::uint32_t totals[digits / warp_size];
 };
 
-// Where the block's items of each digit go: behind those of lower digits, and of earlier warps.
+// Calculates where the block's items of each digit go: after those of lower digits and of earlier
+// warps.
 __device__ __forceinline__ void place_digits(LoneMemory& memory) {
     const unsigned digit = threadIdx.x, lane = threadIdx.x % warp_size;
     std::uint32_t own = 0, before = 0;
-    if (digit < digits) {  // alike for a whole warp
+    if (digit < digits) {  // equal for a whole warp
         for (int w = 0; w < lone_warps; ++w) own += memory.counts.of[w][digit];
         before = own;
         for (unsigned distance = 1; distance < warp_size; distance *= 2) {
@@ -192,7 +194,7 @@ __global__ void __launch_bounds__(lone_threads)
     const auto items = static_cast<int>((list.count + lone_threads - 1) / lone_threads) * warp_size;
     const Share share{std::int64_t{threadIdx.x / warp_size} * items, items};
     for (int shift = 0; shift < bits; shift += 8) {
-        __syncthreads();  // the ids are written, and nobody reads the counts any more
+        __syncthreads();  // the ids are written, and no thread still reads the counts
         count_digits(from.ids, list.count, shift, share, memory.counts);
         place_digits(memory);
         scatter(from, to, list.count, shift, share, memory.counts);

@@ -58,7 +58,7 @@ TEST_CASE("counters of many ranks do not run over into those of other rows") {
     train::Batch batch;
     batch.target = side_of({5}, 1);
     names.name(&batch);
-    for (std::uint64_t& word : names.counters()) word *= ranks;  // all name the same
+    for (std::uint64_t& word : names.counters()) word *= ranks;  // all ranks name the same tokens
     CHECK(names.assign_slots() == 1);
     CHECK(names.slots()[5] == 0);
     CHECK_THROWS_AS(train::NamedRows(10, ranks + 1), Error);
