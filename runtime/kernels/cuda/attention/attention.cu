@@ -12,7 +12,7 @@
 #include "runtime/kernels/cuda/matmul/timing.hpp"
 #include "runtime/kernels/cuda/primitives/vector_access.hpp"
 
-// Contracts of attention, and which kernels do it.
+// This file checks the contracts of attention and chooses the kernels.
 namespace lockstep::kernels {
 
 bool cuda::is_for_library(const AttentionSettings& settings, const AttentionBatch& batch) noexcept {
@@ -61,7 +61,7 @@ AttentionBatch batch_of(const AttentionShape& shape, const Dropout& site,
             1.0f / std::sqrt(static_cast<float>(shape.head_dim))};
 }
 
-// Whether tensor cores can take the matrices: their heads are read 16 bytes at a time.
+// Tells whether tensor cores can process the matrices: heads are read 16 bytes at a time.
 template <class... Matrices>
 bool suits_tensor_cores(const AttentionBatch& batch, const Matrices&... m) {
     return batch.head_dim <= max_mma_head_dim &&
@@ -83,7 +83,7 @@ void forward(CudaContext& ctx, const AttentionBatch& batch, const ForwardMatrice
     plain_forward(ctx, batch, m);
 }
 
-// How attention_forward has left log-sum-exp.
+// Returns the layout in which attention_forward has written log-sum-exp.
 template <class T>
 Statistics statistics_of(CudaContext& ctx, const AttentionBatch& batch,
                          const ForwardMatrices<T>& m) {
@@ -93,7 +93,7 @@ Statistics statistics_of(CudaContext& ctx, const AttentionBatch& batch,
     return {m.log_sum_exp, batch.queries.total, 1};
 }
 
-// Heads go together as far as the gradients of their scores have room.
+// Processes as many heads together as the memory for the gradients of their scores allows.
 template <class T>
 void mma_backward(CudaContext& ctx, const AttentionBatch& batch, const BackwardMatrices<T>& m,
                   const ScoreGradients<T>& ds, int together) {
@@ -141,7 +141,7 @@ void backward_by(CudaContext& ctx, const AttentionBatch& batch, const BackwardMa
     own_backward(ctx, batch, m, biases);
 }
 
-// What takes the batch, the usual one first.
+// Returns the implementations that can process the batch, the usual one first.
 template <class T>
 std::vector<BackwardBy> ways_of(CudaContext& ctx, const AttentionBatch& batch,
                                 const BackwardMatrices<T>& m) {
@@ -165,7 +165,8 @@ void backward(CudaContext& ctx, const AttentionBatch& batch, const BackwardMatri
     const auto ways = ways_of(ctx, batch, m);
     if (!ctx.cached<AttentionSettings>().autotune)
         return backward_by(ctx, batch, m, ways.front(), biases);
-    // Sums may be added to what is there, which must not happen once for each run.
+    // Measured runs get no biases: the bias sums may add to what is there, which must happen only
+    // once.
     const auto milliseconds = [&](BackwardBy way) {
         return milliseconds_of(ctx, [&] { backward_by(ctx, batch, m, way, {}); });
     };
@@ -205,7 +206,8 @@ void attention_backward(CudaContext& ctx, const AttentionShape& shape, const Dro
                 log_sum_exp.size() == static_cast<std::size_t>(shape.heads * q.rows),
             "attention_backward: heights do not fit");
     const AttentionBatch batch = batch_of(shape, site, sequences, q.rows, k.rows);
-    // The same question gets the same answer as in forward; nothing writes to it.
+    // The arguments are those of forward, so the answer is the same; nothing writes to the
+    // matrices.
     const Statistics statistics =
         statistics_of<T>(ctx, batch,
                          {q,

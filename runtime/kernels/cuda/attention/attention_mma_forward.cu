@@ -15,8 +15,8 @@ namespace lockstep::kernels::cuda {
 
 namespace {
 
-// The rows of a lane: the largest score so far, and this lane's part of the sum of probabilities
-// relative to it.
+// Holds for each of a lane's rows the maximum score so far, and this lane's part of the sum of
+// probabilities relative to it.
 template <int parts>
 struct SoftmaxRows {
     float largest[parts][2], sum[parts][2];

@@ -7,16 +7,18 @@
 #include "runtime/kernels/cuda/attention/attention_kernels.hpp"
 #include "runtime/kernels/cuda/attention/attention_mma_shape.hpp"
 
-// The gradients of scores by tensor cores, as the kernels of attention's backward make them: a
-// warp's rows are keys, its columns the queries of a tile in shared memory.
+// The kernels of attention's backward use these functions to calculate the gradients of scores on
+// tensor cores. A warp's rows are keys, and its columns are the queries of a tile in shared memory.
 namespace lockstep::kernels::cuda {
 
-// Queries that are taken at once: fewer where the two sums fill the registers.
+// The number of queries that are processed at once; it is smaller if the two sums fill the
+// registers.
 template <int width>
 constexpr int query_tile = width > 64 ? 32 : 64;
 
-// A tile of queries in shared memory, and what its scores are shifted by: log-sum-exp in powers of
-// 2, infinite past the last query so that nothing gets a probability, and delta scaled.
+// A tile of queries in shared memory, with the values by which its scores are shifted: log-sum-exp
+// in powers of 2, infinite past the last query so that nothing gets a probability, and the scaled
+// delta.
 template <class T, int width>
 struct QueryTile {
     static constexpr int queries = query_tile<width>;
@@ -32,7 +34,7 @@ struct QueryTile {
         copy_rows<queries>(q, m.q, at.other_row + first, count, at.head, batch.head_dim);
         copy_rows<queries>(d_out(), m.d_out, at.other_row + first, count, at.head, batch.head_dim);
     }
-    // One shift for each of the first 2 * queries threads, to be stored later.
+    // Loads one shift for each of the first 2 * queries threads; store_shift() stores it later.
     static __device__ __forceinline__ float load_shift(const AttentionBatch& batch,
                                                        const BackwardMatrices<T>& m,
                                                        const AttentionTile& at, int first) {
@@ -50,7 +52,7 @@ struct QueryTile {
     __device__ __forceinline__ float delta(int column) const { return shifts[queries + column]; }
 };
 
-// From S^T and V dO^T to (P M)^T and dS^T in their places.
+// Replaces S^T and V dO^T by (P M)^T and dS^T.
 template <Masking masking, class T, int width, int columns>
 __device__ __forceinline__ void gradients_of_scores(
     const AttentionBatch& batch, const HeadMask<masking>& mask, int first_key, int first_query,
@@ -76,7 +78,8 @@ __device__ __forceinline__ void gradients_of_scores(
     }
 }
 
-// The warp's keys by the tile's queries from first_query on; zeros for keys past the last one.
+// Writes the gradients of the warp's keys and the tile's queries from first_query on; keys past the
+// last one get zeros.
 template <class T, int columns>
 __device__ __forceinline__ void store_gradients(T* tile, int first_query, int own, int count,
                                                 const float (&ds)[1][columns][4]) {
@@ -93,7 +96,7 @@ __device__ __forceinline__ void store_gradients(T* tile, int first_query, int ow
         }
 }
 
-// From such a tile in shared memory: 16 keys from 16 * part on, for the warp's 16 queries from
+// Reads such a tile from shared memory: 16 keys from 16 * part on, for the warp's 16 queries from
 // `own` on.
 template <class T>
 __device__ __forceinline__ void load_gradients(const T* tile, int own, int part,

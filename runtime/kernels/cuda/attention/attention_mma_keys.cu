@@ -2,9 +2,10 @@
 #include "runtime/kernels/cuda/attention/attention_kernels.hpp"
 #include "runtime/kernels/cuda/attention/attention_mma_gradients.hpp"
 
-// dV = (P M)^T dO and dK = dS^T Q with P = exp(S - lse) and dS = P (M dO V^T - delta) scale; M are
-// dropout's factors. The scores are made transposed, S^T = K Q^T, so that they too go on from
-// registers. dS is kept for dQ: to make it again would take two products and all exponentials.
+// Calculates dV = (P M)^T dO and dK = dS^T Q with P = exp(S - lse) and dS = P (M dO V^T - delta)
+// scale; M are dropout's factors. The scores are calculated transposed, S^T = K Q^T, so that they
+// also stay in registers for the next product. dS is kept for dQ: to calculate it again would take
+// two products and all exponentials.
 namespace lockstep::kernels::cuda {
 
 namespace {
@@ -34,7 +35,7 @@ __global__ void __launch_bounds__(mma_threads, width > 32 ? 2 : 3)
     float dk[1][width / 8][4] = {}, dv[1][width / 8][4] = {};
     for (int stage = 0; first < at.others; first += queries, stage ^= 1) {
         wait_copies<0>();
-        __syncthreads();  // this tile is there for all, and nobody reads the one before any more
+        __syncthreads();  // the tile is complete, and no thread still reads the previous one
         const QueryTile<T, width> tile = tile_of(stage);
         const QueryTile<T, width> next = tile_of(stage ^ 1);
         if (first + queries < at.others) next.begin_copy(batch, m, at, first + queries);

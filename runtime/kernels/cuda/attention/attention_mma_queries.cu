@@ -2,13 +2,13 @@
 #include "runtime/kernels/cuda/attention/attention_kernels.hpp"
 #include "runtime/kernels/cuda/attention/attention_mma_gradients.hpp"
 
-// dQ = dS K, by the gradients of scores that the kernel by keys has left. No two blocks add to the
-// same query, so the sums have an order.
+// Calculates dQ = dS K from the gradients of scores that the kernel for keys has written. No two
+// blocks add to the same query, so the order of the sums is fixed.
 namespace lockstep::kernels::cuda {
 
 namespace {
 
-// A tile of keys and its gradients in shared memory.
+// Holds a tile of keys and its gradients in shared memory.
 template <class T, int width>
 struct KeyTile {
     static constexpr int scores = mma_tile * mma_tile;
@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(mma_threads)
     float dq[1][width / 8][4] = {};
     for (int first = 0, stage = 0; first < keys; first += mma_tile, stage ^= 1) {
         wait_copies<0>();
-        __syncthreads();  // this tile is there for all, and nobody reads the one before any more
+        __syncthreads();  // the tile is complete, and no thread still reads the previous one
         if (first + mma_tile < keys)
             tile_of(stage ^ 1).begin_copy(batch, m, ds, at, first + mma_tile, keys);
         end_copy_group();

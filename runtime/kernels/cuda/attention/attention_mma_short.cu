@@ -7,27 +7,27 @@
 #include "runtime/kernels/cuda/attention/attention_mma_gradients.hpp"
 #include "runtime/kernels/cuda/primitives/column_sums.hpp"
 
-// Short sequences: a block has all of a sequence in shared memory, so that the gradients of its
-// scores need not leave it, and computes delta, dK, dV and dQ by one launch. A group of 4 warps has
-// a tile of keys, then a tile of queries. The sums have the order that those of the kernels for
-// long sequences have, so their bits are the same.
+// This kernel is for short sequences: a block holds a whole sequence in shared memory, so the
+// gradients of its scores stay there, and one launch calculates delta, dK, dV and dQ. A group of 4
+// warps has a tile of keys, then a tile of queries. The order of the sums is that of the kernels
+// for long sequences, so the bits are the same.
 namespace lockstep::kernels::cuda {
 
 namespace {
 
-constexpr int short_tiles = 2;    // of a sequence, at most
-constexpr int filler_blocks = 8;  // of each head
+constexpr int short_tiles = 2;    // maximum for one sequence
+constexpr int filler_blocks = 8;  // for each head
 
-// What one block computes, and where the sums over its rows go.
+// Tells what a block calculates and where it writes the sums over its rows.
 template <class T>
 struct ShortBackward {
     AttentionBatch batch;
     BackwardMatrices<T> m;
     int key_tiles, query_tiles;
-    float* sums;  // [sequences, 3, heads * head_dim] of dq, dk and dv; null: not wanted
+    float* sums;  // [sequences, 3, heads * head_dim] for dq, dk and dv; null: not needed
 };
 
-// A block's shared memory.
+// Describes a block's shared memory.
 template <class T, int width>
 struct ShortMemory {
     static constexpr int step = query_tile<width>, steps = mma_tile / step;
@@ -40,14 +40,14 @@ struct ShortMemory {
     __device__ __forceinline__ SharedRows<T, width> v(int tile) const {
         return k(key_tiles + tile);
     }
-    // A tile's queries with their gradients of outputs: as many rows of each.
+    // Returns a tile's queries, followed by as many rows with their gradients of outputs.
     __device__ __forceinline__ SharedRows<T, width> queries(int tile) const {
         return k(2 * (key_tiles + tile));
     }
     __device__ __forceinline__ T* gradients(int key_tile, int tile) const {
         return queries(query_tiles).data + (key_tile * query_tiles + tile) * scores;
     }
-    // Queries that are taken at once, counted through all tiles.
+    // Returns the queries that are processed at once; `number` counts through all tiles.
     __device__ __forceinline__ QueryTile<T, width> part(int number) const {
         auto* shifts = reinterpret_cast<float*>(gradients(key_tiles, 0));
         return {queries(0).after(number * 2 * step), shifts + number * 2 * step};
@@ -60,7 +60,7 @@ struct ShortMemory {
     }
 };
 
-// The group's tile of one side of the block's sequence; of no rows where there is none.
+// Returns the group's tile of one side of the block's sequence; it may have no rows.
 template <Side side>
 __device__ __forceinline__ AttentionTile group_tile(const AttentionBatch& batch) {
     const auto sequence = static_cast<int>(blockIdx.x), head = static_cast<int>(blockIdx.y);
@@ -96,7 +96,7 @@ __device__ __forceinline__ void clear_filler(const ShortBackward<T>& b) {
     clear(b.m.dv, batch.keys);
 }
 
-// log-sum-exp and delta of the group's queries, as their parts keep them.
+// Stores log-sum-exp and delta of the group's queries in the layout of part().
 template <class T, int width>
 __device__ __forceinline__ void store_shifts(const ShortBackward<T>& b, const AttentionTile& at,
                                              const ShortMemory<T, width>& memory) {
@@ -126,8 +126,8 @@ __device__ __forceinline__ void store_shifts(const ShortBackward<T>& b, const At
     }
 }
 
-// The sums of the warp's rows, those below `count`, into to[width]: it may be the memory that the
-// warp's rows went through.
+// Writes the sums over the warp's rows below `count` to to[width], which may be the memory through
+// which the warp stored its rows.
 template <int width>
 __device__ __forceinline__ void store_sums(const float (&values)[1][width / 8][4], int count,
                                            float* to) {
@@ -145,13 +145,14 @@ __device__ __forceinline__ void store_sums(const float (&values)[1][width / 8][4
         }
 }
 
-// A warp's sums lie in the rows of shared memory through which it stored its gradients.
+// Returns a warp's sums: they lie in the rows of shared memory through which it stored its
+// gradients.
 template <class T, int width>
 __device__ __forceinline__ float* warp_sums(const SharedRows<T, width>& rows, int warp) {
     return reinterpret_cast<float*>(rows.after(warp * 16).data);
 }
 
-// dK and dV of the group's keys; V's rows are not needed after that.
+// Calculates dK and dV of the group's keys. The rows of V are not needed afterwards.
 template <Masking masking, class T, int width>
 __device__ __forceinline__ void backward_by_keys(const ShortBackward<T>& b, const AttentionTile& at,
                                                  const ShortMemory<T, width>& memory) {
@@ -182,7 +183,7 @@ __device__ __forceinline__ void backward_by_keys(const ShortBackward<T>& b, cons
     store_sums<width>(dv, at.count, warp_sums(v, warp_number()) + width);
 }
 
-// dQ of the group's queries, whose rows are not needed any more.
+// Calculates dQ of the group's queries. Their rows are not needed afterwards.
 template <class T, int width>
 __device__ __forceinline__ void backward_by_queries(const ShortBackward<T>& b,
                                                     const AttentionTile& at,
@@ -203,7 +204,7 @@ __device__ __forceinline__ void backward_by_queries(const ShortBackward<T>& b,
     if (b.sums != nullptr) store_sums<width>(dq, at.count, warp_sums(rows, warp_number()));
 }
 
-// The sequence's sums over rows, warp after warp.
+// Adds up the sequence's sums over rows, warp after warp.
 template <class T, int width>
 __device__ __forceinline__ void add_sums(const ShortBackward<T>& b, int queries, int keys,
                                          const ShortMemory<T, width>& memory) {
