@@ -154,10 +154,21 @@ void flat(CpuContext& ctx) {
     report("memcpy", "", 2 * bytes, "GB/s", [&] { cast<float, float>(ctx, vg, view_of(v)); });
     std::fill(v.begin(), v.end(), 1.0f);
     report("adam", "fp32", 7 * bytes, "GB/s", [&] {
-        adam<float>(ctx, options, &state, vg, view_of(w), view_of(m), view_of(v), {}, {});
+        adam<float>(ctx, {.options = options,
+                          .state = &state,
+                          .gradient = vg,
+                          .master = view_of(w),
+                          .first_moment = view_of(m),
+                          .second_moment = view_of(v)});
     });
     report("adam", "bf16", 7.5 * bytes, "GB/s", [&] {
-        adam<bf16>(ctx, options, &state, vg, view_of(w), view_of(m), view_of(v), {}, view_of(copy));
+        adam<bf16>(ctx, {.options = options,
+                         .state = &state,
+                         .gradient = vg,
+                         .master = view_of(w),
+                         .first_moment = view_of(m),
+                         .second_moment = view_of(v),
+                         .compute = view_of(copy)});
     });
     report("sum_of_squares", "fp32", bytes, "GB/s", [&] { sum_of_squares(ctx, vg); });
     report("count_nonfinite", "fp32", bytes, "GB/s", [&] { count_nonfinite(ctx, vg); });

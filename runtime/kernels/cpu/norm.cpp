@@ -7,15 +7,11 @@
 #include "runtime/kernels/cpu/norm_rows.hpp"
 #include "runtime/kernels/cpu/parallel.hpp"
 #include "runtime/kernels/cpu/vector_math.hpp"
+#include "runtime/kernels/shapes.hpp"
 
 namespace lockstep::kernels {
 
 namespace {
-
-template <class A, class B>
-bool same_shape(const HostMatrix<A>& a, const HostMatrix<B>& b) {
-    return a.rows == b.rows && a.cols == b.cols;
-}
 
 template <class T>
 T* row_of(const HostMatrix<T>& matrix, std::int64_t i) {
