@@ -107,13 +107,32 @@ void rows_of_width(CpuContext& ctx, const char* dtype, const Dropout& site) {
     const HostView<const T> vg = view_of(gamma), vb = view_of(beta);
     const double bytes = static_cast<double>(rows * d) * sizeof(T);
     report("norm_forward", dtype, 4 * bytes, "GB/s", [&] {
-        norm_forward<T>(ctx, site, places.view(), mx, mb, vg, vb, ms, my, view_of(mean),
-                        view_of(rstd));
+        norm_forward<T>(ctx, {.dropout = site,
+                              .places = places.view(),
+                              .x = mx,
+                              .branch = mb,
+                              .gamma = vg,
+                              .beta = vb,
+                              .sum = ms,
+                              .y = my,
+                              .mean = view_of(mean),
+                              .rstd = view_of(rstd)});
     });
     report("norm_backward", dtype, 5 * bytes, "GB/s", [&] {
-        norm_backward<T>(ctx, site, places.view(), my, mx, ms, HostView<const float>(view_of(mean)),
-                         HostView<const float>(view_of(rstd)), vg, mx, mb, view_of(dgamma),
-                         view_of(dbeta), view_of(dbias), Into::overwrite);
+        norm_backward<T>(ctx, {.dropout = site,
+                               .places = places.view(),
+                               .dy = my,
+                               .d_sum = mx,
+                               .sum = ms,
+                               .mean = view_of(mean),
+                               .rstd = view_of(rstd),
+                               .gamma = vg,
+                               .dx = mx,
+                               .d_branch = mb,
+                               .dgamma = view_of(dgamma),
+                               .dbeta = view_of(dbeta),
+                               .dbias = view_of(dbias),
+                               .into = Into::overwrite});
     });
     report("dropout", dtype, 2 * bytes, "GB/s",
            [&] { dropout<T>(ctx, site, places.view(), mx, my); });

@@ -7,6 +7,7 @@
 #include "runtime/device/dry_context.hpp"
 #include "runtime/device/traits.hpp"
 #include "runtime/kernels/linear_activation.hpp"
+#include "runtime/kernels/norm.hpp"
 #include "runtime/kernels/small_products.hpp"
 
 namespace lockstep::kernels {
@@ -15,6 +16,7 @@ namespace lockstep::kernels {
 // before the model's templates, which find it there.
 
 using device::DryContext;
+using device::DrySpace;
 
 // Whatever a kernel is given, {} as well, which no template parameter would take.
 struct Any {
@@ -66,10 +68,9 @@ template <class T, class Like>
 void activation_forward(DryContext<Like>&, Any, Any, Any, Any, Any) {}
 
 template <class T, class Like>
-void norm_forward(DryContext<Like>&, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any) {}
+void norm_forward(DryContext<Like>&, const NormForward<T, DrySpace>&) {}
 template <class T, class Like>
-void norm_backward(DryContext<Like>&, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any,
-                   Any, Any) {}
+void norm_backward(DryContext<Like>&, const NormBackward<T, DrySpace>&) {}
 template <class T, class Like>
 void add(DryContext<Like>&, Any, Any) {}
 template <class T, class Like>
