@@ -6,6 +6,7 @@
 
 #include "runtime/device/dry_context.hpp"
 #include "runtime/device/traits.hpp"
+#include "runtime/kernels/attention.hpp"
 #include "runtime/kernels/linear_activation.hpp"
 #include "runtime/kernels/norm.hpp"
 #include "runtime/kernels/small_products.hpp"
@@ -77,10 +78,9 @@ template <class T, class Like>
 void dropout(DryContext<Like>&, Any, Any, Any, Any) {}
 
 template <class T, class Like>
-void attention_forward(DryContext<Like>&, Any, Any, Any, Any, Any, Any, Any, Any) {}
+void attention_forward(DryContext<Like>&, const AttentionForward<T, DrySpace>&) {}
 template <class T, class Like>
-void attention_backward(DryContext<Like>&, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any,
-                        Any, Any) {}
+void attention_backward(DryContext<Like>&, const AttentionBackward<T, DrySpace>&) {}
 
 template <class T, class Like>
 void softmax_xent_forward(DryContext<Like>&, Any, Any, Any, Any) {}
