@@ -139,11 +139,23 @@ void rows_of_width(CpuContext& ctx, const char* dtype, const Dropout& site) {
     report("gelu_tanh forward", dtype, 2 * bytes, "GB/s",
            [&] { activation_forward<T>(ctx, Activation::gelu_tanh, site, places.view(), mx, my); });
     report("gelu_erf backward", dtype, 3 * bytes, "GB/s", [&] {
-        activation_backward<T>(ctx, Activation::gelu_erf, site, places.view(), mx, mb, my,
-                               view_of(dbias), Into::overwrite);
+        activation_backward<T>(ctx, {.f = Activation::gelu_erf,
+                                     .dropout = site,
+                                     .places = places.view(),
+                                     .x = mx,
+                                     .dy = mb,
+                                     .dx = my,
+                                     .db = view_of(dbias),
+                                     .into = Into::overwrite});
     });
-    report("relu backward", dtype, 3 * bytes, "GB/s",
-           [&] { relu_backward<T>(ctx, site, mx, mb, my, view_of(dbias), Into::overwrite); });
+    report("relu backward", dtype, 3 * bytes, "GB/s", [&] {
+        relu_backward<T>(ctx, {.dropout = site,
+                               .y = mx,
+                               .dy = mb,
+                               .dx = my,
+                               .db = view_of(dbias),
+                               .into = Into::overwrite});
+    });
 }
 
 template <class T>

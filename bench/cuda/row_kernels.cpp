@@ -98,13 +98,20 @@ void activations(CudaContext& ctx, KernelTable& table, const Rows<T>& x, double 
         table.moves(std::string("activation_forward, ") + name, type_name<T>, 2 * bytes,
                     [&] { activation_forward<T>(ctx, f, {}, {}, x.part(0), x.part(1)); });
         table.moves(std::string("activation_backward, ") + name, type_name<T>, 3 * bytes, [&] {
-            activation_backward<T>(ctx, f, {}, {}, x.part(0), x.part(1), x.part(2),
-                                   x.column_sums(0), Into::overwrite);
+            activation_backward<T>(ctx, {.f = f,
+                                         .x = x.part(0),
+                                         .dy = x.part(1),
+                                         .dx = x.part(2),
+                                         .db = x.column_sums(0),
+                                         .into = Into::overwrite});
         });
     }
     table.moves("relu_backward", type_name<T>, 3 * bytes, [&] {
-        relu_backward<T>(ctx, {}, x.part(0), x.part(1), x.part(2), x.column_sums(0),
-                         Into::overwrite);
+        relu_backward<T>(ctx, {.y = x.part(0),
+                               .dy = x.part(1),
+                               .dx = x.part(2),
+                               .db = x.column_sums(0),
+                               .into = Into::overwrite});
     });
 }
 

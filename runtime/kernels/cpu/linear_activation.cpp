@@ -20,10 +20,21 @@ void linear_activation_backward(CpuContext& ctx, HostMatrix<const T> dz, HostMat
                                 Into into) {
     linear_backward_input<T>(ctx, dz, w, d_hidden, Into::overwrite);
     if (site.f == Activation::relu)
-        relu_backward<T>(ctx, site.dropout, y, d_hidden, d_hidden, db, into);
+        relu_backward<T>(ctx, {.dropout = site.dropout,
+                               .y = y,
+                               .dy = d_hidden,
+                               .dx = d_hidden,
+                               .db = db,
+                               .into = into});
     else
-        activation_backward<T>(ctx, site.f, site.dropout, site.places, hidden, d_hidden, d_hidden,
-                               db, into);
+        activation_backward<T>(ctx, {.f = site.f,
+                                     .dropout = site.dropout,
+                                     .places = site.places,
+                                     .x = hidden,
+                                     .dy = d_hidden,
+                                     .dx = d_hidden,
+                                     .db = db,
+                                     .into = into});
 }
 
 template void linear_activation_forward(CpuContext&, HostMatrix<const float>,
