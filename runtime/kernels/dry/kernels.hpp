@@ -47,9 +47,9 @@ template <class T, class Like>
 void bias_backward(DryContext<Like>&, Any, Any, Any) {}
 
 template <class T, class Like>
-void linear_activation_forward(DryContext<Like>&, Any, Any, Any, Any, Any, Any) {}
+void linear_activation_forward(DryContext<Like>&, const LinearActivationForward<T, DrySpace>&) {}
 template <class T, class Like>
-void linear_activation_backward(DryContext<Like>&, Any, Any, Any, Any, Any, Any, Any, Any) {}
+void linear_activation_backward(DryContext<Like>&, const LinearActivationBackward<T, DrySpace>&) {}
 // As on a GPU (relu_mask.hpp).
 template <class T, class Like, class Space>
 std::int64_t relu_mask_cols(DryContext<Like>&, const ActivationSite<Space>& site, std::int64_t rows,
