@@ -7,6 +7,7 @@
 #include "runtime/device/dry_context.hpp"
 #include "runtime/device/traits.hpp"
 #include "runtime/kernels/attention.hpp"
+#include "runtime/kernels/embedding.hpp"
 #include "runtime/kernels/linear_activation.hpp"
 #include "runtime/kernels/norm.hpp"
 #include "runtime/kernels/small_products.hpp"
@@ -29,9 +30,9 @@ struct Any {
 template <class Like>
 void place_tokens(DryContext<Like>&, Any, Any, Any, Any, Any) {}
 template <class T, class Like>
-void embedding_forward(DryContext<Like>&, Any, Any, Any, Any, Any, Any, Any) {}
+void embedding_forward(DryContext<Like>&, const EmbeddingForward<T, DrySpace>&) {}
 template <class T, class Like>
-void embedding_backward(DryContext<Like>&, Any, Any, Any, Any, Any, Any, Any) {}
+void embedding_backward(DryContext<Like>&, const EmbeddingBackward<T, DrySpace>&) {}
 template <class T, class Like>
 void position_backward(DryContext<Like>&, Any, Any, Any, Any) {}
 
