@@ -107,24 +107,55 @@ void rows_of_width(CpuContext& ctx, const char* dtype, const Dropout& site) {
     const HostView<const T> vg = view_of(gamma), vb = view_of(beta);
     const double bytes = static_cast<double>(rows * d) * sizeof(T);
     report("norm_forward", dtype, 4 * bytes, "GB/s", [&] {
-        norm_forward<T>(ctx, site, places.view(), mx, mb, vg, vb, ms, my, view_of(mean),
-                        view_of(rstd));
+        norm_forward<T>(ctx, {.dropout = site,
+                              .places = places.view(),
+                              .x = mx,
+                              .branch = mb,
+                              .gamma = vg,
+                              .beta = vb,
+                              .sum = ms,
+                              .y = my,
+                              .mean = view_of(mean),
+                              .rstd = view_of(rstd)});
     });
     report("norm_backward", dtype, 5 * bytes, "GB/s", [&] {
-        norm_backward<T>(ctx, site, places.view(), my, mx, ms, HostView<const float>(view_of(mean)),
-                         HostView<const float>(view_of(rstd)), vg, mx, mb, view_of(dgamma),
-                         view_of(dbeta), view_of(dbias), Into::overwrite);
+        norm_backward<T>(ctx, {.dropout = site,
+                               .places = places.view(),
+                               .dy = my,
+                               .d_sum = mx,
+                               .sum = ms,
+                               .mean = view_of(mean),
+                               .rstd = view_of(rstd),
+                               .gamma = vg,
+                               .dx = mx,
+                               .d_branch = mb,
+                               .dgamma = view_of(dgamma),
+                               .dbeta = view_of(dbeta),
+                               .dbias = view_of(dbias),
+                               .into = Into::overwrite});
     });
     report("dropout", dtype, 2 * bytes, "GB/s",
            [&] { dropout<T>(ctx, site, places.view(), mx, my); });
     report("gelu_tanh forward", dtype, 2 * bytes, "GB/s",
            [&] { activation_forward<T>(ctx, Activation::gelu_tanh, site, places.view(), mx, my); });
     report("gelu_erf backward", dtype, 3 * bytes, "GB/s", [&] {
-        activation_backward<T>(ctx, Activation::gelu_erf, site, places.view(), mx, mb, my,
-                               view_of(dbias), Into::overwrite);
+        activation_backward<T>(ctx, {.f = Activation::gelu_erf,
+                                     .dropout = site,
+                                     .places = places.view(),
+                                     .x = mx,
+                                     .dy = mb,
+                                     .dx = my,
+                                     .db = view_of(dbias),
+                                     .into = Into::overwrite});
     });
-    report("relu backward", dtype, 3 * bytes, "GB/s",
-           [&] { relu_backward<T>(ctx, site, mx, mb, my, view_of(dbias), Into::overwrite); });
+    report("relu backward", dtype, 3 * bytes, "GB/s", [&] {
+        relu_backward<T>(ctx, {.dropout = site,
+                               .y = mx,
+                               .dy = mb,
+                               .dx = my,
+                               .db = view_of(dbias),
+                               .into = Into::overwrite});
+    });
 }
 
 template <class T>
@@ -154,10 +185,21 @@ void flat(CpuContext& ctx) {
     report("memcpy", "", 2 * bytes, "GB/s", [&] { cast<float, float>(ctx, vg, view_of(v)); });
     std::fill(v.begin(), v.end(), 1.0f);
     report("adam", "fp32", 7 * bytes, "GB/s", [&] {
-        adam<float>(ctx, options, &state, vg, view_of(w), view_of(m), view_of(v), {}, {});
+        adam<float>(ctx, {.options = options,
+                          .state = &state,
+                          .gradient = vg,
+                          .master = view_of(w),
+                          .first_moment = view_of(m),
+                          .second_moment = view_of(v)});
     });
     report("adam", "bf16", 7.5 * bytes, "GB/s", [&] {
-        adam<bf16>(ctx, options, &state, vg, view_of(w), view_of(m), view_of(v), {}, view_of(copy));
+        adam<bf16>(ctx, {.options = options,
+                         .state = &state,
+                         .gradient = vg,
+                         .master = view_of(w),
+                         .first_moment = view_of(m),
+                         .second_moment = view_of(v),
+                         .compute = view_of(copy)});
     });
     report("sum_of_squares", "fp32", bytes, "GB/s", [&] { sum_of_squares(ctx, vg); });
     report("count_nonfinite", "fp32", bytes, "GB/s", [&] { count_nonfinite(ctx, vg); });

@@ -55,13 +55,28 @@ template <class T>
 void training(CudaContext& ctx, KernelTable& table, const SelfAttention<T>& a, const Dropout& site,
               const std::string& how) {
     table.computes("attention_forward" + how, type_name<T>, 2 * a.product(), [&] {
-        attention_forward<T>(ctx, a.shape, site, a.sequences(), a.part(0), a.part(1), a.part(2),
-                             a.part(3), a.log_sum_exp.view());
+        attention_forward<T>(ctx, {.shape = a.shape,
+                                   .dropout = site,
+                                   .sequences = a.sequences(),
+                                   .q = a.part(0),
+                                   .k = a.part(1),
+                                   .v = a.part(2),
+                                   .out = a.part(3),
+                                   .log_sum_exp = a.log_sum_exp.view()});
     });
     table.computes("attention_backward" + how, type_name<T>, 5 * a.product(), [&] {
-        attention_backward<T>(ctx, a.shape, site, a.sequences(), a.part(0), a.part(1), a.part(2),
-                              a.part(3), constant(a.log_sum_exp), a.part(4), a.part(5), a.part(6),
-                              a.part(7));
+        attention_backward<T>(ctx, {.shape = a.shape,
+                                    .dropout = site,
+                                    .sequences = a.sequences(),
+                                    .q = a.part(0),
+                                    .k = a.part(1),
+                                    .v = a.part(2),
+                                    .out = a.part(3),
+                                    .log_sum_exp = constant(a.log_sum_exp),
+                                    .d_out = a.part(4),
+                                    .dq = a.part(5),
+                                    .dk = a.part(6),
+                                    .dv = a.part(7)});
     });
 }
 
@@ -76,8 +91,13 @@ void decoding(CudaContext& ctx, KernelTable& table, const SelfAttention<T>& a) {
     const CudaMatrix<T> out(a.part(3).data, sequences, a.width());
     const double bytes = 2 * static_cast<double>(a.rows * a.width()) * sizeof(T);
     table.moves("attention_decode", type_name<T>, bytes, [&] {
-        attention_decode<T>(ctx, a.shape, constant(begin), constant(length), q, a.part(1),
-                            a.part(2), out);
+        attention_decode<T>(ctx, {.shape = a.shape,
+                                  .begin = constant(begin),
+                                  .length = constant(length),
+                                  .q = q,
+                                  .k_cache = a.part(1),
+                                  .v_cache = a.part(2),
+                                  .out = out});
     });
 }
 

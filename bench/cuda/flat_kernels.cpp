@@ -33,12 +33,21 @@ void optimizers(CudaContext& ctx, KernelTable& table, const Flat& flat, std::int
     const auto gradient = constant(flat.gradient);
     const AdamOptions options{0.9, 0.999, 1e-8, 0.01, AdamOptions::Decay::decoupled};
     table.moves("adam", "bf16", 30 * n, [&] {
-        adam<bf16>(ctx, options, state, gradient, flat.master.view(), flat.first.view(),
-                   flat.second.view(), {}, flat.narrow.view());
+        adam<bf16>(ctx, {.options = options,
+                         .state = state,
+                         .gradient = gradient,
+                         .master = flat.master.view(),
+                         .first_moment = flat.first.view(),
+                         .second_moment = flat.second.view(),
+                         .compute = flat.narrow.view()});
     });
     table.moves("sgd, with momentum", "bf16", 22 * n, [&] {
-        sgd<bf16>(ctx, {0.9f, 0, SgdOptions::Kind::plain}, state, gradient, flat.master.view(),
-                  flat.first.view(), flat.narrow.view());
+        sgd<bf16>(ctx, {.options = {0.9f, 0, SgdOptions::Kind::plain},
+                        .state = state,
+                        .gradient = gradient,
+                        .master = flat.master.view(),
+                        .momentum_buffer = flat.first.view(),
+                        .compute = flat.narrow.view()});
     });
     const AdafactorOptions factored{1e-30f,
                                     1e-3f,
@@ -50,10 +59,14 @@ void optimizers(CudaContext& ctx, KernelTable& table, const Flat& flat, std::int
                                     AdafactorOptions::Scale::parameter};
     const device::Buffer<float, CudaSpace> row(static_cast<std::size_t>(rows)), column(columns);
     table.moves("adafactor, factored", "bf16", 38 * n, [&] {
-        adafactor<bf16>(ctx, factored, state,
-                        CudaMatrix<const float>(gradient.data(), rows, columns),
-                        matrix(flat.master, rows, columns), row.view(), column.view(), {}, {},
-                        flat.second.view(), flat.narrow.view());
+        adafactor<bf16>(ctx, {.options = factored,
+                              .state = state,
+                              .gradient = CudaMatrix<const float>(gradient.data(), rows, columns),
+                              .master = matrix(flat.master, rows, columns),
+                              .row = row.view(),
+                              .column = column.view(),
+                              .scratch = flat.second.view(),
+                              .compute = flat.narrow.view()});
     });
 }
 

@@ -65,14 +65,22 @@ void activations(CudaContext& ctx, KernelTable& table, std::int64_t rows, std::i
         fusion = now;
         const std::string how = now == cuda::Fusion::always ? ", fused" : ", not fused";
         table.computes("linear_activation_forward" + how, type_name<T>, operations, [&] {
-            linear_activation_forward<T>(ctx, matrix(x, rows, in), matrix(w, out, in),
-                                         constant(bias), site, matrix(hidden, rows, out),
-                                         matrix(y, rows, out));
+            linear_activation_forward<T>(ctx, {.x = matrix(x, rows, in),
+                                               .w = matrix(w, out, in),
+                                               .bias = constant(bias),
+                                               .site = site,
+                                               .hidden = matrix(hidden, rows, out),
+                                               .y = matrix(y, rows, out)});
         });
         table.computes("linear_activation_backward" + how, type_name<T>, operations, [&] {
-            linear_activation_backward<T>(ctx, matrix(x, rows, in), matrix(w, in, out), site,
-                                          matrix(hidden, rows, out), matrix(hidden, rows, out),
-                                          matrix(y, rows, out), db.view(), Into::overwrite);
+            linear_activation_backward<T>(ctx, {.dz = matrix(x, rows, in),
+                                                .w = matrix(w, in, out),
+                                                .site = site,
+                                                .hidden = matrix(hidden, rows, out),
+                                                .y = matrix(hidden, rows, out),
+                                                .d_hidden = matrix(y, rows, out),
+                                                .db = db.view(),
+                                                .into = Into::overwrite});
         });
     }
     fusion = before;

@@ -57,13 +57,32 @@ private:
 template <class T>
 void norms(CudaContext& ctx, KernelTable& table, const Rows<T>& x, double bytes) {
     const auto forward = [&](const Dropout& site) {
-        norm_forward<T>(ctx, site, x.places(), x.part(0), x.part(1), x.weight(0), x.weight(1),
-                        x.part(2), x.part(3), x.row_sums(0), x.row_sums(1));
+        norm_forward<T>(ctx, {.dropout = site,
+                              .places = x.places(),
+                              .x = x.part(0),
+                              .branch = x.part(1),
+                              .gamma = x.weight(0),
+                              .beta = x.weight(1),
+                              .sum = x.part(2),
+                              .y = x.part(3),
+                              .mean = x.row_sums(0),
+                              .rstd = x.row_sums(1)});
     };
     const auto backward = [&](const Dropout& site) {
-        norm_backward<T>(ctx, site, x.places(), x.part(3), x.part(0), x.part(2), x.row_sums(0),
-                         x.row_sums(1), x.weight(0), x.part(0), x.part(1), x.column_sums(0),
-                         x.column_sums(1), x.column_sums(2), Into::overwrite);
+        norm_backward<T>(ctx, {.dropout = site,
+                               .places = x.places(),
+                               .dy = x.part(3),
+                               .d_sum = x.part(0),
+                               .sum = x.part(2),
+                               .mean = x.row_sums(0),
+                               .rstd = x.row_sums(1),
+                               .gamma = x.weight(0),
+                               .dx = x.part(0),
+                               .d_branch = x.part(1),
+                               .dgamma = x.column_sums(0),
+                               .dbeta = x.column_sums(1),
+                               .dbias = x.column_sums(2),
+                               .into = Into::overwrite});
     };
     table.moves("norm_forward", type_name<T>, 4 * bytes, [&] { forward({}); });
     table.moves("norm_forward, dropout", type_name<T>, 4 * bytes, [&] { forward(x.site()); });
@@ -79,13 +98,20 @@ void activations(CudaContext& ctx, KernelTable& table, const Rows<T>& x, double 
         table.moves(std::string("activation_forward, ") + name, type_name<T>, 2 * bytes,
                     [&] { activation_forward<T>(ctx, f, {}, {}, x.part(0), x.part(1)); });
         table.moves(std::string("activation_backward, ") + name, type_name<T>, 3 * bytes, [&] {
-            activation_backward<T>(ctx, f, {}, {}, x.part(0), x.part(1), x.part(2),
-                                   x.column_sums(0), Into::overwrite);
+            activation_backward<T>(ctx, {.f = f,
+                                         .x = x.part(0),
+                                         .dy = x.part(1),
+                                         .dx = x.part(2),
+                                         .db = x.column_sums(0),
+                                         .into = Into::overwrite});
         });
     }
     table.moves("relu_backward", type_name<T>, 3 * bytes, [&] {
-        relu_backward<T>(ctx, {}, x.part(0), x.part(1), x.part(2), x.column_sums(0),
-                         Into::overwrite);
+        relu_backward<T>(ctx, {.y = x.part(0),
+                               .dy = x.part(1),
+                               .dx = x.part(2),
+                               .db = x.column_sums(0),
+                               .into = Into::overwrite});
     });
 }
 

@@ -35,14 +35,22 @@ void embeddings(CudaContext& ctx, KernelTable& table, const KernelSizes& sizes) 
     const auto d_words = numbers<float>(ctx, sizes.vocabulary * d);
     const double bytes = static_cast<double>(rows * d) * sizeof(T);
     table.moves("embedding_forward", type_name<T>, 2 * bytes, [&] {
-        embedding_forward<T>(ctx, constant(ids), constant(positions), constant(real), 1.0f,
-                             matrix(words, sizes.vocabulary, d), matrix(position_words, length, d),
-                             matrix(y, rows, d));
+        embedding_forward<T>(ctx, {.tokens = constant(ids),
+                                   .positions = constant(positions),
+                                   .real = constant(real),
+                                   .scale = 1.0f,
+                                   .table = matrix(words, sizes.vocabulary, d),
+                                   .position_table = matrix(position_words, length, d),
+                                   .y = matrix(y, rows, d)});
     });
     const double sums = 8.0 * static_cast<double>(different.size()) * static_cast<double>(d);
     table.moves("embedding_backward", type_name<T>, bytes + sums, [&] {
-        embedding_backward<T>(ctx, constant(ids), constant(real), 1.0f, matrix(y, rows, d),
-                              matrix(d_words, sizes.vocabulary, d), Into::add);
+        embedding_backward<T>(ctx, {.tokens = constant(ids),
+                                    .real = constant(real),
+                                    .scale = 1.0f,
+                                    .dy = matrix(y, rows, d),
+                                    .d_table = matrix(d_words, sizes.vocabulary, d),
+                                    .into = Into::add});
     });
 }
 

@@ -96,8 +96,14 @@ MatrixView<T, Space> attend(const StackPass<Ctx, T>& run, const AttentionKind<Sp
                             const Linear<T, Space>& out, AttentionSaved<T, Space>& saved) {
     saved.attended = run.take(saved.q.rows, saved.q.cols);
     saved.log_sum_exp = run.take_floats(kind.shape.heads * saved.q.rows);
-    kernels::attention_forward<T>(run.ctx, kind.shape, kind.dropout, kind.sequences, saved.q,
-                                  saved.k, saved.v, saved.attended, saved.log_sum_exp);
+    kernels::attention_forward<T>(run.ctx, {.shape = kind.shape,
+                                            .dropout = kind.dropout,
+                                            .sequences = kind.sequences,
+                                            .q = saved.q,
+                                            .k = saved.k,
+                                            .v = saved.v,
+                                            .out = saved.attended,
+                                            .log_sum_exp = saved.log_sum_exp});
     return LinearBlock<Ctx, T>::forward(run, out, saved.attended);
 }
 
@@ -120,9 +126,19 @@ void attend_backward(const StackPass<Ctx, T>& run, const AttentionKind<Space>& k
     const auto d_attended = run.take(saved.attended.rows, saved.attended.cols);
     LinearBlock<Ctx, T>::backward_products(run, out, saved.attended, dy, d_attended,
                                            Into::overwrite);
-    kernels::attention_backward<T>(run.ctx, kind.shape, kind.dropout, kind.sequences, saved.q,
-                                   saved.k, saved.v, saved.attended, saved.log_sum_exp, d_attended,
-                                   d.q, d.k, d.v, d.biases);
+    kernels::attention_backward<T>(run.ctx, {.shape = kind.shape,
+                                             .dropout = kind.dropout,
+                                             .sequences = kind.sequences,
+                                             .q = saved.q,
+                                             .k = saved.k,
+                                             .v = saved.v,
+                                             .out = saved.attended,
+                                             .log_sum_exp = saved.log_sum_exp,
+                                             .d_out = d_attended,
+                                             .dq = d.q,
+                                             .dk = d.k,
+                                             .dv = d.v,
+                                             .biases = d.biases});
 }
 
 template <class Ctx, class T>

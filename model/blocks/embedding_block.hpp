@@ -51,8 +51,13 @@ template <class Ctx, class T>
 void embed(const StackPass<Ctx, T>& run, MatrixView<const T, typename Ctx::Space> embeddings,
            MatrixView<const T, typename Ctx::Space> positions, float scale,
            MatrixView<T, typename Ctx::Space> y) {
-    kernels::embedding_forward<T>(run.ctx, run.batch.tokens, run.batch.places.positions,
-                                  run.batch.real(), scale, embeddings, positions, y);
+    kernels::embedding_forward<T>(run.ctx, {.tokens = run.batch.tokens,
+                                            .positions = run.batch.places.positions,
+                                            .real = run.batch.real(),
+                                            .scale = scale,
+                                            .table = embeddings,
+                                            .position_table = positions,
+                                            .y = y});
 }
 
 template <class Ctx, class T, class Space>
@@ -109,9 +114,13 @@ void EmbeddingBlock<Ctx, T>::backward(const StackPass<Ctx, T>& run, const Weight
         PlainNorm<Ctx, T>::backward(run, *weights.embedding_norm, saved.embedding_norm, dx, {}, dx);
     }
     if (!norms_before_positions(run)) to_positions();
-    kernels::embedding_backward<T>(run.ctx, run.batch.tokens, run.batch.real(),
-                                   run.settings.embedding_scale, dx, input.rows, Into::add,
-                                   input.slots);
+    kernels::embedding_backward<T>(run.ctx, {.tokens = run.batch.tokens,
+                                             .real = run.batch.real(),
+                                             .scale = run.settings.embedding_scale,
+                                             .dy = dx,
+                                             .d_table = input.rows,
+                                             .into = Into::add,
+                                             .slots = input.slots});
 }
 
 }  // namespace lockstep::model

@@ -56,8 +56,12 @@ auto FeedForwardBlock<Ctx, T>::forward(const StackPass<Ctx, T>& run, const Weigh
     if (!kernels::linear_relu_forward<T>(run.ctx, x, weights.up.w, weights.up.b, activated,
                                          saved.mask)) {
         saved.mask = {};
-        kernels::linear_activation_forward<T>(run.ctx, x, weights.up.w, weights.up.b,
-                                              activation_site(run), hidden, activated);
+        kernels::linear_activation_forward<T>(run.ctx, {.x = x,
+                                                        .w = weights.up.w,
+                                                        .bias = weights.up.b,
+                                                        .site = activation_site(run),
+                                                        .hidden = hidden,
+                                                        .y = activated});
     }
     LinearBlock<Ctx, T>::forward(run, weights.down, activated, y);
     run.arena.rewind(mark);
@@ -83,8 +87,14 @@ void FeedForwardBlock<Ctx, T>::backward(const StackPass<Ctx, T>& run, const Weig
                                                run.gradients_into);
         return kernels::linear_backward_input<T>(run.ctx, d_hidden, weights.up.w, dx, into);
     }
-    kernels::linear_activation_backward<T>(run.ctx, dy, weights.down.w, site, hidden, activated,
-                                           d_hidden, weights.up.db, run.gradients_into);
+    kernels::linear_activation_backward<T>(run.ctx, {.dz = dy,
+                                                     .w = weights.down.w,
+                                                     .site = site,
+                                                     .hidden = hidden,
+                                                     .y = activated,
+                                                     .d_hidden = d_hidden,
+                                                     .db = weights.up.db,
+                                                     .into = run.gradients_into});
     LinearBlock<Ctx, T>::backward_products(run, weights.up, x, d_hidden, dx, into);
 }
 

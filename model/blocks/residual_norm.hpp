@@ -103,8 +103,13 @@ MatrixView<const T, typename Ctx::Space> input_again(
     if (source.norm == nullptr) return source.kept;
     const auto& [sum, mean, rstd] = source.saved;
     const auto y = run.take_input(sum.rows, sum.cols);
-    kernels::norm_forward<T>(run.ctx, {}, run.batch.places, sum, {}, source.norm->gamma,
-                             source.norm->beta, {}, y, mean, rstd);
+    kernels::norm_forward<T>(run.ctx, {.places = run.batch.places,
+                                       .x = sum,
+                                       .gamma = source.norm->gamma,
+                                       .beta = source.norm->beta,
+                                       .y = y,
+                                       .mean = mean,
+                                       .rstd = rstd});
     return y;
 }
 
@@ -114,8 +119,16 @@ auto ResidualNorm<Ctx, T>::forward(const StackPass<Ctx, T>& run, DropoutSite pla
                                    Saved& saved) -> Stream<T, Space> {
     const Matrix y = run.take_input(branch.rows, branch.cols);
     saved = {branch, run.take_floats(branch.rows), run.take_floats(branch.rows)};
-    kernels::norm_forward<T>(run.ctx, run.dropout(place), run.batch.places, residual, branch,
-                             weights.gamma, weights.beta, branch, y, saved.mean, saved.rstd);
+    kernels::norm_forward<T>(run.ctx, {.dropout = run.dropout(place),
+                                       .places = run.batch.places,
+                                       .x = residual,
+                                       .branch = branch,
+                                       .gamma = weights.gamma,
+                                       .beta = weights.beta,
+                                       .sum = branch,
+                                       .y = y,
+                                       .mean = saved.mean,
+                                       .rstd = saved.rstd});
     const auto source = source_of<Ctx, T>(y, weights, saved);
     if (run.settings.norms == NormPosition::after_sum) return {y, y, source};
     return {branch, y, source};
@@ -131,10 +144,20 @@ auto ResidualNorm<Ctx, T>::backward(const StackPass<Ctx, T>& run, DropoutSite pl
     const Matrix d_sum = after_sum ? d.input : d.residual_space;
     // If nothing is dropped, the branch's gradient is that of the sum itself.
     const Matrix d_branch = dropout.active() ? run.take(d_sum.rows, d_sum.cols) : Matrix();
-    kernels::norm_backward<T>(run.ctx, dropout, run.batch.places, d.input,
-                              after_sum ? Constant() : d.residual, saved.sum, saved.mean,
-                              saved.rstd, weights.gamma, d_sum, d_branch, weights.dgamma,
-                              weights.dbeta, d_bias, run.gradients_into);
+    kernels::norm_backward<T>(run.ctx, {.dropout = dropout,
+                                        .places = run.batch.places,
+                                        .dy = d.input,
+                                        .d_sum = after_sum ? Constant() : d.residual,
+                                        .sum = saved.sum,
+                                        .mean = saved.mean,
+                                        .rstd = saved.rstd,
+                                        .gamma = weights.gamma,
+                                        .dx = d_sum,
+                                        .d_branch = d_branch,
+                                        .dgamma = weights.dgamma,
+                                        .dbeta = weights.dbeta,
+                                        .dbias = d_bias,
+                                        .into = run.gradients_into});
     if (!after_sum) d.residual = d_sum;
     return dropout.active() ? d_branch : d_sum;
 }
@@ -143,16 +166,29 @@ template <class Ctx, class T>
 void PlainNorm<Ctx, T>::forward(const StackPass<Ctx, T>& run, const Weights& weights, Constant x,
                                 Matrix y, Saved& saved) {
     saved = {x, run.take_floats(x.rows), run.take_floats(x.rows)};
-    kernels::norm_forward<T>(run.ctx, {}, run.batch.places, x, {}, weights.gamma, weights.beta, {},
-                             y, saved.mean, saved.rstd);
+    kernels::norm_forward<T>(run.ctx, {.places = run.batch.places,
+                                       .x = x,
+                                       .gamma = weights.gamma,
+                                       .beta = weights.beta,
+                                       .y = y,
+                                       .mean = saved.mean,
+                                       .rstd = saved.rstd});
 }
 
 template <class Ctx, class T>
 void PlainNorm<Ctx, T>::backward(const StackPass<Ctx, T>& run, const Weights& weights,
                                  const Saved& saved, Constant dy, Constant d_past, Matrix dx) {
-    kernels::norm_backward<T>(run.ctx, {}, run.batch.places, dy, d_past, saved.sum, saved.mean,
-                              saved.rstd, weights.gamma, dx, {}, weights.dgamma, weights.dbeta, {},
-                              run.gradients_into);
+    kernels::norm_backward<T>(run.ctx, {.places = run.batch.places,
+                                        .dy = dy,
+                                        .d_sum = d_past,
+                                        .sum = saved.sum,
+                                        .mean = saved.mean,
+                                        .rstd = saved.rstd,
+                                        .gamma = weights.gamma,
+                                        .dx = dx,
+                                        .dgamma = weights.dgamma,
+                                        .dbeta = weights.dbeta,
+                                        .into = run.gradients_into});
 }
 
 }  // namespace lockstep::model

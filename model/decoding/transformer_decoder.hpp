@@ -256,7 +256,13 @@ private:
                          View<const std::int32_t, Space> length, Constant q, Constant k, Constant v,
                          const Linear<T, Space>& out) {
         const Matrix attended = run.take(q.rows, q.cols);
-        kernels::attention_decode<T>(run.ctx, shape, begin, length, q, k, v, attended);
+        kernels::attention_decode<T>(run.ctx, {.shape = shape,
+                                               .begin = begin,
+                                               .length = length,
+                                               .q = q,
+                                               .k_cache = k,
+                                               .v_cache = v,
+                                               .out = attended});
         return LinearBlock<Ctx, T>::forward(run, out, attended);
     }
 

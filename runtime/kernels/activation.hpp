@@ -27,22 +27,34 @@ void activation_forward(CudaContext& ctx, Activation f, const Dropout& site,
 
 // Computes dx = f'(x) * mask(dy). db [cols] is the gradient of a bias that was added to x: the sums
 // of dx's columns are written or added to it, as `into` says. dx may be dy.
+template <class T, class Space>
+struct ActivationBackward {
+    Activation f;
+    Dropout dropout = {};
+    TokenPlaces<Space> places = {};
+    MatrixView<const T, Space> x, dy;
+    MatrixView<T, Space> dx;
+    View<float, Space> db;
+    Into into;
+};
 template <class T>
-void activation_backward(CpuContext& ctx, Activation f, const Dropout& site,
-                         TokenPlaces<HostSpace> places, HostMatrix<const T> x,
-                         HostMatrix<const T> dy, HostMatrix<T> dx, HostView<float> db, Into into);
+void activation_backward(CpuContext& ctx, const ActivationBackward<T, HostSpace>& operands);
 template <class T>
-void activation_backward(CudaContext& ctx, Activation f, const Dropout& site,
-                         TokenPlaces<CudaSpace> places, CudaMatrix<const T> x,
-                         CudaMatrix<const T> dy, CudaMatrix<T> dx, CudaView<float> db, Into into);
+void activation_backward(CudaContext& ctx, const ActivationBackward<T, CudaSpace>& operands);
 
 // The same gradient for relu, computed from forward's y: dropped elements are zero in y, so neither
 // x nor the mask is needed. dx may be dy.
+template <class T, class Space>
+struct ReluBackward {
+    Dropout dropout = {};
+    MatrixView<const T, Space> y, dy;
+    MatrixView<T, Space> dx;
+    View<float, Space> db;
+    Into into;
+};
 template <class T>
-void relu_backward(CpuContext& ctx, const Dropout& site, HostMatrix<const T> y,
-                   HostMatrix<const T> dy, HostMatrix<T> dx, HostView<float> db, Into into);
+void relu_backward(CpuContext& ctx, const ReluBackward<T, HostSpace>& operands);
 template <class T>
-void relu_backward(CudaContext& ctx, const Dropout& site, CudaMatrix<const T> y,
-                   CudaMatrix<const T> dy, CudaMatrix<T> dx, CudaView<float> db, Into into);
+void relu_backward(CudaContext& ctx, const ReluBackward<T, CudaSpace>& operands);
 
 }  // namespace lockstep::kernels

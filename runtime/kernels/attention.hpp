@@ -39,16 +39,19 @@ struct Sequences {
 // Attention dropout: word (key position % 4) of Philox {site + head, global row, query position,
 // key position / 4}. Writes zeros to filler rows of out. No [T, T] matrix is kept. On GPUs also for
 // fp16, head_dim is at most 256, and a causal sequence with unequal offsets is not noticed.
+template <class T, class Space>
+struct AttentionForward {
+    AttentionShape shape;
+    Dropout dropout = {};
+    Sequences<Space> sequences;
+    MatrixView<const T, Space> q, k, v;
+    MatrixView<T, Space> out;
+    View<float, Space> log_sum_exp;
+};
 template <class T>
-void attention_forward(CpuContext& ctx, const AttentionShape& shape, const Dropout& site,
-                       const Sequences<HostSpace>& sequences, HostMatrix<const T> q,
-                       HostMatrix<const T> k, HostMatrix<const T> v, HostMatrix<T> out,
-                       HostView<float> log_sum_exp);
+void attention_forward(CpuContext& ctx, const AttentionForward<T, HostSpace>& operands);
 template <class T>
-void attention_forward(CudaContext& ctx, const AttentionShape& shape, const Dropout& site,
-                       const Sequences<CudaSpace>& sequences, CudaMatrix<const T> q,
-                       CudaMatrix<const T> k, CudaMatrix<const T> v, CudaMatrix<T> out,
-                       CudaView<float> log_sum_exp);
+void attention_forward(CudaContext& ctx, const AttentionForward<T, CudaSpace>& operands);
 
 // The gradients of biases that were added to q, k and v: = or += the sums over the rows of dq, dk
 // and dv, where `q` is not empty. Sums of 16-bit gradients may be those before they were rounded.
@@ -59,20 +62,21 @@ struct AttentionBiases {
 };
 
 // Overwrites dq, dk, dv, with zeros in filler rows. Recomputes the probabilities from log_sum_exp.
+template <class T, class Space>
+struct AttentionBackward {
+    AttentionShape shape;
+    Dropout dropout = {};
+    Sequences<Space> sequences;
+    MatrixView<const T, Space> q, k, v, out;
+    View<const float, Space> log_sum_exp;
+    MatrixView<const T, Space> d_out;
+    MatrixView<T, Space> dq, dk, dv;
+    AttentionBiases<Space> biases = {};
+};
 template <class T>
-void attention_backward(CpuContext& ctx, const AttentionShape& shape, const Dropout& site,
-                        const Sequences<HostSpace>& sequences, HostMatrix<const T> q,
-                        HostMatrix<const T> k, HostMatrix<const T> v, HostMatrix<const T> out,
-                        HostView<const float> log_sum_exp, HostMatrix<const T> d_out,
-                        HostMatrix<T> dq, HostMatrix<T> dk, HostMatrix<T> dv,
-                        const AttentionBiases<HostSpace>& biases = {});
+void attention_backward(CpuContext& ctx, const AttentionBackward<T, HostSpace>& operands);
 template <class T>
-void attention_backward(CudaContext& ctx, const AttentionShape& shape, const Dropout& site,
-                        const Sequences<CudaSpace>& sequences, CudaMatrix<const T> q,
-                        CudaMatrix<const T> k, CudaMatrix<const T> v, CudaMatrix<const T> out,
-                        CudaView<const float> log_sum_exp, CudaMatrix<const T> d_out,
-                        CudaMatrix<T> dq, CudaMatrix<T> dk, CudaMatrix<T> dv,
-                        const AttentionBiases<CudaSpace>& biases = {});
+void attention_backward(CudaContext& ctx, const AttentionBackward<T, CudaSpace>& operands);
 
 // What computes the attention of 16-bit matrices whose heads have so many columns, for the user,
 // where a library might; else empty. `dropout` is training's rate.
@@ -81,15 +85,17 @@ std::string describe_attention(CudaContext& ctx, int head_dim, float dropout);
 
 // Decoding: one query per sequence, keys and values in a cache. Sequence s attends to cache rows
 // [begin[s], begin[s] + length[s]). q, out [sequences, heads * head_dim].
+template <class T, class Space>
+struct AttentionDecode {
+    AttentionShape shape;
+    View<const std::int64_t, Space> begin;
+    View<const std::int32_t, Space> length;
+    MatrixView<const T, Space> q, k_cache, v_cache;
+    MatrixView<T, Space> out;
+};
 template <class T>
-void attention_decode(CpuContext& ctx, const AttentionShape& shape,
-                      HostView<const std::int64_t> begin, HostView<const std::int32_t> length,
-                      HostMatrix<const T> q, HostMatrix<const T> k_cache,
-                      HostMatrix<const T> v_cache, HostMatrix<T> out);
+void attention_decode(CpuContext& ctx, const AttentionDecode<T, HostSpace>& operands);
 template <class T>
-void attention_decode(CudaContext& ctx, const AttentionShape& shape,
-                      CudaView<const std::int64_t> begin, CudaView<const std::int32_t> length,
-                      CudaMatrix<const T> q, CudaMatrix<const T> k_cache,
-                      CudaMatrix<const T> v_cache, CudaMatrix<T> out);
+void attention_decode(CudaContext& ctx, const AttentionDecode<T, CudaSpace>& operands);
 
 }  // namespace lockstep::kernels

@@ -19,34 +19,46 @@ constexpr float layer_norm_epsilon = 1e-5f;
 // and backward needs x instead). All matrices are [rows, d]; mean and rstd are [rows] in fp32.
 // branch may be sum; if there is a branch, y may be x. A call with x = sum and no branch calculates
 // the same y, mean and rstd again, bit for bit.
+template <class T, class Space>
+struct NormForward {
+    Dropout dropout = {};
+    TokenPlaces<Space> places = {};
+    MatrixView<const T, Space> x;
+    MatrixView<const T, Space> branch = {};
+    View<const T, Space> gamma, beta;
+    MatrixView<T, Space> sum = {};
+    MatrixView<T, Space> y;
+    View<float, Space> mean, rstd;
+};
 template <class T>
-void norm_forward(CpuContext& ctx, const Dropout& site, TokenPlaces<HostSpace> places,
-                  HostMatrix<const T> x, HostMatrix<const T> branch, HostView<const T> gamma,
-                  HostView<const T> beta, HostMatrix<T> sum, HostMatrix<T> y, HostView<float> mean,
-                  HostView<float> rstd);
+void norm_forward(CpuContext& ctx, const NormForward<T, HostSpace>& operands);
 template <class T>
-void norm_forward(CudaContext& ctx, const Dropout& site, TokenPlaces<CudaSpace> places,
-                  CudaMatrix<const T> x, CudaMatrix<const T> branch, CudaView<const T> gamma,
-                  CudaView<const T> beta, CudaMatrix<T> sum, CudaMatrix<T> y, CudaView<float> mean,
-                  CudaView<float> rstd);
+void norm_forward(CudaContext& ctx, const NormForward<T, CudaSpace>& operands);
 
 // This is the backward of norm_forward: dx = d(y -> sum) + d_sum. d_sum is the gradient that
 // reached the sum past the norm (empty: there is none). d_branch is the dropout mask applied to dx
 // (empty: not wanted). `into` says whether dgamma, dbeta [d] and dbias [d] (empty: not wanted) are
 // overwritten or added to. dbias is the gradient of a bias that was added to the branch: the sums
 // of the columns of d_branch, or of dx if d_branch is not wanted. dx may be dy or d_sum.
+template <class T, class Space>
+struct NormBackward {
+    Dropout dropout = {};
+    TokenPlaces<Space> places = {};
+    MatrixView<const T, Space> dy;
+    MatrixView<const T, Space> d_sum = {};
+    MatrixView<const T, Space> sum;
+    View<const float, Space> mean, rstd;
+    View<const T, Space> gamma;
+    MatrixView<T, Space> dx;
+    MatrixView<T, Space> d_branch = {};
+    View<float, Space> dgamma, dbeta;
+    View<float, Space> dbias = {};
+    Into into;
+};
 template <class T>
-void norm_backward(CpuContext& ctx, const Dropout& site, TokenPlaces<HostSpace> places,
-                   HostMatrix<const T> dy, HostMatrix<const T> d_sum, HostMatrix<const T> sum,
-                   HostView<const float> mean, HostView<const float> rstd, HostView<const T> gamma,
-                   HostMatrix<T> dx, HostMatrix<T> d_branch, HostView<float> dgamma,
-                   HostView<float> dbeta, HostView<float> dbias, Into into);
+void norm_backward(CpuContext& ctx, const NormBackward<T, HostSpace>& operands);
 template <class T>
-void norm_backward(CudaContext& ctx, const Dropout& site, TokenPlaces<CudaSpace> places,
-                   CudaMatrix<const T> dy, CudaMatrix<const T> d_sum, CudaMatrix<const T> sum,
-                   CudaView<const float> mean, CudaView<const float> rstd, CudaView<const T> gamma,
-                   CudaMatrix<T> dx, CudaMatrix<T> d_branch, CudaView<float> dgamma,
-                   CudaView<float> dbeta, CudaView<float> dbias, Into into);
+void norm_backward(CudaContext& ctx, const NormBackward<T, CudaSpace>& operands);
 
 // Computes sum = x + dropout(branch), the residual if no norm follows. sum may be x.
 template <class T>

@@ -15,11 +15,12 @@ using device::CpuContext;
 using device::CudaContext;
 
 // Each optimizer makes one pass over a range of the flat buffer: it multiplies the gradient by
-// state.gradient_scale, updates the fp32 master, and writes the compute copy if T is not float (the
-// view `compute` is empty for float). The learning rate and the update count come from the state;
-// state.updates + 1 is the number of this update, counted from 1. Gradients are not changed. If
-// state.skip is set, nothing is changed. On GPUs T may also be fp16, and the master may be empty:
-// `compute` then holds the weights.
+// state->gradient_scale, updates the fp32 master, and writes the compute copy if T is not float
+// (the view `compute` is empty for float). The learning rate and the update count come from the
+// state; state->updates + 1 is the number of this update, counted from 1. Gradients are not
+// changed. If state->skip is set, nothing is changed. On GPUs T may also be fp16, and the master
+// may be empty: `compute` then holds the weights. optimizer_checks.hpp has the sizes that operands
+// must have.
 
 // Says which elements options.weight_decay applies to, in lines of decay_line elements: bit i % 32
 // of word i / 32 is for elements [16 i, 16 i + 16). An empty view means that it applies to all
@@ -36,32 +37,43 @@ struct SgdOptions {
     enum class Kind { plain, nesterov } kind;
 };
 // Follows torch.optim.SGD: g += weight_decay * w; b = momentum * b + g (b = g at the first update);
-// w -= lr * (nesterov ? g + momentum * b : b). momentum_buffer is empty when momentum is 0.
+// w -= lr * (nesterov ? g + momentum * b : b).
+template <class T, class Space>
+struct Sgd {
+    SgdOptions options;
+    const StepState* state;
+    View<const float, Space> gradient;
+    View<float, Space> master = {};
+    View<float, Space> momentum_buffer = {};  // empty if momentum is 0
+    View<T, Space> compute = {};
+    DecayLines<Space> decays = {};
+};
 template <class T>
-void sgd(CpuContext& ctx, const SgdOptions& options, const StepState* state,
-         HostView<const float> gradient, HostView<float> master, HostView<float> momentum_buffer,
-         HostView<T> compute, DecayLines<HostSpace> decays = {});
+void sgd(CpuContext& ctx, const Sgd<T, HostSpace>& operands);
 template <class T>
-void sgd(CudaContext& ctx, const SgdOptions& options, const StepState* state,
-         CudaView<const float> gradient, CudaView<float> master, CudaView<float> momentum_buffer,
-         CudaView<T> compute, DecayLines<CudaSpace> decays = {});
+void sgd(CudaContext& ctx, const Sgd<T, CudaSpace>& operands);
 
 struct AdamOptions {
     double beta1, beta2, epsilon, weight_decay;  // double: 1 - 0.999f has a relative error of 1e-5
     enum class Decay { l2, decoupled } decay;    // adam, adamw
 };
-// Follows torch.optim.Adam / AdamW. A non-empty `largest` makes it AMSGrad. The state must hold the
-// bias corrections of this update for the same betas.
+// Follows torch.optim.Adam / AdamW. The state must hold the bias corrections of this update for the
+// same betas.
+template <class T, class Space>
+struct Adam {
+    AdamOptions options;
+    const StepState* state;
+    View<const float, Space> gradient;
+    View<float, Space> master = {};
+    View<float, Space> first_moment, second_moment;
+    View<float, Space> largest = {};  // not empty: AMSGrad
+    View<T, Space> compute = {};
+    DecayLines<Space> decays = {};
+};
 template <class T>
-void adam(CpuContext& ctx, const AdamOptions& options, const StepState* state,
-          HostView<const float> gradient, HostView<float> master, HostView<float> first_moment,
-          HostView<float> second_moment, HostView<float> largest, HostView<T> compute,
-          DecayLines<HostSpace> decays = {});
+void adam(CpuContext& ctx, const Adam<T, HostSpace>& operands);
 template <class T>
-void adam(CudaContext& ctx, const AdamOptions& options, const StepState* state,
-          CudaView<const float> gradient, CudaView<float> master, CudaView<float> first_moment,
-          CudaView<float> second_moment, CudaView<float> largest, CudaView<T> compute,
-          DecayLines<CudaSpace> decays = {});
+void adam(CudaContext& ctx, const Adam<T, CudaSpace>& operands);
 
 struct AdafactorOptions {
     float epsilon1, epsilon2, clip_threshold, decay_rate, beta1, weight_decay;
@@ -71,16 +83,20 @@ struct AdafactorOptions {
 // Follows fairseq's Adafactor for one parameter [rows, cols]. If both are > 1 and `full` is empty,
 // the second moment is factored into row [rows] and column [cols]; otherwise it is full [rows *
 // cols]. first_moment is empty when beta1 is 0. scratch has rows * cols elements.
+template <class T, class Space>
+struct Adafactor {
+    AdafactorOptions options;
+    const StepState* state;
+    MatrixView<const float, Space> gradient;
+    MatrixView<float, Space> master = {};
+    View<float, Space> row = {}, column = {}, full = {}, first_moment = {};
+    View<float, Space> scratch;
+    View<T, Space> compute = {};
+};
 template <class T>
-void adafactor(CpuContext& ctx, const AdafactorOptions& options, const StepState* state,
-               HostMatrix<const float> gradient, HostMatrix<float> master, HostView<float> row,
-               HostView<float> column, HostView<float> full, HostView<float> first_moment,
-               HostView<float> scratch, HostView<T> compute);
+void adafactor(CpuContext& ctx, const Adafactor<T, HostSpace>& operands);
 template <class T>
-void adafactor(CudaContext& ctx, const AdafactorOptions& options, const StepState* state,
-               CudaMatrix<const float> gradient, CudaMatrix<float> master, CudaView<float> row,
-               CudaView<float> column, CudaView<float> full, CudaView<float> first_moment,
-               CudaView<float> scratch, CudaView<T> compute);
+void adafactor(CudaContext& ctx, const Adafactor<T, CudaSpace>& operands);
 // Allocates the device memory that adafactor() needs in addition, for the same reason as
 // reserve_sums().
 void reserve_adafactor(CpuContext& ctx);

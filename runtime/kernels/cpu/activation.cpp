@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/kernels/activation.hpp"
-
+#include "runtime/kernels/activation_checks.hpp"
 #include "runtime/kernels/cpu/column_sums.hpp"
 #include "runtime/kernels/cpu/dropout_mask.hpp"
 #include "runtime/kernels/cpu/parallel.hpp"
@@ -144,7 +143,7 @@ template <class T>
 template <class T>
 void activation_forward(CpuContext& ctx, Activation f, const Dropout& site,
                         TokenPlaces<HostSpace> places, HostMatrix<const T> x, HostMatrix<T> y) {
-    require(x.rows == y.rows && x.cols == y.cols, "activation: shapes differ");
+    require(same_shape(x, y), "activation: shapes differ");
     const cpu::RowMask mask = cpu::row_mask(site);
     cpu::parallel_for(ctx, x.rows, x.rows * x.cols, [&](std::int64_t i) {
         forward_row(f, cpu::at(mask, places, i), x.data + i * x.stride, y.data + i * y.stride,
@@ -153,30 +152,24 @@ void activation_forward(CpuContext& ctx, Activation f, const Dropout& site,
 }
 
 template <class T>
-void activation_backward(CpuContext& ctx, Activation f, const Dropout& site,
-                         TokenPlaces<HostSpace> places, HostMatrix<const T> x,
-                         HostMatrix<const T> dy, HostMatrix<T> dx, HostView<float> db, Into into) {
-    require(x.rows == dy.rows && x.cols == dy.cols && x.rows == dx.rows && x.cols == dx.cols &&
-                static_cast<std::int64_t>(db.size()) == x.cols,
-            "activation backward: shapes differ");
-    const cpu::RowMask mask = cpu::row_mask(site);
-    cpu::column_sums(ctx, x.rows, x.cols, db, into, [&](std::int64_t i, float* sums) {
-        backward_row(f, cpu::at(mask, places, i), x.data + i * x.stride, dy.data + i * dy.stride,
-                     dx.data + i * dx.stride, sums, x.cols);
+void activation_backward(CpuContext& ctx, const ActivationBackward<T, HostSpace>& o) {
+    check(o);
+    const cpu::RowMask mask = cpu::row_mask(o.dropout);
+    cpu::column_sums(ctx, o.x.rows, o.x.cols, o.db, o.into, [&](std::int64_t i, float* sums) {
+        backward_row(o.f, cpu::at(mask, o.places, i), o.x.data + i * o.x.stride,
+                     o.dy.data + i * o.dy.stride, o.dx.data + i * o.dx.stride, sums, o.x.cols);
     });
 }
 
 template <class T>
-void relu_backward(CpuContext& ctx, const Dropout& site, HostMatrix<const T> y,
-                   HostMatrix<const T> dy, HostMatrix<T> dx, HostView<float> db, Into into) {
-    require(y.rows == dy.rows && y.cols == dy.cols && y.rows == dx.rows && y.cols == dx.cols &&
-                static_cast<std::int64_t>(db.size()) == y.cols,
-            "relu backward: shapes differ");
-    const float scale = cpu::row_mask(site).scale;
-    cpu::column_sums(ctx, y.rows, y.cols, db, into, [&](std::int64_t i, float* sums) {
-        T* to = dx.data + i * dx.stride;
-        relu_row(y.data + i * y.stride, dy.data + i * dy.stride, scale, to, y.cols);
-        cpu::add_to_sums(to, sums, y.cols);  // inside the loop of relu_row it would slow bf16 down
+void relu_backward(CpuContext& ctx, const ReluBackward<T, HostSpace>& o) {
+    check(o);
+    const float scale = cpu::row_mask(o.dropout).scale;
+    const std::int64_t cols = o.y.cols;
+    cpu::column_sums(ctx, o.y.rows, cols, o.db, o.into, [&](std::int64_t i, float* sums) {
+        T* to = o.dx.data + i * o.dx.stride;
+        relu_row(o.y.data + i * o.y.stride, o.dy.data + i * o.dy.stride, scale, to, cols);
+        cpu::add_to_sums(to, sums, cols);  // inside the loop of relu_row it would slow bf16 down
     });
 }
 
@@ -184,16 +177,10 @@ template void activation_forward(CpuContext&, Activation, const Dropout&, TokenP
                                  HostMatrix<const float>, HostMatrix<float>);
 template void activation_forward(CpuContext&, Activation, const Dropout&, TokenPlaces<HostSpace>,
                                  HostMatrix<const bf16>, HostMatrix<bf16>);
-template void activation_backward(CpuContext&, Activation, const Dropout&, TokenPlaces<HostSpace>,
-                                  HostMatrix<const float>, HostMatrix<const float>,
-                                  HostMatrix<float>, HostView<float>, Into);
-template void activation_backward(CpuContext&, Activation, const Dropout&, TokenPlaces<HostSpace>,
-                                  HostMatrix<const bf16>, HostMatrix<const bf16>, HostMatrix<bf16>,
-                                  HostView<float>, Into);
+template void activation_backward(CpuContext&, const ActivationBackward<float, HostSpace>&);
+template void activation_backward(CpuContext&, const ActivationBackward<bf16, HostSpace>&);
 
-template void relu_backward(CpuContext&, const Dropout&, HostMatrix<const float>,
-                            HostMatrix<const float>, HostMatrix<float>, HostView<float>, Into);
-template void relu_backward(CpuContext&, const Dropout&, HostMatrix<const bf16>,
-                            HostMatrix<const bf16>, HostMatrix<bf16>, HostView<float>, Into);
+template void relu_backward(CpuContext&, const ReluBackward<float, HostSpace>&);
+template void relu_backward(CpuContext&, const ReluBackward<bf16, HostSpace>&);
 
 }  // namespace lockstep::kernels

@@ -6,7 +6,7 @@
 #include "runtime/kernels/cpu/adafactor_rows.hpp"
 #include "runtime/kernels/cpu/column_sums.hpp"
 #include "runtime/kernels/cpu/parallel.hpp"
-#include "runtime/kernels/optimizers.hpp"
+#include "runtime/kernels/optimizer_checks.hpp"
 #include "runtime/kernels/reduce.hpp"
 
 namespace lockstep::kernels {
@@ -94,53 +94,34 @@ double learning_rate(CpuContext& ctx, const AdafactorOptions& options, const Ste
 void reserve_adafactor(CpuContext&) {}
 
 template <class T>
-void adafactor(CpuContext& ctx, const AdafactorOptions& options, const StepState* state,
-               HostMatrix<const float> gradient, HostMatrix<float> master, HostView<float> row,
-               HostView<float> column, HostView<float> full, HostView<float> first_moment,
-               HostView<float> scratch, HostView<T> compute) {
-    const std::int64_t n = master.rows * master.cols;
-    const auto size = static_cast<std::size_t>(n);
+void adafactor(CpuContext& ctx, const Adafactor<T, HostSpace>& o) {
+    const std::int64_t n = o.gradient.rows * o.gradient.cols;
     if (n == 0) return;
-    const bool factorises = master.rows > 1 && master.cols > 1 && full.empty();
-    require(gradient.rows == master.rows && gradient.cols == master.cols &&
-                gradient.stride == gradient.cols && master.stride == master.cols &&
-                scratch.size() >= size && (compute.empty() || compute.size() == size) &&
-                (first_moment.empty() || first_moment.size() == size),
-            "adafactor: sizes differ");
-    require(factorises ? row.size() == static_cast<std::size_t>(master.rows) &&
-                             column.size() == static_cast<std::size_t>(master.cols)
-                       : full.size() == size,
-            "adafactor: the second moment has another size");
-    if (state->skip != 0) return;
-    const HostView<float> weights(master.data, size);
-    const double lr = learning_rate(ctx, options, *state, weights);
+    check(o);
+    if (o.state->skip != 0) return;
+    const HostView<float> weights(o.master.data, static_cast<std::size_t>(n));
+    const double lr = learning_rate(ctx, o.options, *o.state, weights);
     const double beta2 =
-        1.0 - std::pow(static_cast<double>(state->updates + 1), double{options.decay_rate});
-    const Update u{state->gradient_scale, options.epsilon1, static_cast<float>(beta2)};
-    const double squares = factorises ? factored(ctx, u, gradient, row, column, scratch)
-                                      : unfactored(ctx, u, gradient, full, scratch);
+        1.0 - std::pow(static_cast<double>(o.state->updates + 1), double{o.options.decay_rate});
+    const Update u{o.state->gradient_scale, o.options.epsilon1, static_cast<float>(beta2)};
+    const double squares = factorises(o) ? factored(ctx, u, o.gradient, o.row, o.column, o.scratch)
+                                         : unfactored(ctx, u, o.gradient, o.full, o.scratch);
     const double rms = std::sqrt(squares / static_cast<double>(n));
-    const double divisor = std::max(1.0, rms / double{options.clip_threshold});
+    const double divisor = std::max(1.0, rms / double{o.options.clip_threshold});
     const rows::Apply how{static_cast<float>(lr / divisor),
-                          static_cast<float>(1.0 - double{options.weight_decay} * lr),
-                          options.beta1};
+                          static_cast<float>(1.0 - double{o.options.weight_decay} * lr),
+                          o.options.beta1};
     cpu::parallel_blocks(
         ctx, n, block, n, [&](std::int64_t, std::int64_t first, std::int64_t count) {
-            rows::apply(how,
-                        rows::Range<T>{scratch.data() + first,
-                                       first_moment.empty() ? nullptr : first_moment.data() + first,
-                                       weights.data() + first,
-                                       compute.empty() ? nullptr : compute.data() + first, count});
+            rows::apply(how, rows::Range<T>{
+                                 o.scratch.data() + first,
+                                 o.first_moment.empty() ? nullptr : o.first_moment.data() + first,
+                                 weights.data() + first,
+                                 o.compute.empty() ? nullptr : o.compute.data() + first, count});
         });
 }
 
-template void adafactor(CpuContext&, const AdafactorOptions&, const StepState*,
-                        HostMatrix<const float>, HostMatrix<float>, HostView<float>,
-                        HostView<float>, HostView<float>, HostView<float>, HostView<float>,
-                        HostView<float>);
-template void adafactor(CpuContext&, const AdafactorOptions&, const StepState*,
-                        HostMatrix<const float>, HostMatrix<float>, HostView<float>,
-                        HostView<float>, HostView<float>, HostView<float>, HostView<float>,
-                        HostView<bf16>);
+template void adafactor(CpuContext&, const Adafactor<float, HostSpace>&);
+template void adafactor(CpuContext&, const Adafactor<bf16, HostSpace>&);
 
 }  // namespace lockstep::kernels

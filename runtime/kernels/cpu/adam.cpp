@@ -2,7 +2,7 @@
 #include "runtime/kernels/cpu/decay_runs.hpp"
 #include "runtime/kernels/cpu/parallel.hpp"
 #include "runtime/kernels/cpu/vector_math.hpp"
-#include "runtime/kernels/optimizers.hpp"
+#include "runtime/kernels/optimizer_checks.hpp"
 
 namespace lockstep::kernels {
 
@@ -95,38 +95,26 @@ T* from(HostView<T> view, std::int64_t first) {
 }  // namespace
 
 template <class T>
-void adam(CpuContext& ctx, const AdamOptions& options, const StepState* state,
-          HostView<const float> gradient, HostView<float> master, HostView<float> first_moment,
-          HostView<float> second_moment, HostView<float> largest, HostView<T> compute,
-          DecayLines<HostSpace> decays) {
-    const std::size_t n = master.size();
-    require(gradient.size() == n && first_moment.size() == n && second_moment.size() == n &&
-                (largest.empty() || largest.size() == n) &&
-                (compute.empty() || compute.size() == n) &&
-                (decays.empty() || decays.size() == decay_words(n)),
-            "adam: sizes differ");
-    if (state->skip != 0) return;
-    const Update with_decay = update_of(options, *state, cpu::Decays::yes);
-    const Update without = update_of(options, *state, cpu::Decays::no);
+void adam(CpuContext& ctx, const Adam<T, HostSpace>& o) {
+    check(o);
+    if (o.state->skip != 0) return;
+    const Update with_decay = update_of(o.options, *o.state, cpu::Decays::yes);
+    const Update without = update_of(o.options, *o.state, cpu::Decays::no);
     constexpr std::int64_t block = 4096;
-    const auto size = static_cast<std::int64_t>(n);
+    const auto size = static_cast<std::int64_t>(o.gradient.size());
     cpu::parallel_blocks(
         ctx, size, block, size, [&](std::int64_t, std::int64_t from_here, std::int64_t all) {
             const auto update = [&](std::int64_t first, std::int64_t count, cpu::Decays decay) {
                 update_range(decay == cpu::Decays::yes ? with_decay : without,
-                             Range<T>{gradient.data() + first, master.data() + first,
-                                      first_moment.data() + first, second_moment.data() + first,
-                                      from(largest, first), from(compute, first), count});
+                             Range<T>{o.gradient.data() + first, o.master.data() + first,
+                                      o.first_moment.data() + first, o.second_moment.data() + first,
+                                      from(o.largest, first), from(o.compute, first), count});
             };
-            cpu::for_each_decay_run(decays, from_here, all, update);
+            cpu::for_each_decay_run(o.decays, from_here, all, update);
         });
 }
 
-template void adam(CpuContext&, const AdamOptions&, const StepState*, HostView<const float>,
-                   HostView<float>, HostView<float>, HostView<float>, HostView<float>,
-                   HostView<float>, DecayLines<HostSpace>);
-template void adam(CpuContext&, const AdamOptions&, const StepState*, HostView<const float>,
-                   HostView<float>, HostView<float>, HostView<float>, HostView<float>,
-                   HostView<bf16>, DecayLines<HostSpace>);
+template void adam(CpuContext&, const Adam<float, HostSpace>&);
+template void adam(CpuContext&, const Adam<bf16, HostSpace>&);
 
 }  // namespace lockstep::kernels

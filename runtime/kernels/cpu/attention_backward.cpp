@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "runtime/kernels/attention_biases.hpp"
+#include "runtime/kernels/attention_checks.hpp"
 #include "runtime/kernels/cpu/attention_blocks.hpp"
 #include "runtime/kernels/cpu/kernel_cache.hpp"
 
@@ -125,28 +126,18 @@ struct Head {
 };
 
 template <class T>
-void fill_zero_filler(const Sequences<HostSpace>& sequences, HostMatrix<T> dq, HostMatrix<T> dk,
-                      HostMatrix<T> dv) {
-    const std::int64_t q_real = sequences.q_offsets[sequences.q_offsets.size() - 1];
-    const std::int64_t k_real = sequences.k_offsets[sequences.k_offsets.size() - 1];
-    fill_zero_rows(dq, q_real, dq.rows - q_real);
-    fill_zero_rows(dk, k_real, dk.rows - k_real);
-    fill_zero_rows(dv, k_real, dv.rows - k_real);
+void fill_zero_filler(const AttentionBackward<T, HostSpace>& o) {
+    const auto &q_offsets = o.sequences.q_offsets, &k_offsets = o.sequences.k_offsets;
+    const std::int64_t q_real = q_offsets[q_offsets.size() - 1];
+    const std::int64_t k_real = k_offsets[k_offsets.size() - 1];
+    fill_zero_rows(o.dq, q_real, o.dq.rows - q_real);
+    fill_zero_rows(o.dk, k_real, o.dk.rows - k_real);
+    fill_zero_rows(o.dv, k_real, o.dv.rows - k_real);
 }
 
-// Operands of one call.
-template <class T>
-struct Operands {
-    const AttentionShape& shape;
-    const Dropout& site;
-    HostMatrix<const T> q, k, v, out;
-    HostView<const float> log_sum_exp;
-    HostMatrix<const T> d_out;
-    HostMatrix<T> dq, dk, dv;
-};
-
 template <class C, class T>
-void backward_all(CpuContext& ctx, const Operands<T>& o, AttentionScratch& scratch) {
+void backward_all(CpuContext& ctx, const AttentionBackward<T, HostSpace>& o,
+                  AttentionScratch& scratch) {
     const int d = o.shape.head_dim, width = extent<C>(d);
     int longest = 0;
     for (const AttentionTask& task : scratch.tasks) longest = std::max(longest, task.q_count);
@@ -164,7 +155,7 @@ void backward_all(CpuContext& ctx, const Operands<T>& o, AttentionScratch& scrat
                    o.log_sum_exp.data() + head * o.q.rows,
                    o.shape.mask,
                    1.0f / std::sqrt(static_cast<float>(d)),
-                   HeadDropout(o.site, head),
+                   HeadDropout(o.dropout, head),
                    scratch.products_of_this_thread(),
                    Backward<C>(scratch.of_this_thread(), width, longest)}
             .run(task);
@@ -183,42 +174,20 @@ void backward_all(CpuContext& ctx, const Operands<T>& o, AttentionScratch& scrat
 }  // namespace
 
 template <class T>
-void attention_backward(CpuContext& ctx, const AttentionShape& shape, const Dropout& site,
-                        const Sequences<HostSpace>& sequences, HostMatrix<const T> q,
-                        HostMatrix<const T> k, HostMatrix<const T> v, HostMatrix<const T> out,
-                        HostView<const float> log_sum_exp, HostMatrix<const T> d_out,
-                        HostMatrix<T> dq, HostMatrix<T> dk, HostMatrix<T> dv,
-                        const AttentionBiases<HostSpace>& biases) {
-    require(q.cols == shape.heads * shape.head_dim && k.cols == q.cols && v.cols == q.cols &&
-                out.cols == q.cols && d_out.cols == q.cols && dq.cols == q.cols &&
-                dk.cols == q.cols && dv.cols == q.cols,
-            "attention_backward: widths do not fit");
-    require(out.rows == q.rows && d_out.rows == q.rows && dq.rows == q.rows && v.rows == k.rows &&
-                dk.rows == k.rows && dv.rows == k.rows &&
-                log_sum_exp.size() == static_cast<std::size_t>(shape.heads * q.rows),
-            "attention_backward: heights do not fit");
+void attention_backward(CpuContext& ctx, const AttentionBackward<T, HostSpace>& o) {
+    check(o);
     auto& scratch = cached<AttentionScratch>(ctx);
-    plan_tasks(shape, sequences, q.rows, k.rows, static_cast<int>(q.rows) + 1, scratch.tasks);
-    const Operands<T> operands{shape, site, q, k, v, out, log_sum_exp, d_out, dq, dk, dv};
+    plan_tasks(o.shape, o.sequences, o.q.rows, o.k.rows, static_cast<int>(o.q.rows) + 1,
+               scratch.tasks);
     if (multiplies<T>())
-        backward_all<T>(ctx, operands, scratch);
+        backward_all<T>(ctx, o, scratch);
     else
-        backward_all<float>(ctx, operands, scratch);
-    fill_zero_filler(sequences, dq, dk, dv);
-    sum_attention_biases<T>(ctx, biases, dq, dk, dv);
+        backward_all<float>(ctx, o, scratch);
+    fill_zero_filler(o);
+    sum_attention_biases<T>(ctx, o.biases, o.dq, o.dk, o.dv);
 }
 
-template void attention_backward(CpuContext&, const AttentionShape&, const Dropout&,
-                                 const Sequences<HostSpace>&, HostMatrix<const float>,
-                                 HostMatrix<const float>, HostMatrix<const float>,
-                                 HostMatrix<const float>, HostView<const float>,
-                                 HostMatrix<const float>, HostMatrix<float>, HostMatrix<float>,
-                                 HostMatrix<float>, const AttentionBiases<HostSpace>&);
-template void attention_backward(CpuContext&, const AttentionShape&, const Dropout&,
-                                 const Sequences<HostSpace>&, HostMatrix<const bf16>,
-                                 HostMatrix<const bf16>, HostMatrix<const bf16>,
-                                 HostMatrix<const bf16>, HostView<const float>,
-                                 HostMatrix<const bf16>, HostMatrix<bf16>, HostMatrix<bf16>,
-                                 HostMatrix<bf16>, const AttentionBiases<HostSpace>&);
+template void attention_backward(CpuContext&, const AttentionBackward<float, HostSpace>&);
+template void attention_backward(CpuContext&, const AttentionBackward<bf16, HostSpace>&);
 
 }  // namespace lockstep::kernels

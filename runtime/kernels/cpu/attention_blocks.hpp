@@ -167,7 +167,7 @@ private:
     std::exception_ptr first_;
 };
 
-// Checks the contract, then makes one task per `queries_per_task` queries. The longest tasks come
+// Checks the offsets, then makes one task per `queries_per_task` queries. The longest tasks come
 // first, so that the threads end at about the same time.
 void plan_tasks(const AttentionShape& shape, const Sequences<HostSpace>& sequences,
                 std::int64_t q_total, std::int64_t k_total, int queries_per_task,

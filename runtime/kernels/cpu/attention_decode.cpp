@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
+#include "runtime/kernels/attention_checks.hpp"
 #include "runtime/kernels/cpu/attention_blocks.hpp"
 #include "runtime/kernels/cpu/kernel_cache.hpp"
 #include "runtime/kernels/cpu/parallel.hpp"
@@ -33,48 +34,38 @@ void decode_head(const T* q, HostMatrix<const T> k, HostMatrix<const T> v, T* ou
 }  // namespace
 
 template <class T>
-void attention_decode(CpuContext& ctx, const AttentionShape& shape,
-                      HostView<const std::int64_t> begin, HostView<const std::int32_t> length,
-                      HostMatrix<const T> q, HostMatrix<const T> k_cache,
-                      HostMatrix<const T> v_cache, HostMatrix<T> out) {
-    const int d = shape.head_dim;
-    const auto sequences = static_cast<std::int64_t>(begin.size());
-    require(q.cols == shape.heads * d && k_cache.cols == q.cols && v_cache.cols == q.cols &&
-                out.cols == q.cols && v_cache.rows == k_cache.rows,
-            "attention_decode: shapes do not fit");
-    require(length.size() == begin.size() && q.rows == sequences && out.rows == sequences,
-            "attention_decode: one query per sequence");
+void attention_decode(CpuContext& ctx, const AttentionDecode<T, HostSpace>& o) {
+    check(o);
+    const int d = o.shape.head_dim;
+    const auto& begin = o.begin;
+    const auto& length = o.length;
     int longest = 0;
     std::int64_t elements = 0;  // keys and values that are read
-    for (std::int64_t s = 0; s < sequences; ++s) {
-        require(begin[s] >= 0 && length[s] >= 0 && begin[s] + length[s] <= k_cache.rows,
+    for (std::int64_t s = 0; s < o.q.rows; ++s) {
+        require(begin[s] >= 0 && length[s] >= 0 && begin[s] + length[s] <= o.k_cache.rows,
                 "attention_decode: a sequence outside the cache");
         longest = std::max(longest, length[s]);
-        elements += 2 * length[s] * q.cols;
+        elements += 2 * length[s] * o.q.cols;
     }
     auto& scratch = cached<AttentionScratch>(ctx);
     scratch.reserve(ctx.threads(), 2 * Carver::rounded(d) + Carver::rounded(longest));
     const int threads = elements < smallest_parallel_elements ? 1 : ctx.threads();
 #pragma omp parallel for schedule(dynamic) num_threads(threads) if (threads > 1)
-    for (std::int64_t i = 0; i < sequences * shape.heads; ++i) {
-        const std::int64_t s = i / shape.heads;
-        const std::int64_t c = i % shape.heads * d;
-        T* to = out.data + s * out.stride + c;
+    for (std::int64_t i = 0; i < o.q.rows * o.shape.heads; ++i) {
+        const std::int64_t s = i / o.shape.heads;
+        const std::int64_t c = i % o.shape.heads * d;
+        T* to = o.out.data + s * o.out.stride + c;
         if (length[s] == 0) {
             std::fill_n(to, d, T{});
             continue;
         }
-        decode_head(q.data + s * q.stride + c, k_cache.columns(c, d).rows_from(begin[s], length[s]),
-                    v_cache.columns(c, d).rows_from(begin[s], length[s]), to,
-                    scratch.of_this_thread());
+        decode_head(
+            o.q.data + s * o.q.stride + c, o.k_cache.columns(c, d).rows_from(begin[s], length[s]),
+            o.v_cache.columns(c, d).rows_from(begin[s], length[s]), to, scratch.of_this_thread());
     }
 }
 
-template void attention_decode(CpuContext&, const AttentionShape&, HostView<const std::int64_t>,
-                               HostView<const std::int32_t>, HostMatrix<const float>,
-                               HostMatrix<const float>, HostMatrix<const float>, HostMatrix<float>);
-template void attention_decode(CpuContext&, const AttentionShape&, HostView<const std::int64_t>,
-                               HostView<const std::int32_t>, HostMatrix<const bf16>,
-                               HostMatrix<const bf16>, HostMatrix<const bf16>, HostMatrix<bf16>);
+template void attention_decode(CpuContext&, const AttentionDecode<float, HostSpace>&);
+template void attention_decode(CpuContext&, const AttentionDecode<bf16, HostSpace>&);
 
 }  // namespace lockstep::kernels

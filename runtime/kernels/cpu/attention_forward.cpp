@@ -3,6 +3,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "runtime/kernels/attention_checks.hpp"
 #include "runtime/kernels/cpu/attention_blocks.hpp"
 #include "runtime/kernels/cpu/kernel_cache.hpp"
 
@@ -89,18 +90,8 @@ void forward_task(const AttentionTask& task, Mask mask, HeadDropout dropout, Hos
     }
 }
 
-// The operands of one call.
-template <class T>
-struct Operands {
-    const AttentionShape& shape;
-    const Dropout& site;
-    HostMatrix<const T> q, k, v;
-    HostMatrix<T> out;
-    HostView<float> log_sum_exp;
-};
-
 template <class C, class T>
-void forward_head(const Operands<T>& o, const AttentionTask& task, int head,
+void forward_head(const AttentionForward<T, HostSpace>& o, const AttentionTask& task, int head,
                   AttentionScratch& scratch) {
     const int d = o.shape.head_dim, width = extent<C>(d);
     const std::int64_t column = std::int64_t{head} * d;
@@ -112,7 +103,7 @@ void forward_head(const Operands<T>& o, const AttentionTask& task, int head,
         return;
     }
     Forward<C> f(scratch.of_this_thread(), width);
-    forward_task<C, T>(task, o.shape.mask, HeadDropout(o.site, head), o.q.columns(column, d),
+    forward_task<C, T>(task, o.shape.mask, HeadDropout(o.dropout, head), o.q.columns(column, d),
                        o.k.columns(column, d), o.v.columns(column, d),
                        scratch.products_of_this_thread(), f);
     for (int j = 0; j < task.q_count; ++j) {
@@ -123,7 +114,8 @@ void forward_head(const Operands<T>& o, const AttentionTask& task, int head,
 }
 
 template <class C, class T>
-void forward_all(CpuContext& ctx, const Operands<T>& operands, AttentionScratch& scratch) {
+void forward_all(CpuContext& ctx, const AttentionForward<T, HostSpace>& operands,
+                 AttentionScratch& scratch) {
     scratch.reserve(ctx.threads(), Forward<C>::floats(rows::round_up(operands.shape.head_dim)));
     RegionFailure failure;
     const int heads = operands.shape.heads;
@@ -141,33 +133,19 @@ void forward_all(CpuContext& ctx, const Operands<T>& operands, AttentionScratch&
 }  // namespace
 
 template <class T>
-void attention_forward(CpuContext& ctx, const AttentionShape& shape, const Dropout& site,
-                       const Sequences<HostSpace>& sequences, HostMatrix<const T> q,
-                       HostMatrix<const T> k, HostMatrix<const T> v, HostMatrix<T> out,
-                       HostView<float> log_sum_exp) {
-    require(q.cols == shape.heads * shape.head_dim && k.cols == q.cols && v.cols == q.cols &&
-                out.cols == q.cols && out.rows == q.rows && v.rows == k.rows,
-            "attention_forward: shapes do not fit");
-    require(log_sum_exp.size() == static_cast<std::size_t>(shape.heads * q.rows),
-            "attention_forward: log_sum_exp is [heads * q_total]");
+void attention_forward(CpuContext& ctx, const AttentionForward<T, HostSpace>& o) {
+    check(o);
     auto& scratch = cached<AttentionScratch>(ctx);
-    plan_tasks(shape, sequences, q.rows, k.rows, query_block, scratch.tasks);
-    const Operands<T> operands{shape, site, q, k, v, out, log_sum_exp};
+    plan_tasks(o.shape, o.sequences, o.q.rows, o.k.rows, query_block, scratch.tasks);
     if (multiplies<T>())
-        forward_all<T>(ctx, operands, scratch);
+        forward_all<T>(ctx, o, scratch);
     else
-        forward_all<float>(ctx, operands, scratch);
-    const std::int64_t real = sequences.q_offsets[sequences.q_offsets.size() - 1];
-    fill_zero_rows(out, real, out.rows - real);
+        forward_all<float>(ctx, o, scratch);
+    const std::int64_t real = o.sequences.q_offsets[o.sequences.q_offsets.size() - 1];
+    fill_zero_rows(o.out, real, o.out.rows - real);
 }
 
-template void attention_forward(CpuContext&, const AttentionShape&, const Dropout&,
-                                const Sequences<HostSpace>&, HostMatrix<const float>,
-                                HostMatrix<const float>, HostMatrix<const float>, HostMatrix<float>,
-                                HostView<float>);
-template void attention_forward(CpuContext&, const AttentionShape&, const Dropout&,
-                                const Sequences<HostSpace>&, HostMatrix<const bf16>,
-                                HostMatrix<const bf16>, HostMatrix<const bf16>, HostMatrix<bf16>,
-                                HostView<float>);
+template void attention_forward(CpuContext&, const AttentionForward<float, HostSpace>&);
+template void attention_forward(CpuContext&, const AttentionForward<bf16, HostSpace>&);
 
 }  // namespace lockstep::kernels

@@ -3,6 +3,7 @@
 
 #include "runtime/kernels/cpu/parallel.hpp"
 #include "runtime/kernels/cpu/vector_math.hpp"
+#include "runtime/kernels/embedding_checks.hpp"
 #include "runtime/kernels/reduce.hpp"
 
 namespace lockstep::kernels {
@@ -42,11 +43,6 @@ template <class T>
     add_scaled(dy, scale, sum, d);
 }
 
-std::int32_t only(HostView<const std::int32_t> real) {
-    require(real.size() == 1, "embedding: one number of real tokens");
-    return real[0];
-}
-
 bool all_below(HostView<const std::int32_t> ids, std::int64_t real, std::int64_t limit) {
     bool below = true;
     for (std::int64_t i = 0; i < real; ++i) {
@@ -59,59 +55,51 @@ bool all_below(HostView<const std::int32_t> ids, std::int64_t real, std::int64_t
 }  // namespace
 
 template <class T>
-void embedding_forward(CpuContext& ctx, HostView<const std::int32_t> tokens,
-                       HostView<const std::int32_t> positions,
-                       HostView<const std::int32_t> real_tokens, float scale,
-                       HostMatrix<const T> table, HostMatrix<const T> position_table,
-                       HostMatrix<T> y) {
-    const std::int64_t real = only(real_tokens);
-    require(real >= 0 && real <= y.rows && static_cast<std::int64_t>(tokens.size()) >= real &&
-                static_cast<std::int64_t>(positions.size()) >= real,
-            "embedding: more real tokens than rows");
-    require(table.cols == y.cols && position_table.cols == y.cols, "embedding: widths differ");
-    require(all_below(tokens, real, table.rows), "embedding: a token is not in the table");
-    require(all_below(positions, real, position_table.rows),
+void embedding_forward(CpuContext& ctx, const EmbeddingForward<T, HostSpace>& o) {
+    check(o);
+    const std::int64_t real = o.real[0];
+    require(real >= 0 && real <= o.y.rows, "embedding: more real tokens than rows");
+    require(all_below(o.tokens, real, o.table.rows), "embedding: a token is not in the table");
+    require(all_below(o.positions, real, o.position_table.rows),
             "embedding: a position is not in the table");
-    cpu::parallel_for(ctx, y.rows, y.rows * y.cols, [&](std::int64_t i) {
-        T* to = y.data + i * y.stride;
+    cpu::parallel_for(ctx, o.y.rows, o.y.rows * o.y.cols, [&](std::int64_t i) {
+        T* to = o.y.data + i * o.y.stride;
         if (i >= real) {
-            std::fill_n(to, y.cols, T{});
+            std::fill_n(to, o.y.cols, T{});
             return;
         }
         const auto at = static_cast<std::size_t>(i);
-        forward_row(table.data + tokens[at] * table.stride, scale,
-                    position_table.data + positions[at] * position_table.stride, to, y.cols);
+        forward_row(o.table.data + o.tokens[at] * o.table.stride, o.scale,
+                    o.position_table.data + o.positions[at] * o.position_table.stride, to,
+                    o.y.cols);
     });
 }
 
 // Each thread owns strips of columns and goes through the tokens in order: no two threads write to
 // the same elements, and the sums do not depend on the number of threads.
 template <class T>
-void embedding_backward(CpuContext& ctx, HostView<const std::int32_t> tokens,
-                        HostView<const std::int32_t> real_tokens, float scale,
-                        HostMatrix<const T> dy, HostMatrix<float> d_table, Into into,
-                        HostView<const std::int32_t> slots) {
-    const std::int64_t real = only(real_tokens);
-    require(real >= 0 && real <= dy.rows && static_cast<std::int64_t>(tokens.size()) >= real &&
-                d_table.cols == dy.cols,
-            "embedding gradient: shapes differ");
-    const auto ids = slots.empty() ? d_table.rows : static_cast<std::int64_t>(slots.size());
-    require(all_below(tokens, real, ids), "embedding gradient: a token is not in the table");
+void embedding_backward(CpuContext& ctx, const EmbeddingBackward<T, HostSpace>& o) {
+    check(o);
+    const std::int64_t real = o.real[0];
+    require(real >= 0 && real <= o.dy.rows, "embedding gradient: shapes differ");
+    const auto ids = o.slots.empty() ? o.d_table.rows : static_cast<std::int64_t>(o.slots.size());
+    require(all_below(o.tokens, real, ids), "embedding gradient: a token is not in the table");
     const auto row_of = [&](std::int64_t i) {
-        const std::int32_t token = tokens[static_cast<std::size_t>(i)];
-        return slots.empty() ? token : slots[static_cast<std::size_t>(token)];
+        const std::int32_t token = o.tokens[static_cast<std::size_t>(i)];
+        return o.slots.empty() ? token : o.slots[static_cast<std::size_t>(token)];
     };
     for (std::int64_t i = 0; i < real; ++i)
-        require(row_of(i) >= 0 && row_of(i) < d_table.rows,
+        require(row_of(i) >= 0 && row_of(i) < o.d_table.rows,
                 "embedding gradient: a token has no slot in the table");
-    if (into == Into::overwrite) fill_zero(ctx, d_table);
+    if (o.into == Into::overwrite) fill_zero(ctx, o.d_table);
     constexpr std::int64_t strip = 64;
-    cpu::parallel_blocks(ctx, dy.cols, strip, real * dy.cols,
+    cpu::parallel_blocks(ctx, o.dy.cols, strip, real * o.dy.cols,
                          [&](std::int64_t, std::int64_t first, std::int64_t count) {
                              for (std::int64_t i = 0; i < real; ++i) {
                                  const std::int64_t row = row_of(i);
-                                 backward_row(dy.data + i * dy.stride + first, scale,
-                                              d_table.data + row * d_table.stride + first, count);
+                                 backward_row(o.dy.data + i * o.dy.stride + first, o.scale,
+                                              o.d_table.data + row * o.d_table.stride + first,
+                                              count);
                              }
                          });
 }
@@ -134,19 +122,10 @@ void position_backward(CpuContext& ctx, HostView<const std::int32_t> offsets,
     });
 }
 
-template void embedding_forward(CpuContext&, HostView<const std::int32_t>,
-                                HostView<const std::int32_t>, HostView<const std::int32_t>, float,
-                                HostMatrix<const float>, HostMatrix<const float>,
-                                HostMatrix<float>);
-template void embedding_forward(CpuContext&, HostView<const std::int32_t>,
-                                HostView<const std::int32_t>, HostView<const std::int32_t>, float,
-                                HostMatrix<const bf16>, HostMatrix<const bf16>, HostMatrix<bf16>);
-template void embedding_backward(CpuContext&, HostView<const std::int32_t>,
-                                 HostView<const std::int32_t>, float, HostMatrix<const float>,
-                                 HostMatrix<float>, Into, HostView<const std::int32_t>);
-template void embedding_backward(CpuContext&, HostView<const std::int32_t>,
-                                 HostView<const std::int32_t>, float, HostMatrix<const bf16>,
-                                 HostMatrix<float>, Into, HostView<const std::int32_t>);
+template void embedding_forward(CpuContext&, const EmbeddingForward<float, HostSpace>&);
+template void embedding_forward(CpuContext&, const EmbeddingForward<bf16, HostSpace>&);
+template void embedding_backward(CpuContext&, const EmbeddingBackward<float, HostSpace>&);
+template void embedding_backward(CpuContext&, const EmbeddingBackward<bf16, HostSpace>&);
 template void position_backward(CpuContext&, HostView<const std::int32_t>, HostMatrix<const float>,
                                 HostMatrix<float>, Into);
 template void position_backward(CpuContext&, HostView<const std::int32_t>, HostMatrix<const bf16>,

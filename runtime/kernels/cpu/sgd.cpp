@@ -2,7 +2,7 @@
 #include "runtime/kernels/cpu/decay_runs.hpp"
 #include "runtime/kernels/cpu/parallel.hpp"
 #include "runtime/kernels/cpu/vector_math.hpp"
-#include "runtime/kernels/optimizers.hpp"
+#include "runtime/kernels/optimizer_checks.hpp"
 
 namespace lockstep::kernels {
 
@@ -77,35 +77,26 @@ template <class T>
 }  // namespace
 
 template <class T>
-void sgd(CpuContext& ctx, const SgdOptions& options, const StepState* state,
-         HostView<const float> gradient, HostView<float> master, HostView<float> momentum_buffer,
-         HostView<T> compute, DecayLines<HostSpace> decays) {
-    const std::size_t n = master.size();
-    require(gradient.size() == n && (compute.empty() || compute.size() == n) &&
-                (decays.empty() || decays.size() == decay_words(n)),
-            "sgd: sizes differ");
-    require(momentum_buffer.size() == (options.momentum == 0 ? 0 : n) || n == 0,
-            "sgd: momentum needs a buffer of the parameters' size, and only momentum does");
-    if (state->skip != 0) return;
-    const Update with_decay = update_of(options, *state, cpu::Decays::yes);
-    const Update without = update_of(options, *state, cpu::Decays::no);
+void sgd(CpuContext& ctx, const Sgd<T, HostSpace>& o) {
+    check(o);
+    if (o.state->skip != 0) return;
+    const Update with_decay = update_of(o.options, *o.state, cpu::Decays::yes);
+    const Update without = update_of(o.options, *o.state, cpu::Decays::no);
     constexpr std::int64_t block = 4096;
-    const auto size = static_cast<std::int64_t>(n);
+    const auto size = static_cast<std::int64_t>(o.gradient.size());
     cpu::parallel_blocks(
         ctx, size, block, size, [&](std::int64_t, std::int64_t from_here, std::int64_t all) {
             const auto update = [&](std::int64_t first, std::int64_t count, cpu::Decays decay) {
                 update_range(decay == cpu::Decays::yes ? with_decay : without,
-                             gradient.data() + first, master.data() + first,
-                             momentum_buffer.empty() ? nullptr : momentum_buffer.data() + first,
-                             compute.empty() ? nullptr : compute.data() + first, count);
+                             o.gradient.data() + first, o.master.data() + first,
+                             o.momentum_buffer.empty() ? nullptr : o.momentum_buffer.data() + first,
+                             o.compute.empty() ? nullptr : o.compute.data() + first, count);
             };
-            cpu::for_each_decay_run(decays, from_here, all, update);
+            cpu::for_each_decay_run(o.decays, from_here, all, update);
         });
 }
 
-template void sgd(CpuContext&, const SgdOptions&, const StepState*, HostView<const float>,
-                  HostView<float>, HostView<float>, HostView<float>, DecayLines<HostSpace>);
-template void sgd(CpuContext&, const SgdOptions&, const StepState*, HostView<const float>,
-                  HostView<float>, HostView<float>, HostView<bf16>, DecayLines<HostSpace>);
+template void sgd(CpuContext&, const Sgd<float, HostSpace>&);
+template void sgd(CpuContext&, const Sgd<bf16, HostSpace>&);
 
 }  // namespace lockstep::kernels

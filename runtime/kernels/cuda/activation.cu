@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/kernels/activation.hpp"
+#include "runtime/kernels/activation_checks.hpp"
 #include "runtime/kernels/cuda/primitives/activation_functions.hpp"
 #include "runtime/kernels/cuda/primitives/column_sums.hpp"
 #include "runtime/kernels/cuda/primitives/dropout_mask.hpp"
@@ -72,7 +72,7 @@ struct Backward {
 };
 
 template <class T>
-struct ReluBackward {
+struct ReluBackwardBody {
     static constexpr int vectors = 2;
     template <int width>
     struct Read {
@@ -129,21 +129,20 @@ void activation_forward(CudaContext& ctx, Activation f, const Dropout& site,
 }
 
 template <class T>
-void activation_backward(CudaContext& ctx, Activation f, const Dropout& site,
-                         TokenPlaces<CudaSpace> places, CudaMatrix<const T> x,
-                         CudaMatrix<const T> dy, CudaMatrix<T> dx, CudaView<float> db, Into into) {
-    require(same_shape(x, dy) && same_shape(x, dx), "activation backward: shapes differ");
-    const Mask mask = mask_of(site, places, x.rows);
-    specialised(f, masking_of(site), [&]<Activation g, Masking masking>() {
-        column_sums(ctx, Backward<g, masking, T>{mask, x, dy, dx}, db, into, dx, x, dy);
+void activation_backward(CudaContext& ctx, const ActivationBackward<T, CudaSpace>& o) {
+    check(o);
+    const Mask mask = mask_of(o.dropout, o.places, o.x.rows);
+    specialised(o.f, masking_of(o.dropout), [&]<Activation g, Masking masking>() {
+        column_sums(ctx, Backward<g, masking, T>{mask, o.x, o.dy, o.dx}, o.db, o.into, o.dx, o.x,
+                    o.dy);
     });
 }
 
 template <class T>
-void relu_backward(CudaContext& ctx, const Dropout& site, CudaMatrix<const T> y,
-                   CudaMatrix<const T> dy, CudaMatrix<T> dx, CudaView<float> db, Into into) {
-    require(same_shape(y, dy) && same_shape(y, dx), "relu backward: shapes differ");
-    column_sums(ctx, ReluBackward<T>{kept_scale(site), y, dy, dx}, db, into, dx, y, dy);
+void relu_backward(CudaContext& ctx, const ReluBackward<T, CudaSpace>& o) {
+    check(o);
+    column_sums(ctx, ReluBackwardBody<T>{kept_scale(o.dropout), o.y, o.dy, o.dx}, o.db, o.into,
+                o.dx, o.y, o.dy);
 }
 
 template void activation_forward(CudaContext&, Activation, const Dropout&, TokenPlaces<CudaSpace>,
@@ -152,20 +151,11 @@ template void activation_forward(CudaContext&, Activation, const Dropout&, Token
                                  CudaMatrix<const bf16>, CudaMatrix<bf16>);
 template void activation_forward(CudaContext&, Activation, const Dropout&, TokenPlaces<CudaSpace>,
                                  CudaMatrix<const fp16>, CudaMatrix<fp16>);
-template void activation_backward(CudaContext&, Activation, const Dropout&, TokenPlaces<CudaSpace>,
-                                  CudaMatrix<const float>, CudaMatrix<const float>,
-                                  CudaMatrix<float>, CudaView<float>, Into);
-template void activation_backward(CudaContext&, Activation, const Dropout&, TokenPlaces<CudaSpace>,
-                                  CudaMatrix<const bf16>, CudaMatrix<const bf16>, CudaMatrix<bf16>,
-                                  CudaView<float>, Into);
-template void activation_backward(CudaContext&, Activation, const Dropout&, TokenPlaces<CudaSpace>,
-                                  CudaMatrix<const fp16>, CudaMatrix<const fp16>, CudaMatrix<fp16>,
-                                  CudaView<float>, Into);
-template void relu_backward(CudaContext&, const Dropout&, CudaMatrix<const float>,
-                            CudaMatrix<const float>, CudaMatrix<float>, CudaView<float>, Into);
-template void relu_backward(CudaContext&, const Dropout&, CudaMatrix<const bf16>,
-                            CudaMatrix<const bf16>, CudaMatrix<bf16>, CudaView<float>, Into);
-template void relu_backward(CudaContext&, const Dropout&, CudaMatrix<const fp16>,
-                            CudaMatrix<const fp16>, CudaMatrix<fp16>, CudaView<float>, Into);
+template void activation_backward(CudaContext&, const ActivationBackward<float, CudaSpace>&);
+template void activation_backward(CudaContext&, const ActivationBackward<bf16, CudaSpace>&);
+template void activation_backward(CudaContext&, const ActivationBackward<fp16, CudaSpace>&);
+template void relu_backward(CudaContext&, const ReluBackward<float, CudaSpace>&);
+template void relu_backward(CudaContext&, const ReluBackward<bf16, CudaSpace>&);
+template void relu_backward(CudaContext&, const ReluBackward<fp16, CudaSpace>&);
 
 }  // namespace lockstep::kernels

@@ -2,7 +2,7 @@
 #include "runtime/kernels/cuda/adafactor_bodies.hpp"
 #include "runtime/kernels/cuda/primitives/column_sums.hpp"
 #include "runtime/kernels/cuda/primitives/sums.hpp"
-#include "runtime/kernels/optimizers.hpp"
+#include "runtime/kernels/optimizer_checks.hpp"
 
 namespace lockstep::kernels {
 
@@ -82,18 +82,18 @@ __global__ void __launch_bounds__(small_threads)
 }
 
 // Keeps the sums of the columns in `scratch`, which the update overwrites later.
-void average_squares(CudaContext& ctx, const AdafactorOptions& options, const StepState* state,
-                     CudaMatrix<const float> gradient, CudaView<float> row, CudaView<float> column,
-                     CudaView<float> scratch) {
-    const GradientSquare term{state, options.epsilon1};
-    const auto columns = scratch.subview(0, column.size());
-    column_sums(ctx, TermOf<GradientSquare, float>{term, gradient}, columns, Into::overwrite,
-                gradient);
-    launch(ctx, by_vectors(gradient) ? average_rows_kernel<4> : average_rows_kernel<1>,
-           {blocks_for(gradient.rows, 256 / warp_size), 256}, gradient, term, options, row.data());
-    const Average of_columns{state, options, columns.data(), column.data(),
-                             static_cast<float>(gradient.rows)};
-    for_each_element(ctx, of_columns, column.size(), columns.data(), column.data());
+template <class T>
+void average_squares(CudaContext& ctx, const Adafactor<T, CudaSpace>& o) {
+    const GradientSquare term{o.state, o.options.epsilon1};
+    const auto columns = o.scratch.subview(0, o.column.size());
+    column_sums(ctx, TermOf<GradientSquare, float>{term, o.gradient}, columns, Into::overwrite,
+                o.gradient);
+    launch(ctx, by_vectors(o.gradient) ? average_rows_kernel<4> : average_rows_kernel<1>,
+           {blocks_for(o.gradient.rows, 256 / warp_size), 256}, o.gradient, term, o.options,
+           o.row.data());
+    const Average of_columns{o.state, o.options, columns.data(), o.column.data(),
+                             static_cast<float>(o.gradient.rows)};
+    for_each_element(ctx, of_columns, o.column.size(), columns.data(), o.column.data());
 }
 
 }  // namespace
@@ -101,69 +101,49 @@ void average_squares(CudaContext& ctx, const AdafactorOptions& options, const St
 void reserve_adafactor(CudaContext& ctx) { ctx.cached<TotalsMemory>(); }
 
 template <class T>
-void adafactor(CudaContext& ctx, const AdafactorOptions& options, const StepState* state,
-               CudaMatrix<const float> gradient, CudaMatrix<float> master, CudaView<float> row,
-               CudaView<float> column, CudaView<float> full, CudaView<float> first_moment,
-               CudaView<float> scratch, CudaView<T> compute) {
-    const auto n = static_cast<std::size_t>(gradient.rows * gradient.cols);
-    if (n == 0) return;
-    const bool factorises = gradient.rows > 1 && gradient.cols > 1 && full.empty();
-    require((master.data == nullptr ||
-             (same_shape(master, gradient) && master.stride == master.cols)) &&
-                gradient.stride == gradient.cols && scratch.size() >= n &&
-                (first_moment.empty() || first_moment.size() == n),
-            "adafactor: sizes differ");
-    require(factorises ? row.size() == static_cast<std::size_t>(gradient.rows) &&
-                             column.size() == static_cast<std::size_t>(gradient.cols)
-                       : full.size() == n,
-            "adafactor: the second moment has another size");
-    const CudaView<float> weights(master.data, master.data == nullptr ? 0 : n);
+void adafactor(CudaContext& ctx, const Adafactor<T, CudaSpace>& o) {
+    if (o.gradient.empty()) return;
+    check(o);
+    const auto n = static_cast<std::size_t>(o.gradient.rows * o.gradient.cols);
+    const CudaView<float> weights(o.master.data, o.master.data == nullptr ? 0 : n);
     Totals* totals = ctx.cached<TotalsMemory>().buffer.view().data();
-    const FullUpdate unfactored{state, options, gradient.data, full.data(), scratch.data()};
-    const Apply<T> apply{state,
-                         options,
+    const FullUpdate unfactored{o.state, o.options, o.gradient.data, o.full.data(),
+                                o.scratch.data()};
+    const Apply<T> apply{o.state,
+                         o.options,
                          totals,
                          static_cast<double>(n),
-                         scratch.data(),
-                         weights_of(n, weights, compute),
-                         first_moment.data()};
-    if (!factorises && n <= small_elements)
+                         o.scratch.data(),
+                         weights_of(weights, o.compute),
+                         o.first_moment.data()};
+    if (!factorises(o) && n <= small_elements)
         return launch(ctx, small_kernel<T>, {1, small_threads}, unfactored, apply, totals,
                       static_cast<int>(n));
-    if (options.scale == AdafactorOptions::Scale::parameter) {
+    if (o.options.scale == AdafactorOptions::Scale::parameter) {
         if (weights.empty())
-            sum_to<Square>(ctx, CudaView<const T>(compute), &totals->weight_squares,
+            sum_to<Square>(ctx, CudaView<const T>(o.compute), &totals->weight_squares,
                            Into::overwrite);
         else
             sum_to<Square>(ctx, CudaView<const float>(weights), &totals->weight_squares,
                            Into::overwrite);
     }
-    if (factorises) {
-        average_squares(ctx, options, state, gradient, row, column, scratch);
-        sum_to<Identity>(ctx, CudaView<const float>(row), &totals->rows, Into::overwrite);
-        const FactoredUpdate update{state,      totals,        gradient,
-                                    row.data(), column.data(), scratch.data()};
-        for_each_element(ctx, update, n, gradient.data, scratch.data());
+    if (factorises(o)) {
+        average_squares(ctx, o);
+        sum_to<Identity>(ctx, CudaView<const float>(o.row), &totals->rows, Into::overwrite);
+        const FactoredUpdate update{o.state,      totals,          o.gradient,
+                                    o.row.data(), o.column.data(), o.scratch.data()};
+        for_each_element(ctx, update, n, o.gradient.data, o.scratch.data());
     } else {
-        for_each_element(ctx, unfactored, n, gradient.data, full.data(), scratch.data());
+        for_each_element(ctx, unfactored, n, o.gradient.data, o.full.data(), o.scratch.data());
     }
-    sum_to<Square>(ctx, CudaView<const float>(scratch.subview(0, n)), &totals->update_squares,
+    sum_to<Square>(ctx, CudaView<const float>(o.scratch.subview(0, n)), &totals->update_squares,
                    Into::overwrite);
-    for_each_element(ctx, apply, n, scratch.data(), weights.data(), compute.data(),
-                     first_moment.data());
+    for_each_element(ctx, apply, n, o.scratch.data(), weights.data(), o.compute.data(),
+                     o.first_moment.data());
 }
 
-template void adafactor(CudaContext&, const AdafactorOptions&, const StepState*,
-                        CudaMatrix<const float>, CudaMatrix<float>, CudaView<float>,
-                        CudaView<float>, CudaView<float>, CudaView<float>, CudaView<float>,
-                        CudaView<float>);
-template void adafactor(CudaContext&, const AdafactorOptions&, const StepState*,
-                        CudaMatrix<const float>, CudaMatrix<float>, CudaView<float>,
-                        CudaView<float>, CudaView<float>, CudaView<float>, CudaView<float>,
-                        CudaView<bf16>);
-template void adafactor(CudaContext&, const AdafactorOptions&, const StepState*,
-                        CudaMatrix<const float>, CudaMatrix<float>, CudaView<float>,
-                        CudaView<float>, CudaView<float>, CudaView<float>, CudaView<float>,
-                        CudaView<fp16>);
+template void adafactor(CudaContext&, const Adafactor<float, CudaSpace>&);
+template void adafactor(CudaContext&, const Adafactor<bf16, CudaSpace>&);
+template void adafactor(CudaContext&, const Adafactor<fp16, CudaSpace>&);
 
 }  // namespace lockstep::kernels

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/kernels/cuda/primitives/weight_update.hpp"
-#include "runtime/kernels/optimizers.hpp"
+#include "runtime/kernels/optimizer_checks.hpp"
 
 namespace lockstep::kernels {
 
@@ -9,7 +9,7 @@ namespace {
 using namespace cuda;
 
 template <class T>
-struct Adam {
+struct AdamBody {
     struct Update {
         float gradient_scale, shrink;  // w *= shrink: decoupled decay
         float step_size, root_correction2;
@@ -71,40 +71,30 @@ struct Adam {
 }  // namespace
 
 template <class T>
-void adam(CudaContext& ctx, const AdamOptions& options, const StepState* state,
-          CudaView<const float> gradient, CudaView<float> master, CudaView<float> first_moment,
-          CudaView<float> second_moment, CudaView<float> largest, CudaView<T> compute,
-          DecayLines<CudaSpace> decays) {
-    const std::size_t n = gradient.size();
-    require(first_moment.size() == n && second_moment.size() == n &&
-                (largest.empty() || largest.size() == n),
-            "adam: sizes differ");
+void adam(CudaContext& ctx, const Adam<T, CudaSpace>& o) {
+    check(o);
+    const AdamOptions& options = o.options;
     const bool decoupled = options.decay == AdamOptions::Decay::decoupled;
-    const Adam<T> body{state,
-                       gradient.data(),
-                       weights_of(n, master, compute),
-                       first_moment.data(),
-                       second_moment.data(),
-                       largest.data(),
-                       decay_bits(decays, n),
-                       decoupled ? options.weight_decay : 0.0,
-                       decoupled ? 0.0f : static_cast<float>(options.weight_decay),
-                       static_cast<float>(1.0 - options.beta1),
-                       static_cast<float>(options.beta2),
-                       static_cast<float>(1.0 - options.beta2),
-                       static_cast<float>(options.epsilon)};
-    for_each_element(ctx, body, n, gradient.data(), master.data(), first_moment.data(),
-                     second_moment.data(), largest.data(), compute.data());
+    const AdamBody<T> body{o.state,
+                           o.gradient.data(),
+                           weights_of(o.master, o.compute),
+                           o.first_moment.data(),
+                           o.second_moment.data(),
+                           o.largest.data(),
+                           decay_bits(o.decays),
+                           decoupled ? options.weight_decay : 0.0,
+                           decoupled ? 0.0f : static_cast<float>(options.weight_decay),
+                           static_cast<float>(1.0 - options.beta1),
+                           static_cast<float>(options.beta2),
+                           static_cast<float>(1.0 - options.beta2),
+                           static_cast<float>(options.epsilon)};
+    for_each_element(ctx, body, o.gradient.size(), o.gradient.data(), o.master.data(),
+                     o.first_moment.data(), o.second_moment.data(), o.largest.data(),
+                     o.compute.data());
 }
 
-template void adam(CudaContext&, const AdamOptions&, const StepState*, CudaView<const float>,
-                   CudaView<float>, CudaView<float>, CudaView<float>, CudaView<float>,
-                   CudaView<float>, DecayLines<CudaSpace>);
-template void adam(CudaContext&, const AdamOptions&, const StepState*, CudaView<const float>,
-                   CudaView<float>, CudaView<float>, CudaView<float>, CudaView<float>,
-                   CudaView<bf16>, DecayLines<CudaSpace>);
-template void adam(CudaContext&, const AdamOptions&, const StepState*, CudaView<const float>,
-                   CudaView<float>, CudaView<float>, CudaView<float>, CudaView<float>,
-                   CudaView<fp16>, DecayLines<CudaSpace>);
+template void adam(CudaContext&, const Adam<float, CudaSpace>&);
+template void adam(CudaContext&, const Adam<bf16, CudaSpace>&);
+template void adam(CudaContext&, const Adam<fp16, CudaSpace>&);
 
 }  // namespace lockstep::kernels

@@ -2,7 +2,7 @@
 #include "runtime/kernels/cuda/primitives/elementwise.hpp"
 #include "runtime/kernels/cuda/primitives/id_order.hpp"
 #include "runtime/kernels/cuda/primitives/reduction.hpp"
-#include "runtime/kernels/embedding.hpp"
+#include "runtime/kernels/embedding_checks.hpp"
 #include "runtime/kernels/reduce.hpp"
 
 // Tokens are sorted by id, so that the rows of one id follow each other. One warp for each 32
@@ -148,39 +148,29 @@ void run(CudaContext& ctx, const Backward<T>& b) {
 }  // namespace
 
 template <class T>
-void embedding_backward(CudaContext& ctx, CudaView<const std::int32_t> tokens,
-                        CudaView<const std::int32_t> real, float scale, CudaMatrix<const T> dy,
-                        CudaMatrix<float> d_table, Into into, CudaView<const std::int32_t> slots) {
-    require(real.size() == 1 && static_cast<std::int64_t>(tokens.size()) >= dy.rows &&
-                d_table.cols == dy.cols,
-            "embedding gradient: shapes differ");
-    const std::int64_t count = dy.rows;
-    if (into == Into::overwrite) fill_zero(ctx, d_table);
-    if (count == 0 || dy.cols == 0) return;
+void embedding_backward(CudaContext& ctx, const EmbeddingBackward<T, CudaSpace>& o) {
+    check(o);
+    const std::int64_t count = o.dy.rows;
+    if (o.into == Into::overwrite) fill_zero(ctx, o.d_table);
+    if (count == 0 || o.dy.cols == 0) return;
     const std::size_t order_words =
         (id_order_words(count) + 3) / 4 * 4;  // parts are read by vectors, so they are aligned
     const auto chunks = static_cast<std::size_t>((count + chunk_rows - 1) / chunk_rows);
     const auto scratch =
-        ctx.scratch<std::uint32_t>(order_words + chunks * 2 * static_cast<std::size_t>(dy.cols));
-    const IdList list{tokens.data(), real.data(),  count,
-                      d_table.rows,  slots.data(), static_cast<std::int64_t>(slots.size())};
+        ctx.scratch<std::uint32_t>(order_words + chunks * 2 * static_cast<std::size_t>(o.dy.cols));
+    const IdList list{o.tokens.data(), o.real.data(),  count,
+                      o.d_table.rows,  o.slots.data(), static_cast<std::int64_t>(o.slots.size())};
     const IdOrder sorted = order_by_id(ctx, list, scratch.subview(0, order_words));
-    const Backward<T> b{sorted, count,   scale,
-                        dy,     d_table, reinterpret_cast<float*>(scratch.data() + order_words)};
-    if (by_vectors(dy) && by_vectors(d_table))
+    const Backward<T> b{sorted, count,     o.scale,
+                        o.dy,   o.d_table, reinterpret_cast<float*>(scratch.data() + order_words)};
+    if (by_vectors(b.dy) && by_vectors(b.d_table))
         run<vector_width<T>>(ctx, b);
     else
         run<1>(ctx, b);
 }
 
-template void embedding_backward(CudaContext&, CudaView<const std::int32_t>,
-                                 CudaView<const std::int32_t>, float, CudaMatrix<const float>,
-                                 CudaMatrix<float>, Into, CudaView<const std::int32_t>);
-template void embedding_backward(CudaContext&, CudaView<const std::int32_t>,
-                                 CudaView<const std::int32_t>, float, CudaMatrix<const bf16>,
-                                 CudaMatrix<float>, Into, CudaView<const std::int32_t>);
-template void embedding_backward(CudaContext&, CudaView<const std::int32_t>,
-                                 CudaView<const std::int32_t>, float, CudaMatrix<const fp16>,
-                                 CudaMatrix<float>, Into, CudaView<const std::int32_t>);
+template void embedding_backward(CudaContext&, const EmbeddingBackward<float, CudaSpace>&);
+template void embedding_backward(CudaContext&, const EmbeddingBackward<bf16, CudaSpace>&);
+template void embedding_backward(CudaContext&, const EmbeddingBackward<fp16, CudaSpace>&);
 
 }  // namespace lockstep::kernels

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/kernels/cuda/primitives/elementwise.hpp"
-#include "runtime/kernels/embedding.hpp"
+#include "runtime/kernels/embedding_checks.hpp"
 
 namespace lockstep::kernels {
 
@@ -48,29 +48,20 @@ struct Forward {
 }  // namespace
 
 template <class T>
-void embedding_forward(CudaContext& ctx, CudaView<const std::int32_t> tokens,
-                       CudaView<const std::int32_t> positions, CudaView<const std::int32_t> real,
-                       float scale, CudaMatrix<const T> table, CudaMatrix<const T> position_table,
-                       CudaMatrix<T> y) {
-    require(real.size() == 1 && static_cast<std::int64_t>(tokens.size()) >= y.rows &&
-                positions.size() == tokens.size(),
-            "embedding: one token and position a row");
-    require(table.cols == y.cols && position_table.cols == y.cols, "embedding: widths differ");
-    elementwise(
-        ctx,
-        Forward<T>{tokens.data(), positions.data(), real.data(), scale, table, position_table, y},
-        y, table, position_table);
+void embedding_forward(CudaContext& ctx, const EmbeddingForward<T, CudaSpace>& o) {
+    check(o);
+    const Forward<T> body{o.tokens.data(),
+                          o.positions.data(),
+                          o.real.data(),
+                          o.scale,
+                          o.table,
+                          o.position_table,
+                          o.y};
+    elementwise(ctx, body, o.y, o.table, o.position_table);
 }
 
-template void embedding_forward(CudaContext&, CudaView<const std::int32_t>,
-                                CudaView<const std::int32_t>, CudaView<const std::int32_t>, float,
-                                CudaMatrix<const float>, CudaMatrix<const float>,
-                                CudaMatrix<float>);
-template void embedding_forward(CudaContext&, CudaView<const std::int32_t>,
-                                CudaView<const std::int32_t>, CudaView<const std::int32_t>, float,
-                                CudaMatrix<const bf16>, CudaMatrix<const bf16>, CudaMatrix<bf16>);
-template void embedding_forward(CudaContext&, CudaView<const std::int32_t>,
-                                CudaView<const std::int32_t>, CudaView<const std::int32_t>, float,
-                                CudaMatrix<const fp16>, CudaMatrix<const fp16>, CudaMatrix<fp16>);
+template void embedding_forward(CudaContext&, const EmbeddingForward<float, CudaSpace>&);
+template void embedding_forward(CudaContext&, const EmbeddingForward<bf16, CudaSpace>&);
+template void embedding_forward(CudaContext&, const EmbeddingForward<fp16, CudaSpace>&);
 
 }  // namespace lockstep::kernels

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/kernels/cuda/norm_backward_rows.hpp"
 #include "runtime/kernels/cuda/primitives/column_sums.hpp"
-#include "runtime/kernels/norm.hpp"
+#include "runtime/kernels/norm_checks.hpp"
 
 namespace lockstep::kernels {
 
@@ -13,7 +13,7 @@ constexpr int resident_backward_blocks = 3;  // per multiprocessor
 
 template <int width, Masking masking, class T>
 __global__ void __launch_bounds__(max_row_warps* warp_size, resident_backward_blocks)
-    norm_backward_kernel(NormBackward<T> b) {
+    norm_backward_kernel(NormBackwardBody<T> b) {
     const unsigned warp = threadIdx.x / warp_size, warps = blockDim.x / warp_size;
     const std::int64_t cols = b.sum.cols;
     const BlockMemory<T> memory = block_memory(b);
@@ -42,9 +42,8 @@ __global__ void __launch_bounds__(max_row_warps* warp_size, resident_backward_bl
 }
 
 template <int width, class T>
-void run(CudaContext& ctx, NormBackward<T> b, CudaView<float> dgamma, CudaView<float> dbeta,
-         CudaView<float> dbias, Into into) {
-    b.sums = dbias.empty() ? 2 : 3;
+void run(CudaContext& ctx, const NormBackward<T, CudaSpace>& o, NormBackwardBody<T> b) {
+    b.sums = o.dbias.empty() ? 2 : 3;
     const std::size_t fixed = sums_bytes(b), each = warp_bytes(b);
     const int warps = row_warps(ctx, each, fixed);
     const std::size_t block_bytes = fixed + static_cast<std::size_t>(warps) * each;
@@ -63,59 +62,45 @@ void run(CudaContext& ctx, NormBackward<T> b, CudaView<float> dgamma, CudaView<f
            b.mask.state == nullptr ? norm_backward_kernel<width, Masking::off, T>
                                    : norm_backward_kernel<width, Masking::on, T>,
            {blocks, static_cast<unsigned>(warps * warp_size), block_bytes}, b);
-    if (dbias.empty())
-        sum_parts_by_column(ctx, parts, {dgamma, dbeta}, into);
+    if (o.dbias.empty())
+        sum_parts_by_column(ctx, parts, {o.dgamma, o.dbeta}, o.into);
     else
-        sum_parts_by_column(ctx, parts, {dgamma, dbeta, dbias}, into);
+        sum_parts_by_column(ctx, parts, {o.dgamma, o.dbeta, o.dbias}, o.into);
 }
 
 }  // namespace
 
 template <class T>
-void norm_backward(CudaContext& ctx, const Dropout& site, TokenPlaces<CudaSpace> places,
-                   CudaMatrix<const T> dy, CudaMatrix<const T> d_sum, CudaMatrix<const T> sum,
-                   CudaView<const float> mean, CudaView<const float> rstd, CudaView<const T> gamma,
-                   CudaMatrix<T> dx, CudaMatrix<T> d_branch, CudaView<float> dgamma,
-                   CudaView<float> dbeta, CudaView<float> dbias, Into into) {
-    const auto d = static_cast<std::size_t>(sum.cols);
-    require(same_shape(dy, sum) && same_shape(dx, sum) && gamma.size() == d && dgamma.size() == d &&
-                dbeta.size() == d && (dbias.empty() || dbias.size() == d),
-            "norm backward: shapes differ");
-    require((d_sum.empty() || same_shape(d_sum, sum)) &&
-                (d_branch.empty() || same_shape(d_branch, sum)),
-            "norm backward: the residual's shapes differ");
-    if (sum.empty()) {
-        if (into == Into::overwrite)
-            for (const auto& total : {dgamma, dbeta, dbias}) fill_zero(ctx, total);
+void norm_backward(CudaContext& ctx, const NormBackward<T, CudaSpace>& o) {
+    check(o);
+    if (o.sum.empty()) {
+        const CudaView<float> totals[] = {o.dgamma, o.dbeta, o.dbias};
+        if (o.into == Into::overwrite)
+            for (const auto& total : totals) fill_zero(ctx, total);
         return;
     }
-    const Mask mask = d_branch.empty() ? Mask{} : mask_of(site, places, sum.rows);
-    const NormBackward<T> b{
-        mask,         dy,          d_sum.empty() ? CudaMatrix<const T>{} : d_sum,
-        sum,          mean.data(), rstd.data(),
-        gamma.data(), dx,          d_branch.empty() ? CudaMatrix<T>{} : d_branch,
-        nullptr,      0,           0};
-    if (by_vectors(dy) && by_vectors(b.d_sum) && by_vectors(sum) && by_vectors(dx) &&
-        by_vectors(b.d_branch) && by_vectors(b.gamma, sum.cols, sum.cols))
-        run<vector_width<T>>(ctx, b, dgamma, dbeta, dbias, into);
+    const NormBackwardBody<T> b{
+        o.d_branch.empty() ? Mask{} : mask_of(o.dropout, o.places, o.sum.rows),
+        o.dy,
+        o.d_sum.empty() ? CudaMatrix<const T>{} : o.d_sum,
+        o.sum,
+        o.mean.data(),
+        o.rstd.data(),
+        o.gamma.data(),
+        o.dx,
+        o.d_branch.empty() ? CudaMatrix<T>{} : o.d_branch,
+        nullptr,
+        0,
+        0};
+    if (by_vectors(b.dy) && by_vectors(b.d_sum) && by_vectors(b.sum) && by_vectors(b.dx) &&
+        by_vectors(b.d_branch) && by_vectors(b.gamma, b.sum.cols, b.sum.cols))
+        run<vector_width<T>>(ctx, o, b);
     else
-        run<1>(ctx, b, dgamma, dbeta, dbias, into);
+        run<1>(ctx, o, b);
 }
 
-template void norm_backward(CudaContext&, const Dropout&, TokenPlaces<CudaSpace>,
-                            CudaMatrix<const float>, CudaMatrix<const float>,
-                            CudaMatrix<const float>, CudaView<const float>, CudaView<const float>,
-                            CudaView<const float>, CudaMatrix<float>, CudaMatrix<float>,
-                            CudaView<float>, CudaView<float>, CudaView<float>, Into);
-template void norm_backward(CudaContext&, const Dropout&, TokenPlaces<CudaSpace>,
-                            CudaMatrix<const bf16>, CudaMatrix<const bf16>, CudaMatrix<const bf16>,
-                            CudaView<const float>, CudaView<const float>, CudaView<const bf16>,
-                            CudaMatrix<bf16>, CudaMatrix<bf16>, CudaView<float>, CudaView<float>,
-                            CudaView<float>, Into);
-template void norm_backward(CudaContext&, const Dropout&, TokenPlaces<CudaSpace>,
-                            CudaMatrix<const fp16>, CudaMatrix<const fp16>, CudaMatrix<const fp16>,
-                            CudaView<const float>, CudaView<const float>, CudaView<const fp16>,
-                            CudaMatrix<fp16>, CudaMatrix<fp16>, CudaView<float>, CudaView<float>,
-                            CudaView<float>, Into);
+template void norm_backward(CudaContext&, const NormBackward<float, CudaSpace>&);
+template void norm_backward(CudaContext&, const NormBackward<bf16, CudaSpace>&);
+template void norm_backward(CudaContext&, const NormBackward<fp16, CudaSpace>&);
 
 }  // namespace lockstep::kernels

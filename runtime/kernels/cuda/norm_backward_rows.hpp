@@ -13,7 +13,7 @@ namespace lockstep::kernels::cuda {
 // threads add the rows to the sums column by column. Thus a block keeps only one row of each sum in
 // shared memory.
 template <class T>
-struct NormBackward {
+struct NormBackwardBody {
     Mask mask;
     CudaMatrix<const T> dy, d_sum, sum;  // d_sum and d_branch may be empty
     const float *mean, *rstd;
@@ -40,15 +40,15 @@ struct RowMemory {
 };
 
 template <class T>
-std::size_t sums_bytes(const NormBackward<T>& b) {
+std::size_t sums_bytes(const NormBackwardBody<T>& b) {
     return static_cast<std::size_t>(b.sums) * row_bytes<float>(b.sum.cols);
 }
 template <class T>
-std::size_t warp_bytes(const NormBackward<T>& b) {
+std::size_t warp_bytes(const NormBackwardBody<T>& b) {
     return static_cast<std::size_t>(b.sums) * row_bytes<T>(b.sum.cols);
 }
 template <class T>
-__device__ __forceinline__ BlockMemory<T> block_memory(const NormBackward<T>& b) {
+__device__ __forceinline__ BlockMemory<T> block_memory(const NormBackwardBody<T>& b) {
     constexpr std::int64_t width = vector_width<T>;
     const std::int64_t floats = (b.sum.cols + 3) / 4 * 4;
     const std::int64_t elements = (b.sum.cols + width - 1) / width * width;
@@ -69,7 +69,7 @@ struct NormTotals {
 // Keeps the row in shared memory, and returns the sums of g = dy gamma and of g h with
 // h = (sum - mean) rstd.
 template <int width, class T>
-__device__ __forceinline__ NormTotals first_pass(const NormBackward<T>& b, std::int64_t row,
+__device__ __forceinline__ NormTotals first_pass(const NormBackwardBody<T>& b, std::int64_t row,
                                                  float mean, float rstd,
                                                  const RowMemory<T>& memory) {
     constexpr int ahead = 3, step = warp_size * width;
@@ -108,8 +108,8 @@ __device__ __forceinline__ NormTotals first_pass(const NormBackward<T>& b, std::
 // Computes d(sum) = rstd (g - mean(g) - h mean(g h)). A lane reads several vectors of d_sum before
 // it writes one of dx, which may be the same matrix.
 template <int width, Masking masking, class T>
-__device__ __forceinline__ void second_pass(const NormBackward<T>& b, std::int64_t row, float mean,
-                                            float rstd, NormTotals means,
+__device__ __forceinline__ void second_pass(const NormBackwardBody<T>& b, std::int64_t row,
+                                            float mean, float rstd, NormTotals means,
                                             const RowMemory<T>& memory) {
     constexpr int ahead = 3, step = warp_size * width;
     const MaskedToken token = masked_token<masking>(b.mask, row);
@@ -148,7 +148,7 @@ __device__ __forceinline__ void second_pass(const NormBackward<T>& b, std::int64
 
 // Adds `count` rows from `first` on, one per warp, to the sums.
 template <int width, class T>
-__device__ __forceinline__ void add_rows(const NormBackward<T>& b, std::int64_t first,
+__device__ __forceinline__ void add_rows(const NormBackwardBody<T>& b, std::int64_t first,
                                          unsigned count, const BlockMemory<T>& memory) {
     float *to_dgamma = memory.sums, *to_dbeta = to_dgamma + memory.sum_stride,
           *to_dbias = to_dbeta + memory.sum_stride;

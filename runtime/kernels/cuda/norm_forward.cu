@@ -2,7 +2,7 @@
 #include "runtime/kernels/cuda/primitives/dropout_mask.hpp"
 #include "runtime/kernels/cuda/primitives/elementwise.hpp"
 #include "runtime/kernels/cuda/primitives/row_warps.hpp"
-#include "runtime/kernels/norm.hpp"
+#include "runtime/kernels/norm_checks.hpp"
 
 namespace lockstep::kernels {
 
@@ -108,44 +108,26 @@ void run(CudaContext& ctx, const Forward<T>& f) {
 }  // namespace
 
 template <class T>
-void norm_forward(CudaContext& ctx, const Dropout& site, TokenPlaces<CudaSpace> places,
-                  CudaMatrix<const T> x, CudaMatrix<const T> branch, CudaView<const T> gamma,
-                  CudaView<const T> beta, CudaMatrix<T> sum, CudaMatrix<T> y, CudaView<float> mean,
-                  CudaView<float> rstd) {
-    const auto d = static_cast<std::size_t>(x.cols);
-    require(same_shape(x, y) && gamma.size() == d && beta.size() == d &&
-                mean.size() >= static_cast<std::size_t>(x.rows) && rstd.size() >= mean.size(),
-            "norm: shapes differ");
-    require(branch.empty() || (same_shape(x, branch) && same_shape(x, sum)),
-            "norm: the residual's shapes differ");
-    const Mask mask = branch.empty() ? Mask{} : mask_of(site, places, x.rows);
-    const Forward<T> f{mask,
-                       x,
-                       branch.empty() ? CudaMatrix<const T>{} : branch,
-                       gamma.data(),
-                       beta.data(),
-                       sum.empty() ? CudaMatrix<T>{} : sum,
-                       y,
-                       mean.data(),
-                       rstd.data()};
-    if (by_vectors(x) && by_vectors(f.branch) && by_vectors(f.sum) && by_vectors(y) &&
-        by_vectors(f.gamma, x.cols, x.cols) && by_vectors(f.beta, x.cols, x.cols))
+void norm_forward(CudaContext& ctx, const NormForward<T, CudaSpace>& o) {
+    check(o);
+    const Forward<T> f{o.branch.empty() ? Mask{} : mask_of(o.dropout, o.places, o.x.rows),
+                       o.x,
+                       o.branch.empty() ? CudaMatrix<const T>{} : o.branch,
+                       o.gamma.data(),
+                       o.beta.data(),
+                       o.sum.empty() ? CudaMatrix<T>{} : o.sum,
+                       o.y,
+                       o.mean.data(),
+                       o.rstd.data()};
+    if (by_vectors(f.x) && by_vectors(f.branch) && by_vectors(f.sum) && by_vectors(f.y) &&
+        by_vectors(f.gamma, f.x.cols, f.x.cols) && by_vectors(f.beta, f.x.cols, f.x.cols))
         run<vector_width<T>>(ctx, f);
     else
         run<1>(ctx, f);
 }
 
-template void norm_forward(CudaContext&, const Dropout&, TokenPlaces<CudaSpace>,
-                           CudaMatrix<const float>, CudaMatrix<const float>, CudaView<const float>,
-                           CudaView<const float>, CudaMatrix<float>, CudaMatrix<float>,
-                           CudaView<float>, CudaView<float>);
-template void norm_forward(CudaContext&, const Dropout&, TokenPlaces<CudaSpace>,
-                           CudaMatrix<const bf16>, CudaMatrix<const bf16>, CudaView<const bf16>,
-                           CudaView<const bf16>, CudaMatrix<bf16>, CudaMatrix<bf16>,
-                           CudaView<float>, CudaView<float>);
-template void norm_forward(CudaContext&, const Dropout&, TokenPlaces<CudaSpace>,
-                           CudaMatrix<const fp16>, CudaMatrix<const fp16>, CudaView<const fp16>,
-                           CudaView<const fp16>, CudaMatrix<fp16>, CudaMatrix<fp16>,
-                           CudaView<float>, CudaView<float>);
+template void norm_forward(CudaContext&, const NormForward<float, CudaSpace>&);
+template void norm_forward(CudaContext&, const NormForward<bf16, CudaSpace>&);
+template void norm_forward(CudaContext&, const NormForward<fp16, CudaSpace>&);
 
 }  // namespace lockstep::kernels

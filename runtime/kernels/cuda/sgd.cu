@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/kernels/cuda/primitives/weight_update.hpp"
-#include "runtime/kernels/optimizers.hpp"
+#include "runtime/kernels/optimizer_checks.hpp"
 
 namespace lockstep::kernels {
 
@@ -11,7 +11,7 @@ using namespace cuda;
 // The update is b = momentum * b + g; w -= lr * (direct * g + carried * b), for both of torch's
 // kinds.
 template <class T>
-struct Sgd {
+struct SgdBody {
     struct Update {
         float gradient_scale, lr, momentum;
         bool skip;
@@ -61,31 +61,25 @@ struct Sgd {
 }  // namespace
 
 template <class T>
-void sgd(CudaContext& ctx, const SgdOptions& options, const StepState* state,
-         CudaView<const float> gradient, CudaView<float> master, CudaView<float> momentum_buffer,
-         CudaView<T> compute, DecayLines<CudaSpace> decays) {
-    const std::size_t n = gradient.size();
-    require(momentum_buffer.size() == (options.momentum == 0 ? 0 : n) || n == 0,
-            "sgd: momentum needs a buffer of the parameters' size, and only momentum does");
-    const bool nesterov = options.kind == SgdOptions::Kind::nesterov && options.momentum != 0;
-    const Sgd<T> body{state,
-                      gradient.data(),
-                      weights_of(n, master, compute),
-                      momentum_buffer.empty() ? nullptr : momentum_buffer.data(),
-                      decay_bits(decays, n),
-                      options.weight_decay,
-                      options.momentum,
-                      nesterov ? 1.0f : 0.0f,
-                      nesterov ? options.momentum : 1.0f};
-    for_each_element(ctx, body, n, gradient.data(), master.data(), momentum_buffer.data(),
-                     compute.data());
+void sgd(CudaContext& ctx, const Sgd<T, CudaSpace>& o) {
+    check(o);
+    const float momentum = o.options.momentum;
+    const bool nesterov = o.options.kind == SgdOptions::Kind::nesterov && momentum != 0;
+    const SgdBody<T> body{o.state,
+                          o.gradient.data(),
+                          weights_of(o.master, o.compute),
+                          o.momentum_buffer.empty() ? nullptr : o.momentum_buffer.data(),
+                          decay_bits(o.decays),
+                          o.options.weight_decay,
+                          momentum,
+                          nesterov ? 1.0f : 0.0f,
+                          nesterov ? momentum : 1.0f};
+    for_each_element(ctx, body, o.gradient.size(), o.gradient.data(), o.master.data(),
+                     o.momentum_buffer.data(), o.compute.data());
 }
 
-template void sgd(CudaContext&, const SgdOptions&, const StepState*, CudaView<const float>,
-                  CudaView<float>, CudaView<float>, CudaView<float>, DecayLines<CudaSpace>);
-template void sgd(CudaContext&, const SgdOptions&, const StepState*, CudaView<const float>,
-                  CudaView<float>, CudaView<float>, CudaView<bf16>, DecayLines<CudaSpace>);
-template void sgd(CudaContext&, const SgdOptions&, const StepState*, CudaView<const float>,
-                  CudaView<float>, CudaView<float>, CudaView<fp16>, DecayLines<CudaSpace>);
+template void sgd(CudaContext&, const Sgd<float, CudaSpace>&);
+template void sgd(CudaContext&, const Sgd<bf16, CudaSpace>&);
+template void sgd(CudaContext&, const Sgd<fp16, CudaSpace>&);
 
 }  // namespace lockstep::kernels

@@ -6,8 +6,13 @@
 
 #include "runtime/device/dry_context.hpp"
 #include "runtime/device/traits.hpp"
+#include "runtime/kernels/attention.hpp"
+#include "runtime/kernels/embedding.hpp"
 #include "runtime/kernels/linear_activation.hpp"
+#include "runtime/kernels/loss_sums.hpp"
+#include "runtime/kernels/norm.hpp"
 #include "runtime/kernels/small_products.hpp"
+#include "runtime/kernels/token_places.hpp"
 
 namespace lockstep::kernels {
 
@@ -15,75 +20,85 @@ namespace lockstep::kernels {
 // Include this before the model's templates, which then find them.
 
 using device::DryContext;
+using device::DrySpace;
 
-// Accepts every argument of a kernel, also {}, which no template parameter would accept.
-struct Any {
-    constexpr Any() noexcept = default;
-    template <class Argument>
-    constexpr Any(const Argument&) noexcept {}
-};
+template <class T>
+using DryView = View<T, DrySpace>;
+template <class T>
+using DryMatrix = MatrixView<T, DrySpace>;
 
 template <class Like>
-void place_tokens(DryContext<Like>&, Any, Any, Any, Any, Any) {}
+void place_tokens(DryContext<Like>&, DryView<const std::int32_t>, DryView<const std::uint32_t>,
+                  DryView<std::int32_t>, DryView<std::uint32_t>, const FollowingLabels<DrySpace>&) {
+}
 template <class T, class Like>
-void embedding_forward(DryContext<Like>&, Any, Any, Any, Any, Any, Any, Any) {}
+void embedding_forward(DryContext<Like>&, const EmbeddingForward<T, DrySpace>&) {}
 template <class T, class Like>
-void embedding_backward(DryContext<Like>&, Any, Any, Any, Any, Any, Any, Any) {}
+void embedding_backward(DryContext<Like>&, const EmbeddingBackward<T, DrySpace>&) {}
 template <class T, class Like>
-void position_backward(DryContext<Like>&, Any, Any, Any, Any) {}
+void position_backward(DryContext<Like>&, DryView<const std::int32_t>, DryMatrix<const T>,
+                       DryMatrix<float>, Into) {}
 
 template <class T, class Like>
-void linear_forward(DryContext<Like>&, Any, Any, Any, Any) {}
+void linear_forward(DryContext<Like>&, DryMatrix<const T>, DryMatrix<const T>, DryView<const T>,
+                    DryMatrix<T>) {}
 template <class T, class Like>
-void linear_backward_input(DryContext<Like>&, Any, Any, Any, Any) {}
+void linear_backward_input(DryContext<Like>&, DryMatrix<const T>, DryMatrix<const T>, DryMatrix<T>,
+                           Into) {}
 template <class T, class Like>
-void linear_backward_weight(DryContext<Like>&, Any, Any, Any, Any) {}
+void linear_backward_weight(DryContext<Like>&, DryMatrix<const T>, DryMatrix<const T>,
+                            DryMatrix<float>, Into) {}
 template <class T, class Like>
-void linear_backward_parameters(DryContext<Like>&, Any, Any, Any, Any, Any) {}
+void linear_backward_parameters(DryContext<Like>&, DryMatrix<const T>, DryMatrix<const T>,
+                                DryMatrix<float>, DryView<float>, Into) {}
 template <class T, class Like>
-void bias_backward(DryContext<Like>&, Any, Any, Any) {}
+void bias_backward(DryContext<Like>&, DryMatrix<const T>, DryView<float>, Into) {}
 
 template <class T, class Like>
-void linear_activation_forward(DryContext<Like>&, Any, Any, Any, Any, Any, Any) {}
+void linear_activation_forward(DryContext<Like>&, const LinearActivationForward<T, DrySpace>&) {}
 template <class T, class Like>
-void linear_activation_backward(DryContext<Like>&, Any, Any, Any, Any, Any, Any, Any, Any) {}
+void linear_activation_backward(DryContext<Like>&, const LinearActivationBackward<T, DrySpace>&) {}
 // Returns the same as on a GPU (relu_mask.hpp).
-template <class T, class Like, class Space>
-std::int64_t relu_mask_cols(DryContext<Like>&, const ActivationSite<Space>& site, std::int64_t rows,
-                            std::int64_t cols) {
+template <class T, class Like>
+std::int64_t relu_mask_cols(DryContext<Like>&, const ActivationSite<DrySpace>& site,
+                            std::int64_t rows, std::int64_t cols) {
     const bool may = std::is_same_v<Like, device::CudaTraits> && site.f == Activation::relu;
     return may && !site.dropout.active() ? small_mask_cols<T>(rows, cols) : 0;
 }
 template <class T, class Like>
-bool linear_relu_forward(DryContext<Like>&, Any, Any, Any, Any, Any) {
+bool linear_relu_forward(DryContext<Like>&, DryMatrix<const T>, DryMatrix<const T>,
+                         DryView<const T>, DryMatrix<T>, DryMatrix<std::uint8_t>) {
     return true;
 }
 template <class T, class Like>
-bool linear_relu_backward(DryContext<Like>&, Any, Any, Any, Any) {
+bool linear_relu_backward(DryContext<Like>&, DryMatrix<const T>, DryMatrix<const T>,
+                          DryMatrix<const std::uint8_t>, DryMatrix<T>) {
     return true;
 }
 template <class T, class Like>
-void activation_forward(DryContext<Like>&, Any, Any, Any, Any, Any) {}
+void activation_forward(DryContext<Like>&, Activation, const Dropout&, TokenPlaces<DrySpace>,
+                        DryMatrix<const T>, DryMatrix<T>) {}
 
 template <class T, class Like>
-void norm_forward(DryContext<Like>&, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any) {}
+void norm_forward(DryContext<Like>&, const NormForward<T, DrySpace>&) {}
 template <class T, class Like>
-void norm_backward(DryContext<Like>&, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any,
-                   Any, Any) {}
+void norm_backward(DryContext<Like>&, const NormBackward<T, DrySpace>&) {}
 template <class T, class Like>
-void add(DryContext<Like>&, Any, Any) {}
+void add(DryContext<Like>&, DryMatrix<const T>, DryMatrix<T>) {}
 template <class T, class Like>
-void dropout(DryContext<Like>&, Any, Any, Any, Any) {}
+void dropout(DryContext<Like>&, const Dropout&, TokenPlaces<DrySpace>, DryMatrix<const T>,
+             DryMatrix<T>) {}
 
 template <class T, class Like>
-void attention_forward(DryContext<Like>&, Any, Any, Any, Any, Any, Any, Any, Any) {}
+void attention_forward(DryContext<Like>&, const AttentionForward<T, DrySpace>&) {}
 template <class T, class Like>
-void attention_backward(DryContext<Like>&, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any,
-                        Any, Any) {}
+void attention_backward(DryContext<Like>&, const AttentionBackward<T, DrySpace>&) {}
 
 template <class T, class Like>
-void softmax_xent_forward(DryContext<Like>&, Any, Any, Any, Any) {}
+void softmax_xent_forward(DryContext<Like>&, DryMatrix<const T>, DryView<const std::int32_t>, float,
+                          LossSums*) {}
 template <class T, class Like>
-void softmax_xent_forward_backward(DryContext<Like>&, Any, Any, Any, Any, Any) {}
+void softmax_xent_forward_backward(DryContext<Like>&, const StepState*, DryMatrix<T>,
+                                   DryView<const std::int32_t>, float, LossSums*) {}
 
 }  // namespace lockstep::kernels

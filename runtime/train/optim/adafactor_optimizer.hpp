@@ -44,10 +44,17 @@ public:
                                                           p.cols};
             const MatrixView<float, Space> master{master_range(store, p.first, p.count()).data(),
                                                   p.rows, p.cols};
-            kernels::adafactor<T>(target_.context, options, state, gradient, master, p.row,
-                                  p.column, p.full, p.first_moment,
-                                  scratch_.view().subview(0, p.count()),
-                                  compute_range<T>(store, p.first, p.count()));
+            kernels::adafactor<T>(target_.context,
+                                  {.options = options,
+                                   .state = state,
+                                   .gradient = gradient,
+                                   .master = master,
+                                   .row = p.row,
+                                   .column = p.column,
+                                   .full = p.full,
+                                   .first_moment = p.first_moment,
+                                   .scratch = scratch_.view().subview(0, p.count()),
+                                   .compute = compute_range<T>(store, p.first, p.count())});
         }
     }
 

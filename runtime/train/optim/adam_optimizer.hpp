@@ -25,9 +25,15 @@ public:
 
     void update(const kernels::StepState* state) override {
         const auto& store = target_.store;
-        kernels::adam<T>(target_.context, options_, state, store.gradient(), store.master(),
-                         first_moment_.view(), second_moment_.view(), largest_.view(),
-                         compute_copy<T>(store), decays_.view());
+        kernels::adam<T>(target_.context, {.options = options_,
+                                           .state = state,
+                                           .gradient = store.gradient(),
+                                           .master = store.master(),
+                                           .first_moment = first_moment_.view(),
+                                           .second_moment = second_moment_.view(),
+                                           .largest = largest_.view(),
+                                           .compute = compute_copy<T>(store),
+                                           .decays = decays_.view()});
     }
 
     const std::vector<NamedTensor<Space>>& state() const noexcept override { return tensors_; }

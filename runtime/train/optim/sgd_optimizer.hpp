@@ -23,8 +23,13 @@ public:
 
     void update(const kernels::StepState* state) override {
         const auto& store = target_.store;
-        kernels::sgd<T>(target_.context, options_, state, store.gradient(), store.master(),
-                        momentum_.view(), compute_copy<T>(store), decays_.view());
+        kernels::sgd<T>(target_.context, {.options = options_,
+                                          .state = state,
+                                          .gradient = store.gradient(),
+                                          .master = store.master(),
+                                          .momentum_buffer = momentum_.view(),
+                                          .compute = compute_copy<T>(store),
+                                          .decays = decays_.view()});
     }
 
     const std::vector<NamedTensor<Space>>& state() const noexcept override { return tensors_; }

@@ -60,8 +60,12 @@ TEST_CASE("20 updates follow PyTorch's loss curve") {
             test.state.updates = step;
             test.state.gradient_scale = static_cast<float>(1 / sums.tokens);
             test.state = lockstep::tests::for_adam(adam, test.state);
-            kernels::adam<float>(test.ctx, adam, &test.state, test.store.gradient(),
-                                 test.store.master(), view_of(first), view_of(second), {}, {});
+            kernels::adam<float>(test.ctx, {.options = adam,
+                                            .state = &test.state,
+                                            .gradient = test.store.gradient(),
+                                            .master = test.store.master(),
+                                            .first_moment = view_of(first),
+                                            .second_moment = view_of(second)});
         }
     }
 }

@@ -71,10 +71,14 @@ TEST_CASE_TEMPLATE("activations with dropout match the reference and its derivat
                                                    matrix_of(y, rows, cols));
                     std::vector<float> db(static_cast<std::size_t>(cols), 1.0f);
                     // This works in place: dx may be dy.
-                    kernels::activation_backward<T>(
-                        ctx, f, site, places.view(), matrix_of(x, rows, cols),
-                        matrix_of(dy, rows, cols), matrix_of(dy, rows, cols), view_of(db),
-                        kernels::Into::add);
+                    kernels::activation_backward<T>(ctx, {.f = f,
+                                                          .dropout = site,
+                                                          .places = places.view(),
+                                                          .x = matrix_of(x, rows, cols),
+                                                          .dy = matrix_of(dy, rows, cols),
+                                                          .dx = matrix_of(dy, rows, cols),
+                                                          .db = view_of(db),
+                                                          .into = kernels::Into::add});
                     check_column_sums(dy, db);
                     for (std::size_t i = 0; i < x.size(); ++i) {
                         const std::size_t row = i / static_cast<std::size_t>(cols);
@@ -116,15 +120,22 @@ TEST_CASE_TEMPLATE("relu's backward from its output equals that from its input",
         auto dy = random_numbers<T>(rows * cols, 2);
         std::vector<T> from_x(x.size());
         std::vector<float> db(cols, 1.0f), db_from_y(cols, 1.0f);
-        kernels::activation_backward<T>(ctx, Activation::relu, site, places.view(),
-                                        matrix_of(x, rows, cols), matrix_of(dy, rows, cols),
-                                        matrix_of(from_x, rows, cols), view_of(db),
-                                        kernels::Into::add);
+        kernels::activation_backward<T>(ctx, {.f = Activation::relu,
+                                              .dropout = site,
+                                              .places = places.view(),
+                                              .x = matrix_of(x, rows, cols),
+                                              .dy = matrix_of(dy, rows, cols),
+                                              .dx = matrix_of(from_x, rows, cols),
+                                              .db = view_of(db),
+                                              .into = kernels::Into::add});
         kernels::activation_forward<T>(ctx, Activation::relu, site, places.view(),
                                        matrix_of(x, rows, cols), matrix_of(x, rows, cols));
-        kernels::relu_backward<T>(ctx, site, matrix_of(x, rows, cols), matrix_of(dy, rows, cols),
-                                  matrix_of(dy, rows, cols), view_of(db_from_y),
-                                  kernels::Into::add);
+        kernels::relu_backward<T>(ctx, {.dropout = site,
+                                        .y = matrix_of(x, rows, cols),
+                                        .dy = matrix_of(dy, rows, cols),
+                                        .dx = matrix_of(dy, rows, cols),
+                                        .db = view_of(db_from_y),
+                                        .into = kernels::Into::add});
         CHECK(to_doubles(dy) == to_doubles(from_x));
         CHECK(db_from_y == db);
     }
@@ -137,8 +148,12 @@ TEST_CASE_TEMPLATE(
     const Dropout site{0.5f, 0, &state};
     auto y = numbers<T>({1, 0, 2, -0.0, 3, 0}), dy = numbers<T>({1, 2, 3, 4, 5, 6});
     std::vector<float> db{1, 1, 1};
-    kernels::relu_backward<T>(ctx, site, matrix_of(y, 2, 3), matrix_of(dy, 2, 3),
-                              matrix_of(dy, 2, 3), view_of(db), kernels::Into::add);
+    kernels::relu_backward<T>(ctx, {.dropout = site,
+                                    .y = matrix_of(y, 2, 3),
+                                    .dy = matrix_of(dy, 2, 3),
+                                    .dx = matrix_of(dy, 2, 3),
+                                    .db = view_of(db),
+                                    .into = kernels::Into::add});
     CHECK(to_doubles(dy) == Row{2, 0, 6, 0, 10, 0});
     CHECK(db == std::vector<float>{3, 11, 7});
 
@@ -146,8 +161,12 @@ TEST_CASE_TEMPLATE(
     for (const Activation f : {Activation::gelu_tanh, Activation::gelu_erf}) {
         std::vector<T> dx(6);
         db = {1, 1, 1};
-        kernels::activation_backward<T>(ctx, f, {}, {}, matrix_of(x, 2, 3), matrix_of(dz, 2, 3),
-                                        matrix_of(dx, 2, 3), view_of(db), kernels::Into::add);
+        kernels::activation_backward<T>(ctx, {.f = f,
+                                              .x = matrix_of(x, 2, 3),
+                                              .dy = matrix_of(dz, 2, 3),
+                                              .dx = matrix_of(dx, 2, 3),
+                                              .db = view_of(db),
+                                              .into = kernels::Into::add});
         CHECK(to_doubles(dx) == Row{0.5, 2, 0, 2, 5, 6});
         CHECK(db == std::vector<float>{3.5, 8, 7});
     }
@@ -165,13 +184,19 @@ TEST_CASE_TEMPLATE("a bias's gradient has the same bits for any number of thread
         return db;
     };
     const auto gelu = [&](CpuContext& ctx, HostView<float> db) {
-        kernels::activation_backward<T>(ctx, Activation::gelu_tanh, {}, {},
-                                        matrix_of(x, rows, cols), matrix_of(dy, rows, cols),
-                                        matrix_of(dx, rows, cols), db, kernels::Into::add);
+        kernels::activation_backward<T>(ctx, {.f = Activation::gelu_tanh,
+                                              .x = matrix_of(x, rows, cols),
+                                              .dy = matrix_of(dy, rows, cols),
+                                              .dx = matrix_of(dx, rows, cols),
+                                              .db = db,
+                                              .into = kernels::Into::add});
     };
     const auto relu = [&](CpuContext& ctx, HostView<float> db) {
-        kernels::relu_backward<T>(ctx, {}, matrix_of(x, rows, cols), matrix_of(dy, rows, cols),
-                                  matrix_of(dx, rows, cols), db, kernels::Into::add);
+        kernels::relu_backward<T>(ctx, {.y = matrix_of(x, rows, cols),
+                                        .dy = matrix_of(dy, rows, cols),
+                                        .dx = matrix_of(dx, rows, cols),
+                                        .db = db,
+                                        .into = kernels::Into::add});
     };
     CHECK(sums(1, gelu) == sums(2, gelu));
     check_column_sums(dx, sums(2, gelu));

@@ -34,9 +34,16 @@ struct Parameter {
     }
     void update(CpuContext& ctx, const AdafactorOptions& options, const StepState* state,
                 const std::vector<float>& g) {
-        kernels::adafactor<T>(ctx, options, state, HostMatrix<const float>(g.data(), rows, cols),
-                              matrix_of(w, rows, cols), view_of(row), view_of(column),
-                              view_of(full), view_of(first), view_of(scratch), view_of(compute));
+        kernels::adafactor<T>(ctx, {.options = options,
+                                    .state = state,
+                                    .gradient = HostMatrix<const float>(g.data(), rows, cols),
+                                    .master = matrix_of(w, rows, cols),
+                                    .row = view_of(row),
+                                    .column = view_of(column),
+                                    .full = view_of(full),
+                                    .first_moment = view_of(first),
+                                    .scratch = view_of(scratch),
+                                    .compute = view_of(compute)});
     }
 
     std::int64_t rows, cols;

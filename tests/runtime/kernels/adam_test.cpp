@@ -20,8 +20,14 @@ void check_golden(const AdamOptions& options, Bound bound, const std::array<doub
     std::vector<T> compute(w.size());
     run_golden_updates([&](const StepState* state, const std::vector<float>& g) {
         const StepState corrected = for_adam(options, *state);
-        kernels::adam<T>(ctx, options, &corrected, view_of(g), view_of(w), view_of(m), view_of(v),
-                         view_of(largest), view_of(compute));
+        kernels::adam<T>(ctx, {.options = options,
+                               .state = &corrected,
+                               .gradient = view_of(g),
+                               .master = view_of(w),
+                               .first_moment = view_of(m),
+                               .second_moment = view_of(v),
+                               .largest = view_of(largest),
+                               .compute = view_of(compute)});
     });
     check_weights(w, golden, compute);
 }
@@ -50,8 +56,14 @@ TEST_CASE_TEMPLATE("adam matches the reference on awkward sizes", T, float, bf16
                     const StepState state =
                         for_adam(options, {.updates = t, .lr = 0.01f, .gradient_scale = 0.5f});
                     const auto g = random_numbers<float>(n, 10 + t, 3.0 - static_cast<double>(t));
-                    kernels::adam<T>(ctx, options, &state, view_of(g), view_of(w), view_of(m),
-                                     view_of(v), view_of(largest), view_of(compute));
+                    kernels::adam<T>(ctx, {.options = options,
+                                           .state = &state,
+                                           .gradient = view_of(g),
+                                           .master = view_of(w),
+                                           .first_moment = view_of(m),
+                                           .second_moment = view_of(v),
+                                           .largest = view_of(largest),
+                                           .compute = view_of(compute)});
                     for (std::size_t i = 0; i < g.size(); ++i)
                         adam_reference(options, bound, state, double{g[i]}, expected[i]);
                 }
@@ -75,12 +87,23 @@ TEST_CASE_TEMPLATE("adam's decay stops at its lines, and changes no other bit", 
             auto w = random_numbers<float>(n, 1), expected = w;
             std::vector<float> m(w.size()), v(w.size()), m2 = m, v2 = v;
             std::vector<T> compute(w.size()), compute2(w.size());
-            kernels::adam<T>(ctx, options, &state, view_of(g), view_of(w), view_of(m), view_of(v),
-                             {}, view_of(compute), view_of(lines));
+            kernels::adam<T>(ctx, {.options = options,
+                                   .state = &state,
+                                   .gradient = view_of(g),
+                                   .master = view_of(w),
+                                   .first_moment = view_of(m),
+                                   .second_moment = view_of(v),
+                                   .compute = view_of(compute),
+                                   .decays = view_of(lines)});
             for_each_line(lines, w.size(), [&](std::size_t first, std::size_t size, bool decays) {
                 const auto part = [&](auto& of) { return view_of(of).subview(first, size); };
-                kernels::adam<T>(ctx, decays ? options : without, &state, part(g), part(expected),
-                                 part(m2), part(v2), {}, part(compute2));
+                kernels::adam<T>(ctx, {.options = decays ? options : without,
+                                       .state = &state,
+                                       .gradient = part(g),
+                                       .master = part(expected),
+                                       .first_moment = part(m2),
+                                       .second_moment = part(v2),
+                                       .compute = part(compute2)});
             });
             CHECK(w == expected);
             CHECK(m == m2);
@@ -94,12 +117,19 @@ TEST_CASE("adam refuses moments and lines of another size") {
     std::vector<float> w(4), v(3);
     const std::vector<std::uint32_t> too_many(2);
     const StepState state;
-    CHECK_THROWS_AS(
-        kernels::adam<float>(ctx, {0.9, 0.999, 1e-8, 0, Decay::l2}, &state, const_view_of(w),
-                             view_of(w), view_of(w), view_of(v), {}, {}),
-        Error);
-    CHECK_THROWS_AS(
-        kernels::adam<float>(ctx, {0.9, 0.999, 1e-8, 0, Decay::l2}, &state, const_view_of(w),
-                             view_of(w), view_of(w), view_of(w), {}, {}, view_of(too_many)),
-        Error);
+    CHECK_THROWS_AS(kernels::adam<float>(ctx, {.options = {0.9, 0.999, 1e-8, 0, Decay::l2},
+                                               .state = &state,
+                                               .gradient = const_view_of(w),
+                                               .master = view_of(w),
+                                               .first_moment = view_of(w),
+                                               .second_moment = view_of(v)}),
+                    Error);
+    CHECK_THROWS_AS(kernels::adam<float>(ctx, {.options = {0.9, 0.999, 1e-8, 0, Decay::l2},
+                                               .state = &state,
+                                               .gradient = const_view_of(w),
+                                               .master = view_of(w),
+                                               .first_moment = view_of(w),
+                                               .second_moment = view_of(w),
+                                               .decays = view_of(too_many)}),
+                    Error);
 }

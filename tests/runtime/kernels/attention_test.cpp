@@ -109,11 +109,26 @@ Outputs<T> run(const AttentionInput& in, const std::vector<double>& d_out, int t
     const Sequences<HostSpace> sequences{view_of(in.q_offsets), view_of(in.k_offsets),
                                          view_of(in.rows)};
     std::vector<float> lse(in.shape.heads * queries.rows, unwritten);
-    attention_forward<T>(ctx, in.shape, site, sequences, queries.part(0), keys.part(1),
-                         keys.part(2), o.out.part(0), view_of(lse));
-    attention_backward<T>(ctx, in.shape, site, sequences, queries.part(0), keys.part(1),
-                          keys.part(2), o.out.part(0), view_of(lse), o.out.part(1),
-                          o.gradients_q.part(0), o.gradients_k.part(0), o.gradients_k.part(1));
+    attention_forward<T>(ctx, {.shape = in.shape,
+                               .dropout = site,
+                               .sequences = sequences,
+                               .q = queries.part(0),
+                               .k = keys.part(1),
+                               .v = keys.part(2),
+                               .out = o.out.part(0),
+                               .log_sum_exp = view_of(lse)});
+    attention_backward<T>(ctx, {.shape = in.shape,
+                                .dropout = site,
+                                .sequences = sequences,
+                                .q = queries.part(0),
+                                .k = keys.part(1),
+                                .v = keys.part(2),
+                                .out = o.out.part(0),
+                                .log_sum_exp = view_of(lse),
+                                .d_out = o.out.part(1),
+                                .dq = o.gradients_q.part(0),
+                                .dk = o.gradients_k.part(0),
+                                .dv = o.gradients_k.part(1)});
     return o;
 }
 
@@ -253,8 +268,13 @@ TEST_CASE_TEMPLATE("decoding equals the last row of causal attention", T, float,
     queries.resize(count * width);
     last.resize(count * width);
     q.set(1, queries);
-    attention_decode<T>(ctx, in.shape, view_of(begin), view_of(length), q.part(1), cache.part(0),
-                        cache.part(2), out.part(1));
+    attention_decode<T>(ctx, {.shape = in.shape,
+                              .begin = view_of(begin),
+                              .length = view_of(length),
+                              .q = q.part(1),
+                              .k_cache = cache.part(0),
+                              .v_cache = cache.part(2),
+                              .out = out.part(1)});
     compare(out, 1, last);
 }
 
@@ -265,9 +285,13 @@ TEST_CASE("what does not fit is refused") {
     const std::vector<std::uint32_t> rows{0};
     const HostMatrix<float> m(x.data(), 4, 8);
     const auto forward = [&](int heads, const std::vector<std::int32_t>& keys) {
-        attention_forward<float>(ctx, {heads, 8, Mask::causal}, {},
-                                 {view_of(two), view_of(keys), view_of(rows)}, m, m, m, m,
-                                 view_of(lse));
+        attention_forward<float>(ctx, {.shape = {heads, 8, Mask::causal},
+                                       .sequences = {view_of(two), view_of(keys), view_of(rows)},
+                                       .q = m,
+                                       .k = m,
+                                       .v = m,
+                                       .out = m,
+                                       .log_sum_exp = view_of(lse)});
     };
     CHECK_THROWS_AS(forward(2, two), Error);    // wider than the matrices
     CHECK_THROWS_AS(forward(1, three), Error);  // causal with more keys than queries

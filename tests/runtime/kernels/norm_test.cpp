@@ -42,17 +42,32 @@ struct Case {
           dbias(dgamma) {}
 
     void forward(CpuContext& ctx) {
-        kernels::norm_forward<T>(ctx, site, places.view(), matrix_of(x, rows, cols),
-                                 matrix_of(branch, rows, cols), const_view_of(gamma),
-                                 const_view_of(beta), matrix_of(sum, rows, cols),
-                                 matrix_of(y, rows, cols), view_of(mean), view_of(rstd));
+        kernels::norm_forward<T>(ctx, {.dropout = site,
+                                       .places = places.view(),
+                                       .x = matrix_of(x, rows, cols),
+                                       .branch = matrix_of(branch, rows, cols),
+                                       .gamma = const_view_of(gamma),
+                                       .beta = const_view_of(beta),
+                                       .sum = matrix_of(sum, rows, cols),
+                                       .y = matrix_of(y, rows, cols),
+                                       .mean = view_of(mean),
+                                       .rstd = view_of(rstd)});
     }
     void backward(CpuContext& ctx) {
-        kernels::norm_backward<T>(
-            ctx, site, places.view(), matrix_of(dy, rows, cols), matrix_of(d_sum, rows, cols),
-            matrix_of(sum, rows, cols), const_view_of(mean), const_view_of(rstd),
-            const_view_of(gamma), matrix_of(dx, rows, cols), matrix_of(d_branch, rows, cols),
-            view_of(dgamma), view_of(dbeta), view_of(dbias), kernels::Into::add);
+        kernels::norm_backward<T>(ctx, {.dropout = site,
+                                        .places = places.view(),
+                                        .dy = matrix_of(dy, rows, cols),
+                                        .d_sum = matrix_of(d_sum, rows, cols),
+                                        .sum = matrix_of(sum, rows, cols),
+                                        .mean = const_view_of(mean),
+                                        .rstd = const_view_of(rstd),
+                                        .gamma = const_view_of(gamma),
+                                        .dx = matrix_of(dx, rows, cols),
+                                        .d_branch = matrix_of(d_branch, rows, cols),
+                                        .dgamma = view_of(dgamma),
+                                        .dbeta = view_of(dbeta),
+                                        .dbias = view_of(dbias),
+                                        .into = kernels::Into::add});
     }
     double factor(std::int64_t row, std::int64_t column) const {
         const auto at = static_cast<std::size_t>(row);
@@ -145,9 +160,12 @@ TEST_CASE_TEMPLATE("layer norm matches hand-computed values", T, float, bf16) {
     const auto gamma = numbers<T>({1, 2}), beta = numbers<T>({0, 1});
     std::vector<T> y(4);
     std::vector<float> mean(2), rstd(2);
-    kernels::norm_forward<T>(ctx, {}, {}, matrix_of(x, 2, 2), {}, const_view_of(gamma),
-                             const_view_of(beta), {}, matrix_of(y, 2, 2), view_of(mean),
-                             view_of(rstd));
+    kernels::norm_forward<T>(ctx, {.x = matrix_of(x, 2, 2),
+                                   .gamma = const_view_of(gamma),
+                                   .beta = const_view_of(beta),
+                                   .y = matrix_of(y, 2, 2),
+                                   .mean = view_of(mean),
+                                   .rstd = view_of(rstd)});
     const double first = 1 / std::sqrt(1 + 1e-5), second = 2 / std::sqrt(4 + 1e-5);
     const Row expected{-first, 1 + 2 * first, -second, 1 + 2 * second};
     for (std::size_t i = 0; i < 4; ++i) CHECK(close(to_double(y[i]), expected[i], dtype_of<T>));
@@ -194,10 +212,16 @@ TEST_CASE_TEMPLATE("the norm's and the bias's gradients match hand-computed valu
     const std::vector<float> mean{0, 0}, rstd{1, 1};
     std::vector<T> dx(6);
     std::vector<float> dgamma{0, 0, 0}, dbeta{0, 0, 5}, dbias{0, 0, 5};
-    kernels::norm_backward<T>(ctx, {}, {}, matrix_of(dy, 2, 3), {}, matrix_of(sum, 2, 3),
-                              const_view_of(mean), const_view_of(rstd), const_view_of(gamma),
-                              matrix_of(dx, 2, 3), {}, view_of(dgamma), view_of(dbeta),
-                              view_of(dbias), kernels::Into::add);
+    kernels::norm_backward<T>(ctx, {.dy = matrix_of(dy, 2, 3),
+                                    .sum = matrix_of(sum, 2, 3),
+                                    .mean = const_view_of(mean),
+                                    .rstd = const_view_of(rstd),
+                                    .gamma = const_view_of(gamma),
+                                    .dx = matrix_of(dx, 2, 3),
+                                    .dgamma = view_of(dgamma),
+                                    .dbeta = view_of(dbeta),
+                                    .dbias = view_of(dbias),
+                                    .into = kernels::Into::add});
     // The expected values are g - mean(g) - h mean(g h).
     const double third = 1.0 / 3;
     const Row expected{third, -third, 0, -third, 2 * third, -third}, sums{0, third, 5 - third};
@@ -209,15 +233,29 @@ TEST_CASE_TEMPLATE("the norm's and the bias's gradients match hand-computed valu
     std::vector<float> unknown(9, NAN), zeros(9);
     for (auto* const to : {&unknown, &zeros}) {
         const auto part = [&](std::size_t i) { return view_of(*to).subview(3 * i, 3); };
-        kernels::norm_backward<T>(ctx, {}, {}, matrix_of(dy, 2, 3), {}, matrix_of(sum, 2, 3),
-                                  const_view_of(mean), const_view_of(rstd), const_view_of(gamma),
-                                  matrix_of(dx, 2, 3), {}, part(0), part(1), part(2),
-                                  to == &zeros ? kernels::Into::add : kernels::Into::overwrite);
+        kernels::norm_backward<T>(
+            ctx, {.dy = matrix_of(dy, 2, 3),
+                  .sum = matrix_of(sum, 2, 3),
+                  .mean = const_view_of(mean),
+                  .rstd = const_view_of(rstd),
+                  .gamma = const_view_of(gamma),
+                  .dx = matrix_of(dx, 2, 3),
+                  .dgamma = part(0),
+                  .dbeta = part(1),
+                  .dbias = part(2),
+                  .into = to == &zeros ? kernels::Into::add : kernels::Into::overwrite});
     }
     CHECK(unknown == zeros);
     const HostMatrix<T> none(nullptr, 0, 3);
-    kernels::norm_backward<T>(ctx, {}, {}, none, {}, none, {}, {}, const_view_of(gamma), none, {},
-                              view_of(dgamma), view_of(dbeta), {}, kernels::Into::overwrite);
+    kernels::norm_backward<T>(ctx, {.dy = none,
+                                    .sum = none,
+                                    .mean = {},
+                                    .rstd = {},
+                                    .gamma = const_view_of(gamma),
+                                    .dx = none,
+                                    .dgamma = view_of(dgamma),
+                                    .dbeta = view_of(dbeta),
+                                    .into = kernels::Into::overwrite});
     CHECK(dgamma == std::vector<float>(3));
     CHECK(dbeta == std::vector<float>(3));
 }
@@ -231,11 +269,17 @@ TEST_CASE("norm_backward may write over its inputs, and optional operands may be
     a.backward(ctx);
     for (const bool with_bias : {false, true}) {
         Case<float> b = before;
-        kernels::norm_backward<float>(
-            ctx, {}, {}, matrix_of(b.dy, 4, 33), {}, matrix_of(b.sum, 4, 33), const_view_of(b.mean),
-            const_view_of(b.rstd), const_view_of(b.gamma), matrix_of(b.dy, 4, 33), {},
-            view_of(b.dgamma), view_of(b.dbeta), with_bias ? view_of(b.dbias) : HostView<float>(),
-            kernels::Into::add);
+        kernels::norm_backward<float>(ctx,
+                                      {.dy = matrix_of(b.dy, 4, 33),
+                                       .sum = matrix_of(b.sum, 4, 33),
+                                       .mean = const_view_of(b.mean),
+                                       .rstd = const_view_of(b.rstd),
+                                       .gamma = const_view_of(b.gamma),
+                                       .dx = matrix_of(b.dy, 4, 33),
+                                       .dgamma = view_of(b.dgamma),
+                                       .dbeta = view_of(b.dbeta),
+                                       .dbias = with_bias ? view_of(b.dbias) : HostView<float>(),
+                                       .into = kernels::Into::add});
         CHECK(b.dy == a.dx);
         CHECK(b.dgamma == a.dgamma);
         CHECK(b.dbeta == a.dbeta);
@@ -251,9 +295,12 @@ TEST_CASE_TEMPLATE("norm_forward of the sum alone writes the same bits again", T
             c.forward(ctx);
             std::vector<T> y(c.y.size());
             std::vector<float> mean(20), rstd(20);
-            kernels::norm_forward<T>(ctx, {}, {}, matrix_of(c.sum, 20, cols), {},
-                                     const_view_of(c.gamma), const_view_of(c.beta), {},
-                                     matrix_of(y, 20, cols), view_of(mean), view_of(rstd));
+            kernels::norm_forward<T>(ctx, {.x = matrix_of(c.sum, 20, cols),
+                                           .gamma = const_view_of(c.gamma),
+                                           .beta = const_view_of(c.beta),
+                                           .y = matrix_of(y, 20, cols),
+                                           .mean = view_of(mean),
+                                           .rstd = view_of(rstd)});
             CHECK(to_doubles(y) == to_doubles(c.y));
             CHECK(mean == c.mean);
             CHECK(rstd == c.rstd);
@@ -265,10 +312,16 @@ TEST_CASE("norm_forward may write y over x where there is a branch") {
     CpuContext ctx(1);
     Case<float> a(4, 33, 0.25f), b(4, 33, 0.25f);
     a.forward(ctx);
-    kernels::norm_forward<float>(ctx, b.site, b.places.view(), matrix_of(b.x, 4, 33),
-                                 matrix_of(b.branch, 4, 33), const_view_of(b.gamma),
-                                 const_view_of(b.beta), matrix_of(b.branch, 4, 33),
-                                 matrix_of(b.x, 4, 33), view_of(b.mean), view_of(b.rstd));
+    kernels::norm_forward<float>(ctx, {.dropout = b.site,
+                                       .places = b.places.view(),
+                                       .x = matrix_of(b.x, 4, 33),
+                                       .branch = matrix_of(b.branch, 4, 33),
+                                       .gamma = const_view_of(b.gamma),
+                                       .beta = const_view_of(b.beta),
+                                       .sum = matrix_of(b.branch, 4, 33),
+                                       .y = matrix_of(b.x, 4, 33),
+                                       .mean = view_of(b.mean),
+                                       .rstd = view_of(b.rstd)});
     CHECK(b.x == a.y);
     CHECK(b.branch == a.sum);
 }
@@ -277,9 +330,12 @@ TEST_CASE("layer norm is exact where the mean is large against the spread") {
     CpuContext ctx(1);
     std::vector<float> x{4096.0f, 4097.0f, 4098.0f, 4099.0f}, y(4), mean(1), rstd(1);
     const std::vector<float> gamma(4, 1.0f), beta(4, 0.0f);
-    kernels::norm_forward<float>(ctx, {}, {}, matrix_of(x, 1, 4), {}, const_view_of(gamma),
-                                 const_view_of(beta), {}, matrix_of(y, 1, 4), view_of(mean),
-                                 view_of(rstd));
+    kernels::norm_forward<float>(ctx, {.x = matrix_of(x, 1, 4),
+                                       .gamma = const_view_of(gamma),
+                                       .beta = const_view_of(beta),
+                                       .y = matrix_of(y, 1, 4),
+                                       .mean = view_of(mean),
+                                       .rstd = view_of(rstd)});
     const Row expected = norm_reference(to_doubles(x), Row(4, 1), Row(4, 0), 1e-5);
     for (std::size_t j = 0; j < 4; ++j) CHECK(close(double{y[j]}, expected[j], Dtype::fp32, 4));
 }

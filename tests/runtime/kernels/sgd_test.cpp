@@ -20,8 +20,12 @@ void check_golden(const SgdOptions& options, const std::array<double, 12>& golde
     std::vector<float> buffer(options.momentum == 0 ? 0 : w.size(), std::nanf(""));
     std::vector<T> compute(w.size());
     run_golden_updates([&](const StepState* state, const std::vector<float>& g) {
-        kernels::sgd<T>(ctx, options, state, view_of(g), view_of(w), view_of(buffer),
-                        view_of(compute));
+        kernels::sgd<T>(ctx, {.options = options,
+                              .state = state,
+                              .gradient = view_of(g),
+                              .master = view_of(w),
+                              .momentum_buffer = view_of(buffer),
+                              .compute = view_of(compute)});
     });
     check_weights(w, golden, compute);
 }
@@ -48,8 +52,12 @@ TEST_CASE_TEMPLATE("sgd matches the reference on awkward sizes", T, float, bf16)
                 for (std::uint64_t t = 0; t < 3; ++t) {
                     const StepState state{.updates = t, .lr = 0.1f, .gradient_scale = 0.5f};
                     const auto g = random_numbers<float>(n, 10 + t);
-                    kernels::sgd<T>(ctx, options, &state, view_of(g), view_of(w), view_of(buffer),
-                                    view_of(compute));
+                    kernels::sgd<T>(ctx, {.options = options,
+                                          .state = &state,
+                                          .gradient = view_of(g),
+                                          .master = view_of(w),
+                                          .momentum_buffer = view_of(buffer),
+                                          .compute = view_of(compute)});
                     for (std::size_t i = 0; i < g.size(); ++i)
                         sgd_reference(options, state, double{g[i]}, expected[i]);
                 }
@@ -71,12 +79,19 @@ TEST_CASE("sgd's decay stops at its lines, and changes no other bit") {
         const auto g = random_numbers<float>(n, 10);
         auto w = random_numbers<float>(n, 1), expected = w;
         auto b = random_numbers<float>(n, 2), b2 = b;
-        kernels::sgd<float>(ctx, options, &state, view_of(g), view_of(w), view_of(b), {},
-                            view_of(lines));
+        kernels::sgd<float>(ctx, {.options = options,
+                                  .state = &state,
+                                  .gradient = view_of(g),
+                                  .master = view_of(w),
+                                  .momentum_buffer = view_of(b),
+                                  .decays = view_of(lines)});
         for_each_line(lines, w.size(), [&](std::size_t first, std::size_t size, bool decays) {
             const auto part = [&](auto& of) { return view_of(of).subview(first, size); };
-            kernels::sgd<float>(ctx, decays ? options : without, &state, part(g), part(expected),
-                                part(b2), {});
+            kernels::sgd<float>(ctx, {.options = decays ? options : without,
+                                      .state = &state,
+                                      .gradient = part(g),
+                                      .master = part(expected),
+                                      .momentum_buffer = part(b2)});
         });
         CHECK(w == expected);
         CHECK(b == b2);
@@ -87,7 +102,9 @@ TEST_CASE("sgd with momentum refuses to go without its buffer") {
     CpuContext ctx(1);
     std::vector<float> w(4);
     const StepState state;
-    CHECK_THROWS_AS(kernels::sgd<float>(ctx, {0.9f, 0, Kind::plain}, &state, const_view_of(w),
-                                        view_of(w), {}, {}),
+    CHECK_THROWS_AS(kernels::sgd<float>(ctx, {.options = {0.9f, 0, Kind::plain},
+                                              .state = &state,
+                                              .gradient = const_view_of(w),
+                                              .master = view_of(w)}),
                     Error);
 }

@@ -6,6 +6,7 @@
 
 #include "runtime/device/cuda/cuda_context.hpp"
 #include "runtime/kernels/attention_biases.hpp"
+#include "runtime/kernels/attention_checks.hpp"
 #include "runtime/kernels/cuda/attention/attention_kernels.hpp"
 #include "runtime/kernels/cuda/attention/attention_library.hpp"
 #include "runtime/kernels/cuda/attention/attention_search.hpp"
@@ -40,24 +41,21 @@ RaggedSide side_of(CudaView<const std::int32_t> offsets, std::int64_t total, std
     return {offsets.data(), total, longest > 0 ? std::min(longest, all) : all};
 }
 
-AttentionBatch batch_of(const AttentionShape& shape, const Dropout& site,
-                        const Sequences<CudaSpace>& sequences, std::int64_t q_total,
-                        std::int64_t k_total) {
+// `o` is an AttentionForward or an AttentionBackward.
+template <class Operands>
+AttentionBatch batch_of(const Operands& o) {
+    const AttentionShape& shape = o.shape;
+    const Sequences<CudaSpace>& sequences = o.sequences;
     require(shape.head_dim > 0 && shape.head_dim <= max_head_dim,
             "attention on GPUs: a head has 1 to 256 columns");
-    require(
-        !sequences.q_offsets.empty() && sequences.q_offsets.size() == sequences.k_offsets.size(),
-        "attention: q and k offsets of unequal sizes");
-    require(sequences.rows.size() + 1 == sequences.q_offsets.size(),
-            "attention: one global row per sequence");
-    return {side_of(sequences.q_offsets, q_total, sequences.longest_q),
-            side_of(sequences.k_offsets, k_total, sequences.longest_k),
+    return {side_of(sequences.q_offsets, o.q.rows, sequences.longest_q),
+            side_of(sequences.k_offsets, o.k.rows, sequences.longest_k),
             sequences.rows.data(),
             static_cast<int>(sequences.rows.size()),
             shape.heads,
             shape.head_dim,
             shape.mask,
-            mask_of(site, {}, 0),
+            mask_of(o.dropout, {}, 0),
             1.0f / std::sqrt(static_cast<float>(shape.head_dim))};
 }
 
@@ -177,76 +175,28 @@ void backward(CudaContext& ctx, const AttentionBatch& batch, const BackwardMatri
 }  // namespace
 
 template <class T>
-void attention_forward(CudaContext& ctx, const AttentionShape& shape, const Dropout& site,
-                       const Sequences<CudaSpace>& sequences, CudaMatrix<const T> q,
-                       CudaMatrix<const T> k, CudaMatrix<const T> v, CudaMatrix<T> out,
-                       CudaView<float> log_sum_exp) {
-    require(q.cols == shape.heads * shape.head_dim && k.cols == q.cols && v.cols == q.cols &&
-                out.cols == q.cols && out.rows == q.rows && v.rows == k.rows,
-            "attention_forward: shapes do not fit");
-    require(log_sum_exp.size() == static_cast<std::size_t>(shape.heads * q.rows),
-            "attention_forward: log_sum_exp is [heads * q_total]");
-    const AttentionBatch batch = batch_of(shape, site, sequences, q.rows, k.rows);
-    forward<T>(ctx, batch, {q, k, v, out, log_sum_exp.data()});
+void attention_forward(CudaContext& ctx, const AttentionForward<T, CudaSpace>& o) {
+    check(o);
+    forward<T>(ctx, batch_of(o), {o.q, o.k, o.v, o.out, o.log_sum_exp.data()});
 }
 
 template <class T>
-void attention_backward(CudaContext& ctx, const AttentionShape& shape, const Dropout& site,
-                        const Sequences<CudaSpace>& sequences, CudaMatrix<const T> q,
-                        CudaMatrix<const T> k, CudaMatrix<const T> v, CudaMatrix<const T> out,
-                        CudaView<const float> log_sum_exp, CudaMatrix<const T> d_out,
-                        CudaMatrix<T> dq, CudaMatrix<T> dk, CudaMatrix<T> dv,
-                        const AttentionBiases<CudaSpace>& biases) {
-    require(q.cols == shape.heads * shape.head_dim && k.cols == q.cols && v.cols == q.cols &&
-                out.cols == q.cols && d_out.cols == q.cols && dq.cols == q.cols &&
-                dk.cols == q.cols && dv.cols == q.cols,
-            "attention_backward: widths do not fit");
-    require(out.rows == q.rows && d_out.rows == q.rows && dq.rows == q.rows && v.rows == k.rows &&
-                dk.rows == k.rows && dv.rows == k.rows &&
-                log_sum_exp.size() == static_cast<std::size_t>(shape.heads * q.rows),
-            "attention_backward: heights do not fit");
-    const AttentionBatch batch = batch_of(shape, site, sequences, q.rows, k.rows);
-    // The arguments are those of forward, so the answer is the same; nothing writes to the
-    // matrices.
-    const Statistics statistics =
-        statistics_of<T>(ctx, batch,
-                         {q,
-                          k,
-                          v,
-                          {const_cast<T*>(out.data), out.rows, out.cols, out.stride},
-                          const_cast<float*>(log_sum_exp.data())});
-    backward<T>(ctx, batch, {q, k, v, out, d_out, statistics, {}, dq, dk, dv}, biases);
+void attention_backward(CudaContext& ctx, const AttentionBackward<T, CudaSpace>& o) {
+    check(o);
+    const AttentionBatch batch = batch_of(o);
+    // The same question gets the same answer as in forward; nothing writes to it.
+    const CudaMatrix<T> out{const_cast<T*>(o.out.data), o.out.rows, o.out.cols, o.out.stride};
+    const Statistics statistics = statistics_of<T>(
+        ctx, batch, {o.q, o.k, o.v, out, const_cast<float*>(o.log_sum_exp.data())});
+    backward<T>(ctx, batch, {o.q, o.k, o.v, o.out, o.d_out, statistics, {}, o.dq, o.dk, o.dv},
+                o.biases);
 }
 
-template void attention_forward(CudaContext&, const AttentionShape&, const Dropout&,
-                                const Sequences<CudaSpace>&, CudaMatrix<const float>,
-                                CudaMatrix<const float>, CudaMatrix<const float>, CudaMatrix<float>,
-                                CudaView<float>);
-template void attention_backward(CudaContext&, const AttentionShape&, const Dropout&,
-                                 const Sequences<CudaSpace>&, CudaMatrix<const float>,
-                                 CudaMatrix<const float>, CudaMatrix<const float>,
-                                 CudaMatrix<const float>, CudaView<const float>,
-                                 CudaMatrix<const float>, CudaMatrix<float>, CudaMatrix<float>,
-                                 CudaMatrix<float>, const AttentionBiases<CudaSpace>&);
-template void attention_forward(CudaContext&, const AttentionShape&, const Dropout&,
-                                const Sequences<CudaSpace>&, CudaMatrix<const bf16>,
-                                CudaMatrix<const bf16>, CudaMatrix<const bf16>, CudaMatrix<bf16>,
-                                CudaView<float>);
-template void attention_backward(CudaContext&, const AttentionShape&, const Dropout&,
-                                 const Sequences<CudaSpace>&, CudaMatrix<const bf16>,
-                                 CudaMatrix<const bf16>, CudaMatrix<const bf16>,
-                                 CudaMatrix<const bf16>, CudaView<const float>,
-                                 CudaMatrix<const bf16>, CudaMatrix<bf16>, CudaMatrix<bf16>,
-                                 CudaMatrix<bf16>, const AttentionBiases<CudaSpace>&);
-template void attention_forward(CudaContext&, const AttentionShape&, const Dropout&,
-                                const Sequences<CudaSpace>&, CudaMatrix<const fp16>,
-                                CudaMatrix<const fp16>, CudaMatrix<const fp16>, CudaMatrix<fp16>,
-                                CudaView<float>);
-template void attention_backward(CudaContext&, const AttentionShape&, const Dropout&,
-                                 const Sequences<CudaSpace>&, CudaMatrix<const fp16>,
-                                 CudaMatrix<const fp16>, CudaMatrix<const fp16>,
-                                 CudaMatrix<const fp16>, CudaView<const float>,
-                                 CudaMatrix<const fp16>, CudaMatrix<fp16>, CudaMatrix<fp16>,
-                                 CudaMatrix<fp16>, const AttentionBiases<CudaSpace>&);
+template void attention_forward(CudaContext&, const AttentionForward<float, CudaSpace>&);
+template void attention_forward(CudaContext&, const AttentionForward<bf16, CudaSpace>&);
+template void attention_forward(CudaContext&, const AttentionForward<fp16, CudaSpace>&);
+template void attention_backward(CudaContext&, const AttentionBackward<float, CudaSpace>&);
+template void attention_backward(CudaContext&, const AttentionBackward<bf16, CudaSpace>&);
+template void attention_backward(CudaContext&, const AttentionBackward<fp16, CudaSpace>&);
 
 }  // namespace lockstep::kernels

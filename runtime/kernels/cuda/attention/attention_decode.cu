@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "runtime/kernels/attention.hpp"
+#include "runtime/kernels/attention_checks.hpp"
 #include "runtime/kernels/cuda/attention/attention_decode_sums.hpp"
 #include "runtime/kernels/cuda/attention/attention_kernels.hpp"
 #include "runtime/kernels/cuda/primitives/launch.hpp"
@@ -147,36 +147,22 @@ int splits_for(const CudaContext& ctx, std::int64_t blocks, std::int64_t cache_r
 }  // namespace
 
 template <class T>
-void attention_decode(CudaContext& ctx, const AttentionShape& shape,
-                      CudaView<const std::int64_t> begin, CudaView<const std::int32_t> length,
-                      CudaMatrix<const T> q, CudaMatrix<const T> k_cache,
-                      CudaMatrix<const T> v_cache, CudaMatrix<T> out) {
-    const int d = shape.head_dim;
+void attention_decode(CudaContext& ctx, const AttentionDecode<T, CudaSpace>& o) {
+    const int d = o.shape.head_dim, heads = o.shape.heads;
     require(d > 0 && d <= max_head_dim, "attention on GPUs: a head has 1 to 256 columns");
-    require(q.cols == shape.heads * d && k_cache.cols == q.cols && v_cache.cols == q.cols &&
-                out.cols == q.cols && v_cache.rows == k_cache.rows,
-            "attention_decode: shapes do not fit");
-    require(length.size() == begin.size() && q.rows == static_cast<std::int64_t>(begin.size()) &&
-                out.rows == q.rows,
-            "attention_decode: one query per sequence");
-    if (out.empty()) return;
-    const std::int64_t blocks = q.rows * shape.heads;
-    const int splits = splits_for(ctx, blocks, k_cache.rows);
+    check(o);
+    if (o.out.empty()) return;
+    const std::int64_t blocks = o.q.rows * heads;
+    const int splits = splits_for(ctx, blocks, o.k_cache.rows);
     const std::int64_t floats = splits > 1 ? blocks * splits * (d + 2) : 0;
     const float scale = AttentionBatch::log2_e / std::sqrt(static_cast<float>(d));
-    run<T>(ctx, shape.heads,
-           {begin.data(), length.data(), q, k_cache, v_cache, out, d, splits, scale,
+    run<T>(ctx, heads,
+           {o.begin.data(), o.length.data(), o.q, o.k_cache, o.v_cache, o.out, d, splits, scale,
             ctx.scratch<float>(static_cast<std::size_t>(floats)).data()});
 }
 
-template void attention_decode(CudaContext&, const AttentionShape&, CudaView<const std::int64_t>,
-                               CudaView<const std::int32_t>, CudaMatrix<const float>,
-                               CudaMatrix<const float>, CudaMatrix<const float>, CudaMatrix<float>);
-template void attention_decode(CudaContext&, const AttentionShape&, CudaView<const std::int64_t>,
-                               CudaView<const std::int32_t>, CudaMatrix<const bf16>,
-                               CudaMatrix<const bf16>, CudaMatrix<const bf16>, CudaMatrix<bf16>);
-template void attention_decode(CudaContext&, const AttentionShape&, CudaView<const std::int64_t>,
-                               CudaView<const std::int32_t>, CudaMatrix<const fp16>,
-                               CudaMatrix<const fp16>, CudaMatrix<const fp16>, CudaMatrix<fp16>);
+template void attention_decode(CudaContext&, const AttentionDecode<float, CudaSpace>&);
+template void attention_decode(CudaContext&, const AttentionDecode<bf16, CudaSpace>&);
+template void attention_decode(CudaContext&, const AttentionDecode<fp16, CudaSpace>&);
 
 }  // namespace lockstep::kernels

@@ -2,8 +2,8 @@
 #include "runtime/kernels/linear_activation.hpp"
 
 #include "runtime/kernels/cuda/matmul/product.hpp"
-#include "runtime/kernels/linear.hpp"
 #include "runtime/kernels/relu_mask.hpp"
+#include "runtime/kernels/separate_activation.hpp"
 
 namespace lockstep::kernels {
 
@@ -26,41 +26,31 @@ bool may_fuse(CudaContext& ctx, const ActivationSite<CudaSpace>& site) {
 }  // namespace
 
 template <class T>
-void linear_activation_forward(CudaContext& ctx, CudaMatrix<const T> x, CudaMatrix<const T> w,
-                               CudaView<const T> bias, const ActivationSite<CudaSpace>& site,
-                               CudaMatrix<T> hidden, CudaMatrix<T> y) {
-    if (may_fuse(ctx, site)) {
-        Product<T, T> product{x, Transpose::no, w, Transpose::yes, y};
-        product.bias = bias;
-        product.epilogue = site.f == Activation::relu ? Epilogue::relu : Epilogue::gelu_tanh;
-        if (site.f == Activation::gelu_tanh) product.before = hidden;
+void linear_activation_forward(CudaContext& ctx, const LinearActivationForward<T, CudaSpace>& o) {
+    if (may_fuse(ctx, o.site)) {
+        Product<T, T> product{o.x, Transpose::no, o.w, Transpose::yes, o.y};
+        product.bias = o.bias;
+        product.epilogue = o.site.f == Activation::relu ? Epilogue::relu : Epilogue::gelu_tanh;
+        if (o.site.f == Activation::gelu_tanh) product.before = o.hidden;
         if (can_multiply(ctx, product)) return multiply(ctx, product);
     }
-    linear_forward<T>(ctx, x, w, bias, hidden);
-    activation_forward<T>(ctx, site.f, site.dropout, site.places, hidden, y);
+    separate_activation_forward(ctx, o);
 }
 
 template <class T>
-void linear_activation_backward(CudaContext& ctx, CudaMatrix<const T> dz, CudaMatrix<const T> w,
-                                const ActivationSite<CudaSpace>& site, CudaMatrix<const T> hidden,
-                                CudaMatrix<const T> y, CudaMatrix<T> d_hidden, CudaView<float> db,
-                                Into into) {
-    // relu's derivative would need a mask of bits in addition to y, which has the same information.
-    if (may_fuse(ctx, site) && site.f == Activation::gelu_tanh) {
-        Product<T, T> product{dz, Transpose::no, w, Transpose::no, d_hidden};
+void linear_activation_backward(CudaContext& ctx, const LinearActivationBackward<T, CudaSpace>& o) {
+    // relu's derivative would need a mask of bits beside y, which tells as much.
+    if (may_fuse(ctx, o.site) && o.site.f == Activation::gelu_tanh) {
+        Product<T, T> product{o.dz, Transpose::no, o.w, Transpose::no, o.d_hidden};
         product.epilogue = Epilogue::gelu_tanh_backward;
-        product.before = {const_cast<T*>(hidden.data), hidden.rows, hidden.cols, hidden.stride};
+        product.before = {const_cast<T*>(o.hidden.data), o.hidden.rows, o.hidden.cols,
+                          o.hidden.stride};
         if (can_multiply(ctx, product)) {
             multiply(ctx, product);
-            return bias_backward<T>(ctx, d_hidden, db, into);
+            return bias_backward<T>(ctx, o.d_hidden, o.db, o.into);
         }
     }
-    linear_backward_input<T>(ctx, dz, w, d_hidden, Into::overwrite);
-    if (site.f == Activation::relu)
-        relu_backward<T>(ctx, site.dropout, y, d_hidden, d_hidden, db, into);
-    else
-        activation_backward<T>(ctx, site.f, site.dropout, site.places, hidden, d_hidden, d_hidden,
-                               db, into);
+    separate_activation_backward(ctx, o);
 }
 
 template <class T>
@@ -101,29 +91,17 @@ template bool linear_relu_backward(CudaContext&, CudaMatrix<const bf16>, CudaMat
                                    CudaMatrix<const std::uint8_t>, CudaMatrix<bf16>);
 template bool linear_relu_backward(CudaContext&, CudaMatrix<const fp16>, CudaMatrix<const fp16>,
                                    CudaMatrix<const std::uint8_t>, CudaMatrix<fp16>);
-template void linear_activation_forward(CudaContext&, CudaMatrix<const float>,
-                                        CudaMatrix<const float>, CudaView<const float>,
-                                        const ActivationSite<CudaSpace>&, CudaMatrix<float>,
-                                        CudaMatrix<float>);
-template void linear_activation_forward(CudaContext&, CudaMatrix<const bf16>,
-                                        CudaMatrix<const bf16>, CudaView<const bf16>,
-                                        const ActivationSite<CudaSpace>&, CudaMatrix<bf16>,
-                                        CudaMatrix<bf16>);
-template void linear_activation_forward(CudaContext&, CudaMatrix<const fp16>,
-                                        CudaMatrix<const fp16>, CudaView<const fp16>,
-                                        const ActivationSite<CudaSpace>&, CudaMatrix<fp16>,
-                                        CudaMatrix<fp16>);
-template void linear_activation_backward(CudaContext&, CudaMatrix<const float>,
-                                         CudaMatrix<const float>, const ActivationSite<CudaSpace>&,
-                                         CudaMatrix<const float>, CudaMatrix<const float>,
-                                         CudaMatrix<float>, CudaView<float>, Into);
-template void linear_activation_backward(CudaContext&, CudaMatrix<const bf16>,
-                                         CudaMatrix<const bf16>, const ActivationSite<CudaSpace>&,
-                                         CudaMatrix<const bf16>, CudaMatrix<const bf16>,
-                                         CudaMatrix<bf16>, CudaView<float>, Into);
-template void linear_activation_backward(CudaContext&, CudaMatrix<const fp16>,
-                                         CudaMatrix<const fp16>, const ActivationSite<CudaSpace>&,
-                                         CudaMatrix<const fp16>, CudaMatrix<const fp16>,
-                                         CudaMatrix<fp16>, CudaView<float>, Into);
+template void linear_activation_forward(CudaContext&,
+                                        const LinearActivationForward<float, CudaSpace>&);
+template void linear_activation_forward(CudaContext&,
+                                        const LinearActivationForward<bf16, CudaSpace>&);
+template void linear_activation_forward(CudaContext&,
+                                        const LinearActivationForward<fp16, CudaSpace>&);
+template void linear_activation_backward(CudaContext&,
+                                         const LinearActivationBackward<float, CudaSpace>&);
+template void linear_activation_backward(CudaContext&,
+                                         const LinearActivationBackward<bf16, CudaSpace>&);
+template void linear_activation_backward(CudaContext&,
+                                         const LinearActivationBackward<fp16, CudaSpace>&);
 
 }  // namespace lockstep::kernels

@@ -10,6 +10,7 @@
 
 #include "runtime/device/cuda/cuda_check.hpp"
 #include "runtime/device/cuda/cuda_context.hpp"
+#include "runtime/kernels/shapes.hpp"
 
 namespace lockstep::kernels::cuda {
 
@@ -23,11 +24,6 @@ struct Grid {
     std::size_t shared_bytes;
     SourceLocation where;
 };
-
-template <class A, class B>
-bool same_shape(const CudaMatrix<A>& a, const CudaMatrix<B>& b) noexcept {
-    return a.rows == b.rows && a.cols == b.cols;
-}
 
 // Returns how many blocks of `each` elements cover `count` elements.
 inline unsigned blocks_for(std::int64_t count, std::int64_t each) {

@@ -27,6 +27,11 @@ struct Weights {
     }
 };
 
+template <class T>
+Weights<T> weights_of(CudaView<float> master, CudaView<T> compute) noexcept {
+    return {master.data(), compute.data()};
+}
+
 // Says which elements decay, like kernels::DecayLines. A vector of flat_width elements lies in one
 // line, so that a warp reads one word, from the first-level cache.
 struct DecayBits {
@@ -40,18 +45,8 @@ struct DecayBits {
     }
 };
 
-inline DecayBits decay_bits(DecayLines<CudaSpace> lines, std::size_t size) {
-    require(lines.empty() || lines.size() == decay_words(size), "an optimizer's sizes differ");
+inline DecayBits decay_bits(DecayLines<CudaSpace> lines) noexcept {
     return {lines.empty() ? nullptr : lines.data()};
-}
-
-template <class T>
-Weights<T> weights_of(std::size_t size, CudaView<float> master, CudaView<T> compute) {
-    require((master.size() == size || master.empty()) &&
-                (compute.size() == size || compute.empty()) &&
-                (size == 0 || !master.empty() || !compute.empty()),
-            "an optimizer's sizes differ");
-    return {master.data(), compute.data()};
 }
 
 }  // namespace lockstep::kernels::cuda

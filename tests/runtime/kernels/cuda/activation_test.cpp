@@ -51,17 +51,26 @@ TEST_CASE_TEMPLATE("CUDA's activations and their gradients are the CPU's, with a
                 std::vector<float> expected(wide_x.size()),
                     sums(static_cast<std::size_t>(cols), 1.0f);
                 const OnDevice db(ctx, sums);
-                kernels::activation_backward<T>(ctx, f, on_gpu, places.view(), x.matrix(rows, cols),
-                                                dy.matrix(rows, cols), dx.matrix(rows, cols),
-                                                db.view(), kernels::Into::add);
+                kernels::activation_backward<T>(ctx, {.f = f,
+                                                      .dropout = on_gpu,
+                                                      .places = places.view(),
+                                                      .x = x.matrix(rows, cols),
+                                                      .dy = dy.matrix(rows, cols),
+                                                      .dx = dx.matrix(rows, cols),
+                                                      .db = db.view(),
+                                                      .into = kernels::Into::add});
                 kernels::activation_forward<float>(cpu, f, on_cpu, c.places.view(),
                                                    matrix_of(wide_x, rows, cols),
                                                    matrix_of(expected, rows, cols));
                 require_close(y.values(), expected, 4, 4);
-                kernels::activation_backward<float>(
-                    cpu, f, on_cpu, c.places.view(), matrix_of(wide_x, rows, cols),
-                    matrix_of(wide_dy, rows, cols), matrix_of(expected, rows, cols), view_of(sums),
-                    kernels::Into::add);
+                kernels::activation_backward<float>(cpu, {.f = f,
+                                                          .dropout = on_cpu,
+                                                          .places = c.places.view(),
+                                                          .x = matrix_of(wide_x, rows, cols),
+                                                          .dy = matrix_of(wide_dy, rows, cols),
+                                                          .dx = matrix_of(expected, rows, cols),
+                                                          .db = view_of(sums),
+                                                          .into = kernels::Into::add});
                 require_close(dx.values(), expected, 4, 4);
                 require_close(db.values(), sums, 4 * rows, 4);
             }
@@ -75,8 +84,12 @@ TEST_CASE_TEMPLATE("CUDA's relu backward needs no more than the output, in place
     const OnDevice y(ctx, numbers<T>({1, 0, 2, -0.0, 3, 0})),
         dy(ctx, numbers<T>({1, 2, 3, 4, 5, 6}));
     const OnDevice<float> db(ctx, {1, 1, 1});
-    kernels::relu_backward<T>(ctx, site, y.matrix(2, 3), dy.matrix(2, 3), dy.matrix(2, 3),
-                              db.view(), kernels::Into::add);
+    kernels::relu_backward<T>(ctx, {.dropout = site,
+                                    .y = y.matrix(2, 3),
+                                    .dy = dy.matrix(2, 3),
+                                    .dx = dy.matrix(2, 3),
+                                    .db = db.view(),
+                                    .into = kernels::Into::add});
     CHECK(to_doubles(dy.values()) == std::vector<double>{2, 0, 6, 0, 10, 0});
     CHECK(db.values() == std::vector<float>{3, 11, 7});
 }
@@ -96,13 +109,18 @@ TEST_CASE_TEMPLATE(
             std::vector<float> expected(static_cast<std::size_t>(cols), 2.0f);
             const OnDevice db(ctx, expected), again(ctx, expected);
             for (const auto& sums : {db.view(), again.view()})
-                kernels::activation_backward<T>(ctx, Activation::gelu_tanh, {}, {},
-                                                on_x.matrix(many, cols), on_dy.matrix(many, cols),
-                                                dx.matrix(many, cols), sums, kernels::Into::add);
-            kernels::activation_backward<float>(
-                cpu, Activation::gelu_tanh, {}, {}, matrix_of(wide_x, many, cols),
-                matrix_of(wide_dy, many, cols), matrix_of(wide_dx, many, cols), view_of(expected),
-                kernels::Into::add);
+                kernels::activation_backward<T>(ctx, {.f = Activation::gelu_tanh,
+                                                      .x = on_x.matrix(many, cols),
+                                                      .dy = on_dy.matrix(many, cols),
+                                                      .dx = dx.matrix(many, cols),
+                                                      .db = sums,
+                                                      .into = kernels::Into::add});
+            kernels::activation_backward<float>(cpu, {.f = Activation::gelu_tanh,
+                                                      .x = matrix_of(wide_x, many, cols),
+                                                      .dy = matrix_of(wide_dy, many, cols),
+                                                      .dx = matrix_of(wide_dx, many, cols),
+                                                      .db = view_of(expected),
+                                                      .into = kernels::Into::add});
             require_close(db.values(), expected, 4 * many, 4);
             CHECK(same_bits(db.values(), again.values()));
         }

@@ -44,9 +44,16 @@ struct Parameter {
                 const std::vector<float>& g) {
         const OnDevice<StepState> state(ctx, {host});
         const OnDevice gradient(ctx, g);
-        kernels::adafactor<T>(ctx, options, state.data(), gradient.matrix(rows, cols),
-                              w.matrix(rows, cols), row.view(), column.view(), full.view(),
-                              first.view(), scratch.view(), compute.view());
+        kernels::adafactor<T>(ctx, {.options = options,
+                                    .state = state.data(),
+                                    .gradient = gradient.matrix(rows, cols),
+                                    .master = w.matrix(rows, cols),
+                                    .row = row.view(),
+                                    .column = column.view(),
+                                    .full = full.view(),
+                                    .first_moment = first.view(),
+                                    .scratch = scratch.view(),
+                                    .compute = compute.view()});
         ctx.synchronize();
     }
 
@@ -96,10 +103,16 @@ TEST_CASE_TEMPLATE("CUDA's adafactor is the CPU's on awkward sizes", T, float, b
             const StepState state{.updates = t, .lr = 0.1f, .gradient_scale = 0.5f};
             const auto g = random_numbers<float>(rows * cols, 10 + t);
             p.update(options, state, g);
-            kernels::adafactor<float>(cpu, options, &state,
-                                      HostMatrix<const float>(g.data(), rows, cols),
-                                      matrix_of(w, rows, cols), view_of(row), view_of(column),
-                                      view_of(full), view_of(first), view_of(scratch), {});
+            kernels::adafactor<float>(cpu,
+                                      {.options = options,
+                                       .state = &state,
+                                       .gradient = HostMatrix<const float>(g.data(), rows, cols),
+                                       .master = matrix_of(w, rows, cols),
+                                       .row = view_of(row),
+                                       .column = view_of(column),
+                                       .full = view_of(full),
+                                       .first_moment = view_of(first),
+                                       .scratch = view_of(scratch)});
         }
         require_close(p.w.values(), w, 16);
         require_close(p.compute.values(), widened(p.w.values()));
@@ -115,8 +128,13 @@ TEST_CASE_TEMPLATE("CUDA's adafactor without a master, and told to change nothin
     const OnDevice weights(ctx, numbers<T>({2, 2, 2, 2}));
     const auto update = [&](std::uint32_t skip) {
         const OnDevice<StepState> state(ctx, {StepState{.lr = 0.25f, .skip = skip}});
-        kernels::adafactor<T>(ctx, options, state.data(), gradient.matrix(2, 2), {}, row.view(),
-                              column.view(), {}, {}, scratch.view(), weights.view());
+        kernels::adafactor<T>(ctx, {.options = options,
+                                    .state = state.data(),
+                                    .gradient = gradient.matrix(2, 2),
+                                    .row = row.view(),
+                                    .column = column.view(),
+                                    .scratch = scratch.view(),
+                                    .compute = weights.view()});
         ctx.synchronize();
     };
     update(1);

@@ -137,12 +137,28 @@ Results run(CudaContext& ctx, const AttentionInput& in, const std::vector<double
     const auto width = static_cast<std::size_t>(in.width());
     const OnDevice biases(ctx, unwritten<float>(3 * in.width()));
     const auto bias = [&](std::size_t i) { return biases.view().subview(i * width, width); };
-    kernels::attention_forward<T>(ctx, in.shape, site, sequences, queries.part(0), keys.part(1),
-                                  keys.part(2), out.part(0), lse.view());
-    kernels::attention_backward<T>(ctx, in.shape, site, sequences, queries.part(0), keys.part(1),
-                                   keys.part(2), out.part(0), lse.const_view(), out.part(1),
-                                   dq.part(0), dk.part(0), dk.part(1),
-                                   {bias(0), bias(1), bias(2), kernels::Into::overwrite});
+    kernels::attention_forward<T>(ctx, {.shape = in.shape,
+                                        .dropout = site,
+                                        .sequences = sequences,
+                                        .q = queries.part(0),
+                                        .k = keys.part(1),
+                                        .v = keys.part(2),
+                                        .out = out.part(0),
+                                        .log_sum_exp = lse.view()});
+    kernels::attention_backward<T>(
+        ctx, {.shape = in.shape,
+              .dropout = site,
+              .sequences = sequences,
+              .q = queries.part(0),
+              .k = keys.part(1),
+              .v = keys.part(2),
+              .out = out.part(0),
+              .log_sum_exp = lse.const_view(),
+              .d_out = out.part(1),
+              .dq = dq.part(0),
+              .dk = dk.part(0),
+              .dv = dk.part(1),
+              .biases = {bias(0), bias(1), bias(2), kernels::Into::overwrite}});
     return {out.read(0), dq.read(0), dk.read(0), dk.read(1), to_doubles(biases.values())};
 }
 

@@ -68,15 +68,22 @@ TEST_CASE_TEMPLATE("CUDA's embedding is the CPU's, with zeros in filler rows", T
                    places = random_numbers<T>(7 * cols, 4);
         const OnDevice on_table(ctx, table), on_places(ctx, places),
             y(ctx, unwritten<T>(count * cols));
-        kernels::embedding_forward<T>(ctx, on_tokens.view(), on_positions.view(), on_real.view(),
-                                      3.0f, on_table.matrix(vocabulary, cols),
-                                      on_places.matrix(7, cols), y.matrix(count, cols));
+        kernels::embedding_forward<T>(ctx, {.tokens = on_tokens.view(),
+                                            .positions = on_positions.view(),
+                                            .real = on_real.view(),
+                                            .scale = 3.0f,
+                                            .table = on_table.matrix(vocabulary, cols),
+                                            .position_table = on_places.matrix(7, cols),
+                                            .y = y.matrix(count, cols)});
         auto wide_table = widened(table), wide_places = widened(places);
         std::vector<float> expected(static_cast<std::size_t>(count * cols));
-        kernels::embedding_forward<float>(
-            cpu, view_of(tokens), view_of(positions), view_of(real_tokens), 3.0f,
-            matrix_of(wide_table, vocabulary, cols), matrix_of(wide_places, 7, cols),
-            matrix_of(expected, count, cols));
+        kernels::embedding_forward<float>(cpu, {.tokens = view_of(tokens),
+                                                .positions = view_of(positions),
+                                                .real = view_of(real_tokens),
+                                                .scale = 3.0f,
+                                                .table = matrix_of(wide_table, vocabulary, cols),
+                                                .position_table = matrix_of(wide_places, 7, cols),
+                                                .y = matrix_of(expected, count, cols)});
         require_close(y.values(), expected);
     }
 }
@@ -95,13 +102,19 @@ TEST_CASE_TEMPLATE("CUDA's embedding gradient is the CPU's, and the same at each
                 const OnDevice on_tokens(ctx, tokens), on_real(ctx, real_tokens), on_dy(ctx, dy);
                 const OnDevice d_table(ctx, expected), again(ctx, expected);
                 for (const auto* to : {&d_table, &again})
-                    kernels::embedding_backward<T>(
-                        ctx, on_tokens.view(), on_real.view(), 3.0f, on_dy.matrix(real + 5, cols),
-                        to->matrix(vocabulary, cols), kernels::Into::add);
-                kernels::embedding_backward<float>(cpu, view_of(tokens), view_of(real_tokens), 3.0f,
-                                                   matrix_of(wide, real + 5, cols),
-                                                   matrix_of(expected, vocabulary, cols),
-                                                   kernels::Into::add);
+                    kernels::embedding_backward<T>(ctx, {.tokens = on_tokens.view(),
+                                                         .real = on_real.view(),
+                                                         .scale = 3.0f,
+                                                         .dy = on_dy.matrix(real + 5, cols),
+                                                         .d_table = to->matrix(vocabulary, cols),
+                                                         .into = kernels::Into::add});
+                kernels::embedding_backward<float>(
+                    cpu, {.tokens = view_of(tokens),
+                          .real = view_of(real_tokens),
+                          .scale = 3.0f,
+                          .dy = matrix_of(wide, real + 5, cols),
+                          .d_table = matrix_of(expected, vocabulary, cols),
+                          .into = kernels::Into::add});
                 require_close(d_table.values(), expected, real, 12);
                 CHECK(same_bits(d_table.values(), again.values()));
             }
@@ -127,16 +140,24 @@ TEST_CASE_TEMPLATE("an embedding gradient by slots is that of the rows they stan
         const OnDevice all(ctx, std::vector<float>(static_cast<std::size_t>(vocabulary * cols)));
         const OnDevice few(ctx, std::vector<float>(static_cast<std::size_t>(named * cols)));
         const auto backward = [&](const auto& table, std::int64_t rows, auto by) {
-            kernels::embedding_backward<T>(ctx, on_tokens.view(), on_real.view(), 3.0f,
-                                           on_dy.matrix(real + 5, cols), table.matrix(rows, cols),
-                                           kernels::Into::add, by);
+            kernels::embedding_backward<T>(ctx, {.tokens = on_tokens.view(),
+                                                 .real = on_real.view(),
+                                                 .scale = 3.0f,
+                                                 .dy = on_dy.matrix(real + 5, cols),
+                                                 .d_table = table.matrix(rows, cols),
+                                                 .into = kernels::Into::add,
+                                                 .slots = by});
         };
         backward(all, vocabulary, CudaView<const std::int32_t>{});
         backward(few, named, on_slots.const_view());
         std::vector<float> by_cpu(static_cast<std::size_t>(named * cols));
-        kernels::embedding_backward<float>(
-            cpu, view_of(tokens), view_of(real_tokens), 3.0f, matrix_of(wide, real + 5, cols),
-            matrix_of(by_cpu, named, cols), kernels::Into::add, const_view_of(slots));
+        kernels::embedding_backward<float>(cpu, {.tokens = view_of(tokens),
+                                                 .real = view_of(real_tokens),
+                                                 .scale = 3.0f,
+                                                 .dy = matrix_of(wide, real + 5, cols),
+                                                 .d_table = matrix_of(by_cpu, named, cols),
+                                                 .into = kernels::Into::add,
+                                                 .slots = const_view_of(slots)});
         require_close(few.values(), by_cpu, real, 12);
         kernels::add_gathered_rows(ctx, on_slots.const_view(), few.matrix(named, cols),
                                    all.matrix(vocabulary, cols));
@@ -176,9 +197,13 @@ TEST_CASE_TEMPLATE("CUDA's position gradient is the CPU's, and that of an embedd
                 std::vector<float> expected(static_cast<std::size_t>(limit * cols), 1.0f);
                 auto by_cpu = expected;
                 const OnDevice d_table(ctx, expected);
-                kernels::embedding_backward<float>(cpu, view_of(positions), view_of(real), 1.0f,
-                                                   matrix_of(wide, rows, cols),
-                                                   matrix_of(expected, limit, cols), into);
+                kernels::embedding_backward<float>(cpu,
+                                                   {.tokens = view_of(positions),
+                                                    .real = view_of(real),
+                                                    .scale = 1.0f,
+                                                    .dy = matrix_of(wide, rows, cols),
+                                                    .d_table = matrix_of(expected, limit, cols),
+                                                    .into = into});
                 kernels::position_backward<float>(cpu, view_of(offsets),
                                                   matrix_of(wide, rows, cols),
                                                   matrix_of(by_cpu, limit, cols), into);
@@ -195,20 +220,37 @@ TEST_CASE("CUDA's embedding makes NaN of ids outside of its tables, and has no g
     const OnDevice<std::int32_t> tokens(ctx, {0, 3, -1}), positions(ctx, {0, 0, 0});
     const OnDevice<std::int32_t> real(ctx, {3});
     const OnDevice<float> table(ctx, {1, 2, 3}), place(ctx, {10}), y(ctx, {0, 0, 0});
-    kernels::embedding_forward<float>(ctx, tokens.view(), positions.view(), real.view(), 1.0f,
-                                      table.matrix(3, 1), place.matrix(1, 1), y.matrix(3, 1));
+    kernels::embedding_forward<float>(ctx, {.tokens = tokens.view(),
+                                            .positions = positions.view(),
+                                            .real = real.view(),
+                                            .scale = 1.0f,
+                                            .table = table.matrix(3, 1),
+                                            .position_table = place.matrix(1, 1),
+                                            .y = y.matrix(3, 1)});
     CHECK(y.values()[0] == 11);
     CHECK(std::isnan(y.values()[1]));
     CHECK(std::isnan(y.values()[2]));
     const OnDevice<float> dy(ctx, {1, 1, 1}), d_table(ctx, {0, 0, 0});
-    kernels::embedding_backward<float>(ctx, tokens.view(), real.view(), 2.0f, dy.matrix(3, 1),
-                                       d_table.matrix(3, 1), kernels::Into::add);
+    kernels::embedding_backward<float>(ctx, {.tokens = tokens.view(),
+                                             .real = real.view(),
+                                             .scale = 2.0f,
+                                             .dy = dy.matrix(3, 1),
+                                             .d_table = d_table.matrix(3, 1),
+                                             .into = kernels::Into::add});
     CHECK(d_table.values() == std::vector<float>{2, 0, 0});
     const OnDevice unknown(ctx, unwritten<float>(3));
-    kernels::embedding_backward<float>(ctx, tokens.view(), real.view(), 2.0f, dy.matrix(3, 1),
-                                       unknown.matrix(3, 1), kernels::Into::overwrite);
+    kernels::embedding_backward<float>(ctx, {.tokens = tokens.view(),
+                                             .real = real.view(),
+                                             .scale = 2.0f,
+                                             .dy = dy.matrix(3, 1),
+                                             .d_table = unknown.matrix(3, 1),
+                                             .into = kernels::Into::overwrite});
     CHECK(unknown.values() == std::vector<float>{2, 0, 0});
-    kernels::embedding_backward<float>(ctx, {}, real.view(), 2.0f, dy.matrix(0, 1),
-                                       unknown.matrix(3, 1), kernels::Into::overwrite);
+    kernels::embedding_backward<float>(ctx, {.tokens = {},
+                                             .real = real.view(),
+                                             .scale = 2.0f,
+                                             .dy = dy.matrix(0, 1),
+                                             .d_table = unknown.matrix(3, 1),
+                                             .into = kernels::Into::overwrite});
     CHECK(unknown.values() == std::vector<float>{0, 0, 0});
 }

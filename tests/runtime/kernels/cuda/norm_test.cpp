@@ -58,19 +58,27 @@ TEST_CASE_TEMPLATE("CUDA's layer norm of a residual is the CPU's", T, float, bf1
             const OnDevice on_beta(ctx, beta), y(ctx, unwritten<T>(rows * cols));
             const OnDevice sum(ctx, unwritten<T>(rows * cols)), mean(ctx, unwritten<float>(rows));
             const OnDevice rstd(ctx, unwritten<float>(rows));
-            kernels::norm_forward<T>(ctx, on_gpu, device_places.view(), on_x.matrix(rows, cols),
-                                     on_branch.matrix(rows, cols), on_gamma.view(), on_beta.view(),
-                                     sum.matrix(rows, cols), y.matrix(rows, cols), mean.view(),
-                                     rstd.view());
+            kernels::norm_forward<T>(ctx, {.dropout = on_gpu,
+                                           .places = device_places.view(),
+                                           .x = on_x.matrix(rows, cols),
+                                           .branch = on_branch.matrix(rows, cols),
+                                           .gamma = on_gamma.view(),
+                                           .beta = on_beta.view(),
+                                           .sum = sum.matrix(rows, cols),
+                                           .y = y.matrix(rows, cols),
+                                           .mean = mean.view(),
+                                           .rstd = rstd.view()});
             require_close(sum.values(), residual(on_cpu, places, x, branch, cols));
 
             auto wide_sum = widened(sum.values());
             const auto wide_gamma = widened(gamma), wide_beta = widened(beta);
             std::vector<float> expected(wide_sum.size()), means(rows), rstds(rows);
-            kernels::norm_forward<float>(cpu, {}, {}, matrix_of(wide_sum, rows, cols), {},
-                                         const_view_of(wide_gamma), const_view_of(wide_beta), {},
-                                         matrix_of(expected, rows, cols), view_of(means),
-                                         view_of(rstds));
+            kernels::norm_forward<float>(cpu, {.x = matrix_of(wide_sum, rows, cols),
+                                               .gamma = const_view_of(wide_gamma),
+                                               .beta = const_view_of(wide_beta),
+                                               .y = matrix_of(expected, rows, cols),
+                                               .mean = view_of(means),
+                                               .rstd = view_of(rstds)});
             require_close(mean.values(), means, 16);
             // The variance of a single column is only a rounding error.
             if (cols > 1) require_close(rstd.values(), rstds, cols, 8);
@@ -85,8 +93,13 @@ TEST_CASE_TEMPLATE("CUDA's layer norm without a residual reads x, and copies it 
     const OnDevice on_x(ctx, x), ones(ctx, numbers<T>({1, 1, 1})), two(ctx, numbers<T>({2, 2, 2}));
     const OnDevice y(ctx, unwritten<T>(6)), sum(ctx, unwritten<T>(6));
     const OnDevice<float> mean(ctx, {0, 0}), rstd(ctx, {0, 0});
-    kernels::norm_forward<T>(ctx, {}, {}, on_x.matrix(2, 3), {}, ones.view(), two.view(),
-                             sum.matrix(2, 3), y.matrix(2, 3), mean.view(), rstd.view());
+    kernels::norm_forward<T>(ctx, {.x = on_x.matrix(2, 3),
+                                   .gamma = ones.view(),
+                                   .beta = two.view(),
+                                   .sum = sum.matrix(2, 3),
+                                   .y = y.matrix(2, 3),
+                                   .mean = mean.view(),
+                                   .rstd = rstd.view()});
     const double a = std::sqrt(1.5), b = 1 / std::sqrt(2.0);
     const std::vector<float> expected{static_cast<float>(2 - a), 2.0f,
                                       static_cast<float>(2 + a), static_cast<float>(2 - b),
@@ -111,12 +124,23 @@ TEST_CASE_TEMPLATE("CUDA's layer norm of the sum alone writes over x what it wro
         const OnDevice mean(ctx, unwritten<float>(rows)), rstd(ctx, unwritten<float>(rows));
         const OnDevice y(ctx, unwritten<T>(rows * cols));
         const auto in_place = branch.matrix(rows, cols), over_x = x.matrix(rows, cols);
-        kernels::norm_forward<T>(ctx, site, device_places.view(), x.matrix(rows, cols), in_place,
-                                 gamma.view(), beta.view(), in_place, over_x, mean.view(),
-                                 rstd.view());
+        kernels::norm_forward<T>(ctx, {.dropout = site,
+                                       .places = device_places.view(),
+                                       .x = x.matrix(rows, cols),
+                                       .branch = in_place,
+                                       .gamma = gamma.view(),
+                                       .beta = beta.view(),
+                                       .sum = in_place,
+                                       .y = over_x,
+                                       .mean = mean.view(),
+                                       .rstd = rstd.view()});
         const auto means = mean.values(), rstds = rstd.values();
-        kernels::norm_forward<T>(ctx, {}, {}, in_place, {}, gamma.view(), beta.view(), {},
-                                 y.matrix(rows, cols), mean.view(), rstd.view());
+        kernels::norm_forward<T>(ctx, {.x = in_place,
+                                       .gamma = gamma.view(),
+                                       .beta = beta.view(),
+                                       .y = y.matrix(rows, cols),
+                                       .mean = mean.view(),
+                                       .rstd = rstd.view()});
         CHECK(to_doubles(y.values()) == to_doubles(x.values()));
         CHECK(mean.values() == means);
         CHECK(rstd.values() == rstds);
@@ -139,16 +163,26 @@ TEST_CASE_TEMPLATE("CUDA's layer norm backward is the CPU's, and the same at eac
         auto wide_dy = widened(dy), wide_d_sum = widened(d_sum), wide_sum = widened(sum);
         const auto wide_gamma = widened(gamma);
         std::vector<float> mean(rows), rstd(rows), y(wide_sum.size());
-        kernels::norm_forward<float>(cpu, {}, {}, matrix_of(wide_sum, rows, cols), {},
-                                     const_view_of(wide_gamma), const_view_of(wide_gamma), {},
-                                     matrix_of(y, rows, cols), view_of(mean), view_of(rstd));
+        kernels::norm_forward<float>(cpu, {.x = matrix_of(wide_sum, rows, cols),
+                                           .gamma = const_view_of(wide_gamma),
+                                           .beta = const_view_of(wide_gamma),
+                                           .y = matrix_of(y, rows, cols),
+                                           .mean = view_of(mean),
+                                           .rstd = view_of(rstd)});
         std::vector<float> dx(y.size());
         std::vector<float> dgamma(static_cast<std::size_t>(cols), 1.0f), dbeta = dgamma;
-        kernels::norm_backward<float>(
-            cpu, on_cpu, places.view(), matrix_of(wide_dy, rows, cols),
-            matrix_of(wide_d_sum, rows, cols), matrix_of(wide_sum, rows, cols), const_view_of(mean),
-            const_view_of(rstd), const_view_of(wide_gamma), matrix_of(dx, rows, cols), {},
-            view_of(dgamma), view_of(dbeta), {}, kernels::Into::add);
+        kernels::norm_backward<float>(cpu, {.dropout = on_cpu,
+                                            .places = places.view(),
+                                            .dy = matrix_of(wide_dy, rows, cols),
+                                            .d_sum = matrix_of(wide_d_sum, rows, cols),
+                                            .sum = matrix_of(wide_sum, rows, cols),
+                                            .mean = const_view_of(mean),
+                                            .rstd = const_view_of(rstd),
+                                            .gamma = const_view_of(wide_gamma),
+                                            .dx = matrix_of(dx, rows, cols),
+                                            .dgamma = view_of(dgamma),
+                                            .dbeta = view_of(dbeta),
+                                            .into = kernels::Into::add});
 
         std::vector<float> first, first_bias;
         for (int call = 0; call < 2; ++call) {
@@ -159,12 +193,20 @@ TEST_CASE_TEMPLATE("CUDA's layer norm backward is the CPU's, and the same at eac
             const OnDevice on_dgamma(ctx, std::vector<float>(dgamma.size(), 1.0f));
             const OnDevice on_dbeta(ctx, std::vector<float>(dgamma.size(), 1.0f));
             const OnDevice on_dbias(ctx, std::vector<float>(dgamma.size(), 1.0f));
-            kernels::norm_backward<T>(ctx, on_gpu, device_places.view(), on_dy.matrix(rows, cols),
-                                      on_d_sum.matrix(rows, cols), on_sum.matrix(rows, cols),
-                                      on_mean.view(), on_rstd.view(), on_gamma.view(),
-                                      on_dx.matrix(rows, cols), on_branch.matrix(rows, cols),
-                                      on_dgamma.view(), on_dbeta.view(), on_dbias.view(),
-                                      kernels::Into::add);
+            kernels::norm_backward<T>(ctx, {.dropout = on_gpu,
+                                            .places = device_places.view(),
+                                            .dy = on_dy.matrix(rows, cols),
+                                            .d_sum = on_d_sum.matrix(rows, cols),
+                                            .sum = on_sum.matrix(rows, cols),
+                                            .mean = on_mean.view(),
+                                            .rstd = on_rstd.view(),
+                                            .gamma = on_gamma.view(),
+                                            .dx = on_dx.matrix(rows, cols),
+                                            .d_branch = on_branch.matrix(rows, cols),
+                                            .dgamma = on_dgamma.view(),
+                                            .dbeta = on_dbeta.view(),
+                                            .dbias = on_dbias.view(),
+                                            .into = kernels::Into::add});
             require_close(on_dx.values(), dx, 64, 2);
             // The mask is applied to the rounded values.
             auto masked = widened(on_dx.values());
@@ -194,9 +236,16 @@ TEST_CASE_TEMPLATE("CUDA's layer norm backward in place, without a residual", T,
     const OnDevice gamma(ctx, numbers<T>({1, 1, 1}));
     const OnDevice<float> mean(ctx, {0, 0}), rstd(ctx, {1, 1}), dgamma(ctx, {0, 0, 0});
     const OnDevice<float> dbeta(ctx, {0, 0, 5}), dbias(ctx, {0, 0, 5});
-    kernels::norm_backward<T>(ctx, {}, {}, dy.matrix(2, 3), {}, sum.matrix(2, 3), mean.view(),
-                              rstd.view(), gamma.view(), dy.matrix(2, 3), {}, dgamma.view(),
-                              dbeta.view(), dbias.view(), kernels::Into::add);
+    kernels::norm_backward<T>(ctx, {.dy = dy.matrix(2, 3),
+                                    .sum = sum.matrix(2, 3),
+                                    .mean = mean.view(),
+                                    .rstd = rstd.view(),
+                                    .gamma = gamma.view(),
+                                    .dx = dy.matrix(2, 3),
+                                    .dgamma = dgamma.view(),
+                                    .dbeta = dbeta.view(),
+                                    .dbias = dbias.view(),
+                                    .into = kernels::Into::add});
     // The expected values are g - mean(g) - h mean(g h).
     const double third = 1.0 / 3;
     const std::vector<double> expected{third, -third, 0, -third, 2 * third, -third};
@@ -209,8 +258,15 @@ TEST_CASE_TEMPLATE("CUDA's layer norm backward in place, without a residual", T,
     for (std::size_t j = 0; j < 3; ++j) CHECK(close(double{bias[j]}, sums[j], dtype_of<T>, 2));
 
     const CudaMatrix<T> none(nullptr, 0, 3);
-    kernels::norm_backward<T>(ctx, {}, {}, none, {}, none, {}, {}, gamma.view(), none, {},
-                              dgamma.view(), dbeta.view(), {}, kernels::Into::overwrite);
+    kernels::norm_backward<T>(ctx, {.dy = none,
+                                    .sum = none,
+                                    .mean = {},
+                                    .rstd = {},
+                                    .gamma = gamma.view(),
+                                    .dx = none,
+                                    .dgamma = dgamma.view(),
+                                    .dbeta = dbeta.view(),
+                                    .into = kernels::Into::overwrite});
     CHECK(dgamma.values() == std::vector<float>(3));
     CHECK(dbeta.values() == std::vector<float>(3));
 }
@@ -228,10 +284,16 @@ TEST_CASE_TEMPLATE("CUDA's layer norm backward is the same where no bias's gradi
         const auto backward = [&](CudaView<float> bias) {
             const OnDevice dx(ctx, unwritten<T>(rows * cols));
             const OnDevice dgamma(ctx, none), dbeta(ctx, none);
-            kernels::norm_backward<T>(ctx, {}, {}, dy.matrix(rows, cols), {},
-                                      sum.matrix(rows, cols), mean.view(), rstd.view(),
-                                      gamma.view(), dx.matrix(rows, cols), {}, dgamma.view(),
-                                      dbeta.view(), bias, kernels::Into::add);
+            kernels::norm_backward<T>(ctx, {.dy = dy.matrix(rows, cols),
+                                            .sum = sum.matrix(rows, cols),
+                                            .mean = mean.view(),
+                                            .rstd = rstd.view(),
+                                            .gamma = gamma.view(),
+                                            .dx = dx.matrix(rows, cols),
+                                            .dgamma = dgamma.view(),
+                                            .dbeta = dbeta.view(),
+                                            .dbias = bias,
+                                            .into = kernels::Into::add});
             return std::tuple(to_doubles(dx.values()), dgamma.values(), dbeta.values());
         };
         const auto [dx, dgamma, dbeta] = backward(dbias.view());

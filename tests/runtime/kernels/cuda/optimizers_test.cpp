@@ -35,8 +35,14 @@ void check_adam_golden(const AdamOptions& options, Bound bound,
     run_golden_updates([&](const StepState* host, const std::vector<float>& g) {
         const OnDevice<StepState> state(ctx, {for_adam(options, *host)});
         const OnDevice gradient(ctx, g);
-        kernels::adam<T>(ctx, options, state.data(), gradient.view(), w.view(), m.view(), v.view(),
-                         largest.view(), compute.view());
+        kernels::adam<T>(ctx, {.options = options,
+                               .state = state.data(),
+                               .gradient = gradient.view(),
+                               .master = w.view(),
+                               .first_moment = m.view(),
+                               .second_moment = v.view(),
+                               .largest = largest.view(),
+                               .compute = compute.view()});
         ctx.synchronize();
     });
     check_weights(w.values(), golden, compute.values());
@@ -65,10 +71,23 @@ TEST_CASE_TEMPLATE("CUDA's adam is the CPU's on awkward sizes", T, float, bf16, 
             const StepState host = for_adam(options, state_of(t));
             const OnDevice<StepState> state(ctx, {host});
             const OnDevice gradient(ctx, g);
-            kernels::adam<T>(ctx, options, state.data(), gradient.view(), on_w.view(), on_m.view(),
-                             on_v.view(), on_largest.view(), compute.view(), lines.const_view());
-            kernels::adam<float>(cpu, options, &host, view_of(g), view_of(w), view_of(m),
-                                 view_of(v), view_of(largest), {}, view_of(decays));
+            kernels::adam<T>(ctx, {.options = options,
+                                   .state = state.data(),
+                                   .gradient = gradient.view(),
+                                   .master = on_w.view(),
+                                   .first_moment = on_m.view(),
+                                   .second_moment = on_v.view(),
+                                   .largest = on_largest.view(),
+                                   .compute = compute.view(),
+                                   .decays = lines.const_view()});
+            kernels::adam<float>(cpu, {.options = options,
+                                       .state = &host,
+                                       .gradient = view_of(g),
+                                       .master = view_of(w),
+                                       .first_moment = view_of(m),
+                                       .second_moment = view_of(v),
+                                       .largest = view_of(largest),
+                                       .decays = view_of(decays)});
             ctx.synchronize();
         }
         require_close(on_w.values(), w);
@@ -94,10 +113,19 @@ TEST_CASE_TEMPLATE("CUDA's sgd is the CPU's on awkward sizes", T, float, bf16, f
                 const StepState host = state_of(t);
                 const OnDevice<StepState> state(ctx, {host});
                 const OnDevice gradient(ctx, g);
-                kernels::sgd<T>(ctx, options, state.data(), gradient.view(), on_w.view(),
-                                on_b.view(), compute.view(), lines.const_view());
-                kernels::sgd<float>(cpu, options, &host, view_of(g), view_of(w), view_of(b), {},
-                                    view_of(decays));
+                kernels::sgd<T>(ctx, {.options = options,
+                                      .state = state.data(),
+                                      .gradient = gradient.view(),
+                                      .master = on_w.view(),
+                                      .momentum_buffer = on_b.view(),
+                                      .compute = compute.view(),
+                                      .decays = lines.const_view()});
+                kernels::sgd<float>(cpu, {.options = options,
+                                          .state = &host,
+                                          .gradient = view_of(g),
+                                          .master = view_of(w),
+                                          .momentum_buffer = view_of(b),
+                                          .decays = view_of(decays)});
                 ctx.synchronize();
             }
             require_close(on_w.values(), w);
@@ -112,19 +140,31 @@ TEST_CASE_TEMPLATE("CUDA's optimizers update a copy without a master, and change
     const OnDevice<float> gradient(ctx, {1, 2}), m(ctx, {0, 0}), v(ctx, {0, 0});
     const OnDevice weights(ctx, numbers<T>({4, 8}));
     const OnDevice<StepState> state(ctx, {host});
-    kernels::sgd<T>(ctx, {0, 0, Kind::plain}, state.data(), gradient.view(), {}, {},
-                    weights.view());
+    kernels::sgd<T>(ctx, {.options = {0, 0, Kind::plain},
+                          .state = state.data(),
+                          .gradient = gradient.view(),
+                          .compute = weights.view()});
     CHECK(to_doubles(weights.values()) == std::vector<double>{3.5, 7});
-    kernels::adam<T>(ctx, {0.5, 0.5, 1e-8, 0, Decay::l2}, state.data(), gradient.view(), {},
-                     m.view(), v.view(), {}, weights.view());
+    kernels::adam<T>(ctx, {.options = {0.5, 0.5, 1e-8, 0, Decay::l2},
+                           .state = state.data(),
+                           .gradient = gradient.view(),
+                           .first_moment = m.view(),
+                           .second_moment = v.view(),
+                           .compute = weights.view()});
     CHECK(to_doubles(weights.values()) == std::vector<double>{3, 6.5});
 
     host.skip = 1;
     const OnDevice<StepState> skipping(ctx, {host});
-    kernels::sgd<T>(ctx, {0, 0, Kind::plain}, skipping.data(), gradient.view(), {}, {},
-                    weights.view());
-    kernels::adam<T>(ctx, {0.5, 0.5, 1e-8, 0, Decay::l2}, skipping.data(), gradient.view(), {},
-                     m.view(), v.view(), {}, weights.view());
+    kernels::sgd<T>(ctx, {.options = {0, 0, Kind::plain},
+                          .state = skipping.data(),
+                          .gradient = gradient.view(),
+                          .compute = weights.view()});
+    kernels::adam<T>(ctx, {.options = {0.5, 0.5, 1e-8, 0, Decay::l2},
+                           .state = skipping.data(),
+                           .gradient = gradient.view(),
+                           .first_moment = m.view(),
+                           .second_moment = v.view(),
+                           .compute = weights.view()});
     CHECK(to_doubles(weights.values()) == std::vector<double>{3, 6.5});
     CHECK(m.values() == std::vector<float>{0.5f, 1});
 }

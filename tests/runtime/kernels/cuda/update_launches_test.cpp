@@ -35,9 +35,14 @@ DeviceWork of_adafactor(CudaContext& ctx, std::int64_t rows, std::int64_t cols,
     const AdafactorOptions options{1e-30f, 1e-3f, 1, -0.8f, 0, 0, AdafactorOptions::Step::given,
                                    scale};
     const auto update = [&] {
-        kernels::adafactor<float>(ctx, options, state.data(), gradient.matrix(rows, cols),
-                                  w.matrix(rows, cols), row.view(), column.view(), full.view(), {},
-                                  scratch.view(), {});
+        kernels::adafactor<float>(ctx, {.options = options,
+                                        .state = state.data(),
+                                        .gradient = gradient.matrix(rows, cols),
+                                        .master = w.matrix(rows, cols),
+                                        .row = row.view(),
+                                        .column = column.view(),
+                                        .full = full.view(),
+                                        .scratch = scratch.view()});
     };
     kernels::reserve_adafactor(ctx);
     kernels::reserve_sums(ctx, static_cast<std::size_t>(n));
@@ -66,15 +71,26 @@ TEST_CASE("adam, sgd, a cast and a sum of squares are one kernel each for a whol
         return work;
     };
     const DeviceWork adam = work_of([&] {
-        kernels::adam<bf16>(ctx, {0.9, 0.98, 1e-6, 0.01, kernels::AdamOptions::Decay::decoupled},
-                            state.data(), gradient.view(), w.view(), m.view(), v.view(), {},
-                            narrow.view(), lines.const_view());
+        kernels::adam<bf16>(
+            ctx, {.options = {0.9, 0.98, 1e-6, 0.01, kernels::AdamOptions::Decay::decoupled},
+                  .state = state.data(),
+                  .gradient = gradient.view(),
+                  .master = w.view(),
+                  .first_moment = m.view(),
+                  .second_moment = v.view(),
+                  .compute = narrow.view(),
+                  .decays = lines.const_view()});
     });
     CHECK(adam.launches("adam/flat_kernel") == 1);
     CHECK(adam.pieces() == 1);
     const DeviceWork sgd = work_of([&] {
-        kernels::sgd<bf16>(ctx, {0.9f, 0.01f, kernels::SgdOptions::Kind::plain}, state.data(),
-                           gradient.view(), w.view(), m.view(), narrow.view(), lines.const_view());
+        kernels::sgd<bf16>(ctx, {.options = {0.9f, 0.01f, kernels::SgdOptions::Kind::plain},
+                                 .state = state.data(),
+                                 .gradient = gradient.view(),
+                                 .master = w.view(),
+                                 .momentum_buffer = m.view(),
+                                 .compute = narrow.view(),
+                                 .decays = lines.const_view()});
     });
     CHECK(sgd.pieces() == 1);
     const DeviceWork cast =

@@ -24,8 +24,13 @@ void check_decode(AttentionShape shape, const std::vector<int>& lengths,
     const OnDevice begin(ctx,
                          std::vector<std::int64_t>(in.k_offsets.begin(), in.k_offsets.end() - 1));
     const OnDevice length(ctx, std::vector<std::int32_t>(lengths.begin(), lengths.end()));
-    kernels::attention_decode<T>(ctx, shape, begin.const_view(), length.const_view(),
-                                 queries.part(0), cache.part(0), cache.part(2), out.part(1));
+    kernels::attention_decode<T>(ctx, {.shape = shape,
+                                       .begin = begin.const_view(),
+                                       .length = length.const_view(),
+                                       .q = queries.part(0),
+                                       .k_cache = cache.part(0),
+                                       .v_cache = cache.part(2),
+                                       .out = out.part(1)});
     compare<T>(out.read(1), tests::attention_forward(in));
 }
 
@@ -165,8 +170,13 @@ TEST_CASE_TEMPLATE("CUDA's decoding matches hand-computed values", T, float, bf1
     const OnDevice v(ctx, numbers<T>({9, 9, 9, 9, 4, 0, 8, 0, 0, 4, 8, 1}));
     const OnDevice<std::int64_t> begin(ctx, {1});
     const OnDevice<std::int32_t> length(ctx, {2});
-    kernels::attention_decode<T>(ctx, {1, 4, Mask::causal}, begin.const_view(), length.const_view(),
-                                 q.matrix(1, 4), k.matrix(3, 4), v.matrix(3, 4), out.matrix(1, 4));
+    kernels::attention_decode<T>(ctx, {.shape = {1, 4, Mask::causal},
+                                       .begin = begin.const_view(),
+                                       .length = length.const_view(),
+                                       .q = q.matrix(1, 4),
+                                       .k_cache = k.matrix(3, 4),
+                                       .v_cache = v.matrix(3, 4),
+                                       .out = out.matrix(1, 4)});
     compare<T>(to_doubles(out.values()), {1, 3, 8, 0.75});
 }
 
@@ -187,9 +197,14 @@ TEST_CASE("CUDA's attention refuses what does not fit") {
     const CudaMatrix<float> m = x.matrix(4, 8), wide(x.data(), 1, 264);
     const auto forward = [&](int heads, int head_dim, const OnDevice<std::int32_t>& keys,
                              CudaMatrix<float> matrix) {
-        kernels::attention_forward<float>(ctx, {heads, head_dim, Mask::none}, {},
-                                          {two.const_view(), keys.const_view(), rows.const_view()},
-                                          matrix, matrix, matrix, m, lse.view());
+        kernels::attention_forward<float>(
+            ctx, {.shape = {heads, head_dim, Mask::none},
+                  .sequences = {two.const_view(), keys.const_view(), rows.const_view()},
+                  .q = matrix,
+                  .k = matrix,
+                  .v = matrix,
+                  .out = m,
+                  .log_sum_exp = lse.view()});
     };
     CHECK_THROWS_AS(forward(2, 8, two, m), Error);       // wider than the matrices
     CHECK_THROWS_AS(forward(1, 8, three, m), Error);     // more sequences of keys

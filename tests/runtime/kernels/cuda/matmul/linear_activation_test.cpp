@@ -56,26 +56,43 @@ TEST_CASE(
                 std::vector<float> db(static_cast<std::size_t>(hidden), 1.0f);
                 const OnDevice db_there(ctx, db);
                 const kernels::ActivationSite<HostSpace> site{f, {rate, 7, &state}, places.view()};
-                kernels::linear_activation_forward<float>(
-                    cpu, matrix_of(x, rows, in), matrix_of(w, hidden, in), view_of(bias), site,
-                    matrix_of(h, rows, hidden), matrix_of(y, rows, hidden));
-                kernels::linear_activation_backward<float>(
-                    cpu, matrix_of(dz, rows, out), matrix_of(down, out, hidden), site,
-                    matrix_of(h, rows, hidden), matrix_of(y, rows, hidden),
-                    matrix_of(dh, rows, hidden), view_of(db), kernels::Into::add);
+                kernels::linear_activation_forward<float>(cpu,
+                                                          {.x = matrix_of(x, rows, in),
+                                                           .w = matrix_of(w, hidden, in),
+                                                           .bias = view_of(bias),
+                                                           .site = site,
+                                                           .hidden = matrix_of(h, rows, hidden),
+                                                           .y = matrix_of(y, rows, hidden)});
+                kernels::linear_activation_backward<float>(cpu,
+                                                           {.dz = matrix_of(dz, rows, out),
+                                                            .w = matrix_of(down, out, hidden),
+                                                            .site = site,
+                                                            .hidden = matrix_of(h, rows, hidden),
+                                                            .y = matrix_of(y, rows, hidden),
+                                                            .d_hidden = matrix_of(dh, rows, hidden),
+                                                            .db = view_of(db),
+                                                            .into = kernels::Into::add});
 
                 const OnDevice h_there(ctx, none), y_there(ctx, none), dh_there(ctx, none);
                 const kernels::ActivationSite<CudaSpace> there{
                     f, {rate, 7, state_there.data()}, places_there.view()};
                 const auto h_matrix = f == Activation::relu ? y_there.matrix(rows, hidden)
                                                             : h_there.matrix(rows, hidden);
-                kernels::linear_activation_forward<float>(
-                    ctx, x_there.matrix(rows, in), w_there.matrix(hidden, in), bias_there.view(),
-                    there, h_matrix, y_there.matrix(rows, hidden));
+                kernels::linear_activation_forward<float>(ctx, {.x = x_there.matrix(rows, in),
+                                                                .w = w_there.matrix(hidden, in),
+                                                                .bias = bias_there.view(),
+                                                                .site = there,
+                                                                .hidden = h_matrix,
+                                                                .y = y_there.matrix(rows, hidden)});
                 kernels::linear_activation_backward<float>(
-                    ctx, dz_there.matrix(rows, out), down_there.matrix(out, hidden), there,
-                    h_matrix, y_there.matrix(rows, hidden), dh_there.matrix(rows, hidden),
-                    db_there.view(), kernels::Into::add);
+                    ctx, {.dz = dz_there.matrix(rows, out),
+                          .w = down_there.matrix(out, hidden),
+                          .site = there,
+                          .hidden = h_matrix,
+                          .y = y_there.matrix(rows, hidden),
+                          .d_hidden = dh_there.matrix(rows, hidden),
+                          .db = db_there.view(),
+                          .into = kernels::Into::add});
                 check_close(y_there.values(), y);
                 check_close(dh_there.values(), dh);
                 check_close(db_there.values(), db, rows);
@@ -106,13 +123,20 @@ TEST_CASE_TEMPLATE("relu's derivative by a mask is that by its output, the bias'
         plain_dh(ctx, unwritten<T>(rows * hidden));
     const OnDevice plain_dw(ctx, unwritten<float>(hidden * in)),
         plain_db(ctx, unwritten<float>(hidden));
-    kernels::linear_activation_forward<T>(ctx, x.matrix(rows, in), w.matrix(hidden, in),
-                                          bias.const_view(), site, plain_y.matrix(rows, hidden),
-                                          plain_y.matrix(rows, hidden));
-    kernels::linear_activation_backward<T>(
-        ctx, dz.matrix(rows, out), down.matrix(out, hidden), site, plain_y.matrix(rows, hidden),
-        plain_y.matrix(rows, hidden), plain_dh.matrix(rows, hidden), plain_db.view(),
-        kernels::Into::overwrite);
+    kernels::linear_activation_forward<T>(ctx, {.x = x.matrix(rows, in),
+                                                .w = w.matrix(hidden, in),
+                                                .bias = bias.const_view(),
+                                                .site = site,
+                                                .hidden = plain_y.matrix(rows, hidden),
+                                                .y = plain_y.matrix(rows, hidden)});
+    kernels::linear_activation_backward<T>(ctx, {.dz = dz.matrix(rows, out),
+                                                 .w = down.matrix(out, hidden),
+                                                 .site = site,
+                                                 .hidden = plain_y.matrix(rows, hidden),
+                                                 .y = plain_y.matrix(rows, hidden),
+                                                 .d_hidden = plain_dh.matrix(rows, hidden),
+                                                 .db = plain_db.view(),
+                                                 .into = kernels::Into::overwrite});
     kernels::linear_backward_weight<T>(ctx, x.matrix(rows, in), plain_dh.matrix(rows, hidden),
                                        plain_dw.matrix(hidden, in), kernels::Into::overwrite);
     CHECK(to_doubles(y.values()) == to_doubles(plain_y.values()));

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "runtime/kernels/norm.hpp"
+#include "runtime/kernels/shapes.hpp"
+
+// The contracts of the norms' operands, which hold on every device. A check throws Error.
+namespace lockstep::kernels {
+
+template <class T, class Space>
+void check(const NormForward<T, Space>& o) {
+    const auto d = static_cast<std::size_t>(o.x.cols);
+    require(same_shape(o.x, o.y) && o.gamma.size() == d && o.beta.size() == d &&
+                o.mean.size() >= static_cast<std::size_t>(o.x.rows) &&
+                o.rstd.size() >= o.mean.size(),
+            "norm: shapes differ");
+    require(o.branch.empty() || (same_shape(o.x, o.branch) && same_shape(o.x, o.sum)),
+            "norm: the residual's shapes differ");
+}
+
+template <class T, class Space>
+void check(const NormBackward<T, Space>& o) {
+    const auto d = static_cast<std::size_t>(o.sum.cols);
+    require(same_shape(o.dy, o.sum) && same_shape(o.dx, o.sum) && o.gamma.size() == d &&
+                o.dgamma.size() == d && o.dbeta.size() == d &&
+                (o.dbias.empty() || o.dbias.size() == d),
+            "norm backward: shapes differ");
+    require((o.d_sum.empty() || same_shape(o.d_sum, o.sum)) &&
+                (o.d_branch.empty() || same_shape(o.d_branch, o.sum)),
+            "norm backward: the residual's shapes differ");
+}
+
+}  // namespace lockstep::kernels
