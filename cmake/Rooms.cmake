@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# A room is a folder of sources, one target and one line of rooms.txt. A room includes only rooms that stand above it in
-# that list (tests/layers_test.py checks it) and links those that it USES.
+# A room is a folder of sources, one target and one line of rooms.txt. A room includes only rooms before it in that
+# list (tests/layers_test.py checks it) and links those that it USES.
 
 # lockstep_room(NAME [SOURCES file...] [USES room...] [HEADERS room...] [PUBLIC library...]
 # [PRIVATE library...]): the target lockstep_NAME, a static library or, without sources, headers alone. HEADERS names rooms

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Checks the order of the rooms (docs/architecture.md): every folder of sources is a line of cmake/rooms.txt, a file
-includes only its own room and rooms that stand above it in that list, and those are named in the folder's CMakeLists.txt.
+includes only its own room and rooms before it in that list, and those are named in the folder's CMakeLists.txt.
 Prints one line for each fault; exit code 1 where there is one.   tests/layers_test.py [ROOT]"""
 import os
 import re

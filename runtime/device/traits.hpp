@@ -15,7 +15,7 @@ namespace lockstep::device {
 
 struct CpuTraits {
     using Elements = Types<float, bf16>;  // the types that it computes with
-    // How many steps are queued before the host reads the first one's result.
+    // This many steps are queued before the host reads the first one's result.
     static constexpr std::size_t steps_ahead = 0;
     // If true, backward finds the outputs of norms and activations in memory, else it calculates
     // them again. On the CPU, reading and writing more memory costs as much as the arithmetic.

@@ -58,8 +58,8 @@ struct ValidationOptions {
     bool has_cutoff = false;
 };
 
-// How the gradient of a tied table is summed over ranks. at_once: when it is final. in_parts: the
-// loss's part early, and at the end the rows that tokens name (tied_rows.hpp).
+// Tells how the gradient of a tied table is summed over ranks. at_once: when it is final. in_parts:
+// the loss's part early, and at the end the rows that tokens name (tied_rows.hpp).
 enum class TableSum { at_once, in_parts };
 
 struct ReducerOptions {
