@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Names for all rooms of a top folder and what stands below it, for programs and tests that use most of them.
+# Names for all rooms of a top folder and the rooms before it that it uses, for programs and tests that use most of them.
 lockstep_floor(kernels
     kernels_base
     kernels_cpu)

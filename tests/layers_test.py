@@ -67,13 +67,13 @@ def faults(root):
             if other == room:
                 continue
             if not other or height[other] > height[room]:
-                yield f'{path}: includes {include}, which stands below {room} in cmake/rooms.txt'
+                yield f'{path}: includes {include}, which is not before {room} in cmake/rooms.txt'
             elif other not in allowed[room]:
                 yield f'{path}: includes {include}, but {room}/CMakeLists.txt does not name {other}'
 
 
 def planted_faults():
-    """A made-up tree with one include that goes up, one that no list names and one folder that is no room."""
+    """A made-up tree with one include of a later room, one that no list names and one folder that is no room."""
     files = {
         'cmake/rooms.txt': 'runtime/low\nruntime/mid\ndata/high\n',
         'runtime/low/CMakeLists.txt': 'lockstep_room(low SOURCES a.cpp)\n',

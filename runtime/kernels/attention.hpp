@@ -23,22 +23,24 @@ struct AttentionShape {
     Mask mask;  // causal: query i of a sequence sees its keys 0..i
 };
 
-// The sequences of a ragged batch: sequence s has queries [q_offsets[s], q_offsets[s + 1]) and keys
-// [k_offsets[s], k_offsets[s + 1]); rows[s] is its global row. A sequence may have no keys: its
-// output is zero. Rows past the last offset are filler.
+// Holds the sequences of a ragged batch: sequence s has queries [q_offsets[s], q_offsets[s + 1])
+// and keys [k_offsets[s], k_offsets[s + 1]); rows[s] is its global row. If a sequence has no keys,
+// its output is zero. Rows past the last offset are filler.
 template <class Space>
 struct Sequences {
     View<const std::int32_t, Space> q_offsets, k_offsets;
     View<const std::uint32_t, Space> rows;
-    // No sequence has more queries or keys; 0 says nothing. A GPU's launch is sized by them, since
-    // the offsets are in its memory, so they should be close and repeat from batch to batch.
+    // No sequence has more queries or keys than these; 0 means that the maximum is not known. A
+    // GPU's offsets are in its memory, so the size of a launch comes from these numbers. They
+    // should be close to the true maximum and equal in many batches.
     std::int32_t longest_q = 0, longest_k = 0;
 };
 
-// out [q_total, heads * head_dim]; log_sum_exp [heads * q_total], head-major, for backward.
-// Attention dropout: word (key position % 4) of Philox {site + head, global row, query position,
-// key position / 4}. Writes zeros to filler rows of out. No [T, T] matrix is kept. On GPUs also for
-// fp16, head_dim is at most 256, and a causal sequence with unequal offsets is not noticed.
+// Computes attention. out is [q_total, heads * head_dim]; log_sum_exp is [heads * q_total],
+// head-major, and backward needs it. Attention dropout uses word (key position % 4) of Philox {site
+// + head, global row, query position, key position / 4}. Filler rows of out become zero. No [T, T]
+// matrix is kept. GPUs also take fp16; their head_dim is at most 256, and they do not notice a
+// causal sequence with unequal offsets.
 template <class T, class Space>
 struct AttentionForward {
     AttentionShape shape;
@@ -53,15 +55,17 @@ void attention_forward(CpuContext& ctx, const AttentionForward<T, HostSpace>& op
 template <class T>
 void attention_forward(CudaContext& ctx, const AttentionForward<T, CudaSpace>& operands);
 
-// The gradients of biases that were added to q, k and v: = or += the sums over the rows of dq, dk
-// and dv, where `q` is not empty. Sums of 16-bit gradients may be those before they were rounded.
+// Gradients of biases that were added to q, k and v: the sums over the rows of dq, dk and dv are
+// written or added to them. Nothing is done if `q` is empty. Sums of 16-bit gradients may be taken
+// before rounding.
 template <class Space>
 struct AttentionBiases {
     View<float, Space> q, k, v;
     Into into = Into::overwrite;
 };
 
-// Overwrites dq, dk, dv, with zeros in filler rows. Recomputes the probabilities from log_sum_exp.
+// Overwrites dq, dk and dv; their filler rows become zero. The probabilities are computed again
+// from log_sum_exp.
 template <class T, class Space>
 struct AttentionBackward {
     AttentionShape shape;
@@ -78,13 +82,13 @@ void attention_backward(CpuContext& ctx, const AttentionBackward<T, HostSpace>& 
 template <class T>
 void attention_backward(CudaContext& ctx, const AttentionBackward<T, CudaSpace>& operands);
 
-// What computes the attention of 16-bit matrices whose heads have so many columns, for the user,
-// where a library might; else empty. `dropout` is training's rate.
+// Returns a text for the user that names the implementation of attention for 16-bit matrices with
+// this head_dim; empty on the CPU, which has one. `dropout` is training's rate.
 inline std::string describe_attention(CpuContext&, int, float) { return ""; }
 std::string describe_attention(CudaContext& ctx, int head_dim, float dropout);
 
-// Decoding: one query per sequence, keys and values in a cache. Sequence s attends to cache rows
-// [begin[s], begin[s] + length[s]). q, out [sequences, heads * head_dim].
+// Decoding has one query per sequence, and keys and values in a cache. Sequence s attends to cache
+// rows [begin[s], begin[s] + length[s]). q and out are [sequences, heads * head_dim].
 template <class T, class Space>
 struct AttentionDecode {
     AttentionShape shape;
