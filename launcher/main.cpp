@@ -14,6 +14,7 @@
 #include "launcher/programs/programs.hpp"
 #include "launcher/text/exception_text.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/system_failure.hpp"
 
 namespace {
 
@@ -88,6 +89,9 @@ int main(int argc, char** argv) {
         }
         if (program->load == launcher::Load::computes) launcher::set_openmp_wait_policy(argv);
         return written(*program, name, program->run(words));
+    } catch (const TransientFailure& e) {
+        complain(name, e.what());
+        return 1;  // the request was right, so a launcher may start it again
     } catch (const Error& e) {
         complain(name, e.what());
         return exit_code(e.kind());

@@ -81,6 +81,7 @@ int multiprocessing_train_program(const std::vector<std::string>& args) {
     constexpr const char* program = "multiprocessing_train";
     if (is_rank_of(program)) return run_training(*config, LaunchMode::in_job);
     check_training(*config, LaunchMode::alone);
+    check_checkpoints(*config);
     return run_ranks(program, *config, args);
 }
 

@@ -56,6 +56,12 @@ void require_metric(const RunConfig& config, const DataSets& validation) {
                                             "its name out"));
 }
 
+std::optional<std::string> usable_checkpoint(const RunConfig& config, Log& log) {
+    const train::CheckpointChoice choice = train::choose_checkpoint(config.model_file);
+    train::set_aside(choice, log);
+    return choice.path;
+}
+
 }  // namespace
 
 TrainingPlan check_training(const RunConfig& config, LaunchMode mode) {
@@ -80,8 +86,11 @@ TrainingPlan check_training(const RunConfig& config, LaunchMode mode) {
     require_output_file("--trace", config.trace_file, "displayTimeUnit");
     require_logs(test, config.world_logs);
     std::vector<double> weights = weights_of(config, sets);
-    return {std::move(sets), std::move(weights), std::move(validation), model,
-            train::newest_good_checkpoint(config.model_file)};
+    return {std::move(sets), std::move(weights), std::move(validation), model, std::nullopt};
+}
+
+void check_checkpoints(const RunConfig& config) {
+    (void)train::choose_checkpoint(config.model_file);
 }
 
 int run_training(const RunConfig& config, LaunchMode mode) {
@@ -90,7 +99,8 @@ int run_training(const RunConfig& config, LaunchMode mode) {
     const comm::RankInfo rank_info = place_of(config, mode);
     start_up.ended("place");
     Log log(std::cout, verbosity_of(config), rank_info.rank, rank_name(rank_info), output_kind());
-    const TrainingPlan plan = check_training(config, mode);
+    TrainingPlan plan = check_training(config, mode);
+    if (rank_info.rank == 0) plan.checkpoint = usable_checkpoint(config, log);
     start_up.ended("data");
     Job job = join_job(config, rank_info);
     job.start_up = std::move(start_up);

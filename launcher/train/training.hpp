@@ -16,12 +16,18 @@ struct TrainingPlan {
     std::vector<double> weights;  // weights of `data`
     DataSets validation;          // none: no validations
     model::ModelConfig model;
-    std::optional<std::string> checkpoint;  // the one to continue from
+    // The checkpoint to continue from. Only rank 0 looks for it: on many ranks the same look would
+    // read the same gigabytes from the same file server.
+    std::optional<std::string> checkpoint;
 };
 
 // Throws a config error for every wrong request that can be detected without the other ranks.
 // Shards may be on other hosts in a job.
 TrainingPlan check_training(const RunConfig& config, LaunchMode mode);
+
+// Throws what would keep rank 0 from continuing from the model folder's checkpoints, so that a
+// launcher finds it before it starts the ranks. Changes nothing.
+void check_checkpoints(const RunConfig& config);
 
 // Trains as one rank until the end or a requested stop. Returns the exit code.
 int run_training(const RunConfig& config, LaunchMode mode);

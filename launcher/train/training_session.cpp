@@ -16,6 +16,7 @@
 #include "runtime/core/error.hpp"
 #include "runtime/core/path_status.hpp"
 #include "runtime/train/checkpoint/checkpoint_folder.hpp"
+#include "runtime/train/checkpoint/retry_reading.hpp"
 #include "runtime/train/step/weight_memory.hpp"
 
 namespace lockstep::launcher {
@@ -111,8 +112,8 @@ void TrainingSession::start_weights() {
     std::string record_json;
     if (job_.rank_info.rank == 0) {
         if (plan_.checkpoint) {
-            const train::RunRecord record =
-                train::load_checkpoint(*plan_.checkpoint, engine_->fetch());
+            const train::RunRecord record = train::retry_reading(
+                [&] { return train::load_checkpoint(*plan_.checkpoint, engine_->fetch()); });
             engine_->write_back();
             record_json =
                 nlohmann::json{
@@ -222,6 +223,7 @@ void TrainingSession::train(const train::StopFlag& stop) {
         job_.rank_info.rank, config_.model_file, kept_checkpoints, log_,
         [this] { return engine_->fetch(); }, describe(plan_.model, config_, plan_.data.sets),
         record);
+    if (plan_.checkpoint) checkpoints.continues_from(*plan_.checkpoint);
     TrainingObservers observers(config_, job_.rank_info.rank, log_,
                                 resume_.value_or(train::TrainerState{}));
     StartUpReport start_up(job_.start_up, *job_.communicator, log_);

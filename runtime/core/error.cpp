@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <system_error>
 
+#include "runtime/core/system_failure.hpp"
+
 namespace lockstep {
 
 std::string_view name(ErrorKind kind) noexcept {
@@ -51,8 +53,8 @@ void require(bool condition, const char* what, SourceLocation where) {
 
 void throw_errno(const std::string& what, const std::string& path, SourceLocation where) {
     const int code = errno;
-    throw Error(ErrorKind::io, path + ": " + what + ": " + std::generic_category().message(code),
-                where);
+    throw SystemFailure(path + ": " + what + ": " + std::generic_category().message(code), code,
+                        where);
 }
 
 }  // namespace lockstep

@@ -3,11 +3,9 @@
 
 #include <xxhash.h>
 
-#include <fstream>
 #include <memory>
-#include <vector>
 
-#include "runtime/core/error.hpp"
+#include "runtime/core/read_file.hpp"
 
 namespace lockstep {
 
@@ -16,17 +14,12 @@ std::uint64_t hash64(const void* data, std::size_t bytes, std::uint64_t seed) no
 }
 
 std::uint64_t hash_file(const std::string& path) {
-    std::ifstream in(path, std::ios::binary);
-    if (!in) throw_errno("cannot be read", path);
     const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(),
                                                                          &XXH3_freeState);
     XXH3_64bits_reset(state.get());
-    std::vector<char> block(1 << 20);
-    while (in) {
-        in.read(block.data(), static_cast<std::streamsize>(block.size()));
-        XXH3_64bits_update(state.get(), block.data(), static_cast<std::size_t>(in.gcount()));
-    }
-    if (in.bad()) throw_errno("cannot be read to its end", path);
+    read_blocks(path, "cannot be read", [&](std::string_view block) {
+        XXH3_64bits_update(state.get(), block.data(), block.size());
+    });
     return XXH3_64bits_digest(state.get());
 }
 

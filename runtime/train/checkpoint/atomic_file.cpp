@@ -66,10 +66,6 @@ void sync_folder(const fs::path& folder) {
     }
 }
 
-void rename_over(const std::string& from, const std::string& to) {
-    if (::rename(from.c_str(), to.c_str()) != 0) fail("cannot be put in place", to, errno);
-}
-
 void remove_quietly(const std::string& path) noexcept {
     std::error_code ignored;
     fs::remove_all(path, ignored);
@@ -167,6 +163,10 @@ void make_folders(const std::string& path) {
     std::error_code failure;
     fs::create_directories(path, failure);
     if (failure) fail("cannot be made", path, failure.value());
+}
+
+void rename_over(const std::string& from, const std::string& to) {
+    if (::rename(from.c_str(), to.c_str()) != 0) fail("cannot be put in place", to, errno);
 }
 
 int remove_leftovers(const std::string& folder) {

@@ -73,6 +73,9 @@ private:
 // Makes the folder and its parents; existing ones are left as they are.
 void make_folders(const std::string& path);
 
+// Renames a file or a folder; an existing file of that name is replaced.
+void rename_over(const std::string& from, const std::string& to);
+
 // Removes the files that interrupted writers left in `folder` and returns their number. No writer
 // may be active there.
 int remove_leftovers(const std::string& folder);

@@ -2,10 +2,12 @@
 #include "runtime/train/checkpoint/checkpoint.hpp"
 
 #include <array>
+#include <cerrno>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "runtime/core/hash.hpp"
+#include "runtime/core/path_status.hpp"
 #include "runtime/train/checkpoint/atomic_file.hpp"
 #include "runtime/train/checkpoint/checkpoint_json.hpp"
 
@@ -54,10 +56,18 @@ std::string manifest_text(const std::string& folder) {
     return json.dump(1) + "\n";
 }
 
+[[noreturn]] void missing(const std::string& path) {
+    throw Error(ErrorKind::data, path + ": is missing from the checkpoint");
+}
+
 void verify_file(const std::string& path, const Json& entry) {
     std::error_code failure;
     const auto bytes = fs::file_size(path, failure);
-    if (failure) throw Error(ErrorKind::data, path + ": is missing from the checkpoint");
+    if (failure == std::errc::no_such_file_or_directory) missing(path);
+    if (failure) {
+        errno = failure.value();
+        throw_errno("cannot be looked at", path);
+    }
     if (bytes != entry.at("bytes").get<std::uint64_t>()) {
         throw Error(ErrorKind::data, path + ": is damaged: it has " + std::to_string(bytes) +
                                          " bytes of " + entry.at("bytes").dump());
@@ -65,6 +75,18 @@ void verify_file(const std::string& path, const Json& entry) {
     if (hex(hash_file(path)) != entry.at("xxh3").get<std::string>()) {
         throw Error(ErrorKind::data, path + ": is damaged: its checksum is not the manifest's");
     }
+}
+
+// A newer format is sound for the program that wrote it, so it must not count as damaged.
+void refuse_newer(const std::string& path, std::int64_t version) {
+    if (version == format_version) return;
+    const bool newer = version > format_version;
+    throw Error(newer ? ErrorKind::config : ErrorKind::data,
+                path + ": is of format version " + std::to_string(version) +
+                    ", and this program reads version " + std::to_string(format_version) +
+                    (newer ? "; continue with the newer Lockstep that wrote it, or choose another "
+                             "--model-file"
+                           : ""));
 }
 
 }  // namespace
@@ -81,13 +103,10 @@ void save_checkpoint(const std::string& path, const RunTensors& tensors, const R
 
 void verify_checkpoint(const std::string& path) {
     const std::string manifest_path = path + "/manifest.json";
+    if (!path_exists(manifest_path)) missing(manifest_path);
     const Json manifest = read_json(manifest_path);
     from_json_file(manifest_path, [&] {
-        if (manifest.at("format_version") != format_version) {
-            throw Error(ErrorKind::data, manifest_path + ": is of format version " +
-                                             manifest.at("format_version").dump() +
-                                             ", which this program does not read");
-        }
+        refuse_newer(manifest_path, manifest.at("format_version").get<std::int64_t>());
         for (const char* file : contents) {
             verify_file(path + "/" + file, manifest.at("files").at(file));
         }

@@ -27,7 +27,9 @@ struct RunRecord {
 // folder must exist.
 void save_checkpoint(const std::string& path, const RunTensors& tensors, const RunRecord& record);
 
-// Throws kind io or data naming the first file that is missing or differs from what was written.
+// Throws kind data, which names the first file that is missing or differs from what was written;
+// kind config for a newer format; and kind io when a file cannot be read, which says nothing about
+// the checkpoint.
 void verify_checkpoint(const std::string& path);
 
 // Verifies the checkpoint, then fills `tensors` with exactly the saved bits; they are unchanged

@@ -2,12 +2,17 @@
 #include "runtime/train/checkpoint/checkpoint_folder.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <thread>
 #include <utility>
 
+#include "runtime/core/path_status.hpp"
 #include "runtime/train/checkpoint/atomic_file.hpp"
 #include "runtime/train/checkpoint/checkpoint_json.hpp"
+#include "runtime/train/checkpoint/retry_reading.hpp"
 
 namespace lockstep::train {
 namespace {
@@ -16,6 +21,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view prefix = "step-";
+constexpr std::string_view damaged_mark = ".damaged";
 constexpr const char* dictionary_key = "dictionary_hash";
 
 std::string checkpoints_of(const std::string& model_folder) {
@@ -36,10 +42,11 @@ bool is_checkpoint_name(const std::string& name) {
 }
 
 [[noreturn]] void fail_to_list(const std::string& folder, const std::error_code& failure) {
-    throw Error(ErrorKind::io,
-                folder + ": cannot be read: " + failure.message() +
-                    "; nothing was changed: make this folder readable for the user of the run, or "
-                    "choose another --model-file");
+    throw SystemFailure(
+        folder + ": cannot be read: " + failure.message() +
+            "; nothing was changed: make this folder readable for the user of the run, or choose "
+            "another --model-file",
+        failure.value());
 }
 
 // Only a folder that surely does not exist has no checkpoints. A link to a folder that is not there
@@ -50,36 +57,49 @@ bool is_absent(const std::string& folder, const std::error_code& failure) {
            fs::symlink_status(folder, ignored).type() == fs::file_type::not_found;
 }
 
-std::vector<std::string> checkpoint_paths(const std::string& folder) {
-    std::vector<std::string> paths;
+std::vector<std::string> names_in(const std::string& folder) {
+    std::vector<std::string> names;
     std::error_code failure;
     for (fs::directory_iterator entry(folder, failure);
          !failure && entry != fs::directory_iterator(); entry.increment(failure)) {
-        if (is_checkpoint_name(entry->path().filename().string())) {
-            paths.push_back(entry->path().string());
-        }
+        names.push_back(entry->path().filename().string());
     }
     if (failure && !is_absent(folder, failure)) fail_to_list(folder, failure);
-    std::ranges::sort(paths, std::ranges::greater{},
-                      [](const std::string& path) { return std::pair(path.size(), path); });
-    return paths;
+    return names;
 }
 
-// Returns the newest checkpoint that verifies. `pass_over` is called for each damaged one.
-template <class PassOver>
-std::optional<std::string> newest_good_in(const std::string& folder, PassOver pass_over) {
-    const std::vector<std::string> paths = checkpoint_paths(folder);
-    for (const std::string& path : paths) {
+std::vector<std::string> checkpoints_among(const std::vector<std::string>& names) {
+    std::vector<std::string> found;
+    std::ranges::copy_if(names, std::back_inserter(found), is_checkpoint_name);
+    std::ranges::sort(found, std::ranges::greater{},
+                      [](const std::string& name) { return std::pair(name.size(), name); });
+    return found;
+}
+
+// Returns why the checkpoint is damaged; empty: it is good. A verdict of damage has to be found
+// twice, because a network file system may show an old state of a folder for a moment.
+std::string damage_of(const std::string& path) {
+    constexpr std::chrono::milliseconds pause(200);
+    const auto look = [&]() -> std::string {
         try {
-            verify_checkpoint(path);
-            return path;
+            retry_reading([&] { verify_checkpoint(path); });
+            return "";
         } catch (const Error& error) {
-            pass_over(path, error);
+            if (error.kind() != ErrorKind::data) throw;
+            return error.what();
         }
-    }
-    if (paths.empty()) return std::nullopt;
-    throw Error(ErrorKind::data, folder + ": no checkpoint there is good; remove them to begin " +
-                                     "anew, or choose another --model-file");
+    };
+    if (look().empty()) return "";
+    std::this_thread::sleep_for(pause);
+    return look();
+}
+
+// Returns a free name for a damaged checkpoint.
+std::string aside_name(const std::string& path) {
+    std::string name = path + std::string(damaged_mark);
+    for (int next = 2; path_exists(name); ++next)
+        name = path + std::string(damaged_mark) + "-" + std::to_string(next);
+    return name;
 }
 
 }  // namespace
@@ -110,25 +130,75 @@ ModelDescription read_description(const std::string& folder) {
     });
 }
 
+CheckpointChoice choose_checkpoint(const std::string& model_folder) {
+    const std::string folder = checkpoints_of(model_folder);
+    const std::vector<std::string> names = retry_reading([&] { return names_in(folder); });
+    CheckpointChoice choice;
+    for (const std::string& name : checkpoints_among(names)) {
+        const std::string path = folder + "/" + name;
+        const std::string why = damage_of(path);
+        if (why.empty()) {
+            choice.path = path;
+            return choice;
+        }
+        choice.damaged.push_back({path, why});
+    }
+    const auto set_aside_before = std::ranges::find_if(names, [](const std::string& name) {
+        return name.find(damaged_mark) != std::string::npos;
+    });
+    if (choice.damaged.empty() && set_aside_before == names.end()) return choice;
+    const std::string first =
+        choice.damaged.empty() ? folder + "/" + *set_aside_before : choice.damaged.front().why;
+    throw Error(ErrorKind::data, folder + ": no checkpoint there is good (" + first +
+                                     "); remove them to begin anew, or choose another "
+                                     "--model-file");
+}
+
 std::optional<std::string> newest_good_checkpoint(const std::string& model_folder) {
-    return newest_good_in(checkpoints_of(model_folder), [](const auto&, const Error&) {});
+    return choose_checkpoint(model_folder).path;
+}
+
+void set_aside(const CheckpointChoice& choice, Log& log) {
+    std::string told;
+    for (const DamagedCheckpoint& damaged : choice.damaged) {
+        const std::string aside = aside_name(damaged.path);
+        rename_over(damaged.path, aside);
+        told += (told.empty() ? "" : "; ") + aside + " (" + damaged.why + ")";
+    }
+    if (!told.empty())
+        log.error("warning: damaged checkpoints were set aside and are not used: " + told);
 }
 
 CheckpointFolder::CheckpointFolder(const std::string& model_folder, int keep, Log& log)
     : folder_(checkpoints_of(model_folder)), keep_(std::max(keep, 1)), log_(log) {}
 
+void CheckpointFolder::trust(const std::string& path) {
+    good_.insert(fs::path(path).filename().string());
+}
+
 void CheckpointFolder::save(const RunTensors& tensors, const RunRecord& record) {
     make_folders(folder_);
     remove_leftovers(folder_);  // first, because they may fill the disk
-    const std::string saved = folder_ + "/" + folder_name(record.trainer.step);
-    save_checkpoint(saved, tensors, record);
+    const std::string saved = folder_name(record.trainer.step);
+    save_checkpoint(folder_ + "/" + saved, tensors, record);
+    good_.insert(saved);
+    try {
+        remove_older_than(saved);
+    } catch (const Error& error) {
+        log_.info(std::string("older checkpoints are not removed: ") + error.what());
+    }
+}
+
+// Later checkpoints belong to a run that had come further, so they stay.
+void CheckpointFolder::remove_older_than(const std::string& saved) {
     int kept = 0;
     bool later = true;
-    for (const std::string& path : paths()) {
-        later = later && path != saved;
-        if (later || kept == keep_) {
-            remove(path);
-        } else {
+    for (const std::string& name : checkpoints_among(names_in(folder_))) {
+        later = later && name != saved;
+        if (later) continue;
+        if (kept == keep_) {
+            remove(folder_ + "/" + name);
+        } else if (good_.contains(name)) {
             ++kept;
         }
     }
@@ -140,12 +210,11 @@ void CheckpointFolder::remove(const std::string& path) {
     if (failure) log_.info(path + ": an old checkpoint cannot be removed: " + failure.message());
 }
 
-std::vector<std::string> CheckpointFolder::paths() const { return checkpoint_paths(folder_); }
-
-std::optional<std::string> CheckpointFolder::newest_good() const {
-    return newest_good_in(folder_, [&](const std::string& path, const Error& error) {
-        log_.info(path + ": not used, the next older one is tried: " + error.what());
-    });
+std::vector<std::string> CheckpointFolder::paths() const {
+    std::vector<std::string> paths;
+    for (const std::string& name : checkpoints_among(names_in(folder_)))
+        paths.push_back(folder_ + "/" + name);
+    return paths;
 }
 
 FolderSink::FolderSink(int rank, const std::string& model_folder, int keep, Log& log,
@@ -157,6 +226,8 @@ FolderSink::FolderSink(int rank, const std::string& model_folder, int keep, Log&
       fetch_(std::move(fetch)),
       description_(std::move(description)),
       record_(std::move(record)) {}
+
+void FolderSink::continues_from(const std::string& checkpoint) { checkpoints_.trust(checkpoint); }
 
 void FolderSink::save(CheckpointKind kind, const TrainerState& state) {
     if (rank_ != 0) return;

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,9 +28,27 @@ void save_description(const std::string& folder, const ModelDescription& descrip
 // Throws kind io for a missing config.json and kind data for a damaged one.
 ModelDescription read_description(const std::string& folder);
 
-// Returns the newest checkpoint of a model folder that verifies. It is empty if there is none; kind
-// data is thrown if there are some and all are damaged.
+struct DamagedCheckpoint {
+    std::string path, why;
+};
+
+// Names the checkpoint of a model folder that a run uses, and the newer ones that were verified as
+// damaged, newest first.
+struct CheckpointChoice {
+    std::optional<std::string> path;  // empty: the folder surely has no checkpoint
+    std::vector<DamagedCheckpoint> damaged;
+};
+
+// Returns the newest checkpoint that verifies, and changes nothing. Only a checkpoint whose
+// contents are wrong counts as damaged. Transient failures are tried again for a few seconds and
+// then throw TransientFailure. A folder or file that cannot be read throws kind io, a newer format
+// kind config, and a folder with only damaged checkpoints kind data.
+CheckpointChoice choose_checkpoint(const std::string& model_folder);
 std::optional<std::string> newest_good_checkpoint(const std::string& model_folder);
+
+// Renames the damaged checkpoints to step-XXXXXXXX.damaged and names them in one line of `log`. No
+// other run may use the folder.
+void set_aside(const CheckpointChoice& choice, Log& log);
 
 // Manages the checkpoints of a model folder. They are named MODEL/checkpoints/step-00001234 after
 // trainer.step.
@@ -38,18 +57,19 @@ public:
     // Keeps the newest `keep` checkpoints (at least 1). The constructor touches no file.
     CheckpointFolder(const std::string& model_folder, int keep, Log& log);
 
+    // Counts a checkpoint that was verified among those that are kept.
+    void trust(const std::string& path);
     // Saves a checkpoint. It first removes the leftovers of interrupted writers. Once the new
-    // checkpoint is on disk it removes older ones, and also those of later steps: a run that is
-    // back at an earlier step had found them damaged.
+    // checkpoint is on disk, it removes a checkpoint only if `keep` newer ones are good, which
+    // means that this object wrote or trusts them. It never removes those of later steps.
     void save(const RunTensors& tensors, const RunRecord& record);
     std::vector<std::string> paths() const;  // newest first
-    // Works as newest_good_checkpoint(), and logs the name of each damaged checkpoint that is
-    // passed over.
-    std::optional<std::string> newest_good() const;
 
 private:
+    void remove_older_than(const std::string& saved);
     void remove(const std::string& path);
 
+    std::set<std::string> good_;  // names
     std::string folder_;
     int keep_;
     Log& log_;
@@ -63,6 +83,8 @@ public:
     FolderSink(int rank, const std::string& model_folder, int keep, Log& log,
                std::function<RunTensors()> fetch, ModelDescription description, RunRecord record);
 
+    // Names the verified checkpoint that the run continues from.
+    void continues_from(const std::string& checkpoint);
     void save(CheckpointKind kind, const TrainerState& state) override;
 
 private:

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <set>
 
 #include "tests/launcher/programs/metrics_file.hpp"
 #include "tests/support/faulty_files.hpp"
@@ -89,6 +90,81 @@ TEST_CASE("a requested stop saves a checkpoint and ends with exit code 0") {
     const auto rest = run_line("train --data " + data + options + "-mf " + (scratch / "model") +
                                " --max-train-steps 1");
     CHECK(rest.out.find("continuing after step") != std::string::npos);
+}
+
+namespace {
+
+// A run of 8 steps with checkpoints of steps 4 and 8, and a line that continues it.
+struct Stopped {
+    ScratchFolder scratch;
+    std::string model = scratch / "model";
+    std::string line = " --data " + prepared(scratch) + options + "-mf " + model +
+                       " --save-every-n-steps 4 --max-train-steps ";
+
+    Stopped() { train("train" + line + "8"); }
+    std::set<std::string> checkpoints() const { return scratch.names("model/checkpoints"); }
+};
+
+const std::set<std::string> both = {"step-00000004", "step-00000008"};
+
+void flip_a_bit(const std::string& path) {
+    std::string bytes = read_text(path);
+    bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
+    write_text(path, bytes);
+}
+
+}  // namespace
+
+TEST_CASE("a file server that fails for a moment costs no checkpoint") {
+    const Stopped stopped;
+    const auto moment = run_line("train" + stopped.line + "9",
+                                 {"", faulty_files("step-00000008/manifest.json", EIO, 2), ""});
+    CHECK_MESSAGE(moment.out.find("continuing after step 8") != std::string::npos,
+                  moment.out << moment.err);
+    CHECK(moment.code == 0);
+}
+
+TEST_CASE("a file server that keeps failing ends the run, and the checkpoints stay") {
+    const Stopped stopped;
+    for (const std::string ranks : {"train", "multiprocessing_train --distributed-world-size 2"}) {
+        const auto run = run_line(ranks + stopped.line + "12",
+                                  {"", faulty_files("step-00000008/state.json", ESTALE), ""});
+        CAPTURE(run.out);
+        CAPTURE(run.err);
+        CHECK(run.code == 1);
+        CHECK(std::ranges::count(run.err, '\n') == 1);
+        CHECK(run.err.find(stopped.model + "/checkpoints/step-00000008/state.json: ") !=
+              std::string::npos);
+        CHECK(run.err.find("ESTALE") != std::string::npos);
+        CHECK(stopped.checkpoints() == both);
+    }
+}
+
+TEST_CASE("a checkpoint of a newer format refuses the run") {
+    const Stopped stopped;
+    const std::string manifest = stopped.model + "/checkpoints/step-00000008/manifest.json";
+    write_text(manifest, R"({"format_version":7,"files":{}})");
+    const auto run = run_line("train" + stopped.line + "12");
+    CHECK(run.code == 2);
+    CHECK_MESSAGE(run.err.find(manifest + ": is of format version 7") != std::string::npos,
+                  run.out << run.err);
+    CHECK(stopped.checkpoints() == both);
+}
+
+TEST_CASE("a damaged checkpoint is set aside and named") {
+    for (const std::string ranks : {"train", "multiprocessing_train --distributed-world-size 1"}) {
+        const Stopped stopped;
+        flip_a_bit(stopped.model + "/checkpoints/step-00000008/model.safetensors");
+        const auto run = run_line(ranks + stopped.line + "12");
+        CAPTURE(run.out);
+        CAPTURE(run.err);
+        CHECK(run.code == 0);
+        CHECK(run.out.find("continuing after step 4") != std::string::npos);
+        const std::string aside = stopped.model + "/checkpoints/step-00000008.damaged (";
+        CHECK(run.out.find(aside) != std::string::npos);
+        CHECK(stopped.checkpoints() ==
+              std::set<std::string>{"step-00000008", "step-00000008.damaged", "step-00000012"});
+    }
 }
 
 TEST_CASE("a run whose checkpoints cannot be read ends at once and changes nothing") {

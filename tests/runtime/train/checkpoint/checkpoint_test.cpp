@@ -127,12 +127,12 @@ TEST_CASE_FIXTURE(Fixture, "damage to any file is found and the file is named") 
         contains(failure(ErrorKind::data, [&] { verify_checkpoint(path); }), manifest + ": ");
     }
     tests::write_text(manifest, R"({"format_version":2,"files":{}})");
-    contains(failure(ErrorKind::data, [&] { verify_checkpoint(path); }), "version 2");
+    contains(failure(ErrorKind::config, [&] { verify_checkpoint(path); }), "version 2");
     std::filesystem::remove(manifest);
     std::filesystem::create_directory(manifest);  // as on a broken disk: opens, but reading fails
     contains(failure(ErrorKind::io, [&] { verify_checkpoint(path); }), manifest + ": ");
     std::filesystem::remove(manifest);
-    contains(failure(ErrorKind::io, [&] { verify_checkpoint(path); }), manifest + ": ");
+    contains(failure(ErrorKind::data, [&] { verify_checkpoint(path); }), manifest + ": is missing");
 }
 
 TEST_CASE_FIXTURE(Fixture, "another model or optimizer is refused before anything is read") {
@@ -156,9 +156,9 @@ TEST_CASE_FIXTURE(Fixture, "another model or optimizer is refused before anythin
     CHECK(other.same_tensors(before));
 }
 
-TEST_CASE_FIXTURE(Fixture, "the newest good checkpoint is used and the damaged ones are named") {
+TEST_CASE_FIXTURE(Fixture, "the newest good checkpoint is used and damaged ones are set aside") {
     CheckpointFolder checkpoints(folder.path(), 2, log);
-    CHECK_FALSE(checkpoints.newest_good());
+    CHECK_FALSE(newest_good_checkpoint(folder.path()));
     for (const std::uint64_t step : {9, 10, 100'000'000, 100'000'001}) {
         Run run(step);
         checkpoints.save(run.tensors(), run.record);
@@ -166,16 +166,39 @@ TEST_CASE_FIXTURE(Fixture, "the newest good checkpoint is used and the damaged o
     CHECK(folder.names("checkpoints") == Names{"step-100000000", "step-100000001"});
     const std::string older = folder / "checkpoints/step-100000000";
     const std::string newer = folder / "checkpoints/step-100000001";
-    CHECK(checkpoints.newest_good() == newer);
-    CHECK(lines.str().empty());
+    CHECK(newest_good_checkpoint(folder.path()) == newer);
 
     flip_a_bit(newer + "/optimizer.safetensors");
-    CHECK(checkpoints.newest_good() == older);
-    contains(lines.str(), newer + ": not used");
-    contains(lines.str(), newer + "/optimizer.safetensors: is damaged");
+    const CheckpointChoice choice = choose_checkpoint(folder.path());
+    CHECK(choice.path == older);
+    CHECK(folder.names("checkpoints") == Names{"step-100000000", "step-100000001"});
+    set_aside(choice, log);
+    contains(lines.str(), newer + ".damaged (" + newer + "/optimizer.safetensors: is damaged");
+    CHECK(folder.names("checkpoints") == Names{"step-100000000", "step-100000001.damaged"});
 
     flip_a_bit(older + "/state.json");
-    contains(failure(ErrorKind::data, [&] { checkpoints.newest_good(); }), "no checkpoint there");
+    const auto choose = [&] { (void)choose_checkpoint(folder.path()); };
+    contains(failure(ErrorKind::data, choose), "no checkpoint there is good (" + older);
+    std::filesystem::remove_all(older);
+    contains(failure(ErrorKind::data, choose), "no checkpoint there is good (" + newer);
+}
+
+TEST_CASE_FIXTURE(Fixture, "only a checkpoint with wrong contents is passed over") {
+    CheckpointFolder checkpoints(folder.path(), 2, log);
+    Run early(10), late(20);
+    checkpoints.save(early.tensors(), early.record);
+    checkpoints.save(late.tensors(), late.record);
+    const std::string file = folder / "checkpoints/step-00000020/state.json";
+    const auto choose = [&] { (void)choose_checkpoint(folder.path()); };
+    const std::string good = tests::read_text(file);
+    std::filesystem::remove(file);
+    std::filesystem::create_symlink(file, file);  // cannot be looked at
+    contains(failure(ErrorKind::io, choose), file + ": cannot be looked at: ");
+    std::filesystem::remove(file);
+    tests::write_text(file, good);
+    const std::string manifest = folder / "checkpoints/step-00000020/manifest.json";
+    tests::write_text(manifest, R"({"format_version":7,"files":{}})");
+    contains(failure(ErrorKind::config, choose), manifest + ": is of format version 7");
 }
 
 TEST_CASE_FIXTURE(Fixture, "checkpoints that cannot be listed do not count as none") {
@@ -193,7 +216,7 @@ TEST_CASE_FIXTURE(Fixture, "checkpoints that cannot be listed do not count as no
     CHECK_FALSE(newest_good_checkpoint(folder.path()));
 }
 
-TEST_CASE_FIXTURE(Fixture, "saving replaces the same step, later damaged ones and leftovers") {
+TEST_CASE_FIXTURE(Fixture, "saving replaces the same step and leftovers, never a later step") {
     CheckpointFolder checkpoints(folder.path(), 1, log);
     Run late(30), early(20);
     checkpoints.save(late.tensors(), late.record);
@@ -201,12 +224,28 @@ TEST_CASE_FIXTURE(Fixture, "saving replaces the same step, later damaged ones an
     std::filesystem::create_directory(leftover);
     CHECK(checkpoints.paths().size() == 1);
     checkpoints.save(early.tensors(), early.record);
-    CHECK(folder.names("checkpoints") == Names{"step-00000020"});
+    CHECK(folder.names("checkpoints") == Names{"step-00000020", "step-00000030"});
+    std::filesystem::remove_all(folder / "checkpoints/step-00000030");
     early.master[0] = 42;
     checkpoints.save(early.tensors(), early.record);
     Run loaded(1);
-    load_checkpoint(checkpoints.newest_good().value(), loaded.tensors());
+    load_checkpoint(newest_good_checkpoint(folder.path()).value(), loaded.tensors());
     CHECK(loaded.master[0] == 42);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a checkpoint goes once enough newer ones are known to be good") {
+    Run first(1), second(2), third(3), fourth(4);
+    CheckpointFolder before(folder.path(), 2, log);
+    before.save(first.tensors(), first.record);
+    before.save(second.tensors(), second.record);
+    CheckpointFolder after(folder.path(), 2, log);  // it knows nothing about steps 1 and 2
+    after.save(third.tensors(), third.record);
+    CHECK(folder.names("checkpoints") == Names{"step-00000001", "step-00000002", "step-00000003"});
+    after.trust(folder / "checkpoints/step-00000002");
+    after.save(third.tensors(), third.record);
+    CHECK(folder.names("checkpoints") == Names{"step-00000002", "step-00000003"});
+    after.save(fourth.tensors(), fourth.record);
+    CHECK(folder.names("checkpoints") == Names{"step-00000003", "step-00000004"});
 }
 
 TEST_CASE_FIXTURE(Fixture, "a disk that fills up leaves the older checkpoint and nothing else") {
@@ -219,7 +258,8 @@ TEST_CASE_FIXTURE(Fixture, "a disk that fills up leaves the older checkpoint and
                  "File too large");
     }
     CHECK(folder.names("checkpoints") == Names{"step-00000001"});
-    CHECK(load_checkpoint(checkpoints.newest_good().value(), next.tensors()).trainer.step == 1);
+    CHECK(load_checkpoint(newest_good_checkpoint(folder.path()).value(), next.tensors())
+              .trainer.step == 1);
     CHECK(next.same_tensors(old));
 }
 

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/core/system_failure.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+namespace lockstep {
+
+bool is_transient(int code) noexcept {
+    constexpr std::array codes = {EIO, ESTALE, EMFILE, ENFILE, EAGAIN, EINTR, ETIMEDOUT};
+    return std::ranges::find(codes, code) != codes.end();
+}
+
+}  // namespace lockstep
