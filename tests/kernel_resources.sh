@@ -1,15 +1,19 @@
 #!/usr/bin/env bash
-# Whether the compiled kernels of LIBRARY can run as they are launched: the registers of the largest block that a
+# Checks that the compiled kernels of the libraries can run as they are launched: the registers of the largest block that a
 # kernel allows are within those of a multiprocessor, and none keeps more on its stack (spilled registers, and arrays that
 # found no place in them) than is known here and in docs/cuda.md.
-#   kernel_resources.sh LIBRARY [CUOBJDUMP]
+#   kernel_resources.sh CUOBJDUMP LIBRARY...
 set -euo pipefail
-library=$1 cuobjdump=${2:-}
+cuobjdump=$1
+shift
 if [ ! -x "$cuobjdump" ]; then
     echo "skipped: there is no cuobjdump, which CUDA's toolkit and PyPI's nvidia-cuda-cuobjdump have"
     exit 77
 fi
-{ "$cuobjdump" --dump-resource-usage "$library"; "$cuobjdump" -elf "$library" 2> >(grep -v "^Skipping" >&2); } | awk '
+for library; do
+    "$cuobjdump" --dump-resource-usage "$library"
+    "$cuobjdump" -elf "$library" 2> >(grep -v "^Skipping" >&2)
+done | awk '
 function known_bytes(arch, name) {
     if (name ~ /norm_backward_kernel/) return arch == "sm_100" ? 120 : arch == "sm_80" ? 24 : 32
     if (name ~ /14forward_kernel.*Li128/) return arch == "sm_100" ? 40 : 16
