@@ -22,7 +22,7 @@ void read_betas(const std::string& word, train::OptimizerOptions& o) {
     o.beta1 = parse_number("betas", word.substr(0, comma));
     if (comma != std::string::npos) o.beta2 = parse_number("betas", word.substr(comma + 1));
     const auto decays = [](double beta) { return beta >= 0 && beta < 1; };
-    if (!decays(o.beta1) || !decays(o.beta2))
+    if (!decays(o.beta1) || !decays(train::beta2_of(o)))
         OptionTable::reject("betas", word, "two numbers in [0, 1)");
 }
 
@@ -65,7 +65,7 @@ OptionTable optimizer_table(RunConfig& config) {
                                 "the rule of the update");
     table.number_from_0("learningrate,lr", o.learningrate, "highest learning rate");
     table.add("betas,beta", Arity::one, "B1,B2", "decay of the moments",
-              pair_word(o.beta1, o.beta2),
+              pair_word(o.beta1, train::beta2_of(o)),
               [&o](const auto& given) { read_betas(given.front(), o); });
     table.number_from_0("adam-eps", o.adam_eps, "epsilon of adam and adamw");
     table.flag("amsgrad", o.amsgrad, "adam with the largest second moment (ParlAI's adam)");

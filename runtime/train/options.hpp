@@ -20,7 +20,9 @@ enum class Direction { minimise, maximise };
 struct OptimizerOptions {
     OptimizerKind kind = OptimizerKind::adam;
     double learningrate = 1e-3;
-    double beta1 = 0.9, beta2 = 0.999, adam_eps = 1e-8;
+    double beta1 = 0.9;
+    std::optional<double> beta2;  // empty: the optimizer's own, see beta2_of()
+    double adam_eps = 1e-8;
     double momentum = 0;
     bool nesterov = true;
     double weight_decay = 0;
@@ -29,6 +31,9 @@ struct OptimizerOptions {
     bool adafactor_relative_step = false, adafactor_scale_parameter = false;
     double gradient_clip = 0.1;  // maximum norm; <= 0: off
 };
+inline double beta2_of(const OptimizerOptions& options) noexcept {
+    return options.beta2.value_or(0.999);
+}
 
 struct ScheduleOptions {
     ScheduleKind kind = ScheduleKind::reduceonplateau;
