@@ -49,6 +49,14 @@ void optimizers(CudaContext& ctx, KernelTable& table, const Flat& flat, std::int
                         .momentum_buffer = flat.first.view(),
                         .compute = flat.narrow.view()});
     });
+    table.moves("lion", "bf16", 22 * n, [&] {
+        lion<bf16>(ctx, {.options = {0.9, 0.99, 0.01},
+                         .state = state,
+                         .gradient = gradient,
+                         .master = flat.master.view(),
+                         .moment = flat.first.view(),
+                         .compute = flat.narrow.view()});
+    });
     const AdafactorOptions factored{1e-30f,
                                     1e-3f,
                                     1,

@@ -61,10 +61,11 @@ OptionTable optimizer_table(RunConfig& config) {
                                 {{"sgd", OptimizerKind::sgd},
                                  {"adam", OptimizerKind::adam},
                                  {"adamw", OptimizerKind::adamw},
-                                 {"adafactor", OptimizerKind::adafactor}},
+                                 {"adafactor", OptimizerKind::adafactor},
+                                 {"lion", OptimizerKind::lion}},
                                 "the rule of the update");
     table.number_from_0("learningrate,lr", o.learningrate, "highest learning rate");
-    table.add("betas,beta", Arity::one, "B1,B2", "decay of the moments",
+    table.add("betas,beta", Arity::one, "B1,B2", "decay of the moments (of lion: 0.9,0.99)",
               pair_word(o.beta1, train::beta2_of(o)),
               [&o](const auto& given) { read_betas(given.front(), o); });
     table.number_from_0("adam-eps", o.adam_eps, "epsilon of adam and adamw");

@@ -39,6 +39,13 @@ void check(const Adam<T, Space>& o) {
             "adam: sizes differ");
 }
 
+template <class T, class Space>
+void check(const Lion<T, Space>& o) {
+    const std::size_t n = o.gradient.size();
+    require(weights_fit(n, o.master, o.compute) && o.moment.size() == n && decays_fit(n, o.decays),
+            "lion: sizes differ");
+}
+
 // Returns whether the second moment is kept as the means of its rows and columns.
 template <class T, class Space>
 bool factorises(const Adafactor<T, Space>& o) {

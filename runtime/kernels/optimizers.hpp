@@ -75,6 +75,27 @@ void adam(CpuContext& ctx, const Adam<T, HostSpace>& operands);
 template <class T>
 void adam(CudaContext& ctx, const Adam<T, CudaSpace>& operands);
 
+struct LionOptions {
+    double beta1, beta2, weight_decay;  // double: the rest 1 - beta is exact until it is rounded
+};
+// Follows Lion of "Symbolic Discovery of Optimization Algorithms" (arXiv 2302.06675):
+// u = sign(beta1 * m + (1 - beta1) * g); w -= lr * (u + weight_decay * w);
+// m = beta2 * m + (1 - beta2) * g. The sign of 0 is 0, and NaN stays NaN.
+template <class T, class Space>
+struct Lion {
+    LionOptions options;
+    const StepState* state;
+    View<const float, Space> gradient;
+    View<float, Space> master = {};
+    View<float, Space> moment;
+    View<T, Space> compute = {};
+    DecayLines<Space> decays = {};
+};
+template <class T>
+void lion(CpuContext& ctx, const Lion<T, HostSpace>& operands);
+template <class T>
+void lion(CudaContext& ctx, const Lion<T, CudaSpace>& operands);
+
 struct AdafactorOptions {
     float epsilon1, epsilon2, clip_threshold, decay_rate, beta1, weight_decay;
     enum class Step { given, relative } step;    // relative: min(1e-2, 1/sqrt(t)), lr unused

@@ -11,7 +11,7 @@
 
 namespace lockstep::train {
 
-enum class OptimizerKind { sgd, adam, adamw, adafactor };
+enum class OptimizerKind { sgd, adam, adamw, adafactor, lion };
 enum class ScheduleKind { none, fixed, linear, cosine, invsqrt, reduceonplateau };
 enum class Overlap { on, off };
 enum class Direction { minimise, maximise };
@@ -32,7 +32,7 @@ struct OptimizerOptions {
     double gradient_clip = 0.1;  // maximum norm; <= 0: off
 };
 inline double beta2_of(const OptimizerOptions& options) noexcept {
-    return options.beta2.value_or(0.999);
+    return options.beta2.value_or(options.kind == OptimizerKind::lion ? 0.99 : 0.999);
 }
 
 struct ScheduleOptions {

@@ -36,6 +36,8 @@ std::size_t optimizer_floats(const OptimizerOptions& options, const ParameterTab
         case OptimizerKind::adam:
         case OptimizerKind::adamw:
             return (options.amsgrad ? 3 : 2) * table.flat_size();
+        case OptimizerKind::lion:
+            return table.flat_size();
         case OptimizerKind::adafactor:
             break;
     }

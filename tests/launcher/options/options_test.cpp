@@ -47,6 +47,17 @@ TEST_CASE("ParlAI's names, short forms and values are understood") {
     CHECK(config.model.n_positions == 64);
 }
 
+TEST_CASE("lion has betas of its own, unless they are given before or after its name") {
+    const auto betas = [](const Words& words) {
+        const RunConfig config = train_config(words);
+        return option_values(Task::train, config).at("betas");
+    };
+    CHECK(betas({"-opt", "lion"}) == "0.9,0.99");
+    CHECK(betas({"-opt", "adamw"}) == "0.9,0.999");
+    CHECK(betas({"--betas", "0.8,0.95", "-opt", "lion"}) == "0.8,0.95");
+    CHECK(betas({"-opt", "lion", "--betas", "0.95"}) == "0.95,0.99");
+}
+
 TEST_CASE("none and -1 leave a choice to another option, as in ParlAI") {
     CHECK(train_config({"-dynb", "none"}).batch.dynamic == data::Dynamic::off);
     CHECK(train_config({"--eval-dynamic-batching", "none"}).batch.eval_dynamic.empty());
@@ -92,8 +103,8 @@ TEST_CASE("wrong values name the option and what is allowed") {
                                "--warmup-rate", "--lr-scheduler-decay"})  // as torch.optim does
         CHECK(refusal({option, "-1"}) ==
               std::string(option) + ": '-1' is not a number of 0 or more");
-    CHECK(refusal({"-opt", "lion"}) ==
-          "--optimizer: 'lion' is not one of sgd|adam|adamw|adafactor");
+    CHECK(refusal({"-opt", "lamb"}) ==
+          "--optimizer: 'lamb' is not one of sgd|adam|adamw|adafactor|lion");
     CHECK(refusal({"--seed"}) == "--seed: needs a value");
     CHECK(refusal({"--seed="}) == "--seed: needs a value");  // as of a shell's empty variable
     CHECK(refusal({"--seed", ""}) == "--seed: needs a value");

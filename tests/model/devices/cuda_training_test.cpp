@@ -26,7 +26,9 @@ train::TrainOptions options_of(OptimizerKind optimizer) {
     train::TrainOptions options;
     options.lanes = 2;
     options.optimizer.kind = optimizer;
-    options.optimizer.learningrate = optimizer == OptimizerKind::sgd ? 0.2 : 0.01;
+    options.optimizer.learningrate = optimizer == OptimizerKind::sgd    ? 0.2
+                                     : optimizer == OptimizerKind::lion ? 0.003
+                                                                        : 0.01;
     options.optimizer.momentum = 0.5;
     options.optimizer.weight_decay = 0.01;
     options.optimizer.gradient_clip = 1;
@@ -97,10 +99,12 @@ TEST_CASE("20 updates on a GPU follow PyTorch's loss curve") {
 }
 
 TEST_CASE("a GPU's run is the CPU's, with dropout, clipping and a schedule") {
-    for (const Kind kind : {Kind::generator, Kind::gpt2}) {
+    for (const auto& [kind, optimizer] :
+         {std::pair{Kind::generator, OptimizerKind::sgd},
+          std::pair{Kind::gpt2, OptimizerKind::adam}, std::pair{Kind::gpt2, OptimizerKind::lion}}) {
+        CAPTURE(static_cast<int>(optimizer));
         const auto config = with_dropout(toy_config(kind));
-        const auto options =
-            options_of(kind == Kind::gpt2 ? OptimizerKind::adam : OptimizerKind::sgd);
+        const auto options = options_of(optimizer);
         const DeviceRun cpu = on_cpu(config, options), gpu = on_gpu(config, options);
         REQUIRE(cpu.steps.size() == steps);
         CHECK(cpu.steps.back().loss < 0.95 * cpu.steps.front().loss);
@@ -154,22 +158,25 @@ TEST_CASE("a checkpoint of one device continues on the other, and bit for bit on
     const auto config = with_dropout(toy_config(Kind::gpt2));
     const tests::ScratchFolder folder;
     const std::string file = folder / "checkpoint";
-    auto first = options_of(OptimizerKind::adam);
-    first.limits.max_train_steps = 8;
-    const auto whole = options_of(OptimizerKind::adam);
+    for (const auto optimizer : {OptimizerKind::adam, OptimizerKind::lion}) {
+        CAPTURE(static_cast<int>(optimizer));
+        const auto whole = options_of(optimizer);
+        auto first = whole;
+        first.limits.max_train_steps = 8;
 
-    const DeviceRun uninterrupted = on_gpu(config, whole);
-    (void)on_gpu(config, first, {"", file});
-    const DeviceRun on_its_own = on_gpu(config, whole, {file, ""});
-    CHECK(on_its_own.weights == uninterrupted.weights);
-    const auto loss_near = [&](const DeviceRun& run) {
-        REQUIRE(run.steps.size() == steps - 8);
-        return run.steps.back().loss ==
-               doctest::Approx(uninterrupted.steps.back().loss).epsilon(1e-4);
-    };
-    CHECK(loss_near(on_cpu(config, whole, {file, ""})));
-    (void)on_cpu(config, first, {"", file});
-    CHECK(loss_near(on_gpu(config, whole, {file, ""})));
+        const DeviceRun uninterrupted = on_gpu(config, whole);
+        (void)on_gpu(config, first, {"", file});
+        const DeviceRun on_its_own = on_gpu(config, whole, {file, ""});
+        CHECK(on_its_own.weights == uninterrupted.weights);
+        const auto loss_near = [&](const DeviceRun& run) {
+            REQUIRE(run.steps.size() == steps - 8);
+            return run.steps.back().loss ==
+                   doctest::Approx(uninterrupted.steps.back().loss).epsilon(1e-4);
+        };
+        CHECK(loss_near(on_cpu(config, whole, {file, ""})));
+        (void)on_cpu(config, first, {"", file});
+        CHECK(loss_near(on_gpu(config, whole, {file, ""})));
+    }
 }
 
 TEST_CASE("fp16's checkpoint keeps weights without a master, and the loss scale") {

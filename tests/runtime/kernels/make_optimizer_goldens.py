@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints optimizer_goldens.hpp: weights after three updates by torch.optim and by Adafactor.
+"""Prints optimizer_goldens.hpp: weights after three updates by torch.optim, Lion and Adafactor.
 
 Run with PyTorch: python make_optimizer_goldens.py > optimizer_goldens.hpp
-Adafactor follows fairseq/optim/adafactor.py, step by step, in torch operations.
+Adafactor follows fairseq/optim/adafactor.py, step by step, in torch operations. torch has no Lion: its values
+are those of the formula in the paper, Algorithm 2 of arXiv 2302.06675.
 """
 import math
 
@@ -26,6 +27,16 @@ def by_torch(make):
         w.grad = gradient(update)
         optimizer.step()
     return w.detach()
+
+
+def lion(beta1, beta2, weight_decay):
+    w, m = weight(), torch.zeros(ROWS, COLS)
+    for update in range(UPDATES):
+        g = gradient(update)
+        direction = torch.sign(beta1 * m + (1 - beta1) * g)
+        w = w - LR * (direction + weight_decay * w)
+        m = beta2 * m + (1 - beta2) * g
+    return w
 
 
 def rms(x):
@@ -68,6 +79,8 @@ GOLDENS = {
     "adam_l2": by_torch(lambda p: torch.optim.Adam(p, lr=LR, betas=(0.9, 0.98), eps=1e-6, weight_decay=0.1)),
     "adam_amsgrad": by_torch(lambda p: torch.optim.Adam(p, lr=LR, betas=(0.5, 0.6), amsgrad=True)),
     "adamw": by_torch(lambda p: torch.optim.AdamW(p, lr=LR, weight_decay=0.1)),
+    "lion": lion(0.9, 0.99, 0.1),
+    "lion_betas": lion(0.95, 0.5, 0.0),
     "adafactor_factored": adafactor(True, False, False, 0.0, 0.0),
     "adafactor_relative": adafactor(True, True, True, 0.9, 0.1),
     "adafactor_full": adafactor(False, False, True, 0.0, 0.1),

@@ -183,6 +183,16 @@ TEST_CASE_TEMPLATE("optimizers refuse operands that do not fit", Space, HostSpac
         no_weights, [&](auto& o) { o.master = other; }, [&](auto& o) { o.compute = other; },
         [&](auto& o) { o.first_moment = other; }, [&](auto& o) { o.second_moment = other; },
         [&](auto& o) { o.largest = other; }, [&](auto& o) { o.decays = too_many; });
+    check_refuses(
+        Lion<float, Space>{.options = {},
+                           .state = &state,
+                           .gradient = n,
+                           .master = n,
+                           .moment = n,
+                           .compute = n,
+                           .decays = lines},
+        no_weights, [&](auto& o) { o.master = other; }, [&](auto& o) { o.compute = other; },
+        [&](auto& o) { o.moment = other; }, [&](auto& o) { o.decays = too_many; });
     const auto m = matrix<float, Space>(2, 3), turned = matrix<float, Space>(3, 2);
     const MatrixView<float, Space> strided{m.data, 2, 3, 4};
     check_refuses(

@@ -6,7 +6,7 @@
 
 #include "runtime/kernels/optimizers.hpp"
 
-// Updates a single element as torch.optim documents it, in double.
+// Updates a single element in double, as torch.optim documents it, and Lion as its paper does.
 namespace lockstep::tests {
 
 struct Element {
@@ -37,6 +37,15 @@ inline void sgd_reference(const kernels::SgdOptions& o, const kernels::StepState
     e.m = state.updates == 0 ? g : double{o.momentum} * e.m + g;
     const bool nesterov = o.kind == kernels::SgdOptions::Kind::nesterov;
     e.w -= double{state.lr} * (nesterov ? g + double{o.momentum} * e.m : e.m);
+}
+
+inline void lion_reference(const kernels::LionOptions& o, const kernels::StepState& state, double g,
+                           Element& e) {
+    g *= double{state.gradient_scale};
+    const double c = o.beta1 * e.m + (1 - o.beta1) * g;
+    const double sign = c == 0 ? 0 : std::copysign(1, c);
+    e.w -= double{state.lr} * (sign + o.weight_decay * e.w);
+    e.m = o.beta2 * e.m + (1 - o.beta2) * g;
 }
 
 }  // namespace lockstep::tests

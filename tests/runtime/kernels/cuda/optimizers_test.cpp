@@ -8,6 +8,7 @@ using namespace lockstep::tests;
 using kernels::AdamOptions;
 using kernels::CpuContext;
 using kernels::CudaContext;
+using kernels::LionOptions;
 using kernels::SgdOptions;
 using kernels::StepState;
 using Decay = AdamOptions::Decay;
@@ -42,6 +43,25 @@ void check_adam_golden(const AdamOptions& options, Bound bound,
                                .first_moment = m.view(),
                                .second_moment = v.view(),
                                .largest = largest.view(),
+                               .compute = compute.view()});
+        ctx.synchronize();
+    });
+    check_weights(w.values(), golden, compute.values());
+}
+
+template <class T>
+void check_lion_golden(const LionOptions& options, const std::array<double, 12>& golden) {
+    CudaContext ctx(0);
+    const OnDevice w(ctx, golden_weight()), m(ctx, zeros(12));
+    const OnDevice compute(ctx, unwritten<T>(12));
+    run_golden_updates([&](const StepState* host, const std::vector<float>& g) {
+        const OnDevice<StepState> state(ctx, {*host});
+        const OnDevice gradient(ctx, g);
+        kernels::lion<T>(ctx, {.options = options,
+                               .state = state.data(),
+                               .gradient = gradient.view(),
+                               .master = w.view(),
+                               .moment = m.view(),
                                .compute = compute.view()});
         ctx.synchronize();
     });
@@ -133,6 +153,47 @@ TEST_CASE_TEMPLATE("CUDA's sgd is the CPU's on awkward sizes", T, float, bf16, f
         }
 }
 
+TEST_CASE_TEMPLATE("CUDA's lion follows the formula of its paper", T, float, bf16, fp16) {
+    check_lion_golden<T>({0.9, 0.99, 0.1}, goldens::lion);
+    check_lion_golden<T>({0.95, 0.5, 0}, goldens::lion_betas);
+}
+
+TEST_CASE_TEMPLATE("CUDA's lion is the CPU's on awkward sizes", T, float, bf16, fp16) {
+    CudaContext ctx(0);
+    CpuContext cpu(1);
+    const LionOptions options{0.9, 0.98, 5};
+    for (const std::int64_t n : sizes) {
+        auto w = random_numbers<float>(n, 1), m = zeros(w.size());
+        const OnDevice on_w(ctx, w), on_m(ctx, m), compute(ctx, unwritten<T>(n));
+        const auto decays = awkward_decays(n);
+        const OnDevice lines(ctx, decays);
+        for (std::uint64_t t = 0; t < 3; ++t) {
+            auto g = random_numbers<float>(n, 10 + t, 3.0 - static_cast<double>(t));
+            for (std::size_t i = 0; i < g.size(); i += 3) g[i] = 0;  // the sign of 0 is 0
+            const StepState host = state_of(t);
+            const OnDevice<StepState> state(ctx, {host});
+            const OnDevice gradient(ctx, g);
+            kernels::lion<T>(ctx, {.options = options,
+                                   .state = state.data(),
+                                   .gradient = gradient.view(),
+                                   .master = on_w.view(),
+                                   .moment = on_m.view(),
+                                   .compute = compute.view(),
+                                   .decays = lines.const_view()});
+            kernels::lion<float>(cpu, {.options = options,
+                                       .state = &host,
+                                       .gradient = view_of(g),
+                                       .master = view_of(w),
+                                       .moment = view_of(m),
+                                       .decays = view_of(decays)});
+            ctx.synchronize();
+        }
+        require_close(on_w.values(), w);
+        require_close(on_m.values(), m);
+        require_close(compute.values(), widened(on_w.values()));
+    }
+}
+
 TEST_CASE_TEMPLATE("CUDA's optimizers update a copy without a master, and change nothing when told",
                    T, float, bf16, fp16) {
     CudaContext ctx(0);
@@ -152,6 +213,13 @@ TEST_CASE_TEMPLATE("CUDA's optimizers update a copy without a master, and change
                            .second_moment = v.view(),
                            .compute = weights.view()});
     CHECK(to_doubles(weights.values()) == std::vector<double>{3, 6.5});
+    const OnDevice<float> moment(ctx, {0, -4});
+    kernels::lion<T>(ctx, {.options = {0.5, 0.5, 0},
+                           .state = state.data(),
+                           .gradient = gradient.view(),
+                           .moment = moment.view(),
+                           .compute = weights.view()});
+    CHECK(to_doubles(weights.values()) == std::vector<double>{2.5, 7});
 
     host.skip = 1;
     const OnDevice<StepState> skipping(ctx, {host});
@@ -165,6 +233,12 @@ TEST_CASE_TEMPLATE("CUDA's optimizers update a copy without a master, and change
                            .first_moment = m.view(),
                            .second_moment = v.view(),
                            .compute = weights.view()});
-    CHECK(to_doubles(weights.values()) == std::vector<double>{3, 6.5});
+    kernels::lion<T>(ctx, {.options = {0.5, 0.5, 0},
+                           .state = skipping.data(),
+                           .gradient = gradient.view(),
+                           .moment = moment.view(),
+                           .compute = weights.view()});
+    CHECK(to_doubles(weights.values()) == std::vector<double>{2.5, 7});
     CHECK(m.values() == std::vector<float>{0.5f, 1});
+    CHECK(moment.values() == std::vector<float>{0.5f, -1});
 }

@@ -55,7 +55,7 @@ DeviceWork of_adafactor(CudaContext& ctx, std::int64_t rows, std::int64_t cols,
 
 }  // namespace
 
-TEST_CASE("adam, sgd, a cast and a sum of squares are one kernel each for a whole buffer") {
+TEST_CASE("adam, sgd, lion, a cast and a sum of squares are one kernel each for a whole buffer") {
     CudaContext ctx(0);
     const OnDevice<StepState> state(ctx, {StepState{.lr = 0.1f, .adam_step_size = 0.1f}});
     const OnDevice gradient(ctx, random_numbers<float>(elements, 1));
@@ -93,6 +93,17 @@ TEST_CASE("adam, sgd, a cast and a sum of squares are one kernel each for a whol
                                  .decays = lines.const_view()});
     });
     CHECK(sgd.pieces() == 1);
+    const DeviceWork lion = work_of([&] {
+        kernels::lion<bf16>(ctx, {.options = {0.9, 0.99, 0.01},
+                                  .state = state.data(),
+                                  .gradient = gradient.view(),
+                                  .master = w.view(),
+                                  .moment = m.view(),
+                                  .compute = narrow.view(),
+                                  .decays = lines.const_view()});
+    });
+    CHECK(lion.launches("lion/flat_kernel") == 1);
+    CHECK(lion.pieces() == 1);
     const DeviceWork cast =
         work_of([&] { kernels::cast<bf16, float>(ctx, narrow.const_view(), gradient.view()); });
     CHECK(cast.pieces() == 1);

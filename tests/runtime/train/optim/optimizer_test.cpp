@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "runtime/device/cpu_context.hpp"
@@ -16,6 +17,9 @@ using train::Precision;
 
 namespace {
 
+constexpr OptimizerKind every_kind[] = {OptimizerKind::sgd, OptimizerKind::adam,
+                                        OptimizerKind::adamw, OptimizerKind::adafactor,
+                                        OptimizerKind::lion};
 constexpr double weight = 2, gradient = 4, scale = 0.25, lr = 0.1;
 
 // Two weights that decay, with a bias between them that does not.
@@ -114,6 +118,36 @@ TEST_CASE("adam's first update has length lr; adamw shrinks the weight beside it
     CHECK(Bench(options).state_names().size() == 9);
 }
 
+TEST_CASE("lion's steps have the length lr; it decays beside them and has betas of its own") {
+    Bench bench(options_of(OptimizerKind::lion, 0.5));
+    bench.update();
+    bench.check("a", weight * (1 - lr * 0.5) - lr);
+    bench.check("b", weight * (1 - lr * 0.5) - lr);
+    bench.check("bias", weight - lr);
+    bench.check_gaps();
+    CHECK(bench.state_names() ==
+          std::vector<std::string>{"a.exp_avg", "bias.exp_avg", "b.exp_avg"});
+    const auto moment = [](const Bench& of) { return of.optimizer->state()[0].values[0]; };
+    CHECK(moment(bench) == doctest::Approx((1 - 0.99) * gradient * scale));
+
+    // The moment has 0.01 of the first gradient: 0.9 of it outweighs 0.1 of a smaller opposite one.
+    const auto second = [](float opposite) {
+        Bench next(options_of(OptimizerKind::lion, 0));
+        next.update();
+        for (float& g : next.store->gradient()) g *= -opposite;
+        next.update();
+        return next.store->master()[0];
+    };
+    CHECK(second(0.08f) == doctest::Approx(weight - 2 * lr));
+    CHECK(second(0.1f) == doctest::Approx(weight));
+
+    auto options = options_of(OptimizerKind::lion, 0);
+    options.beta2 = 0.75;
+    Bench given(options);
+    given.update();
+    CHECK(moment(given) == doctest::Approx(0.25 * gradient * scale));
+}
+
 TEST_CASE("adafactor factors matrices only") {
     auto options = options_of(OptimizerKind::adafactor, 0);
     options.beta1 = 0;
@@ -132,8 +166,7 @@ TEST_CASE("adafactor factors matrices only") {
 }
 
 TEST_CASE("an update that is skipped changes nothing") {
-    for (const auto kind : {OptimizerKind::sgd, OptimizerKind::adam, OptimizerKind::adamw,
-                            OptimizerKind::adafactor}) {
+    for (const auto kind : every_kind) {
         auto options = options_of(kind, 0.01);
         options.momentum = 0.9;
         Bench bench(options);
@@ -154,9 +187,35 @@ TEST_CASE("an update that is skipped changes nothing") {
     }
 }
 
+TEST_CASE("an optimizer that is given another's state and weights continues bit for bit") {
+    for (const auto kind : every_kind) {
+        auto options = options_of(kind, 0.01);
+        options.momentum = 0.9;
+        Bench first(options), second(options);
+        const auto change_gradients = [](Bench& bench) {
+            for (float& g : bench.store->gradient()) g *= -0.08f;
+        };
+        first.update();
+        change_gradients(first);
+        change_gradients(second);
+        std::ranges::copy(first.store->master(), second.store->master().begin());
+        const auto &from = first.optimizer->state(), &to = second.optimizer->state();
+        REQUIRE(!from.empty());
+        for (std::size_t i = 0; i < from.size(); ++i)
+            std::ranges::copy(from[i].values, to[i].values.begin());
+        second.state = first.state;
+        for (Bench* bench : {&first, &second}) {
+            bench->update();
+            bench->update();
+        }
+        CHECK(std::ranges::equal(first.store->master(), second.store->master()));
+        for (std::size_t i = 0; i < from.size(); ++i)
+            CHECK(std::ranges::equal(from[i].values, to[i].values));
+    }
+}
+
 TEST_CASE("every optimizer writes the copy that computes") {
-    for (const auto kind : {OptimizerKind::sgd, OptimizerKind::adam, OptimizerKind::adamw,
-                            OptimizerKind::adafactor}) {
+    for (const auto kind : every_kind) {
         Bench bench(options_of(kind, 0.01), Precision::bf16);
         bench.update();
         const auto copy = bench.store->compute<bf16>();

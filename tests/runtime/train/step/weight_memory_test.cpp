@@ -39,7 +39,7 @@ TEST_CASE("an optimizer keeps as many floats as it is reckoned to") {
     const train::ParameterTable table = table_without_gaps();
     const std::size_t largest = 32 * 48;  // adafactor's scratch
     for (const auto kind : {OptimizerKind::sgd, OptimizerKind::adam, OptimizerKind::adamw,
-                            OptimizerKind::adafactor}) {
+                            OptimizerKind::adafactor, OptimizerKind::lion}) {
         const std::size_t scratch = kind == OptimizerKind::adafactor ? largest : 0;
         for (const double decay : {0.0, 0.9}) {
             OptimizerOptions options;
