@@ -30,7 +30,7 @@ struct ShortBackward {
 // Describes a block's shared memory.
 template <class T, int width>
 struct ShortMemory {
-    static constexpr int step = query_tile<width>, steps = mma_tile / step;
+    static constexpr int step = query_tile<width>;
     static constexpr int scores = mma_tile * mma_tile;
     int key_tiles, query_tiles;
 
