@@ -46,6 +46,9 @@ if(NOT LOCKSTEP_CUDA STREQUAL OFF)
         if(NOT TARGET CUDA::nvToolsExt)
             add_library(CUDA::nvToolsExt INTERFACE IMPORTED)
         endif()
+        # The runtime must be the compiler's own: a machine may have links to another toolkit's in /usr/local/lib.
+        find_library(CUDA_cudart_static_LIBRARY cudart_static NO_DEFAULT_PATH
+            PATHS ${CMAKE_CUDA_COMPILER_TOOLKIT_LIBRARY_ROOT} PATH_SUFFIXES lib64 lib targets/x86_64-linux/lib)
         find_package(CUDAToolkit REQUIRED)
         find_path(NVTX_INCLUDE_DIR nvtx3/nvToolsExt.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
         set(LOCKSTEP_CUDA_FOUND ON)
