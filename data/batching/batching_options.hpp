@@ -22,6 +22,8 @@ struct BatchingOptions {
     std::int64_t label_truncate = -1;
     std::int64_t n_positions = 1024;  // maximum length of a sequence of the model
     Layout layout = Layout::encoder_decoder;
+
+    friend bool operator==(const BatchingOptions&, const BatchingOptions&) = default;
 };
 
 }  // namespace lockstep::data

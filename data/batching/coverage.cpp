@@ -32,6 +32,7 @@ Usage& Usage::operator+=(const Usage& other) {
         sets[i].completed += other.sets[i].completed;
         sets[i].open += other.sets[i].open;
     }
+    rows += other.rows;
     truncated_rows += other.truncated_rows;
     return *this;
 }

@@ -31,9 +31,11 @@ struct SetCoverage {
     friend bool operator==(const SetCoverage&, const SetCoverage&) = default;
 };
 
-// Records the rows that a rank has used, and how many rows of this epoch were truncated.
+// Records the rows that a rank has used. `rows` and `truncated_rows` count those of this epoch
+// only.
 struct Usage {
     std::vector<SetCoverage> sets;
+    std::int64_t rows = 0;
     std::int64_t truncated_rows = 0;
 
     Usage& operator+=(const Usage& other);

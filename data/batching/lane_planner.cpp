@@ -54,26 +54,39 @@ std::vector<RowBlock> shuffled_blocks(std::vector<RowBlock> blocks, const PlanKe
 LanePlanner::LanePlanner(std::unique_ptr<RowFeed> feed, const BatchRules& rules, PlanKey key,
                          std::int64_t window_batches, RowOrder order)
     : feed_(std::move(feed)),
-      rules_(rules),
+      rules_(&rules),
       key_(key),
       window_batches_(static_cast<std::size_t>(window_batches)),
       order_(order) {
     require(window_batches > 0, "a window has batches");
 }
 
+std::int64_t LanePlanner::pooled_tokens(const RowExtent& row) const noexcept {
+    return std::min(rules_->fit(row).tokens(), rules_->budget());
+}
+
+void LanePlanner::replan(std::span<const RowExtent> unused, const BatchRules& rules,
+                         std::int64_t window_batches) {
+    require(window_batches > 0, "a window has batches");
+    pool_.insert(pool_.begin(), unused.begin(), unused.end());
+    rules_ = &rules;
+    window_batches_ = static_cast<std::size_t>(window_batches);
+    pool_tokens_ = 0;
+    for (const RowExtent& row : pool_) pool_tokens_ += pooled_tokens(row);
+}
+
 void LanePlanner::fill_pool() {
     const auto batches = static_cast<std::int64_t>(window_batches_);
     const auto enough = [&] {
         // A window takes more tokens than fit, or more rows: then the next window is never empty.
-        return rules_.dynamic() == Dynamic::full
-                   ? pool_tokens_ > batches * rules_.budget()
-                   : static_cast<std::int64_t>(pool_.size()) > batches * rules_.batchsize();
+        return rules_->dynamic() == Dynamic::full
+                   ? pool_tokens_ > batches * rules_->budget()
+                   : static_cast<std::int64_t>(pool_.size()) > batches * rules_->batchsize();
     };
     while (!enough() && !feed_->done()) {
         const std::size_t before = pool_.size();
         feed_->append(pool_);
-        for (std::size_t i = before; i < pool_.size(); ++i)
-            pool_tokens_ += std::min(rules_.fit(pool_[i]).tokens(), rules_.budget());
+        for (std::size_t i = before; i < pool_.size(); ++i) pool_tokens_ += pooled_tokens(pool_[i]);
     }
 }
 
@@ -86,8 +99,8 @@ std::vector<std::uint32_t> LanePlanner::pool_order() const {
     const std::uint64_t key = key_of(key_, Purpose::rows);
     std::vector<Sorted> rows(pool_.size());
     for (std::uint32_t i = 0; i < rows.size(); ++i) {
-        const bool by_length = rules_.dynamic() != Dynamic::off;
-        rows[i] = {by_length ? rules_.fit(pool_[i]).tokens() : 0,
+        const bool by_length = rules_->dynamic() != Dynamic::off;
+        rows[i] = {by_length ? rules_->fit(pool_[i]).tokens() : 0,
                    order_ == RowOrder::shuffled ? random_key(key, pool_[i]) : i, i};
     }
     std::sort(rows.begin(), rows.end(), [](const Sorted& a, const Sorted& b) {
@@ -102,15 +115,15 @@ std::vector<std::uint32_t> LanePlanner::pool_order() const {
 // Returns the maximum number of rows, in the order of arrival, that need no more than a window's
 // batches. More rows never need fewer batches, so bisection finds it.
 std::size_t LanePlanner::rows_of_window(const std::vector<std::uint32_t>& order) const {
-    if (rules_.dynamic() != Dynamic::full)
+    if (rules_->dynamic() != Dynamic::full)
         return std::min(pool_.size(),
-                        window_batches_ * static_cast<std::size_t>(rules_.batchsize()));
+                        window_batches_ * static_cast<std::size_t>(rules_->batchsize()));
     std::vector<std::int64_t> tokens;
     const auto fits = [&](std::size_t rows) {
         tokens.clear();
         for (const std::uint32_t index : order)
-            if (index < rows) tokens.push_back(rules_.fit(pool_[index]).tokens());
-        return rules_.count(tokens) <= window_batches_;
+            if (index < rows) tokens.push_back(rules_->fit(pool_[index]).tokens());
+        return rules_->count(tokens) <= window_batches_;
     };
     if (fits(pool_.size())) return pool_.size();
     std::size_t good = 1, bad = pool_.size();
@@ -131,13 +144,12 @@ WindowPlan LanePlanner::next() {
     for (const std::uint32_t index : order) {
         if (index >= taken) continue;
         plan.rows.push_back(pool_[index]);
-        tokens.push_back(rules_.fit(pool_[index]).tokens());
+        tokens.push_back(rules_->fit(pool_[index]).tokens());
     }
-    for (const RowExtent& row : plan.rows)
-        pool_tokens_ -= std::min(rules_.fit(row).tokens(), rules_.budget());
+    for (const RowExtent& row : plan.rows) pool_tokens_ -= pooled_tokens(row);
     pool_.erase(pool_.begin(), pool_.begin() + static_cast<std::ptrdiff_t>(taken));
-    plan.begins = rules_.cut(tokens);
-    if (order_ == RowOrder::shuffled && rules_.dynamic() != Dynamic::off) arrange(plan);
+    plan.begins = rules_->cut(tokens);
+    if (order_ == RowOrder::shuffled && rules_->dynamic() != Dynamic::off) arrange(plan);
     ++window_;
     plan.last = done();
     return plan;

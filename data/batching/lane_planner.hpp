@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "data/batching/batch_rules.hpp"
@@ -53,15 +54,20 @@ public:
     bool done() const noexcept { return pool_.empty() && feed_->done(); }
     // Requires !done(). The plan has at least one micro-batch.
     WindowPlan next();
+    // Plans the rest of the lane by other rules, which must outlive the planner. `unused` are the
+    // rows of the last window that were not used: they are planned again, before all others.
+    void replan(std::span<const RowExtent> unused, const BatchRules& rules,
+                std::int64_t window_batches);
 
 private:
     void fill_pool();
+    std::int64_t pooled_tokens(const RowExtent& row) const noexcept;
     std::size_t rows_of_window(const std::vector<std::uint32_t>& order) const;
     std::vector<std::uint32_t> pool_order() const;
     void arrange(WindowPlan& plan) const;
 
     std::unique_ptr<RowFeed> feed_;
-    const BatchRules& rules_;
+    const BatchRules* rules_;
     PlanKey key_;
     std::size_t window_batches_;
     RowOrder order_;

@@ -30,4 +30,15 @@ std::span<const RowExtent> LaneStream::skip() {
     return {current.rows.data() + begin, current.begins[next_batch_] - begin};
 }
 
+void LaneStream::replan(const BatchRules& rules, std::int64_t window_batches) {
+    const WindowPlan& current = plan();
+    std::span<const RowExtent> unused;
+    if (next_batch_ < current.batches())
+        unused = std::span(current.rows).subspan(current.begins[next_batch_]);
+    planner_.replan(unused, rules, window_batches);
+    window_.reset();
+    unread_ = {};
+    next_batch_ = 0;
+}
+
 }  // namespace lockstep::data

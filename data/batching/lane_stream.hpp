@@ -31,6 +31,9 @@ public:
     // Skips the next micro-batch without reading its tokens. Returns its rows, valid until the next
     // call.
     std::span<const RowExtent> skip();
+    // Plans all rows that next() and skip() have not returned yet by other rules. The rules must
+    // outlive the stream.
+    void replan(const BatchRules& rules, std::int64_t window_batches);
 
 private:
     const WindowPlan& plan() const noexcept { return window_ ? window_->plan() : unread_; }

@@ -104,6 +104,12 @@ std::vector<SetShare> Mixture::shares() const {
     return shares;
 }
 
+std::vector<std::int64_t> Mixture::block_rows() const {
+    std::vector<std::int64_t> rows;
+    for (const MixedSet& set : sets_) rows.push_back(set.block_rows);
+    return rows;
+}
+
 SetCursor Mixture::cursor(std::size_t set, RowStore& store, const LaneOfEpoch& part,
                           Stretch stretch) const {
     return {store, sequences_[set], mix(part.seed, orders + set), part.lane, stretch};
@@ -159,12 +165,15 @@ Usage Mixture::carried(const Usage& before, std::int64_t epoch) const {
 
 WindowedMixture choose_mixture(std::span<const SplitInfo> splits, std::span<const double> weights,
                                const BatchRules& rules, std::int64_t lanes,
-                               std::int64_t window_batches) {
+                               std::int64_t window_batches,
+                               std::span<const std::int64_t> block_rows) {
+    require(block_rows.empty() || block_rows.size() == splits.size(), "each set has blocks");
     std::vector<std::int64_t> rows;
     for (const SplitInfo& split : splits) rows.push_back(static_cast<std::int64_t>(split.rows));
     if (splits.size() == 1) {
         const WindowSize window = choose_window(splits.front(), rules, lanes, window_batches);
-        return {Mixture(shard_rows(splits.front()), window.block_rows), window.batches};
+        const std::int64_t block = block_rows.empty() ? window.block_rows : block_rows.front();
+        return {Mixture(shard_rows(splits.front()), block), window.batches};
     }
     const std::vector<SetShare> shares = share_epoch(rows, weights);
     SplitInfo all;
@@ -182,7 +191,8 @@ WindowedMixture choose_mixture(std::span<const SplitInfo> splits, std::span<cons
                              static_cast<double>(std::max<std::uint64_t>(1, all.rows));
         const auto of_window = static_cast<std::int64_t>(share * static_cast<double>(window.rows));
         sets.push_back(
-            {shares[i], shard_rows(splits[i]), choose_block_rows(rows[i], lanes, of_window)});
+            {shares[i], shard_rows(splits[i]),
+             block_rows.empty() ? choose_block_rows(rows[i], lanes, of_window) : block_rows[i]});
     }
     return {Mixture(std::move(sets)), window.batches};
 }

@@ -43,6 +43,7 @@ public:
     bool several() const noexcept { return sets_.size() > 1; }
     std::int64_t rows_per_epoch() const noexcept;
     std::vector<SetShare> shares() const;
+    std::vector<std::int64_t> block_rows() const;  // of each set
 
     // `store` and the mixture must outlive the feed.
     std::unique_ptr<RowFeed> feed(RowStore& store, const LaneOfEpoch& part) const;
@@ -64,13 +65,16 @@ private:
 };
 
 // Chooses the number of micro-batches per window from the size of the rows, and the block sizes
-// from the window. It is a pure function, so ranks agree without communication.
+// from the window. It is a pure function, so ranks agree without communication. A continued run
+// gives the `block_rows` of its first start, one number for each set: rows that were dealt to a
+// lane then stay with it whatever the micro-batches are now.
 struct WindowedMixture {
     Mixture mixture;
     std::int64_t window_batches = 1;
 };
 WindowedMixture choose_mixture(std::span<const SplitInfo> splits, std::span<const double> weights,
                                const BatchRules& rules, std::int64_t lanes,
-                               std::int64_t window_batches);
+                               std::int64_t window_batches,
+                               std::span<const std::int64_t> block_rows = {});
 
 }  // namespace lockstep::data

@@ -9,8 +9,12 @@
 namespace lockstep::data {
 
 StepPlanner::StepPlanner(std::unique_ptr<RowStore> store, Mixture mixture, const BatchRules& rules,
-                         const RankLanes& lanes)
-    : store_(std::move(store)), mixture_(std::move(mixture)), rules_(rules), options_(lanes) {
+                         const RankLanes& lanes, DealtEpoch earlier)
+    : store_(std::move(store)),
+      mixture_(std::move(mixture)),
+      rules_(rules),
+      options_(lanes),
+      earlier_(std::move(earlier)) {
     begin_epoch(0);
 }
 
@@ -62,19 +66,36 @@ StepPlan StepPlanner::next() {
     return plan;
 }
 
+void StepPlanner::skip_to(std::int64_t step, const BatchRules& rules, Usage& usage) {
+    for (; position_.step_in_epoch < step && finished() < lanes(); ++position_.step_in_epoch)
+        for (LaneStream& stream : streams_)
+            for (const RowExtent& row : stream.skip()) {
+                mixture_.add(usage, position_.epoch, row);
+                usage.truncated_rows += rules.fit(row).truncated ? 1 : 0;
+                ++usage.rows;
+            }
+    position_.step_in_epoch = step;
+}
+
+void StepPlanner::replan(const BatchRules& rules, std::int64_t window_batches) {
+    for (LaneStream& stream : streams_) stream.replan(rules, window_batches);
+}
+
 Usage StepPlanner::seek(train::Position position) {
     begin_epoch(position.epoch);
     Usage usage;
     usage.sets.resize(mixture_.sets().size());
     for (std::size_t i = 0; i < streams_.size(); ++i)
         mixture_.add_before(usage, *store_, lane_of(i, position.epoch));
-    for (std::int64_t step = 0; step < position.step_in_epoch && finished() < lanes(); ++step)
-        for (LaneStream& stream : streams_)
-            for (const RowExtent& row : stream.skip()) {
-                mixture_.add(usage, position.epoch, row);
-                usage.truncated_rows += rules_.fit(row).truncated ? 1 : 0;
-                ++rows_used_;
-            }
+    if (position.epoch == earlier_.epoch && !earlier_.parts.empty()) {
+        for (const DealtEpoch::Part& part : earlier_.parts) {
+            replan(part.dealing.rules, part.dealing.window_batches);
+            skip_to(std::min(part.end_step, position.step_in_epoch), part.dealing.rules, usage);
+        }
+        replan(rules_, options_.window_batches);
+    }
+    skip_to(position.step_in_epoch, rules_, usage);
+    rows_used_ = usage.rows;
     position_ = position;
     return usage;
 }
@@ -91,6 +112,7 @@ BuiltStep StepPlanner::build(const StepPlan& plan) const {
         if (lane.empty()) continue;
         batch = build_batch(*lane.window, lane.number, rules_);
         built.usage.truncated_rows += batch.truncated_rows;
+        built.usage.rows += static_cast<std::int64_t>(lane.rows());
         for (const RowExtent& row : lane.window->rows(lane.number))
             mixture_.add(built.usage, plan.position.epoch, row);
     }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "data/batching/dealing.hpp"
 #include "data/batching/lane_stream.hpp"
 #include "data/batching/mixture.hpp"
 #include "runtime/batch/step_source.hpp"
@@ -37,11 +38,11 @@ struct RankLanes {
 class StepPlanner {
 public:
     StepPlanner(std::unique_ptr<RowStore> store, Mixture mixture, const BatchRules& rules,
-                const RankLanes& lanes);
+                const RankLanes& lanes, DealtEpoch earlier = {});
 
     StepPlan next();
-    // Continues from `position` without reading the tokens before it. Returns the usage up to that
-    // position.
+    // Continues from `position` without reading the tokens before it. In the epoch of `earlier` the
+    // steps before are those of its rules. Returns the usage up to that position.
     Usage seek(train::Position position);
 
     // Builds a planned step. build(), mixture() and lanes() read constant data only: any thread may
@@ -49,9 +50,12 @@ public:
     BuiltStep build(const StepPlan& plan) const;
     const Mixture& mixture() const noexcept { return mixture_; }
     std::int64_t lanes() const noexcept;  // number of this rank's lanes
+    std::int64_t window_batches() const noexcept { return options_.window_batches; }
 
 private:
     void begin_epoch(std::int64_t epoch);
+    void skip_to(std::int64_t step, const BatchRules& rules, Usage& usage);
+    void replan(const BatchRules& rules, std::int64_t window_batches);
     std::int64_t finished() const noexcept;
     LaneOfEpoch lane_of(std::size_t stream, std::int64_t epoch) const noexcept;
 
@@ -59,6 +63,7 @@ private:
     const Mixture mixture_;
     BatchRules rules_;
     RankLanes options_;
+    DealtEpoch earlier_;
     std::vector<LaneStream> streams_;
     train::Position position_;                     // position of the next step
     bool step_given_ = false;                      // a step of this epoch was given since its begin

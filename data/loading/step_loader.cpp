@@ -22,6 +22,15 @@ void check(const StepLoaderOptions& options) {
                                            ": must not be negative");
 }
 
+DealtEpoch dealt(const EarlierDealings& earlier, DatasetKind kind) {
+    DealtEpoch epoch{earlier.epoch, {}};
+    for (const EarlierDealings::Part& part : earlier.parts)
+        epoch.parts.push_back(
+            {{BatchRules(part.dealing.batching, kind), part.dealing.window_batches},
+             part.end_step});
+    return epoch;
+}
+
 }  // namespace
 
 StepLoader::StepLoader(std::unique_ptr<StepPlanner> planner, int num_workers)
@@ -89,12 +98,13 @@ std::unique_ptr<StepLoader> open_step_source(std::span<const Dataset> datasets,
                           static_cast<std::uint32_t>(split.rows)});
     }
     const BatchRules rules(options.batching, datasets.front().kind());
-    WindowedMixture chosen =
-        choose_mixture(splits, options.weights, rules, options.lanes, options.window_batches);
+    WindowedMixture chosen = choose_mixture(splits, options.weights, rules, options.lanes,
+                                            options.window_batches, options.block_rows);
     const RankLanes lanes{options.seed, options.lanes, options.rank, options.world,
                           chosen.window_batches};
-    auto planner = std::make_unique<StepPlanner>(joined(std::move(stores)),
-                                                 std::move(chosen.mixture), rules, lanes);
+    auto planner =
+        std::make_unique<StepPlanner>(joined(std::move(stores)), std::move(chosen.mixture), rules,
+                                      lanes, dealt(options.earlier, datasets.front().kind()));
     return std::make_unique<StepLoader>(std::move(planner), options.num_workers);
 }
 

@@ -18,6 +18,25 @@
 
 namespace lockstep::data {
 
+// Determines how the rows of a lane become micro-batches. A checkpoint keeps it.
+struct DealingOptions {
+    BatchingOptions batching;
+    std::int64_t window_batches = 0;
+
+    friend bool operator==(const DealingOptions&, const DealingOptions&) = default;
+};
+
+// Describes the beginning of an epoch that was dealt by other options than the rest: the steps up
+// to end_step by `dealing`, and so on.
+struct EarlierDealings {
+    struct Part {
+        DealingOptions dealing;
+        std::int64_t end_step = 0;
+    };
+    std::int64_t epoch = 0;
+    std::vector<Part> parts;
+};
+
 struct StepLoaderOptions {
     std::vector<double> weights;  // only with several data sets; see share_epoch()
     BatchingOptions batching;
@@ -32,6 +51,10 @@ struct StepLoaderOptions {
     // A lane sorts and shuffles this many micro-batches at a time; 0: chosen from the size of a
     // micro-batch.
     std::int64_t window_batches = 0;
+    // A continued run repeats the sizes of the blocks of rows that are dealt to lanes; empty:
+    // chosen from the window.
+    std::vector<std::int64_t> block_rows;
+    EarlierDealings earlier;
 };
 
 // Loads a rank's steps as its planner gives them, and can prove which rows it has given. Steps are
@@ -45,6 +68,8 @@ public:
     void seek(train::Position position) override;
     std::int64_t rows_per_epoch() const override { return planner_->mixture().rows_per_epoch(); }
     std::vector<SetShare> sets() const { return planner_->mixture().shares(); }
+    std::vector<std::int64_t> block_rows() const { return planner_->mixture().block_rows(); }
+    std::int64_t window_batches() const { return planner_->window_batches(); }
     // Returns the usage of the current epoch, including the steps before a seek.
     const Usage& usage() const { return usage_; }
 

@@ -132,4 +132,12 @@ std::string mixture_text(const DataSets& sets, const std::vector<double>& weight
     return text;
 }
 
+std::string data_set_text(const DataSets& sets) {
+    if (sets.several()) return "";
+    const data::SplitInfo& split = sets.first().split(data::format::train_split);
+    return std::to_string(split.rows) + " rows with " +
+           std::to_string(split.source_tokens + split.target_tokens) + " tokens in " +
+           std::to_string(split.shards.size()) + (split.shards.size() == 1 ? " shard" : " shards");
+}
+
 }  // namespace lockstep::launcher

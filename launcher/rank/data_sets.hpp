@@ -44,4 +44,8 @@ std::string shares_text(const DataSets& sets, const std::vector<double>& weights
 // there is one set.
 std::string mixture_text(const DataSets& sets, const std::vector<double>& weights);
 
+// Describes a single data set by the size of its training split, so that another one is noticed.
+// The text is empty when there are several.
+std::string data_set_text(const DataSets& sets);
+
 }  // namespace lockstep::launcher

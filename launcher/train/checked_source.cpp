@@ -72,6 +72,13 @@ data::Usage CheckedSource::usage_of_all() const {
     return all;
 }
 
+std::int64_t CheckedSource::rows_of_all() const {
+    double rows = static_cast<double>(loader_.usage().rows);
+    communicator_.all_reduce(HostView<double>(&rows, 1), comm::ReduceOp::sum, "coverage");
+    communicator_.finish();
+    return static_cast<std::int64_t>(rows);
+}
+
 void CheckedSource::next_epoch() {
     const data::Usage used = usage_of_all();
     const std::vector<data::SetShare> shares = loader_.sets();
@@ -95,6 +102,14 @@ void CheckedSource::next_epoch() {
 void CheckedSource::seek(train::Position position) {
     loader_.seek(position);
     epoch_ = position.epoch;
+    const std::int64_t used = rows_of_all();
+    if (position.rows_in_epoch < 0 || used == position.rows_in_epoch) return;
+    throw Error(ErrorKind::config,
+                "epoch " + std::to_string(epoch_ + 1) + ": the checkpoint says that " +
+                    std::to_string(position.rows_in_epoch) +
+                    " rows of it are used, but with these options its first " +
+                    std::to_string(position.step_in_epoch) + " steps use " + std::to_string(used) +
+                    "; continue with the options and the data that the epoch began with");
 }
 
 }  // namespace lockstep::launcher

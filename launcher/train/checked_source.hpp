@@ -23,11 +23,13 @@ public:
 
     train::StepBatches next() override { return loader_.next(); }
     void next_epoch() override;
+    // Throws a config error when the steps before `position` do not use as many rows as it says.
     void seek(train::Position position) override;
     std::int64_t rows_per_epoch() const override { return loader_.rows_per_epoch(); }
 
 private:
     data::Usage usage_of_all() const;
+    std::int64_t rows_of_all() const;
 
     data::StepLoader& loader_;
     std::vector<std::string> names_;

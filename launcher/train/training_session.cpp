@@ -115,10 +115,12 @@ void TrainingSession::start_weights() {
             const train::RunRecord record = train::retry_reading(
                 [&] { return train::load_checkpoint(*plan_.checkpoint, engine_->fetch()); });
             engine_->write_back();
+            const auto options = nlohmann::json::parse(record.options_json);
             record_json =
-                nlohmann::json{
-                    {"trainer", record.trainer},
-                    {"data", nlohmann::json::parse(record.options_json).value("data", "")}}
+                nlohmann::json{{"trainer", record.trainer},
+                               {"data", options.value("data", "")},
+                               {"data_set", options.value("data_set", "")},
+                               {"dealing", options.value("dealing", nlohmann::json(nullptr))}}
                     .dump();
             const std::string changed = differences(record.versions, versions_of(job_));
             if (!changed.empty())
@@ -151,6 +153,9 @@ void TrainingSession::continue_from(const std::string& shared_json) {
     require_unchanged(config_, *resume_);
     require_same_mixture(config_, shared.at("data").get<std::string>(),
                          mixture_text(plan_.data, plan_.weights));
+    const auto& dealing = shared.at("dealing");
+    if (dealing.is_object()) dealt_ = dealing.get<DealingRecord>();
+    require_data(shared.at("data_set").get<std::string>());
     options_.seed = resume_->seed;
     options_.lanes = resume_->lanes;
     if (job_.rank_info.size > options_.lanes) {
@@ -164,6 +169,32 @@ void TrainingSession::continue_from(const std::string& shared_json) {
               plan_.checkpoint.value_or(config_.model_file));
 }
 
+// Another data set has other rows, so it cannot continue an epoch; it can begin one.
+void TrainingSession::require_data(const std::string& then) {
+    const std::string now = data_set_text(plan_.data);
+    if (then.empty() || then == now) return;
+    if (resume_->position.step_in_epoch > 0)
+        throw Error(
+            ErrorKind::config,
+            "--data: the checkpoint in " + config_.model_file + " is in the middle of epoch " +
+                std::to_string(resume_->position.epoch + 1) + " over " + then + ", not " + now +
+                "; finish the epoch with those, or start another -mf from it by "
+                "--init-model");
+    dealt_.reset();
+    log_.info("epoch " + std::to_string(resume_->position.epoch + 1) +
+              " begins with another data set: " + now + " instead of " + then);
+}
+
+DealingRecord TrainingSession::dealing() const {
+    DealingRecord record;
+    record.now.batching = train_batching(config_, plan_.model, plan_.data.first());
+    record.now.window_batches = loader_->window_batches();
+    record.block_rows = loader_->block_rows();
+    if (resume_ && dealt_)
+        record.earlier = dealt_before(*dealt_, resume_->position, record.now.batching);
+    return record;
+}
+
 void TrainingSession::open_data() {
     data::StepLoaderOptions options;
     options.batching = train_batching(config_, plan_.model, plan_.data.first());
@@ -173,8 +204,20 @@ void TrainingSession::open_data() {
     options.rank = job_.rank_info.rank;
     options.world = job_.rank_info.size;
     options.num_workers = static_cast<int>(config_.batch.num_workers);
+    if (resume_ && dealt_) {
+        options.block_rows = dealt_->block_rows;
+        options.earlier = dealt_before(*dealt_, resume_->position, options.batching);
+        if (dealt_->now.batching == options.batching)
+            options.window_batches = dealt_->now.window_batches;
+    }
     loader_ = data::open_step_source(plan_.data.sets, options);
     source_ = std::make_unique<CheckedSource>(*loader_, plan_.data.names, *job_.communicator, log_);
+    // Checkpoints of earlier versions count the rows of the whole run only.
+    if (resume_ && resume_->position.rows_in_epoch < 0)
+        resume_->position.rows_in_epoch =
+            resume_->position.step_in_epoch == 0
+                ? 0
+                : resume_->rows - resume_->position.epoch * loader_->rows_per_epoch();
 }
 
 void TrainingSession::open_validation() {
@@ -215,7 +258,11 @@ void TrainingSession::train(const train::StopFlag& stop) {
     train::RunRecord record;
     nlohmann::json options{{"config", config_.lines},
                            {"values", option_values(Task::train, config_)}};
-    if (plan_.data.several()) options["data"] = mixture_text(plan_.data, plan_.weights);
+    if (plan_.data.several())
+        options["data"] = mixture_text(plan_.data, plan_.weights);
+    else
+        options["data_set"] = data_set_text(plan_.data);
+    options["dealing"] = dealing();
     // Paths are bytes, but JSON is UTF-8.
     record.options_json = options.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     record.versions = versions_of(job_);

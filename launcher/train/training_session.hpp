@@ -10,6 +10,7 @@
 #include "launcher/evaluate/averaged_validator.hpp"
 #include "launcher/evaluate/evaluator.hpp"
 #include "launcher/train/checked_source.hpp"
+#include "launcher/train/dealing_record.hpp"
 #include "launcher/train/training.hpp"
 #include "launcher/train/training_observers.hpp"
 #include "model/devices/model.hpp"
@@ -36,6 +37,8 @@ private:
     void start_weights();
     void continue_from(const std::string& shared_json);
     void open_data();
+    DealingRecord dealing() const;
+    void require_data(const std::string& then);
     void open_validation();
     void prepare_folder() const;
     void announce() const;
@@ -55,6 +58,7 @@ private:
     std::unique_ptr<model::Model> model_;
     std::unique_ptr<train::Engine> engine_;
     std::optional<train::TrainerState> resume_;
+    std::optional<DealingRecord> dealt_;  // as the checkpoint says
     std::unique_ptr<data::StepLoader> loader_;
     std::unique_ptr<CheckedSource> source_;
     std::unique_ptr<data::Tokenizer> tokenizer_;

@@ -12,6 +12,8 @@ namespace lockstep::train {
 struct Position {
     std::int64_t epoch = 0;          // from 0
     std::int64_t step_in_epoch = 0;  // steps of this epoch already taken
+    // Rows of this epoch that those steps used, over all ranks; -1: not known.
+    std::int64_t rows_in_epoch = 0;
 };
 
 // Holds the work of one rank in one step: a micro-batch from each of its lanes, in lane order. A

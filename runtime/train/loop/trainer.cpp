@@ -173,11 +173,12 @@ void Trainer::advance(Pending& pending) {
     Position& position = state_.position;
     if (totals_[StepTotals::lanes_finished] >= lanes) {
         parts_.source.next_epoch();
-        position = {position.epoch + 1, 0};
+        position = {position.epoch + 1, 0, 0};
         state_.epochs = static_cast<double>(position.epoch);
         pending.completed_epochs = position.epoch;
     } else {
         ++position.step_in_epoch;
+        position.rows_in_epoch += std::llround(totals_[StepTotals::rows]);
         // The share is an estimate; only the end of all lanes completes an epoch.
         const double share = std::min(totals_[StepTotals::lanes_done] / lanes, 1 - 1e-9);
         state_.epochs = static_cast<double>(position.epoch) + share;

@@ -43,6 +43,7 @@ kernels::LossScale scale_of(const nlohmann::json& json) {
 void to_json(nlohmann::json& json, const TrainerState& state) {
     json = {{"epoch", state.position.epoch},
             {"step_in_epoch", state.position.step_in_epoch},
+            {"rows_in_epoch", state.position.rows_in_epoch},
             {"step", state.step},
             {"updates", state.updates},
             {"epochs", state.epochs},
@@ -61,6 +62,8 @@ void to_json(nlohmann::json& json, const TrainerState& state) {
 void from_json(const nlohmann::json& json, TrainerState& state) {
     json.at("epoch").get_to(state.position.epoch);
     json.at("step_in_epoch").get_to(state.position.step_in_epoch);
+    // Checkpoints of earlier versions do not have it.
+    state.position.rows_in_epoch = json.value("rows_in_epoch", std::int64_t{-1});
     json.at("step").get_to(state.step);
     json.at("updates").get_to(state.updates);
     json.at("epochs").get_to(state.epochs);
