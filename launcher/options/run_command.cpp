@@ -7,6 +7,7 @@
 
 #include "launcher/model_folder/model_folder.hpp"
 #include "launcher/options/command_line.hpp"
+#include "launcher/options/continued_options.hpp"
 #include "launcher/options/habits.hpp"
 #include "launcher/options/model_defaults.hpp"
 #include "launcher/options/program_options.hpp"
@@ -301,8 +302,11 @@ std::optional<RunConfig> parse_run(Task task, const std::string& usage,
                              ", is not there; name one that `lockstep prepare` wrote");
     }
     config.lines = dump_config(args, known);
+    const auto stored = task == Task::train ? stored_options(config.model_file) : std::nullopt;
+    if (stored) take_stored_options(*stored, tables, config);
     check(task, config);
     derive(config);
+    if (stored) config.changes = changed_options(*stored, config, option_values(task, config));
     return config;
 }
 

@@ -108,6 +108,9 @@ struct RunConfig {
     std::int64_t memory_bytes = -1, vocabulary = -1;  // plan
     std::set<std::string> given;  // long names of the options that the user gave
     std::string lines;            // the same with their values, as a --config file
+    // A training run that continues: the checkpoint that it took its options from, and what the
+    // user changed. Both are empty in a fresh run.
+    std::string continued_from, changes;
 };
 
 }  // namespace lockstep::launcher

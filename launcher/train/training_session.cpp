@@ -44,19 +44,6 @@ std::string differences(const train::Metadata& then, const train::Metadata& now)
     return text;
 }
 
-void require_unchanged(const RunConfig& config, const train::TrainerState& state) {
-    const auto refuse = [&](const char* option, std::uint64_t then) {
-        throw Error(ErrorKind::config, std::string("--") + option + ": the run in " +
-                                           config.model_file + " was started with " +
-                                           std::to_string(then) +
-                                           "; leave the option out, or give another -mf");
-    };
-    if (config.given.contains("seed") && config.train.seed != state.seed)
-        refuse("seed", state.seed);
-    if (config.given.contains("logical-shards") && config.batch.logical_shards != state.lanes)
-        refuse("logical-shards", static_cast<std::uint64_t>(state.lanes));
-}
-
 // A checkpoint's position is only valid in the mixture of data sets that it was made with.
 void require_same_mixture(const RunConfig& config, const std::string& then,
                           const std::string& now) {
@@ -150,7 +137,6 @@ void TrainingSession::start_weights() {
 void TrainingSession::continue_from(const std::string& shared_json) {
     const auto shared = nlohmann::json::parse(shared_json);
     resume_ = shared.at("trainer").get<train::TrainerState>();
-    require_unchanged(config_, *resume_);
     require_same_mixture(config_, shared.at("data").get<std::string>(),
                          mixture_text(plan_.data, plan_.weights));
     const auto& dealing = shared.at("dealing");
@@ -167,6 +153,7 @@ void TrainingSession::continue_from(const std::string& shared_json) {
     }
     log_.info("continuing after step " + std::to_string(resume_->step) + " from " +
               plan_.checkpoint.value_or(config_.model_file));
+    if (!config_.changes.empty()) log_.info("continued with " + config_.changes);
 }
 
 // Another data set has other rows, so it cannot continue an epoch; it can begin one.

@@ -29,6 +29,13 @@ struct Prepared {
         return run.out + run.err;
     }
 
+    // The line with which the program refuses to begin.
+    static std::string refused(const std::string& line) {
+        const auto run = run_line(line);
+        CHECK_MESSAGE(run.code == 2, line << "\n" << run.out << run.err);
+        return run.out + run.err;
+    }
+
     std::string start() const {
         return " --data " + data + " -mf " + model +
                " --n-layers 1 --embedding-size 16 --ffn-size 16 --n-heads 2 --threads 1"
@@ -79,4 +86,76 @@ TEST_CASE("the rest of an epoch is dealt exactly once whatever the micro-batches
             CHECK_MESSAGE(holds(said, "epoch 2: " + once), said);
             CHECK(run.rows_trained() == 2 * epoch_rows);
         }
+}
+
+TEST_CASE("a continued run takes the options that it was started with") {
+    const Prepared run;
+    Prepared::done("train" + run.start() +
+                   " -bs 8 -lr 0.25 --optimizer sgd --momentum 0.5 --lr-scheduler invsqrt"
+                   " --warmup-updates 3 --max-train-steps 6 --validation-every-n-steps 2");
+    const std::string all = Prepared::done("train -mf " + run.model + " --max-train-steps 10");
+    CHECK_MESSAGE(holds(all, "continued with --max-train-steps 10 instead of 6"), all);
+    for (const auto& line : train_metrics(run.model)) CHECK(line.at("rows") == 8);
+    CHECK(train_metrics(run.model).size() == 10);
+    CHECK(metrics(run.model, "valid").size() >= 5);
+
+    const std::string changed =
+        Prepared::done("multiprocessing_train --distributed-world-size 1 -mf " + run.model +
+                       " -bs 4 -lr 0.125 --max-train-steps 12");
+    CHECK_MESSAGE(holds(changed,
+                        "continued with --batchsize 4 instead of 8, --learningrate 0.125 instead "
+                        "of 0.25, --max-train-steps 12 instead of 10"),
+                  changed);
+    CHECK(train_metrics(run.model).back().at("rows") == 4);
+    // The changed options are now those of the run.
+    Prepared::done("train -mf " + run.model + " --max-train-steps 13");
+    CHECK(train_metrics(run.model).back().at("rows") == 4);
+}
+
+TEST_CASE("a limit that is given replaces the limits of the start") {
+    const Prepared run;
+    Prepared::done("train" + run.start() + " -bs 8 --max-train-steps 6");
+    const std::string said = Prepared::done("train -mf " + run.model + " --num-epochs 1");
+    CHECK_MESSAGE(holds(said, "epoch 1: " + once), said);
+    CHECK(run.rows_trained() == epoch_rows);
+}
+
+TEST_CASE("an option that must not change is refused with both values, before anything starts") {
+    const Prepared run;
+    Prepared::done("train" + run.start() + " -bs 8 --optimizer adam --max-train-steps 6");
+    const std::string before = read_text(run.model + "/metrics.jsonl");
+    for (const int world : {1, 2}) {
+        const std::string again = ranks(world) + " -mf " + run.model + " --max-train-steps 9 ";
+        for (const auto& [option, then] : std::vector<std::pair<std::string, std::string>>{
+                 {"--seed 2", "started with 1"},
+                 {"--logical-shards 5", "started with 1"},
+                 {"--optimizer sgd", "started with adam"},
+                 {"--amsgrad true", "started with false"},
+                 {"--embedding-size 32", "has 16"}}) {
+            const std::string said = Prepared::refused(again + option);
+            const auto blank = option.find(' ');
+            CHECK_MESSAGE(holds(said, option.substr(0, blank)), said);
+            CHECK_MESSAGE(holds(said, option.substr(blank)), said);
+            CHECK_MESSAGE(holds(said, then), said);
+        }
+    }
+    CHECK(read_text(run.model + "/metrics.jsonl") == before);
+}
+
+TEST_CASE("another data set is refused in the middle of an epoch, and begins the next one") {
+    const Prepared run;
+    copy_head("examples/shakespeare/train.txt", run.scratch / "less.txt", 120);
+    Prepared::done("lockstep prepare --dict-file " + run.data + " --input " +
+                   (run.scratch / "less.txt") + " --valid " + (run.scratch / "valid.txt") +
+                   " --out " + (run.scratch / "less"));
+    Prepared::done("train" + run.start() + " -bs 8 --max-train-steps 6");
+    const std::string other =
+        "train -mf " + run.model + " --data " + (run.scratch / "less") + " --num-epochs 2";
+    const std::string said = Prepared::refused(other);
+    CHECK_MESSAGE(holds(said, "397 rows"), said);
+    CHECK_MESSAGE(holds(said, "120 rows"), said);
+    Prepared::done("train -mf " + run.model + " --num-epochs 1");
+    const std::string next = Prepared::done(other);
+    CHECK_MESSAGE(holds(next, "begins with another data set: 120 rows"), next);
+    CHECK_MESSAGE(holds(next, "epoch 2: each of 120 rows used exactly once"), next);
 }

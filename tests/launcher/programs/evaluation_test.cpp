@@ -118,7 +118,7 @@ TEST_CASE("updates behind the last validation are told of, since their weights a
     const auto validated = splits.train("--max-train-steps 2 -vstep 2");
     says(validated, 0, {"with the best weights"});
     CHECK(validated.out.find("the last validation") == std::string::npos);
-    says(splits.train("--max-train-steps 5"), 0,
+    says(splits.train("--max-train-steps 5 -vstep 100"), 0,
          {"the last validation was after update 2; the weights of the 3 updates since"});
 }
 
@@ -211,7 +211,8 @@ TEST_CASE("the best model is chosen by accuracy, token_em or ROUGE") {
         REQUIRE_MESSAGE(run.code == 0, run.out << run.err);
         CHECK(finals(splits.model).at(0).at(metric).is_number());
     }
-    says(splits.train("--max-train-steps 2 -vmt accuracy"), 2, {"accuracy", "--skip-generation"});
+    says(splits.train("--max-train-steps 2 -vmt accuracy --skip-generation true"), 2,
+         {"accuracy", "--skip-generation"});
     says(splits.train("--max-train-steps 2 --metrics f1,hits@1"), 2, {"hits@1"});
 }
 

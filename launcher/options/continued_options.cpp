@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/options/continued_options.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string_view>
+
+#include "launcher/options/command_line.hpp"
+#include "launcher/options/config_file.hpp"
+#include "launcher/options/model_defaults.hpp"
+#include "runtime/core/error.hpp"
+
+namespace lockstep::launcher {
+
+namespace {
+
+// These options belong to a launch, not to the run.
+constexpr std::array launch_options{"model-file",
+                                    "init-model",
+                                    "threads",
+                                    "trace",
+                                    "verbose",
+                                    "quiet",
+                                    "device",
+                                    "allow-shared-gpu",
+                                    "gpu-backend",
+                                    "report-filename",
+                                    "world-logs",
+                                    "logical-shards",
+                                    "distributed-world-size",
+                                    "max-restarts",
+                                    "rank",
+                                    "master-addr",
+                                    "master-port",
+                                    "backend",
+                                    "interface",
+                                    "secret-file",
+                                    "timeout"};
+
+// A given option also takes the place of these stored ones.
+struct Replaced {
+    const char* given;
+    std::array<const char*, 3> stored;
+};
+constexpr std::array replaced_options{
+    Replaced{"truncate", {"text-truncate", "label-truncate"}},
+    Replaced{"dynamic-batching", {"batch-tokens"}},
+    Replaced{"n-layers", {"n-encoder-layers", "n-decoder-layers"}},
+    Replaced{"precision", {"fp16"}},
+    Replaced{"fp16", {"precision"}},
+    Replaced{"num-epochs", {"max-train-steps", "max-train-time"}},
+    Replaced{"max-train-steps", {"num-epochs", "max-train-time"}},
+    Replaced{"max-train-time", {"num-epochs", "max-train-steps"}}};
+
+bool of_launch(const std::string& name) {
+    return std::ranges::find(launch_options, std::string_view(name)) != launch_options.end();
+}
+
+bool taken(const std::string& name, const std::set<std::string>& given) {
+    if (of_launch(name) || given.contains(name)) return false;
+    return std::none_of(replaced_options.begin(), replaced_options.end(), [&](const Replaced& one) {
+        const auto is_this = [&](const char* stored) {
+            return stored != nullptr && name == stored;
+        };
+        return given.contains(one.given) &&
+               std::any_of(one.stored.begin(), one.stored.end(), is_this);
+    });
+}
+
+// Paths are stored as they were typed, but a model's folder also knows them from anywhere.
+std::vector<std::string> stored_words(const std::string& name, const StoredOptions& stored,
+                                      const std::string& folder) {
+    std::vector<std::string> words;
+    if (name == "data") {
+        const OptionValues defaults = stored_defaults(folder);
+        const auto found = defaults.find(name);
+        std::string paths = found == defaults.end() ? "" : found->second;
+        while (!paths.empty()) {
+            const auto end = paths.find('\n');
+            words.push_back(paths.substr(0, end));
+            paths = end == std::string::npos ? "" : paths.substr(end + 1);
+        }
+    }
+    if (!words.empty()) return words;
+    for (const auto& [option, value] : dumped_options(stored.lines))
+        if (option == name) words.push_back(value);
+    return words;
+}
+
+void set(const Option& option, const std::vector<std::string>& words,
+         const std::string& checkpoint) {
+    try {
+        option.assign(words);
+    } catch (const Error& error) {
+        throw Error(ErrorKind::config, checkpoint + "/state.json: has a value that does not fit: " +
+                                           std::string(error.what()) + "; give the option");
+    }
+}
+
+void require_same(const std::string& option, std::uint64_t now, std::uint64_t then,
+                  const RunConfig& config) {
+    if (!config.given.contains(option) || now == then) return;
+    throw Error(ErrorKind::config, "--" + option + " " + std::to_string(now) + ": the run in " +
+                                       config.model_file + " was started with " +
+                                       std::to_string(then) +
+                                       "; leave the option out, or give another -mf");
+}
+
+// Describes which buffers an optimizer has for each parameter.
+std::string buffers(const std::string& kind, bool amsgrad, bool momentum) {
+    if (kind == "adam" || kind == "adamw") return amsgrad ? "adam, amsgrad" : "adam";
+    if (kind == "sgd") return momentum ? "sgd, momentum" : "sgd";
+    return kind;
+}
+
+std::string value(const std::map<std::string, std::string>& values, const std::string& name) {
+    const auto found = values.find(name);
+    return found == values.end() ? "" : found->second;
+}
+
+std::string buffers_of(const std::map<std::string, std::string>& values) {
+    const std::string momentum = value(values, "momentum");
+    return buffers(value(values, "optimizer"), value(values, "amsgrad") == "true",
+                   !momentum.empty() && momentum != "0");
+}
+
+// The saved buffers of the optimizer must be those that the run now needs.
+void require_optimizer(const StoredOptions& stored, const RunConfig& config,
+                       const std::map<std::string, std::string>& values) {
+    if (stored.values.empty() || buffers_of(stored.values) == buffers_of(values)) return;
+    for (const char* name : {"optimizer", "amsgrad", "momentum"}) {
+        const std::string now = value(values, name), then = value(stored.values, name);
+        if (now == then || !config.given.contains(name)) continue;
+        throw Error(ErrorKind::config,
+                    std::string("--") + name + " " + now + ": the run in " + config.model_file +
+                        " was started with " + then +
+                        ", whose saved state does not fit; leave the option out, or start another "
+                        "-mf from it by --init-model");
+    }
+}
+
+}  // namespace
+
+void take_stored_options(const StoredOptions& stored, const std::vector<OptionTable>& tables,
+                         RunConfig& config) {
+    require_same("seed", config.train.seed, stored.seed, config);
+    require_same("logical-shards", static_cast<std::uint64_t>(config.batch.logical_shards),
+                 static_cast<std::uint64_t>(stored.lanes), config);
+    config.continued_from = stored.checkpoint;
+    std::string lines;
+    for (const auto& [name, word] : dumped_options(stored.lines))
+        if (taken(name, config.given)) lines += config_line(name, word);
+    // This option follows --adafactor-relative-step unless somebody gave it.
+    const bool scale_given = lines.find("adafactor-scale-parameter = ") != std::string::npos;
+    for (const OptionTable& table : tables)
+        for (const Option& option : table.options()) {
+            const auto found = stored.values.find(option.name);
+            if (found == stored.values.end() || !taken(option.name, config.given)) continue;
+            const bool list = option.arity == Arity::many;
+            const auto words = list ? stored_words(option.name, stored, config.model_file)
+                                    : std::vector{found->second};
+            if (words.empty() || (!list && found->second == option.default_text)) continue;
+            set(option, words, stored.checkpoint);
+        }
+    if (scale_given) config.given.insert("adafactor-scale-parameter");
+    config.lines = lines + config.lines;
+}
+
+std::string changed_options(const StoredOptions& stored, const RunConfig& config,
+                            const std::map<std::string, std::string>& values) {
+    require_optimizer(stored, config, values);
+    std::string text;
+    for (const std::string& name : config.given) {
+        const auto now = values.find(name), then = stored.values.find(name);
+        if (now == values.end() || then == stored.values.end() || of_launch(name)) continue;
+        if (name == "data" || now->second == then->second) continue;
+        text += (text.empty() ? "" : ", ") + ("--" + name) + " " + now->second + " instead of " +
+                (then->second.empty() ? "none" : then->second);
+    }
+    return text;
+}
+
+}  // namespace lockstep::launcher

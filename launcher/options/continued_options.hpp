@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "launcher/options/option_table.hpp"
+#include "launcher/options/run_config.hpp"
+#include "launcher/options/stored_options.hpp"
+
+namespace lockstep::launcher {
+
+// Sets the options of `tables`, bound to `config`, that neither the user nor an option that
+// replaces them gave, to the values that the run in the checkpoint was started with. Options of the
+// launch (device, ranks, threads, output) are left alone. Adds the words to config.lines. Throws a
+// config error for an option that must not change, with both values.
+void take_stored_options(const StoredOptions& stored, const std::vector<OptionTable>& tables,
+                         RunConfig& config);
+
+// Returns the given options that differ from the stored ones: "--batchsize 4 instead of 8, ...".
+// `values` are the options of now (option_values()).
+std::string changed_options(const StoredOptions& stored, const RunConfig& config,
+                            const std::map<std::string, std::string>& values);
+
+}  // namespace lockstep::launcher
