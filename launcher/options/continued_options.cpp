@@ -147,7 +147,6 @@ void take_stored_options(const StoredOptions& stored, const std::vector<OptionTa
     require_same("seed", config.train.seed, stored.seed, config);
     require_same("logical-shards", static_cast<std::uint64_t>(config.batch.logical_shards),
                  static_cast<std::uint64_t>(stored.lanes), config);
-    config.continued_from = stored.checkpoint;
     std::string lines;
     for (const auto& [name, word] : dumped_options(stored.lines))
         if (taken(name, config.given)) lines += config_line(name, word);

@@ -108,9 +108,7 @@ struct RunConfig {
     std::int64_t memory_bytes = -1, vocabulary = -1;  // plan
     std::set<std::string> given;  // long names of the options that the user gave
     std::string lines;            // the same with their values, as a --config file
-    // A training run that continues: the checkpoint that it took its options from, and what the
-    // user changed. Both are empty in a fresh run.
-    std::string continued_from, changes;
+    std::string changes;          // of a continued run: the given options that differ from before
 };
 
 }  // namespace lockstep::launcher
