@@ -24,7 +24,7 @@ namespace lockstep::launcher {
 // Owns everything that one rank of a training run needs, built in the order in which it is needed.
 class TrainingSession {
 public:
-    // Collective. The referenced objects must outlive the session. So must `whereabouts`, which is
+    // Collective. The referenced objects must outlive the session. So must `progress`, which is
     // null when nobody watches the run.
     TrainingSession(const RunConfig& config, const TrainingPlan& plan, Job& job, Log& log,
                     comm::RankProgress* progress = nullptr);

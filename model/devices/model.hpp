@@ -50,7 +50,7 @@ public:
     virtual IncrementalDecoder& decoder() = 0;
 
     // Makes the engine that trains the model. Only one may exist at a time. The arguments must
-    // outlive it; `whereabouts` may be null.
+    // outlive it; `progress` may be null.
     virtual std::unique_ptr<train::Engine> make_engine(const train::TrainOptions& options,
                                                        comm::Communicator& communicator,
                                                        Trace& trace,

@@ -14,7 +14,7 @@ namespace lockstep::comm {
 // Makes the collectives for the GPUs of the ranks of `host`. `backend` must be the same on all
 // ranks; it is used only if there are several. The call is collective and waits at most
 // `timeout_ms`, which is also the time-out of one NCCL operation; staged operations use the
-// time-out of `host`. `context` and `host` must outlive the result. `whereabouts` is told while
+// time-out of `host`. `context` and `host` must outlive the result. `progress` is told while
 // NCCL joins the ranks; it may be null.
 std::unique_ptr<Collectives<CudaSpace>> make_collectives(device::CudaContext& context,
                                                          Communicator& host, GpuBackend backend,

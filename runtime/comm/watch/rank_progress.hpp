@@ -61,7 +61,7 @@ private:
 // the phase in which it was thrown stays.
 class PhaseScope {
 public:
-    // `whereabouts` may be null: no watchdog runs.
+    // `progress` may be null: no watchdog runs.
     PhaseScope(RankProgress* progress, Phase phase) noexcept
         : progress_(progress), before_(progress != nullptr ? progress->enter(phase) : phase) {}
     ~PhaseScope() {
