@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Checks that the compiled kernels of the libraries can run as they are launched: the registers of the largest block that a
 # kernel allows are within those of a multiprocessor, and none keeps more on its stack (spilled registers, and arrays that
-# found no place in them) than is known here and in docs/cuda.md.
+# found no place in them) than is known here and in docs/cuda-kernels.md.
 #   kernel_resources.sh CUOBJDUMP LIBRARY...
 set -euo pipefail
 cuobjdump=$1

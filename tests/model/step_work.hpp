@@ -12,7 +12,7 @@ namespace lockstep::tests {
 // A model whose steps are counted on the emulated device, where it has to be narrow. Launches
 // follow from the layers and not from their width, but for what is joined where it is small: the
 // sorting of ids, relu's derivative, attention's backward. The full seq2seq model's step is small
-// in each of them, GPT-2's in none (docs/cuda.md).
+// in each of them, GPT-2's in none (docs/journal/cuda.md).
 struct CountedModel {
     model::ModelConfig full, narrow;
     std::int32_t source = 0, target = 0;  // tokens of a row

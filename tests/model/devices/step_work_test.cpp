@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts the work that a training step gives a GPU; docs/cuda.md has the counts of the full models.
+// Counts the work that a training step gives a GPU; docs/journal/cuda.md has it for full models.
 #include "tests/model/step_work.hpp"
 
 #include <doctest/doctest.h>
