@@ -56,6 +56,13 @@ void require_metric(const RunConfig& config, const DataSets& validation) {
                                             "its name out"));
 }
 
+std::unique_ptr<train::FolderLock> lock_folder(const RunConfig& config, const train::StopFlag& stop,
+                                               Log& log) {
+    const train::LockWaiting waiting{[&](const std::string& line) { log.error(line); },
+                                     [&] { return stop.load(); }};
+    return std::make_unique<train::FolderLock>(config.model_file, train::this_process(), waiting);
+}
+
 std::optional<std::string> usable_checkpoint(const RunConfig& config, Log& log) {
     const train::CheckpointChoice choice = train::choose_checkpoint(config.model_file);
     train::set_aside(choice, log);
@@ -86,10 +93,12 @@ TrainingPlan check_training(const RunConfig& config, LaunchMode mode) {
     require_output_file("--trace", config.trace_file, "displayTimeUnit");
     require_logs(test, config.world_logs);
     std::vector<double> weights = weights_of(config, sets);
-    return {std::move(sets), std::move(weights), std::move(validation), model, std::nullopt};
+    return {std::move(sets), std::move(weights), std::move(validation),
+            model,           std::nullopt,       nullptr};
 }
 
 void check_checkpoints(const RunConfig& config) {
+    train::require_unlocked(config.model_file);
     (void)train::choose_checkpoint(config.model_file);
 }
 
@@ -100,7 +109,10 @@ int run_training(const RunConfig& config, LaunchMode mode) {
     start_up.ended("place");
     Log log(std::cout, verbosity_of(config), rank_info.rank, rank_name(rank_info), output_kind());
     TrainingPlan plan = check_training(config, mode);
-    if (rank_info.rank == 0) plan.checkpoint = usable_checkpoint(config, log);
+    if (rank_info.rank == 0) {
+        plan.lock = lock_folder(config, stop.requested(), log);
+        plan.checkpoint = usable_checkpoint(config, log);
+    }
     start_up.ended("data");
     Job job = join_job(config, rank_info);
     job.start_up = std::move(start_up);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "launcher/options/run_config.hpp"
 #include "launcher/rank/data_sets.hpp"
 #include "launcher/rank/job.hpp"
+#include "runtime/train/checkpoint/folder_lock.hpp"
 
 namespace lockstep::launcher {
 
@@ -19,6 +21,8 @@ struct TrainingPlan {
     // The checkpoint to continue from. Only rank 0 looks for it: on many ranks the same look would
     // read the same gigabytes from the same file server.
     std::optional<std::string> checkpoint;
+    // The lock of the model folder on rank 0 of a run; null elsewhere.
+    std::unique_ptr<train::FolderLock> lock;
 };
 
 // Throws a config error for every wrong request that can be detected without the other ranks.

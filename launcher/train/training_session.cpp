@@ -44,6 +44,18 @@ std::string differences(const train::Metadata& then, const train::Metadata& now)
     return text;
 }
 
+// Ends a run that has lost its folder before it writes the step's metrics there.
+class KeptFolder : public train::TrainingObserver {
+public:
+    explicit KeptFolder(const train::FolderLock* lock) : lock_(lock) {}
+    void on_step(const train::StepReport&) override {
+        if (lock_ != nullptr) lock_->require_kept();
+    }
+
+private:
+    const train::FolderLock* lock_;
+};
+
 // A checkpoint's position is only valid in the mixture of data sets that it was made with.
 void require_same_mixture(const RunConfig& config, const std::string& then,
                           const std::string& now) {
@@ -257,6 +269,7 @@ void TrainingSession::train(const train::StopFlag& stop) {
         job_.rank_info.rank, config_.model_file, kept_checkpoints, log_,
         [this] { return engine_->fetch(); }, describe(plan_.model, config_, plan_.data.sets),
         record);
+    if (plan_.lock) checkpoints.commit_after([this] { plan_.lock->confirm(); });
     if (plan_.checkpoint) checkpoints.continues_from(*plan_.checkpoint);
     TrainingObservers observers(config_, job_.rank_info.rank, log_,
                                 resume_.value_or(train::TrainerState{}));
@@ -265,9 +278,13 @@ void TrainingSession::train(const train::StopFlag& stop) {
     NcclReport nccl(job_.nccl_log.get(), job_.rank_info.one_host() ? Hosts::one : Hosts::several,
                     *job_.communicator, log_);
     if (job_.device.gpu && job_.rank_info.size > 1) observers.add(nccl);
+    KeptFolder kept(plan_.lock.get());
+    train::ObserverList events;
+    events.add(kept);
+    events.add(observers.entry());
     train::Trainer trainer(options_,
-                           {*engine_, *job_.communicator, trace_, *source_, observers.entry(),
-                            checkpoints, evaluator_.get(), stop, progress_},
+                           {*engine_, *job_.communicator, trace_, *source_, events, checkpoints,
+                            evaluator_.get(), stop, progress_},
                            resume_);
     const train::ExitReason reason = trainer.run();
     observers.flush();

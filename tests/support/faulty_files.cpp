@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A preloaded library that makes files fail to open, as a broken file server does: opening a path
 // that contains LOCKSTEP_FAULTY_PATH fails with the number LOCKSTEP_FAULTY_ERRNO, the first
-// LOCKSTEP_FAULTY_TIMES times in each process.
+// LOCKSTEP_FAULTY_TIMES times in each process. If LOCKSTEP_FAULTY_LINKS is a number, link() always
+// fails with it, as on a file system that has no hard links.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -56,6 +57,13 @@ int openat(int folder, const char* path, int flags, ...) {
     va_end(rest);
     return fails(path) ? -1
                        : next<int(int, const char*, int, ...)>("openat")(folder, path, flags, mode);
+}
+
+int link(const char* from, const char* to) {
+    const char* code = std::getenv("LOCKSTEP_FAULTY_LINKS");
+    if (code == nullptr) return next<int(const char*, const char*)>("link")(from, to);
+    errno = std::atoi(code);
+    return -1;
 }
 
 DIR* opendir(const char* path) {

@@ -8,12 +8,22 @@
 
 namespace lockstep::tests {
 
+inline std::string faulty_files_library() {
+    const std::string programs = program_path("lockstep");
+    return programs.substr(0, programs.rfind('/')) + "/libfaulty_files.so";
+}
+
+// Returns the environment of a program in which link() fails with the error number `code`.
+inline std::map<std::string, std::string> faulty_links(int code) {
+    return {{"LD_PRELOAD", faulty_files_library()},
+            {"LOCKSTEP_FAULTY_LINKS", std::to_string(code)}};
+}
+
 // Returns the environment of a program in which opening a path that contains `part` fails with the
 // error number `code`, the first `times` times.
 inline std::map<std::string, std::string> faulty_files(const std::string& part, int code,
                                                        int times = 1'000'000) {
-    const std::string programs = program_path("lockstep");
-    return {{"LD_PRELOAD", programs.substr(0, programs.rfind('/')) + "/libfaulty_files.so"},
+    return {{"LD_PRELOAD", faulty_files_library()},
             {"LOCKSTEP_FAULTY_PATH", part},
             {"LOCKSTEP_FAULTY_ERRNO", std::to_string(code)},
             {"LOCKSTEP_FAULTY_TIMES", std::to_string(times)}};

@@ -13,6 +13,7 @@
 
 #include "runtime/core/error.hpp"
 #include "runtime/core/path_status.hpp"
+#include "runtime/train/checkpoint/lock_owner.hpp"
 
 namespace lockstep::train {
 namespace {
@@ -42,14 +43,16 @@ std::string remedy(int code) {
                 path + ": " + what + ": " + std::generic_category().message(code) + remedy(code));
 }
 
+// A process number is the same in many containers, so the name is random.
 std::string temporary_name(const std::string& path) {
-    return path + std::string(leftover_mark) + std::to_string(::getpid());
+    return path + std::string(leftover_mark) + random_name();
 }
 
 bool is_leftover(const std::string& filename) {
     const std::size_t at = filename.rfind(leftover_mark);
     if (at == std::string::npos || at + leftover_mark.size() == filename.size()) return false;
-    return filename.find_first_not_of("0123456789", at + leftover_mark.size()) == std::string::npos;
+    return filename.find_first_not_of("0123456789abcdef", at + leftover_mark.size()) ==
+           std::string::npos;
 }
 
 fs::path parent_of(const fs::path& path) {

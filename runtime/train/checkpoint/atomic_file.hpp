@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,6 +30,10 @@ private:
     std::string path_;
     FileDescriptor file_;
 };
+
+// Is called before a file or folder gets its final name; what it throws prevents that. Empty:
+// nothing is called.
+using BeforeCommit = std::function<void()>;
 
 // Makes a file appear under its name complete and on disk, or not at all: it is written under a
 // temporary name, synced and renamed. If commit() is not called, nothing remains. A symbolic link

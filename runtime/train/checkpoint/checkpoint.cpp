@@ -91,13 +91,15 @@ void refuse_newer(const std::string& path, std::int64_t version) {
 
 }  // namespace
 
-void save_checkpoint(const std::string& path, const RunTensors& tensors, const RunRecord& record) {
+void save_checkpoint(const std::string& path, const RunTensors& tensors, const RunRecord& record,
+                     const BeforeCommit& before_commit) {
     AtomicDirectory directory(path);
     const std::string& folder = directory.path();
     write_places(folder + "/model.safetensors", places_of(tensors.table, tensors.master));
     write_places(folder + "/optimizer.safetensors", places_of(tensors.optimizer));
     write_atomically(folder + "/state.json", state_text(record));
     write_atomically(folder + "/manifest.json", manifest_text(folder));
+    if (before_commit) before_commit();
     directory.commit();
 }
 

@@ -25,7 +25,8 @@ struct RunRecord {
 
 // Writes `path` whole or not at all; an existing checkpoint of that name is replaced. The parent
 // folder must exist.
-void save_checkpoint(const std::string& path, const RunTensors& tensors, const RunRecord& record);
+void save_checkpoint(const std::string& path, const RunTensors& tensors, const RunRecord& record,
+                     const BeforeCommit& before_commit = {});
 
 // Throws kind data, which names the first file that is missing or differs from what was written;
 // kind config for a newer format; and kind io when a file cannot be read, which says nothing about

@@ -113,9 +113,11 @@ void save_description(const std::string& folder, const ModelDescription& descrip
 }
 
 void save_model(const std::string& folder, const ModelDescription& description,
-                const ParameterTable& table, HostView<float> master) {
+                const ParameterTable& table, HostView<float> master,
+                const BeforeCommit& before_commit) {
+    if (before_commit) before_commit();
     save_description(folder, description);
-    write_places(folder + "/model.safetensors", places_of(table, master));
+    write_places(folder + "/model.safetensors", places_of(table, master), before_commit);
 }
 
 ModelDescription read_description(const std::string& folder) {
@@ -172,15 +174,18 @@ void set_aside(const CheckpointChoice& choice, Log& log) {
 CheckpointFolder::CheckpointFolder(const std::string& model_folder, int keep, Log& log)
     : folder_(checkpoints_of(model_folder)), keep_(std::max(keep, 1)), log_(log) {}
 
+void CheckpointFolder::commit_after(BeforeCommit check) { check_ = std::move(check); }
+
 void CheckpointFolder::trust(const std::string& path) {
     good_.insert(fs::path(path).filename().string());
 }
 
 void CheckpointFolder::save(const RunTensors& tensors, const RunRecord& record) {
+    if (check_) check_();
     make_folders(folder_);
     remove_leftovers(folder_);  // first, because they may fill the disk
     const std::string saved = folder_name(record.trainer.step);
-    save_checkpoint(folder_ + "/" + saved, tensors, record);
+    save_checkpoint(folder_ + "/" + saved, tensors, record, check_);
     good_.insert(saved);
     try {
         remove_older_than(saved);
@@ -227,13 +232,18 @@ FolderSink::FolderSink(int rank, const std::string& model_folder, int keep, Log&
       description_(std::move(description)),
       record_(std::move(record)) {}
 
+void FolderSink::commit_after(const BeforeCommit& check) {
+    check_ = check;
+    checkpoints_.commit_after(check);
+}
+
 void FolderSink::continues_from(const std::string& checkpoint) { checkpoints_.trust(checkpoint); }
 
 void FolderSink::save(CheckpointKind kind, const TrainerState& state) {
     if (rank_ != 0) return;
     const RunTensors tensors = fetch_();
     if (kind == CheckpointKind::best) {
-        save_model(model_folder_, description_, tensors.table, tensors.master);
+        save_model(model_folder_, description_, tensors.table, tensors.master, check_);
         return;
     }
     record_.trainer = state;

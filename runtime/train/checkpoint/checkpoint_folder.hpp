@@ -23,7 +23,8 @@ struct ModelDescription {
 // Writes the model that evaluation and chat use: FOLDER/config.json and FOLDER/model.safetensors,
 // each atomically. It makes the folder.
 void save_model(const std::string& folder, const ModelDescription& description,
-                const ParameterTable& table, HostView<float> master);
+                const ParameterTable& table, HostView<float> master,
+                const BeforeCommit& before_commit = {});
 void save_description(const std::string& folder, const ModelDescription& description);
 // Throws kind io for a missing config.json and kind data for a damaged one.
 ModelDescription read_description(const std::string& folder);
@@ -57,6 +58,9 @@ public:
     // Keeps the newest `keep` checkpoints (at least 1). The constructor touches no file.
     CheckpointFolder(const std::string& model_folder, int keep, Log& log);
 
+    // `check` is called before anything is removed and before each commit. It throws when the
+    // folder is no longer this run's.
+    void commit_after(BeforeCommit check);
     // Counts a checkpoint that was verified among those that are kept.
     void trust(const std::string& path);
     // Saves a checkpoint. It first removes the leftovers of interrupted writers. Once the new
@@ -70,6 +74,7 @@ private:
     void remove(const std::string& path);
 
     std::set<std::string> good_;  // names
+    BeforeCommit check_;
     std::string folder_;
     int keep_;
     Log& log_;
@@ -83,6 +88,8 @@ public:
     FolderSink(int rank, const std::string& model_folder, int keep, Log& log,
                std::function<RunTensors()> fetch, ModelDescription description, RunRecord record);
 
+    // `check` is called before each change of the folder; see CheckpointFolder.
+    void commit_after(const BeforeCommit& check);
     // Names the verified checkpoint that the run continues from.
     void continues_from(const std::string& checkpoint);
     void save(CheckpointKind kind, const TrainerState& state) override;
@@ -90,6 +97,7 @@ public:
 private:
     int rank_;
     std::string model_folder_;
+    BeforeCommit check_;
     CheckpointFolder checkpoints_;
     std::function<RunTensors()> fetch_;
     ModelDescription description_;

@@ -7,8 +7,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "runtime/train/checkpoint/atomic_file.hpp"
-
 namespace lockstep::train {
 namespace {
 
@@ -89,7 +87,7 @@ TensorToWrite::TensorToWrite(std::string n, std::vector<std::int64_t> s,
     : name(std::move(n)), shape(std::move(s)), type(Dtype::u64), bytes(bytes_of(values)) {}
 
 void write_safetensors(const std::string& path, std::span<const TensorToWrite> tensors,
-                       const Metadata& metadata) {
+                       const Metadata& metadata, const BeforeCommit& before_commit) {
     check_tensors(tensors);
     std::vector<const TensorToWrite*> order;
     for (const TensorToWrite& tensor : tensors) order.push_back(&tensor);
@@ -103,6 +101,7 @@ void write_safetensors(const std::string& path, std::span<const TensorToWrite> t
     file.write(length);
     file.write(header);
     for (const TensorToWrite* tensor : order) file.write(tensor->bytes);
+    if (before_commit) before_commit();
     file.commit();
 }
 

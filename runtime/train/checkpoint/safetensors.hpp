@@ -13,6 +13,7 @@
 #include "runtime/core/bf16.hpp"
 #include "runtime/core/dtype.hpp"
 #include "runtime/core/view.hpp"
+#include "runtime/train/checkpoint/atomic_file.hpp"
 
 namespace lockstep::train {
 
@@ -39,7 +40,7 @@ struct TensorToWrite {
 // Writes a file in Hugging Face's safetensors format, atomically (see AtomicFile). Throws kind
 // contract if names are not unique or shapes do not fit the values.
 void write_safetensors(const std::string& path, std::span<const TensorToWrite> tensors,
-                       const Metadata& metadata);
+                       const Metadata& metadata, const BeforeCommit& before_commit = {});
 
 struct TensorInfo {
     std::string name;

@@ -46,6 +46,19 @@ TEST_CASE("a file appears whole on commit, over an older one") {
     CHECK(folder.names() == Names{"file"});
 }
 
+TEST_CASE("two writers of one name do not write into one file") {
+    const tests::ScratchFolder folder;
+    const std::string path = folder / "file";
+    AtomicFile first(path), second(path);
+    first.write("first");
+    second.write("2nd");
+    first.commit();
+    CHECK(tests::read_text(path) == "first");
+    second.commit();
+    CHECK(tests::read_text(path) == "2nd");
+    CHECK(folder.names() == Names{"file"});
+}
+
 TEST_CASE("without commit nothing stays") {
     const tests::ScratchFolder folder;
     { AtomicFile(folder / "file").write("half"); }
