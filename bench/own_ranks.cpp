@@ -5,8 +5,8 @@
 
 #include "launcher/processes/process_group.hpp"
 #include "launcher/rank/threads_per_rank.hpp"
-#include "runtime/comm/net/environment.hpp"
-#include "runtime/comm/place/rank_info.hpp"
+#include "runtime/comm/environment/environment.hpp"
+#include "runtime/comm/environment/rank_info.hpp"
 #include "runtime/core/own_binary.hpp"
 
 namespace lockstep::bench {

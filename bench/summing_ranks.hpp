@@ -6,7 +6,7 @@
 
 #include "launcher/rank/gpu_assignment.hpp"
 #include "runtime/comm/communicator.hpp"
-#include "runtime/comm/place/rank_info.hpp"
+#include "runtime/comm/environment/rank_info.hpp"
 
 namespace lockstep::bench {
 

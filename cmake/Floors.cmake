@@ -6,8 +6,9 @@ lockstep_floor(kernels
 lockstep_floor(comm
     comm_base
     comm_net
-    comm_place
+    comm_environment
     comm_store
+    comm_queue
     comm_gloo
     comm_mpi
     comm_threads
@@ -41,6 +42,7 @@ lockstep_floor(launcher_rooms
     launcher_processes
     launcher_text
     launcher_host
+    launcher_start_up
     launcher_rank
     launcher_doctor
     launcher_generate

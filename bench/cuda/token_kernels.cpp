@@ -4,7 +4,7 @@
 #include "bench/cuda/timed_kernels.hpp"
 #include "runtime/kernels/embedding.hpp"
 #include "runtime/kernels/softmax_xent.hpp"
-#include "runtime/kernels/token_places.hpp"
+#include "runtime/kernels/token_coordinates.hpp"
 
 namespace lockstep::bench {
 

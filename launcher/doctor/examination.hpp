@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "launcher/doctor/facts.hpp"
+#include "runtime/comm/environment/rank_info.hpp"
 #include "runtime/comm/join/make_communicator.hpp"
-#include "runtime/comm/place/rank_info.hpp"
 
 namespace lockstep::launcher::doctor {
 

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "launcher/doctor/deadline_io.hpp"
-#include "runtime/comm/threads/local_communicator.hpp"
+#include "runtime/comm/queue/local_communicator.hpp"
 #include "runtime/core/error.hpp"
 
 namespace lockstep::launcher::doctor {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "runtime/comm/communicator.hpp"
+#include "runtime/comm/environment/rank_info.hpp"
 #include "runtime/comm/join/make_communicator.hpp"
-#include "runtime/comm/place/rank_info.hpp"
 #include "runtime/comm/store/store.hpp"
 #include "runtime/comm/watch/watch_store.hpp"
 

@@ -9,7 +9,7 @@
 #include "launcher/host/nvml.hpp"
 #include "launcher/host/shared_library.hpp"
 #include "launcher/version.hpp"
-#include "runtime/comm/net/environment.hpp"
+#include "runtime/comm/environment/environment.hpp"
 #include "runtime/kernels/product_library.hpp"
 
 namespace lockstep::launcher::doctor {

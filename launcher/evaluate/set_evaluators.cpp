@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "launcher/evaluate/averaged_validator.hpp"
-#include "launcher/text/output_file.hpp"
+#include "launcher/options/output_file.hpp"
 
 namespace lockstep::launcher {
 

@@ -9,8 +9,8 @@
 #include "data/batching/batching_options.hpp"
 #include "model/config.hpp"
 #include "model/decoding/generation.hpp"
+#include "runtime/comm/environment/rank_info.hpp"
 #include "runtime/comm/join/make_communicator.hpp"
-#include "runtime/comm/place/rank_info.hpp"
 #include "runtime/train/options.hpp"
 
 namespace lockstep::launcher {

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <set>
 
-#include "data/batching/epoch_plan.hpp"
-#include "data/batching/row_lengths.hpp"
 #include "launcher/model_folder/model_folder.hpp"
 #include "launcher/options/batching.hpp"
 #include "launcher/plan/batch_search.hpp"
+#include "launcher/plan/epoch_plan.hpp"
+#include "launcher/plan/row_lengths.hpp"
 #include "launcher/rank/compute_device.hpp"
 #include "launcher/rank/data_sets.hpp"
 #include "runtime/core/error.hpp"

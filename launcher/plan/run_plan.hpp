@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "launcher/options/run_config.hpp"
-#include "launcher/plan/machine.hpp"
+#include "launcher/plan/planned_device.hpp"
 #include "launcher/plan/rank_memory.hpp"
 #include "model/tensor_core_shapes.hpp"
 

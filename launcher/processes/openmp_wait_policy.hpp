@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "runtime/comm/net/environment.hpp"
+#include "runtime/comm/environment/environment.hpp"
 
 namespace lockstep::launcher {
 

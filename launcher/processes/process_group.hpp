@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/comm/net/environment.hpp"
+#include "runtime/comm/environment/environment.hpp"
 #include "runtime/comm/store/secret.hpp"
 
 namespace lockstep::launcher {

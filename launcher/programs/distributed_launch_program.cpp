@@ -6,7 +6,7 @@
 #include "launcher/torchrun/launch_options.hpp"
 #include "launcher/torchrun/launch_plan.hpp"
 #include "launcher/torchrun/rank_outputs.hpp"
-#include "runtime/comm/place/rank_info.hpp"
+#include "runtime/comm/environment/rank_info.hpp"
 
 namespace lockstep::launcher {
 

@@ -20,7 +20,7 @@
 #include "launcher/rank/compute_device.hpp"
 #include "launcher/rank/job.hpp"
 #include "model/blocks/layout.hpp"
-#include "runtime/comm/net/environment.hpp"
+#include "runtime/comm/environment/environment.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/train/step/weight_memory.hpp"
 

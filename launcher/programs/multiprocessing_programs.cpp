@@ -11,7 +11,7 @@
 #include "launcher/rank/gpu_assignment.hpp"
 #include "launcher/rank/threads_per_rank.hpp"
 #include "launcher/train/training.hpp"
-#include "runtime/comm/net/environment.hpp"
+#include "runtime/comm/environment/environment.hpp"
 #include "runtime/core/own_binary.hpp"
 
 namespace lockstep::launcher {

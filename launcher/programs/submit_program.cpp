@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "launcher/programs/submit_program.hpp"
+
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -9,7 +11,6 @@
 #include "launcher/processes/lockstep_command.hpp"
 #include "launcher/processes/process_group.hpp"
 #include "launcher/programs/programs.hpp"
-#include "launcher/programs/submit.hpp"
 #include "launcher/slurm/sbatch_script.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/path_status.hpp"

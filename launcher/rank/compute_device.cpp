@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "launcher/rank/threads_per_rank.hpp"
-#include "runtime/comm/net/environment.hpp"
+#include "runtime/comm/environment/environment.hpp"
 #include "runtime/core/error.hpp"
 
 namespace lockstep::launcher {

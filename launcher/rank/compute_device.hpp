@@ -11,7 +11,7 @@
 #include "launcher/rank/gpu_assignment.hpp"
 #include "launcher/rank/gpu_world.hpp"
 #include "runtime/comm/communicator.hpp"
-#include "runtime/comm/place/rank_info.hpp"
+#include "runtime/comm/environment/rank_info.hpp"
 #include "runtime/kernels/product_library.hpp"
 
 namespace lockstep::launcher {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "runtime/comm/place/rank_info.hpp"
+#include "runtime/comm/environment/rank_info.hpp"
 
 namespace lockstep::launcher {
 

@@ -9,8 +9,8 @@
 
 #include "launcher/host/core_binding.hpp"
 #include "launcher/rank/threads_per_rank.hpp"
-#include "runtime/comm/net/environment.hpp"
-#include "runtime/comm/place/network_interface.hpp"
+#include "runtime/comm/environment/environment.hpp"
+#include "runtime/comm/environment/network_interface.hpp"
 #include "runtime/core/error.hpp"
 
 namespace lockstep::launcher {

@@ -8,10 +8,10 @@
 
 #include "launcher/options/run_config.hpp"
 #include "launcher/rank/compute_device.hpp"
-#include "launcher/rank/nccl_log.hpp"
-#include "launcher/rank/start_up.hpp"
+#include "launcher/start_up/nccl_log.hpp"
+#include "launcher/start_up/start_up.hpp"
 #include "runtime/comm/communicator.hpp"
-#include "runtime/comm/place/rank_info.hpp"
+#include "runtime/comm/environment/rank_info.hpp"
 #include "runtime/core/log.hpp"
 
 namespace lockstep::launcher {

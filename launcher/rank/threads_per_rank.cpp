@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "runtime/comm/place/rank_info.hpp"
+#include "runtime/comm/environment/rank_info.hpp"
 #include "runtime/core/hash.hpp"
 
 namespace lockstep::launcher {

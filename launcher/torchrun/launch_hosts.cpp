@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "launcher/options/option_table.hpp"
-#include "runtime/comm/place/rank_info.hpp"
+#include "runtime/comm/environment/rank_info.hpp"
 #include "runtime/core/error.hpp"
 
 namespace lockstep::launcher {

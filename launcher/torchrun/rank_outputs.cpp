@@ -12,7 +12,7 @@
 #include <string_view>
 #include <utility>
 
-#include "runtime/comm/place/rank_info.hpp"
+#include "runtime/comm/environment/rank_info.hpp"
 #include "runtime/core/error.hpp"
 
 namespace lockstep::launcher {

@@ -10,7 +10,7 @@
 #include "launcher/evaluate/final_evaluation.hpp"
 #include "launcher/evaluate/set_evaluators.hpp"
 #include "launcher/model_folder/model_folder.hpp"
-#include "launcher/text/output_file.hpp"
+#include "launcher/options/output_file.hpp"
 #include "launcher/text/terminal.hpp"
 #include "launcher/train/training_session.hpp"
 #include "launcher/watch/stop_signal.hpp"

@@ -11,7 +11,7 @@
 #include "runtime/kernels/dry/kernels.hpp"
 #include "runtime/kernels/into.hpp"
 #include "runtime/kernels/step_state.hpp"
-#include "runtime/kernels/token_places.hpp"
+#include "runtime/kernels/token_coordinates.hpp"
 
 namespace lockstep::model {
 

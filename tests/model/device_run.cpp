@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "runtime/comm/threads/local_communicator.hpp"
+#include "runtime/comm/queue/local_communicator.hpp"
 #include "runtime/core/philox.hpp"
 #include "runtime/train/checkpoint/checkpoint.hpp"
 #include "tests/model/batch_parts.hpp"

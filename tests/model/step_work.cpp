@@ -5,7 +5,7 @@
 
 #include "model/blocks/layout.hpp"
 #include "model/devices/model.hpp"
-#include "runtime/comm/threads/local_communicator.hpp"
+#include "runtime/comm/queue/local_communicator.hpp"
 
 namespace lockstep::tests {
 

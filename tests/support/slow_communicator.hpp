@@ -6,7 +6,7 @@
 #include <thread>
 #include <utility>
 
-#include "runtime/comm/threads/queued_communicator.hpp"
+#include "runtime/comm/queue/queued_communicator.hpp"
 #include "runtime/comm/threads/thread_world.hpp"
 
 namespace lockstep::tests {

@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/comm/environment/network_interface.hpp"
 #include "runtime/comm/gloo/gloo_collectives.hpp"
 #include "runtime/comm/gloo/gloo_links.hpp"
 #include "runtime/comm/gloo/gloo_rendezvous.hpp"
-#include "runtime/comm/place/network_interface.hpp"
 #include "runtime/comm/reduction.hpp"
 #include "runtime/core/error.hpp"
 

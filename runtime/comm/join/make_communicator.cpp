@@ -4,15 +4,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/comm/environment/network_interface.hpp"
+#include "runtime/comm/environment/pmix_check.hpp"
 #include "runtime/comm/gloo/gloo_transport.hpp"
 #include "runtime/comm/join/missing_ranks.hpp"
 #include "runtime/comm/mpi/mpi_loader.hpp"
-#include "runtime/comm/place/network_interface.hpp"
-#include "runtime/comm/place/pmix_check.hpp"
+#include "runtime/comm/queue/local_communicator.hpp"
+#include "runtime/comm/queue/queued_communicator.hpp"
 #include "runtime/comm/store/store.hpp"
 #include "runtime/comm/store/store_join.hpp"
-#include "runtime/comm/threads/local_communicator.hpp"
-#include "runtime/comm/threads/queued_communicator.hpp"
 #include "runtime/core/error.hpp"
 
 namespace lockstep::comm {

@@ -4,7 +4,7 @@
 #include <string>
 #include <thread>
 
-#include "runtime/comm/place/rank_info.hpp"
+#include "runtime/comm/environment/rank_info.hpp"
 
 namespace lockstep::comm {
 

@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/comm/environment/rank_info.hpp"
 #include "runtime/comm/mpi/chunks.hpp"
-#include "runtime/comm/place/rank_info.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/hash.hpp"
 

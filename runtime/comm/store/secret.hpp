@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "runtime/comm/net/environment.hpp"
+#include "runtime/comm/environment/environment.hpp"
 
 namespace lockstep::comm {
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "runtime/comm/place/rank_info.hpp"
+#include "runtime/comm/environment/rank_info.hpp"
 #include "runtime/comm/store/secret.hpp"
 #include "runtime/comm/store/secret_envelope.hpp"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/comm/place/rank_info.hpp"
+#include "runtime/comm/environment/rank_info.hpp"
 #include "runtime/comm/store/store.hpp"
 
 namespace lockstep::comm {

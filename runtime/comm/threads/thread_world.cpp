@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/comm/queue/queued_communicator.hpp"
 #include "runtime/comm/reduction.hpp"
-#include "runtime/comm/threads/queued_communicator.hpp"
 #include "runtime/core/error.hpp"
 
 namespace lockstep::comm {

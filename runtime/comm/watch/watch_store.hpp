@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "runtime/comm/communicator.hpp"
-#include "runtime/comm/place/rank_info.hpp"
+#include "runtime/comm/environment/rank_info.hpp"
 #include "runtime/comm/store/store_client.hpp"
 #include "runtime/comm/store/store_server.hpp"
 

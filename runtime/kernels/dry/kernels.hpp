@@ -12,7 +12,7 @@
 #include "runtime/kernels/loss_sums.hpp"
 #include "runtime/kernels/norm.hpp"
 #include "runtime/kernels/small_products.hpp"
-#include "runtime/kernels/token_places.hpp"
+#include "runtime/kernels/token_coordinates.hpp"
 
 namespace lockstep::kernels {
 

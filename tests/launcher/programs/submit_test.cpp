@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // submit with a fake sbatch, and its job script with fakes of srun and scontrol.
-#include "launcher/programs/submit.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cstdlib>
 #include <filesystem>
 
+#include "launcher/programs/submit_program.hpp"
 #include "launcher/slurm/sbatch_script.hpp"
 #include "runtime/core/error.hpp"
 #include "tests/support/files.hpp"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "launcher/processes/lockstep_command.hpp"
-#include "launcher/programs/submit.hpp"
+#include "launcher/programs/submit_program.hpp"
 #include "launcher/text/shell_word.hpp"
 #include "runtime/core/error.hpp"
 #include "tests/support/files.hpp"

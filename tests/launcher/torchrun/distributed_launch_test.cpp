@@ -8,7 +8,7 @@
 
 #include "launcher/torchrun/launch_options.hpp"
 #include "launcher/torchrun/stream_sinks.hpp"
-#include "runtime/comm/place/rank_info.hpp"
+#include "runtime/comm/environment/rank_info.hpp"
 #include "runtime/core/error.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/run_program.hpp"

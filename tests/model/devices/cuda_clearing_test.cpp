@@ -2,7 +2,7 @@
 // Counts the memory that a step clears, on the emulated device.
 #include <doctest/doctest.h>
 
-#include "runtime/comm/threads/local_communicator.hpp"
+#include "runtime/comm/queue/local_communicator.hpp"
 #include "tests/model/device_run.hpp"
 #include "tests/runtime/train/toy_source.hpp"
 #include "tests/support/cuda_emulation/device_work.hpp"

@@ -7,7 +7,7 @@
 #include "model/blocks/layout.hpp"
 #include "model/devices/dry_model.hpp"
 #include "model/devices/model.hpp"
-#include "runtime/comm/threads/local_communicator.hpp"
+#include "runtime/comm/queue/local_communicator.hpp"
 #include "runtime/device/cuda/cuda_devices.hpp"
 #include "runtime/device/upload.hpp"
 #include "runtime/train/step/weight_memory.hpp"

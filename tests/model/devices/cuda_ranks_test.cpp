@@ -4,7 +4,7 @@
 #include <nccl.h>
 
 #include "model/blocks/layout.hpp"
-#include "runtime/comm/threads/local_communicator.hpp"
+#include "runtime/comm/queue/local_communicator.hpp"
 #include "runtime/comm/threads/thread_world.hpp"
 #include "runtime/device/cuda/cuda_readback.hpp"
 #include "runtime/train/step/buckets.hpp"

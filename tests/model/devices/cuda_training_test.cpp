@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "runtime/comm/threads/local_communicator.hpp"
+#include "runtime/comm/queue/local_communicator.hpp"
 #include "tests/model/device_run.hpp"
 #include "tests/model/golden.hpp"
 #include "tests/support/files.hpp"

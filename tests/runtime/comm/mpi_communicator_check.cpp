@@ -13,7 +13,7 @@
 
 #include "runtime/comm/join/make_communicator.hpp"
 #include "runtime/comm/mpi/mpi_loader.hpp"
-#include "runtime/comm/threads/queued_communicator.hpp"
+#include "runtime/comm/queue/queued_communicator.hpp"
 #include "runtime/core/error.hpp"
 #include "tests/runtime/comm/collective_checks.hpp"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/comm/threads/local_communicator.hpp"
+#include "runtime/comm/queue/local_communicator.hpp"
 #include "runtime/core/error.hpp"
 #include "tests/runtime/comm/collective_checks.hpp"
 #include "tests/support/slow_communicator.hpp"

@@ -7,7 +7,7 @@
 #include <limits>
 #include <thread>
 
-#include "runtime/comm/threads/local_communicator.hpp"
+#include "runtime/comm/queue/local_communicator.hpp"
 #include "runtime/comm/threads/thread_world.hpp"
 #include "runtime/device/cpu_context.hpp"
 #include "tests/support/numbers.hpp"

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/comm/queue/queued_communicator.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <future>
+#include <utility>
+
+#include "runtime/core/error.hpp"
+
+namespace lockstep::comm {
+
+namespace {
+
+bool reducible(const HostRange& range) noexcept { return comm::reducible(range.element); }
+
+std::exception_ptr named(const std::exception& cause, ErrorKind kind, const std::string& operation,
+                         int rank) {
+    return std::make_exception_ptr(
+        Error(kind, operation + " on rank " + std::to_string(rank) + ": " + cause.what()));
+}
+
+}  // namespace
+
+struct QueuedCommunicator::State {
+    std::unique_ptr<Transport> transport;
+    std::atomic<bool> abandoned{false};
+    std::atomic<int> pending{0};
+    std::mutex mutex;
+    std::exception_ptr failure;  // the mutex guards it and the members below
+    std::vector<Timing> timings;
+    Activity activity;
+
+    bool failed() {
+        const std::lock_guard lock(mutex);
+        return failure != nullptr;
+    }
+
+    void fail(std::exception_ptr error) {
+        const std::lock_guard lock(mutex);
+        if (!failure) failure = std::move(error);
+    }
+
+    void attempt(const std::string& full_name, const std::function<void()>& work) {
+        try {
+            work();
+        } catch (const Error& error) {
+            fail(named(error, error.kind(), full_name, transport->rank()));
+        } catch (const std::exception& error) {
+            fail(named(error, ErrorKind::contract, full_name, transport->rank()));
+        }
+    }
+
+    void run(const char* what, std::string label, const Operation& operation) {
+        if (abandoned || failed()) return;
+        const auto begin = Clock::now();
+        const std::string full_name = std::string(what) + " \"" + label + "\"";
+        set_operation(full_name);
+        attempt(full_name, [&] { operation(*transport); });
+        const std::lock_guard lock(mutex);
+        timings.push_back({std::move(label), begin, Clock::now()});
+        if (failure) return;  // keep the last operation's name: it shows where this rank got stuck
+        ++activity.completed;
+        activity.operation.clear();
+    }
+
+    void begin_wait() {
+        const std::lock_guard lock(mutex);
+        activity.waited_for = true;
+    }
+
+    void end_wait() {
+        const std::lock_guard lock(mutex);
+        activity.waited_for = false;
+    }
+
+    void set_operation(const std::string& full_name) {
+        const std::lock_guard lock(mutex);
+        activity.operation = full_name;
+    }
+};
+
+QueuedCommunicator::QueuedCommunicator(const Connect& connect)
+    : worker_(std::make_shared<Worker>()), state_(std::make_shared<State>()) {
+    worker_->run([&] { adopt(connect()); });
+}
+
+QueuedCommunicator::QueuedCommunicator(Connect connect, int timeout_ms)
+    : worker_(std::make_shared<Worker>()), state_(std::make_shared<State>()) {
+    const auto connected = std::make_shared<std::promise<std::unique_ptr<Transport>>>();
+    auto transport = connected->get_future();
+    worker_->post([connected, connect = std::move(connect)] {
+        try {
+            connected->set_value(connect());
+        } catch (...) {
+            connected->set_exception(std::current_exception());
+        }
+    });
+    if (transport.wait_for(std::chrono::milliseconds(timeout_ms)) == std::future_status::timeout) {
+        // Destroying the worker would wait for its thread. The thread is leaked instead, since the
+        // process is about to end.
+        [[maybe_unused]] const auto* left_behind = new std::shared_ptr<Worker>(std::move(worker_));
+        throw Error(ErrorKind::peer,
+                    "the ranks have not all joined within " + std::to_string(timeout_ms / 1000) +
+                        " s: was every rank started, and can the hosts reach each other?");
+    }
+    adopt(transport.get());
+}
+
+QueuedCommunicator::QueuedCommunicator(std::shared_ptr<Worker> worker,
+                                       std::unique_ptr<Transport> transport)
+    : worker_(std::move(worker)), state_(std::make_shared<State>()) {
+    adopt(std::move(transport));
+}
+
+QueuedCommunicator::~QueuedCommunicator() {
+    state_->abandoned = true;
+    // Peers wait for operations that this rank will never join; interrupting tells them now instead
+    // of at their time-out. A clean end must not disturb peers that are still in the last
+    // operation.
+    const bool clean =
+        state_->pending == 0 && !state_->failed() && std::uncaught_exceptions() == unwinding_;
+    if (!clean) state_->transport->interrupt();
+    worker_->run([this]() noexcept { state_->transport.reset(); });
+}
+
+void QueuedCommunicator::adopt(std::unique_ptr<Transport> transport) {
+    rank_ = transport->rank();
+    size_ = transport->size();
+    state_->transport = std::move(transport);
+}
+
+void QueuedCommunicator::enqueue(const char* what, std::string label, Operation operation) {
+    ++state_->pending;
+    worker_->post([state = state_, what, label = std::move(label),
+                   operation = std::move(operation)]() mutable {
+        state->run(what, std::move(label), operation);
+        --state->pending;
+    });
+}
+
+void QueuedCommunicator::all_reduce(HostRange range, ReduceOp reduction, std::string label) {
+    require(reducible(range), "bytes cannot be reduced");
+    enqueue("all_reduce", std::move(label),
+            [range, reduction](Transport& t) { t.all_reduce(range, reduction); });
+}
+
+void QueuedCommunicator::reduce_scatter(HostRange range, ReduceOp reduction, std::string label) {
+    require(reducible(range), "bytes cannot be reduced");
+    require(range.count % static_cast<std::size_t>(size_) == 0,
+            "reduce_scatter needs a multiple of the number of ranks");
+    enqueue("reduce_scatter", std::move(label),
+            [range, reduction](Transport& t) { t.reduce_scatter(range, reduction); });
+}
+
+void QueuedCommunicator::all_gather(HostRange from, HostRange to, std::string label) {
+    require(from.element == to.element && to.count == from.count * static_cast<std::size_t>(size_),
+            "all_gather needs room for one part of each rank");
+    enqueue("all_gather", std::move(label), [from, to](Transport& t) { t.all_gather(from, to); });
+}
+
+void QueuedCommunicator::broadcast(HostRange range, int root, std::string label) {
+    require(root >= 0 && root < size_, "broadcast from a rank that does not exist");
+    enqueue("broadcast", std::move(label),
+            [range, root](Transport& t) { t.broadcast(range, root); });
+}
+
+void QueuedCommunicator::send(HostRange range, int to, std::string label) {
+    require(to >= 0 && to < size_ && to != rank_, "send to a rank that does not exist");
+    enqueue("send", std::move(label), [range, to](Transport& t) { t.send(range, to); });
+}
+
+void QueuedCommunicator::recv(HostRange range, int from, std::string label) {
+    require(from >= 0 && from < size_ && from != rank_, "recv from a rank that does not exist");
+    enqueue("recv", std::move(label), [range, from](Transport& t) { t.recv(range, from); });
+}
+
+void QueuedCommunicator::barrier(std::string label) {
+    enqueue("barrier", std::move(label), [](Transport& t) { t.barrier(); });
+}
+
+// This work waits for no other rank, so the watchdog does not see it as an operation.
+void QueuedCommunicator::run(std::function<void()> work, std::string label) {
+    ++state_->pending;
+    worker_->post([state = state_, work = std::move(work), label = std::move(label)] {
+        if (!state->abandoned && !state->failed()) state->attempt("\"" + label + "\"", work);
+        --state->pending;
+    });
+}
+
+void QueuedCommunicator::finish() {
+    state_->begin_wait();
+    worker_->run([] {});
+    state_->end_wait();
+    const std::lock_guard lock(state_->mutex);
+    if (state_->failure) std::rethrow_exception(state_->failure);
+}
+
+std::unique_ptr<Communicator> QueuedCommunicator::split(int colour) {
+    std::unique_ptr<Transport> part;
+    enqueue("split", "colour " + std::to_string(colour),
+            [&part, colour](Transport& t) { part = t.split(colour); });
+    finish();
+    return std::unique_ptr<Communicator>(new QueuedCommunicator(worker_, std::move(part)));
+}
+
+Activity QueuedCommunicator::activity() const {
+    const std::lock_guard lock(state_->mutex);
+    return state_->activity;
+}
+
+std::vector<Timing> QueuedCommunicator::take_timings() {
+    const std::lock_guard lock(state_->mutex);
+    return std::exchange(state_->timings, {});
+}
+
+void QueuedCommunicator::abort(int exit_code) {
+    state_->abandoned = true;
+    state_->transport->interrupt();
+    worker_->run([this, exit_code] { state_->transport->abort(exit_code); });
+}
+
+}  // namespace lockstep::comm

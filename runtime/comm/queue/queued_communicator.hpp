@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "runtime/comm/communicator.hpp"
+#include "runtime/comm/queue/worker.hpp"
+#include "runtime/comm/transport.hpp"
+
+namespace lockstep::comm {
+
+// Makes a blocking transport asynchronous: a worker's thread makes every call of the library, in
+// the order of the queue. After the first failure all later operations fail without running.
+class QueuedCommunicator : public Communicator {
+public:
+    using Connect = std::function<std::unique_ptr<Transport>()>;
+
+    // Calls `connect` on a new worker and waits; throws the exception of `connect`.
+    explicit QueuedCommunicator(const Connect& connect);
+    // Does the same with a `connect` that may never return. It throws kind peer after `timeout_ms`
+    // and leaves `connect` running on its thread, so `connect` must own everything it uses.
+    QueuedCommunicator(Connect connect, int timeout_ms);
+    // Abandons the operations that finish() has not waited for.
+    ~QueuedCommunicator() override;
+
+    int rank() const noexcept override { return rank_; }
+    int size() const noexcept override { return size_; }
+
+    void all_reduce(HostRange range, ReduceOp reduction, std::string label) override;
+    void reduce_scatter(HostRange range, ReduceOp reduction, std::string label) override;
+    void all_gather(HostRange from, HostRange to, std::string label) override;
+    void broadcast(HostRange range, int root, std::string label) override;
+    void send(HostRange range, int to, std::string label) override;
+    void recv(HostRange range, int from, std::string label) override;
+    void barrier(std::string label) override;
+    void run(std::function<void()> work, std::string label) override;
+    void finish() override;
+    // The new communicator shares the worker, because a library may require that one thread makes
+    // all calls.
+    std::unique_ptr<Communicator> split(int colour) override;
+    std::vector<Timing> take_timings() override;
+    Activity activity() const override;
+    void abort(int exit_code) override;
+
+private:
+    struct State;
+    using Operation = std::function<void(Transport&)>;
+
+    QueuedCommunicator(std::shared_ptr<Worker> worker, std::unique_ptr<Transport> transport);
+    void adopt(std::unique_ptr<Transport> transport);
+    void enqueue(const char* what, std::string label, Operation operation);
+
+    std::shared_ptr<Worker> worker_;
+    std::shared_ptr<State> state_;  // shared with the queued tasks
+    int rank_ = 0;
+    int size_ = 1;
+    int unwinding_ =
+        std::uncaught_exceptions();  // number at construction: more at the end means no clean end
+};
+
+}  // namespace lockstep::comm

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/comm/environment/rank_info.hpp"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <string>
+#include <vector>
+
+#include "runtime/comm/environment/pmix_check.hpp"
+#include "runtime/comm/environment/slurm_nodes.hpp"
+#include "runtime/comm/net/socket.hpp"
+#include "runtime/core/error.hpp"
+#include "tests/runtime/comm/free_port.hpp"
+
+using namespace lockstep;
+using namespace lockstep::comm;
+
+namespace {
+
+const Environment torchrun = {{"RANK", "5"},        {"LOCAL_RANK", "1"},
+                              {"WORLD_SIZE", "8"},  {"LOCAL_WORLD_SIZE", "4"},
+                              {"MASTER_ADDR", "a"}, {"MASTER_PORT", "29500"}};
+const Environment open_mpi = {{"OMPI_COMM_WORLD_RANK", "3"},
+                              {"OMPI_COMM_WORLD_SIZE", "4"},
+                              {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
+                              {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
+                              {"PMIX_RANK", "3"}};
+const Environment slurm_step = {{"SLURM_JOB_ID", "1234"},
+                                {"SLURM_STEP_ID", "0"},
+                                {"SLURM_PROCID", "6"},
+                                {"SLURM_NTASKS", "8"},
+                                {"SLURM_STEP_NUM_TASKS", "8"},
+                                {"SLURM_LOCALID", "2"},
+                                {"SLURM_NODEID", "1"},
+                                {"SLURM_STEP_TASKS_PER_NODE", "4(x2)"},
+                                {"SLURM_STEP_NODELIST", "n[1-2]"}};
+// The orted of an mpirun inside a Slurm job passes on this environment: its own step, one task per
+// node.
+const Environment orted_step = {{"SLURM_JOB_ID", "1234"}, {"SLURM_STEP_ID", "0"},
+                                {"SLURM_PROCID", "1"},    {"SLURM_NTASKS", "2"},
+                                {"SLURM_LOCALID", "0"},   {"SLURM_STEP_NODELIST", "n[1-2]"}};
+
+Environment operator+(Environment a, const Environment& b) {
+    for (const auto& [key, value] : b) a[key] = value;
+    return a;
+}
+
+// srun -n8 --pty bash: the shell is a task, but a command typed into it is not.
+const Environment typed_into_task =
+    slurm_step + Environment{{"SLURM_PTY_PORT", "40000"}, {"SLURM_TASK_PID", "1"}};
+const Environment typed_into_one_task =
+    typed_into_task + Environment{{"SLURM_PROCID", "0"},
+                                  {"SLURM_STEP_NUM_TASKS", "1"},
+                                  {"SLURM_LOCALID", "0"},
+                                  {"SLURM_NODEID", "0"},
+                                  {"SLURM_STEP_TASKS_PER_NODE", "1"}};
+
+Environment without(Environment environment, const std::string& key) {
+    environment.erase(key);
+    return environment;
+}
+
+PlaceFlags flags(int rank, int size) {
+    PlaceFlags result;
+    result.rank = rank;
+    result.size = size;
+    result.master_addr = "f";
+    return result;
+}
+
+struct Found {
+    const char* what;
+    Environment environment;
+    PlaceFlags flags;
+    RankSource source;
+    int rank, size, local_rank, local_size;
+    std::string master_addr;
+};
+
+struct Refused {
+    const char* what;
+    Environment environment;
+    PlaceFlags flags;
+    std::string named;  // must be named in the message
+};
+
+}  // namespace
+
+TEST_CASE("the first source that answers says where a rank is") {
+    const std::vector<Found> cases = {
+        {"nothing", {}, {}, RankSource::alone, 0, 1, 0, 1, ""},
+        {"flags", {}, flags(1, 2), RankSource::flags, 1, 2, 0, 1, "f"},
+        {"flags win", torchrun + open_mpi, flags(1, 2), RankSource::flags, 1, 2, 0, 1, "f"},
+        {"torchrun", torchrun, {}, RankSource::torchrun, 5, 8, 1, 4, "a"},
+        {"torchrun in mpirun", torchrun + open_mpi, {}, RankSource::torchrun, 5, 8, 1, 4, "a"},
+        {"torchrun in a step",
+         torchrun + slurm_step + Environment{{"TORCHELASTIC_RUN_ID", "none"}},
+         {},
+         RankSource::torchrun,
+         5,
+         8,
+         1,
+         4,
+         "a"},
+        {"torchrun's names for srun's ranks",
+         slurm_step + Environment{{"RANK", "6"},
+                                  {"WORLD_SIZE", "8"},
+                                  {"LOCAL_RANK", "2"},
+                                  {"LOCAL_WORLD_SIZE", "4"},
+                                  {"MASTER_ADDR", "a"}},
+         {},
+         RankSource::torchrun,
+         6,
+         8,
+         2,
+         4,
+         "a"},
+        {"srun --pty, one task", typed_into_one_task, {}, RankSource::slurm, 0, 1, 0, 1, "n1"},
+        {"srun --pty with the program itself as task",
+         typed_into_task + Environment{{"SLURM_TASK_PID", std::to_string(::getpid())}},
+         {},
+         RankSource::slurm,
+         6,
+         8,
+         2,
+         4,
+         "n1"},
+        {"mpirun", open_mpi, {}, RankSource::mpi, 3, 4, 1, 2, ""},
+        {"mpirun of Open MPI 5, which numbers a host's ranks as it likes",
+         open_mpi + Environment{{"OMPI_COMM_WORLD_RANK", "1"},
+                                {"OMPI_COMM_WORLD_LOCAL_RANK", "2"},
+                                {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"}},
+         {},
+         RankSource::mpi,
+         1,
+         4,
+         2,
+         4,
+         ""},
+        {"mpirun under orted", open_mpi + orted_step, {}, RankSource::mpi, 3, 4, 1, 2, ""},
+        {"sbatch -n2, mpirun -np 4",
+         open_mpi + Environment{{"SLURM_JOB_ID", "1"}},
+         {},
+         RankSource::mpi,
+         3,
+         4,
+         1,
+         2,
+         ""},
+        {"srun --mpi=pmix",
+         slurm_step + Environment{{"PMIX_RANK", "6"}},
+         {},
+         RankSource::mpi,
+         6,
+         8,
+         2,
+         4,
+         "n1"},
+        {"srun --mpi=none", slurm_step, {}, RankSource::slurm, 6, 8, 2, 4, "n1"},
+        {"WORLD_SIZE of one", {{"WORLD_SIZE", "1"}}, {}, RankSource::alone, 0, 1, 0, 1, ""},
+    };
+    for (const auto& c : cases) {
+        CAPTURE(c.what);
+        const RankInfo rank_info = find_rank_info(c.environment, c.flags);
+        CHECK(rank_info.source == c.source);
+        CHECK(rank_info.rank == c.rank);
+        CHECK(rank_info.size == c.size);
+        CHECK(rank_info.local_rank == c.local_rank);
+        CHECK(rank_info.local_size == c.local_size);
+        CHECK(rank_info.master_addr == c.master_addr);
+        CHECK((rank_info.master_port != 0) == !rank_info.master_addr.empty());
+        CHECK_FALSE(rank_info.host.empty());
+    }
+}
+
+TEST_CASE("missing pieces and contradictions are refused by name") {
+    const std::vector<Refused> cases = {
+        {"a job, no step", {{"SLURM_JOB_ID", "7"}}, {}, "srun"},
+        {"no WORLD_SIZE", without(torchrun, "WORLD_SIZE"), {}, "WORLD_SIZE"},
+        {"no LOCAL_RANK", without(torchrun, "LOCAL_RANK"), {}, "LOCAL_RANK"},
+        {"no MASTER_ADDR", without(torchrun, "MASTER_ADDR"), {}, "MASTER_ADDR"},
+        {"no RANK", without(torchrun, "RANK"), {}, "RANK"},
+        {"RANK is no number", torchrun + Environment{{"RANK", "two"}}, {}, "RANK=two"},
+        {"rank beyond size", torchrun + Environment{{"RANK", "8"}}, {}, "rank 8 of 8"},
+        {"negative", torchrun + Environment{{"RANK", "-1"}}, {}, "RANK=-1"},
+        {"local beyond", torchrun + Environment{{"LOCAL_RANK", "4"}}, {}, "local rank 4 of 4"},
+        {"bad port", torchrun + Environment{{"MASTER_PORT", "70000"}}, {}, "70001"},
+        {"no local size", without(open_mpi, "OMPI_COMM_WORLD_LOCAL_SIZE"), {}, "LOCAL_SIZE"},
+        {"PMIx alone", {{"PMIX_RANK", "1"}}, {}, "PMIX_RANK"},
+        {"PMIx of an outer job", slurm_step + Environment{{"PMIX_RANK", "1"}}, {}, "SLURM_PROCID"},
+        {"a step's shell", typed_into_task, {}, "--overlap"},
+        {"salloc's shell", slurm_step + Environment{{"SLURM_STEP_ID", "4294967290"}}, {}, "srun"},
+        {"a batch script", slurm_step + Environment{{"SLURM_STEP_ID", "4294967291"}}, {}, "srun"},
+        {"a left-over world of one in a step of eight",
+         torchrun + slurm_step +
+             Environment{{"RANK", "0"},
+                         {"WORLD_SIZE", "1"},
+                         {"LOCAL_RANK", "0"},
+                         {"LOCAL_WORLD_SIZE", "1"}},
+         {},
+         "contradicts the Slurm step"},
+        {"one RANK for all tasks", torchrun + slurm_step, {}, "RANK 5 of WORLD_SIZE 8"},
+        {"MPICH's mpirun", {{"PMI_RANK", "0"}, {"PMI_SIZE", "4"}}, {}, "PMI_SIZE"},
+        {"a step's number that is none",
+         slurm_step + Environment{{"SLURM_STEP_ID", "batch"}},
+         {},
+         "SLURM_STEP_ID=batch"},
+        {"step without nodes", without(slurm_step, "SLURM_STEP_NODELIST"), {}, "NODELIST"},
+        {"step without task", without(slurm_step, "SLURM_PROCID"), {}, "SLURM_PROCID"},
+    };
+    for (const auto& c : cases) {
+        CAPTURE(c.what);
+        try {
+            find_rank_info(c.environment, c.flags);
+            FAIL_CHECK("was not refused");
+        } catch (const Error& error) {
+            const std::string what = error.what();
+            CAPTURE(what);
+            CHECK(error.kind() == ErrorKind::config);
+            CHECK(what.find(c.named) != std::string::npos);
+        }
+    }
+}
+
+TEST_CASE("half of the flags, or flags against the environment, are refused") {
+    PlaceFlags only_rank;
+    only_rank.rank = 1;
+    CHECK_THROWS_WITH_AS(find_rank_info({}, only_rank), doctest::Contains("--world-size"), Error);
+    PlaceFlags no_master = flags(0, 2);
+    no_master.master_addr.reset();
+    CHECK_THROWS_WITH_AS(find_rank_info({}, no_master), doctest::Contains("--master-addr"), Error);
+    PlaceFlags local;
+    local.local_rank = 3;
+    CHECK_THROWS_WITH_AS(find_rank_info(torchrun, local), doctest::Contains("--local-rank 3"),
+                         Error);
+    CHECK_THROWS_AS(find_rank_info({}, flags(2, 2)), Error);
+}
+
+TEST_CASE("the master's address and port can be given alone, to correct what Slurm says") {
+    PlaceFlags master;
+    master.master_addr = "n1-ib";
+    master.master_port = 4000;
+    const RankInfo rank_info = find_rank_info(slurm_step, master);
+    CHECK(rank_info.source == RankSource::slurm);
+    CHECK(rank_info.master_addr == "n1-ib");
+    CHECK(rank_info.master_port == 4000);
+}
+
+TEST_CASE("the store's port stays clear of torchrun's and follows the Slurm job") {
+    CHECK(find_rank_info(torchrun, {}).master_port == 29501);
+    const int port = find_rank_info(slurm_step, {}).master_port;
+    const Environment neighbour = {{"SLURM_PROCID", "7"}, {"SLURM_LOCALID", "3"}};
+    CHECK(port == find_rank_info(slurm_step + neighbour, {}).master_port);
+    CHECK(port !=
+          find_rank_info(slurm_step + Environment{{"SLURM_JOB_ID", "1235"}}, {}).master_port);
+    const auto large = slurm_step + Environment{{"SLURM_JOB_ID", "2147483647"}};
+    CHECK(find_rank_info(large, {}).master_port < 32768);
+}
+
+TEST_CASE("a PMIx daemon that does not answer is told before MPI aborts") {
+    const auto listening = listen_on(resolve("127.0.0.1", 0).front());
+    const std::string port = std::to_string(local_address_of(listening.socket).port());
+    const std::string closed = std::to_string(tests::free_port());
+    const Environment job = {{"PMIX_NAMESPACE", "job"}, {"PMIX_RANK", "0"}};
+    CHECK_NOTHROW(require_pmix_daemon({}));
+    CHECK_THROWS_WITH_AS(require_pmix_daemon(job), doctest::Contains("is not named"), Error);
+    const Environment dead = {{"PMIX_SERVER_URI2", "a.0;tcp4://127.0.0.1:" + closed}};
+    CHECK_THROWS_WITH_AS(require_pmix_daemon(job + dead), doctest::Contains(closed.c_str()), Error);
+    CHECK_NOTHROW(require_pmix_daemon(
+        job + dead + Environment{{"PMIX_SERVER_URI41", "a.0;tcp4://127.0.0.1:" + port}}));
+    CHECK_NOTHROW(require_pmix_daemon(job + Environment{{"PMIX_SERVER_URI", "usock:1:/tmp/x"}}));
+}
+
+TEST_CASE("Slurm's lists") {
+    CHECK(first_node("n1") == "n1");
+    CHECK(first_node("n1,n2") == "n1");
+    CHECK(first_node("n[07-09,12],m1") == "n07");
+    CHECK(first_node("n[3,5]") == "n3");
+    CHECK(first_node("rack[1-2]n[3-4]-ib") == "rack1n3-ib");
+    CHECK_THROWS_AS(first_node("n[1-2"), Error);
+    CHECK(tasks_on_node("4(x2),3", 0) == 4);
+    CHECK(tasks_on_node("4(x2),3", 1) == 4);
+    CHECK(tasks_on_node("4(x2),3", 2) == 3);
+    CHECK_FALSE(tasks_on_node("4(x2),3", 3).has_value());
+    CHECK(tasks_on_node("8", 0) == 8);
+}
