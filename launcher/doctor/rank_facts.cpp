@@ -5,7 +5,7 @@
 #include "launcher/doctor/run_with_timeout.hpp"
 #include "launcher/host/gpu_direct.hpp"
 #include "launcher/host/gpus.hpp"
-#include "launcher/host/machine.hpp"
+#include "launcher/host/host_facts.hpp"
 #include "launcher/host/nvml.hpp"
 #include "launcher/host/shared_library.hpp"
 #include "launcher/version.hpp"

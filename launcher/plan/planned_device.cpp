@@ -2,7 +2,6 @@
 #include "launcher/plan/planned_device.hpp"
 
 #include "launcher/host/host_facts.hpp"
-#include "launcher/host/machine.hpp"
 #include "launcher/rank/compute_device.hpp"
 #include "runtime/core/error.hpp"
 

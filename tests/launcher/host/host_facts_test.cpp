@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/host/machine.hpp"
+#include "launcher/host/host_facts.hpp"
 
 #include <doctest/doctest.h>
 
