@@ -205,6 +205,14 @@ std::unique_ptr<Communicator> QueuedCommunicator::split(int colour) {
     return std::unique_ptr<Communicator>(new QueuedCommunicator(worker_, std::move(part)));
 }
 
+// The wait is short because the transport ends the running operation, and later ones do not run.
+void QueuedCommunicator::give_up() {
+    state_->fail(
+        std::make_exception_ptr(Error(ErrorKind::peer, "this rank has left the other ranks")));
+    state_->transport->interrupt();
+    worker_->run([] {});
+}
+
 Activity QueuedCommunicator::activity() const {
     const std::lock_guard lock(state_->mutex);
     return state_->activity;

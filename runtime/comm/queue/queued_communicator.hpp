@@ -44,6 +44,8 @@ public:
     // all calls.
     std::unique_ptr<Communicator> split(int colour) override;
     std::vector<Timing> take_timings() override;
+    // When it returns, no operation uses the caller's memory any more. Later operations fail.
+    void give_up() override;
     Activity activity() const override;
     void abort(int exit_code) override;
 

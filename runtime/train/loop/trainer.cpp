@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <utility>
 
+#include "runtime/comm/keep_alive.hpp"
 #include "runtime/core/named_range.hpp"
 #include "runtime/train/loop/step_report.hpp"
 
@@ -117,12 +119,14 @@ void Trainer::step() {
             "the step source is elsewhere than the trainer");
 
     Pending pending;
-    pending.totals = tell(batches);
     pending.data_s = seconds_between(begin, data_end);
     // The all-reduce runs while the device computes.
-    parts_.communicator.all_reduce(pending.totals.values(), comm::ReduceOp::sum, "step vector");
+    const auto totals = std::make_shared<StepVector>(tell(batches));
+    parts_.communicator.all_reduce(totals->values(), comm::ReduceOp::sum, "step vector");
+    comm::keep_alive(parts_.communicator, totals);
     parts_.engine.queue(order(), batches.lanes);
     parts_.communicator.finish();
+    pending.totals = *totals;
     advance(pending);
     pending_.push_back(std::move(pending));
     while (pending_.size() > steps_ahead()) settle();

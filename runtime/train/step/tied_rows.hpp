@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
+
 #include "runtime/comm/communicator.hpp"
 #include "runtime/device/buffer.hpp"
 #include "runtime/device/upload.hpp"
@@ -47,7 +49,7 @@ private:
     Ctx& context_;
     comm::Communicator& hosts_;
     const TiedTable table_;
-    NamedRows names_;
+    std::shared_ptr<NamedRows> names_;  // shared with the operation that sums its counters
     device::Upload<Ctx> upload_;
     device::Buffer<float, Space> sums_;  // [max_named(), cols]
     View<const std::int32_t, Space> slots_;

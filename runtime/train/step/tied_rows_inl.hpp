@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "runtime/comm/keep_alive.hpp"
 #include "runtime/kernels/reduce.hpp"
 #include "runtime/kernels/scatter.hpp"
 #include "runtime/train/step/tied_rows.hpp"
@@ -12,25 +13,26 @@ TiedRows<Ctx>::TiedRows(Ctx& context, comm::Communicator& hosts, const TiedTable
     : context_(context),
       hosts_(hosts),
       table_(table),
-      names_(table.rows, hosts.size()),
+      names_(std::make_shared<NamedRows>(table.rows, hosts.size())),
       upload_(context),
       sums_(static_cast<std::size_t>(table.max_named() * table.cols)) {}
 
 template <class Ctx>
 void TiedRows<Ctx>::name(const Batch* last) {
-    names_.name(last);
-    hosts_.all_reduce(names_.counters(), comm::ReduceOp::sum, "tokens of the step");
+    names_->name(last);
+    hosts_.all_reduce(names_->counters(), comm::ReduceOp::sum, "tokens of the step");
+    comm::keep_alive(hosts_, names_);
 }
 
 template <class Ctx>
 void TiedRows<Ctx>::agree() {
     hosts_.finish();
-    count_ = names_.assign_slots();
+    count_ = names_->assign_slots();
     order_ =
         count_ <= table_.max_named() ? BucketOrder::last_one_first : BucketOrder::front_to_back;
     if (order_ == BucketOrder::front_to_back) return;
-    upload_.begin(names_.slots().size() * sizeof(std::int32_t));
-    slots_ = upload_.add(names_.slots());
+    upload_.begin(names_->slots().size() * sizeof(std::int32_t));
+    slots_ = upload_.add(names_->slots());
     upload_.finish();
     kernels::fill_zero(context_, named());
 }
