@@ -30,8 +30,7 @@ kernels::StepRules step_rules(const TrainOptions& options) {
 
 kernels::AdamOptions adam_options(const OptimizerOptions& options) {
     using Decay = kernels::AdamOptions::Decay;
-    return {static_cast<float>(options.beta1), static_cast<float>(beta2_of(options)),
-            static_cast<float>(options.adam_eps), static_cast<float>(options.weight_decay),
+    return {options.beta1, beta2_of(options), options.adam_eps, options.weight_decay,
             options.kind == OptimizerKind::adamw ? Decay::decoupled : Decay::l2};
 }
 
