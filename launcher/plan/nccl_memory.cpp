@@ -13,8 +13,10 @@ constexpr std::int64_t connection_bytes =
 // Within a host, a rank of a ring receives from one rank and a rank of a tree from two. Between
 // hosts, sending needs a buffer, too.
 constexpr std::int64_t connections_in_host = 3, connections_between_hosts = 2;
-// NCCL uses this many for the NVLink of eight GPUs. Machines with PCIe only have two to four.
-constexpr std::int64_t channels = 24;
+// A channel is one block, and NCCL is told to use at most 16 (GpuProperties::for_collectives). It
+// would use 24 for the NVLink of eight GPUs, and does so on Blackwell. Machines with PCIe only have
+// two to four.
+constexpr std::int64_t channels = 16;
 // nvls.cc allocates, for each rank of the host, 16 channels of twice 8 steps of 128 KiB on Hopper
 // (24 channels on Blackwell).
 constexpr std::int64_t nvls_bytes_of_rank = 16 * 2 * 8 * (std::int64_t{128} << 10);

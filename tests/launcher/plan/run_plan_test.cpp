@@ -147,9 +147,9 @@ TEST_CASE("on GPUs there are more parts, and checkpoints pass through the host's
     CHECK(bytes_of(alone, "rows of the tied table") == 0);
     // Half of them, and slots.
     CHECK(bytes_of(two, "rows of the tied table") == 4 * 500 * 32 + 4 * 8192);
-    // 24 channels, three connections each, of 9,633,792 bytes; 32 MiB of NVLS for each rank of a
-    // host.
-    const std::int64_t connection = 24 * 9'633'792, nvls = 32 << 20;
+    // 16 channels, one for each block that NCCL may use, three connections each, of 9,633,792
+    // bytes; 32 MiB of NVLS for each rank of a host.
+    const std::int64_t connection = 16 * 9'633'792, nvls = 32 << 20;
     CHECK(bytes_of(two, "NCCL") == 3 * connection + 2 * nvls);
     CHECK(two.certain_bytes() ==
           two.total_bytes() - bytes_of(two, "NCCL") - bytes_of(two, "CUDA's context and kernels"));
