@@ -151,18 +151,29 @@ TEST_CASE("a run says by what it computes, and which options have no effect on i
     CHECK(contains(gpu.out, "products by cuBLASLt 13.0.0\n"));
     CHECK(contains(gpu.out, "--tf32 has no effect: products are of bf16"));
     CHECK(contains(gpu.out, "--gpu-backend has no effect: one rank"));
-    const auto without = [&](const std::string& device) {
-        return run_line("lockstep_emulated_gpu train --data " + prepared.data + " -mf " +
-                            prepared.model("none") +
-                            " --embedding-size 16 --n-layers 1 --ffn-size 16 --n-heads 2 -bs 2 "
-                            "-tr 16 --max-train-steps 1 --validation-max-exs 2 --threads 1 " +
-                            device,
+    const auto without = [&](const std::string& command) {
+        return run_line("lockstep_emulated_gpu " + command + " -mf " + prepared.model("none"),
                         {"", {{"LOCKSTEP_EMULATED_GPUS", "0"}}, ""});
     };
+    const std::string train =
+        "train --data " + prepared.data +
+        " --embedding-size 16 --n-layers 1 --ffn-size 16 --n-heads 2 -bs 2 "
+        "-tr 16 --max-train-steps 1 --validation-max-exs 2 --threads 1 --device ";
     const std::string told = "which --device cuda would refuse: no GPU is visible";
-    CHECK(contains(without("").out, told));
-    CHECK_FALSE(contains(without("--device cpu").out, told));
-    CHECK(without("--device cuda").code == 2);
+    CHECK(contains(without(train + "auto").out, told));
+    CHECK(contains(without("eval --device auto").out, told));
+    CHECK_FALSE(contains(without(train + "cpu").out, told));
+    CHECK_FALSE(contains(without("eval --device cpu").out, told));
+    CHECK(without(train + "cuda").code == 2);
+}
+
+TEST_CASE("a number of emulated GPUs that is none is refused") {
+    for (const std::string number : {"-1", "two", "2x", "", "65", "99999999999"}) {
+        const auto run = run_line("lockstep_emulated_gpu doctor --preflight",
+                                  {"", {{"LOCKSTEP_EMULATED_GPUS", number}}, ""});
+        CHECK(run.code == 2);
+        CHECK(contains(run.err, "LOCKSTEP_EMULATED_GPUS=" + number + ": give a number"));
+    }
 }
 
 TEST_CASE("fp16 trains with ParlAI's words") {

@@ -2,6 +2,7 @@
 #include <cuda_runtime_api.h>
 
 #include <atomic>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -55,8 +56,15 @@ struct Header {
 // Returns the number of GPUs, or of parts of one. Several are for programs in which each process
 // uses one of them.
 int devices() {
-    const char* const count = std::getenv("LOCKSTEP_EMULATED_GPUS");
-    return count == nullptr ? 1 : std::atoi(count);
+    constexpr int most = 64;
+    const char* const text = std::getenv("LOCKSTEP_EMULATED_GPUS");
+    if (text == nullptr) return 1;
+    int count = -1;
+    const char* const end = text + std::strlen(text);
+    const auto [last, error] = std::from_chars(text, end, count);
+    if (error == std::errc() && last == end && count >= 0 && count <= most) return count;
+    std::fprintf(stderr, "LOCKSTEP_EMULATED_GPUS=%s: give a number from 0 to %d\n", text, most);
+    std::exit(2);
 }
 bool cut_by_mig() { return std::getenv("LOCKSTEP_EMULATED_MIG") != nullptr; }
 
