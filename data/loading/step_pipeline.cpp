@@ -7,11 +7,20 @@ namespace lockstep::data {
 
 StepPipeline::StepPipeline(StepPlanner& planner, int workers)
     : planner_(planner), steps_ahead_(2 + 2 * static_cast<std::uint64_t>(workers)) {
-    threads_.emplace_back([this] { read(); });
-    for (int i = 0; i < workers; ++i) threads_.emplace_back([this] { build(); });
+    // A constructor that throws has no destructor: the threads made so far would be waited for, and
+    // they for steps.
+    try {
+        threads_.emplace_back([this] { read(); });
+        for (int i = 0; i < workers; ++i) threads_.emplace_back([this] { build(); });
+    } catch (...) {
+        stop();
+        throw;
+    }
 }
 
-StepPipeline::~StepPipeline() {
+StepPipeline::~StepPipeline() { stop(); }
+
+void StepPipeline::stop() noexcept {
     {
         const std::lock_guard lock(mutex_);
         stopping_ = true;

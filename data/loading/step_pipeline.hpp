@@ -37,6 +37,7 @@ private:
         std::exception_ptr failure;
     };
 
+    void stop() noexcept;
     void read();
     void build();
     void deliver(std::uint64_t number, Result result);

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/storage/hdf5_read.hpp"
 
+#include <fcntl.h>
+
 #include <array>
+#include <cerrno>
 #include <new>
 #include <type_traits>
+
+#include "runtime/core/error.hpp"
+#include "runtime/core/file_descriptor.hpp"
 
 namespace lockstep::data::hdf5 {
 namespace {
@@ -72,9 +78,20 @@ Outcome read_part(const Hdf5Dataset& dataset, const hsize_t* start, const hsize_
 }  // namespace
 
 Hdf5File open_file(const std::string& path) {
-    const Hdf5Properties access(H5Pcreate(H5P_FILE_ACCESS));
+    Hdf5Properties access(H5Pcreate(H5P_FILE_ACCESS));
     H5Pset_file_locking(access.raw(), 0, 1);
-    return Hdf5File(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.raw()));
+    Hdf5File file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.raw()));
+    if (file) return file;
+    // Closing the properties would clear the reason.
+    const hid_t reason = H5Eget_current_stack();
+    access = Hdf5Properties();
+    H5Eset_current_stack(reason);
+    return file;
+}
+
+void require_openable(const std::string& path) {
+    const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file && errno != ENOENT) throw_errno("cannot be opened", path);
 }
 
 Hdf5Dataset open_dataset(const Hdf5File& file, const char* name, std::size_t cache_bytes) {

@@ -15,6 +15,9 @@ namespace lockstep::data::hdf5 {
 // Returns an invalid handle if the file cannot be opened. Opens without file locking, which network
 // file systems refuse.
 Hdf5File open_file(const std::string& path);
+// Throws an io error if the file is there and the system does not let it be opened: the library
+// has then failed for a reason that says nothing about the file.
+void require_openable(const std::string& path);
 // Returns an invalid handle if there is no such dataset, or if it is not one-dimensional.
 Hdf5Dataset open_dataset(const Hdf5File& file, const char* name, std::size_t cache_bytes);
 // Opens a dataset of shape [rows, 2] in the same way.

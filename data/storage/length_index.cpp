@@ -38,7 +38,10 @@ void LengthIndex::close() noexcept {
 
 void LengthIndex::open(const Dataset& dataset, const SplitInfo& split, const Hdf5Section& section) {
     file_ = hdf5::open_file(path_);
-    if (!file_) damaged("not a whole HDF5 file", section);
+    if (!file_) {
+        hdf5::require_openable(path_);
+        damaged("not a whole HDF5 file", section);
+    }
     if (hdf5::read_text(file_, format::dictionary_hash) != dataset.dictionary_hash())
         throw Error(ErrorKind::data, path_ + ": belongs to another data set" + restore);
     for (std::size_t shard = 0; shard < split.shards.size(); ++shard) {

@@ -53,9 +53,10 @@ void ShardReader::close() noexcept {
 
 void ShardReader::open(const Hdf5Section& section) {
     file_ = hdf5::open_file(path_);
-    if (!file_)
-        throw Error(ErrorKind::data,
-                    path_ + ": not a whole HDF5 file (" + section.reason() + ")" + restore);
+    if (file_) return;
+    const std::string reason = section.reason();
+    hdf5::require_openable(path_);
+    throw Error(ErrorKind::data, path_ + ": not a whole HDF5 file (" + reason + ")" + restore);
 }
 
 void ShardReader::check_identity(const ShardIdentity& expected) const {
