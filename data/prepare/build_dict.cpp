@@ -8,6 +8,7 @@
 #include "data/prepare/tokenizer_building.hpp"
 #include "data/storage/output_directory.hpp"
 #include "data/tokenizers/tokenizer_file.hpp"
+#include "runtime/core/durable_files.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/path_status.hpp"
 
@@ -32,8 +33,12 @@ void build_dict(const PrepareOptions& options, Log& log) {
     const auto tokenizer = build_tokenizer(building, threads, work.partial(), warnings, log);
     tokenizer->save(work.partial());
     std::error_code problem;
-    fs::rename(work.partial() + "/" + read_tokenizer_file(work.partial()).file, path, problem);
+    const std::string built = work.partial() + "/" + read_tokenizer_file(work.partial()).file;
+    sync_file(built);
+    fs::rename(built, path, problem);
     if (problem) throw Error(ErrorKind::io, path + ": cannot be written: " + problem.message());
+    const fs::path parent = fs::path(path).parent_path();
+    sync_folder(parent.empty() ? "." : parent.string());
     log.info(path + ": " + std::to_string(tokenizer->size()) + " tokens");
 }
 

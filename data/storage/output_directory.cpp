@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/storage/output_directory.hpp"
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -11,8 +9,8 @@
 #include <vector>
 
 #include "data/storage/shard_format.hpp"
+#include "runtime/core/durable_files.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/core/file_descriptor.hpp"
 #include "runtime/core/path_status.hpp"
 
 namespace lockstep::data {
@@ -95,45 +93,26 @@ void refuse_mount_point(const std::string& path) {
         refuse(path, "a disk is mounted there, which cannot be renamed; name a folder inside it");
 }
 
-void flush_to_disk(const std::string& path) {
-    const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!file || ::fsync(file.raw()) != 0) throw_errno("cannot flush to disk", path);
-}
-
-void rename_or_throw(const std::string& from, const std::string& to) {
-    if (::rename(from.c_str(), to.c_str()) != 0) throw_errno("cannot rename to " + to, from);
+std::string prepared(const std::string& given, Existing existing) {
+    const std::string path = followed(given);
+    remove_partial_folders(path);
+    check_free(path, existing);
+    refuse_mount_point(path);
+    return path;
 }
 
 }  // namespace
 
 OutputDirectory::OutputDirectory(const std::string& path, Existing existing)
-    : path_(followed(path)), existing_(existing) {
-    check_free(path_, existing_);
-    refuse_mount_point(path_);
-    partial_ = path_ + ".partial-" + std::to_string(::getpid());
-    std::error_code failure;
-    fs::create_directories(partial_, failure);
-    if (failure)
-        throw Error(ErrorKind::config, "--out " + path_ + ": cannot make this folder (" +
-                                           failure.message() + "); choose one you can write to");
-}
-
-OutputDirectory::~OutputDirectory() {
-    std::error_code ignored;
-    if (!partial_.empty()) fs::remove_all(partial_, ignored);
-}
+    : path_(prepared(path, existing)), partial_(path_), existing_(existing) {}
 
 void OutputDirectory::commit() {
     check_free(path_, existing_);  // checked again: files may have appeared meanwhile
-    for (const auto& entry : fs::directory_iterator(partial_)) flush_to_disk(entry.path());
-    flush_to_disk(partial_);
-    const std::string old = partial_ + "-old";
-    std::error_code failure;
-    const bool replaces = fs::exists(path_, failure);
-    if (replaces) rename_or_throw(path_, old);
-    rename_or_throw(partial_, path_);
-    partial_.clear();
-    if (replaces) fs::remove_all(old, failure);
+    // A file of the work that stays would be one that --overwrite refuses to delete.
+    for (const auto& entry : fs::directory_iterator(partial_.path()))
+        if (!is_ours(entry)) fs::remove(entry.path());
+    for (const auto& entry : fs::directory_iterator(partial_.path())) sync_file(entry.path());
+    partial_.put_in_place(path_);
 }
 
 }  // namespace lockstep::data

@@ -4,27 +4,26 @@
 #include <string>
 
 #include "data/storage/existing_folder.hpp"
+#include "data/storage/partial_folder.hpp"
 
 namespace lockstep::data {
 
 // Makes a directory that appears complete or not at all. Files are written to a temporary directory
-// beside it; commit() flushes them to disk and renames the directory. Without a commit() everything
-// is removed.
+// beside it; commit() flushes them to disk and exchanges the two. Without a commit() everything is
+// removed.
 class OutputDirectory {
 public:
-    // Follows a symbolic link. Throws a config error if `path` is in use or cannot be created, or,
-    // with Existing::overwrite, if it contains files that prepare did not write.
+    // Follows a symbolic link and removes what interrupted writers left beside the directory.
+    // Throws a config error if `path` is in use or cannot be created, or, with Existing::overwrite,
+    // if it contains files that prepare did not write.
     OutputDirectory(const std::string& path, Existing existing);
-    ~OutputDirectory();
-    OutputDirectory(const OutputDirectory&) = delete;
-    OutputDirectory& operator=(const OutputDirectory&) = delete;
-
     // Returns the directory to write to before commit().
-    const std::string& partial() const noexcept { return partial_; }
+    const std::string& partial() const noexcept { return partial_.path(); }
     void commit();
 
 private:
-    std::string path_, partial_;
+    std::string path_;
+    PartialFolder partial_;
     Existing existing_;
 };
 

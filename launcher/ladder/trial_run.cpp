@@ -10,6 +10,7 @@
 #include "launcher/model_folder/model_folder.hpp"
 #include "launcher/processes/lockstep_command.hpp"
 #include "launcher/processes/process_group.hpp"
+#include "runtime/core/durable_files.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/file_descriptor.hpp"
 #include "runtime/core/path_status.hpp"
@@ -46,7 +47,7 @@ RunFolders::RunFolders(const std::string& kept)
       path_(kept.empty() ? temporary_folder() : fs::path(kept)) {
     if (life_ == Life::temporary) return;
     require_writable(kept);
-    train::make_folders(kept);
+    make_folders(kept);
     std::error_code closed;
     if (!fs::is_empty(path_, closed))
         throw Error(ErrorKind::config, "-mf " + kept +
@@ -68,7 +69,7 @@ void RunFolders::measured(const std::string& name) const {
 }
 
 Attempt run_trial(const std::vector<std::string>& command, const std::string& folder) {
-    train::make_folders(folder);
+    make_folders(folder);
     const std::string log = folder + "/output.log";
     const FileDescriptor out(::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
     if (!out) throw_errno("cannot be written", log);

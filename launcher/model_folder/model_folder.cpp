@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "model/config_json.hpp"
+#include "runtime/core/durable_files.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/path_status.hpp"
+#include "runtime/core/system_failure.hpp"
 
 namespace lockstep::launcher {
 
@@ -167,13 +169,15 @@ model::ModelConfig agree_on_model(const std::string& folder, const model::ModelC
 
 void create_model_folder(const std::string& folder, const train::ModelDescription& description,
                          const data::Dataset& dataset) {
-    std::error_code problem;
-    fs::create_directories(folder, problem);
-    if (problem) {
-        throw Error(ErrorKind::io, folder + ": the model's folder cannot be made: " +
-                                       problem.message() + "; choose another -mf");
+    try {
+        make_folders(folder);
+    } catch (const SystemFailure& failure) {
+        throw Error(ErrorKind::io, std::string(failure.what()) + "; choose another -mf");
     }
+    // The description comes last and makes the folder a model, so the rest is on disk before it.
     data::open_tokenizer(dataset.directory())->save(folder);
+    for (const auto& entry : fs::directory_iterator(folder))
+        if (entry.is_regular_file()) sync_file(entry.path());
     train::save_description(folder, description);
 }
 

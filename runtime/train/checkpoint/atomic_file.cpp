@@ -2,7 +2,6 @@
 #include "runtime/train/checkpoint/atomic_file.hpp"
 
 #include <fcntl.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -11,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/core/durable_files.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/path_status.hpp"
 #include "runtime/train/checkpoint/lock_owner.hpp"
@@ -57,16 +57,6 @@ bool is_leftover(const std::string& filename) {
 
 fs::path parent_of(const fs::path& path) {
     return path.has_parent_path() ? path.parent_path() : fs::path(".");
-}
-
-// A rename is on disk only once its folder is synced.
-void sync_folder(const fs::path& folder) {
-    const FileDescriptor handle(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    // Some network file systems cannot sync a folder and report EINVAL; they keep renames in order
-    // themselves.
-    if (!handle || (::fsync(handle.raw()) != 0 && errno != EINVAL)) {
-        fail("cannot be synced to disk", folder.string(), errno);
-    }
 }
 
 void remove_quietly(const std::string& path) noexcept {
@@ -123,7 +113,8 @@ void AtomicFile::commit() {
     file_.close();
     rename_over(file_.path(), path_);
     committed_ = true;
-    sync_folder(parent_of(path_));
+    // A rename is on disk only once its folder is synced.
+    sync_folder(parent_of(path_).string());
 }
 
 void write_atomically(const std::string& path, std::string_view text) {
@@ -146,26 +137,12 @@ AtomicDirectory::~AtomicDirectory() {
 
 void AtomicDirectory::commit() {
     sync_folder(temporary_);
-    // A folder cannot be renamed over one that contains files. Exchanging the two leaves no moment
-    // without a folder of that name; if the file system cannot exchange, the old folder is removed
-    // first.
-    if (!path_exists(final_)) {
-        rename_over(temporary_, final_);
-    } else if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, final_.c_str(),
-                           RENAME_EXCHANGE) == 0) {
-        remove_quietly(temporary_);
-    } else {
-        remove_quietly(final_);
-        rename_over(temporary_, final_);
-    }
+    // If a replacement fails, the temporary name may already have the older folder. It is then a
+    // leftover, which a later save removes.
+    committed_ = path_exists(final_);
+    put_folder(temporary_, final_);
     committed_ = true;
-    sync_folder(parent_of(final_));
-}
-
-void make_folders(const std::string& path) {
-    std::error_code failure;
-    fs::create_directories(path, failure);
-    if (failure) fail("cannot be made", path, failure.value());
+    remove_quietly(temporary_);
 }
 
 void rename_over(const std::string& from, const std::string& to) {

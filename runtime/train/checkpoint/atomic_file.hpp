@@ -75,9 +75,6 @@ private:
     bool committed_ = false;
 };
 
-// Makes the folder and its parents; existing ones are left as they are.
-void make_folders(const std::string& path);
-
 // Renames a file or a folder; an existing file of that name is replaced.
 void rename_over(const std::string& from, const std::string& to);
 

@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "runtime/core/durable_files.hpp"
 #include "runtime/core/path_status.hpp"
 #include "runtime/train/checkpoint/atomic_file.hpp"
 #include "runtime/train/checkpoint/checkpoint_json.hpp"

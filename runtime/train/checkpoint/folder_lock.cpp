@@ -7,8 +7,10 @@
 #include <filesystem>
 #include <system_error>
 
+#include "runtime/core/durable_files.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/hash.hpp"
+#include "runtime/core/path_status.hpp"
 #include "runtime/train/checkpoint/atomic_file.hpp"
 #include "runtime/train/checkpoint/lock_file.hpp"
 
@@ -129,9 +131,8 @@ private:
 };
 
 bool make_model_folder(const std::string& folder) {
-    std::error_code failure;
-    const bool made = fs::create_directories(folder, failure);
-    if (failure) make_folders(folder);  // which says why
+    const bool made = !path_exists(folder);
+    make_folders(folder);
     return made;
 }
 

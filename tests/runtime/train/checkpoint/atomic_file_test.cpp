@@ -6,6 +6,7 @@
 
 #include <filesystem>
 
+#include "runtime/core/durable_files.hpp"
 #include "runtime/core/error.hpp"
 #include "tests/runtime/train/file_size_limit.hpp"
 #include "tests/support/files.hpp"
@@ -133,7 +134,8 @@ TEST_CASE("errors name the path, the reason and the remedy") {
     CHECK(io_error([&] { AtomicFile file(missing); }).find("No such file") != std::string::npos);
     tests::write_text(folder / "file", "");
     const std::string below = folder / "file/folder";
-    CHECK(io_error([&] { train::make_folders(below); }).starts_with(below + ": cannot be made: "));
+    CHECK(
+        io_error([&] { lockstep::make_folders(below); }).starts_with(below + ": cannot be made: "));
     CHECK(io_error([&] { AtomicDirectory directory(missing); }).starts_with(missing));
 }
 

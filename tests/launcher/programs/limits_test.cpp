@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// A run for which descriptors or memory do not suffice, anywhere between its start and its end: it
+// says so in one line and ends, and the next start continues as if nothing had been.
+#include <doctest/doctest.h>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "tests/launcher/programs/fault_sweep.hpp"
+#include "tests/launcher/programs/tiny_run.hpp"
+
+using namespace lockstep::tests;
+
+namespace {
+
+ProgramResult limited(const std::string& limit, const std::vector<std::string>& command) {
+    std::vector<std::string> words = {"bash", "-c", "ulimit " + limit + " && exec \"$@\"", "bash",
+                                      program_path(command.front())};
+    words.insert(words.end(), command.begin() + 1, command.end());
+    return run_within_limit(words);
+}
+
+constexpr int segmentation_fault = 128 + 11;
+
+// The loader and oneDNN end in their own ways if they get no memory.
+bool ended_in_a_library(const ProgramResult& run) {
+    return run.code == segmentation_fault ||
+           run.err.find("error while loading shared libraries") != std::string::npos;
+}
+
+std::string complaint_about_end(const ProgramResult& run) {
+    if (run.code == 124 || run.code == 137) return "; hangs";
+    if (run.code == 0) return "";
+    if (run.code != 1 && run.code != 2) return "; code " + std::to_string(run.code);
+    if (run.err.find("restore the file") != std::string::npos) return "; blames a sound file";
+    return told_in_one_line(run);
+}
+
+// Runs with one limit after another and returns the number of complaints and of failed runs.
+struct Tried {
+    int complaints = 0, failed = 0;
+};
+
+Tried try_limits(const std::vector<std::string>& limits) {
+    use_scratch_in_memory();
+    const TinyRun run;
+    const FolderTree before = run.after(2);
+    const RunCheck check(run, before, 2);
+    Tried tried;
+    for (const std::string& limit : limits) {
+        const ScratchFolder folder;
+        write_tree(before, folder.path());
+        const ProgramResult met = limited(limit, run.command(folder.path()));
+        const std::string complaint = (ended_in_a_library(met) ? "" : complaint_about_end(met)) +
+                                      check(folder.path(), met, Aftermath::killed);
+        tried.failed += met.code != 0;
+        if (complaint.empty()) continue;
+        ++tried.complaints;
+        std::printf("ulimit %s: %s [code %d, %s]\n", limit.c_str(), complaint.c_str(), met.code,
+                    met.err.c_str());
+    }
+    std::printf("%zu limits, %d failed, %d complaints\n", limits.size(), tried.failed,
+                tried.complaints);
+    return tried;
+}
+
+std::vector<std::string> limits_of(const char* option, int first, int last, int step) {
+    std::vector<std::string> limits;
+    for (int at = first; at <= last; at += step)
+        limits.push_back(std::string(option) + " " + std::to_string(at));
+    return limits;
+}
+
+}  // namespace
+
+TEST_CASE("a run without enough descriptors says so and harms nothing") {
+    const Tried tried = try_limits(limits_of("-n", 4, 20, 1));
+    CHECK(tried.complaints == 0);
+    CHECK(tried.failed >= 3);
+    CHECK(tried.failed < 17);
+}
+
+TEST_CASE("a run without enough address space says so and harms nothing") {
+    const Tried tried = try_limits(limits_of("-v", 60'000, 420'000, 15'000));
+    CHECK(tried.complaints == 0);
+    CHECK(tried.failed >= 3);
+}
+
+TEST_CASE("a run without enough memory for its data says so and harms nothing") {
+    const Tried tried = try_limits(limits_of("-d", 4'000, 196'000, 12'000));
+    CHECK(tried.complaints == 0);
+    CHECK(tried.failed >= 3);
+}
