@@ -12,6 +12,7 @@
 #include "launcher/options/run_command.hpp"
 #include "launcher/rank/broadcast_text.hpp"
 #include "launcher/train/gpu_memory_check.hpp"
+#include "launcher/train/metrics_first.hpp"
 #include "launcher/version.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/path_status.hpp"
@@ -282,8 +283,11 @@ void TrainingSession::train(const train::StopFlag& stop) {
     train::ObserverList events;
     events.add(kept);
     events.add(observers.entry());
+    const std::string metrics_file =
+        job_.rank_info.rank == 0 ? config_.model_file + "/metrics.jsonl" : "";
+    MetricsFirst saves(checkpoints, observers, metrics_file, log_);
     train::Trainer trainer(options_,
-                           {*engine_, *job_.communicator, trace_, *source_, events, checkpoints,
+                           {*engine_, *job_.communicator, trace_, *source_, events, saves,
                             evaluator_.get(), stop, progress_},
                            resume_);
     const train::ExitReason reason = trainer.run();

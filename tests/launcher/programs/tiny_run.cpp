@@ -29,13 +29,20 @@ bool is_checkpoint(const std::string& name) {
            fs::path(name).parent_path() == "model/checkpoints";
 }
 
-// An old checkpoint may be left over whole or in part: the next save removes it.
+// A writer that was killed leaves one temporary file beside the checkpoints.
+bool is_temporary(const std::string& name) {
+    return name.find(".tmp-") != std::string::npos && fs::path(name).parent_path() == "model";
+}
+
+// An old checkpoint may be left over whole or in part: the next save removes it. Together nothing
+// larger than a checkpoint and one copy of the weights is left.
 std::string names_besides(const FolderTree& tree, const FolderTree& expected) {
     const std::set<std::string> here = names_of(tree), there = names_of(expected);
     std::string text;
-    int old = 0;
+    int old = 0, temporary = 0;
     for (const std::string& name : here) {
         if (there.contains(name) || is_checkpoint(fs::path(name).parent_path())) continue;
+        if (is_temporary(name) && ++temporary == 1) continue;
         if (!is_checkpoint(name) || ++old > 1) text += "; left over: " + name;
     }
     for (const std::string& name : there)
@@ -43,7 +50,7 @@ std::string names_besides(const FolderTree& tree, const FolderTree& expected) {
     return text;
 }
 
-// Returns the kind and the step of each line.
+// Returns the kind, the step and the rows of each line.
 std::string metrics_text(const FolderTree& tree) {
     const auto file = tree.find("model/metrics.jsonl");
     std::istringstream lines(file == tree.end() ? "" : file->second.value_or(""));
@@ -51,7 +58,8 @@ std::string metrics_text(const FolderTree& tree) {
     for (std::string line; std::getline(lines, line);) {
         const auto json = nlohmann::json::parse(line, nullptr, false);
         if (!json.is_object()) return text + "a broken line";
-        text += json.at("kind").get<std::string>() + " " + json.at("step").dump() + ", ";
+        text += json.at("kind").get<std::string>() + " " + json.at("step").dump() + " " +
+                json.value("rows", nlohmann::json("")).dump() + ", ";
     }
     return text;
 }
@@ -83,8 +91,8 @@ std::vector<std::string> TinyRun::command(const std::string& folder, int step) c
     return words_of(
         "lockstep train --data " + (scratch_ / "data") +
         " --n-layers 1 --embedding-size 8 --ffn-size 8 --n-heads 1 --optimizer adam -lr 1e-2 -bs 8"
-        " --text-truncate 16 --label-truncate 8 --threads 1 --log-every-n-steps 1 --num-workers 1"
-        " --validation-every-n-steps 1 --save-every-n-steps 1 --precision fp32 --max-train-steps " +
+        " --text-truncate 16 --label-truncate 8 --threads 1 --log-every-n-steps 4 --num-workers 1"
+        " --validation-every-n-steps 2 --save-every-n-steps 1 --precision fp32 --max-train-steps " +
         std::to_string(step) + " -mf " + folder + "/model");
 }
 

@@ -14,7 +14,8 @@ namespace lockstep::tests {
 
 std::vector<std::string> words_of(const std::string& line);
 
-// A data set, and a run of a tiny model in FOLDER/model that validates and saves after each step.
+// A data set, and a run of a tiny model in FOLDER/model that saves after each step and validates
+// after each second one.
 class TinyRun {
 public:
     static constexpr int last_step = 4;
