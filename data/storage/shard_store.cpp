@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/storage/shard_store.hpp"
 
-#include "data/storage/check_shards.hpp"
-#include "runtime/core/path_status.hpp"
-
 namespace lockstep::data {
 
-namespace {
-
-ShardIdentity identity_of(const Dataset& dataset, const SplitInfo& split, std::size_t number) {
+ShardIdentity shard_identity(const Dataset& dataset, const SplitInfo& split, std::size_t number) {
     return {dataset.dictionary_hash(),
             dataset.kind(),
             split.name,
@@ -17,25 +12,10 @@ ShardIdentity identity_of(const Dataset& dataset, const SplitInfo& split, std::s
             static_cast<std::int64_t>(split.shards[number].rows)};
 }
 
-}  // namespace
-
 ShardStore::ShardStore(const Dataset& dataset, const SplitInfo& split) {
     for (std::size_t i = 0; i < split.shards.size(); ++i)
         shards_.push_back(
-            {dataset.shard_path(split.shards[i]), identity_of(dataset, split, i), nullptr});
-}
-
-void check_shards(const Dataset& dataset, const SplitInfo& split, MissingShards missing) {
-    for (std::size_t i = 0; i < split.shards.size(); ++i) {
-        const std::string path = dataset.shard_path(split.shards[i]);
-        if (missing == MissingShards::allow && !path_exists(path)) continue;
-        check_shard(dataset, split, i);
-    }
-}
-
-void check_shard(const Dataset& dataset, const SplitInfo& split, std::size_t number) {
-    const ShardReader opened(dataset.shard_path(split.shards[number]),
-                             identity_of(dataset, split, number));
+            {dataset.shard_path(split.shards[i]), shard_identity(dataset, split, i), nullptr});
 }
 
 ShardReader& ShardStore::reader(int number) {

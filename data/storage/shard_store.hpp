@@ -33,6 +33,9 @@ private:
     std::vector<Shard> shards_;
 };
 
+// Returns the attributes that a shard must have to be this one of the split.
+ShardIdentity shard_identity(const Dataset& dataset, const SplitInfo& split, std::size_t number);
+
 // Returns the number of rows of each shard of a split.
 std::vector<std::int64_t> shard_rows(const SplitInfo& split);
 

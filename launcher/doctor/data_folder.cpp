@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "launcher/doctor/data_folder.hpp"
 
 #include "data/storage/dataset.hpp"
 #include "data/storage/read_shard.hpp"
 #include "launcher/doctor/run_with_timeout.hpp"
-#include "launcher/doctor/storage.hpp"
 #include "launcher/text/units.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/hash.hpp"

@@ -4,14 +4,15 @@
 #include <memory>
 #include <thread>
 
+#include "launcher/doctor/data_folder.hpp"
 #include "launcher/doctor/facts_json.hpp"
 #include "launcher/doctor/lookup.hpp"
 #include "launcher/doctor/meeting.hpp"
+#include "launcher/doctor/output_folder.hpp"
 #include "launcher/doctor/probe.hpp"
 #include "launcher/doctor/probe_schedule.hpp"
 #include "launcher/doctor/rank_facts.hpp"
 #include "launcher/doctor/rates.hpp"
-#include "launcher/doctor/storage.hpp"
 #include "runtime/comm/store/secret.hpp"
 #include "runtime/core/error.hpp"
 

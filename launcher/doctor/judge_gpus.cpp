@@ -7,7 +7,6 @@
 #include "launcher/doctor/findings.hpp"
 #include "launcher/doctor/gpu_of_rank.hpp"
 #include "launcher/host/nvml.hpp"
-#include "launcher/rank/gpu_assignment.hpp"
 #include "launcher/text/units.hpp"
 
 namespace lockstep::launcher::doctor {
@@ -207,18 +206,6 @@ void note_unused(const Facts& facts, std::vector<Finding>& found) {
 }
 
 }  // namespace
-
-const Gpu* gpu_of_rank(const RankFacts& rank) {
-    const auto& visible = rank.visible_gpus;
-    const bool by_slurm = rank.source == comm::name(comm::RankSource::slurm);
-    const auto seat = gpu_assignment(visible.size(), rank.local_rank,
-                                     by_slurm ? comm::RankSource::slurm : comm::RankSource::alone);
-    if (!seat) return nullptr;
-    const auto& gpus = rank.gpu_host.gpus;
-    const auto found = std::find_if(gpus.begin(), gpus.end(),
-                                    [&](const Gpu& gpu) { return gpu.index == visible[*seat]; });
-    return found == gpus.end() ? nullptr : &*found;
-}
 
 std::vector<Finding> judge_gpus(const Facts& facts) {
     std::vector<Finding> found;

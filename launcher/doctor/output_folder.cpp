@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "launcher/doctor/output_folder.hpp"
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,7 +10,6 @@
 #include <vector>
 
 #include "launcher/doctor/run_with_timeout.hpp"
-#include "launcher/doctor/storage.hpp"
 #include "launcher/model_folder/model_folder.hpp"
 #include "launcher/text/units.hpp"
 #include "runtime/core/error.hpp"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/doctor/storage.hpp"
-
 #include <doctest/doctest.h>
 
 #include <filesystem>
 #include <fstream>
 
+#include "launcher/doctor/data_folder.hpp"
+#include "launcher/doctor/output_folder.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/run_program.hpp"
 #include "tests/support/written_dataset.hpp"

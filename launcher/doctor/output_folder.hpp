@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
 #include <memory>
 #include <string>
 
@@ -34,11 +33,5 @@ FolderFacts look_at_folder(const std::string& folder, std::int64_t checkpoints_b
 // Returns an empty string when this host sees the trial file with its text, otherwise the problem.
 // Waits a while because a file system may show the file late.
 std::string look_for(const std::string& path, const std::string& text, int timeout_ms);
-
-// Reads the folder of --data and this host's part of its shards: every `parts`-th, beginning with
-// `part`. Reads for `read_for` in all, and gives up `timeout_ms` later when a shard does not
-// answer.
-void look_at_data(const std::string& folder, int part, int parts,
-                  std::chrono::milliseconds read_for, int timeout_ms, RankObservations& sight);
 
 }  // namespace lockstep::launcher::doctor
