@@ -76,8 +76,9 @@ void judge_quota(const Facts& facts, std::vector<Finding>& found) {
         const double quota = facts.ranks[i].processor.quota;
         if (quota <= 0 || static_cast<double>(threads[i]) <= quota) continue;
         over.add(facts.ranks[i].rank,
-                 "the control group allows the time of " + digits(quota) + " cores, for " +
-                     std::to_string(threads[i]) + " threads",
+                 "the control group allows the time of " + digits(quota) +
+                     (quota == 1 ? " core, for " : " cores, for ") +
+                     counted(threads[i], "thread", "threads"),
                  "raise the container's CPU limit, or give --threads " +
                      std::to_string(std::max(1, static_cast<int>(quota))));
     }

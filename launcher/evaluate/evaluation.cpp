@@ -69,7 +69,7 @@ void check_evaluation(const RunConfig& config) {
 }
 
 int run_evaluation(const RunConfig& config, LaunchMode mode) {
-    const comm::RankInfo rank_info = place_of(config, mode);
+    const comm::RankInfo rank_info = rank_info_of(config, mode);
     check_evaluation(config);
     Job job = join_job(config, rank_info);
     const DataSets sets = open_data_sets("data", config.data);

@@ -6,6 +6,7 @@
 
 #include "launcher/evaluate/evaluation_report.hpp"
 #include "launcher/evaluate/set_evaluators.hpp"
+#include "launcher/text/units.hpp"
 #include "runtime/train/checkpoint/atomic_file.hpp"
 #include "runtime/train/metrics/progress.hpp"
 
@@ -24,9 +25,8 @@ void evaluate_at_the_end(const EvaluatorParts& parts, const DataSets& sets,
     if (state.validation.best && unseen > 0)
         log.info("the last validation was after update " +
                  std::to_string(state.validation.last_updates) + "; the weights of the " +
-                 std::to_string(unseen) +
-                 " updates since were compared with no others, and are in the newest checkpoint "
-                 "alone");
+                 counted(unseen, "update", "updates") +
+                 " since were compared with no others, and are in the newest checkpoint alone");
     std::vector<std::pair<std::string, NamedValues>> metrics;
     for (const char* split : {data::format::valid_split, data::format::test_split}) {
         const DataSets having = sets_with(sets, split);

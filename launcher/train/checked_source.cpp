@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "launcher/text/units.hpp"
 #include "runtime/core/error.hpp"
 
 namespace lockstep::launcher {
@@ -105,10 +106,11 @@ void CheckedSource::seek(train::Position position) {
     const std::int64_t used = rows_of_all();
     if (position.rows_in_epoch < 0 || used == position.rows_in_epoch) return;
     throw Error(ErrorKind::config,
-                "epoch " + std::to_string(epoch_ + 1) + ": the checkpoint says that " +
-                    std::to_string(position.rows_in_epoch) +
-                    " rows of it are used, but with these options its first " +
-                    std::to_string(position.step_in_epoch) + " steps use " + std::to_string(used) +
+                "epoch " + std::to_string(epoch_ + 1) + ": the checkpoint used " +
+                    counted(position.rows_in_epoch, "row", "rows") +
+                    " of it, but with these options its first " +
+                    counted(position.step_in_epoch, "step uses", "steps use") + " " +
+                    std::to_string(used) +
                     "; continue with the options and the data that the epoch began with");
 }
 

@@ -105,7 +105,7 @@ void check_checkpoints(const RunConfig& config) {
 int run_training(const RunConfig& config, LaunchMode mode) {
     StartUp start_up;
     const StopSignal stop;  // before any other thread exists
-    const comm::RankInfo rank_info = place_of(config, mode);
+    const comm::RankInfo rank_info = rank_info_of(config, mode);
     start_up.ended("place");
     Log log(std::cout, verbosity_of(config), rank_info.rank, rank_name(rank_info), output_kind());
     TrainingPlan plan = check_training(config, mode);

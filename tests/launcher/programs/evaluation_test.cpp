@@ -118,6 +118,8 @@ TEST_CASE("updates behind the last validation are told of, since their weights a
     const auto validated = splits.train("--max-train-steps 2 -vstep 2");
     says(validated, 0, {"with the best weights"});
     CHECK(validated.out.find("the last validation") == std::string::npos);
+    says(splits.train("--max-train-steps 3 -vstep 100"), 0,
+         {"the last validation was after update 2; the weights of the 1 update since"});
     says(splits.train("--max-train-steps 5 -vstep 100"), 0,
          {"the last validation was after update 2; the weights of the 3 updates since"});
 }
