@@ -24,7 +24,7 @@ using namespace lockstep;
 
 constexpr int timeout_ms = 60'000;
 
-comm::RankInfo place_of(int rank, int size) {
+comm::RankInfo rank_info_of(int rank, int size) {
     comm::RankInfo rank_info = comm::alone();
     rank_info.rank = rank_info.local_rank = rank;
     rank_info.size = rank_info.local_size = size;
@@ -43,7 +43,7 @@ double join_all(int size) {
     const auto begin = Clock::now();
     for (int rank = 0; rank < size; ++rank) {
         ranks.emplace_back([&, rank] {
-            const comm::RankInfo rank_info = place_of(rank, size);
+            const comm::RankInfo rank_info = rank_info_of(rank, size);
             std::unique_ptr<comm::Store> store;
             try {
                 store = comm::open_store(rank_info, secret, timeout_ms);

@@ -163,7 +163,7 @@ int doctor_program(const std::vector<std::string>& args) {
     const auto config = parse_run(Task::doctor, usage, args);
     if (!config) return 0;
     if (config->preflight) return preflight(config->given);
-    const comm::RankInfo rank_info = place_of(*config, LaunchMode::in_job);
+    const comm::RankInfo rank_info = rank_info_of(*config, LaunchMode::in_job);
     const doctor::Request request = request_of(*config, rank_info);
     try {
         const auto facts = doctor::examine(rank_info, request);

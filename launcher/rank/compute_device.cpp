@@ -62,8 +62,8 @@ std::optional<GpuAssignment> choose_gpu(const RunConfig& config, const comm::Ran
     if (gpus.visible.empty())
         throw Error(ErrorKind::config, "--device cuda on " + rank_info.host + ": " + gpus.absent +
                                            ", or give --device cpu");
-    const std::size_t seat = assign_gpu(rank_info, gpus.visible.size(), sharing(config));
-    return GpuAssignment{static_cast<int>(seat), gpus.visible[seat], gpus.visible.size(),
+    const std::size_t number = assign_gpu(rank_info, gpus.visible.size(), sharing(config));
+    return GpuAssignment{static_cast<int>(number), gpus.visible[number], gpus.visible.size(),
                          gpus.product_library};
 }
 
@@ -75,8 +75,8 @@ std::string why_on_cpu(const RunConfig& config, const comm::RankInfo& rank_info,
 }
 
 GpuWorld agree_on_gpus(const RunConfig& config, const comm::RankInfo& rank_info,
-                       const std::optional<GpuAssignment>& seat, comm::Communicator& communicator) {
-    std::vector<std::uint64_t> with{seat ? 1u : 0u};
+                       const std::optional<GpuAssignment>& gpu, comm::Communicator& communicator) {
+    std::vector<std::uint64_t> with{gpu ? 1u : 0u};
     communicator.all_reduce(view_of(with), comm::ReduceOp::sum, "devices");
     communicator.finish();
     const auto size = static_cast<std::uint64_t>(communicator.size());
@@ -85,9 +85,9 @@ GpuWorld agree_on_gpus(const RunConfig& config, const comm::RankInfo& rank_info,
             ErrorKind::config,
             std::to_string(with.front()) + " of " + std::to_string(size) +
                 " ranks see a GPU: give --device cuda to learn which do not, or --device cpu");
-    if (!seat || size == 1) return {};
-    GpuUser own{rank_info.host, seat->identity.uuid, seat->identity.pci, seat->identity.name};
-    if (seat->visible == 1) {
+    if (!gpu || size == 1) return {};
+    GpuUser own{rank_info.host, gpu->identity.uuid, gpu->identity.pci, gpu->identity.name};
+    if (gpu->visible == 1) {
         const auto environment = comm::process_environment();
         const auto listed = environment.find("CUDA_VISIBLE_DEVICES");
         own.chosen = listed == environment.end() ? "all" : listed->second;
@@ -97,9 +97,9 @@ GpuWorld agree_on_gpus(const RunConfig& config, const comm::RankInfo& rank_info,
                            config.gpu.backend);
 }
 
-model::GpuSettings gpu_settings(const RunConfig& config, const std::optional<GpuAssignment>& seat) {
+model::GpuSettings gpu_settings(const RunConfig& config, const std::optional<GpuAssignment>& gpu) {
     model::GpuSettings settings;
-    if (seat) settings.device = seat->number;
+    if (gpu) settings.device = gpu->number;
     settings.master =
         config.gpu.fp16 == Fp16Kind::mem_efficient && config.precision == PrecisionChoice::fp16
             ? train::Master::none
@@ -113,19 +113,19 @@ model::GpuSettings gpu_settings(const RunConfig& config, const std::optional<Gpu
     return settings;
 }
 
-train::Precision precision_of(PrecisionChoice choice, const std::optional<GpuAssignment>& seat) {
+train::Precision precision_of(PrecisionChoice choice, const std::optional<GpuAssignment>& gpu) {
     switch (choice) {
         case PrecisionChoice::fp32:
             return train::Precision::fp32;
         case PrecisionChoice::bf16:
             return train::Precision::bf16;
         case PrecisionChoice::fp16:  // the model was trained on a GPU
-            if (seat) return train::Precision::fp16;
+            if (gpu) return train::Precision::fp16;
             break;
         case PrecisionChoice::automatic:
             break;
     }
-    return seat || kernels::multiplies_bf16() ? train::Precision::bf16 : train::Precision::fp32;
+    return gpu || kernels::multiplies_bf16() ? train::Precision::bf16 : train::Precision::fp32;
 }
 
 std::vector<std::string> idle_options(const RunConfig& config, const ComputeDevice& device,

@@ -16,14 +16,6 @@
 
 namespace lockstep::launcher {
 
-// Identifies the GPU that a rank uses.
-struct GpuAssignment {
-    int number = 0;  // index among the GPUs that the process sees
-    device::GpuIdentity identity;
-    std::size_t visible = 1;    // number of GPUs that the process sees
-    std::string products = "";  // library of the matrix products, with its version
-};
-
 // Throws a config error when the CPU is requested together with options that only GPUs support.
 void refuse_on_cpu(const RunConfig& config);
 
@@ -51,7 +43,7 @@ std::string why_on_cpu(const RunConfig& config, const comm::RankInfo& rank_info,
 // Collective. Throws a config error on every rank when some ranks compute on GPUs and others do
 // not, or when judge_gpu_users() throws.
 GpuWorld agree_on_gpus(const RunConfig& config, const comm::RankInfo& rank_info,
-                       const std::optional<GpuAssignment>& seat, comm::Communicator& communicator);
+                       const std::optional<GpuAssignment>& gpu, comm::Communicator& communicator);
 
 // Describes the device that a rank computes on, and its settings.
 struct ComputeDevice {
@@ -66,11 +58,11 @@ struct ComputeDevice {
     std::string products() const { return gpu ? gpu->products : kernels::product_library(); }
 };
 
-model::GpuSettings gpu_settings(const RunConfig& config, const std::optional<GpuAssignment>& seat);
+model::GpuSettings gpu_settings(const RunConfig& config, const std::optional<GpuAssignment>& gpu);
 
 // Returns the precision. If nothing was chosen, it is bf16 when the processor has bf16 products;
 // GPUs have them.
-train::Precision precision_of(PrecisionChoice choice, const std::optional<GpuAssignment>& seat);
+train::Precision precision_of(PrecisionChoice choice, const std::optional<GpuAssignment>& gpu);
 
 // Lists options for GPUs that have no effect on this device, with the reason. Each element is one
 // line.

@@ -18,13 +18,13 @@ Error too_few(const comm::RankInfo& rank_info, std::size_t visible) {
 
 }  // namespace
 
-std::optional<std::size_t> gpu_assignment(std::size_t visible, int local_rank,
-                                          comm::RankSource source) noexcept {
+std::optional<std::size_t> gpu_index(std::size_t visible, int local_rank,
+                                     comm::RankSource source) noexcept {
     if (visible == 0) return std::nullopt;
     if (visible == 1) return 0;
-    const auto seat = static_cast<std::size_t>(local_rank);
-    if (source == comm::RankSource::slurm) return seat % visible;
-    return seat < visible ? std::optional(seat) : std::nullopt;
+    const auto index = static_cast<std::size_t>(local_rank);
+    if (source == comm::RankSource::slurm) return index % visible;
+    return index < visible ? std::optional(index) : std::nullopt;
 }
 
 std::size_t assign_gpu(const comm::RankInfo& rank_info, std::size_t visible, SharedGpu shared) {
@@ -33,8 +33,8 @@ std::size_t assign_gpu(const comm::RankInfo& rank_info, std::size_t visible, Sha
                     "no GPU is visible on " + rank_info.host +
                         ": choose a host with GPUs (srun --gpus-per-node N), or look at "
                         "CUDA_VISIBLE_DEVICES");
-    if (const auto seat = gpu_assignment(visible, rank_info.local_rank, rank_info.source))
-        return *seat;
+    if (const auto index = gpu_index(visible, rank_info.local_rank, rank_info.source))
+        return *index;
     if (shared == SharedGpu::allowed)
         return static_cast<std::size_t>(rank_info.local_rank) % visible;
     throw too_few(rank_info, visible);

@@ -32,9 +32,9 @@ train::Precision agree_on_precision(PrecisionChoice choice, const std::optional<
 
 }  // namespace
 
-comm::RankInfo place_of(const RunConfig& config, LaunchMode mode) {
+comm::RankInfo rank_info_of(const RunConfig& config, LaunchMode mode) {
     if (mode == LaunchMode::alone) return comm::alone();
-    comm::PlaceFlags flags;
+    comm::RankFlags flags;
     if (config.rank >= 0) {
         flags.rank = static_cast<int>(config.rank);
         if (config.world_size > 0) flags.size = static_cast<int>(config.world_size);

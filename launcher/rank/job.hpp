@@ -29,7 +29,7 @@ struct Job {
     StartUp start_up;
 };
 
-comm::RankInfo place_of(const RunConfig& config, LaunchMode mode);
+comm::RankInfo rank_info_of(const RunConfig& config, LaunchMode mode);
 
 // Waits until every rank has joined. Throws a config error when the ranks cannot compute as
 // requested. It throws before waiting if this rank can detect the error alone.

@@ -32,7 +32,7 @@ struct RankInfo {
 
 // Holds the values from the command line. Rank, size and the master's address come together or not
 // at all.
-struct PlaceFlags {
+struct RankFlags {
     std::optional<int> rank, size, local_rank, local_size, master_port;
     std::optional<std::string> master_addr;
 };
@@ -45,7 +45,7 @@ constexpr int default_master_port = 29500;
 // step. Throws kind config when an answer is incomplete or contradicts itself, when there is a
 // Slurm job but no step, and when the process is not a rank but the child of a rank's shell; the
 // text says what to type.
-RankInfo find_rank_info(const Environment& environment, const PlaceFlags& flags);
+RankInfo find_rank_info(const Environment& environment, const RankFlags& flags);
 
 // Returns rank 0 of 1, whatever the environment says.
 RankInfo alone();

@@ -47,7 +47,7 @@ int slurm_local_size(const Variables& variables, int local_rank) {
 void refuse_typed_into_task(const Variables& variables, int tasks) {
     const auto task = variables.whole("SLURM_TASK_PID");
     if (tasks == 1 || !variables.has("SLURM_PTY_PORT") || !task || *task == ::getpid()) return;
-    refuse_place(
+    refuse_environment(
         "this shell is one task of a Slurm step of " + std::to_string(tasks) +
         ": type srun --overlap before the command (srun --overlap lockstep distributed_train "
         "...), or use train for one rank");
@@ -70,7 +70,7 @@ bool in_slurm_job_without_step(const Variables& variables) {
            !in_slurm_step(variables);
 }
 
-RankInfo place_from_slurm(const Variables& variables) {
+RankInfo rank_info_from_slurm(const Variables& variables) {
     const std::string because = "this is a task of a Slurm step";
     RankInfo rank_info;
     rank_info.source = RankSource::slurm;
@@ -81,9 +81,10 @@ RankInfo place_from_slurm(const Variables& variables) {
     rank_info.local_size = slurm_local_size(variables, rank_info.local_rank);
     add_slurm_master(variables, rank_info);
     if (rank_info.master_addr.empty() && rank_info.size > 1) {
-        refuse_place("SLURM_STEP_NODELIST is missing from the environment, although " + because);
+        refuse_environment("SLURM_STEP_NODELIST is missing from the environment, although " +
+                           because);
     }
-    return checked_place(rank_info, "the Slurm step");
+    return checked_rank_info(rank_info, "the Slurm step");
 }
 
 }  // namespace lockstep::comm

@@ -16,6 +16,6 @@ int slurm_size(const Variables& variables);
 
 // Throws kind config when the step's variables are incomplete or when this process is not itself a
 // task.
-RankInfo place_from_slurm(const Variables& variables);
+RankInfo rank_info_from_slurm(const Variables& variables);
 
 }  // namespace lockstep::comm

@@ -7,7 +7,7 @@
 
 namespace lockstep::comm {
 
-void refuse_place(const std::string& message) { throw Error(ErrorKind::config, message); }
+void refuse_environment(const std::string& message) { throw Error(ErrorKind::config, message); }
 
 const std::string* Variables::find(const std::string& name) const {
     const auto entry = environment_.find(name);
@@ -21,7 +21,7 @@ std::optional<std::int64_t> Variables::whole(const std::string& name) const {
     const char* end = text->data() + text->size();
     const auto [stop, failure] = std::from_chars(text->data(), end, value);
     if (failure != std::errc() || stop != end || value < 0 || value > 0xFFFFFFFF) {
-        refuse_place(name + "=" + *text + " in the environment is not a whole number");
+        refuse_environment(name + "=" + *text + " in the environment is not a whole number");
     }
     return value;
 }
@@ -29,24 +29,24 @@ std::optional<std::int64_t> Variables::whole(const std::string& name) const {
 std::optional<int> Variables::number(const std::string& name) const {
     const auto value = whole(name);
     if (value && *value > 0x7FFFFFFF) {
-        refuse_place(name + "=" + *find(name) + " in the environment is too large");
+        refuse_environment(name + "=" + *find(name) + " in the environment is too large");
     }
     return value ? std::optional(static_cast<int>(*value)) : std::nullopt;
 }
 
 int Variables::needed(const std::string& name, const std::string& because) const {
     const auto value = number(name);
-    if (!value) refuse_place(name + " is missing from the environment, although " + because);
+    if (!value) refuse_environment(name + " is missing from the environment, although " + because);
     return *value;
 }
 
-RankInfo checked_place(RankInfo rank_info, const std::string& source) {
+RankInfo checked_rank_info(RankInfo rank_info, const std::string& source) {
     const auto text = [](int value) { return std::to_string(value); };
     if (rank_info.size < 1)
-        refuse_place(source + " gives a world of " + text(rank_info.size) + " ranks");
+        refuse_environment(source + " gives a world of " + text(rank_info.size) + " ranks");
     if (rank_info.rank < 0 || rank_info.rank >= rank_info.size) {
-        refuse_place(source + " gives rank " + text(rank_info.rank) + " of " +
-                     text(rank_info.size) + ": ranks count from 0 to size - 1");
+        refuse_environment(source + " gives rank " + text(rank_info.rank) + " of " +
+                           text(rank_info.size) + ": ranks count from 0 to size - 1");
     }
     // Open MPI 5 numbers a host's ranks in another order than the world's, so only the bounds are
     // checked.
@@ -54,13 +54,13 @@ RankInfo checked_place(RankInfo rank_info, const std::string& source) {
                             rank_info.local_rank < rank_info.local_size &&
                             rank_info.local_size <= rank_info.size;
     if (!local_fits) {
-        refuse_place(source + " gives local rank " + text(rank_info.local_rank) + " of " +
-                     text(rank_info.local_size) + " on this host, which contradicts rank " +
-                     text(rank_info.rank) + " of " + text(rank_info.size));
+        refuse_environment(source + " gives local rank " + text(rank_info.local_rank) + " of " +
+                           text(rank_info.local_size) + " on this host, which contradicts rank " +
+                           text(rank_info.rank) + " of " + text(rank_info.size));
     }
     if (rank_info.master_port < 0 || rank_info.master_port > 65535) {
-        refuse_place(source + " gives port " + text(rank_info.master_port) +
-                     ": ports go from 1 to 65535");
+        refuse_environment(source + " gives port " + text(rank_info.master_port) +
+                           ": ports go from 1 to 65535");
     }
     rank_info.host = host_name();
     return rank_info;

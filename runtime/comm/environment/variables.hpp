@@ -8,7 +8,7 @@
 #include "runtime/comm/environment/environment.hpp"
 #include "runtime/comm/environment/rank_info.hpp"
 
-// Only rank_info.cpp and slurm_place.cpp include this file.
+// Only rank_info.cpp and slurm_variables.cpp include this file.
 namespace lockstep::comm {
 
 // Reads variables of one environment; an empty variable counts as missing. Throws kind config for a
@@ -28,10 +28,10 @@ private:
     const Environment& environment_;
 };
 
-[[noreturn]] void refuse_place(const std::string& message);
+[[noreturn]] void refuse_environment(const std::string& message);
 
-// Returns `place` with its host added when its numbers agree with each other; otherwise throws kind
-// config naming `source`.
-RankInfo checked_place(RankInfo rank_info, const std::string& source);
+// Returns `rank_info` with its host added when its numbers agree with each other; otherwise throws
+// kind config naming `source`.
+RankInfo checked_rank_info(RankInfo rank_info, const std::string& source);
 
 }  // namespace lockstep::comm

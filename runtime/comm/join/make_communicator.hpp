@@ -26,7 +26,7 @@ struct CommOptions {
 // Reads "auto", "mpi" or "gloo". Throws kind config naming the option for any other text.
 Backend parse_backend(const std::string& text);
 
-// Joins the job and returns when every rank has joined. Throws kind config when `place` and
+// Joins the job and returns when every rank has joined. Throws kind config when `rank_info` and
 // `options` contradict each other or MPI, kind peer when ranks are missing at the time-out.
 std::unique_ptr<Communicator> make_communicator(const RankInfo& rank_info,
                                                 const CommOptions& options);

@@ -72,10 +72,10 @@ bool contains(const std::string& text, const std::string& part) {
 }  // namespace
 
 TEST_CASE("a GPU is taken where one is visible, by local rank, unless the CPU is asked for") {
-    const auto seat = choose_gpu(config_of(""), local(1, 2), two);
-    REQUIRE(seat.has_value());
-    CHECK(seat->number == 1);
-    CHECK(seat->identity.uuid == "GPU-b");
+    const auto gpu = choose_gpu(config_of(""), local(1, 2), two);
+    REQUIRE(gpu.has_value());
+    CHECK(gpu->number == 1);
+    CHECK(gpu->identity.uuid == "GPU-b");
     CHECK_FALSE(choose_gpu(config_of(""), local(0, 2), none).has_value());
     CHECK_FALSE(choose_gpu(config_of("--device cpu"), local(0, 2), two).has_value());
     CHECK(choose_gpu(config_of("--device cuda"), local(0, 2), two)->number == 0);
@@ -178,24 +178,24 @@ TEST_CASE("fp16 is asked for by either name, and brings ParlAI's loss scaling") 
 
 TEST_CASE("GPUs compute in bf16 unless told otherwise, with the settings that were given") {
     const RunConfig config = config_of("--tf32 --autotune --timeout 7");
-    const auto seat = choose_gpu(config, local(1, 2), two);
-    CHECK(precision_of(config.precision, seat) == train::Precision::bf16);
-    const auto settings = gpu_settings(config, seat);
+    const auto gpu = choose_gpu(config, local(1, 2), two);
+    CHECK(precision_of(config.precision, gpu) == train::Precision::bf16);
+    const auto settings = gpu_settings(config, gpu);
     CHECK(settings.device == 1);
     CHECK(settings.tf32);
     CHECK(settings.autotune);
     CHECK(settings.timeout_ms == 7000);
     CHECK(settings.max_graphs == 64);
-    CHECK(gpu_settings(config_of("--cuda-graphs off"), seat).max_graphs == 0);
-    CHECK(gpu_settings(config_of("--cuda-graphs on"), seat).max_graphs > 1'000'000);
+    CHECK(gpu_settings(config_of("--cuda-graphs off"), gpu).max_graphs == 0);
+    CHECK(gpu_settings(config_of("--cuda-graphs on"), gpu).max_graphs > 1'000'000);
 }
 
 TEST_CASE("ranks that do not all see a GPU, or that share one, hear of it on every rank") {
     const RunConfig config = config_of("");
     comm::run_as_threads(2, [&](comm::Communicator& ranks) {
         const comm::RankInfo rank_info = local(ranks.rank(), 2);
-        const auto agree = [&](const std::optional<GpuAssignment>& seat) {
-            return refusal([&] { agree_on_gpus(config, rank_info, seat, ranks); });
+        const auto agree = [&](const std::optional<GpuAssignment>& gpu) {
+            return refusal([&] { agree_on_gpus(config, rank_info, gpu, ranks); });
         };
         CHECK(agree(std::nullopt) == "accepted");
         CHECK(agree(choose_gpu(config, rank_info, two)) == "accepted");

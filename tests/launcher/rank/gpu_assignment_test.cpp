@@ -31,14 +31,14 @@ std::string refusal(const comm::RankInfo& rank_info, std::size_t visible, Shared
 }  // namespace
 
 TEST_CASE("a rank takes the GPU of its local rank, or the only one that it sees") {
-    const auto seat = [](std::size_t visible, int local_rank) {
-        return gpu_assignment(visible, local_rank, comm::RankSource::mpi);
+    const auto index = [](std::size_t visible, int local_rank) {
+        return gpu_index(visible, local_rank, comm::RankSource::mpi);
     };
-    CHECK(seat(4, 0) == 0);
-    CHECK(seat(4, 3) == 3);
-    CHECK(seat(1, 3) == 0);  // the launcher chose it
-    CHECK_FALSE(seat(2, 2).has_value());
-    CHECK_FALSE(seat(0, 0).has_value());
+    CHECK(index(4, 0) == 0);
+    CHECK(index(4, 3) == 3);
+    CHECK(index(1, 3) == 0);  // the launcher chose it
+    CHECK_FALSE(index(2, 2).has_value());
+    CHECK_FALSE(index(0, 0).has_value());
 }
 
 TEST_CASE("Slurm's ranks may see several GPUs each that are their own") {

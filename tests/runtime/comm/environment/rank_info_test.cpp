@@ -61,8 +61,8 @@ Environment without(Environment environment, const std::string& key) {
     return environment;
 }
 
-PlaceFlags flags(int rank, int size) {
-    PlaceFlags result;
+RankFlags flags(int rank, int size) {
+    RankFlags result;
     result.rank = rank;
     result.size = size;
     result.master_addr = "f";
@@ -72,7 +72,7 @@ PlaceFlags flags(int rank, int size) {
 struct Found {
     const char* what;
     Environment environment;
-    PlaceFlags flags;
+    RankFlags flags;
     RankSource source;
     int rank, size, local_rank, local_size;
     std::string master_addr;
@@ -81,7 +81,7 @@ struct Found {
 struct Refused {
     const char* what;
     Environment environment;
-    PlaceFlags flags;
+    RankFlags flags;
     std::string named;  // must be named in the message
 };
 
@@ -224,13 +224,13 @@ TEST_CASE("missing pieces and contradictions are refused by name") {
 }
 
 TEST_CASE("half of the flags, or flags against the environment, are refused") {
-    PlaceFlags only_rank;
+    RankFlags only_rank;
     only_rank.rank = 1;
     CHECK_THROWS_WITH_AS(find_rank_info({}, only_rank), doctest::Contains("--world-size"), Error);
-    PlaceFlags no_master = flags(0, 2);
+    RankFlags no_master = flags(0, 2);
     no_master.master_addr.reset();
     CHECK_THROWS_WITH_AS(find_rank_info({}, no_master), doctest::Contains("--master-addr"), Error);
-    PlaceFlags local;
+    RankFlags local;
     local.local_rank = 3;
     CHECK_THROWS_WITH_AS(find_rank_info(torchrun, local), doctest::Contains("--local-rank 3"),
                          Error);
@@ -238,7 +238,7 @@ TEST_CASE("half of the flags, or flags against the environment, are refused") {
 }
 
 TEST_CASE("the master's address and port can be given alone, to correct what Slurm says") {
-    PlaceFlags master;
+    RankFlags master;
     master.master_addr = "n1-ib";
     master.master_port = 4000;
     const RankInfo rank_info = find_rank_info(slurm_step, master);

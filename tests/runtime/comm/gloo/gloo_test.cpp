@@ -24,7 +24,7 @@ using namespace lockstep::comm;
 
 namespace {
 
-RankInfo place_of(int rank, int size, int port) {
+RankInfo rank_info_of(int rank, int size, int port) {
     RankInfo rank_info = alone();
     rank_info.rank = rank;
     rank_info.size = size;
@@ -53,7 +53,7 @@ std::vector<std::exception_ptr> run_gloo(int size, int timeout_ms,
     for (int rank = 0; rank < size; ++rank) {
         ranks.emplace_back([&, rank] {
             try {
-                const auto rank_info = place_of(rank, size, port);
+                const auto rank_info = rank_info_of(rank, size, port);
                 const auto communicator = make_communicator(rank_info, options_of(timeout_ms));
                 body(*communicator);
             } catch (...) {
@@ -226,10 +226,10 @@ TEST_CASE("what cannot work is refused with the remedy") {
     };
     auto options = options_of(5000);
     options.interface = "no-such-if0";
-    auto two = place_of(0, 2, tests::free_port());
+    auto two = rank_info_of(0, 2, tests::free_port());
     CHECK(refused(two, options).find("--interface no-such-if0") != std::string::npos);
     options.interface.clear();
-    auto many = place_of(0, gloo_max_ranks + 1, tests::free_port());
+    auto many = rank_info_of(0, gloo_max_ranks + 1, tests::free_port());
     CHECK(refused(many, options).find("config: Gloo connects at most") == 0);
     options.backend = Backend::mpi;
     CHECK(refused(two, options).find("config: MPI did not start") == 0);

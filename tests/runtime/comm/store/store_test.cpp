@@ -29,7 +29,7 @@ using namespace lockstep::comm;
 
 namespace {
 
-RankInfo place_of(int rank, int size, int port) {
+RankInfo rank_info_of(int rank, int size, int port) {
     RankInfo rank_info = alone();
     rank_info.rank = rank;
     rank_info.size = size;
@@ -132,7 +132,7 @@ TEST_CASE("ranks exchange values, wait for them, and count") {
         std::vector<std::thread> ranks;
         for (int rank = 3; rank >= 0; --rank) {  // rank 0 comes last: the others must wait for it
             ranks.emplace_back([&, rank] {
-                const auto store = open_store(place_of(rank, 4, port), secret, 10'000);
+                const auto store = open_store(rank_info_of(rank, 4, port), secret, 10'000);
                 store->set("from " + std::to_string(rank), value_of(rank));
                 const int next = (rank + 1) % 4;
                 CHECK(store->get("from " + std::to_string(next), 10'000) == value_of(next));
@@ -223,7 +223,7 @@ TEST_CASE("a port scanner that comes and goes leaves nothing behind") {
 
 TEST_CASE("the store of one host listens on the loopback address that is needed, and no other") {
     const int port = tests::free_port();
-    const auto zero = open_store(place_of(0, 2, port), Secret("s"), 5000);
+    const auto zero = open_store(rank_info_of(0, 2, port), Secret("s"), 5000);
     CHECK(connect_to(resolve("127.0.0.1", port).front(), 1000));
     CHECK_FALSE(connect_to(resolve("127.0.0.2", port).front(), 1000));
 }
@@ -232,8 +232,8 @@ TEST_CASE(
     "ranks of one host all meet by one family of loopback, also where another job has the other") {
     const int port = tests::free_port();
     const auto other_job = listen_on(resolve("::1", port).front());
-    const auto zero = open_store(place_of(0, 2, port), Secret("s"), 5000);
-    const auto one = open_store(place_of(1, 2, port), Secret("s"), 5000);
+    const auto zero = open_store(rank_info_of(0, 2, port), Secret("s"), 5000);
+    const auto one = open_store(rank_info_of(1, 2, port), Secret("s"), 5000);
     CHECK(zero->local_address() == "127.0.0.1");
     CHECK(one->local_address() == "127.0.0.1");
 }
@@ -287,8 +287,8 @@ TEST_CASE("a store does not grow without bound") {
 TEST_CASE("the first free port is taken, and ranks find it past another job's store") {
     const Served other(Secret("another job"));
     const Secret secret("this job");
-    const auto zero = open_store(place_of(0, 2, other.port()), secret, 5000);
-    const auto one = open_store(place_of(1, 2, other.port()), secret, 5000);
+    const auto zero = open_store(rank_info_of(0, 2, other.port()), secret, 5000);
+    const auto one = open_store(rank_info_of(1, 2, other.port()), secret, 5000);
     zero->set("k", "v");
     CHECK(one->get("k", 1000) == "v");
 }
@@ -296,8 +296,8 @@ TEST_CASE("the first free port is taken, and ranks find it past another job's st
 TEST_CASE("rank 0's end is seen by a rank that waits") {
     const Secret secret("s");
     const int port = tests::free_port();
-    auto zero = open_store(place_of(0, 2, port), secret, 5000);
-    const auto one = open_store(place_of(1, 2, port), secret, 5000);
+    auto zero = open_store(rank_info_of(0, 2, port), secret, 5000);
+    const auto one = open_store(rank_info_of(1, 2, port), secret, 5000);
     auto waiting =
         std::async(std::launch::async, [&] { return kind_of([&] { one->get("never", 60'000); }); });
     zero.reset();
@@ -314,8 +314,8 @@ TEST_CASE("256 ranks join, and their store serves all") {
     std::vector<std::thread> ranks;
     for (int rank = 0; rank < size; ++rank) {
         ranks.emplace_back([&, rank] {
-            const auto store = open_store(place_of(rank, size, port), Secret("s"), 60'000);
-            join_store(*store, place_of(rank, size, port), 60'000);
+            const auto store = open_store(rank_info_of(rank, size, port), Secret("s"), 60'000);
+            join_store(*store, rank_info_of(rank, size, port), 60'000);
             ++joined;
             all.arrive_and_wait();
         });
@@ -326,12 +326,12 @@ TEST_CASE("256 ranks join, and their store serves all") {
 
 TEST_CASE("joining names the ranks that have not come") {
     const int port = tests::free_port();
-    const auto zero = open_store(place_of(0, 8, port), Secret("s"), 5000);
-    const auto five = open_store(place_of(5, 8, port), Secret("s"), 5000);
+    const auto zero = open_store(rank_info_of(0, 8, port), Secret("s"), 5000);
+    const auto five = open_store(rank_info_of(5, 8, port), Secret("s"), 5000);
     auto other = std::async(std::launch::async, [&] {
-        return kind_of([&] { join_store(*five, place_of(5, 8, port), 300); });
+        return kind_of([&] { join_store(*five, rank_info_of(5, 8, port), 300); });
     });
-    const auto what = kind_of([&] { join_store(*zero, place_of(0, 8, port), 300); });
+    const auto what = kind_of([&] { join_store(*zero, rank_info_of(0, 8, port), 300); });
     CHECK(what.find("peer: only 2 of 8 ranks") == 0);
     CHECK(what.find("missing: rank 1-4, 6, 7; those here are on " + host_name() + ".") !=
           std::string::npos);
@@ -343,7 +343,7 @@ TEST_CASE("a seal hands rank 0's secret to the same user, and one for each job")
     const auto seal = std::make_shared<FakeEnvelope>("alice");
     const auto stranger = std::make_shared<FakeEnvelope>("mallory");
     const int port = tests::free_port();
-    RankInfo rank_info = place_of(0, 2, port);
+    RankInfo rank_info = rank_info_of(0, 2, port);
     rank_info.job = "12.0";
     const auto zero = open_store(rank_info, Secret(), seal, 5000);
     zero->set("k", "v");
@@ -363,14 +363,14 @@ TEST_CASE("a seal hands rank 0's secret to the same user, and one for each job")
 TEST_CASE("a store that shows no credential is not believed where there is a seal") {
     const auto seal = std::make_shared<FakeEnvelope>("alice");
     const int port = tests::free_port();
-    const auto zero = open_store(place_of(0, 2, port), Secret(), nullptr, 5000);
+    const auto zero = open_store(rank_info_of(0, 2, port), Secret(), nullptr, 5000);
     CHECK(kind_of([&] {
-              open_store(place_of(1, 2, port), Secret(), seal, 100);
+              open_store(rank_info_of(1, 2, port), Secret(), seal, 100);
           }).find("without Munge") != std::string::npos);
 }
 
 TEST_CASE("what cannot work is refused with the remedy") {
-    RankInfo rank_info = place_of(0, 2, tests::free_port());
+    RankInfo rank_info = rank_info_of(0, 2, tests::free_port());
     rank_info.local_size = 1;
     rank_info.master_addr = "192.0.2.1";  // TEST-NET-1: belongs to nobody
     CHECK(kind_of([&] { open_store(rank_info, Secret(), nullptr, 100); }).find("LOCKSTEP_SECRET") !=
@@ -380,6 +380,6 @@ TEST_CASE("what cannot work is refused with the remedy") {
     rank_info.master_addr = "no-such-host.invalid";
     CHECK(kind_of([&] { open_store(rank_info, Secret("s"), 100); }).find("no-such-host.invalid") !=
           std::string::npos);
-    const auto nobody = place_of(1, 2, tests::free_port());
+    const auto nobody = rank_info_of(1, 2, tests::free_port());
     CHECK(kind_of([&] { open_store(nobody, Secret("s"), 50); }).find("peer: ") == 0);
 }

@@ -39,7 +39,7 @@ struct Rank {
     void wait() const { listener.done.get_future().wait(); }
 };
 
-RankInfo place_of(int rank, int size) {
+RankInfo rank_info_of(int rank, int size) {
     RankInfo rank_info = alone();
     rank_info.rank = rank_info.local_rank = rank;
     rank_info.size = rank_info.local_size = size;
@@ -57,7 +57,7 @@ std::vector<std::unique_ptr<Recorded>> watch(int ranks, int timeout_ms,
         auto communicator = world.join(rank);
         RankProgress progress;
         Recorded& listener = *told[static_cast<std::size_t>(rank)];
-        Watchdog watchdog(place_of(rank, ranks), *communicator, progress, {}, {timeout_ms, 20},
+        Watchdog watchdog(rank_info_of(rank, ranks), *communicator, progress, {}, {timeout_ms, 20},
                           listener);
         work({watchdog, progress, listener, rank});
     });
@@ -122,7 +122,7 @@ TEST_CASE("after a common end nobody is told anything") {
 }
 
 TEST_CASE("a will is carried out when its connection ends, a revoked one is not") {
-    const RankInfo rank_info = place_of(0, 1);
+    const RankInfo rank_info = rank_info_of(0, 1);
     ThreadWorld world(1);
     const auto communicator = world.join(0);
     WatchStore post = open_watch_post(rank_info, *communicator, {});
