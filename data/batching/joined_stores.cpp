@@ -9,7 +9,7 @@ namespace lockstep::data {
 
 JoinedStores::JoinedStores(std::vector<Part> parts) : parts_(std::move(parts)) {}
 
-JoinedStores::Placed JoinedStores::part_of(std::int32_t shard) {
+JoinedStores::PartOfShard JoinedStores::part_of(std::int32_t shard) {
     std::int32_t first_shard = 0;
     std::uint32_t first_row = 0;
     for (Part& part : parts_) {
@@ -20,11 +20,11 @@ JoinedStores::Placed JoinedStores::part_of(std::int32_t shard) {
     throw Error(ErrorKind::contract, "no shard " + std::to_string(shard));
 }
 
-void JoinedStores::append_places(int shard, std::int64_t first, std::int64_t count,
-                                 std::vector<RowExtent>& out) {
-    const Placed part = part_of(shard);
+void JoinedStores::append_extents(int shard, std::int64_t first, std::int64_t count,
+                                  std::vector<RowExtent>& out) {
+    const PartOfShard part = part_of(shard);
     const std::size_t before = out.size();
-    part.store.append_places(shard - part.first_shard, first, count, out);
+    part.store.append_extents(shard - part.first_shard, first, count, out);
     for (std::size_t i = before; i < out.size(); ++i) {
         out[i].shard = shard;
         out[i].row += part.first_row;
@@ -32,13 +32,13 @@ void JoinedStores::append_places(int shard, std::int64_t first, std::int64_t cou
 }
 
 void JoinedStores::read_tokens(int shard, std::uint64_t first, std::span<std::int32_t> out) {
-    const Placed part = part_of(shard);
+    const PartOfShard part = part_of(shard);
     part.store.read_tokens(shard - part.first_shard, first, out);
 }
 
-std::vector<std::string> JoinedStores::read_references(const RowExtent& place) {
-    const Placed part = part_of(place.shard);
-    RowExtent own = place;
+std::vector<std::string> JoinedStores::read_references(const RowExtent& extent) {
+    const PartOfShard part = part_of(extent.shard);
+    RowExtent own = extent;
     own.shard -= part.first_shard;
     own.row -= part.first_row;
     return part.store.read_references(own);

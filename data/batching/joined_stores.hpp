@@ -19,18 +19,18 @@ public:
     };
     explicit JoinedStores(std::vector<Part> parts);
 
-    void append_places(int shard, std::int64_t first, std::int64_t count,
-                       std::vector<RowExtent>& out) override;
+    void append_extents(int shard, std::int64_t first, std::int64_t count,
+                        std::vector<RowExtent>& out) override;
     void read_tokens(int shard, std::uint64_t first, std::span<std::int32_t> out) override;
-    std::vector<std::string> read_references(const RowExtent& place) override;
+    std::vector<std::string> read_references(const RowExtent& extent) override;
 
 private:
-    struct Placed {
+    struct PartOfShard {
         RowStore& store;
         std::int32_t first_shard;
         std::uint32_t first_row;
     };
-    Placed part_of(std::int32_t shard);
+    PartOfShard part_of(std::int32_t shard);
 
     std::vector<Part> parts_;
 };

@@ -17,7 +17,7 @@ enum class Deal { by_shard, rotated };
 
 // Row lengths are periodic (contexts grow with the turns of a dialogue). So that this period does
 // not match the number of lanes, every round begins with another lane.
-std::int64_t place_in_round(std::int64_t round, Lane lane, Deal deal) {
+std::int64_t position_in_round(std::int64_t round, Lane lane, Deal deal) {
     if (deal == Deal::by_shard) return lane.number;
     const auto first =
         mix(static_cast<std::uint64_t>(round), static_cast<std::uint64_t>(lane.count));
@@ -38,7 +38,7 @@ std::vector<RowBlock> lane_blocks(std::span<const std::int64_t> shard_rows, std:
     const Deal deal = shards % lane.count == 0 ? Deal::by_shard : Deal::rotated;
     std::vector<RowBlock> blocks;
     for (std::int64_t round = 0; round * lane.count < max_blocks * shards; ++round) {
-        const std::int64_t number = round * lane.count + place_in_round(round, lane, deal);
+        const std::int64_t number = round * lane.count + position_in_round(round, lane, deal);
         const std::int64_t shard = number % shards;
         const std::int64_t first = number / shards * block_rows;
         const std::int64_t rows = std::min(block_rows, shard_rows[shard] - first);

@@ -32,14 +32,14 @@ std::vector<std::size_t> quantile_order(std::size_t count, std::uint64_t key) {
     std::sort(by_key.begin(), by_key.end(), [&](std::size_t a, std::size_t b) {
         return std::pair(keys[a], a) < std::pair(keys[b], b);
     });
-    for (std::size_t place = 0; place < count; ++place) order[by_key[place]] = place;
+    for (std::size_t number = 0; number < count; ++number) order[by_key[number]] = number;
     return order;
 }
 
 // The key includes the pass: several passes may bring the same row into one window.
-std::uint64_t random_key(std::uint64_t key, const RowExtent& place) {
-    const std::uint64_t of_row = mix(key, place.row);
-    return place.pass == 0 ? of_row : mix(of_row, place.pass);
+std::uint64_t random_key(std::uint64_t key, const RowExtent& extent) {
+    const std::uint64_t of_row = mix(key, extent.row);
+    return extent.pass == 0 ? of_row : mix(of_row, extent.pass);
 }
 
 }  // namespace

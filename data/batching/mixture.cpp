@@ -131,14 +131,14 @@ std::unique_ptr<RowFeed> Mixture::feed(RowStore& store, const LaneOfEpoch& part)
     return std::make_unique<MixedFeed>(std::move(parts), part.lane.count);
 }
 
-void Mixture::add(Usage& usage, std::int64_t epoch, const RowExtent& place) const noexcept {
+void Mixture::add(Usage& usage, std::int64_t epoch, const RowExtent& extent) const noexcept {
     std::size_t set = sets_.size() - 1;
-    while (place.row < first_rows_[set]) --set;
+    while (extent.row < first_rows_[set]) --set;
     const SetShare& share = sets_[set].share;
-    const std::int64_t pass = share.passes_before(epoch) + place.pass;
+    const std::int64_t pass = share.passes_before(epoch) + extent.pass;
     SetCoverage& used = usage.sets[set];
     Coverage& part = pass < share.passes_before(epoch + 1) ? used.completed : used.open;
-    part.add(pass, place.row - static_cast<std::uint32_t>(first_rows_[set]));
+    part.add(pass, extent.row - static_cast<std::uint32_t>(first_rows_[set]));
 }
 
 void Mixture::add_before(Usage& usage, RowStore& store, const LaneOfEpoch& part) const {

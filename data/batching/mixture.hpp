@@ -49,7 +49,7 @@ public:
     std::unique_ptr<RowFeed> feed(RowStore& store, const LaneOfEpoch& part) const;
 
     // Counts a row of the epoch.
-    void add(Usage& usage, std::int64_t epoch, const RowExtent& place) const noexcept;
+    void add(Usage& usage, std::int64_t epoch, const RowExtent& extent) const noexcept;
     // Adds the rows that the lane used, before this epoch, of the passes that continue in it.
     void add_before(Usage& usage, RowStore& store, const LaneOfEpoch& part) const;
     // Returns the usage that the previous epoch hands over to this one.

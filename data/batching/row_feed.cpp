@@ -11,7 +11,7 @@ BlockFeed::BlockFeed(RowStore& store, std::vector<RowBlock> blocks)
 
 void BlockFeed::append(std::vector<RowExtent>& out) {
     const RowBlock& block = blocks_[next_++];
-    store_.append_places(block.shard, block.first, block.rows, out);
+    store_.append_extents(block.shard, block.first, block.rows, out);
 }
 
 std::int64_t BlockFeed::rows() const noexcept {

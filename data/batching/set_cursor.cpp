@@ -56,8 +56,8 @@ RowExtent SetCursor::next() {
         buffer_.clear();
         next_ = 0;
         const RowBlock& block = piece_->block;
-        store_.append_places(block.shard, block.first, block.rows, buffer_);
-        for (RowExtent& place : buffer_) place.pass = static_cast<std::uint32_t>(piece_->pass);
+        store_.append_extents(block.shard, block.first, block.rows, buffer_);
+        for (RowExtent& extent : buffer_) extent.pass = static_cast<std::uint32_t>(piece_->pass);
         find_piece();
     }
     return buffer_[next_++];

@@ -13,19 +13,19 @@ namespace {
 
 RowExtent find_row(ShardStore& store, const SplitInfo& split, std::uint64_t row) {
     const std::uint64_t block = row / rows_per_block, shards = split.shards.size();
-    std::vector<RowExtent> places;
-    store.append_places(
+    std::vector<RowExtent> extents;
+    store.append_extents(
         static_cast<int>(block % shards),
         static_cast<std::int64_t>(block / shards * rows_per_block + row % rows_per_block), 1,
-        places);
-    return places.front();
+        extents);
+    return extents.front();
 }
 
 // Returns the labels as they were written if the split stores them; otherwise decodes the tokens.
-std::string labels_of(ShardStore& store, const RowExtent& place, const Tokenizer& tokenizer,
+std::string labels_of(ShardStore& store, const RowExtent& extent, const Tokenizer& tokenizer,
                       std::span<const std::int32_t> target) {
     std::string labels;
-    for (const std::string& label : store.read_references(place))
+    for (const std::string& label : store.read_references(extent))
         labels += (labels.empty() ? "" : "|") + label;
     return labels.empty() ? tokenizer.decode(target) : labels;
 }
@@ -40,14 +40,14 @@ void display(const DisplayOptions& options, std::ostream& out) {
     ShardStore store(dataset, split);
     const std::uint64_t shown = std::min(split.rows, static_cast<std::uint64_t>(options.examples));
     for (std::uint64_t row = 0; row < shown; ++row) {
-        const RowExtent place = find_row(store, split, row);
-        std::vector<std::int32_t> tokens(static_cast<std::size_t>(place.source + place.label));
-        store.read_tokens(place.shard, place.first_token, tokens);
+        const RowExtent extent = find_row(store, split, row);
+        std::vector<std::int32_t> tokens(static_cast<std::size_t>(extent.source + extent.label));
+        store.read_tokens(extent.shard, extent.first_token, tokens);
         const std::span<const std::int32_t> all(tokens);
-        const auto source = static_cast<std::size_t>(place.source);
+        const auto source = static_cast<std::size_t>(extent.source);
         out << "- - - " << split.name << " " << row << " - - -\n";
         if (source > 0) out << tokenizer->decode(all.first(source)) << '\n';
-        out << "   " << labels_of(store, place, *tokenizer, all.subspan(source)) << '\n';
+        out << "   " << labels_of(store, extent, *tokenizer, all.subspan(source)) << '\n';
     }
     out << split.name << ": " << shown << " of " << split.rows << " rows\n";
 }

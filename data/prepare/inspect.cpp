@@ -99,13 +99,13 @@ private:
     void read_shard(std::size_t shard) {
         ShardReader reader(all_.dataset.shard_path(split_.shards[shard]), identity(shard));
         const auto rows = static_cast<std::int64_t>(split_.shards[shard].rows);
-        std::vector<RowExtent> places;
+        std::vector<RowExtent> extents;
         for (std::int64_t first = 0; first < rows; first += rows_at_once) {
-            places.clear();
-            reader.append_places(first, std::min(rows_at_once, rows - first), places);
-            for (const RowExtent& place : places) {
-                source_.add(static_cast<std::uint32_t>(place.source));
-                target_.add(static_cast<std::uint32_t>(place.label));
+            extents.clear();
+            reader.append_extents(first, std::min(rows_at_once, rows - first), extents);
+            for (const RowExtent& extent : extents) {
+                source_.add(static_cast<std::uint32_t>(extent.source));
+                target_.add(static_cast<std::uint32_t>(extent.label));
             }
         }
     }
@@ -127,14 +127,14 @@ private:
     }
 
     void write_row(ShardReader& reader, std::int64_t local) {
-        std::vector<RowExtent> places;
-        reader.append_places(local, 1, places);
-        const RowExtent& place = places.front();
-        std::vector<std::int32_t> tokens(static_cast<std::size_t>(place.source + place.label));
-        reader.read_tokens(place.first_token, tokens);
-        const auto source = static_cast<std::size_t>(place.source);
+        std::vector<RowExtent> extents;
+        reader.append_extents(local, 1, extents);
+        const RowExtent& extent = extents.front();
+        std::vector<std::int32_t> tokens(static_cast<std::size_t>(extent.source + extent.label));
+        reader.read_tokens(extent.first_token, tokens);
+        const auto source = static_cast<std::size_t>(extent.source);
         const std::span<const std::int32_t> all(tokens);
-        all_.out << "  row " << place.row << '\n';
+        all_.out << "  row " << extent.row << '\n';
         if (source > 0) all_.out << "    source: " << decoded(all.first(source)) << '\n';
         all_.out << "    target: " << decoded(all.subspan(source)) << '\n';
         for (const std::string& label : reader.read_references(local))

@@ -58,8 +58,8 @@ void LengthIndex::damaged(const std::string& what, const Hdf5Section& section) c
     throw Error(ErrorKind::data, path_ + ": " + what + " (" + section.reason() + ")" + restore);
 }
 
-void LengthIndex::append_places(int shard, std::int64_t first, std::int64_t count,
-                                std::vector<RowExtent>& out) {
+void LengthIndex::append_extents(int shard, std::int64_t first, std::int64_t count,
+                                 std::vector<RowExtent>& out) {
     std::vector<std::int32_t> lengths(2 * static_cast<std::size_t>(count));
     {
         const Hdf5Section section;

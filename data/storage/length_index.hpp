@@ -21,11 +21,11 @@ public:
     LengthIndex(const LengthIndex&) = delete;
     LengthIndex& operator=(const LengthIndex&) = delete;
 
-    void append_places(int shard, std::int64_t first, std::int64_t count,
-                       std::vector<RowExtent>& out) override;
+    void append_extents(int shard, std::int64_t first, std::int64_t count,
+                        std::vector<RowExtent>& out) override;
     // Throws: the index has no tokens.
     void read_tokens(int shard, std::uint64_t first, std::span<std::int32_t> out) override;
-    std::vector<std::string> read_references(const RowExtent& place) override;
+    std::vector<std::string> read_references(const RowExtent& extent) override;
 
 private:
     void open(const Dataset& dataset, const SplitInfo& split, const Hdf5Section& section);

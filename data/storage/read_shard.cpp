@@ -23,13 +23,13 @@ std::uint64_t hash_of(const std::vector<T>& values, std::uint64_t before) {
 }
 
 // The tokens of consecutive rows are adjacent, so they are read as one range.
-std::uint64_t read_tokens(ShardStore& store, int shard, const std::vector<RowExtent>& places,
+std::uint64_t read_tokens(ShardStore& store, int shard, const std::vector<RowExtent>& extents,
                           std::uint64_t hash) {
-    const RowExtent& last = places.back();
+    const RowExtent& last = extents.back();
     const std::uint64_t end = last.first_token + static_cast<std::uint64_t>(last.source) +
                               static_cast<std::uint64_t>(last.label);
     std::vector<std::int32_t> tokens;
-    for (std::uint64_t first = places.front().first_token; first < end; first += tokens.size()) {
+    for (std::uint64_t first = extents.front().first_token; first < end; first += tokens.size()) {
         tokens.resize(std::min(tokens_at_a_time, end - first));
         store.read_tokens(shard, first, std::span(tokens));
         hash = hash_of(tokens, hash);
@@ -37,10 +37,10 @@ std::uint64_t read_tokens(ShardStore& store, int shard, const std::vector<RowExt
     return hash;
 }
 
-std::uint64_t read_references(ShardStore& store, const std::vector<RowExtent>& places,
+std::uint64_t read_references(ShardStore& store, const std::vector<RowExtent>& extents,
                               std::uint64_t hash) {
-    for (const RowExtent& place : places) {
-        for (const std::string& text : store.read_references(place)) hash = hash64(text, hash);
+    for (const RowExtent& extent : extents) {
+        for (const std::string& text : store.read_references(extent)) hash = hash64(text, hash);
     }
     return hash;
 }
@@ -54,13 +54,13 @@ ShardReading read_shard(const Dataset& dataset, const SplitInfo& split, std::siz
     const int number = static_cast<int>(shard);
     ShardReading reading;
     reading.rows = static_cast<std::int64_t>(split.shards.at(shard).rows);
-    std::vector<RowExtent> places;
+    std::vector<RowExtent> extents;
     while (reading.rows_read < reading.rows) {
-        places.clear();
+        extents.clear();
         const std::int64_t count = std::min(rows_at_a_time, reading.rows - reading.rows_read);
-        store.append_places(number, reading.rows_read, count, places);
-        reading.hash = read_tokens(store, number, places, reading.hash);
-        reading.hash = read_references(store, places, reading.hash);
+        store.append_extents(number, reading.rows_read, count, extents);
+        reading.hash = read_tokens(store, number, extents, reading.hash);
+        reading.hash = read_references(store, extents, reading.hash);
         reading.rows_read += count;
         if (Clock::now() >= deadline) break;
     }

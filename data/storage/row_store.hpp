@@ -24,11 +24,11 @@ public:
     virtual ~RowStore() = default;
 
     // Appends the extents of `count` rows of a shard, from its row `first` on.
-    virtual void append_places(int shard, std::int64_t first, std::int64_t count,
-                               std::vector<RowExtent>& out) = 0;
+    virtual void append_extents(int shard, std::int64_t first, std::int64_t count,
+                                std::vector<RowExtent>& out) = 0;
     virtual void read_tokens(int shard, std::uint64_t first, std::span<std::int32_t> out) = 0;
     // Returns every alternative label of the row as written. Empty if the split stores none.
-    virtual std::vector<std::string> read_references(const RowExtent& place) = 0;
+    virtual std::vector<std::string> read_references(const RowExtent& extent) = 0;
 };
 
 }  // namespace lockstep::data

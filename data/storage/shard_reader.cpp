@@ -119,8 +119,8 @@ void ShardReader::read(const Hdf5Dataset& dataset, const char* name, std::uint64
                                      section.reason() + ")" + restore);
 }
 
-void ShardReader::append_places(std::int64_t first, std::int64_t count,
-                                std::vector<RowExtent>& out) {
+void ShardReader::append_extents(std::int64_t first, std::int64_t count,
+                                 std::vector<RowExtent>& out) {
     const auto rows = static_cast<std::size_t>(count);
     std::vector<std::uint64_t> offsets(2 * rows + 1);
     std::vector<std::uint32_t> ids(rows);

@@ -29,7 +29,7 @@ public:
     ShardReader(const ShardReader&) = delete;
     ShardReader& operator=(const ShardReader&) = delete;
 
-    void append_places(std::int64_t first, std::int64_t count, std::vector<RowExtent>& out);
+    void append_extents(std::int64_t first, std::int64_t count, std::vector<RowExtent>& out);
     void read_tokens(std::uint64_t first, std::span<std::int32_t> out);
     // Returns nothing if the shard holds no references.
     std::vector<std::string> read_references(std::int64_t row);

@@ -24,17 +24,17 @@ ShardReader& ShardStore::reader(int number) {
     return *shard.reader;
 }
 
-void ShardStore::append_places(int shard, std::int64_t first, std::int64_t count,
-                               std::vector<RowExtent>& out) {
-    reader(shard).append_places(first, count, out);
+void ShardStore::append_extents(int shard, std::int64_t first, std::int64_t count,
+                                std::vector<RowExtent>& out) {
+    reader(shard).append_extents(first, count, out);
 }
 
 void ShardStore::read_tokens(int shard, std::uint64_t first, std::span<std::int32_t> out) {
     reader(shard).read_tokens(first, out);
 }
 
-std::vector<std::string> ShardStore::read_references(const RowExtent& place) {
-    return reader(place.shard).read_references(place.local);
+std::vector<std::string> ShardStore::read_references(const RowExtent& extent) {
+    return reader(extent.shard).read_references(extent.local);
 }
 
 std::vector<std::int64_t> shard_rows(const SplitInfo& split) {

@@ -16,10 +16,10 @@ class ShardStore final : public RowStore {
 public:
     ShardStore(const Dataset& dataset, const SplitInfo& split);
 
-    void append_places(int shard, std::int64_t first, std::int64_t count,
-                       std::vector<RowExtent>& out) override;
+    void append_extents(int shard, std::int64_t first, std::int64_t count,
+                        std::vector<RowExtent>& out) override;
     void read_tokens(int shard, std::uint64_t first, std::span<std::int32_t> out) override;
-    std::vector<std::string> read_references(const RowExtent& place) override;
+    std::vector<std::string> read_references(const RowExtent& extent) override;
 
 private:
     struct Shard {

@@ -28,7 +28,7 @@ class Warnings {
 public:
     explicit Warnings(Log& log) : log_(log) {}
 
-    // `kind` is the text of the warning. The message names its first `place`.
+    // `kind` is the text of the warning. The message names the first `source_line` of the kind.
     void once(const std::string& kind, const SourceLine& source_line);
 
 private:

@@ -50,8 +50,8 @@ void SentenceSample::add(std::string_view sentence) {
         return;
     }
     const std::uint64_t word = (std::uint64_t{random_()} << 32) | random_();
-    const std::uint64_t place = word % seen_;
-    if (place < capacity_) kept_[static_cast<std::size_t>(place)] = cut(sentence);
+    const std::uint64_t index = word % seen_;
+    if (index < capacity_) kept_[static_cast<std::size_t>(index)] = cut(sentence);
 }
 
 std::string train_sentencepiece(const SentenceSample& sample, const TokenizerOptions& options,

@@ -14,11 +14,11 @@ StringIndex::StringIndex() : slots_(first_slots) {}
 
 std::int32_t StringIndex::add(std::string_view text) {
     const std::uint64_t hash = hash64(text);
-    std::size_t slot = place(text, hash);
+    std::size_t slot = slot_of(text, hash);
     if (slots_[slot].id >= 0) return slots_[slot].id;
     if (2 * begins_.size() > slots_.size()) {
         grow();
-        slot = place(text, hash);
+        slot = slot_of(text, hash);
     }
     const std::int32_t id = size();
     texts_ += text;
@@ -31,7 +31,7 @@ std::size_t StringIndex::bytes() const noexcept {
     return slots_.size() * sizeof(Slot) + texts_.capacity() + begins_.capacity() * sizeof(size_t);
 }
 
-std::size_t StringIndex::place(std::string_view text, std::uint64_t hash) const noexcept {
+std::size_t StringIndex::slot_of(std::string_view text, std::uint64_t hash) const noexcept {
     const std::size_t mask = slots_.size() - 1;
     std::size_t slot = static_cast<std::size_t>(hash) & mask;
     for (; slots_[slot].id >= 0; slot = (slot + 1) & mask) {

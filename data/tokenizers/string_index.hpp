@@ -20,7 +20,7 @@ public:
     std::int32_t add(std::string_view text);
     // Returns a negative value if the string is not there.
     std::int32_t find(std::string_view text) const noexcept {
-        return slots_[place(text, hash64(text))].id;
+        return slots_[slot_of(text, hash64(text))].id;
     }
     std::string_view text(std::int32_t id) const {
         const auto i = static_cast<std::size_t>(id);
@@ -36,7 +36,7 @@ private:
     };
 
     // Returns the slot that has the text, or the free slot for it.
-    std::size_t place(std::string_view text, std::uint64_t hash) const noexcept;
+    std::size_t slot_of(std::string_view text, std::uint64_t hash) const noexcept;
     void grow();
 
     std::vector<Slot> slots_;  // a power of two, at most half full

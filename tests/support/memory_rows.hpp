@@ -26,23 +26,24 @@ public:
     explicit MemoryRows(const std::vector<Shard>& shards) {
         std::uint32_t row = 0;
         for (const Shard& shard : shards) {
-            auto& places = places_.emplace_back();
+            auto& extents = extents_.emplace_back();
             auto& tokens = tokens_.emplace_back();
             for (const auto& [source, label] : shard) {
-                places.push_back({row, static_cast<std::int32_t>(places_.size() - 1), tokens.size(),
-                                  source, label, static_cast<std::uint32_t>(places.size()), 0});
+                extents.push_back({row, static_cast<std::int32_t>(extents_.size() - 1),
+                                   tokens.size(), source, label,
+                                   static_cast<std::uint32_t>(extents.size()), 0});
                 for (int i = 0; i < source + label; ++i) tokens.push_back(token_of(row, i));
                 ++row;
             }
         }
     }
 
-    void append_places(int shard, std::int64_t first, std::int64_t count,
-                       std::vector<data::RowExtent>& out) override {
-        const auto& places = places_.at(static_cast<std::size_t>(shard));
+    void append_extents(int shard, std::int64_t first, std::int64_t count,
+                        std::vector<data::RowExtent>& out) override {
+        const auto& extents = extents_.at(static_cast<std::size_t>(shard));
         for (std::int64_t i = first; i < first + count; ++i)
-            out.push_back(places.at(static_cast<std::size_t>(i)));
-        places_read += count;
+            out.push_back(extents.at(static_cast<std::size_t>(i)));
+        extents_read += count;
     }
     void read_tokens(int shard, std::uint64_t first, std::span<std::int32_t> out) override {
         if (fail_after_reads-- == 0) throw Error(ErrorKind::data, "planted damage");
@@ -50,15 +51,15 @@ public:
         for (std::size_t i = 0; i < out.size(); ++i) out[i] = tokens.at(first + i);
         tokens_read += static_cast<std::int64_t>(out.size());
     }
-    std::vector<std::string> read_references(const data::RowExtent& place) override {
-        return {"row " + std::to_string(place.row)};
+    std::vector<std::string> read_references(const data::RowExtent& extent) override {
+        return {"row " + std::to_string(extent.row)};
     }
 
-    std::int64_t places_read = 0, tokens_read = 0;
+    std::int64_t extents_read = 0, tokens_read = 0;
     std::int64_t fail_after_reads = -1;  // negative: never
 
 private:
-    std::vector<std::vector<data::RowExtent>> places_;
+    std::vector<std::vector<data::RowExtent>> extents_;
     std::vector<std::vector<std::int32_t>> tokens_;
 };
 

@@ -19,7 +19,7 @@ train::Batch build(const tests::MemoryRows::Shard& shard, BatchingOptions option
                    DatasetKind kind = DatasetKind::dialogue) {
     tests::MemoryRows store({shard});
     WindowPlan plan;
-    store.append_places(0, 0, static_cast<std::int64_t>(shard.size()), plan.rows);
+    store.append_extents(0, 0, static_cast<std::int64_t>(shard.size()), plan.rows);
     plan.begins = {0, shard.size()};
     return build_batch(Window(plan, store), 0, BatchRules(options, kind));
 }

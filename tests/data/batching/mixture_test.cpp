@@ -67,7 +67,7 @@ struct Setup {
     }
 
     // Which set a row of all belongs to, and its number there.
-    std::pair<std::size_t, std::size_t> place(std::uint32_t row) const {
+    std::pair<std::size_t, std::size_t> set_and_number(std::uint32_t row) const {
         std::size_t set = 0, first = 0;
         for (const SplitInfo& split : splits()) {
             if (row < first + split.rows) break;
@@ -109,7 +109,7 @@ std::vector<std::vector<std::int64_t>> uses(const Setup& setup, const Epochs& ep
     for (const auto& lanes : epochs.steps)
         for (const auto& lane : lanes)
             for (const std::uint32_t row : std::get<0>(lane)) {
-                const auto [set, number] = setup.place(row);
+                const auto [set, number] = setup.set_and_number(row);
                 ++uses[set][number];
             }
     return uses;
@@ -129,7 +129,7 @@ TEST_CASE("the share of each set is its weight, within 1 % of every 10,000 rows"
             const train::StepBatches step = rank->next();
             for (const train::Batch& batch : step.lanes)
                 for (const std::uint32_t row : batch.rows) {
-                    seen[setup.place(row).first] += 1;
+                    seen[setup.set_and_number(row).first] += 1;
                     rows += 1;
                 }
             const bool window_ends = (step.position.step_in_epoch + 1) % setup.window_batches == 0;
@@ -186,8 +186,8 @@ TEST_CASE("each pass has an order of its own") {
     SetCursor cursor(store, sequence, 7, {0, 1}, {0, 120});
     std::vector<std::vector<std::uint32_t>> passes(3);
     while (!cursor.done()) {
-        const RowExtent place = cursor.next();
-        passes.at(place.pass).push_back(place.row);
+        const RowExtent extent = cursor.next();
+        passes.at(extent.pass).push_back(extent.row);
     }
     CHECK(passes[0] != passes[1]);
     CHECK(passes[1] != passes[2]);
@@ -207,7 +207,7 @@ TEST_CASE("lanes have alike of a set with fewer rows than lanes") {
     for (const auto& lanes : epochs.steps)
         for (std::size_t lane = 0; lane < lanes.size(); ++lane)
             for (const std::uint32_t row : std::get<0>(lanes[lane]))
-                small[lane] += setup.place(row).first == 0 ? 1 : 0;
+                small[lane] += setup.set_and_number(row).first == 0 ? 1 : 0;
     CHECK(small == std::vector<std::int64_t>{50, 50, 50, 50});
 }
 

@@ -36,8 +36,8 @@ TEST_CASE("the index tells of rows what the shards tell") {
         for (std::size_t i = 0; i < split.shards.size(); ++i) {
             const auto rows = static_cast<std::int64_t>(split.shards[i].rows);
             std::vector<RowExtent> expected, found;
-            shards.append_places(static_cast<int>(i), 3, rows - 3, expected);
-            index.append_places(static_cast<int>(i), 3, rows - 3, found);
+            shards.append_extents(static_cast<int>(i), 3, rows - 3, expected);
+            index.append_extents(static_cast<int>(i), 3, rows - 3, found);
             REQUIRE(found.size() == expected.size());
             for (std::size_t row = 0; row < found.size(); ++row) {
                 REQUIRE(found[row].row == expected[row].row);

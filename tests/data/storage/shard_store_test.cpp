@@ -196,7 +196,7 @@ TEST_CASE("damaged tokens are found by their checksum") {
     CHECK(says(message, "lockstep prepare"));
 }
 
-TEST_CASE("a shard of another data set, format or place is refused") {
+TEST_CASE("a shard of another data set, format or number is refused") {
     const Prepared data;
     Dataset dataset = data.open();
     DatasetInfo other = dataset.info();
