@@ -6,14 +6,15 @@
 #include "data/batching/joined_stores.hpp"
 #include "data/storage/length_index.hpp"
 
-namespace lockstep::data {
+namespace lockstep::launcher::plan {
 namespace {
 
-void add_batch(EpochPlan& plan, std::span<const RowExtent> rows, const BatchRules& rules) {
-    const bool two_sided = rules.layout() == Layout::encoder_decoder;
+void add_batch(EpochPlan& plan, std::span<const data::RowExtent> rows,
+               const data::BatchRules& rules) {
+    const bool two_sided = rules.layout() == data::Layout::encoder_decoder;
     train::BatchShape shape;
-    for (const RowExtent& row : rows) {
-        const RowSize size = rules.fit(row);
+    for (const data::RowExtent& row : rows) {
+        const data::RowSize size = rules.fit(row);
         const std::int32_t source = two_sided ? size.source : 0;
         const std::int32_t target = two_sided ? size.label : size.source + size.label;
         shape.source_total += source;
@@ -23,8 +24,8 @@ void add_batch(EpochPlan& plan, std::span<const RowExtent> rows, const BatchRule
         plan.truncated_rows += size.truncated ? 1 : 0;
     }
     const std::int64_t tokens = shape.source_total + shape.target_total;
-    shape.source_total = shape_class(shape.source_total);
-    shape.target_total = shape_class(shape.target_total);
+    shape.source_total = data::shape_class(shape.source_total);
+    shape.target_total = data::shape_class(shape.target_total);
     shape.sequences = static_cast<std::int64_t>(rows.size());
     ++plan.shapes[shape];
     plan.rows += shape.sequences;
@@ -32,19 +33,19 @@ void add_batch(EpochPlan& plan, std::span<const RowExtent> rows, const BatchRule
     plan.filler += shape.source_total + shape.target_total - tokens;
 }
 
-std::int64_t bytes_of(const WindowPlan& window) {
+std::int64_t bytes_of(const data::WindowPlan& window) {
     std::int64_t tokens = 0;
-    for (const RowExtent& row : window.rows) tokens += std::int64_t{row.source} + row.label;
+    for (const data::RowExtent& row : window.rows) tokens += std::int64_t{row.source} + row.label;
     return tokens * static_cast<std::int64_t>(sizeof(std::int32_t)) +
-           static_cast<std::int64_t>(window.rows.size() * sizeof(RowExtent));
+           static_cast<std::int64_t>(window.rows.size() * sizeof(data::RowExtent));
 }
 
-std::int64_t add_lane(EpochPlan& plan, LanePlanner lane, const BatchRules& rules,
+std::int64_t add_lane(EpochPlan& plan, data::LanePlanner lane, const data::BatchRules& rules,
                       std::int64_t max_rows) {
     std::int64_t batches = 0;
     while (!lane.done() && plan.rows < max_rows) {
-        const WindowPlan window = lane.next();
-        const std::span<const RowExtent> rows(window.rows);
+        const data::WindowPlan window = lane.next();
+        const std::span<const data::RowExtent> rows(window.rows);
         for (std::size_t i = 0; i < window.batches(); ++i)
             add_batch(plan, rows.subspan(window.begins[i], window.begins[i + 1] - window.begins[i]),
                       rules);
@@ -56,17 +57,17 @@ std::int64_t add_lane(EpochPlan& plan, LanePlanner lane, const BatchRules& rules
 
 }  // namespace
 
-EpochPlan plan_epoch(RowStore& store, std::span<const SplitInfo> splits, const BatchRules& rules,
-                     const EpochOptions& options) {
+EpochPlan plan_epoch(data::RowStore& store, std::span<const data::SplitInfo> splits,
+                     const data::BatchRules& rules, const EpochOptions& options) {
     const auto [mixture, window_batches] =
-        choose_mixture(splits, options.weights, rules, options.lanes, 0);
+        data::choose_mixture(splits, options.weights, rules, options.lanes, 0);
     EpochPlan plan;
     std::int64_t batches = 0;
     for (std::int64_t lane = 0; lane < options.lanes; ++lane) {
         const std::int64_t own = add_lane(
             plan,
-            LanePlanner(mixture.feed(store, {options.seed, 0, {lane, options.lanes}}), rules,
-                        {options.seed, 0, lane}, window_batches, RowOrder::shuffled),
+            data::LanePlanner(mixture.feed(store, {options.seed, 0, {lane, options.lanes}}), rules,
+                              {options.seed, 0, lane}, window_batches, data::RowOrder::shuffled),
             rules, options.max_rows);
         plan.steps = std::max(plan.steps, own);
         batches += own;
@@ -80,17 +81,18 @@ EpochPlan plan_epoch(RowStore& store, std::span<const SplitInfo> splits, const B
     return plan;
 }
 
-EpochPlan plan_epoch(std::span<const Dataset> datasets, const BatchRules& rules,
+EpochPlan plan_epoch(std::span<const data::Dataset> datasets, const data::BatchRules& rules,
                      const EpochOptions& options) {
-    std::vector<SplitInfo> splits;
-    std::vector<JoinedStores::Part> stores;
-    for (const Dataset& dataset : datasets) {
-        const SplitInfo& split = splits.emplace_back(dataset.split(format::train_split));
-        stores.push_back({std::make_unique<LengthIndex>(dataset, split),
+    std::vector<data::SplitInfo> splits;
+    std::vector<data::JoinedStores::Part> stores;
+    for (const data::Dataset& dataset : datasets) {
+        const data::SplitInfo& split =
+            splits.emplace_back(dataset.split(data::format::train_split));
+        stores.push_back({std::make_unique<data::LengthIndex>(dataset, split),
                           static_cast<std::int32_t>(split.shards.size()),
                           static_cast<std::uint32_t>(split.rows)});
     }
-    return plan_epoch(*joined(std::move(stores)), splits, rules, options);
+    return plan_epoch(*data::joined(std::move(stores)), splits, rules, options);
 }
 
-}  // namespace lockstep::data
+}  // namespace lockstep::launcher::plan

@@ -11,7 +11,7 @@
 #include "data/storage/dataset.hpp"
 #include "runtime/batch/batch.hpp"
 
-namespace lockstep::data {
+namespace lockstep::launcher::plan {
 
 // Describes the micro-batches of a run's first epoch, as far as they are planned.
 struct EpochPlan {
@@ -30,10 +30,10 @@ struct EpochOptions {
 };
 
 // Plans as a run with these options does, from the lengths of the rows only.
-EpochPlan plan_epoch(RowStore& store, std::span<const SplitInfo> splits, const BatchRules& rules,
-                     const EpochOptions& options);
+EpochPlan plan_epoch(data::RowStore& store, std::span<const data::SplitInfo> splits,
+                     const data::BatchRules& rules, const EpochOptions& options);
 // Plans the training rows of the data sets in the same way. Reads only the data sets' indices.
-EpochPlan plan_epoch(std::span<const Dataset> datasets, const BatchRules& rules,
+EpochPlan plan_epoch(std::span<const data::Dataset> datasets, const data::BatchRules& rules,
                      const EpochOptions& options);
 
-}  // namespace lockstep::data
+}  // namespace lockstep::launcher::plan

@@ -10,7 +10,7 @@
 #include "data/storage/length_index.hpp"
 #include "data/storage/shard_store.hpp"
 
-namespace lockstep::data {
+namespace lockstep::launcher::plan {
 namespace {
 
 constexpr std::int64_t endless = std::int64_t{1} << 30;
@@ -25,7 +25,7 @@ struct Rows {
 // Rows are added to this micro-batch.
 class Growing {
 public:
-    Growing(Layout layout, const std::vector<Rows>& all) : layout_(layout) {
+    Growing(data::Layout layout, const std::vector<Rows>& all) : layout_(layout) {
         for (const Rows& rows : all) {
             longest_source_ = std::max(longest_source_, rows.source);
             longest_label_ = std::max(longest_label_, rows.label);
@@ -49,16 +49,16 @@ public:
     std::int64_t tokens() const noexcept { return sources_ + labels_; }
 
     train::BatchShape shape() const {
-        if (layout_ == Layout::decoder_only)
-            return {0, shape_class(tokens()), sequences_, 0,
+        if (layout_ == data::Layout::decoder_only)
+            return {0, data::shape_class(tokens()), sequences_, 0,
                     static_cast<std::int32_t>(longest_row_)};
-        return {shape_class(sources_), shape_class(labels_), sequences_,
+        return {data::shape_class(sources_), data::shape_class(labels_), sequences_,
                 static_cast<std::int32_t>(longest_source_),
                 static_cast<std::int32_t>(longest_label_)};
     }
 
 private:
-    Layout layout_;
+    data::Layout layout_;
     std::int64_t longest_source_ = 0, longest_label_ = 0, longest_row_ = 0;
     std::int64_t sources_ = 0, labels_ = 0, sequences_ = 0;
 };
@@ -70,7 +70,7 @@ std::vector<Rows> rows_of(const RowLengths& lengths) {
 }
 
 // Returns the batch of the `count` rows with the largest weight.
-train::BatchShape heaviest(std::vector<Rows> all, const BatchRules& rules, std::int64_t count,
+train::BatchShape heaviest(std::vector<Rows> all, const data::BatchRules& rules, std::int64_t count,
                            double angle) {
     const auto weight = [source = std::cos(angle), label = std::sin(angle)](const Rows& rows) {
         return source * static_cast<double>(rows.source) + label * static_cast<double>(rows.label);
@@ -94,10 +94,10 @@ train::BatchShape heaviest(std::vector<Rows> all, const BatchRules& rules, std::
 
 // Memory is about linear in both totals, so the worst batch is the heaviest in some direction.
 // Between two of the directions an error of about 1/1000 is possible.
-void add_heaviest(const std::vector<Rows>& all, const BatchRules& rules, std::int64_t count,
+void add_heaviest(const std::vector<Rows>& all, const data::BatchRules& rules, std::int64_t count,
                   std::vector<train::BatchShape>& shapes) {
     constexpr double quarter = std::numbers::pi / 2;
-    if (rules.layout() == Layout::decoder_only) {
+    if (rules.layout() == data::Layout::decoder_only) {
         shapes.push_back(heaviest(all, rules, count, quarter / 2));
         return;
     }
@@ -107,7 +107,7 @@ void add_heaviest(const std::vector<Rows>& all, const BatchRules& rules, std::in
 }
 
 // Returns the shape of a batch that is filled to the budget with the rows in this order.
-train::BatchShape filled(const std::vector<Rows>& order, const BatchRules& rules) {
+train::BatchShape filled(const std::vector<Rows>& order, const data::BatchRules& rules) {
     Growing batch(rules.layout(), order);
     for (const Rows& rows : order) {
         const std::int64_t room = rules.budget() - batch.tokens();
@@ -117,7 +117,7 @@ train::BatchShape filled(const std::vector<Rows>& order, const BatchRules& rules
     return batch.shape();
 }
 
-void add_fullest(std::vector<Rows> all, const BatchRules& rules,
+void add_fullest(std::vector<Rows> all, const data::BatchRules& rules,
                  std::vector<train::BatchShape>& shapes) {
     const auto more_label = [](const Rows& a, const Rows& b) {
         return a.label * b.tokens() > b.label * a.tokens();
@@ -133,18 +133,18 @@ void add_fullest(std::vector<Rows> all, const BatchRules& rules,
 
 }  // namespace
 
-RowLengths row_lengths(RowStore& store, std::span<const std::int64_t> shard_rows,
-                       const BatchRules& rules) {
+RowLengths row_lengths(data::RowStore& store, std::span<const std::int64_t> shard_rows,
+                       const data::BatchRules& rules) {
     constexpr std::int64_t rows_at_once = 4096;
     std::unordered_map<std::uint64_t, std::int64_t> counts;  // key: both lengths
-    std::vector<RowExtent> places;
+    std::vector<data::RowExtent> extents;
     for (std::size_t shard = 0; shard < shard_rows.size(); ++shard)
         for (std::int64_t first = 0; first < shard_rows[shard]; first += rows_at_once) {
-            places.clear();
-            store.append_places(static_cast<int>(shard), first,
-                                std::min(rows_at_once, shard_rows[shard] - first), places);
-            for (const RowExtent& place : places) {
-                const RowSize size = rules.fit(place);
+            extents.clear();
+            store.append_extents(static_cast<int>(shard), first,
+                                 std::min(rows_at_once, shard_rows[shard] - first), extents);
+            for (const data::RowExtent& extent : extents) {
+                const data::RowSize size = rules.fit(extent);
                 ++counts[std::uint64_t(size.source) << 32 | std::uint64_t(size.label)];
             }
         }
@@ -154,22 +154,24 @@ RowLengths row_lengths(RowStore& store, std::span<const std::int64_t> shard_rows
     return lengths;
 }
 
-RowLengths row_lengths(const Dataset& dataset, const SplitInfo& split, const BatchRules& rules) {
-    LengthIndex index(dataset, split);
-    return row_lengths(index, shard_rows(split), rules);
+RowLengths row_lengths(const data::Dataset& dataset, const data::SplitInfo& split,
+                       const data::BatchRules& rules) {
+    data::LengthIndex index(dataset, split);
+    return row_lengths(index, data::shard_rows(split), rules);
 }
 
-RowLengths full_rows(const BatchRules& rules) {
-    RowExtent longest;
+RowLengths full_rows(const data::BatchRules& rules) {
+    data::RowExtent longest;
     longest.source = longest.label = std::numeric_limits<std::int32_t>::max();
-    const RowSize size = rules.fit(longest);
+    const data::RowSize size = rules.fit(longest);
     return {{{size.source, size.label}, endless}};
 }
 
-std::vector<train::BatchShape> largest_batches(const RowLengths& lengths, const BatchRules& rules) {
+std::vector<train::BatchShape> largest_batches(const RowLengths& lengths,
+                                               const data::BatchRules& rules) {
     const std::vector<Rows> all = rows_of(lengths);
     std::vector<train::BatchShape> shapes;
-    if (rules.dynamic() == Dynamic::full)
+    if (rules.dynamic() == data::Dynamic::full)
         add_fullest(all, rules, shapes);
     else
         add_heaviest(all, rules, rules.batchsize(), shapes);
@@ -178,4 +180,4 @@ std::vector<train::BatchShape> largest_batches(const RowLengths& lengths, const 
     return shapes;
 }
 
-}  // namespace lockstep::data
+}  // namespace lockstep::launcher::plan

@@ -60,8 +60,8 @@ public:
             plan_.parts = memory.parts(plan_.batch, rows_bytes_);
             return plan_;
         }
-        lengths_ = has_data() ? lengths_of(data_, data::format::train_split, rules)
-                              : data::full_rows(rules);
+        lengths_ =
+            has_data() ? lengths_of(data_, data::format::train_split, rules) : full_rows(rules);
         plan_.batch = largest(batching(), memory);
         const BatchMemory evaluated = evaluation(memory);
         plan_.batch = larger(plan_.batch, evaluated);
@@ -73,11 +73,11 @@ public:
 private:
     bool has_data() const noexcept { return !data_.sets.empty(); }
 
-    static data::RowLengths lengths_of(const DataSets& sets, const char* split,
-                                       const data::BatchRules& rules) {
-        data::RowLengths lengths;
+    static RowLengths lengths_of(const DataSets& sets, const char* split,
+                                 const data::BatchRules& rules) {
+        RowLengths lengths;
         for (const data::Dataset& set : sets.sets)
-            for (const auto& [size, count] : data::row_lengths(set, set.split(split), rules))
+            for (const auto& [size, count] : row_lengths(set, set.split(split), rules))
                 lengths[size] += count;
         return lengths;
     }
@@ -121,7 +121,7 @@ private:
     }
 
     BatchMemory largest(const data::BatchingOptions& options, const RankMemory& memory) const {
-        return memory.training(data::largest_batches(lengths_, rules(options)));
+        return memory.training(largest_batches(lengths_, rules(options)));
     }
 
     // Returns nothing when evaluation uses the batches of training: it then takes less than
@@ -134,13 +134,13 @@ private:
         const data::BatchRules rules =
             this->rules(eval_batching(config_, plan_.model, data_.first()));
         return memory.evaluation(
-            data::largest_batches(lengths_of(sets, data::format::valid_split, rules), rules));
+            largest_batches(lengths_of(sets, data::format::valid_split, rules), rules));
     }
 
     void add_epoch(const data::BatchRules& rules, const RankMemory& memory) {
-        data::EpochOptions options{config_.train.seed, lanes(), weights_of(config_, data_)};
+        EpochOptions options{config_.train.seed, lanes(), weights_of(config_, data_)};
         if (scope_ == Scope::first_epoch) options.max_rows = rows_at_start;
-        const data::EpochPlan epoch = data::plan_epoch(data_.sets, rules, options);
+        const EpochPlan epoch = plan_epoch(data_.sets, rules, options);
         rows_bytes_ = windows_at_once * plan_.lanes_of_rank * epoch.largest_window_bytes;
         EpochFacts facts;
         for (const data::Dataset& set : data_.sets)
@@ -173,7 +173,7 @@ private:
         plan_.size.fits = largest_that_fits(plan_.size.most, [&](std::int64_t size) {
             data::BatchingOptions options = asked;
             (by_tokens ? options.batch_tokens : options.batchsize) = size;
-            const auto shapes = data::largest_batches(lengths_, rules(options));
+            const auto shapes = largest_batches(lengths_, rules(options));
             const auto too_many = [](const train::BatchShape& shape) {
                 return shape.source_total + shape.target_total > max_tokens;
             };
@@ -189,7 +189,7 @@ private:
     const RunConfig& config_;
     const Scope scope_;
     DataSets data_;  // empty: the rows are not known
-    data::RowLengths lengths_;
+    RowLengths lengths_;
     std::int64_t rows_bytes_ = 0;
     RunPlan plan_;
 };

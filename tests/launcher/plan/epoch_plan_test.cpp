@@ -10,6 +10,7 @@
 
 using namespace lockstep;
 using namespace lockstep::data;
+using namespace lockstep::launcher::plan;
 
 namespace {
 

@@ -10,6 +10,7 @@
 
 using namespace lockstep;
 using namespace lockstep::data;
+using namespace lockstep::launcher::plan;
 
 namespace {
 
@@ -61,10 +62,10 @@ TEST_CASE("no batch of random rows is heavier than the largest ones") {
             // The heaviest rows themselves, one by one.
             std::vector<double> rows;
             for (const auto& [s, l] : shard) {
-                RowExtent place;
-                place.source = s;
-                place.label = l;
-                const RowSize size = rules.fit(place);
+                RowExtent extent;
+                extent.source = s;
+                extent.label = l;
+                const RowSize size = rules.fit(extent);
                 rows.push_back(layout == Layout::decoder_only
                                    ? target * (size.source + size.label)
                                    : source * size.source + target * size.label);
