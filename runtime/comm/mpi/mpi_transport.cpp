@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "runtime/comm/environment/rank_info.hpp"
-#include "runtime/comm/mpi/chunks.hpp"
+#include "runtime/comm/reduction.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/hash.hpp"
 
@@ -26,6 +26,15 @@ namespace {
 constexpr int message_tag = 1;
 constexpr std::size_t piece_bytes = 1u << 20;
 constexpr std::size_t pieces_under_way = 4;
+
+// Calls `action` on consecutive pieces of at most `max_count` elements that cover the range,
+// because MPI counts with an int.
+template <class Action>
+void in_chunks(const HostRange& range, std::size_t max_count, const Action& action) {
+    for (std::size_t first = 0; first < range.count; first += max_count) {
+        action(part_of(range, first, std::min(max_count, range.count - first)));
+    }
+}
 
 int count_of(const HostRange& range) noexcept { return static_cast<int>(range.count); }
 
