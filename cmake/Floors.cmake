@@ -73,9 +73,6 @@ if(LOCKSTEP_CUDA_FOUND)
     lockstep_floor(comm_cuda
         comm
         comm_nccl)
-    lockstep_floor(train_cuda
-        train
-        train_step_cuda)
     lockstep_floor(model_cuda
         model
         model_devices_cuda)

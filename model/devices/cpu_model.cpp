@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/devices/model_inl.hpp"
 #include "runtime/device/cpu_context.hpp"
+#include "runtime/train/step/device_engine_inl.hpp"
 
-// Instantiates the templates of the *_inl.hpp files and of the blocks for the CPU.
+// Composes the CPU's model, weights and engine from the templates of the blocks and of
+// runtime/train, which it instantiates for the CPU.
 namespace lockstep::model {
 
 using device::CpuContext;

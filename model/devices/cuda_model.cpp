@@ -6,8 +6,10 @@
 #include "runtime/device/cuda/cuda_upload.hpp"
 #include "runtime/kernels/cuda/attention/attention_library.hpp"
 #include "runtime/kernels/cuda/matmul/product.hpp"
+#include "runtime/train/step/device_engine_inl.hpp"
 
-// Instantiates the templates of the *_inl.hpp files and of the blocks for GPUs.
+// Composes a GPU's model, weights and engine from the templates of the blocks and of runtime/train,
+// which it instantiates for GPUs.
 namespace lockstep::model {
 
 using device::CudaContext;

@@ -6,7 +6,7 @@
 #include <mutex>
 
 #include "runtime/comm/threads/thread_world.hpp"
-#include "runtime/train/step/device_engine.hpp"
+#include "runtime/train/step/device_engine_inl.hpp"
 #include "tests/runtime/train/engine_ahead.hpp"
 #include "tests/runtime/train/toy_model.hpp"
 #include "tests/runtime/train/toy_source.hpp"

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "runtime/device/cpu_context.hpp"
+#include "runtime/train/optim/optimizer_inl.hpp"
 #include "tests/runtime/kernels/optimizer_case.hpp"
 
 using namespace lockstep;

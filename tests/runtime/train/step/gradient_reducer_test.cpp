@@ -10,6 +10,7 @@
 #include "runtime/comm/queue/local_communicator.hpp"
 #include "runtime/comm/threads/thread_world.hpp"
 #include "runtime/device/cpu_context.hpp"
+#include "runtime/train/step/gradient_reducer_inl.hpp"
 #include "tests/support/numbers.hpp"
 #include "tests/support/slow_communicator.hpp"
 

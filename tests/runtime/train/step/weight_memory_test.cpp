@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "runtime/device/cpu_context.hpp"
-#include "runtime/train/optim/optimizer.hpp"
+#include "runtime/train/optim/optimizer_inl.hpp"
 
 using namespace lockstep;
 using train::OptimizerKind;
