@@ -2,7 +2,7 @@
 #pragma once
 
 #include "data/batching/batch_rules.hpp"
-#include "data/batching/window.hpp"
+#include "data/batching/lane_stream.hpp"
 #include "runtime/batch/batch.hpp"
 
 namespace lockstep::data {

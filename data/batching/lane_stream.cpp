@@ -1,9 +1,63 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/batching/lane_stream.hpp"
 
+#include <algorithm>
+#include <numeric>
+#include <tuple>
 #include <utility>
 
 namespace lockstep::data {
+namespace {
+
+std::uint64_t tokens_of(const RowExtent& row) {
+    return static_cast<std::uint64_t>(row.source) + static_cast<std::uint64_t>(row.label);
+}
+
+std::vector<std::size_t> storage_order(const std::vector<RowExtent>& rows) {
+    std::vector<std::size_t> order(rows.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return std::tie(rows[a].shard, rows[a].first_token, rows[a].row) <
+               std::tie(rows[b].shard, rows[b].first_token, rows[b].row);
+    });
+    return order;
+}
+
+}  // namespace
+
+Window::Window(WindowPlan plan, RowStore& store) : plan_(std::move(plan)) {
+    const std::vector<std::size_t> order = storage_order(plan_.rows);
+    first_.resize(order.size());
+    std::size_t total = 0;
+    for (const std::size_t i : order) {
+        first_[i] = total;
+        total += tokens_of(plan_.rows[i]);
+    }
+    tokens_.resize(total);
+    for (std::size_t begin = 0; begin < order.size();) {
+        // Adjacent rows are read in one call.
+        const RowExtent& head = plan_.rows[order[begin]];
+        std::uint64_t stop = head.first_token;
+        std::size_t end = begin;
+        for (; end < order.size(); ++end) {
+            const RowExtent& row = plan_.rows[order[end]];
+            if (row.shard != head.shard || row.first_token != stop) break;
+            stop += tokens_of(row);
+        }
+        store.read_tokens(head.shard, head.first_token,
+                          {tokens_.data() + first_[order[begin]], stop - head.first_token});
+        begin = end;
+    }
+}
+
+std::span<const RowExtent> Window::rows(std::size_t batch) const noexcept {
+    const std::size_t begin = plan_.begins[batch];
+    return {plan_.rows.data() + begin, plan_.begins[batch + 1] - begin};
+}
+
+std::span<const std::int32_t> Window::tokens(std::size_t row) const noexcept {
+    return {tokens_.data() + first_[row], tokens_of(plan_.rows[row])};
+}
 
 LaneStream::LaneStream(LanePlanner planner, RowStore& store)
     : planner_(std::move(planner)), store_(store) {}
