@@ -54,13 +54,13 @@ HostMatrix<T> matrix(std::vector<T>& values, std::int64_t rows, std::int64_t col
 }
 
 // Dropout depends on the row and position of each token.
-struct Places {
-    explicit Places(std::int64_t count)
+struct Coordinates {
+    explicit Coordinates(std::int64_t count)
         : rows(static_cast<std::size_t>(count), 7), positions(static_cast<std::size_t>(count)) {
         for (std::size_t i = 0; i < positions.size(); ++i)
             positions[i] = static_cast<std::int32_t>(i);
     }
-    TokenPlaces<HostSpace> view() const { return {view_of(rows), view_of(positions)}; }
+    TokenCoordinates<HostSpace> view() const { return {view_of(rows), view_of(positions)}; }
 
     std::vector<std::uint32_t> rows;
     std::vector<std::int32_t> positions;
@@ -97,7 +97,7 @@ void products(CpuContext& ctx, const char* dtype, std::int64_t rows, std::int64_
 template <class T>
 void rows_of_width(CpuContext& ctx, const char* dtype, const Dropout& site) {
     constexpr std::int64_t rows = 4096, d = 2048;
-    const Places places(rows);
+    const Coordinates coordinates(rows);
     auto x = numbers<T>(rows * d, 1), branch = numbers<T>(rows * d, 2);
     auto sum = numbers<T>(rows * d, 3), y = numbers<T>(rows * d, 4);
     auto gamma = numbers<T>(d, 5), beta = numbers<T>(d, 6);
@@ -108,7 +108,7 @@ void rows_of_width(CpuContext& ctx, const char* dtype, const Dropout& site) {
     const double bytes = static_cast<double>(rows * d) * sizeof(T);
     report("norm_forward", dtype, 4 * bytes, "GB/s", [&] {
         norm_forward<T>(ctx, {.dropout = site,
-                              .places = places.view(),
+                              .coordinates = coordinates.view(),
                               .x = mx,
                               .branch = mb,
                               .gamma = vg,
@@ -120,7 +120,7 @@ void rows_of_width(CpuContext& ctx, const char* dtype, const Dropout& site) {
     });
     report("norm_backward", dtype, 5 * bytes, "GB/s", [&] {
         norm_backward<T>(ctx, {.dropout = site,
-                               .places = places.view(),
+                               .coordinates = coordinates.view(),
                                .dy = my,
                                .d_sum = mx,
                                .sum = ms,
@@ -135,13 +135,14 @@ void rows_of_width(CpuContext& ctx, const char* dtype, const Dropout& site) {
                                .into = Into::overwrite});
     });
     report("dropout", dtype, 2 * bytes, "GB/s",
-           [&] { dropout<T>(ctx, site, places.view(), mx, my); });
-    report("gelu_tanh forward", dtype, 2 * bytes, "GB/s",
-           [&] { activation_forward<T>(ctx, Activation::gelu_tanh, site, places.view(), mx, my); });
+           [&] { dropout<T>(ctx, site, coordinates.view(), mx, my); });
+    report("gelu_tanh forward", dtype, 2 * bytes, "GB/s", [&] {
+        activation_forward<T>(ctx, Activation::gelu_tanh, site, coordinates.view(), mx, my);
+    });
     report("gelu_erf backward", dtype, 3 * bytes, "GB/s", [&] {
         activation_backward<T>(ctx, {.f = Activation::gelu_erf,
                                      .dropout = site,
-                                     .places = places.view(),
+                                     .coordinates = coordinates.view(),
                                      .x = mx,
                                      .dy = mb,
                                      .dx = my,

@@ -91,7 +91,7 @@ void validate(const ModelConfig& config) {
     }
 }
 
-NormPosition norm_place(const ModelConfig& config) noexcept {
+NormPosition norm_position(const ModelConfig& config) noexcept {
     return config.variant == Variant::prelayernorm ? NormPosition::before_branch
                                                    : NormPosition::after_sum;
 }

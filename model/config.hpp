@@ -45,6 +45,6 @@ void validate(const ModelConfig& config);
 
 // Layer norms are either before each branch or after each residual sum.
 enum class NormPosition { before_branch, after_sum };
-NormPosition norm_place(const ModelConfig& config) noexcept;
+NormPosition norm_position(const ModelConfig& config) noexcept;
 
 }  // namespace lockstep::model

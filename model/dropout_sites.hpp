@@ -23,11 +23,11 @@ constexpr std::int64_t max_layers = 4096;
 
 // Returns a number that is unique for every site of a model, with room for a number per head. The
 // numbers determine a run's random numbers: changing them changes every trained model.
-constexpr std::uint32_t dropout_site(StackKind stack, std::size_t layer, DropoutSite place) {
-    constexpr std::uint32_t places = 8;
+constexpr std::uint32_t dropout_site(StackKind stack, std::size_t layer, DropoutSite site) {
+    constexpr std::uint32_t sites = 8;
     const auto stack_and_layer = static_cast<std::uint32_t>(stack) * max_layers + layer;
-    return static_cast<std::uint32_t>(
-        (stack_and_layer * places + static_cast<std::uint32_t>(place)) * max_heads);
+    return static_cast<std::uint32_t>((stack_and_layer * sites + static_cast<std::uint32_t>(site)) *
+                                      max_heads);
 }
 
 }  // namespace lockstep::model

@@ -42,7 +42,7 @@ struct Rows {
         return sums.view().subview(2 * n + i * d, d);
     }
     Dropout site() const { return {0.1f, 3, state.view().data()}; }
-    TokenPlaces<CudaSpace> places() const { return {constant(ids), constant(positions)}; }
+    TokenCoordinates<CudaSpace> coordinates() const { return {constant(ids), constant(positions)}; }
 
     device::Buffer<T, CudaSpace> values, weights;
     device::Buffer<float, CudaSpace> sums;
@@ -58,7 +58,7 @@ template <class T>
 void norms(CudaContext& ctx, KernelTable& table, const Rows<T>& x, double bytes) {
     const auto forward = [&](const Dropout& site) {
         norm_forward<T>(ctx, {.dropout = site,
-                              .places = x.places(),
+                              .coordinates = x.coordinates(),
                               .x = x.part(0),
                               .branch = x.part(1),
                               .gamma = x.weight(0),
@@ -70,7 +70,7 @@ void norms(CudaContext& ctx, KernelTable& table, const Rows<T>& x, double bytes)
     };
     const auto backward = [&](const Dropout& site) {
         norm_backward<T>(ctx, {.dropout = site,
-                               .places = x.places(),
+                               .coordinates = x.coordinates(),
                                .dy = x.part(3),
                                .d_sum = x.part(0),
                                .sum = x.part(2),
@@ -132,7 +132,7 @@ void time_row_kernels(CudaContext& ctx, KernelTable& table, const KernelSizes& s
     table.moves("scatter_rows", type_name<T>, 2 * bytes,
                 [&] { scatter_rows<T>(ctx, constant(rows), x.part(0), x.part(1)); });
     table.moves("dropout", type_name<T>, 2 * bytes,
-                [&] { dropout<T>(ctx, x.site(), x.places(), x.part(0), x.part(1)); });
+                [&] { dropout<T>(ctx, x.site(), x.coordinates(), x.part(0), x.part(1)); });
 }
 
 template void time_row_kernels<float>(CudaContext&, KernelTable&, const KernelSizes&);

@@ -25,10 +25,10 @@ void embeddings(CudaContext& ctx, KernelTable& table, const KernelSizes& sizes) 
     const std::int64_t rows = sizes.rows, d = sizes.d, length = sizes.length();
     const auto tokens = random_tokens(rows, sizes.vocabulary);
     const std::set<std::int32_t> different(tokens.begin(), tokens.end());
-    std::vector<std::int32_t> places(tokens.size());
-    for (std::size_t i = 0; i < places.size(); ++i)
-        places[i] = static_cast<std::int32_t>(i % static_cast<std::size_t>(length));
-    const auto ids = on_device(ctx, tokens), positions = on_device(ctx, places);
+    std::vector<std::int32_t> coordinates(tokens.size());
+    for (std::size_t i = 0; i < coordinates.size(); ++i)
+        coordinates[i] = static_cast<std::int32_t>(i % static_cast<std::size_t>(length));
+    const auto ids = on_device(ctx, tokens), positions = on_device(ctx, coordinates);
     const auto real = on_device(ctx, std::vector{static_cast<std::int32_t>(rows)});
     const auto words = numbers<T>(ctx, sizes.vocabulary * d), y = numbers<T>(ctx, rows * d);
     const auto position_words = numbers<T>(ctx, length * d);
@@ -56,7 +56,7 @@ void embeddings(CudaContext& ctx, KernelTable& table, const KernelSizes& sizes) 
 
 // All sequences have one length.
 template <class T>
-void places(CudaContext& ctx, KernelTable& table, const KernelSizes& sizes) {
+void coordinates(CudaContext& ctx, KernelTable& table, const KernelSizes& sizes) {
     const std::int64_t rows = sizes.rows, d = sizes.d, length = sizes.length();
     const std::int64_t sequences = rows / length, tokens = sequences * length;
     std::vector<std::int32_t> begins(static_cast<std::size_t>(sequences) + 1);
@@ -67,9 +67,9 @@ void places(CudaContext& ctx, KernelTable& table, const KernelSizes& sizes) {
         on_device(ctx, std::vector<std::uint32_t>(static_cast<std::size_t>(sequences)));
     const device::Buffer<std::int32_t, CudaSpace> positions(static_cast<std::size_t>(tokens));
     const device::Buffer<std::uint32_t, CudaSpace> token_rows(static_cast<std::size_t>(tokens));
-    table.moves("place_tokens", type_name<T>, 8.0 * static_cast<double>(tokens), [&] {
-        place_tokens(ctx, constant(offsets), constant(sequence_rows), positions.view(),
-                     token_rows.view());
+    table.moves("locate_tokens", type_name<T>, 8.0 * static_cast<double>(tokens), [&] {
+        locate_tokens(ctx, constant(offsets), constant(sequence_rows), positions.view(),
+                      token_rows.view());
     });
     const auto dy = numbers<T>(ctx, tokens * d);
     const auto d_positions = numbers<float>(ctx, length * d);
@@ -104,7 +104,7 @@ void losses(CudaContext& ctx, KernelTable& table, const KernelSizes& sizes) {
 template <class T>
 void time_token_kernels(CudaContext& ctx, KernelTable& table, const KernelSizes& sizes) {
     embeddings<T>(ctx, table, sizes);
-    places<T>(ctx, table, sizes);
+    coordinates<T>(ctx, table, sizes);
     losses<T>(ctx, table, sizes);
 }
 

@@ -52,7 +52,7 @@ void embed(const StackPass<Ctx, T>& run, MatrixView<const T, typename Ctx::Space
            MatrixView<const T, typename Ctx::Space> positions, float scale,
            MatrixView<T, typename Ctx::Space> y) {
     kernels::embedding_forward<T>(run.ctx, {.tokens = run.batch.tokens,
-                                            .positions = run.batch.places.positions,
+                                            .positions = run.batch.coordinates.positions,
                                             .real = run.batch.real(),
                                             .scale = scale,
                                             .table = embeddings,
@@ -86,7 +86,7 @@ auto EmbeddingBlock<Ctx, T>::forward(const StackPass<Ctx, T>& run, const Weights
         }
     }
     const auto dropout = run.dropout(DropoutSite::embedding);
-    if (dropout.active()) kernels::dropout<T>(run.ctx, dropout, run.batch.places, x, x);
+    if (dropout.active()) kernels::dropout<T>(run.ctx, dropout, run.batch.coordinates, x, x);
     if (!weights.first_norm) return {x, x, {x}};
     const Matrix input = run.take_input(x.rows, x.cols);
     PlainNorm<Ctx, T>::forward(run, *weights.first_norm, x, input, saved.first_norm);
@@ -102,7 +102,7 @@ void EmbeddingBlock<Ctx, T>::backward(const StackPass<Ctx, T>& run, const Weight
         PlainNorm<Ctx, T>::backward(run, *weights.first_norm, saved.first_norm, dx, d.residual, dx);
     }
     const auto dropout = run.dropout(DropoutSite::embedding);
-    if (dropout.active()) kernels::dropout<T>(run.ctx, dropout, run.batch.places, dx, dx);
+    if (dropout.active()) kernels::dropout<T>(run.ctx, dropout, run.batch.coordinates, dx, dx);
 
     const auto to_positions = [&] {
         if (weights.d_positions.empty()) return;

@@ -32,7 +32,7 @@ struct FeedForwardBlock {
 
 template <class Ctx, class T>
 kernels::ActivationSite<typename Ctx::Space> activation_site(const StackPass<Ctx, T>& run) {
-    return {run.settings.activation, run.dropout(DropoutSite::ffn_hidden), run.batch.places};
+    return {run.settings.activation, run.dropout(DropoutSite::ffn_hidden), run.batch.coordinates};
 }
 
 template <class Ctx, class T>
@@ -78,7 +78,7 @@ void FeedForwardBlock<Ctx, T>::backward(const StackPass<Ctx, T>& run, const Weig
     Matrix activated = saved.activated;
     if (activated.empty()) {
         activated = d_hidden;
-        kernels::activation_forward<T>(run.ctx, site.f, site.dropout, site.places, hidden,
+        kernels::activation_forward<T>(run.ctx, site.f, site.dropout, site.coordinates, hidden,
                                        activated);
     }
     kernels::linear_backward_weight<T>(run.ctx, activated, dy, weights.down.dw, run.gradients_into);

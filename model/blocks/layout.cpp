@@ -14,7 +14,7 @@ using train::WeightDecay;
 class Layout {
 public:
     explicit Layout(const ModelConfig& config)
-        : config_(config), before_(norm_place(config) == NormPosition::before_branch) {}
+        : config_(config), before_(norm_position(config) == NormPosition::before_branch) {}
 
     ParameterTable make() && {
         stack("decoder", config_.decoder_layers,

@@ -57,15 +57,15 @@ struct ResidualNorm {
     using Saved = NormSaved<T, Space>;
 
     // The sum is written to the branch's memory. The memory of x.input may be overwritten.
-    static Stream<T, Space> forward(const StackPass<Ctx, T>& run, DropoutSite place,
+    static Stream<T, Space> forward(const StackPass<Ctx, T>& run, DropoutSite site,
                                     const Weights& weights, Constant residual, Matrix branch,
                                     Saved& saved);
     // Returns the branch's gradient and writes that of the bias at the end of the branch. `d`
     // becomes the gradient of the incoming stream, except for the branch's contribution to d.input,
     // which the branch's backward writes there as branch_into() says.
-    static Constant backward(const StackPass<Ctx, T>& run, DropoutSite place,
-                             const Weights& weights, const Saved& saved,
-                             StreamGradient<T, Space>& d, View<float, Space> d_bias);
+    static Constant backward(const StackPass<Ctx, T>& run, DropoutSite site, const Weights& weights,
+                             const Saved& saved, StreamGradient<T, Space>& d,
+                             View<float, Space> d_bias);
     static Into branch_into(const StackPass<Ctx, T>& run) noexcept {
         return run.settings.norms == NormPosition::after_sum ? Into::add : Into::overwrite;
     }
@@ -103,7 +103,7 @@ MatrixView<const T, typename Ctx::Space> input_again(
     if (source.norm == nullptr) return source.kept;
     const auto& [sum, mean, rstd] = source.saved;
     const auto y = run.take_input(sum.rows, sum.cols);
-    kernels::norm_forward<T>(run.ctx, {.places = run.batch.places,
+    kernels::norm_forward<T>(run.ctx, {.coordinates = run.batch.coordinates,
                                        .x = sum,
                                        .gamma = source.norm->gamma,
                                        .beta = source.norm->beta,
@@ -114,13 +114,13 @@ MatrixView<const T, typename Ctx::Space> input_again(
 }
 
 template <class Ctx, class T>
-auto ResidualNorm<Ctx, T>::forward(const StackPass<Ctx, T>& run, DropoutSite place,
+auto ResidualNorm<Ctx, T>::forward(const StackPass<Ctx, T>& run, DropoutSite site,
                                    const Weights& weights, Constant residual, Matrix branch,
                                    Saved& saved) -> Stream<T, Space> {
     const Matrix y = run.take_input(branch.rows, branch.cols);
     saved = {branch, run.take_floats(branch.rows), run.take_floats(branch.rows)};
-    kernels::norm_forward<T>(run.ctx, {.dropout = run.dropout(place),
-                                       .places = run.batch.places,
+    kernels::norm_forward<T>(run.ctx, {.dropout = run.dropout(site),
+                                       .coordinates = run.batch.coordinates,
                                        .x = residual,
                                        .branch = branch,
                                        .gamma = weights.gamma,
@@ -135,17 +135,17 @@ auto ResidualNorm<Ctx, T>::forward(const StackPass<Ctx, T>& run, DropoutSite pla
 }
 
 template <class Ctx, class T>
-auto ResidualNorm<Ctx, T>::backward(const StackPass<Ctx, T>& run, DropoutSite place,
+auto ResidualNorm<Ctx, T>::backward(const StackPass<Ctx, T>& run, DropoutSite site,
                                     const Weights& weights, const Saved& saved,
                                     StreamGradient<T, Space>& d, View<float, Space> d_bias)
     -> Constant {
-    const kernels::Dropout dropout = run.dropout(place);
+    const kernels::Dropout dropout = run.dropout(site);
     const bool after_sum = run.settings.norms == NormPosition::after_sum;
     const Matrix d_sum = after_sum ? d.input : d.residual_space;
     // If nothing is dropped, the branch's gradient is that of the sum itself.
     const Matrix d_branch = dropout.active() ? run.take(d_sum.rows, d_sum.cols) : Matrix();
     kernels::norm_backward<T>(run.ctx, {.dropout = dropout,
-                                        .places = run.batch.places,
+                                        .coordinates = run.batch.coordinates,
                                         .dy = d.input,
                                         .d_sum = after_sum ? Constant() : d.residual,
                                         .sum = saved.sum,
@@ -166,7 +166,7 @@ template <class Ctx, class T>
 void PlainNorm<Ctx, T>::forward(const StackPass<Ctx, T>& run, const Weights& weights, Constant x,
                                 Matrix y, Saved& saved) {
     saved = {x, run.take_floats(x.rows), run.take_floats(x.rows)};
-    kernels::norm_forward<T>(run.ctx, {.places = run.batch.places,
+    kernels::norm_forward<T>(run.ctx, {.coordinates = run.batch.coordinates,
                                        .x = x,
                                        .gamma = weights.gamma,
                                        .beta = weights.beta,
@@ -178,7 +178,7 @@ void PlainNorm<Ctx, T>::forward(const StackPass<Ctx, T>& run, const Weights& wei
 template <class Ctx, class T>
 void PlainNorm<Ctx, T>::backward(const StackPass<Ctx, T>& run, const Weights& weights,
                                  const Saved& saved, Constant dy, Constant d_past, Matrix dx) {
-    kernels::norm_backward<T>(run.ctx, {.places = run.batch.places,
+    kernels::norm_backward<T>(run.ctx, {.coordinates = run.batch.coordinates,
                                         .dy = dy,
                                         .d_sum = d_past,
                                         .sum = saved.sum,

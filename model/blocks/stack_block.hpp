@@ -77,8 +77,8 @@ auto StackBlock<Ctx, T>::evaluate(StackPass<Ctx, T> run, const Weights& weights,
     const auto mark = run.arena.mark();
     // The next layer uses the same memory again, so a layer's output is moved out of it.
     const auto keep = [&](Stream<T, Space> x) {
-        kernels::dropout<T>(run.ctx, {}, run.batch.places, x.input, input);
-        if (!one) kernels::dropout<T>(run.ctx, {}, run.batch.places, x.residual, residual);
+        kernels::dropout<T>(run.ctx, {}, run.batch.coordinates, x.input, input);
+        if (!one) kernels::dropout<T>(run.ctx, {}, run.batch.coordinates, x.residual, residual);
         run.arena.rewind(mark);
     };
     typename EmbeddingBlock<Ctx, T>::Saved unused;

@@ -11,7 +11,7 @@ StackSettings stack_settings(const ModelConfig& config, StackKind kind) {
     const auto mask = kind == StackKind::decoder ? kernels::Mask::causal : kernels::Mask::none;
     const bool scaled = config.embedding_scale == EmbeddingScale::sqrt_dim;
     return {kind,
-            norm_place(config),
+            norm_position(config),
             {heads, head_dim, mask},
             {heads, head_dim, kernels::Mask::none},
             config.activation,

@@ -24,7 +24,7 @@ template <class Space>
 struct Ragged {
     View<const std::int32_t, Space> tokens, offsets;
     View<const std::uint32_t, Space> rows;
-    kernels::TokenPlaces<Space> places;
+    kernels::TokenCoordinates<Space> coordinates;
     std::int64_t total = 0;
     std::int32_t longest = 0;
 
@@ -52,8 +52,8 @@ View<const std::uint32_t, typename Ctx::Space> upload_rows(device::Upload<Ctx>& 
                       launched_sequences<Ctx>(rows.size()));
 }
 
-// Uploads one side of a batch; its rows have been uploaded already. place_tokens() fills in
-// `places`.
+// Uploads one side of a batch; its rows have been uploaded already. locate_tokens() fills in
+// `coordinates`.
 template <class Ctx>
 Ragged<typename Ctx::Space> upload_side(device::Upload<Ctx>& upload,
                                         const train::RaggedTokens& side,
@@ -68,17 +68,17 @@ Ragged<typename Ctx::Space> upload_side(device::Upload<Ctx>& upload,
             launched_length<Ctx>(side.longest)};
 }
 
-// Fills in side.places (rows and positions of the tokens) for a side that has arrived on the
+// Fills in side.coordinates (rows and positions of the tokens) for a side that has arrived on the
 // device; they are allocated in the arena. It also writes labels if they follow the tokens.
 template <class Ctx, class Space>
-void place_tokens(Ctx& ctx, device::Arena<Space>& arena, Ragged<Space>& side,
-                  const kernels::FollowingLabels<Space>& labels = {}) {
+void locate_tokens(Ctx& ctx, device::Arena<Space>& arena, Ragged<Space>& side,
+                   const kernels::FollowingLabels<Space>& labels = {}) {
     if (side.total == 0) return;
     const auto count = static_cast<std::size_t>(side.total);
     const auto positions = arena.template take<std::int32_t>(count);
     const auto rows = arena.template take<std::uint32_t>(count);
-    kernels::place_tokens(ctx, side.offsets, side.rows, positions, rows, labels);
-    side.places = {rows, positions};
+    kernels::locate_tokens(ctx, side.offsets, side.rows, positions, rows, labels);
+    side.coordinates = {rows, positions};
 }
 
 // Returns at least the number of bytes that upload_side() and upload_rows() upload for one side;
@@ -139,14 +139,14 @@ struct StackPass {
         return arena.template take<float>(static_cast<std::size_t>(count));
     }
 
-    kernels::Dropout dropout(DropoutSite place) const {
+    kernels::Dropout dropout(DropoutSite site) const {
         if (!state) return {};
         const bool probabilities =
-            place == DropoutSite::self_probabilities || place == DropoutSite::cross_probabilities;
-        const float rate = probabilities                      ? settings.attention_dropout
-                           : place == DropoutSite::ffn_hidden ? settings.relu_dropout
-                                                              : settings.dropout;
-        return {rate, dropout_site(settings.kind, layer, place), state};
+            site == DropoutSite::self_probabilities || site == DropoutSite::cross_probabilities;
+        const float rate = probabilities                     ? settings.attention_dropout
+                           : site == DropoutSite::ffn_hidden ? settings.relu_dropout
+                                                             : settings.dropout;
+        return {rate, dropout_site(settings.kind, layer, site), state};
     }
 
     kernels::Sequences<Space> self_sequences() const {

@@ -161,8 +161,8 @@ private:
                 arena_.template take<std::int32_t>(static_cast<std::size_t>(sides.target.total));
             sides.labels = sides.following.labels;
         }
-        place_tokens(ctx_, arena_, sides.source);
-        place_tokens(ctx_, arena_, sides.target, sides.following);
+        locate_tokens(ctx_, arena_, sides.source);
+        locate_tokens(ctx_, arena_, sides.target, sides.following);
         return sides;
     }
 

@@ -110,7 +110,7 @@ public:
           table_(table),
           weights_(store.template compute<T>()),
           gradients_(store.gradient()),
-          before_(norm_place(config) == NormPosition::before_branch) {
+          before_(norm_position(config) == NormPosition::before_branch) {
         require(weights_.size() == table.flat_size(), "the store was built with another table");
     }
 

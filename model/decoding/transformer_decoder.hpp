@@ -71,7 +71,7 @@ public:
         upload_.begin(placed_bytes<Ctx>(side) + ranges.bytes() +
                       positions.size() * sizeof(std::int32_t));
         auto batch = upload_side(upload_, side, upload_rows(upload_, rows_));
-        batch.places.positions = upload_.add(HostView<const std::int32_t>(view_of(positions)));
+        batch.coordinates.positions = upload_.add(HostView<const std::int32_t>(view_of(positions)));
         const PlacedRanges placed{
             upload_.add(view_of(ranges.begin)), upload_.add(view_of(ranges.length)),
             upload_.add(view_of(ranges.memory_begin)), upload_.add(view_of(ranges.memory_length)),
@@ -142,7 +142,7 @@ private:
         upload_.begin(placed_bytes<Ctx>(side));
         auto batch = upload_side(upload_, side, upload_rows(upload_, rows_));
         upload_.finish();
-        place_tokens(ctx_, arena_, batch);
+        locate_tokens(ctx_, arena_, batch);
         return batch;
     }
 

@@ -20,10 +20,12 @@ enum class Activation { relu, gelu_tanh, gelu_erf };
 // x only if no backward follows or if f is relu.
 template <class T>
 void activation_forward(CpuContext& ctx, Activation f, const Dropout& site,
-                        TokenPlaces<HostSpace> places, HostMatrix<const T> x, HostMatrix<T> y);
+                        TokenCoordinates<HostSpace> coordinates, HostMatrix<const T> x,
+                        HostMatrix<T> y);
 template <class T>
 void activation_forward(CudaContext& ctx, Activation f, const Dropout& site,
-                        TokenPlaces<CudaSpace> places, CudaMatrix<const T> x, CudaMatrix<T> y);
+                        TokenCoordinates<CudaSpace> coordinates, CudaMatrix<const T> x,
+                        CudaMatrix<T> y);
 
 // Computes dx = f'(x) * mask(dy). db [cols] is the gradient of a bias that was added to x: the sums
 // of dx's columns are written or added to it, as `into` says. dx may be dy.
@@ -31,7 +33,7 @@ template <class T, class Space>
 struct ActivationBackward {
     Activation f;
     Dropout dropout = {};
-    TokenPlaces<Space> places = {};
+    TokenCoordinates<Space> coordinates = {};
     MatrixView<const T, Space> x, dy;
     MatrixView<T, Space> dx;
     View<float, Space> db;

@@ -13,7 +13,7 @@ template <class Space>
 struct ActivationSite {
     Activation f;
     Dropout dropout;
-    TokenPlaces<Space> places;
+    TokenCoordinates<Space> coordinates;
 };
 
 // Computes hidden = x w^T + bias and y = dropout(f(hidden)). For relu, hidden may be y, because

@@ -22,7 +22,7 @@ constexpr float layer_norm_epsilon = 1e-5f;
 template <class T, class Space>
 struct NormForward {
     Dropout dropout = {};
-    TokenPlaces<Space> places = {};
+    TokenCoordinates<Space> coordinates = {};
     MatrixView<const T, Space> x;
     MatrixView<const T, Space> branch = {};
     View<const T, Space> gamma, beta;
@@ -43,7 +43,7 @@ void norm_forward(CudaContext& ctx, const NormForward<T, CudaSpace>& operands);
 template <class T, class Space>
 struct NormBackward {
     Dropout dropout = {};
-    TokenPlaces<Space> places = {};
+    TokenCoordinates<Space> coordinates = {};
     MatrixView<const T, Space> dy;
     MatrixView<const T, Space> d_sum = {};
     MatrixView<const T, Space> sum;
@@ -62,11 +62,12 @@ void norm_backward(CudaContext& ctx, const NormBackward<T, CudaSpace>& operands)
 
 // Computes sum = x + dropout(branch), the residual if no norm follows. sum may be x.
 template <class T>
-void residual_forward(CpuContext& ctx, const Dropout& site, TokenPlaces<HostSpace> places,
+void residual_forward(CpuContext& ctx, const Dropout& site, TokenCoordinates<HostSpace> coordinates,
                       HostMatrix<const T> x, HostMatrix<const T> branch, HostMatrix<T> sum);
 template <class T>
-void residual_forward(CudaContext& ctx, const Dropout& site, TokenPlaces<CudaSpace> places,
-                      CudaMatrix<const T> x, CudaMatrix<const T> branch, CudaMatrix<T> sum);
+void residual_forward(CudaContext& ctx, const Dropout& site,
+                      TokenCoordinates<CudaSpace> coordinates, CudaMatrix<const T> x,
+                      CudaMatrix<const T> branch, CudaMatrix<T> sum);
 
 // Computes y += x elementwise.
 template <class T>

@@ -12,12 +12,12 @@ namespace lockstep::kernels {
 using device::CpuContext;
 using device::CudaContext;
 
-// Copies to[places[i]] = from[i], row by row; no element of `places` may occur twice.
+// Copies to[indices[i]] = from[i], row by row; no element of `indices` may occur twice.
 template <class T>
-void scatter_rows(CpuContext& ctx, HostView<const std::int64_t> places, HostMatrix<const T> from,
+void scatter_rows(CpuContext& ctx, HostView<const std::int64_t> indices, HostMatrix<const T> from,
                   HostMatrix<T> to);
 template <class T>
-void scatter_rows(CudaContext& ctx, CudaView<const std::int64_t> places, CudaMatrix<const T> from,
+void scatter_rows(CudaContext& ctx, CudaView<const std::int64_t> indices, CudaMatrix<const T> from,
                   CudaMatrix<T> to);
 
 // Adds to[i] += from[slots[i]], row by row, if `from` has that row.

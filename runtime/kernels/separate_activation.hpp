@@ -11,7 +11,7 @@ namespace lockstep::kernels {
 template <class T, class Ctx, class Space>
 void separate_activation_forward(Ctx& ctx, const LinearActivationForward<T, Space>& o) {
     linear_forward<T>(ctx, o.x, o.w, o.bias, o.hidden);
-    activation_forward<T>(ctx, o.site.f, o.site.dropout, o.site.places, o.hidden, o.y);
+    activation_forward<T>(ctx, o.site.f, o.site.dropout, o.site.coordinates, o.hidden, o.y);
 }
 
 template <class T, class Ctx, class Space>
@@ -27,7 +27,7 @@ void separate_activation_backward(Ctx& ctx, const LinearActivationBackward<T, Sp
     else
         activation_backward<T>(ctx, {.f = o.site.f,
                                      .dropout = o.site.dropout,
-                                     .places = o.site.places,
+                                     .coordinates = o.site.coordinates,
                                      .x = o.hidden,
                                      .dy = o.d_hidden,
                                      .dx = o.d_hidden,

@@ -36,7 +36,7 @@ struct Dropout {
 // The global row of each token's sequence in a ragged batch, and the token's position in that
 // sequence. Both are [total].
 template <class Space>
-struct TokenPlaces {
+struct TokenCoordinates {
     View<const std::uint32_t, Space> rows;
     View<const std::int32_t, Space> positions;
 };

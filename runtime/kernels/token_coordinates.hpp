@@ -23,13 +23,13 @@ struct FollowingLabels {
 // with offsets[s] <= i < offsets[s + 1], has position i - offsets[s] and row rows[s]; filler has 0
 // and 0. Sequences may be empty. offsets is [sequences + 1] and begins with 0; rows is [sequences];
 // positions and token_rows are [total].
-void place_tokens(CpuContext& ctx, HostView<const std::int32_t> offsets,
-                  HostView<const std::uint32_t> rows, HostView<std::int32_t> positions,
-                  HostView<std::uint32_t> token_rows,
-                  const FollowingLabels<HostSpace>& labels = {});
-void place_tokens(CudaContext& ctx, CudaView<const std::int32_t> offsets,
-                  CudaView<const std::uint32_t> rows, CudaView<std::int32_t> positions,
-                  CudaView<std::uint32_t> token_rows,
-                  const FollowingLabels<CudaSpace>& labels = {});
+void locate_tokens(CpuContext& ctx, HostView<const std::int32_t> offsets,
+                   HostView<const std::uint32_t> rows, HostView<std::int32_t> positions,
+                   HostView<std::uint32_t> token_rows,
+                   const FollowingLabels<HostSpace>& labels = {});
+void locate_tokens(CudaContext& ctx, CudaView<const std::int32_t> offsets,
+                   CudaView<const std::uint32_t> rows, CudaView<std::int32_t> positions,
+                   CudaView<std::uint32_t> token_rows,
+                   const FollowingLabels<CudaSpace>& labels = {});
 
 }  // namespace lockstep::kernels

@@ -118,7 +118,7 @@ TEST_CASE("the table lists every parameter once, by blocks, the tied one last") 
     CHECK(table.flat_size() % 16 == 0);
 }
 
-TEST_CASE("no two places of dropout share a number") {
+TEST_CASE("no two coordinates of dropout share a number") {
     using enum model::DropoutSite;
     using enum model::StackKind;
     CHECK(model::dropout_site(encoder, 0, embedding) == 0);

@@ -61,14 +61,14 @@ double central_difference(double& x, const Function& f, double h = 1e-5) {
 }
 
 // Makes distinct rows and positions for `count` tokens.
-struct Places {
-    explicit Places(std::int64_t count) {
+struct Coordinates {
+    explicit Coordinates(std::int64_t count) {
         for (std::int64_t i = 0; i < count; ++i) {
             rows.push_back(static_cast<std::uint32_t>(100 + i / 3));
             positions.push_back(static_cast<std::int32_t>(i % 3));
         }
     }
-    kernels::TokenPlaces<HostSpace> view() const {
+    kernels::TokenCoordinates<HostSpace> view() const {
         return {const_view_of(rows), const_view_of(positions)};
     }
 

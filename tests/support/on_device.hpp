@@ -53,10 +53,10 @@ std::vector<T> unwritten(std::int64_t count) {
     return std::vector<T>(static_cast<std::size_t>(count), static_cast<T>(__builtin_nanf("")));
 }
 
-struct PlacesOnDevice {
-    PlacesOnDevice(device::CudaContext& ctx, const Places& places)
-        : rows(ctx, places.rows), positions(ctx, places.positions) {}
-    kernels::TokenPlaces<CudaSpace> view() const {
+struct CoordinatesOnDevice {
+    CoordinatesOnDevice(device::CudaContext& ctx, const Coordinates& coordinates)
+        : rows(ctx, coordinates.rows), positions(ctx, coordinates.positions) {}
+    kernels::TokenCoordinates<CudaSpace> view() const {
         return {rows.const_view(), positions.const_view()};
     }
 

@@ -142,11 +142,12 @@ template <class T>
 
 template <class T>
 void activation_forward(CpuContext& ctx, Activation f, const Dropout& site,
-                        TokenPlaces<HostSpace> places, HostMatrix<const T> x, HostMatrix<T> y) {
+                        TokenCoordinates<HostSpace> coordinates, HostMatrix<const T> x,
+                        HostMatrix<T> y) {
     require(same_shape(x, y), "activation: shapes differ");
     const cpu::RowMask mask = cpu::row_mask(site);
     cpu::parallel_for(ctx, x.rows, x.rows * x.cols, [&](std::int64_t i) {
-        forward_row(f, cpu::at(mask, places, i), x.data + i * x.stride, y.data + i * y.stride,
+        forward_row(f, cpu::at(mask, coordinates, i), x.data + i * x.stride, y.data + i * y.stride,
                     x.cols);
     });
 }
@@ -156,7 +157,7 @@ void activation_backward(CpuContext& ctx, const ActivationBackward<T, HostSpace>
     check(o);
     const cpu::RowMask mask = cpu::row_mask(o.dropout);
     cpu::column_sums(ctx, o.x.rows, o.x.cols, o.db, o.into, [&](std::int64_t i, float* sums) {
-        backward_row(o.f, cpu::at(mask, o.places, i), o.x.data + i * o.x.stride,
+        backward_row(o.f, cpu::at(mask, o.coordinates, i), o.x.data + i * o.x.stride,
                      o.dy.data + i * o.dy.stride, o.dx.data + i * o.dx.stride, sums, o.x.cols);
     });
 }
@@ -173,10 +174,12 @@ void relu_backward(CpuContext& ctx, const ReluBackward<T, HostSpace>& o) {
     });
 }
 
-template void activation_forward(CpuContext&, Activation, const Dropout&, TokenPlaces<HostSpace>,
-                                 HostMatrix<const float>, HostMatrix<float>);
-template void activation_forward(CpuContext&, Activation, const Dropout&, TokenPlaces<HostSpace>,
-                                 HostMatrix<const bf16>, HostMatrix<bf16>);
+template void activation_forward(CpuContext&, Activation, const Dropout&,
+                                 TokenCoordinates<HostSpace>, HostMatrix<const float>,
+                                 HostMatrix<float>);
+template void activation_forward(CpuContext&, Activation, const Dropout&,
+                                 TokenCoordinates<HostSpace>, HostMatrix<const bf16>,
+                                 HostMatrix<bf16>);
 template void activation_backward(CpuContext&, const ActivationBackward<float, HostSpace>&);
 template void activation_backward(CpuContext&, const ActivationBackward<bf16, HostSpace>&);
 

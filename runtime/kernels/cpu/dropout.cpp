@@ -34,7 +34,7 @@ template <class T>
 }  // namespace
 
 template <class T>
-void dropout(CpuContext& ctx, const Dropout& site, TokenPlaces<HostSpace> places,
+void dropout(CpuContext& ctx, const Dropout& site, TokenCoordinates<HostSpace> coordinates,
              HostMatrix<const T> x, HostMatrix<T> y) {
     require(x.rows == y.rows && x.cols == y.cols, "dropout: shapes differ");
     if (!site.active() && x.data == y.data) return;
@@ -43,15 +43,15 @@ void dropout(CpuContext& ctx, const Dropout& site, TokenPlaces<HostSpace> places
         const T* from = x.data + i * x.stride;
         T* to = y.data + i * y.stride;
         if (site.active())
-            dropout_row(cpu::at(mask, places, i), from, to, x.cols);
+            dropout_row(cpu::at(mask, coordinates, i), from, to, x.cols);
         else
             std::copy_n(from, x.cols, to);
     });
 }
 
-template void dropout(CpuContext&, const Dropout&, TokenPlaces<HostSpace>, HostMatrix<const float>,
-                      HostMatrix<float>);
-template void dropout(CpuContext&, const Dropout&, TokenPlaces<HostSpace>, HostMatrix<const bf16>,
-                      HostMatrix<bf16>);
+template void dropout(CpuContext&, const Dropout&, TokenCoordinates<HostSpace>,
+                      HostMatrix<const float>, HostMatrix<float>);
+template void dropout(CpuContext&, const Dropout&, TokenCoordinates<HostSpace>,
+                      HostMatrix<const bf16>, HostMatrix<bf16>);
 
 }  // namespace lockstep::kernels

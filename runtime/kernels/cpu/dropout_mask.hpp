@@ -44,11 +44,13 @@ inline RowMask row_mask(const Dropout& dropout) {
     return mask;
 }
 
-[[gnu::always_inline]] inline RowMask at(RowMask mask, const TokenPlaces<HostSpace>& places,
+[[gnu::always_inline]] inline RowMask at(RowMask mask,
+                                         const TokenCoordinates<HostSpace>& coordinates,
                                          std::int64_t token) {
     if (mask.threshold == 0) return mask;
-    mask.row = places.rows[static_cast<std::size_t>(token)];
-    mask.position = static_cast<std::uint32_t>(places.positions[static_cast<std::size_t>(token)]);
+    mask.row = coordinates.rows[static_cast<std::size_t>(token)];
+    mask.position =
+        static_cast<std::uint32_t>(coordinates.positions[static_cast<std::size_t>(token)]);
     return mask;
 }
 

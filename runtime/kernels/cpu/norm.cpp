@@ -48,7 +48,8 @@ void norm_forward(CpuContext& ctx, const NormForward<T, HostSpace>& o) {
             if (o.branch.empty())
                 std::copy_n(from, d, to);
             else
-                cpu::residual_row(cpu::at(mask, o.places, i), from, row_of(o.branch, i), to, d);
+                cpu::residual_row(cpu::at(mask, o.coordinates, i), from, row_of(o.branch, i), to,
+                                  d);
             from = to;  // the rounded sum, because backward sees no other value
         }
         const auto moments = cpu::norm_row(from, o.gamma.data(), o.beta.data(), layer_norm_epsilon,
@@ -80,7 +81,7 @@ void norm_backward(CpuContext& ctx, const NormBackward<T, HostSpace>& o) {
                                         sums,
                                         sums + d};
         const auto at = static_cast<std::size_t>(i);
-        cpu::norm_backward_row(cpu::at(mask, o.places, i), row, {o.mean[at], o.rstd[at]}, d);
+        cpu::norm_backward_row(cpu::at(mask, o.coordinates, i), row, {o.mean[at], o.rstd[at]}, d);
         if (o.dbias.empty()) return;
         cpu::add_to_sums(o.d_branch.empty() ? row.dx : row.d_branch, sums + 2 * d, d);
     });
@@ -92,13 +93,13 @@ void norm_backward(CpuContext& ctx, const NormBackward<T, HostSpace>& o) {
 }
 
 template <class T>
-void residual_forward(CpuContext& ctx, const Dropout& site, TokenPlaces<HostSpace> places,
+void residual_forward(CpuContext& ctx, const Dropout& site, TokenCoordinates<HostSpace> coordinates,
                       HostMatrix<const T> x, HostMatrix<const T> branch, HostMatrix<T> sum) {
     require(same_shape(x, branch) && same_shape(x, sum), "residual: shapes differ");
     const cpu::RowMask mask = cpu::row_mask(site);
     cpu::parallel_for(ctx, x.rows, x.rows * x.cols, [&](std::int64_t i) {
-        cpu::residual_row(cpu::at(mask, places, i), row_of(x, i), row_of(branch, i), row_of(sum, i),
-                          x.cols);
+        cpu::residual_row(cpu::at(mask, coordinates, i), row_of(x, i), row_of(branch, i),
+                          row_of(sum, i), x.cols);
     });
 }
 
@@ -113,9 +114,9 @@ template void norm_forward(CpuContext&, const NormForward<float, HostSpace>&);
 template void norm_forward(CpuContext&, const NormForward<bf16, HostSpace>&);
 template void norm_backward(CpuContext&, const NormBackward<float, HostSpace>&);
 template void norm_backward(CpuContext&, const NormBackward<bf16, HostSpace>&);
-template void residual_forward(CpuContext&, const Dropout&, TokenPlaces<HostSpace>,
+template void residual_forward(CpuContext&, const Dropout&, TokenCoordinates<HostSpace>,
                                HostMatrix<const float>, HostMatrix<const float>, HostMatrix<float>);
-template void residual_forward(CpuContext&, const Dropout&, TokenPlaces<HostSpace>,
+template void residual_forward(CpuContext&, const Dropout&, TokenCoordinates<HostSpace>,
                                HostMatrix<const bf16>, HostMatrix<const bf16>, HostMatrix<bf16>);
 template void add(CpuContext&, HostMatrix<const float>, HostMatrix<float>);
 template void add(CpuContext&, HostMatrix<const bf16>, HostMatrix<bf16>);

@@ -8,15 +8,15 @@
 namespace lockstep::kernels {
 
 template <class T>
-void scatter_rows(CpuContext& ctx, HostView<const std::int64_t> places, HostMatrix<const T> from,
+void scatter_rows(CpuContext& ctx, HostView<const std::int64_t> indices, HostMatrix<const T> from,
                   HostMatrix<T> to) {
-    require(static_cast<std::int64_t>(places.size()) == from.rows && from.cols == to.cols,
+    require(static_cast<std::int64_t>(indices.size()) == from.rows && from.cols == to.cols,
             "scatter: shapes differ");
-    for (const std::int64_t place : places)
-        require(place >= 0 && place < to.rows, "scatter: a place outside of the matrix");
+    for (const std::int64_t index : indices)
+        require(index >= 0 && index < to.rows, "scatter: an index outside of the matrix");
     cpu::parallel_for(ctx, from.rows, from.rows * from.cols, [&](std::int64_t i) {
         std::copy_n(from.data + i * from.stride, from.cols,
-                    to.data + places[static_cast<std::size_t>(i)] * to.stride);
+                    to.data + indices[static_cast<std::size_t>(i)] * to.stride);
     });
 }
 

@@ -21,13 +21,13 @@ void follow(const FollowingLabels<HostSpace>& given, std::size_t s, std::int32_t
 
 }  // namespace
 
-void place_tokens(CpuContext&, HostView<const std::int32_t> offsets,
-                  HostView<const std::uint32_t> rows, HostView<std::int32_t> positions,
-                  HostView<std::uint32_t> token_rows, const FollowingLabels<HostSpace>& labels) {
+void locate_tokens(CpuContext&, HostView<const std::int32_t> offsets,
+                   HostView<const std::uint32_t> rows, HostView<std::int32_t> positions,
+                   HostView<std::uint32_t> token_rows, const FollowingLabels<HostSpace>& labels) {
     require(offsets.size() == rows.size() + 1 && positions.size() == token_rows.size(),
-            "places: shapes differ");
+            "coordinates: shapes differ");
     const auto real = static_cast<std::size_t>(offsets[rows.size()]);
-    require(real <= positions.size(), "places: more tokens than there is room for");
+    require(real <= positions.size(), "coordinates: more tokens than there is room for");
     for (std::size_t s = 0; s < rows.size(); ++s) {
         const std::int32_t first = offsets[s], end = offsets[s + 1];
         std::iota(positions.begin() + first, positions.begin() + end, 0);

@@ -120,9 +120,10 @@ Masking masking_of(const Dropout& site) { return site.active() ? Masking::on : M
 
 template <class T>
 void activation_forward(CudaContext& ctx, Activation f, const Dropout& site,
-                        TokenPlaces<CudaSpace> places, CudaMatrix<const T> x, CudaMatrix<T> y) {
+                        TokenCoordinates<CudaSpace> coordinates, CudaMatrix<const T> x,
+                        CudaMatrix<T> y) {
     require(same_shape(x, y), "activation: shapes differ");
-    const Mask mask = mask_of(site, places, x.rows);
+    const Mask mask = mask_of(site, coordinates, x.rows);
     specialised(f, masking_of(site), [&]<Activation g, Masking masking>() {
         elementwise(ctx, Forward<g, masking, T>{mask, x, y}, y, x);
     });
@@ -131,7 +132,7 @@ void activation_forward(CudaContext& ctx, Activation f, const Dropout& site,
 template <class T>
 void activation_backward(CudaContext& ctx, const ActivationBackward<T, CudaSpace>& o) {
     check(o);
-    const Mask mask = mask_of(o.dropout, o.places, o.x.rows);
+    const Mask mask = mask_of(o.dropout, o.coordinates, o.x.rows);
     specialised(o.f, masking_of(o.dropout), [&]<Activation g, Masking masking>() {
         column_sums(ctx, Backward<g, masking, T>{mask, o.x, o.dy, o.dx}, o.db, o.into, o.dx, o.x,
                     o.dy);
@@ -145,12 +146,15 @@ void relu_backward(CudaContext& ctx, const ReluBackward<T, CudaSpace>& o) {
                 o.dx, o.y, o.dy);
 }
 
-template void activation_forward(CudaContext&, Activation, const Dropout&, TokenPlaces<CudaSpace>,
-                                 CudaMatrix<const float>, CudaMatrix<float>);
-template void activation_forward(CudaContext&, Activation, const Dropout&, TokenPlaces<CudaSpace>,
-                                 CudaMatrix<const bf16>, CudaMatrix<bf16>);
-template void activation_forward(CudaContext&, Activation, const Dropout&, TokenPlaces<CudaSpace>,
-                                 CudaMatrix<const fp16>, CudaMatrix<fp16>);
+template void activation_forward(CudaContext&, Activation, const Dropout&,
+                                 TokenCoordinates<CudaSpace>, CudaMatrix<const float>,
+                                 CudaMatrix<float>);
+template void activation_forward(CudaContext&, Activation, const Dropout&,
+                                 TokenCoordinates<CudaSpace>, CudaMatrix<const bf16>,
+                                 CudaMatrix<bf16>);
+template void activation_forward(CudaContext&, Activation, const Dropout&,
+                                 TokenCoordinates<CudaSpace>, CudaMatrix<const fp16>,
+                                 CudaMatrix<fp16>);
 template void activation_backward(CudaContext&, const ActivationBackward<float, CudaSpace>&);
 template void activation_backward(CudaContext&, const ActivationBackward<bf16, CudaSpace>&);
 template void activation_backward(CudaContext&, const ActivationBackward<fp16, CudaSpace>&);

@@ -38,22 +38,22 @@ struct Drop {
 }  // namespace
 
 template <class T>
-void dropout(CudaContext& ctx, const Dropout& site, TokenPlaces<CudaSpace> places,
+void dropout(CudaContext& ctx, const Dropout& site, TokenCoordinates<CudaSpace> coordinates,
              CudaMatrix<const T> x, CudaMatrix<T> y) {
     require(x.rows == y.rows && x.cols == y.cols, "dropout: shapes differ");
     if (!site.active() && x.data == y.data) return;
-    const Mask mask = mask_of(site, places, x.rows);
+    const Mask mask = mask_of(site, coordinates, x.rows);
     if (site.active())
         elementwise(ctx, Drop<Masking::on, T>{mask, x, y}, y, x);
     else
         elementwise(ctx, Drop<Masking::off, T>{mask, x, y}, y, x);
 }
 
-template void dropout(CudaContext&, const Dropout&, TokenPlaces<CudaSpace>, CudaMatrix<const float>,
-                      CudaMatrix<float>);
-template void dropout(CudaContext&, const Dropout&, TokenPlaces<CudaSpace>, CudaMatrix<const bf16>,
-                      CudaMatrix<bf16>);
-template void dropout(CudaContext&, const Dropout&, TokenPlaces<CudaSpace>, CudaMatrix<const fp16>,
-                      CudaMatrix<fp16>);
+template void dropout(CudaContext&, const Dropout&, TokenCoordinates<CudaSpace>,
+                      CudaMatrix<const float>, CudaMatrix<float>);
+template void dropout(CudaContext&, const Dropout&, TokenCoordinates<CudaSpace>,
+                      CudaMatrix<const bf16>, CudaMatrix<bf16>);
+template void dropout(CudaContext&, const Dropout&, TokenCoordinates<CudaSpace>,
+                      CudaMatrix<const fp16>, CudaMatrix<fp16>);
 
 }  // namespace lockstep::kernels

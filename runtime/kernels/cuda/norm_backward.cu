@@ -80,7 +80,7 @@ void norm_backward(CudaContext& ctx, const NormBackward<T, CudaSpace>& o) {
         return;
     }
     const NormBackwardBody<T> b{
-        o.d_branch.empty() ? Mask{} : mask_of(o.dropout, o.places, o.sum.rows),
+        o.d_branch.empty() ? Mask{} : mask_of(o.dropout, o.coordinates, o.sum.rows),
         o.dy,
         o.d_sum.empty() ? CudaMatrix<const T>{} : o.d_sum,
         o.sum,

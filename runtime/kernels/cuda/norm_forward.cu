@@ -110,7 +110,7 @@ void run(CudaContext& ctx, const Forward<T>& f) {
 template <class T>
 void norm_forward(CudaContext& ctx, const NormForward<T, CudaSpace>& o) {
     check(o);
-    const Forward<T> f{o.branch.empty() ? Mask{} : mask_of(o.dropout, o.places, o.x.rows),
+    const Forward<T> f{o.branch.empty() ? Mask{} : mask_of(o.dropout, o.coordinates, o.x.rows),
                        o.x,
                        o.branch.empty() ? CudaMatrix<const T>{} : o.branch,
                        o.gamma.data(),

@@ -41,10 +41,11 @@ struct Residual {
 }  // namespace
 
 template <class T>
-void residual_forward(CudaContext& ctx, const Dropout& site, TokenPlaces<CudaSpace> places,
-                      CudaMatrix<const T> x, CudaMatrix<const T> branch, CudaMatrix<T> sum) {
+void residual_forward(CudaContext& ctx, const Dropout& site,
+                      TokenCoordinates<CudaSpace> coordinates, CudaMatrix<const T> x,
+                      CudaMatrix<const T> branch, CudaMatrix<T> sum) {
     require(same_shape(x, branch) && same_shape(x, sum), "residual: shapes differ");
-    const Mask mask = mask_of(site, places, x.rows);
+    const Mask mask = mask_of(site, coordinates, x.rows);
     if (site.active())
         elementwise(ctx, Residual<Masking::on, T>{mask, x, branch, sum}, sum, x, branch);
     else
@@ -57,11 +58,11 @@ void add(CudaContext& ctx, CudaMatrix<const T> x, CudaMatrix<T> y) {
     elementwise(ctx, Residual<Masking::off, T>{{}, y, x, y}, y, x);
 }
 
-template void residual_forward(CudaContext&, const Dropout&, TokenPlaces<CudaSpace>,
+template void residual_forward(CudaContext&, const Dropout&, TokenCoordinates<CudaSpace>,
                                CudaMatrix<const float>, CudaMatrix<const float>, CudaMatrix<float>);
-template void residual_forward(CudaContext&, const Dropout&, TokenPlaces<CudaSpace>,
+template void residual_forward(CudaContext&, const Dropout&, TokenCoordinates<CudaSpace>,
                                CudaMatrix<const bf16>, CudaMatrix<const bf16>, CudaMatrix<bf16>);
-template void residual_forward(CudaContext&, const Dropout&, TokenPlaces<CudaSpace>,
+template void residual_forward(CudaContext&, const Dropout&, TokenCoordinates<CudaSpace>,
                                CudaMatrix<const fp16>, CudaMatrix<const fp16>, CudaMatrix<fp16>);
 template void add(CudaContext&, CudaMatrix<const float>, CudaMatrix<float>);
 template void add(CudaContext&, CudaMatrix<const bf16>, CudaMatrix<bf16>);

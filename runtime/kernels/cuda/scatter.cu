@@ -13,23 +13,23 @@ struct Scatter {
     static constexpr int vectors = 4;
     template <int width>
     struct Read {
-        std::int64_t place;
+        std::int64_t index;
         float values[width];
     };
 
-    const std::int64_t* places;
+    const std::int64_t* indices;
     CudaMatrix<const T> from;
     CudaMatrix<T> to;
 
     template <int width>
     __device__ __forceinline__ Read<width> read(Cell cell) const {
-        Read<width> r{places[cell.row], {}};
+        Read<width> r{indices[cell.row], {}};
         load(at(from, cell), r.values);
         return r;
     }
     template <int width>
     __device__ __forceinline__ void write(Cell cell, Read<width>& r) const {
-        if (r.place >= 0 && r.place < to.rows) store(at(to, {r.place, cell.col}), r.values);
+        if (r.index >= 0 && r.index < to.rows) store(at(to, {r.index, cell.col}), r.values);
     }
 };
 
@@ -75,14 +75,14 @@ void add_gathered_rows(CudaContext& ctx, CudaView<const std::int32_t> slots,
 }
 
 template <class T>
-void scatter_rows(CudaContext& ctx, CudaView<const std::int64_t> places, CudaMatrix<const T> from,
+void scatter_rows(CudaContext& ctx, CudaView<const std::int64_t> indices, CudaMatrix<const T> from,
                   CudaMatrix<T> to) {
-    require(static_cast<std::int64_t>(places.size()) == from.rows && from.cols == to.cols,
+    require(static_cast<std::int64_t>(indices.size()) == from.rows && from.cols == to.cols,
             "scatter: shapes differ");
     if (from.rows == 0) return;
     // The launch covers the rows that are read, not those of the target.
     const CudaMatrix<T> written{to.data, from.rows, to.cols, to.stride};
-    elementwise(ctx, Scatter<T>{places.data(), from, to}, written, from);
+    elementwise(ctx, Scatter<T>{indices.data(), from, to}, written, from);
 }
 
 template void scatter_rows(CudaContext&, CudaView<const std::int64_t>, CudaMatrix<const float>,

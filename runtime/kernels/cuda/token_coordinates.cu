@@ -24,7 +24,7 @@ __device__ __forceinline__ int sequence_of(const std::int32_t* offsets, int sequ
     return first;
 }
 
-struct Places {
+struct Coordinates {
     const std::int32_t* offsets;
     const std::uint32_t* rows;
     int sequences, total;
@@ -34,7 +34,7 @@ struct Places {
     std::int32_t* labels;  // null: not wanted
 };
 
-__global__ void __launch_bounds__(threads) place_tokens_kernel(Places p) {
+__global__ void __launch_bounds__(threads) place_tokens_kernel(Coordinates p) {
     const int i = static_cast<int>(blockIdx.x * threads + threadIdx.x);
     if (i >= p.total) return;
     const bool filler = i >= p.offsets[p.sequences];
@@ -49,17 +49,17 @@ __global__ void __launch_bounds__(threads) place_tokens_kernel(Places p) {
 
 }  // namespace
 
-void place_tokens(CudaContext& ctx, CudaView<const std::int32_t> offsets,
-                  CudaView<const std::uint32_t> rows, CudaView<std::int32_t> positions,
-                  CudaView<std::uint32_t> token_rows, const FollowingLabels<CudaSpace>& labels) {
+void locate_tokens(CudaContext& ctx, CudaView<const std::int32_t> offsets,
+                   CudaView<const std::uint32_t> rows, CudaView<std::int32_t> positions,
+                   CudaView<std::uint32_t> token_rows, const FollowingLabels<CudaSpace>& labels) {
     require(offsets.size() == rows.size() + 1 && positions.size() == token_rows.size(),
-            "places: shapes differ");
+            "coordinates: shapes differ");
     const auto total = static_cast<std::int64_t>(positions.size());
-    launch(
-        ctx, place_tokens_kernel, {blocks_for(total, threads), threads},
-        Places{offsets.data(), rows.data(), static_cast<int>(rows.size()), static_cast<int>(total),
-               positions.data(), token_rows.data(), labels.tokens.data(), labels.starts.data(),
-               labels.last.data(), labels.labels.data()});
+    launch(ctx, place_tokens_kernel, {blocks_for(total, threads), threads},
+           Coordinates{offsets.data(), rows.data(), static_cast<int>(rows.size()),
+                       static_cast<int>(total), positions.data(), token_rows.data(),
+                       labels.tokens.data(), labels.starts.data(), labels.last.data(),
+                       labels.labels.data()});
 }
 
 }  // namespace lockstep::kernels

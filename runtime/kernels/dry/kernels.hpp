@@ -28,9 +28,9 @@ template <class T>
 using DryMatrix = MatrixView<T, DrySpace>;
 
 template <class Like>
-void place_tokens(DryContext<Like>&, DryView<const std::int32_t>, DryView<const std::uint32_t>,
-                  DryView<std::int32_t>, DryView<std::uint32_t>, const FollowingLabels<DrySpace>&) {
-}
+void locate_tokens(DryContext<Like>&, DryView<const std::int32_t>, DryView<const std::uint32_t>,
+                   DryView<std::int32_t>, DryView<std::uint32_t>,
+                   const FollowingLabels<DrySpace>&) {}
 template <class T, class Like>
 void embedding_forward(DryContext<Like>&, const EmbeddingForward<T, DrySpace>&) {}
 template <class T, class Like>
@@ -76,7 +76,7 @@ bool linear_relu_backward(DryContext<Like>&, DryMatrix<const T>, DryMatrix<const
     return true;
 }
 template <class T, class Like>
-void activation_forward(DryContext<Like>&, Activation, const Dropout&, TokenPlaces<DrySpace>,
+void activation_forward(DryContext<Like>&, Activation, const Dropout&, TokenCoordinates<DrySpace>,
                         DryMatrix<const T>, DryMatrix<T>) {}
 
 template <class T, class Like>
@@ -86,7 +86,7 @@ void norm_backward(DryContext<Like>&, const NormBackward<T, DrySpace>&) {}
 template <class T, class Like>
 void add(DryContext<Like>&, DryMatrix<const T>, DryMatrix<T>) {}
 template <class T, class Like>
-void dropout(DryContext<Like>&, const Dropout&, TokenPlaces<DrySpace>, DryMatrix<const T>,
+void dropout(DryContext<Like>&, const Dropout&, TokenCoordinates<DrySpace>, DryMatrix<const T>,
              DryMatrix<T>) {}
 
 template <class T, class Like>

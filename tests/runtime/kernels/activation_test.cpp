@@ -61,19 +61,19 @@ TEST_CASE_TEMPLATE("activations with dropout match the reference and its derivat
                 for (const float rate : {0.0f, 0.25f}) {
                     constexpr std::int64_t rows = 5;
                     const Dropout site{rate, 6, &state};
-                    const Places places(rows);
+                    const Coordinates coordinates(rows);
                     auto x = random_numbers<T>(rows * cols, 1, range);
                     auto dy = random_numbers<T>(rows * cols, 2);
                     const Row gradient = to_doubles(dy);
                     std::vector<T> y(x.size());
-                    kernels::activation_forward<T>(ctx, f, site, places.view(),
+                    kernels::activation_forward<T>(ctx, f, site, coordinates.view(),
                                                    matrix_of(x, rows, cols),
                                                    matrix_of(y, rows, cols));
                     std::vector<float> db(static_cast<std::size_t>(cols), 1.0f);
                     // This works in place: dx may be dy.
                     kernels::activation_backward<T>(ctx, {.f = f,
                                                           .dropout = site,
-                                                          .places = places.view(),
+                                                          .coordinates = coordinates.view(),
                                                           .x = matrix_of(x, rows, cols),
                                                           .dy = matrix_of(dy, rows, cols),
                                                           .dx = matrix_of(dy, rows, cols),
@@ -83,7 +83,7 @@ TEST_CASE_TEMPLATE("activations with dropout match the reference and its derivat
                     for (std::size_t i = 0; i < x.size(); ++i) {
                         const std::size_t row = i / static_cast<std::size_t>(cols);
                         const double factor = dropout_factor(
-                            site, places.rows[row], places.positions[row],
+                            site, coordinates.rows[row], coordinates.positions[row],
                             static_cast<std::int64_t>(i) - static_cast<std::int64_t>(row) * cols);
                         double at = to_double(x[i]);
                         if (f == Activation::relu && std::abs(at) < 1e-4) continue;  // the kink
@@ -115,20 +115,20 @@ TEST_CASE_TEMPLATE("relu's backward from its output equals that from its input",
     constexpr std::int64_t rows = 20, cols = 1000;
     for (const float rate : {0.0f, 0.25f}) {
         const Dropout site{rate, 6, &state};
-        const Places places(rows);
+        const Coordinates coordinates(rows);
         auto x = random_numbers<T>(rows * cols, 1, range);
         auto dy = random_numbers<T>(rows * cols, 2);
         std::vector<T> from_x(x.size());
         std::vector<float> db(cols, 1.0f), db_from_y(cols, 1.0f);
         kernels::activation_backward<T>(ctx, {.f = Activation::relu,
                                               .dropout = site,
-                                              .places = places.view(),
+                                              .coordinates = coordinates.view(),
                                               .x = matrix_of(x, rows, cols),
                                               .dy = matrix_of(dy, rows, cols),
                                               .dx = matrix_of(from_x, rows, cols),
                                               .db = view_of(db),
                                               .into = kernels::Into::add});
-        kernels::activation_forward<T>(ctx, Activation::relu, site, places.view(),
+        kernels::activation_forward<T>(ctx, Activation::relu, site, coordinates.view(),
                                        matrix_of(x, rows, cols), matrix_of(x, rows, cols));
         kernels::relu_backward<T>(ctx, {.dropout = site,
                                         .y = matrix_of(x, rows, cols),

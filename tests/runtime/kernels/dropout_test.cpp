@@ -21,11 +21,11 @@ namespace {
 const StepState state{.seed = 11, .step = 5};
 
 template <class T>
-std::vector<T> dropped_ones(CpuContext& ctx, const Dropout& site, const Places& places,
+std::vector<T> dropped_ones(CpuContext& ctx, const Dropout& site, const Coordinates& coordinates,
                             std::int64_t cols) {
-    const auto rows = static_cast<std::int64_t>(places.rows.size());
+    const auto rows = static_cast<std::int64_t>(coordinates.rows.size());
     std::vector<T> x(static_cast<std::size_t>(rows * cols), static_cast<T>(1.0f));
-    kernels::dropout<T>(ctx, site, places.view(), matrix_of(x, rows, cols),
+    kernels::dropout<T>(ctx, site, coordinates.view(), matrix_of(x, rows, cols),
                         matrix_of(x, rows, cols));
     return x;
 }
@@ -38,14 +38,15 @@ TEST_CASE_TEMPLATE("dropout's mask is Philox's, for every width and number of th
         CpuContext ctx(threads);
         for (const std::int64_t cols : {1, 31, 32, 33, 64, 65, 1000, 4097}) {
             const Dropout site{0.3f, 9, &state};
-            const Places places(7);
-            const auto y = dropped_ones<T>(ctx, site, places, cols);
+            const Coordinates coordinates(7);
+            const auto y = dropped_ones<T>(ctx, site, coordinates, cols);
             for (std::int64_t i = 0; i < 7; ++i) {
                 const auto at = static_cast<std::size_t>(i);
                 for (std::int64_t j = 0; j < cols; ++j)
-                    REQUIRE(close(to_double(y[static_cast<std::size_t>(i * cols + j)]),
-                                  dropout_factor(site, places.rows[at], places.positions[at], j),
-                                  dtype_of<T>));
+                    REQUIRE(close(
+                        to_double(y[static_cast<std::size_t>(i * cols + j)]),
+                        dropout_factor(site, coordinates.rows[at], coordinates.positions[at], j),
+                        dtype_of<T>));
             }
         }
     }
@@ -54,8 +55,8 @@ TEST_CASE_TEMPLATE("dropout's mask is Philox's, for every width and number of th
 TEST_CASE("dropout does not depend on where in the batch a token stands") {
     CpuContext ctx(1);
     const Dropout site{0.5f, 2, &state};
-    const Places forward(6);
-    Places backward = forward;
+    const Coordinates forward(6);
+    Coordinates backward = forward;
     std::reverse(backward.rows.begin(), backward.rows.end());
     std::reverse(backward.positions.begin(), backward.positions.end());
     const auto a = dropped_ones<float>(ctx, site, forward, 100);
@@ -69,9 +70,9 @@ TEST_CASE("dropout does not depend on where in the batch a token stands") {
 
 TEST_CASE("dropout differs by step, seed and site and keeps its rate") {
     CpuContext ctx(2);
-    const Places places(300);
+    const Coordinates coordinates(300);
     const auto mask = [&](const StepState& at, std::uint32_t site) {
-        return dropped_ones<float>(ctx, Dropout{0.1f, site, &at}, places, 1000);
+        return dropped_ones<float>(ctx, Dropout{0.1f, site, &at}, coordinates, 1000);
     };
     const auto base = mask({.seed = 1, .step = 1}, 1);
     CHECK(base != mask({.seed = 2, .step = 1}, 1));
@@ -96,7 +97,7 @@ TEST_CASE_TEMPLATE("dropout at rate 0 copies, also between strided matrices", T,
 
 TEST_CASE("dropout refuses a rate of one and a missing state") {
     CpuContext ctx(1);
-    const Places places(1);
-    CHECK_THROWS_AS(dropped_ones<float>(ctx, Dropout{1.0f, 0, &state}, places, 4), Error);
-    CHECK_THROWS_AS(dropped_ones<float>(ctx, Dropout{0.5f, 0, nullptr}, places, 4), Error);
+    const Coordinates coordinates(1);
+    CHECK_THROWS_AS(dropped_ones<float>(ctx, Dropout{1.0f, 0, &state}, coordinates, 4), Error);
+    CHECK_THROWS_AS(dropped_ones<float>(ctx, Dropout{0.5f, 0, nullptr}, coordinates, 4), Error);
 }

@@ -17,9 +17,9 @@ TEST_CASE_TEMPLATE("embedding sums token and position rows and zeroes filler", T
     CpuContext ctx(1);
     auto table = numbers<T>({1, 2, 3, 4, 5, 6}), positions = numbers<T>({0, 0, 10, 20});
     std::vector<T> y = numbers<T>({9, 9, 9, 9, 9, 9});
-    const Ids tokens{2, 0, 0}, places{1, 0, 0}, real{2};
+    const Ids tokens{2, 0, 0}, coordinates{1, 0, 0}, real{2};
     kernels::embedding_forward<T>(ctx, {.tokens = view_of(tokens),
-                                        .positions = view_of(places),
+                                        .positions = view_of(coordinates),
                                         .real = view_of(real),
                                         .scale = 2.0f,
                                         .table = matrix_of(table, 3, 2),
@@ -47,11 +47,11 @@ TEST_CASE_TEMPLATE("embedding sums token and position rows and zeroes filler", T
 
 TEST_CASE_TEMPLATE("embedding and its gradient match the reference", T, float, bf16) {
     constexpr std::int64_t vocabulary = 13, count = 210, real = 200;
-    Ids tokens(count), places(count);
+    Ids tokens(count), coordinates(count);
     const Ids real_tokens{real};
     for (std::size_t i = 0; i < count; ++i) {
         tokens[i] = static_cast<std::int32_t>(i * i % vocabulary);  // some tokens repeat
-        places[i] = static_cast<std::int32_t>(i % 7);
+        coordinates[i] = static_cast<std::int32_t>(i % 7);
     }
     for (const std::int64_t d : {1, 31, 32, 33, 1000}) {
         auto table = random_numbers<T>(vocabulary * d, 1), positions = random_numbers<T>(7 * d, 2);
@@ -67,7 +67,7 @@ TEST_CASE_TEMPLATE("embedding and its gradient match the reference", T, float, b
         for (const int threads : {1, 2}) {
             CpuContext ctx(threads);
             kernels::embedding_forward<T>(ctx, {.tokens = view_of(tokens),
-                                                .positions = view_of(places),
+                                                .positions = view_of(coordinates),
                                                 .real = view_of(real_tokens),
                                                 .scale = 3.0f,
                                                 .table = matrix_of(table, vocabulary, d),
@@ -78,7 +78,7 @@ TEST_CASE_TEMPLATE("embedding and its gradient match the reference", T, float, b
                 const double token =
                     to_double(table[static_cast<std::size_t>(tokens[row] * d + i % d)]);
                 const double position =
-                    to_double(positions[static_cast<std::size_t>(places[row] * d + i % d)]);
+                    to_double(positions[static_cast<std::size_t>(coordinates[row] * d + i % d)]);
                 REQUIRE(close(to_double(y[static_cast<std::size_t>(i)]),
                               i / d < real ? 3 * token + position : 0, dtype_of<T>));
             }
@@ -101,9 +101,9 @@ TEST_CASE("embedding refuses tokens and positions that are not in its tables") {
     CpuContext ctx(1);
     std::vector<float> table(6), positions(4), y(2);
     const auto run = [&](std::int32_t token, std::int32_t place) {
-        const Ids tokens{token}, places{place}, real{1};
+        const Ids tokens{token}, coordinates{place}, real{1};
         kernels::embedding_forward<float>(ctx, {.tokens = view_of(tokens),
-                                                .positions = view_of(places),
+                                                .positions = view_of(coordinates),
                                                 .real = view_of(real),
                                                 .scale = 1.0f,
                                                 .table = matrix_of(table, 3, 2),

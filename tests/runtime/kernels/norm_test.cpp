@@ -24,7 +24,7 @@ struct Case {
         : rows(r),
           cols(d),
           site{rate, 6, &state},
-          places(r),
+          coordinates(r),
           x(random_numbers<T>(r * d, 1, 2)),
           branch(random_numbers<T>(r * d, 2, 2)),
           gamma(random_numbers<T>(d, 3)),
@@ -43,7 +43,7 @@ struct Case {
 
     void forward(CpuContext& ctx) {
         kernels::norm_forward<T>(ctx, {.dropout = site,
-                                       .places = places.view(),
+                                       .coordinates = coordinates.view(),
                                        .x = matrix_of(x, rows, cols),
                                        .branch = matrix_of(branch, rows, cols),
                                        .gamma = const_view_of(gamma),
@@ -55,7 +55,7 @@ struct Case {
     }
     void backward(CpuContext& ctx) {
         kernels::norm_backward<T>(ctx, {.dropout = site,
-                                        .places = places.view(),
+                                        .coordinates = coordinates.view(),
                                         .dy = matrix_of(dy, rows, cols),
                                         .d_sum = matrix_of(d_sum, rows, cols),
                                         .sum = matrix_of(sum, rows, cols),
@@ -71,7 +71,7 @@ struct Case {
     }
     double factor(std::int64_t row, std::int64_t column) const {
         const auto at = static_cast<std::size_t>(row);
-        return dropout_factor(site, places.rows[at], places.positions[at], column);
+        return dropout_factor(site, coordinates.rows[at], coordinates.positions[at], column);
     }
     std::size_t at(std::int64_t row, std::int64_t column) const {
         return static_cast<std::size_t>(row * cols + column);
@@ -83,7 +83,7 @@ struct Case {
 
     std::int64_t rows, cols;
     Dropout site;
-    Places places;
+    Coordinates coordinates;
     std::vector<T> x, branch, gamma, beta, dy, d_sum, sum, y, dx, d_branch;
     std::vector<float> mean, rstd, dgamma, dbeta, dbias;
 };
@@ -313,7 +313,7 @@ TEST_CASE("norm_forward may write y over x where there is a branch") {
     Case<float> a(4, 33, 0.25f), b(4, 33, 0.25f);
     a.forward(ctx);
     kernels::norm_forward<float>(ctx, {.dropout = b.site,
-                                       .places = b.places.view(),
+                                       .coordinates = b.coordinates.view(),
                                        .x = matrix_of(b.x, 4, 33),
                                        .branch = matrix_of(b.branch, 4, 33),
                                        .gamma = const_view_of(b.gamma),
@@ -344,7 +344,7 @@ TEST_CASE_TEMPLATE("residual_forward and add sum elementwise", T, float, bf16) {
     for (const int threads : {1, 2}) {
         CpuContext ctx(threads);
         Case<T> c(5, 1000, 0.25f);
-        kernels::residual_forward<T>(ctx, c.site, c.places.view(), matrix_of(c.x, 5, 1000),
+        kernels::residual_forward<T>(ctx, c.site, c.coordinates.view(), matrix_of(c.x, 5, 1000),
                                      matrix_of(c.branch, 5, 1000), matrix_of(c.sum, 5, 1000));
         auto y = c.branch;
         kernels::add<T>(ctx, matrix_of(c.x, 5, 1000), matrix_of(y, 5, 1000));

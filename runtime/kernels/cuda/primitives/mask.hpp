@@ -26,17 +26,17 @@ inline float kept_scale(const Dropout& site) {
     return static_cast<float>(1.0 / (1.0 - double{site.rate}));
 }
 
-inline Mask mask_of(const Dropout& site, const TokenPlaces<CudaSpace>& places,
+inline Mask mask_of(const Dropout& site, const TokenCoordinates<CudaSpace>& coordinates,
                     std::int64_t tokens) {
     if (!site.active()) return {};
     require(site.rate < 1 && site.state != nullptr,
             "dropout needs a rate below 1 and the step's state");
-    require(places.rows.size() >= static_cast<std::size_t>(tokens) &&
-                places.positions.size() >= static_cast<std::size_t>(tokens),
-            "dropout needs every token's place");
+    require(coordinates.rows.size() >= static_cast<std::size_t>(tokens) &&
+                coordinates.positions.size() >= static_cast<std::size_t>(tokens),
+            "dropout needs every token's coordinates");
     return {site.state,
-            places.rows.data(),
-            places.positions.data(),
+            coordinates.rows.data(),
+            coordinates.positions.data(),
             site.site,
             static_cast<std::uint32_t>(std::ceil(double{site.rate} * 0x1p32)),
             kept_scale(site)};

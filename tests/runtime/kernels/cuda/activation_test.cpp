@@ -25,7 +25,7 @@ struct Case {
 
     std::int64_t cols;
     std::vector<T> x, dy;
-    Places places{rows};
+    Coordinates coordinates{rows};
     StepState state{.seed = 3, .step = 4};
 };
 
@@ -39,33 +39,33 @@ TEST_CASE_TEMPLATE("CUDA's activations and their gradients are the CPU's, with a
         const Case<T> c(cols);
         const OnDevice x(ctx, c.x), dy(ctx, c.dy);
         const OnDevice<StepState> state(ctx, {c.state});
-        const PlacesOnDevice places(ctx, c.places);
+        const CoordinatesOnDevice coordinates(ctx, c.coordinates);
         auto wide_x = widened(c.x), wide_dy = widened(c.dy);
         for (const Activation f : all)
             for (const float rate : {0.0f, 0.25f}) {
                 const OnDevice y(ctx, unwritten<T>(rows * cols)),
                     dx(ctx, unwritten<T>(rows * cols));
                 const Dropout on_gpu{rate, 7, state.data()}, on_cpu{rate, 7, &c.state};
-                kernels::activation_forward<T>(ctx, f, on_gpu, places.view(), x.matrix(rows, cols),
-                                               y.matrix(rows, cols));
+                kernels::activation_forward<T>(ctx, f, on_gpu, coordinates.view(),
+                                               x.matrix(rows, cols), y.matrix(rows, cols));
                 std::vector<float> expected(wide_x.size()),
                     sums(static_cast<std::size_t>(cols), 1.0f);
                 const OnDevice db(ctx, sums);
                 kernels::activation_backward<T>(ctx, {.f = f,
                                                       .dropout = on_gpu,
-                                                      .places = places.view(),
+                                                      .coordinates = coordinates.view(),
                                                       .x = x.matrix(rows, cols),
                                                       .dy = dy.matrix(rows, cols),
                                                       .dx = dx.matrix(rows, cols),
                                                       .db = db.view(),
                                                       .into = kernels::Into::add});
-                kernels::activation_forward<float>(cpu, f, on_cpu, c.places.view(),
+                kernels::activation_forward<float>(cpu, f, on_cpu, c.coordinates.view(),
                                                    matrix_of(wide_x, rows, cols),
                                                    matrix_of(expected, rows, cols));
                 require_close(y.values(), expected, 4, 4);
                 kernels::activation_backward<float>(cpu, {.f = f,
                                                           .dropout = on_cpu,
-                                                          .places = c.places.view(),
+                                                          .coordinates = c.coordinates.view(),
                                                           .x = matrix_of(wide_x, rows, cols),
                                                           .dy = matrix_of(wide_dy, rows, cols),
                                                           .dx = matrix_of(expected, rows, cols),

@@ -18,8 +18,8 @@ TEST_CASE_TEMPLATE("CUDA's dropout has the CPU's mask, for every width", T, floa
     const StepState state{.seed = 11, .step = 5};
     const OnDevice<StepState> device_state(ctx, {state});
     for (const std::int64_t cols : {1, 4, 31, 32, 33, 64, 65, 1000, 4097}) {
-        const Places places(7);
-        const PlacesOnDevice device_places(ctx, places);
+        const Coordinates coordinates(7);
+        const CoordinatesOnDevice device_places(ctx, coordinates);
         const auto x = random_numbers<T>(7 * cols, 3);
         const OnDevice from(ctx, x), to(ctx, unwritten<T>(7 * cols));
         kernels::dropout<T>(ctx, Dropout{0.3f, 9, device_state.data()}, device_places.view(),
@@ -28,8 +28,8 @@ TEST_CASE_TEMPLATE("CUDA's dropout has the CPU's mask, for every width", T, floa
         for (std::size_t i = 0; i < y.size(); ++i) {
             const auto token = i / static_cast<std::size_t>(cols);
             const double factor =
-                dropout_factor(Dropout{0.3f, 9, &state}, places.rows[token],
-                               places.positions[token], static_cast<std::int64_t>(i) % cols);
+                dropout_factor(Dropout{0.3f, 9, &state}, coordinates.rows[token],
+                               coordinates.positions[token], static_cast<std::int64_t>(i) % cols);
             REQUIRE(close(to_double(y[i]), to_double(x[i]) * factor, dtype_of<T>));
         }
     }
@@ -51,13 +51,14 @@ TEST_CASE_TEMPLATE("CUDA's dropout at rate 0 copies, also between strided matric
     }
 }
 
-TEST_CASE("CUDA's dropout refuses a rate of one, a missing state and missing places") {
+TEST_CASE("CUDA's dropout refuses a rate of one, a missing state and missing coordinates") {
     CudaContext ctx(0);
     const OnDevice<StepState> state(ctx, {StepState{}});
-    const PlacesOnDevice places(ctx, Places(2));
+    const CoordinatesOnDevice coordinates(ctx, Coordinates(2));
     const OnDevice x(ctx, unwritten<float>(8));
     const auto drop = [&](const Dropout& site, std::int64_t rows) {
-        kernels::dropout<float>(ctx, site, places.view(), x.matrix(rows, 2), x.matrix(rows, 2));
+        kernels::dropout<float>(ctx, site, coordinates.view(), x.matrix(rows, 2),
+                                x.matrix(rows, 2));
     };
     CHECK_THROWS_AS(drop({1.0f, 0, state.data()}, 2), Error);
     CHECK_THROWS_AS(drop({0.5f, 0, nullptr}, 2), Error);

@@ -65,8 +65,8 @@ TEST_CASE_TEMPLATE("CUDA's embedding is the CPU's, with zeros in filler rows", T
     const OnDevice on_real(ctx, real_tokens);
     for (const std::int64_t cols : awkward_columns) {
         const auto table = random_numbers<T>(vocabulary * cols, 3),
-                   places = random_numbers<T>(7 * cols, 4);
-        const OnDevice on_table(ctx, table), on_places(ctx, places),
+                   coordinates = random_numbers<T>(7 * cols, 4);
+        const OnDevice on_table(ctx, table), on_places(ctx, coordinates),
             y(ctx, unwritten<T>(count * cols));
         kernels::embedding_forward<T>(ctx, {.tokens = on_tokens.view(),
                                             .positions = on_positions.view(),
@@ -75,7 +75,7 @@ TEST_CASE_TEMPLATE("CUDA's embedding is the CPU's, with zeros in filler rows", T
                                             .table = on_table.matrix(vocabulary, cols),
                                             .position_table = on_places.matrix(7, cols),
                                             .y = y.matrix(count, cols)});
-        auto wide_table = widened(table), wide_places = widened(places);
+        auto wide_table = widened(table), wide_places = widened(coordinates);
         std::vector<float> expected(static_cast<std::size_t>(count * cols));
         kernels::embedding_forward<float>(cpu, {.tokens = view_of(tokens),
                                                 .positions = view_of(positions),

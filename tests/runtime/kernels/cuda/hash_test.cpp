@@ -41,7 +41,7 @@ TEST_CASE("CUDA's hash is the sum of what it says, for every number of words") {
     }
 }
 
-TEST_CASE("CUDA's hash differs when one bit, two words' places or their number do") {
+TEST_CASE("CUDA's hash differs when one bit, two words' coordinates or their number do") {
     CudaContext ctx(0);
     const std::vector<std::uint32_t> words(1000, 3);
     std::set<std::uint64_t> hashes{hash_of(ctx, words)};

@@ -29,12 +29,13 @@ std::vector<T> about(std::int64_t count, std::uint64_t key, float middle) {
 
 // Computes sum = x + dropout(branch) on the CPU.
 template <class T>
-std::vector<float> residual(const Dropout& site, const Places& places, const std::vector<T>& x,
-                            const std::vector<T>& branch, std::int64_t cols) {
+std::vector<float> residual(const Dropout& site, const Coordinates& coordinates,
+                            const std::vector<T>& x, const std::vector<T>& branch,
+                            std::int64_t cols) {
     CpuContext cpu(1);
     auto wide_x = widened(x), wide_branch = widened(branch);
     std::vector<float> sum(x.size());
-    kernels::residual_forward<float>(cpu, site, places.view(), matrix_of(wide_x, rows, cols),
+    kernels::residual_forward<float>(cpu, site, coordinates.view(), matrix_of(wide_x, rows, cols),
                                      matrix_of(wide_branch, rows, cols),
                                      matrix_of(sum, rows, cols));
     return sum;
@@ -46,8 +47,8 @@ TEST_CASE_TEMPLATE("CUDA's layer norm of a residual is the CPU's", T, float, bf1
     CudaContext ctx(0);
     CpuContext cpu(1);
     const OnDevice<StepState> state(ctx, {host_state});
-    const Places places(rows);
-    const PlacesOnDevice device_places(ctx, places);
+    const Coordinates coordinates(rows);
+    const CoordinatesOnDevice device_places(ctx, coordinates);
     for (const std::int64_t cols : awkward_columns)
         for (const float rate : {0.0f, 0.25f}) {
             const Dropout on_cpu{rate, 7, &host_state}, on_gpu{rate, 7, state.data()};
@@ -59,7 +60,7 @@ TEST_CASE_TEMPLATE("CUDA's layer norm of a residual is the CPU's", T, float, bf1
             const OnDevice sum(ctx, unwritten<T>(rows * cols)), mean(ctx, unwritten<float>(rows));
             const OnDevice rstd(ctx, unwritten<float>(rows));
             kernels::norm_forward<T>(ctx, {.dropout = on_gpu,
-                                           .places = device_places.view(),
+                                           .coordinates = device_places.view(),
                                            .x = on_x.matrix(rows, cols),
                                            .branch = on_branch.matrix(rows, cols),
                                            .gamma = on_gamma.view(),
@@ -68,7 +69,7 @@ TEST_CASE_TEMPLATE("CUDA's layer norm of a residual is the CPU's", T, float, bf1
                                            .y = y.matrix(rows, cols),
                                            .mean = mean.view(),
                                            .rstd = rstd.view()});
-            require_close(sum.values(), residual(on_cpu, places, x, branch, cols));
+            require_close(sum.values(), residual(on_cpu, coordinates, x, branch, cols));
 
             auto wide_sum = widened(sum.values());
             const auto wide_gamma = widened(gamma), wide_beta = widened(beta);
@@ -115,8 +116,8 @@ TEST_CASE_TEMPLATE("CUDA's layer norm of the sum alone writes over x what it wro
     CudaContext ctx(0);
     const OnDevice<StepState> state(ctx, {host_state});
     const Dropout site{0.25f, 7, state.data()};
-    const Places places(rows);
-    const PlacesOnDevice device_places(ctx, places);
+    const Coordinates coordinates(rows);
+    const CoordinatesOnDevice device_places(ctx, coordinates);
     for (const std::int64_t cols : awkward_columns) {
         const OnDevice x(ctx, random_numbers<T>(rows * cols, 1));
         const OnDevice branch(ctx, random_numbers<T>(rows * cols, 2));
@@ -125,7 +126,7 @@ TEST_CASE_TEMPLATE("CUDA's layer norm of the sum alone writes over x what it wro
         const OnDevice y(ctx, unwritten<T>(rows * cols));
         const auto in_place = branch.matrix(rows, cols), over_x = x.matrix(rows, cols);
         kernels::norm_forward<T>(ctx, {.dropout = site,
-                                       .places = device_places.view(),
+                                       .coordinates = device_places.view(),
                                        .x = x.matrix(rows, cols),
                                        .branch = in_place,
                                        .gamma = gamma.view(),
@@ -152,8 +153,8 @@ TEST_CASE_TEMPLATE("CUDA's layer norm backward is the CPU's, and the same at eac
     CudaContext ctx(0);
     CpuContext cpu(1);
     const OnDevice<StepState> state(ctx, {host_state});
-    const Places places(rows);
-    const PlacesOnDevice device_places(ctx, places);
+    const Coordinates coordinates(rows);
+    const CoordinatesOnDevice device_places(ctx, coordinates);
     for (const std::int64_t cols : awkward_columns) {
         if (cols == 1) continue;  // the gradient is a rounding error times 1 / sqrt(epsilon)
         const Dropout on_cpu{0.25f, 7, &host_state}, on_gpu{0.25f, 7, state.data()};
@@ -172,7 +173,7 @@ TEST_CASE_TEMPLATE("CUDA's layer norm backward is the CPU's, and the same at eac
         std::vector<float> dx(y.size());
         std::vector<float> dgamma(static_cast<std::size_t>(cols), 1.0f), dbeta = dgamma;
         kernels::norm_backward<float>(cpu, {.dropout = on_cpu,
-                                            .places = places.view(),
+                                            .coordinates = coordinates.view(),
                                             .dy = matrix_of(wide_dy, rows, cols),
                                             .d_sum = matrix_of(wide_d_sum, rows, cols),
                                             .sum = matrix_of(wide_sum, rows, cols),
@@ -194,7 +195,7 @@ TEST_CASE_TEMPLATE("CUDA's layer norm backward is the CPU's, and the same at eac
             const OnDevice on_dbeta(ctx, std::vector<float>(dgamma.size(), 1.0f));
             const OnDevice on_dbias(ctx, std::vector<float>(dgamma.size(), 1.0f));
             kernels::norm_backward<T>(ctx, {.dropout = on_gpu,
-                                            .places = device_places.view(),
+                                            .coordinates = device_places.view(),
                                             .dy = on_dy.matrix(rows, cols),
                                             .d_sum = on_d_sum.matrix(rows, cols),
                                             .sum = on_sum.matrix(rows, cols),
@@ -210,7 +211,7 @@ TEST_CASE_TEMPLATE("CUDA's layer norm backward is the CPU's, and the same at eac
             require_close(on_dx.values(), dx, 64, 2);
             // The mask is applied to the rounded values.
             auto masked = widened(on_dx.values());
-            kernels::dropout<float>(cpu, on_cpu, places.view(), matrix_of(masked, rows, cols),
+            kernels::dropout<float>(cpu, on_cpu, coordinates.view(), matrix_of(masked, rows, cols),
                                     matrix_of(masked, rows, cols));
             require_close(on_branch.values(), masked);
             require_close(on_dgamma.values(), dgamma, rows, 8);
@@ -308,8 +309,8 @@ TEST_CASE_TEMPLATE("CUDA's layer norm backward is the same where no bias's gradi
 TEST_CASE_TEMPLATE("CUDA's residual and add are the CPU's", T, float, bf16, fp16) {
     CudaContext ctx(0);
     const OnDevice<StepState> state(ctx, {host_state});
-    const Places places(rows);
-    const PlacesOnDevice device_places(ctx, places);
+    const Coordinates coordinates(rows);
+    const CoordinatesOnDevice device_places(ctx, coordinates);
     for (const std::int64_t cols : awkward_columns)
         for (const float rate : {0.0f, 0.25f}) {
             const auto x = random_numbers<T>(rows * cols, 1),
@@ -318,7 +319,7 @@ TEST_CASE_TEMPLATE("CUDA's residual and add are the CPU's", T, float, bf16, fp16
             kernels::residual_forward<T>(ctx, {rate, 7, state.data()}, device_places.view(),
                                          on_x.matrix(rows, cols), on_branch.matrix(rows, cols),
                                          on_x.matrix(rows, cols));
-            const auto expected = residual<T>({rate, 7, &host_state}, places, x, branch, cols);
+            const auto expected = residual<T>({rate, 7, &host_state}, coordinates, x, branch, cols);
             require_close(on_x.values(), expected);
             if (rate > 0) continue;
             const OnDevice y(ctx, x);

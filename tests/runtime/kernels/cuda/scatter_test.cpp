@@ -12,7 +12,7 @@ using kernels::CudaContext;
 namespace {
 
 constexpr std::int64_t to_rows = 9, from_stride = 48, to_stride = 40;
-const std::vector<std::int64_t> places{7, 0, 3};
+const std::vector<std::int64_t> indices{7, 0, 3};
 
 }  // namespace
 
@@ -20,26 +20,26 @@ TEST_CASE_TEMPLATE("CUDA's scatter writes the CPU's rows and no others", T, floa
     CudaContext ctx(0);
     device::CpuContext cpu(1);
     for (const std::int64_t cols : {1, 7, 16, 31, 32, 40}) {
-        const auto rows = static_cast<std::int64_t>(places.size());
+        const auto rows = static_cast<std::int64_t>(indices.size());
         auto from = random_numbers<T>(rows * from_stride, 1);
         auto to = random_numbers<T>(to_rows * to_stride, 2);
-        const OnDevice device_places(ctx, places), device_from(ctx, from), device_to(ctx, to);
+        const OnDevice device_places(ctx, indices), device_from(ctx, from), device_to(ctx, to);
         kernels::scatter_rows<T>(ctx, device_places.const_view(),
                                  device_from.matrix(rows, cols, from_stride),
                                  device_to.matrix(to_rows, cols, to_stride));
-        kernels::scatter_rows<T>(cpu, const_view_of(places),
+        kernels::scatter_rows<T>(cpu, const_view_of(indices),
                                  HostMatrix<const T>{from.data(), rows, cols, from_stride},
                                  HostMatrix<T>{to.data(), to_rows, cols, to_stride});
         CHECK(same_bits(device_to.values(), to));
         for (std::int64_t i = 0; i < rows; ++i)
             for (std::int64_t j = 0; j < cols; ++j)
                 REQUIRE(to_double(to[static_cast<std::size_t>(
-                            places[static_cast<std::size_t>(i)] * to_stride + j)]) ==
+                            indices[static_cast<std::size_t>(i)] * to_stride + j)]) ==
                         to_double(from[static_cast<std::size_t>(i * from_stride + j)]));
     }
 }
 
-TEST_CASE("a place that is not there is refused on the CPU, and left alone on a GPU") {
+TEST_CASE("an index that is not there is refused on the CPU, and left alone on a GPU") {
     CudaContext ctx(0);
     const std::vector<std::int64_t> wrong{-1, 2};
     const OnDevice device_places(ctx, wrong);

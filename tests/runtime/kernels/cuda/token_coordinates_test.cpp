@@ -12,18 +12,18 @@ using Rows = std::vector<std::uint32_t>;
 
 namespace {
 
-// Returns the places calculated on both devices, which must be equal.
+// Returns the coordinates calculated on both devices, which must be equal.
 std::pair<Ids, Rows> places_of(const Ids& offsets, const Rows& rows, std::size_t total) {
     device::CpuContext cpu(1);
     Ids positions(total, -7);
     Rows token_rows(total, 77);
-    kernels::place_tokens(cpu, const_view_of(offsets), const_view_of(rows), view_of(positions),
-                          view_of(token_rows));
+    kernels::locate_tokens(cpu, const_view_of(offsets), const_view_of(rows), view_of(positions),
+                           view_of(token_rows));
     device::CudaContext ctx(0);
     const OnDevice on_offsets(ctx, offsets), on_positions(ctx, Ids(total, -7));
     const OnDevice on_rows(ctx, rows), on_token_rows(ctx, Rows(total, 77));
-    kernels::place_tokens(ctx, on_offsets.view(), on_rows.view(), on_positions.view(),
-                          on_token_rows.view());
+    kernels::locate_tokens(ctx, on_offsets.view(), on_rows.view(), on_positions.view(),
+                           on_token_rows.view());
     CHECK(on_positions.values() == positions);
     CHECK(on_token_rows.values() == token_rows);
     return {positions, token_rows};
@@ -31,13 +31,13 @@ std::pair<Ids, Rows> places_of(const Ids& offsets, const Rows& rows, std::size_t
 
 }  // namespace
 
-TEST_CASE("tokens' places follow from the offsets, with zeros for filler") {
+TEST_CASE("tokens' coordinates follow from the offsets, with zeros for filler") {
     const auto [positions, rows] = places_of({0, 2, 3, 6}, {9, 4, 5}, 8);
     CHECK(positions == Ids{0, 1, 0, 0, 1, 2, 0, 0});
     CHECK(rows == Rows{9, 9, 4, 5, 5, 5, 0, 0});
 }
 
-TEST_CASE("tokens' places pass over empty sequences, first, last and in between") {
+TEST_CASE("tokens' coordinates pass over empty sequences, first, last and in between") {
     const auto [positions, rows] = places_of({0, 0, 2, 2, 2, 3, 3}, {1, 2, 3, 4, 5, 6}, 4);
     CHECK(positions == Ids{0, 1, 0, 0});
     CHECK(rows == Rows{2, 2, 5, 0});
@@ -53,7 +53,7 @@ TEST_CASE("labels follow from the tokens, but for what stands before and the las
     device::CpuContext cpu(1);
     Ids positions(12), labels(12, -7);
     Rows token_rows(12);
-    kernels::place_tokens(
+    kernels::locate_tokens(
         cpu, const_view_of(offsets), const_view_of(rows), view_of(positions), view_of(token_rows),
         {const_view_of(tokens), const_view_of(starts), const_view_of(last), view_of(labels)});
     CHECK(labels == expected);
@@ -61,13 +61,13 @@ TEST_CASE("labels follow from the tokens, but for what stands before and the las
     const OnDevice on_offsets(ctx, offsets), on_tokens(ctx, tokens), on_starts(ctx, starts),
         on_last(ctx, last), on_positions(ctx, positions), on_labels(ctx, Ids(12, -7));
     const OnDevice on_rows(ctx, rows), on_token_rows(ctx, token_rows);
-    kernels::place_tokens(ctx, on_offsets.view(), on_rows.view(), on_positions.view(),
-                          on_token_rows.view(),
-                          {on_tokens.view(), on_starts.view(), on_last.view(), on_labels.view()});
+    kernels::locate_tokens(ctx, on_offsets.view(), on_rows.view(), on_positions.view(),
+                           on_token_rows.view(),
+                           {on_tokens.view(), on_starts.view(), on_last.view(), on_labels.view()});
     CHECK(on_labels.values() == expected);
 }
 
-TEST_CASE("tokens' places of many sequences are the same on both devices") {
+TEST_CASE("tokens' coordinates of many sequences are the same on both devices") {
     Ids offsets{0};
     Rows rows;
     for (std::int32_t s = 0; s < 300; ++s) {

@@ -40,8 +40,8 @@ TEST_CASE(
          down = random_numbers<float>(out * hidden, 5);
     const OnDevice x_there(ctx, x), w_there(ctx, w), bias_there(ctx, bias), dz_there(ctx, dz),
         down_there(ctx, down);
-    const Places places(rows);
-    const PlacesOnDevice places_there(ctx, places);
+    const Coordinates coordinates(rows);
+    const CoordinatesOnDevice places_there(ctx, coordinates);
     kernels::StepState state{};
     state.seed = 3;
     state.step = 4;
@@ -55,7 +55,8 @@ TEST_CASE(
                 auto h = none, y = none, dh = none;
                 std::vector<float> db(static_cast<std::size_t>(hidden), 1.0f);
                 const OnDevice db_there(ctx, db);
-                const kernels::ActivationSite<HostSpace> site{f, {rate, 7, &state}, places.view()};
+                const kernels::ActivationSite<HostSpace> site{
+                    f, {rate, 7, &state}, coordinates.view()};
                 kernels::linear_activation_forward<float>(cpu,
                                                           {.x = matrix_of(x, rows, in),
                                                            .w = matrix_of(w, hidden, in),
