@@ -74,8 +74,12 @@ void append_row(train::Batch& batch, const RowExtent& row, RowSize size, Tokens 
 
 }  // namespace
 
-train::Batch build_batch(const Window& window, std::size_t number, const BatchRules& rules) {
-    const std::span<const RowExtent> rows = window.rows(number);
+train::Batch build_batch(const Window& window, std::size_t number, const BatchRules& rules,
+                         train::LanePart part) {
+    const std::span<const RowExtent> all = window.rows(number);
+    const std::size_t begin = part.begin(all.size());
+    const std::span<const RowExtent> rows = all.subspan(begin, part.end(all.size()) - begin);
+    if (rows.empty()) return {};
     const bool two_sided = rules.layout() == Layout::encoder_decoder;
     std::int64_t sources = 0, labels = 0;
     for (const RowExtent& row : rows) {
@@ -87,7 +91,7 @@ train::Batch build_batch(const Window& window, std::size_t number, const BatchRu
     reserve(batch.target, rows.size(), two_sided ? labels : sources + labels);
     for (std::size_t i = 0; i < rows.size(); ++i)
         append_row(batch, rows[i], rules.fit(rows[i]),
-                   window.tokens(window.plan().begins[number] + i), rules.layout());
+                   window.tokens(window.plan().begins[number] + begin + i), rules.layout());
     if (two_sided) add_filler(batch.source);
     add_filler(batch.target);
     batch.labels.resize(batch.target.tokens.size(), no_label);

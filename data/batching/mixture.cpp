@@ -24,8 +24,7 @@ public:
         std::int64_t weight;  // rows of the set in an epoch
         std::int64_t given = 0;
     };
-    MixedFeed(std::vector<Part> parts, std::int64_t lanes)
-        : parts_(std::move(parts)), lanes_(lanes) {}
+    explicit MixedFeed(std::vector<Part> parts) : parts_(std::move(parts)) {}
 
     bool done() const noexcept override {
         return std::all_of(parts_.begin(), parts_.end(),
@@ -47,15 +46,8 @@ public:
         out.push_back(next->rows.next());
     }
 
-    std::int64_t rows() const noexcept override {
-        std::int64_t sum = 0;
-        for (const Part& part : parts_) sum += part.weight;
-        return (sum + lanes_ - 1) / lanes_;
-    }
-
 private:
     std::vector<Part> parts_;
-    std::int64_t lanes_;
 };
 
 std::vector<RowBlock> all_blocks(const MixedSet& set, std::int32_t first_shard) {
@@ -128,7 +120,7 @@ std::unique_ptr<RowFeed> Mixture::feed(RowStore& store, const LaneOfEpoch& part)
         parts.push_back(
             {cursor(i, store, part, {part.epoch * rows, (part.epoch + 1) * rows}), rows});
     }
-    return std::make_unique<MixedFeed>(std::move(parts), part.lane.count);
+    return std::make_unique<MixedFeed>(std::move(parts));
 }
 
 void Mixture::add(Usage& usage, std::int64_t epoch, const RowExtent& extent) const noexcept {

@@ -17,8 +17,6 @@ public:
     virtual bool done() const noexcept = 0;
     // Appends at least one more row. Requires !done().
     virtual void append(std::vector<RowExtent>& out) = 0;
-    // Returns the number of all rows, exact to about one block.
-    virtual std::int64_t rows() const noexcept = 0;
 };
 
 // Feeds each row of these blocks once.
@@ -29,7 +27,6 @@ public:
 
     bool done() const noexcept override { return next_ == blocks_.size(); }
     void append(std::vector<RowExtent>& out) override;
-    std::int64_t rows() const noexcept override;
 
 private:
     RowStore& store_;

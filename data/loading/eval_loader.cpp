@@ -2,13 +2,46 @@
 #include "data/loading/eval_loader.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "data/batching/batch_builder.hpp"
 #include "data/storage/shard_store.hpp"
+#include "runtime/batch/lane_range.hpp"
 #include "runtime/core/error.hpp"
 
 namespace lockstep::data {
+
+namespace {
+
+using Open = std::function<std::unique_ptr<train::EvalSource>(std::int64_t lane)>;
+
+// Loads lanes one after another. Only the current one has files open.
+class EvalLanes final : public train::EvalSource {
+public:
+    EvalLanes(train::LaneRange lanes, Open open)
+        : lanes_(lanes), open_(std::move(open)), next_(lanes.first) {}
+
+    bool next(train::Batch& batch) override {
+        while (!source_ || !source_->next(batch)) {
+            if (next_ == lanes_.end) return false;
+            source_ = open_(next_++);
+        }
+        return true;
+    }
+    void rewind() override {
+        source_.reset();
+        next_ = lanes_.first;
+    }
+
+private:
+    train::LaneRange lanes_;
+    Open open_;
+    std::int64_t next_;
+    std::unique_ptr<train::EvalSource> source_;
+};
+
+}  // namespace
 
 EvalLoader::EvalLoader(std::unique_ptr<RowStore> store, const std::vector<std::int64_t>& shard_rows,
                        const BatchRules& rules, WindowSize window, Lane lane,
@@ -64,10 +97,16 @@ std::unique_ptr<train::EvalSource> open_eval_source(const Dataset& dataset,
             "a rank of the world");
     const SplitInfo& split = dataset.split(options.split);
     const BatchRules rules(options.batching, dataset.kind());
-    return std::make_unique<EvalLoader>(std::make_unique<ShardStore>(dataset, split),
-                                        limit_rows(shard_rows(split), options.max_examples), rules,
-                                        choose_window(split, rules, options.world, 0),
-                                        Lane{options.rank, options.world}, options.references);
+    const std::int64_t lanes = options.lanes > 0 ? options.lanes : options.world;
+    const auto open = [&dataset, &split, rules, lanes, max = options.max_examples,
+                       references = options.references](std::int64_t lane) {
+        return std::make_unique<EvalLoader>(
+            std::make_unique<ShardStore>(dataset, split), limit_rows(shard_rows(split), max), rules,
+            choose_window(split, rules, lanes, 0), Lane{lane, lanes}, references);
+    };
+    if (options.lanes <= 0) return open(options.rank);
+    return std::make_unique<EvalLanes>(train::lanes_of_rank(lanes, options.rank, options.world),
+                                       open);
 }
 
 }  // namespace lockstep::data

@@ -24,11 +24,14 @@ struct EvalLoaderOptions {
     std::string split = "valid";
     int rank = 0;
     int world = 1;
+    // Number of lanes to which the rows are dealt; a rank loads its lanes one after another, so
+    // that micro-batches do not depend on the ranks. 0: as many as ranks.
+    std::int64_t lanes = 0;
     std::int64_t max_examples = -1;  // rows over all ranks; <= 0: all
     ReferenceText references = ReferenceText::skip;
 };
 
-// Loads the rows of a rank, which are a lane of the split. Their order is that of storage, or each
+// Loads the rows of a lane of the split. Their order is that of storage, or each
 // window is sorted by length; it is always the same.
 class EvalLoader final : public train::EvalSource {
 public:

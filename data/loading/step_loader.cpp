@@ -13,10 +13,6 @@ namespace {
 void check(const StepLoaderOptions& options) {
     require(options.world > 0 && options.rank >= 0 && options.rank < options.world,
             "a rank of the world");
-    if (options.lanes < options.world)
-        throw Error(ErrorKind::config, "--logical-shards " + std::to_string(options.lanes) +
-                                           ": fewer than the " + std::to_string(options.world) +
-                                           " ranks, of which each needs one; start fewer ranks");
     if (options.num_workers < 0)
         throw Error(ErrorKind::config, "--num-workers " + std::to_string(options.num_workers) +
                                            ": must not be negative");
@@ -44,24 +40,14 @@ BuiltStep StepLoader::prepared_step() {
     return pipeline_->next();
 }
 
-BuiltStep StepLoader::empty_step() const {
-    BuiltStep built;
-    train::StepBatches& step = built.batches;
-    step.position = position_;
-    step.lanes.resize(static_cast<std::size_t>(planner_->lanes()));
-    step.lanes_finished = planner_->lanes();
-    step.epoch_done = 1;
-    return built;
-}
-
 train::StepBatches StepLoader::next() {
     // After the end of this rank's lanes, the prepared steps belong to the next epoch.
-    BuiltStep built = finished_ ? empty_step() : prepared_step();
+    BuiltStep built = finished_ ? planner_->empty_step(position_) : prepared_step();
     const train::StepBatches& step = built.batches;
     require(step.position.epoch == position_.epoch &&
                 step.position.step_in_epoch == position_.step_in_epoch,
             "prepared steps are those asked for");
-    finished_ = step.lanes_finished == planner_->lanes();
+    finished_ = built.finished;
     ++position_.step_in_epoch;
     usage_ += built.usage;
     return std::move(built.batches);
@@ -100,8 +86,8 @@ std::unique_ptr<StepLoader> open_step_source(std::span<const Dataset> datasets,
     const BatchRules rules(options.batching, datasets.front().kind());
     WindowedMixture chosen = choose_mixture(splits, options.weights, rules, options.lanes,
                                             options.window_batches, options.block_rows);
-    const RankLanes lanes{options.seed, options.lanes, options.rank, options.world,
-                          chosen.window_batches};
+    const RankLanes lanes{options.seed,  options.lanes,         options.rank,
+                          options.world, chosen.window_batches, options.sharing};
     auto planner =
         std::make_unique<StepPlanner>(joined(std::move(stores)), std::move(chosen.mixture), rules,
                                       lanes, dealt(options.earlier, datasets.front().kind()));

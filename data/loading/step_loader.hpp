@@ -45,6 +45,7 @@ struct StepLoaderOptions {
     std::int64_t lanes = 1;
     int rank = 0;
     int world = 1;
+    train::LaneSharing sharing = train::LaneSharing::divided;  // if there are more ranks than lanes
     // This many threads build batches ahead, in addition to one that plans and reads; 0: next()
     // does everything. The steps are the same for any number.
     int num_workers = 0;
@@ -75,7 +76,6 @@ public:
 
 private:
     BuiltStep prepared_step();
-    BuiltStep empty_step() const;
 
     std::unique_ptr<StepPlanner> planner_;
     int num_workers_;

@@ -16,14 +16,17 @@ struct Position {
     std::int64_t rows_in_epoch = 0;
 };
 
-// Holds the work of one rank in one step: a micro-batch from each of its lanes, in lane order. A
-// lane without rows left gives an empty batch.
+// Holds the work of one rank in one step: a micro-batch from each of its lanes, or its part of
+// one, in lane order (share_of_rank() of lane_range.hpp). A lane without rows left gives an empty
+// batch.
 struct StepBatches {
     Position position;  // of this step
     std::vector<Batch> lanes;
-    // Lanes of this rank that have finished: their last batch is this one or an earlier one.
+    // Number of lanes that this rank counts: one of the ranks that divide a lane counts it, and its
+    // batch of the lane is empty only if the others' are.
+    std::int64_t lanes_counted = 0;
+    // Counted lanes that have finished: their last batch is this one or an earlier one.
     std::int64_t lanes_finished = 0;
-    double epoch_done = 0;  // estimated share of the epoch done after this step, 0..1
 };
 
 // Yields an endless sequence of steps. The caller ends an epoch (next_epoch) once all lanes of all

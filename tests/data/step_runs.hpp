@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <tuple>
 #include <vector>
 
@@ -22,8 +23,9 @@ inline Content content(const train::Batch& b) {
 }
 
 struct Epochs {
-    std::vector<std::vector<Content>> steps;  // lanes of all ranks, in lane order
-    std::vector<data::Usage> usage;           // summed over ranks, at the end of each epoch
+    std::vector<std::vector<Content>> steps;  // lanes of all ranks, or their parts, in lane order
+    std::vector<std::vector<std::int64_t>> counted;  // of each of them: 1 if the rank counts it
+    std::vector<data::Usage> usage;                  // summed over ranks, at the end of each epoch
     std::vector<std::int64_t> steps_of_epoch;
 };
 
@@ -37,18 +39,23 @@ Epochs run(const Setup& setup, int world, int epochs) {
     for (int epoch = 0; epoch < epochs; ++epoch) {
         std::int64_t finished = 0, steps = 0;
         while (finished < setup.lanes) {
-            std::vector<Content> lanes(static_cast<std::size_t>(setup.lanes));
+            std::vector<Content> lanes;
+            std::vector<std::int64_t> counted;
             finished = 0;
             for (int r = 0; r < world; ++r) {
                 const train::StepBatches step = ranks[static_cast<std::size_t>(r)]->next();
                 REQUIRE(step.position.epoch == epoch);
                 REQUIRE(step.position.step_in_epoch == steps);
-                for (std::size_t i = 0; i < step.lanes.size(); ++i)
-                    lanes[static_cast<std::size_t>(r) + i * static_cast<std::size_t>(world)] =
-                        content(step.lanes[i]);
+                for (const train::Batch& lane : step.lanes) lanes.push_back(content(lane));
                 finished += step.lanes_finished;
+                counted.insert(counted.end(), step.lanes.size(), 0);
+                for (std::int64_t i = 0; i < step.lanes_counted; ++i)
+                    counted[counted.size() - step.lanes.size() + static_cast<std::size_t>(i)] = 1;
             }
             result.steps.push_back(lanes);
+            REQUIRE(std::accumulate(counted.begin(), counted.end(), std::int64_t{0}) ==
+                    setup.lanes);
+            result.counted.push_back(counted);
             ++steps;
         }
         data::Usage sum;
@@ -60,6 +67,21 @@ Epochs run(const Setup& setup, int world, int epochs) {
         result.steps_of_epoch.push_back(steps);
     }
     return result;
+}
+
+// Returns the rows of each lane in each step. The parts of a lane follow each other, and the first
+// part is the one that is counted.
+inline std::vector<std::vector<std::uint32_t>> rows_of_lanes(const Epochs& epochs,
+                                                             std::size_t lanes) {
+    std::vector<std::vector<std::uint32_t>> rows;
+    for (std::size_t step = 0; step < epochs.steps.size(); ++step)
+        for (std::size_t i = 0; i < epochs.steps[step].size(); ++i) {
+            if (epochs.counted[step][i] == 1) rows.emplace_back();
+            const auto& part = std::get<0>(epochs.steps[step][i]);
+            rows.back().insert(rows.back().end(), part.begin(), part.end());
+        }
+    REQUIRE(rows.size() == lanes * epochs.steps.size());
+    return rows;
 }
 
 }  // namespace lockstep::tests

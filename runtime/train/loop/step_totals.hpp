@@ -14,7 +14,6 @@ enum class StepTotals : std::size_t {
     lanes,
     lanes_with_rows,
     lanes_finished,
-    lanes_done,   // each lane's share of the epoch that is done, summed over the lanes
     stop_wanted,  // number of ranks that were asked to stop
     // Rank 0 alone gives these three, so that all ranks use one clock. They are seconds of
     // training: in total, since the last validation and since the last save.

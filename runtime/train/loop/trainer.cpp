@@ -151,11 +151,11 @@ kernels::StepOrder Trainer::order() const {
 StepVector Trainer::tell(const StepBatches& batches) const {
     StepVector local;
     local[StepTotals::lanes_finished] = static_cast<double>(batches.lanes_finished);
-    local[StepTotals::lanes_done] = batches.epoch_done * static_cast<double>(batches.lanes.size());
+    const double counted = batches.lanes_counted > 0 ? 1 : 0;
+    local[StepTotals::lanes] = static_cast<double>(batches.lanes_counted);
     for (const Batch& batch : batches.lanes) {
-        local[StepTotals::lanes] += 1;
         if (batch.empty()) continue;
-        local[StepTotals::lanes_with_rows] += 1;
+        local[StepTotals::lanes_with_rows] += counted;
         local[StepTotals::rows] += static_cast<double>(batch.rows.size());
         local[StepTotals::truncated_rows] += static_cast<double>(batch.truncated_rows);
     }
@@ -183,9 +183,10 @@ void Trainer::advance(Pending& pending) {
     } else {
         ++position.step_in_epoch;
         position.rows_in_epoch += std::llround(totals_[StepTotals::rows]);
-        // The share is an estimate; only the end of all lanes completes an epoch.
-        const double share = std::min(totals_[StepTotals::lanes_done] / lanes, 1 - 1e-9);
-        state_.epochs = static_cast<double>(position.epoch) + share;
+        // Only the end of all lanes completes an epoch.
+        const double share = static_cast<double>(position.rows_in_epoch) /
+                             static_cast<double>(parts_.source.rows_per_epoch());
+        state_.epochs = static_cast<double>(position.epoch) + std::min(share, 1 - 1e-9);
     }
     pending.epochs = state_.epochs;
 }

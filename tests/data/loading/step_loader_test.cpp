@@ -12,7 +12,7 @@
 
 using namespace lockstep;
 using namespace lockstep::data;
-using tests::content, tests::Content, tests::Epochs, tests::run;
+using tests::content, tests::Content, tests::Epochs, tests::rows_of_lanes, tests::run;
 using Shards = std::vector<tests::MemoryRows::Shard>;
 
 namespace {
@@ -23,12 +23,13 @@ struct Setup {
     std::uint64_t seed = 1;
     std::int64_t lanes = 1;
     int num_workers = 0;
+    train::LaneSharing sharing = train::LaneSharing::whole;
     std::int64_t fail_after_reads = -1;
 
     std::unique_ptr<StepLoader> rank(int rank, int world) const {
         auto store = std::make_unique<tests::MemoryRows>(shards);
         store->fail_after_reads = fail_after_reads;
-        const RankLanes options{seed, lanes, rank, world, 4};
+        const RankLanes options{seed, lanes, rank, world, 4, sharing};
         return std::make_unique<StepLoader>(
             std::make_unique<StepPlanner>(std::move(store), Mixture(tests::rows_of(shards), 3),
                                           BatchRules(batching, DatasetKind::dialogue), options),
@@ -67,12 +68,57 @@ TEST_CASE("any world gives the same steps, and each row once an epoch") {
             CHECK(alone.usage[static_cast<std::size_t>(epoch)].sets ==
                   std::vector<SetCoverage>{
                       {complete_coverage(epoch, epoch + 1, rows(setup)), Coverage{}}});
-        for (const int world : {2, 3, 4}) {
+        for (const int world : {2, 3, 4, 7, 12}) {
             const Epochs together = run(setup, world, 3);
             CHECK(together.steps == alone.steps);
             for (std::size_t epoch = 0; epoch < 3; ++epoch)
                 CHECK(together.usage[epoch].sets == alone.usage[epoch].sets);
         }
+    }
+}
+
+TEST_CASE("ranks beyond the number of lanes divide the rows of the micro-batches") {
+    PhiloxStream random(41);
+    for (int trial = 0; trial < 12; ++trial) {
+        Setup setup = random_setup(random);
+        setup.num_workers = trial % 3;
+        const Epochs alone = run(setup, 1, 3);
+        setup.sharing = train::LaneSharing::divided;
+        for (const int world : {3, 5, 8, 11}) {
+            CAPTURE(world);
+            const Epochs together = run(setup, world, 3);
+            CHECK(rows_of_lanes(together, 4) == rows_of_lanes(alone, 4));
+            for (std::size_t epoch = 0; epoch < 3; ++epoch)
+                CHECK(together.usage[epoch].sets == alone.usage[epoch].sets);
+        }
+    }
+}
+
+TEST_CASE("a run continues in mid-epoch on ranks that divide the lanes") {
+    PhiloxStream random(43);
+    for (int trial = 0; trial < 12; ++trial) {
+        Setup setup = random_setup(random);
+        if (rows(setup) == 0) continue;
+        const Epochs alone = run(setup, 1, 1);
+        setup.sharing = train::LaneSharing::divided;
+        const auto from = static_cast<std::int64_t>(
+            random.below(static_cast<std::uint32_t>(alone.steps_of_epoch[0])));
+        const int world = 5 + static_cast<int>(random.below(4));
+        Usage usage;
+        std::int64_t before = 0;
+        for (int r = 0; r < world; ++r) {
+            const auto rank = setup.rank(r, world);
+            rank->seek({0, from});
+            before += rank->usage().rows;
+            for (auto step = from; step < alone.steps_of_epoch[0]; ++step) rank->next();
+            usage += rank->usage();
+        }
+        CHECK(usage.sets == alone.usage[0].sets);
+        std::int64_t expected = 0;
+        for (std::int64_t step = 0; step < from; ++step)
+            for (const Content& lane : alone.steps[static_cast<std::size_t>(step)])
+                expected += static_cast<std::int64_t>(std::get<0>(lane).size());
+        CHECK(before == expected);
     }
 }
 
@@ -130,7 +176,6 @@ TEST_CASE("seek continues as if every earlier step had been taken") {
             for (std::size_t lane = 0; lane < step.lanes.size(); ++lane)
                 CHECK(content(step.lanes[lane]) == content(steps[i].lanes[lane]));
             CHECK(step.lanes_finished == steps[i].lanes_finished);
-            CHECK(step.epoch_done == doctest::Approx(steps[i].epoch_done));
             CHECK(other->usage().sets == coverage[i]);
             CHECK(other->usage().truncated_rows == truncated[i]);
         }
@@ -162,7 +207,6 @@ TEST_CASE("a rank whose lanes have run dry gives empty batches until the epoch i
     const train::StepBatches last = rank->next();
     CHECK_FALSE(last.lanes[0].empty());
     CHECK(last.lanes_finished == 1);
-    CHECK(last.epoch_done == 1.0);
     for (int i = 0; i < 3; ++i) {
         const train::StepBatches dry = rank->next();
         CHECK(dry.lanes.size() == 1);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "runtime/batch/lane_range.hpp"
 #include "runtime/core/philox.hpp"
 #include "tests/runtime/train/toy_model.hpp"
 
@@ -60,8 +61,8 @@ std::vector<std::uint32_t> ToySource::rows_of_lane(std::int64_t lane) const {
 train::StepBatches ToySource::next() {
     train::StepBatches step;
     step.position = position_;
-    double done = 0;
-    for (std::int64_t lane = layout_.rank; lane < layout_.lanes; lane += layout_.world) {
+    const train::LaneRange lanes = train::lanes_of_rank(layout_.lanes, layout_.rank, layout_.world);
+    for (std::int64_t lane = lanes.first; lane < lanes.end; ++lane) {
         const auto rows = rows_of_lane(lane);
         const auto size = static_cast<std::int64_t>(rows.size());
         const auto begin = std::min(size, position_.step_in_epoch * layout_.batchsize);
@@ -70,9 +71,8 @@ train::StepBatches ToySource::next() {
                                          : train::Batch{});
         given_.insert(given_.end(), rows.begin() + begin, rows.begin() + end);
         if (end == size) ++step.lanes_finished;
-        done += size > 0 ? static_cast<double>(end) / static_cast<double>(size) : 1;
     }
-    step.epoch_done = done / static_cast<double>(std::max<std::size_t>(1, step.lanes.size()));
+    step.lanes_counted = lanes.count();
     ++position_.step_in_epoch;
     return step;
 }

@@ -8,8 +8,8 @@
 namespace lockstep::tests {
 
 // A source of rows of very uneven lengths. Rows go to the lanes in order, so that some lanes run
-// dry earlier; lanes go to the ranks by lane % world. Every epoch goes through a lane's rows from
-// another start.
+// dry earlier; lanes go to the ranks by train::lanes_of_rank(). Every epoch goes through a lane's
+// rows from another start.
 class ToySource final : public train::StepSource {
 public:
     struct Layout {
