@@ -26,6 +26,7 @@ data::EvalLoaderOptions loader_options(const EvaluatorParts& parts, const data::
     options.split = rows.split;
     options.rank = parts.communicator.rank();
     options.world = parts.communicator.size();
+    options.lanes = parts.lanes;
     options.max_examples = rows.max_examples;
     if (generates(parts.config, dataset, rows.split) || !rows.log.empty())
         options.references = data::ReferenceText::read;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,6 +26,7 @@ struct EvaluatorParts {
     model::Model& model;
     const data::Tokenizer& tokenizer;
     comm::Communicator& communicator;
+    std::int64_t lanes = 0;  // to which rows are dealt, see data::EvalLoaderOptions
 };
 
 struct EvaluatedRows {

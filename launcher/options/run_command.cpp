@@ -58,6 +58,16 @@ void check_train(const RunConfig& config) {
                           limits.max_train_steps);
 }
 
+// Sums in bf16, and those of GPUs' libraries, depend on the ranks.
+void check_deterministic(const RunConfig& config) {
+    if (!config.deterministic) return;
+    if (config.train.reducer.comm_dtype != Dtype::fp32)
+        config_error("--deterministic contradicts --comm-dtype bf16; leave one out");
+    if (config.device == DeviceChoice::cuda)
+        config_error(
+            "--deterministic: only CPUs add the lanes in a fixed order; give --device cpu");
+}
+
 void check_weights(const RunConfig& config) {
     const std::vector<double>& weights = config.multitask_weights;
     if (weights.empty()) return;
@@ -161,6 +171,7 @@ void check(Task task, const RunConfig& config) {
     check_batches(config.batch, config.given);
     check_models(config);
     check_weights(config);
+    check_deterministic(config);
     if (task == Task::doctor && config.data.size() > 1)
         config_error("--data: the doctor looks at one data set; call it for each of them");
     check_device(config);
@@ -198,6 +209,11 @@ void derive(RunConfig& config) {
         config.train.loss_scaling = fp16_scaling(config.gpu.fp16);
     if (config.batch.batch_tokens > 0) config.batch.dynamic = data::Dynamic::full;
     if (config.no_overlap) config.train.reducer.overlap = train::Overlap::off;
+    if (config.deterministic) {
+        config.train.reducer.lane_order = train::LaneOrder::fixed;
+        // The products of some shapes have other last bits with another number of threads.
+        if (config.threads == 0) config.threads = 1;
+    }
     config.comm.timeout_ms = static_cast<int>(config.timeout_s * 1e3);
     config.generation.seed = config.train.seed;
     auto& optimizer = config.train.optimizer;

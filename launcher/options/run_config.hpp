@@ -87,6 +87,7 @@ struct RunConfig {
     BatchConfig batch;
     train::TrainOptions train;
     bool no_overlap = false;
+    bool deterministic = false;  // lanes are added in a fixed order
     bool skip_generation = true;
     bool unigram_baseline = false;
     bool short_final_eval = false;

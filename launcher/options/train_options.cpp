@@ -197,6 +197,9 @@ OptionTable reducer_table(RunConfig& config) {
                   r.first_bucket_bytes = std::min(r.first_bucket_bytes, r.bucket_bytes);
               });
     table.flag("no-overlap", config.no_overlap, "reduce only when backward has ended");
+    table.flag("deterministic", config.deterministic,
+               "the same bits on any number of ranks: the lanes' gradients are added in a fixed "
+               "order, and --threads is 1 unless it is given; on CPUs");
     table.choice<Dtype>("comm-dtype", r.comm_dtype, {{"fp32", Dtype::fp32}, {"bf16", Dtype::bf16}},
                         "type of the gradients on the wire");
     table.choice<GpuBackendChoice>(

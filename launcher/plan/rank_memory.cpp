@@ -112,6 +112,7 @@ std::vector<Part> RankMemory::parts(const BatchMemory& batch, std::int64_t rows_
         {"optimizer", signed_of(weights.optimizer)},
         {"gradients as sent, bf16", signed_of(weights.exchanged)},
         {"rows of the tied table", signed_of(weights.tied_rows)},
+        {"gradients of single lanes, fp32", signed_of(weights.lane_sums)},
         {"positions", signed_of(dry_->constant_bytes())},
         {"activations of the largest micro-batch", batch.activations},
     };

@@ -45,7 +45,9 @@ public:
     }
 
     RunPlan plan() {
-        const RankMemory memory({plan_.model, config_.train, plan_.precision,
+        train::TrainOptions options = config_.train;
+        options.lanes = lanes();
+        const RankMemory memory({plan_.model, options, plan_.precision,
                                  gpu_settings(config_, {}).master, plan_.machine.device,
                                  plan_.ranks, backend()});
         plan_.parameters = memory.parameters();

@@ -57,6 +57,14 @@ private:
     const train::FolderLock* lock_;
 };
 
+// A run may be continued on more ranks than it has lanes, but nobody means to start it so.
+void require_lanes(std::int64_t lanes, int ranks) {
+    if (lanes >= ranks) return;
+    throw Error(ErrorKind::config, "--logical-shards " + std::to_string(lanes) +
+                                       ": fewer than the " + std::to_string(ranks) +
+                                       " ranks, of which each needs one; start fewer ranks");
+}
+
 // A checkpoint's position is only valid in the mixture of data sets that it was made with.
 void require_same_mixture(const RunConfig& config, const std::string& then,
                           const std::string& now) {
@@ -122,7 +130,9 @@ void TrainingSession::start_weights() {
                                {"data_set", options.value("data_set", "")},
                                {"dealing", options.value("dealing", nlohmann::json(nullptr))}}
                     .dump();
-            const std::string changed = differences(record.versions, versions_of(job_));
+            train::Metadata versions = versions_of(job_);
+            if (options_.reducer.lane_order == train::LaneOrder::fixed) versions.erase("ranks");
+            const std::string changed = differences(record.versions, versions);
             if (!changed.empty())
                 log_.info("continuing, but not bit for bit: changed since: " + changed);
         } else if (!config_.init_model.empty()) {
@@ -144,7 +154,8 @@ void TrainingSession::start_weights() {
         }
     }
     record_json = broadcast_text(*job_.communicator, record_json);
-    if (!record_json.empty()) continue_from(record_json);
+    if (record_json.empty()) return require_lanes(options_.lanes, job_.rank_info.size);
+    continue_from(record_json);
 }
 
 void TrainingSession::continue_from(const std::string& shared_json) {
@@ -157,13 +168,6 @@ void TrainingSession::continue_from(const std::string& shared_json) {
     require_data(shared.at("data_set").get<std::string>());
     options_.seed = resume_->seed;
     options_.lanes = resume_->lanes;
-    if (job_.rank_info.size > options_.lanes) {
-        throw Error(ErrorKind::config, config_.model_file + ": this run was started with " +
-                                           std::to_string(options_.lanes) +
-                                           " lanes; it continues on at most as many "
-                                           "ranks, not " +
-                                           std::to_string(job_.rank_info.size));
-    }
     log_.info("continuing after step " + std::to_string(resume_->step) + " from " +
               plan_.checkpoint.value_or(config_.model_file));
     if (!config_.changes.empty()) log_.info("continued with " + config_.changes);
@@ -203,6 +207,8 @@ void TrainingSession::open_data() {
     options.lanes = options_.lanes;
     options.rank = job_.rank_info.rank;
     options.world = job_.rank_info.size;
+    if (options_.reducer.lane_order == train::LaneOrder::fixed)
+        options.sharing = train::LaneSharing::whole;
     options.num_workers = static_cast<int>(config_.batch.num_workers);
     if (resume_ && dealt_) {
         options.block_rows = dealt_->block_rows;
@@ -232,7 +238,9 @@ void TrainingSession::open_validation() {
 }
 
 EvaluatorParts TrainingSession::evaluator_parts() {
-    return {config_, plan_.model, *model_, *tokenizer_, *job_.communicator};
+    const bool by_lanes = options_.reducer.lane_order == train::LaneOrder::fixed;
+    return {config_,     plan_.model,        *model_,
+            *tokenizer_, *job_.communicator, by_lanes ? options_.lanes : 0};
 }
 
 void TrainingSession::announce() const {
@@ -246,6 +254,15 @@ void TrainingSession::announce() const {
               (device.gpu ? "1 GPU (" + device.name() + "), " : cores + ", ") +
               std::to_string(source_->rows_per_epoch()) + " rows an epoch in " +
               std::to_string(options_.lanes) + (options_.lanes == 1 ? " lane" : " lanes"));
+    if (rank_info.size > options_.lanes)
+        log_.info("warning: " + std::to_string(rank_info.size) +
+                  " ranks, but the run was started with " + std::to_string(options_.lanes) +
+                  (options_.lanes == 1 ? " lane: " : " lanes: ") +
+                  (options_.reducer.lane_order == train::LaneOrder::fixed
+                       ? std::to_string(rank_info.size - options_.lanes) +
+                             " of them only wait for the others, as --deterministic does not "
+                             "divide a lane"
+                       : "several ranks divide the rows of a micro-batch"));
     if (plan_.data.several())
         log_.info("an epoch's rows are of " + shares_text(plan_.data, plan_.weights));
     if (const std::string attention = model_->attention(); !attention.empty())

@@ -67,12 +67,18 @@ struct ValidationOptions {
 // the loss's part early, and at the end the rows that tokens name (tied_rows.hpp).
 enum class TableSum { at_once, in_parts };
 
+// Tells in which order the gradients of the lanes are added. any: a rank adds its own lanes, and
+// the communicator the ranks. fixed: as the lane tree says, whatever the ranks
+// (step/lane_tree.hpp).
+enum class LaneOrder { any, fixed };
+
 struct ReducerOptions {
     std::size_t first_bucket_bytes = std::size_t{1} << 20;
     std::size_t bucket_bytes = std::size_t{25} << 20;
     Overlap overlap = Overlap::on;
     Dtype comm_dtype = Dtype::fp32;
     TableSum table_sum = TableSum::at_once;  // with_table_sum() chooses it for the device
+    LaneOrder lane_order = LaneOrder::any;
 };
 
 struct TrainOptions {

@@ -98,7 +98,7 @@ void Trainer::start() {
         throw Error(ErrorKind::data, "the training data holds no row: prepare it again");
     parts_.engine.share_weights();
     if (state_.updates > 0) parts_.engine.share_optimizer();
-    parts_.engine.restore(step_before(state_, options_.loss_scaling));
+    parts_.engine.restore(step_before(state_, options_.loss_scaling), state_.lanes);
     parts_.source.seek(state_.position);
     started_ = step_ended_ = validated_ = saved_ = Clock::now();
 }

@@ -33,4 +33,10 @@ std::vector<Bucket> plan_buckets(const ParameterTable& table, const ReducerOptio
     return buckets;
 }
 
+std::size_t largest(const std::vector<Bucket>& buckets) {
+    std::size_t count = 0;
+    for (const Bucket& bucket : buckets) count = std::max(count, bucket.count);
+    return count;
+}
+
 }  // namespace lockstep::train

@@ -21,4 +21,7 @@ struct Bucket {
 // cannot disagree.
 std::vector<Bucket> plan_buckets(const ParameterTable& table, const ReducerOptions& options);
 
+// Returns the number of elements of the largest bucket; 0 if there is none.
+std::size_t largest(const std::vector<Bucket>& buckets);
+
 }  // namespace lockstep::train

@@ -17,6 +17,7 @@
 #include "runtime/train/step/forward_backward.hpp"
 #include "runtime/train/step/gradient_reducer.hpp"
 #include "runtime/train/step/host_tensors.hpp"
+#include "runtime/train/step/lane_sums.hpp"
 #include "runtime/train/step/tied_rows.hpp"
 #include "runtime/train/step/weight_hash.hpp"
 
@@ -53,7 +54,7 @@ public:
     void share_optimizer() override;
     void hash_weights() override;
     void check_weights_alike(std::int64_t updates) override;
-    void restore(const kernels::Step& before) override;
+    void restore(const kernels::Step& before, std::int64_t lanes) override;
     std::size_t steps_ahead() const noexcept override { return Ctx::steps_ahead; }
     void queue(const kernels::StepOrder& order, const std::vector<Batch>& lanes) override;
     StepResult take_result() override;
@@ -71,6 +72,8 @@ private:
 
     BucketOrder bucket_order() const noexcept;  // of this step
     void accumulate(const std::vector<Batch>& lanes, Spans& spans);
+    void accumulate_one_by_one(const std::vector<Batch>& lanes, Spans& spans);
+    View<double, Space> loss_sums();
     void add_nothing();
     void train(const Batch& batch, kernels::Into into, MoreFollow more_follow, Spans& spans);
     void reduce();
@@ -87,7 +90,8 @@ private:
     HostTensors<Ctx> tensors_;
     ReducerOptions reducer_options_;
     GradientReducer<Ctx> reducer_;
-    std::optional<TiedRows<Ctx>> tied_;  // none: a tied table is summed at once
+    std::optional<LaneSums<Ctx>> lane_sums_;  // none: the order of the lanes is any
+    std::optional<TiedRows<Ctx>> tied_;       // none: a tied table is summed at once
     device::Replay<Ctx> replay_;
     device::Buffer<kernels::Step, Space> step_;  // one element
     device::Readback<kernels::Step, Ctx> results_;

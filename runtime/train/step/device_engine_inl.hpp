@@ -127,7 +127,12 @@ void DeviceEngine<Ctx>::check_weights_alike(std::int64_t updates) {
 }
 
 template <class Ctx>
-void DeviceEngine<Ctx>::restore(const kernels::Step& before) {
+void DeviceEngine<Ctx>::restore(const kernels::Step& before, std::int64_t lanes) {
+    if (reducer_options_.lane_order == LaneOrder::fixed) {
+        lane_sums_.emplace(parts_.context, parts_.communicator, parts_.store.gradient(), lanes,
+                           largest(reducer_.buckets()));
+        reducer_.add_by(*lane_sums_);
+    }
     device::copy(parts_.context, HostView<const kernels::Step>(&before, 1), step_.view());
     parts_.context.synchronize();
 }
@@ -139,13 +144,19 @@ void DeviceEngine<Ctx>::queue(const kernels::StepOrder& order, const std::vector
     begin_step(parts_.context, order, step);
     accumulate(lanes, spans);
     // The sums of the losses are sent after the buckets and waited for with them.
-    const View<double, Space> sums(&step->sums.losses.loss, kernels::StepSums::count);
-    parts_.collectives.all_reduce(sums, comm::ReduceOp::sum, "losses");
+    parts_.collectives.all_reduce(loss_sums(), comm::ReduceOp::sum, "losses");
     reduce();
+    if (lane_sums_) lane_sums_->give_losses(step);
     update(spans);
     results_.send(step);
     spans.model = parts_.model.take_spans();
     spans_.push_back(std::move(spans));
+}
+
+template <class Ctx>
+auto DeviceEngine<Ctx>::loss_sums() -> View<double, Space> {
+    if (lane_sums_) return lane_sums_->losses();
+    return {&step_.view().data()->sums.losses.loss, kernels::StepSums::count};
 }
 
 template <class Ctx>
@@ -155,6 +166,7 @@ BucketOrder DeviceEngine<Ctx>::bucket_order() const noexcept {
 
 template <class Ctx>
 void DeviceEngine<Ctx>::accumulate(const std::vector<Batch>& lanes, Spans& spans) {
+    if (lane_sums_) return accumulate_one_by_one(lanes, spans);
     const auto last = std::find_if(lanes.rbegin(), lanes.rend(),
                                    [](const Batch& batch) { return !batch.empty(); });
     const Batch* const last_batch = last == lanes.rend() ? nullptr : &*last;
@@ -169,6 +181,22 @@ void DeviceEngine<Ctx>::accumulate(const std::vector<Batch>& lanes, Spans& spans
     reducer_.all_ready();
     if (bucket_order() == BucketOrder::last_one_first && !tied_->named().empty())
         reducer_.send_rest_of_last_bucket(tied_->named());
+}
+
+// A lane without rows has a gradient of zeros, on whichever rank it is.
+template <class Ctx>
+void DeviceEngine<Ctx>::accumulate_one_by_one(const std::vector<Batch>& lanes, Spans& spans) {
+    lane_sums_->begin_step();
+    for (const Batch& batch : lanes) {
+        const bool last = &batch == &lanes.back();
+        if (batch.empty())
+            kernels::fill_zero(parts_.context, parts_.store.gradient());
+        else
+            train(batch, kernels::Into::overwrite, last ? MoreFollow::no : MoreFollow::yes, spans);
+        lane_sums_->take_losses(step_.view().data());
+        if (!last) lane_sums_->keep_gradient();
+    }
+    reducer_.all_ready();
 }
 
 // A rank without a micro-batch still contributes zeros to the other ranks' sums.

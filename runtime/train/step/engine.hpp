@@ -44,8 +44,10 @@ public:
     // ranks that differ from the majority. The call is collective.
     virtual void check_weights_alike(std::int64_t updates) = 0;
 
-    // Sets the state that the first step continues from. Call it before the first step.
-    virtual void restore(const kernels::Step& before) = 0;
+    // Sets the state that the first step continues from, and the number of lanes of the run. Call
+    // it before the first step. Throws kind config if the device cannot add the lanes in the order
+    // that the options ask for.
+    virtual void restore(const kernels::Step& before, std::int64_t lanes) = 0;
     // Returns the number of steps that may be queued before the first one's result is taken.
     virtual std::size_t steps_ahead() const noexcept = 0;
     // Queues a step with one micro-batch from each of this rank's lanes; some may be empty. The

@@ -13,6 +13,7 @@
 #include "runtime/train/step/buckets.hpp"
 #include "runtime/train/step/exchange.hpp"
 #include "runtime/train/step/forward_backward.hpp"
+#include "runtime/train/step/lane_sums.hpp"
 #include "runtime/train/step/reduction_timing.hpp"
 
 namespace lockstep::train {
@@ -37,6 +38,9 @@ public:
                     View<float, Space> gradient, std::vector<Bucket> buckets,
                     const ReducerOptions& options);
 
+    // Lets these sums add the lanes of every bucket instead of an all-reduce. They must outlive the
+    // reducer. Gradients must travel as fp32.
+    void add_by(LaneSums<Ctx>& sums);
     // Sends the last bucket before all others, with its present values; the caller adds what is
     // missing after unpack(). Call it at the beginning of a step. The options must sum the table in
     // parts, with overlap.
@@ -80,6 +84,7 @@ private:
     std::vector<std::string> labels_;
     const std::string rest_label_ = "rest of the last bucket";
     Overlap overlap_;
+    LaneSums<Ctx>* lane_sums_ = nullptr;  // null: all-reduces add the ranks
     // These are empty unless gradients travel as bf16.
     Exchange front_to_back_, last_one_first_;
     device::Buffer<bf16, Space> spare_;

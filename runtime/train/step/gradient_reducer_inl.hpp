@@ -55,6 +55,12 @@ std::size_t GradientReducer<Ctx>::in_front() const noexcept {
 }
 
 template <class Ctx>
+void GradientReducer<Ctx>::add_by(LaneSums<Ctx>& sums) {
+    require(front_to_back_.places.empty(), "lanes are added in fp32");
+    lane_sums_ = &sums;
+}
+
+template <class Ctx>
 void GradientReducer<Ctx>::send_last_bucket() {
     require(final_ == 0 && order_ == BucketOrder::front_to_back && buckets_.size() > 1,
             "the last bucket is not the first to be sent");
@@ -85,6 +91,8 @@ bool GradientReducer<Ctx>::starts_reduction(std::size_t end) const {
 template <class Ctx>
 void GradientReducer<Ctx>::hand_over(std::size_t bucket) {
     const NamedRange range(labels_[bucket].c_str());
+    if (lane_sums_ != nullptr)
+        return lane_sums_->reduce(buckets_[bucket].first, buckets_[bucket].count, labels_[bucket]);
     const Exchange& exchange =
         order_ == BucketOrder::last_one_first ? last_one_first_ : front_to_back_;
     if (exchange.places.empty()) {

@@ -6,6 +6,7 @@
 #include "runtime/core/bf16.hpp"
 #include "runtime/train/optim/optimizer_parts.hpp"
 #include "runtime/train/step/exchange.hpp"
+#include "runtime/train/step/lane_exchange.hpp"
 #include "runtime/train/step/tied_table.hpp"
 
 namespace lockstep::train {
@@ -25,6 +26,19 @@ std::size_t adafactor_floats(const OptimizerOptions& options, const ParameterTab
         largest = std::max(largest, parameter.count);
     }
     return floats + largest;
+}
+
+// Returns the floats that LaneSums keeps on the rank that needs the most.
+std::size_t lane_floats(const ParameterTable& table, const TrainOptions& options, int ranks) {
+    std::size_t waiting = 0;
+    for (int rank = 0; rank < ranks; ++rank)
+        waiting = std::max(
+            waiting, waiting_branches(lanes_of_rank(options.lanes, rank, ranks), options.lanes));
+    const std::size_t received =
+        ranks == 1
+            ? 0
+            : received_floats(options.lanes, ranks, largest(plan_buckets(table, options.reducer)));
+    return waiting * table.flat_size() + received;
 }
 
 }  // namespace
@@ -55,6 +69,8 @@ WeightMemory weight_memory(const ParameterTable& table, Precision precision, Mas
     if (options.optimizer.kind != OptimizerKind::adafactor)
         memory.optimizer +=
             decay_lines(table, options.optimizer.weight_decay).size() * sizeof(std::uint32_t);
+    if (options.reducer.lane_order == LaneOrder::fixed)
+        memory.lane_sums = lane_floats(table, options, ranks) * sizeof(float);
     if (ranks == 1) return memory;
     if (options.reducer.comm_dtype == Dtype::bf16)
         memory.exchanged =

@@ -16,12 +16,14 @@ struct WeightMemory {
     std::size_t optimizer = 0;
     std::size_t exchanged = 0;  // bf16 gradients of --comm-dtype bf16, see Exchange
     std::size_t tied_rows = 0;  // rows of a table that is summed in parts, see TiedRows
+    std::size_t lane_sums = 0;  // fp32 gradients that wait for those of other lanes, see LaneSums
 
     std::size_t total() const noexcept {
-        return master + compute + gradient + optimizer + exchanged + tied_rows;
+        return master + compute + gradient + optimizer + exchanged + tied_rows + lane_sums;
     }
 };
 
+// Options with a fixed order of lanes must have the run's number of lanes.
 WeightMemory weight_memory(const ParameterTable& table, Precision precision, Master master,
                            const TrainOptions& options, int ranks);
 

@@ -24,7 +24,9 @@ public:
     void share_optimizer() override { inner_.share_optimizer(); }
     void hash_weights() override { inner_.hash_weights(); }
     void check_weights_alike(std::int64_t updates) override { inner_.check_weights_alike(updates); }
-    void restore(const kernels::Step& before) override { inner_.restore(before); }
+    void restore(const kernels::Step& before, std::int64_t lanes) override {
+        inner_.restore(before, lanes);
+    }
     std::size_t steps_ahead() const noexcept override { return 1; }
     void queue(const kernels::StepOrder& order, const std::vector<train::Batch>& lanes) override {
         inner_.queue(order, lanes);

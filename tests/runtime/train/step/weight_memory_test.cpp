@@ -76,4 +76,14 @@ TEST_CASE("the weights' memory is that of the buffers that there are") {
     const auto lean = train::weight_memory(table, Precision::fp16, train::Master::none, options, 1);
     CHECK(lean.master == 0);
     CHECK(lean.total() == 6 * weights);
+    options = {};
+    options.reducer.lane_order = train::LaneOrder::fixed;
+    options.lanes = 8;  // lanes 0 to 3, 4 and 5, and 6 wait for lane 7
+    const auto fixed =
+        train::weight_memory(table, Precision::fp32, train::Master::kept, options, 1);
+    CHECK(fixed.lane_sums == 3 * 4 * weights);
+    const auto ranks =
+        train::weight_memory(table, Precision::fp32, train::Master::kept, options, 2);
+    CHECK(ranks.lane_sums > 2 * 4 * weights);
+    CHECK(ranks.lane_sums <= 3 * 4 * weights + 64);
 }
