@@ -137,8 +137,7 @@ TEST_CASE("--deterministic is refused where sums cannot keep an order") {
 
 TEST_CASE("a run is not started with fewer lanes than ranks") {
     const Prepared run;
-    const auto refused =
-        run_line(gloo(3) + run.options("no", "--num-epochs 1 --logical-shards 2"));
+    const auto refused = run_line(gloo(3) + run.options("no", "--num-epochs 1 --logical-shards 2"));
     CHECK(refused.code == 2);
     CHECK_MESSAGE(refused.err.find("--logical-shards 2") != std::string::npos, refused.err);
 }

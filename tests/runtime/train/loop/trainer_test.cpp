@@ -175,34 +175,51 @@ TEST_CASE("a stop asked of one rank ends all at the same step, saved") {
     }
 }
 
+namespace {
+
+void check_continued(const RunSetup& whole, const RankRun& expected, std::int64_t stop_at) {
+    CAPTURE(stop_at);
+    auto first = whole;
+    first.on_step = [stop_at](const train::StepReport& report, tests::RankHandle handle) {
+        if (report.step == stop_at - 1) handle.stop = true;
+    };
+    auto second = whole;
+    second.resume = last_latest(run_training(first)[0]);
+    CHECK(second.resume->state.step == stop_at);
+    const auto continued = run_training(second);
+    CHECK(continued[0].weights == expected.weights);
+    CHECK(last_latest(continued[0]).optimizer == last_latest(expected).optimizer);
+    CHECK(continued[0].state.updates == expected.state.updates);
+    CHECK(continued[0].state.tokens == expected.state.tokens);
+    CHECK(continued[0].steps.back().lr == expected.steps.back().lr);
+}
+
+}  // namespace
+
 TEST_CASE("a run that was stopped and continued is bit for bit the uninterrupted one") {
     auto whole = two_ranks();
     whole.options.limits.max_train_steps = 40;
-    whole.options.optimizer.amsgrad = true;
     whole.options.schedule.lr_scheduler_patience = 0;
     whole.options.validation.every_n_steps = 3;
     whole.options.validation.patience = 0;
     whole.options.save_after_valid = false;
-    for (const auto precision : {train::Precision::fp32, train::Precision::bf16})
-        for (const std::int64_t stop_at : {4, 9, 17}) {  // 9: a validation is due
-            CAPTURE(stop_at);
+    using train::OptimizerKind;
+    for (const auto kind : {OptimizerKind::sgd, OptimizerKind::adam, OptimizerKind::adamw,
+                            OptimizerKind::adafactor, OptimizerKind::lion})
+        for (const auto precision : {train::Precision::fp32, train::Precision::bf16}) {
+            CAPTURE(static_cast<int>(kind));
+            CAPTURE(static_cast<int>(precision));
+            whole.options.optimizer.kind = kind;
+            whole.options.optimizer.amsgrad = kind == OptimizerKind::adam;
+            whole.options.optimizer.momentum = kind == OptimizerKind::sgd ? 0.9 : 0;
             whole.precision = precision;
-            const auto expected = run_training(whole);
-            auto first = whole;
-            first.on_step = [stop_at](const train::StepReport& report, tests::RankHandle handle) {
-                if (report.step == stop_at - 1) handle.stop = true;
-            };
-            const auto interrupted = run_training(first);
-            auto second = whole;
-            second.resume = last_latest(interrupted[0]);
-            CHECK(second.resume->state.step == stop_at);
-            const auto continued = run_training(second);
-            CHECK(continued[0].weights == expected[0].weights);
-            CHECK(last_latest(continued[0]).optimizer == last_latest(expected[0]).optimizer);
-            CHECK(continued[0].state.updates == expected[0].state.updates);
-            CHECK(continued[0].state.tokens == expected[0].state.tokens);
-            CHECK(continued[0].steps.back().lr == expected[0].steps.back().lr);
-            CHECK(expected[0].steps.back().lr < whole.options.optimizer.learningrate);
+            const RankRun expected = run_training(whole)[0];
+            if (kind == OptimizerKind::adam)
+                CHECK(expected.steps.back().lr < whole.options.optimizer.learningrate);
+            CHECK(expected.steps[8].epoch == 1.0);
+            // At 3, 6 and 9 a validation is due, and an epoch ends at 9.
+            for (const std::int64_t stop_at : {2, 3, 4, 5, 6, 8, 9, 10, 17})
+                check_continued(whole, expected, stop_at);
         }
 }
 
