@@ -58,16 +58,25 @@ int LaneExchange::partner(int round) const noexcept {
     return (round - communicator_.rank() + ranks) % ranks;
 }
 
+// A small bucket has empty parts, which nobody sends.
+void LaneExchange::send(HostView<float> values, int to, const std::string& label) {
+    if (values.size() > 0) communicator_.send(values, to, label);
+}
+
+void LaneExchange::receive(HostView<float> values, int from, const std::string& label) {
+    if (values.size() > 0) communicator_.recv(values, from, label);
+}
+
 void LaneExchange::send_branches(const std::vector<HostView<float>>& branches, int to,
                                  const std::string& label) {
     for (const HostView<float>& branch : branches)
-        communicator_.send(part_of(branch, to, communicator_.size()), to, label);
+        send(part_of(branch, to, communicator_.size()), to, label);
 }
 
 void LaneExchange::receive_branches(int from, std::size_t part, const std::string& label) {
     const auto rank = static_cast<std::size_t>(from);
     for (std::size_t i = first_of_rank_[rank]; i < first_of_rank_[rank + 1]; ++i)
-        communicator_.recv(HostView<float>(received_.data() + i * part, part), from, label);
+        receive({received_.data() + i * part, part}, from, label);
 }
 
 std::vector<LaneExchange::Arrival> LaneExchange::arrivals(
@@ -104,21 +113,21 @@ void LaneExchange::queue(const std::vector<HostView<float>>& branches, HostView<
                          const std::string& label) {
     const int rank = communicator_.rank(), ranks = communicator_.size();
     const HostView<float> own = part_of(sum, rank, ranks);
-    const auto in_pairs = [&](const auto& send, const auto& receive) {
+    const auto in_pairs = [&](const auto& give, const auto& take) {
         for (int round = 0; round < ranks; ++round) {
             const int other = partner(round);
             if (other == rank) continue;
-            if (rank < other) send(other);
-            receive(other);
-            if (rank > other) send(other);
+            if (rank < other) give(other);
+            take(other);
+            if (rank > other) give(other);
         }
     };
     in_pairs([&](int to) { send_branches(branches, to, label); },
              [&](int from) { receive_branches(from, own.size(), label); });
     communicator_.run([arrived = arrivals(branches, own.size()), own] { add(arrived, own); },
                       label);
-    in_pairs([&](int to) { communicator_.send(own, to, label); },
-             [&](int from) { communicator_.recv(part_of(sum, from, ranks), from, label); });
+    in_pairs([&](int to) { send(own, to, label); },
+             [&](int from) { receive(part_of(sum, from, ranks), from, label); });
 }
 
 }  // namespace lockstep::train

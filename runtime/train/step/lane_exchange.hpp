@@ -36,6 +36,8 @@ private:
     };
 
     int partner(int round) const noexcept;
+    void send(HostView<float> values, int to, const std::string& label);
+    void receive(HostView<float> values, int from, const std::string& label);
     void send_branches(const std::vector<HostView<float>>& branches, int to,
                        const std::string& label);
     void receive_branches(int from, std::size_t part, const std::string& label);
