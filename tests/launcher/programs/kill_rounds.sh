@@ -56,14 +56,15 @@ saving() {
     while ! compgen -G "$1/checkpoints/*.tmp-*" > /dev/null; do kill -0 "$job" 2> /dev/null || return 1; done
 }
 
-newest() { ls -d "$1"/checkpoints/step-???????? | tail -1; }
-
-same() {
-    cmp -s "$1/model.safetensors" "$2/model.safetensors" &&
-        [ "$(basename "$(newest "$1")")" = "$(basename "$(newest "$2")")" ] &&
-        cmp -s "$(newest "$1")/model.safetensors" "$(newest "$2")/model.safetensors" &&
-        cmp -s "$(newest "$1")/optimizer.safetensors" "$(newest "$2")/optimizer.safetensors"
+# Prints the step of the newest checkpoint, and the sums of all its tensors.
+newest() {
+    local checkpoint
+    checkpoint=$(ls -d "$1"/checkpoints/step-???????? | tail -1)
+    basename "$checkpoint"
+    (cd "$checkpoint" && sha256sum -- *.safetensors)
 }
+
+same() { cmp -s "$1/model.safetensors" "$2/model.safetensors" && [ "$(newest "$1")" = "$(newest "$2")" ]; }
 
 fail() {
     trap - EXIT
