@@ -130,6 +130,10 @@ OptionTable length_table(RunConfig& config) {
     table.number("save-every-n-secs,stim", t.save_every_n_secs,
                  "seconds between checkpoints (-1: at validations and at the end)");
     table.integer("save-every-n-steps", t.save_every_n_steps, "updates between checkpoints");
+    table.integer("max-save-failures", t.max_save_failures,
+                  "saves in a row that may fail (disk full, lost file server) before the run ends "
+                  "(-1: any number)",
+                  -1);
     table.flag("save-after-valid,sval", t.save_after_valid, "a checkpoint at every validation");
     return table;
 }

@@ -13,8 +13,8 @@ TrainingObservers::TrainingObservers(const RunConfig& config, int rank, Log& log
                                      const train::TrainerState& start)
     : summary_(summarised_, config.train.log_every_n_steps, config.train.log_every_n_secs) {
     if (rank != 0) return;
-    own(std::make_unique<train::MetricsWriter>(config.model_file, start.step), summarised_);
-    own(std::make_unique<train::TensorboardWriter>(config.model_file, start.step,
+    own(std::make_unique<train::MetricsWriter>(config.model_file, start.step, log), summarised_);
+    own(std::make_unique<train::TensorboardWriter>(config.model_file, start.step, log,
                                                    dumped_options(config.lines)),
         summarised_);
     // The bar on a terminal moves with every step. Lines come with the summaries and push it down.

@@ -16,7 +16,7 @@
 #include "launcher/version.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/path_status.hpp"
-#include "runtime/train/checkpoint/checkpoint_folder.hpp"
+#include "runtime/train/checkpoint/folder_sink.hpp"
 #include "runtime/train/checkpoint/retry_reading.hpp"
 #include "runtime/train/step/weight_memory.hpp"
 
@@ -284,7 +284,8 @@ void TrainingSession::train(const train::StopFlag& stop) {
     record.options_json = options.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     record.versions = versions_of(job_);
     train::FolderSink checkpoints(
-        job_.rank_info.rank, config_.model_file, kept_checkpoints, log_,
+        job_.rank_info.rank, config_.model_file,
+        {{kept_checkpoints, -1}, options_.max_save_failures}, log_,
         [this] { return engine_->fetch(); }, describe(plan_.model, config_, plan_.data.sets),
         record);
     if (plan_.lock) checkpoints.commit_after([this] { plan_.lock->confirm(); });
@@ -312,6 +313,7 @@ void TrainingSession::train(const train::StopFlag& stop) {
     // The last weights are the model when there were no validations.
     if (!trainer.state().validation.best)
         checkpoints.save(train::CheckpointKind::best, trainer.state());
+    checkpoints.finish();
     log_.info("training ended: " + std::string(train::describe(reason)));
     if (reason == train::ExitReason::stop_requested)
         log_.info("a checkpoint is saved; the same command continues from it");

@@ -92,6 +92,7 @@ struct TrainOptions {
     double log_every_n_secs = -1;
     double save_every_n_secs = -1;
     std::int64_t save_every_n_steps = -1;
+    int max_save_failures = 3;  // in a row; -1: no limit
     bool save_after_valid = true;
     std::int64_t hash_every_n_updates = 100;  // ranks compare their parameters; <= 0: never
     std::uint64_t seed = 1;

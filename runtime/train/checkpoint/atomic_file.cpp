@@ -13,6 +13,7 @@
 #include "runtime/core/durable_files.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/path_status.hpp"
+#include "runtime/core/system_failure.hpp"
 #include "runtime/train/checkpoint/lock_owner.hpp"
 
 namespace lockstep::train {
@@ -39,8 +40,8 @@ std::string remedy(int code) {
 }
 
 [[noreturn]] void fail(const std::string& what, const std::string& path, int code) {
-    throw Error(ErrorKind::io,
-                path + ": " + what + ": " + std::generic_category().message(code) + remedy(code));
+    throw SystemFailure(
+        path + ": " + what + ": " + std::generic_category().message(code) + remedy(code), code);
 }
 
 // A process number is the same in many containers, so the name is random.

@@ -12,8 +12,8 @@
 
 namespace lockstep::train {
 
-// Writes a file without buffering. Every failure throws kind io with the path, the system's reason
-// (disk full, read-only, ...) and a remedy.
+// Writes a file without buffering. Every failure throws SystemFailure with the path, the system's
+// reason (disk full, read-only, ...) and a remedy.
 class OutputFile {
 public:
     enum class Mode { replace, append };

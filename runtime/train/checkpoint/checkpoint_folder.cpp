@@ -2,6 +2,7 @@
 #include "runtime/train/checkpoint/checkpoint_folder.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <iterator>
@@ -172,8 +173,9 @@ void set_aside(const CheckpointChoice& choice, Log& log) {
         log.error("warning: damaged checkpoints were set aside and are not used: " + told);
 }
 
-CheckpointFolder::CheckpointFolder(const std::string& model_folder, int keep, Log& log)
-    : folder_(checkpoints_of(model_folder)), keep_(std::max(keep, 1)), log_(log) {}
+CheckpointFolder::CheckpointFolder(const std::string& model_folder, const KeepPolicy& keep,
+                                   Log& log)
+    : folder_(checkpoints_of(model_folder)), keep_(keep), log_(log) {}
 
 void CheckpointFolder::commit_after(BeforeCommit check) { check_ = std::move(check); }
 
@@ -186,13 +188,64 @@ void CheckpointFolder::save(const RunTensors& tensors, const RunRecord& record) 
     make_folders(folder_);
     remove_leftovers(folder_);  // first, because they may fill the disk
     const std::string saved = folder_name(record.trainer.step);
-    save_checkpoint(folder_ + "/" + saved, tensors, record, check_);
+    write_with_room([&] { save_checkpoint(folder_ + "/" + saved, tensors, record, check_); });
     good_.insert(saved);
     try {
         remove_older_than(saved);
     } catch (const Error& error) {
         log_.info(std::string("older checkpoints are not removed: ") + error.what());
     }
+}
+
+void CheckpointFolder::write_with_room(const std::function<void()>& write) {
+    for (bool verified = false;; verified = true) {
+        try {
+            return write();
+        } catch (const SystemFailure& failure) {
+            const bool full = failure.code() == ENOSPC || failure.code() == EDQUOT;
+            if (!full || !(verified || newest_verifies()) || !remove_oldest()) throw;
+        }
+    }
+}
+
+bool CheckpointFolder::newest_verifies() const {
+    const std::string newest = newest_good();
+    if (newest.empty()) return false;
+    try {
+        verify_checkpoint(newest);
+        return true;
+    } catch (const Error&) {
+        return false;
+    }
+}
+
+// Removes the oldest checkpoint that is older than the newest good one. Returns false if there is
+// none.
+bool CheckpointFolder::remove_oldest() {
+    if (check_) check_();
+    const std::string newest = newest_good();
+    std::vector<std::string> all = paths();
+    const auto older = std::ranges::find(all, newest);
+    while (older != all.end() && all.back() != newest) {
+        const std::string oldest = all.back();
+        all.pop_back();
+        if (is_kept_for_ever(fs::path(oldest).filename().string())) continue;
+        log_.info(oldest + ": this checkpoint goes because the disk is full");
+        remove(oldest);
+        return !path_exists(oldest);
+    }
+    return false;
+}
+
+std::string CheckpointFolder::newest_good() const {
+    const std::vector<std::string> names(good_.begin(), good_.end());
+    const auto newest_first = checkpoints_among(names);
+    return newest_first.empty() ? "" : folder_ + "/" + newest_first.front();
+}
+
+bool CheckpointFolder::is_kept_for_ever(const std::string& name) const {
+    return keep_.every_n_steps > 0 &&
+           std::stoll(name.substr(prefix.size())) % keep_.every_n_steps == 0;
 }
 
 // Later checkpoints belong to a run that had come further, so they stay.
@@ -202,10 +255,11 @@ void CheckpointFolder::remove_older_than(const std::string& saved) {
     for (const std::string& name : checkpoints_among(names_in(folder_))) {
         later = later && name != saved;
         if (later) continue;
-        if (kept == keep_) {
+        if (kept < keep_.newest) {
+            if (good_.contains(name)) ++kept;
+        } else if (!is_kept_for_ever(name)) {
             remove(folder_ + "/" + name);
-        } else if (good_.contains(name)) {
-            ++kept;
+            good_.erase(name);
         }
     }
 }
@@ -221,34 +275,6 @@ std::vector<std::string> CheckpointFolder::paths() const {
     for (const std::string& name : checkpoints_among(names_in(folder_)))
         paths.push_back(folder_ + "/" + name);
     return paths;
-}
-
-FolderSink::FolderSink(int rank, const std::string& model_folder, int keep, Log& log,
-                       std::function<RunTensors()> fetch, ModelDescription description,
-                       RunRecord record)
-    : rank_(rank),
-      model_folder_(model_folder),
-      checkpoints_(model_folder, keep, log),
-      fetch_(std::move(fetch)),
-      description_(std::move(description)),
-      record_(std::move(record)) {}
-
-void FolderSink::commit_after(const BeforeCommit& check) {
-    check_ = check;
-    checkpoints_.commit_after(check);
-}
-
-void FolderSink::continues_from(const std::string& checkpoint) { checkpoints_.trust(checkpoint); }
-
-void FolderSink::save(CheckpointKind kind, const TrainerState& state) {
-    if (rank_ != 0) return;
-    const RunTensors tensors = fetch_();
-    if (kind == CheckpointKind::best) {
-        save_model(model_folder_, description_, tensors.table, tensors.master, check_);
-        return;
-    }
-    record_.trainer = state;
-    checkpoints_.save(tensors, record_);
 }
 
 }  // namespace lockstep::train

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <set>
@@ -9,7 +10,6 @@
 
 #include "runtime/core/log.hpp"
 #include "runtime/train/checkpoint/checkpoint.hpp"
-#include "runtime/train/loop/training_events.hpp"
 
 namespace lockstep::train {
 
@@ -51,12 +51,18 @@ std::optional<std::string> newest_good_checkpoint(const std::string& model_folde
 // other run may use the folder.
 void set_aside(const CheckpointChoice& choice, Log& log);
 
+// Tells which checkpoints a run keeps.
+struct KeepPolicy {
+    int newest = 2;                   // at least 1
+    std::int64_t every_n_steps = -1;  // keeps all whose step is a multiple; <= 0: none
+};
+
 // Manages the checkpoints of a model folder. They are named MODEL/checkpoints/step-00001234 after
 // trainer.step.
 class CheckpointFolder {
 public:
-    // Keeps the newest `keep` checkpoints (at least 1). The constructor touches no file.
-    CheckpointFolder(const std::string& model_folder, int keep, Log& log);
+    // The constructor touches no file.
+    CheckpointFolder(const std::string& model_folder, const KeepPolicy& keep, Log& log);
 
     // `check` is called before anything is removed and before each commit. It throws when the
     // folder is no longer this run's.
@@ -64,44 +70,29 @@ public:
     // Counts a checkpoint that was verified among those that are kept.
     void trust(const std::string& path);
     // Saves a checkpoint. It first removes the leftovers of interrupted writers. Once the new
-    // checkpoint is on disk, it removes a checkpoint only if `keep` newer ones are good, which
-    // means that this object wrote or trusts them. It never removes those of later steps.
+    // checkpoint is on disk, it removes a checkpoint only if KeepPolicy::newest newer ones are
+    // good, which means that this object wrote or trusts them. It never removes those of later
+    // steps. Throws SystemFailure when the checkpoint cannot be written; nothing of it stays then.
     void save(const RunTensors& tensors, const RunRecord& record);
+    // Calls `write`. While that finds the disk full, the oldest checkpoint goes and `write` is
+    // called again, but only if a newer checkpoint has just been verified.
+    void write_with_room(const std::function<void()>& write);
+    // Returns the path of the newest checkpoint that is known to be good; empty: there is none.
+    std::string newest_good() const;
     std::vector<std::string> paths() const;  // newest first
 
 private:
     void remove_older_than(const std::string& saved);
+    bool newest_verifies() const;
+    bool remove_oldest();
+    bool is_kept_for_ever(const std::string& name) const;
     void remove(const std::string& path);
 
     std::set<std::string> good_;  // names
     BeforeCommit check_;
     std::string folder_;
-    int keep_;
+    KeepPolicy keep_;
     Log& log_;
-};
-
-// Saves into a model folder for the trainer: the latest state as a checkpoint, the best weights as
-// the folder's model. Rank 0 writes; the other ranks do nothing.
-class FolderSink final : public CheckpointSink {
-public:
-    // Rank 0 calls `fetch` for the tensors and replaces `record.trainer` at each save.
-    FolderSink(int rank, const std::string& model_folder, int keep, Log& log,
-               std::function<RunTensors()> fetch, ModelDescription description, RunRecord record);
-
-    // `check` is called before each change of the folder; see CheckpointFolder.
-    void commit_after(const BeforeCommit& check);
-    // Names the verified checkpoint that the run continues from.
-    void continues_from(const std::string& checkpoint);
-    void save(CheckpointKind kind, const TrainerState& state) override;
-
-private:
-    int rank_;
-    std::string model_folder_;
-    BeforeCommit check_;
-    CheckpointFolder checkpoints_;
-    std::function<RunTensors()> fetch_;
-    ModelDescription description_;
-    RunRecord record_;
 };
 
 }  // namespace lockstep::train

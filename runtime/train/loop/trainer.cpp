@@ -87,6 +87,7 @@ ExitReason Trainer::run() {
         if (const auto reason = decide()) {
             if (*reason != ExitReason::stop_requested) validate_at_the_end();
             save(CheckpointKind::latest);
+            parts_.checkpoints.finish();
             return *reason;
         }
         step();

@@ -89,6 +89,8 @@ class CheckpointSink {
 public:
     virtual ~CheckpointSink() = default;
     virtual void save(CheckpointKind kind, const TrainerState& state) = 0;
+    // Throws when the last save failed, so that a run does not end as if it were saved.
+    virtual void finish() {}
 };
 
 // Evaluates the current weights. Every rank calls it at the same step and gets the same result.

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/core/error.hpp"
+#include "runtime/core/path_status.hpp"
 #include "runtime/train/metrics/metrics_values.hpp"
 
 namespace lockstep::train {
@@ -68,38 +69,45 @@ std::string final_line(const ValidationReport& report) {
 
 void truncate_metrics(const std::string& path, std::int64_t step) {
     std::ifstream in(path, std::ios::binary);
+    if (!in && path_exists(path)) throw_errno("cannot be read", path);
     if (!in) return;
-    std::uintmax_t kept_bytes = 0;
+    std::string kept;
+    bool is_prefix = true;  // the kept lines are the beginning of the file
+    bool removed = false;
     // A last line without a line end, which getline reports as eof, was cut off by a crash.
     for (std::string line; std::getline(in, line) && !in.eof();) {
         const std::int64_t at = step_of(line);
-        if (at < 0 || at > step) break;
-        kept_bytes += line.size() + 1;
+        const bool stays = at >= 0 && at <= step;
+        if (stays) kept += line + "\n";
+        is_prefix = is_prefix && !(stays && removed);
+        removed = removed || !stays;
     }
     if (in.bad()) throw_errno("cannot be read", path);
-    std::error_code failure;
-    if (kept_bytes < std::filesystem::file_size(path, failure)) {
-        std::filesystem::resize_file(path, kept_bytes, failure);
+    if (!is_prefix) {
+        write_atomically(path, kept);
+        return;
     }
+    std::error_code failure;
+    if (kept.size() < std::filesystem::file_size(path, failure))
+        std::filesystem::resize_file(path, kept.size(), failure);
     if (failure) {
         errno = failure.value();
         throw_errno("cannot be cut back to step " + std::to_string(step), path);
     }
 }
 
-MetricsWriter::MetricsWriter(const std::string& folder, std::int64_t resumed_step)
-    : file_(metrics_path(folder), OutputFile::Mode::append) {
-    truncate_metrics(file_.path(), resumed_step);
-}
+MetricsWriter::MetricsWriter(const std::string& folder, std::int64_t resumed_step, Log& log)
+    : file_(metrics_path(folder), log,
+            [resumed_step](const std::string& path) { truncate_metrics(path, resumed_step); }) {}
 
-void MetricsWriter::on_step(const StepReport& report) { file_.write(metrics_line(report) + "\n"); }
+void MetricsWriter::on_step(const StepReport& report) { file_.append(metrics_line(report) + "\n"); }
 
 void MetricsWriter::on_validation(const ValidationReport& report) {
-    file_.write(metrics_line(report) + "\n");
+    file_.append(metrics_line(report) + "\n");
 }
 
 void MetricsWriter::on_final(const ValidationReport& report) {
-    file_.write(final_line(report) + "\n");
+    file_.append(final_line(report) + "\n");
 }
 
 }  // namespace lockstep::train

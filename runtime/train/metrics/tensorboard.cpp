@@ -115,8 +115,7 @@ std::uint32_t crc32c(std::string_view bytes) noexcept {
     return ~crc;
 }
 
-EventFile::EventFile(const std::string& folder)
-    : file_(new_path(folder), OutputFile::Mode::append) {
+EventFile::EventFile(const std::string& folder, Log& log) : file_(new_path(folder), log) {
     add_event(0, bytes_field(field::event_file_version, "brain.Event:2"));
 }
 
@@ -168,12 +167,12 @@ void EventFile::add_record(std::string_view bytes) {
     const std::string length = little_endian(std::uint64_t{bytes.size()});
     std::string record = length + little_endian(masked_crc(length));
     record.append(bytes).append(little_endian(masked_crc(bytes)));
-    file_.write(record);
+    file_.append(record);
 }
 
-TensorboardWriter::TensorboardWriter(const std::string& folder, std::int64_t resumed_step,
+TensorboardWriter::TensorboardWriter(const std::string& folder, std::int64_t resumed_step, Log& log,
                                      const Hyperparameters& parameters)
-    : file_(folder) {
+    : file_(folder, log) {
     if (!parameters.empty()) file_.add_hyperparameters(parameters);
     file_.add_restart(resumed_step + 1);
 }

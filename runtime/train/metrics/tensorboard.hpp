@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/train/checkpoint/atomic_file.hpp"
 #include "runtime/train/loop/training_events.hpp"
+#include "runtime/train/metrics/metrics_file.hpp"
 
 namespace lockstep::train {
 
@@ -33,7 +33,8 @@ std::string hyperparameter_summary(const Hyperparameters& parameters);
 class EventFile {
 public:
     // Creates FOLDER/events.out.tfevents.<time>.<host>; it never opens an existing file.
-    explicit EventFile(const std::string& folder);
+    // A file that cannot be written is told to `log` (see MetricsFile).
+    EventFile(const std::string& folder, Log& log);
 
     const std::string& path() const noexcept { return file_.path(); }
     void add_hyperparameters(const Hyperparameters& parameters);
@@ -45,14 +46,14 @@ private:
     void add_event(std::int64_t step, std::string_view what);
     void add_record(std::string_view bytes);
 
-    OutputFile file_;
+    MetricsFile file_;
 };
 
 // Writes the numbers of metrics.jsonl as scalars train/NAME, valid/NAME and, at the end, test/NAME.
 class TensorboardWriter final : public TrainingObserver {
 public:
     // The run continues after `resumed_step`; 0 means from the start.
-    TensorboardWriter(const std::string& folder, std::int64_t resumed_step,
+    TensorboardWriter(const std::string& folder, std::int64_t resumed_step, Log& log,
                       const Hyperparameters& parameters = {});
 
     void on_step(const StepReport& report) override;

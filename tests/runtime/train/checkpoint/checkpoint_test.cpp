@@ -3,96 +3,25 @@
 
 #include <doctest/doctest.h>
 
-#include <bit>
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <functional>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
-#include "runtime/core/philox.hpp"
+#include "runtime/core/system_failure.hpp"
 #include "runtime/train/checkpoint/checkpoint_folder.hpp"
+#include "tests/runtime/train/checkpoint/saved_run.hpp"
 #include "tests/runtime/train/file_size_limit.hpp"
 #include "tests/support/files.hpp"
 
 using namespace lockstep;
+using namespace lockstep::tests;
 using namespace lockstep::train;
 using Names = std::set<std::string>;
 
-namespace {
-
-// A run of two parameters with a gap between them, filled with bit patterns of every kind.
-struct Run {
-    explicit Run(std::uint64_t seed) : optimizer_values(13) {
-        table.add("layer.weight", {3, 4}, 0, WeightDecay::apply);
-        table.add("layer.bias", {5}, 0, WeightDecay::skip);
-        master.resize(table.flat_size());
-        PhiloxStream random(seed);
-        for (const Parameter& p : table.all()) fill(random, p.offset, p.count);
-        for (float& v : optimizer_values) v = std::bit_cast<float>(random());
-        optimizer = {{"layer.weight.exp_avg", {12}, {optimizer_values.data(), 12}},
-                     {"layer.bias.row", {1, 1}, {optimizer_values.data() + 12, 1}}};
-        record.trainer.step = static_cast<std::int64_t>(seed);
-        record.trainer.epochs = 0.1 * static_cast<double>(seed);
-        record.trainer.schedule.best_loss = 1.0 / 3;
-        record.options_json = R"({"dropout":0.1,"a":[1,2]})";
-        record.versions = {{"lockstep", "0.1"}};
-    }
-
-    void fill(PhiloxStream& random, std::size_t offset, std::size_t count) {
-        for (std::size_t i = 0; i < count; ++i) master[offset + i] = std::bit_cast<float>(random());
-    }
-    RunTensors tensors() { return {table, view_of(master), optimizer}; }
-    bool same_tensors(const Run& other) const {
-        return std::memcmp(master.data(), other.master.data(), master.size() * 4) == 0 &&
-               std::memcmp(optimizer_values.data(), other.optimizer_values.data(),
-                           optimizer_values.size() * 4) == 0;
-    }
-
-    ParameterTable table;
-    std::vector<float> master, optimizer_values;
-    std::vector<OptimizerTensor> optimizer;
-    RunRecord record;
-};
-
-std::string failure(ErrorKind kind, const std::function<void()>& action) {
-    try {
-        action();
-    } catch (const Error& error) {
-        CHECK(error.kind() == kind);
-        CHECK(std::string(error.what()).find('\n') == std::string::npos);
-        return error.what();
-    }
-    return "no error";
-}
-
-bool contains(const std::string& text, const std::string& part) {
-    CAPTURE(text);
-    CAPTURE(part);
-    const bool found = text.find(part) != std::string::npos;
-    CHECK(found);
-    return found;
-}
-
-void flip_a_bit(const std::string& path) {
-    std::string bytes = tests::read_text(path);
-    bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
-    tests::write_text(path, bytes);
-}
-
-class Fixture {
-public:
-    tests::ScratchFolder folder;
-    std::ostringstream lines;
-    Log log{lines, Verbosity::normal, 0, ""};
-    std::string path = folder / "step-1";
-};
-
-}  // namespace
-
-TEST_CASE_FIXTURE(Fixture, "a checkpoint gives back every bit") {
+TEST_CASE_FIXTURE(LoggedFolder, "a checkpoint gives back every bit") {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-        Run saved(seed), loaded(seed + 100);
+        SavedRun saved(seed), loaded(seed + 100);
         REQUIRE_FALSE(saved.same_tensors(loaded));
         save_checkpoint(path, saved.tensors(), saved.record);
         const RunRecord record = load_checkpoint(path, loaded.tensors());
@@ -106,8 +35,8 @@ TEST_CASE_FIXTURE(Fixture, "a checkpoint gives back every bit") {
     CHECK(folder.names() == Names{"step-1"});
 }
 
-TEST_CASE_FIXTURE(Fixture, "damage to any file is found and the file is named") {
-    Run run(1);
+TEST_CASE_FIXTURE(LoggedFolder, "damage to any file is found and the file is named") {
+    SavedRun run(1);
     for (const std::string file : {"model.safetensors", "optimizer.safetensors", "state.json"}) {
         const std::string damaged = path + "/" + file;
         save_checkpoint(path, run.tensors(), run.record);
@@ -135,10 +64,10 @@ TEST_CASE_FIXTURE(Fixture, "damage to any file is found and the file is named") 
     contains(failure(ErrorKind::data, [&] { verify_checkpoint(path); }), manifest + ": is missing");
 }
 
-TEST_CASE_FIXTURE(Fixture, "another model or optimizer is refused before anything is read") {
-    Run saved(1), other(2);
+TEST_CASE_FIXTURE(LoggedFolder, "another model or optimizer is refused before anything is read") {
+    SavedRun saved(1), other(2);
     save_checkpoint(path, saved.tensors(), saved.record);
-    const Run before = other;
+    const SavedRun before = other;
 
     ParameterTable wider;
     wider.add("layer.weight", {3, 4}, 0, WeightDecay::apply);
@@ -156,11 +85,12 @@ TEST_CASE_FIXTURE(Fixture, "another model or optimizer is refused before anythin
     CHECK(other.same_tensors(before));
 }
 
-TEST_CASE_FIXTURE(Fixture, "the newest good checkpoint is used and damaged ones are set aside") {
-    CheckpointFolder checkpoints(folder.path(), 2, log);
+TEST_CASE_FIXTURE(LoggedFolder,
+                  "the newest good checkpoint is used and damaged ones are set aside") {
+    CheckpointFolder checkpoints(folder.path(), {}, log);
     CHECK_FALSE(newest_good_checkpoint(folder.path()));
     for (const std::uint64_t step : {9, 10, 100'000'000, 100'000'001}) {
-        Run run(step);
+        SavedRun run(step);
         checkpoints.save(run.tensors(), run.record);
     }
     CHECK(folder.names("checkpoints") == Names{"step-100000000", "step-100000001"});
@@ -183,9 +113,9 @@ TEST_CASE_FIXTURE(Fixture, "the newest good checkpoint is used and damaged ones 
     contains(failure(ErrorKind::data, choose), "no checkpoint there is good (" + newer);
 }
 
-TEST_CASE_FIXTURE(Fixture, "only a checkpoint with wrong contents is passed over") {
-    CheckpointFolder checkpoints(folder.path(), 2, log);
-    Run early(10), late(20);
+TEST_CASE_FIXTURE(LoggedFolder, "only a checkpoint with wrong contents is passed over") {
+    CheckpointFolder checkpoints(folder.path(), {}, log);
+    SavedRun early(10), late(20);
     checkpoints.save(early.tensors(), early.record);
     checkpoints.save(late.tensors(), late.record);
     const std::string file = folder / "checkpoints/step-00000020/state.json";
@@ -201,7 +131,7 @@ TEST_CASE_FIXTURE(Fixture, "only a checkpoint with wrong contents is passed over
     contains(failure(ErrorKind::config, choose), manifest + ": is of format version 7");
 }
 
-TEST_CASE_FIXTURE(Fixture, "checkpoints that cannot be listed do not count as none") {
+TEST_CASE_FIXTURE(LoggedFolder, "checkpoints that cannot be listed do not count as none") {
     const std::string checkpoints = folder / "checkpoints";
     const auto choose = [&] { (void)newest_good_checkpoint(folder.path()); };
     std::filesystem::create_symlink(folder / "unmounted", checkpoints);
@@ -216,9 +146,9 @@ TEST_CASE_FIXTURE(Fixture, "checkpoints that cannot be listed do not count as no
     CHECK_FALSE(newest_good_checkpoint(folder.path()));
 }
 
-TEST_CASE_FIXTURE(Fixture, "saving replaces the same step and leftovers, never a later step") {
-    CheckpointFolder checkpoints(folder.path(), 1, log);
-    Run late(30), early(20);
+TEST_CASE_FIXTURE(LoggedFolder, "saving replaces the same step and leftovers, never a later step") {
+    CheckpointFolder checkpoints(folder.path(), {1, -1}, log);
+    SavedRun late(30), early(20);
     checkpoints.save(late.tensors(), late.record);
     const std::string leftover = folder / "checkpoints/step-00000040.tmp-99";
     std::filesystem::create_directory(leftover);
@@ -228,17 +158,17 @@ TEST_CASE_FIXTURE(Fixture, "saving replaces the same step and leftovers, never a
     std::filesystem::remove_all(folder / "checkpoints/step-00000030");
     early.master[0] = 42;
     checkpoints.save(early.tensors(), early.record);
-    Run loaded(1);
+    SavedRun loaded(1);
     load_checkpoint(newest_good_checkpoint(folder.path()).value(), loaded.tensors());
     CHECK(loaded.master[0] == 42);
 }
 
-TEST_CASE_FIXTURE(Fixture, "a checkpoint goes once enough newer ones are known to be good") {
-    Run first(1), second(2), third(3), fourth(4);
-    CheckpointFolder before(folder.path(), 2, log);
+TEST_CASE_FIXTURE(LoggedFolder, "a checkpoint goes once enough newer ones are known to be good") {
+    SavedRun first(1), second(2), third(3), fourth(4);
+    CheckpointFolder before(folder.path(), {}, log);
     before.save(first.tensors(), first.record);
     before.save(second.tensors(), second.record);
-    CheckpointFolder after(folder.path(), 2, log);  // it knows nothing about steps 1 and 2
+    CheckpointFolder after(folder.path(), {}, log);  // it knows nothing about steps 1 and 2
     after.save(third.tensors(), third.record);
     CHECK(folder.names("checkpoints") == Names{"step-00000001", "step-00000002", "step-00000003"});
     after.trust(folder / "checkpoints/step-00000002");
@@ -248,9 +178,10 @@ TEST_CASE_FIXTURE(Fixture, "a checkpoint goes once enough newer ones are known t
     CHECK(folder.names("checkpoints") == Names{"step-00000003", "step-00000004"});
 }
 
-TEST_CASE_FIXTURE(Fixture, "a disk that fills up leaves the older checkpoint and nothing else") {
-    CheckpointFolder checkpoints(folder.path(), 1, log);
-    Run old(1), next(2);
+TEST_CASE_FIXTURE(LoggedFolder,
+                  "a disk that fills up leaves the older checkpoint and nothing else") {
+    CheckpointFolder checkpoints(folder.path(), {1, -1}, log);
+    SavedRun old(1), next(2);
     checkpoints.save(old.tensors(), old.record);
     for (const rlim_t bytes : {10, 150, 300}) {
         const tests::FileSizeLimit limit(bytes);
@@ -263,12 +194,12 @@ TEST_CASE_FIXTURE(Fixture, "a disk that fills up leaves the older checkpoint and
     CHECK(next.same_tensors(old));
 }
 
-TEST_CASE_FIXTURE(Fixture, "weights come from a file, a model folder or a checkpoint") {
-    Run run(1);
+TEST_CASE_FIXTURE(LoggedFolder, "weights come from a file, a model folder or a checkpoint") {
+    SavedRun run(1);
     const std::string model = folder / "model";
     save_model(model, {R"({"kind":"gpt2"})", "00ff"}, run.table, view_of(run.master));
     save_checkpoint(path, run.tensors(), run.record);
-    CheckpointFolder(folder / "unfinished", 2, log).save(run.tensors(), run.record);
+    CheckpointFolder(folder / "unfinished", {}, log).save(run.tensors(), run.record);
     for (const std::string& from :
          {model, model + "/model.safetensors", path, folder / "unfinished"}) {
         std::vector<float> master(run.table.flat_size());
@@ -297,21 +228,42 @@ TEST_CASE_FIXTURE(Fixture, "weights come from a file, a model folder or a checkp
     contains(failure(ErrorKind::config, load(model)), "it lacks more of shape [1]; give --init-");
 }
 
-TEST_CASE_FIXTURE(Fixture, "the sink writes on rank 0 only") {
-    Run run(7);
-    const ModelDescription description{"{}", "00ff"};
-    FolderSink silent(
-        1, folder.path(), 2, log, [&] { return run.tensors(); }, description, run.record);
-    silent.save(CheckpointKind::latest, run.record.trainer);
-    silent.save(CheckpointKind::best, run.record.trainer);
-    CHECK(folder.names().empty());
-    FolderSink sink(
-        0, folder.path(), 2, log, [&] { return run.tensors(); }, description, run.record);
-    TrainerState state = run.record.trainer;
-    state.step = 8;
-    sink.save(CheckpointKind::best, state);
-    CHECK(folder.names() == Names{"config.json", "model.safetensors"});
-    sink.save(CheckpointKind::latest, state);
-    CHECK(folder.names("checkpoints") == Names{"step-00000008"});
-    CHECK(load_checkpoint(folder / "checkpoints/step-00000008", run.tensors()).trainer.step == 8);
+TEST_CASE_FIXTURE(LoggedFolder, "the newest checkpoints and those of chosen steps are kept") {
+    CheckpointFolder checkpoints(folder.path(), {3, 20}, log);
+    for (std::uint64_t step = 5; step <= 60; step += 5) {
+        SavedRun run(step);
+        checkpoints.save(run.tensors(), run.record);
+    }
+    CHECK(folder.names("checkpoints") == Names{"step-00000020", "step-00000040", "step-00000050",
+                                               "step-00000055", "step-00000060"});
+}
+
+TEST_CASE_FIXTURE(LoggedFolder, "a full disk costs older checkpoints, never the newest good one") {
+    CheckpointFolder checkpoints(folder.path(), {3, 10}, log);
+    for (const std::uint64_t step : {10, 11, 12}) {
+        SavedRun run(step);
+        checkpoints.save(run.tensors(), run.record);
+    }
+    const auto full = [&](int times) {
+        return [=]() mutable {
+            if (times-- > 0) throw SystemFailure("the disk is full", ENOSPC);
+        };
+    };
+    checkpoints.write_with_room(full(1));
+    CHECK(folder.names("checkpoints") == Names{"step-00000010", "step-00000012"});
+    contains(lines.str(), "step-00000011: this checkpoint goes because the disk is full");
+    CHECK_THROWS_WITH_AS(checkpoints.write_with_room(full(9)), "the disk is full", SystemFailure);
+    CHECK(folder.names("checkpoints") == Names{"step-00000010", "step-00000012"});
+}
+
+TEST_CASE_FIXTURE(LoggedFolder,
+                  "a full disk costs nothing while the newest checkpoint is damaged") {
+    CheckpointFolder checkpoints(folder.path(), {}, log);
+    SavedRun early(1), late(2);
+    checkpoints.save(early.tensors(), early.record);
+    checkpoints.save(late.tensors(), late.record);
+    flip_a_bit(folder / "checkpoints/step-00000002/state.json");
+    const auto full = [] { throw SystemFailure("the disk is full", ENOSPC); };
+    CHECK_THROWS_AS(checkpoints.write_with_room(full), SystemFailure);
+    CHECK(folder.names("checkpoints") == Names{"step-00000001", "step-00000002"});
 }

@@ -3,10 +3,13 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "tests/runtime/train/file_size_limit.hpp"
 #include "tests/support/files.hpp"
 
 using namespace lockstep;
@@ -23,6 +26,11 @@ StepReport report_of(std::int64_t step) {
     report.tokens = 128;
     return report;
 }
+
+struct Folder : tests::ScratchFolder {
+    std::ostringstream told;
+    Log log{told, Verbosity::normal, 0, ""};
+};
 
 std::vector<json> lines_of(const std::string& path) {
     std::vector<json> lines;
@@ -98,10 +106,10 @@ TEST_CASE("a validation's line has its metrics") {
 }
 
 TEST_CASE("the end of a run has a line for each split, until the run is continued") {
-    const tests::ScratchFolder folder;
+    Folder folder;
     const std::string path = folder / "metrics.jsonl";
     {
-        MetricsWriter writer(folder.path(), 0);
+        MetricsWriter writer(folder.path(), 0, folder.log);
         writer.on_step(report_of(1));
         ValidationReport final;
         final.step = 1;
@@ -114,15 +122,15 @@ TEST_CASE("the end of a run has a line for each split, until the run is continue
     CHECK(lines[1]["kind"] == "final");
     CHECK(lines[1]["split"] == "test");
     CHECK(lines[1]["ppl"] == 12.5);
-    MetricsWriter(folder.path(), 1);
+    MetricsWriter(folder.path(), 1, folder.log);
     CHECK(lines_of(path).size() == 1);
 }
 
 TEST_CASE("a continued run leaves each step in the file once") {
-    const tests::ScratchFolder folder;
+    Folder folder;
     const std::string path = folder / "metrics.jsonl";
     {
-        MetricsWriter writer(folder.path(), 0);
+        MetricsWriter writer(folder.path(), 0, folder.log);
         for (std::int64_t step = 1; step <= 5; ++step) writer.on_step(report_of(step));
         ValidationReport validation;
         validation.step = 5;
@@ -130,14 +138,14 @@ TEST_CASE("a continued run leaves each step in the file once") {
     }
     CHECK(lines_of(path).size() == 6);
     {
-        MetricsWriter writer(folder.path(), 3);
+        MetricsWriter writer(folder.path(), 3, folder.log);
         CHECK(lines_of(path).size() == 3);
         for (std::int64_t step = 4; step <= 6; ++step) writer.on_step(report_of(step));
     }
     const std::vector<json> lines = lines_of(path);
     REQUIRE(lines.size() == 6);
     for (std::size_t i = 0; i < lines.size(); ++i) CHECK(lines[i]["step"] == i + 1);
-    MetricsWriter(folder.path(), 0);
+    MetricsWriter(folder.path(), 0, folder.log);
     CHECK(tests::read_text(path).empty());
 }
 
@@ -146,7 +154,7 @@ TEST_CASE("what a crash left half-written goes") {
     const std::string path = folder / "metrics.jsonl";
     const std::string good = metrics_line(report_of(1)) + "\n";
     const std::string next = metrics_line(report_of(2));
-    for (const std::string& tail : {next, next.substr(0, 9), next.substr(0, 9) + "\n" + good,
+    for (const std::string& tail : {next, next.substr(0, 9), next.substr(0, 9) + "\n",
                                     std::string("{}\n"), std::string("\n"), std::string("7\n")}) {
         tests::write_text(path, good + tail);
         truncate_metrics(path, 10);
@@ -154,4 +162,53 @@ TEST_CASE("what a crash left half-written goes") {
     }
     truncate_metrics(folder / "none", 10);
     CHECK(folder.names() == std::set<std::string>{"metrics.jsonl"});
+}
+
+TEST_CASE("a line that is not whole does not take the lines behind it along") {
+    const tests::ScratchFolder folder;
+    const std::string path = folder / "metrics.jsonl";
+    const std::string first = metrics_line(report_of(1)) + "\n";
+    const std::string second = metrics_line(report_of(2)) + "\n";
+    const std::string third = metrics_line(report_of(3)) + "\n";
+    tests::write_text(path, first + first.substr(0, 9) + "\n" + second + third);
+    truncate_metrics(path, 2);
+    CHECK(tests::read_text(path) == first + second);
+    CHECK(folder.names() == std::set<std::string>{"metrics.jsonl"});
+}
+
+TEST_CASE("metrics that cannot be written are told once and written later") {
+    Folder folder;
+    const std::string path = folder / "metrics.jsonl";
+    MetricsWriter writer(folder.path(), 0, folder.log);
+    writer.on_step(report_of(1));
+    {
+        // The second line fits in part, the third not at all.
+        const tests::FileSizeLimit limit(std::filesystem::file_size(path) + 20);
+        writer.on_step(report_of(2));
+        writer.on_step(report_of(3));
+    }
+    CHECK(
+        folder.told.str().starts_with("warning: " + path + ": cannot be written: File too large"));
+    CHECK(folder.told.str().find("(EFBIG)") != std::string::npos);
+    writer.on_step(report_of(4));
+    const std::string told = folder.told.str();
+    CHECK(std::count(told.begin(), told.end(), '\n') == 1);
+    const std::vector<json> lines = lines_of(path);
+    REQUIRE(lines.size() == 4);
+    for (std::size_t i = 0; i < lines.size(); ++i) CHECK(lines[i]["step"] == i + 1);
+}
+
+TEST_CASE("metrics whose file cannot be opened wait for it") {
+    Folder folder;
+    const std::string missing = folder / "later";
+    MetricsWriter writer(missing, 0, folder.log);
+    writer.on_step(report_of(1));
+    CHECK(folder.told.str().find("(ENOENT)") != std::string::npos);
+    std::filesystem::create_directory(missing);
+    tests::write_text(missing + "/metrics.jsonl", metrics_line(report_of(9)) + "\n");
+    writer.on_step(report_of(2));
+    const std::vector<json> lines = lines_of(missing + "/metrics.jsonl");
+    REQUIRE(lines.size() == 2);
+    CHECK(lines[0]["step"] == 1);
+    CHECK(lines[1]["step"] == 2);
 }

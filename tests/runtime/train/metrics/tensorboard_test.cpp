@@ -6,8 +6,10 @@
 #include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <vector>
 
+#include "tests/runtime/train/file_size_limit.hpp"
 #include "tests/support/files.hpp"
 
 using namespace lockstep;
@@ -24,6 +26,11 @@ std::uint32_t slow_crc32c(std::string_view bytes) {
     }
     return ~crc;
 }
+
+struct Folder : tests::ScratchFolder {
+    std::ostringstream told;
+    Log log{told, Verbosity::normal, 0, ""};
+};
 
 // Takes bytes from the front of a text.
 class Reader {
@@ -142,8 +149,8 @@ TEST_CASE("CRC-32C of RFC 3720's examples") {
 }
 
 TEST_CASE("an event file parses back") {
-    const tests::ScratchFolder folder;
-    EventFile file(folder.path());
+    Folder folder;
+    EventFile file(folder.path(), folder.log);
     const std::vector<Scalar> scalars = {{"train/loss", 3.25f}, {std::string(200, 'x'), -1e-30f}};
     file.add_scalars(3'000'000'000, scalars);
     file.add_restart(300);
@@ -160,10 +167,26 @@ TEST_CASE("an event file parses back") {
     CHECK(events[2].session_status == 1);
 }
 
+TEST_CASE("a record that does not fit is written whole later") {
+    Folder folder;
+    EventFile file(folder.path(), folder.log);
+    {
+        const tests::FileSizeLimit limit(tests::read_text(file.path()).size() + 5);
+        file.add_restart(1);
+        file.add_restart(2);
+    }
+    CHECK(folder.told.str().find("(EFBIG)") != std::string::npos);
+    file.add_restart(3);
+    const std::vector<Event> events = events_of(file.path());
+    REQUIRE(events.size() == 4);
+    for (std::size_t i = 1; i < events.size(); ++i)
+        CHECK(events[i].step == static_cast<std::int64_t>(i));
+}
+
 TEST_CASE("every run writes a file of its own and says where it continues") {
-    const tests::ScratchFolder folder;
+    Folder folder;
     for (const std::int64_t resumed_step : {0, 20}) {
-        TensorboardWriter writer(folder.path(), resumed_step);
+        TensorboardWriter writer(folder.path(), resumed_step, folder.log);
         StepReport step;
         step.step = resumed_step + 1;
         step.loss = 2.5;
@@ -199,8 +222,8 @@ TEST_CASE("hyperparameters are written as torch's add_hparams writes them") {
         }
         CHECK(hex == entry.at("summary").get<std::string>());
     }
-    const tests::ScratchFolder folder;
-    TensorboardWriter(folder.path(), 0, {{"batchsize", "32"}});
+    Folder folder;
+    TensorboardWriter(folder.path(), 0, folder.log, {{"batchsize", "32"}});
     CHECK(tests::read_text(folder / *folder.names().begin()).find("_hparams_") !=
           std::string::npos);
 }

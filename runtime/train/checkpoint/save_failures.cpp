@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/train/checkpoint/save_failures.hpp"
+
+#include <cstring>
+#include <utility>
+
+#include "runtime/core/system_failure.hpp"
+
+namespace lockstep::train {
+
+SaveFailures::SaveFailures(std::string what, int most, Log& log)
+    : what_(std::move(what)), most_(most), log_(log) {}
+
+void SaveFailures::bear(const std::string& which, const std::function<void()>& save,
+                        const std::function<std::string()>& remains) {
+    try {
+        save();
+        in_a_row_ = 0;
+        last_.clear();
+    } catch (const SystemFailure& failure) {
+        const char* code = ::strerrorname_np(failure.code());
+        last_ = what_ + " " + which + " is not saved (" + (code == nullptr ? "no errno" : code) +
+                "): " + failure.what() + "; " + remains();
+        ++in_a_row_;
+        if (most_ > 0 && in_a_row_ >= most_)
+            throw Error(ErrorKind::io, last_ + "; the run ends after " + std::to_string(in_a_row_) +
+                                           " failures in a row (--max-save-failures)");
+        log_.error("warning: " + last_ + "; training goes on, and the next save tries again");
+    }
+}
+
+void SaveFailures::require_none() const {
+    if (!last_.empty()) throw Error(ErrorKind::io, last_);
+}
+
+}  // namespace lockstep::train

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checkpoints and metrics on a disk that fails: what a run bears, and what ends it.
+#include <doctest/doctest.h>
+
+#include <cerrno>
+#include <filesystem>
+
+#include "tests/launcher/programs/metrics_file.hpp"
+#include "tests/support/faulty_files.hpp"
+#include "tests/support/program_checks.hpp"
+
+using namespace lockstep::tests;
+using Names = std::set<std::string>;
+
+namespace {
+
+constexpr int always = 1'000'000;
+
+struct Saves : PreparedDialogues {
+    // Trains four steps with a checkpoint after each, while opening paths with `part` in them fails
+    // with the number `code`.
+    ProgramResult train(const std::string& part, int code, int times,
+                        const std::string& more = "--save-every-n-steps 1") const {
+        return run_line("train --data " + data + " -mf " + model +
+                            " --embedding-size 16 --n-layers 1 --ffn-size 16 --threads 1 -bs 8"
+                            " --log-every-n-steps 1 --max-train-steps 4 " +
+                            more,
+                        {"", faulty_files(part, code, times), ""});
+    }
+    std::string checkpoint(int step) const {
+        return model + "/checkpoints/step-0000000" + std::to_string(step);
+    }
+};
+
+std::int64_t warnings_in(const ProgramResult& run) {
+    const std::string text = run.out + run.err;
+    std::int64_t count = 0;
+    for (auto at = text.find("warning: "); at != std::string::npos;
+         at = text.find("warning: ", at + 1))
+        ++count;
+    return count;
+}
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Saves, "a checkpoint that cannot be written is told, and training goes on") {
+    const ProgramResult run = train("step-00000002.tmp-", ENOSPC, always);
+    says(run, 0,
+         {"warning: the checkpoint of step 2 is not saved (ENOSPC): " + checkpoint(2),
+          "No space left on device", "the newest good checkpoint is " + checkpoint(1)});
+    CHECK(warnings_in(run) == 1);
+    CHECK(losses(model).size() == 4);
+    const Names names = scratch.names("model/checkpoints");
+    CHECK(names.contains("step-00000003"));
+    CHECK(names.contains("step-00000004"));
+    CHECK_FALSE(names.contains("step-00000002"));
+}
+
+TEST_CASE_FIXTURE(Saves, "saves that fail again and again end the run") {
+    for (const int code : {EDQUOT, EIO, EROFS, EACCES}) {
+        CAPTURE(code);
+        const ProgramResult run = train("optimizer.safetensors.tmp-", code, always,
+                                        "--save-every-n-steps 1 --max-save-failures 2");
+        says(run, 1,
+             {"the checkpoint of step 2 is not saved (", "there is no good checkpoint yet",
+              "the run ends after 2 failures in a row"});
+        CHECK(warnings_in(run) == 1);
+        CHECK(scratch.names("model/checkpoints").empty());
+    }
+}
+
+TEST_CASE_FIXTURE(Saves, "a run whose last checkpoint fails does not end well") {
+    const ProgramResult run = train("step-00000004.tmp-", ENOSPC, always);
+    says(run, 1,
+         {"the checkpoint of step 4 is not saved (ENOSPC)",
+          "the newest good checkpoint is " + checkpoint(3)});
+    CHECK(scratch.names("model/checkpoints").contains("step-00000003"));
+    says(train("nothing", 0, 0), 0, {"continuing after step 3"});
+}
+
+TEST_CASE_FIXTURE(Saves, "metrics that cannot be written do not end the run") {
+    for (const std::string file : {"metrics.jsonl", "events.out.tfevents"}) {
+        const ProgramResult run = train(file, EACCES, 3, "");
+        says(run, 0, {"warning: " + model + "/" + file, "(EACCES); training goes on"});
+        CHECK(warnings_in(run) == 1);
+        CHECK(losses(model).size() == 4);
+        std::filesystem::remove_all(model);
+    }
+}
