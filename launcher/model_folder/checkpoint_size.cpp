@@ -3,9 +3,10 @@
 
 namespace lockstep::launcher {
 
-std::uintmax_t bytes_of_checkpoints(std::uintmax_t weights, std::uintmax_t optimizer_values) {
+std::uintmax_t bytes_of_checkpoints(std::uintmax_t weights, std::uintmax_t optimizer_values,
+                                    int kept) {
     const std::uintmax_t checkpoint = weights + optimizer_values;
-    return ((kept_checkpoints + 1) * checkpoint + 2 * weights) * sizeof(float);
+    return ((static_cast<std::uintmax_t>(kept) + 1) * checkpoint + 2 * weights) * sizeof(float);
 }
 
 }  // namespace lockstep::launcher

@@ -36,6 +36,11 @@ enum class Ranks { one, started_here, of_job, any };
 // needs that limit.
 bool tells_longest_row(const RunConfig& config) noexcept;
 
+// Warns of restarts of a run for which train::saves_on_the_way() is false.
+inline constexpr const char* restarts_lose_work =
+    "warning: restarts are asked for, but this run saves no checkpoint before its end: give "
+    "--save-every-n-secs or --save-every-n-steps";
+
 // Returns the tables of a task's options, bound to `config`.
 std::vector<OptionTable> run_tables(Task task, RunConfig& config);
 

@@ -127,9 +127,13 @@ OptionTable length_table(RunConfig& config) {
     table.number("max-train-time,ttim", t.limits.max_train_time_s, "seconds (-1: no limit)");
     table.integer("log-every-n-steps,lstep", t.log_every_n_steps, "updates between log lines", 1);
     table.number("log-every-n-secs,ltim", t.log_every_n_secs, "seconds between log lines");
-    table.number("save-every-n-secs,stim", t.save_every_n_secs,
-                 "seconds between checkpoints (-1: at validations and at the end)");
+    table.number(
+        "save-every-n-secs,stim", t.save_every_n_secs,
+        "seconds between checkpoints (-1: off); others come at validations and at the end");
     table.integer("save-every-n-steps", t.save_every_n_steps, "updates between checkpoints");
+    table.integer("keep", t.keep, "newest checkpoints that stay", 1);
+    table.integer("keep-every-n-steps", t.keep_every_n_steps,
+                  "checkpoints whose step is a multiple of this stay as well (-1: none)");
     table.integer("max-save-failures", t.max_save_failures,
                   "saves in a row that may fail (disk full, lost file server) before the run ends "
                   "(-1: any number)",

@@ -75,16 +75,19 @@ int seconds_of_warning(const std::string& signal) {
     return static_cast<int>(parse_integer("signal", signal.substr(before.size()), 1, most));
 }
 
-// Finds errors that a rank would report only when the job starts, hours later.
-void check_command(const SlurmJob& job) {
+// Finds errors that a rank would report only when the job starts, hours later. Returns the options
+// of a training run.
+std::optional<RunConfig> check_command(const SlurmJob& job) {
     require_ranks(job.command, job.nodes * job.tasks_per_node);
     const std::string program = lockstep_program(job.command);
     const bool trains = program == "distributed_train" || program == "train";
-    if (!trains && program != "distributed_eval" && program != "eval") return;
+    if (!trains && program != "distributed_eval" && program != "eval") return std::nullopt;
     const bool by_name = std::filesystem::path(job.command.front()).filename() != "lockstep";
     const std::vector<std::string> args(job.command.begin() + (by_name ? 1 : 2), job.command.end());
     const Ranks ranks = program.starts_with("distributed") ? Ranks::of_job : Ranks::one;
-    parse_run(trains ? Task::train : Task::evaluate, program + " [options]\n", args, ranks);
+    auto config =
+        parse_run(trains ? Task::train : Task::evaluate, program + " [options]\n", args, ranks);
+    return trains ? config : std::nullopt;
 }
 
 // A script that a person wrote is not replaced.
@@ -141,7 +144,9 @@ SubmitOptions parse_submit(const std::vector<std::string>& args) {
     options.job.warning_s =
         texts.signal.empty() ? usual_warning_s(line.rest) : seconds_of_warning(texts.signal);
     check(options.job);
-    check_command(options.job);
+    const auto trained = check_command(options.job);
+    if (texts.requeue && trained && !train::saves_on_the_way(trained->train))
+        options.warning = restarts_lose_work;
     return options;
 }
 
@@ -152,6 +157,7 @@ int submit_program(const std::vector<std::string>& args) {
     if (options.help) std::cout << help_text(usage, submit_tables(shown, texts));
     if (options.dump_config) std::cout << dump_config(args, submit_tables(shown, texts));
     if (options.help || options.dump_config) return 0;
+    if (!options.warning.empty()) std::cerr << options.warning << std::endl;
     options.job.command = with_own_binary(options.job.command);
     const std::string script = sbatch_script(options.job);
     if (options.dry_run) {

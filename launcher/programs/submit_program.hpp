@@ -12,6 +12,7 @@ namespace lockstep::launcher {
 struct SubmitOptions {
     SlurmJob job;
     std::string script_file;  // empty: NAME.sbatch in the current folder
+    std::string warning;      // empty: none
     bool dry_run = false;
     bool help = false, dump_config = false;
 };

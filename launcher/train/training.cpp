@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/train/training.hpp"
 
+#include <cstdlib>
 #include <iostream>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "launcher/evaluate/set_evaluators.hpp"
 #include "launcher/model_folder/model_folder.hpp"
 #include "launcher/options/output_file.hpp"
+#include "launcher/options/run_command.hpp"
 #include "launcher/text/terminal.hpp"
 #include "launcher/train/training_session.hpp"
 #include "launcher/watch/stop_signal.hpp"
@@ -63,6 +65,14 @@ std::unique_ptr<train::FolderLock> lock_folder(const RunConfig& config, const tr
     return std::make_unique<train::FolderLock>(config.model_file, train::this_process(), waiting);
 }
 
+// A launcher that starts ranks again tells them so by the option or, as torchrun, by a variable.
+void warn_of_lost_work(const RunConfig& config, Log& log) {
+    const char* torchrun = std::getenv("TORCHELASTIC_MAX_RESTARTS");
+    const bool restarts =
+        config.max_restarts > 0 || (torchrun != nullptr && std::atoi(torchrun) > 0);
+    if (restarts && !train::saves_on_the_way(config.train)) log.error(restarts_lose_work);
+}
+
 std::optional<std::string> usable_checkpoint(const RunConfig& config, Log& log) {
     const train::CheckpointChoice choice = train::choose_checkpoint(config.model_file);
     train::set_aside(choice, log);
@@ -110,6 +120,7 @@ int run_training(const RunConfig& config, LaunchMode mode) {
     Log log(std::cout, verbosity_of(config), rank_info.rank, rank_name(rank_info), output_kind());
     TrainingPlan plan = check_training(config, mode);
     if (rank_info.rank == 0) {
+        warn_of_lost_work(config, log);
         plan.lock = lock_folder(config, stop.requested(), log);
         plan.checkpoint = usable_checkpoint(config, log);
     }

@@ -107,9 +107,10 @@ TrainingSession::TrainingSession(const RunConfig& config, const TrainingPlan& pl
 
 void TrainingSession::prepare_folder() const {
     const train::ParameterTable& table = engine_->parameters();
-    require_room(config_.model_file,
-                 bytes_of_checkpoints(table.flat_size(),
-                                      train::optimizer_floats(options_.optimizer, table)));
+    require_room(
+        config_.model_file,
+        bytes_of_checkpoints(table.flat_size(), train::optimizer_floats(options_.optimizer, table),
+                             options_.keep));
     if (!holds_model(config_.model_file))
         create_model_folder(config_.model_file, describe(plan_.model, config_, plan_.data.sets),
                             plan_.data.first());
@@ -285,7 +286,7 @@ void TrainingSession::train(const train::StopFlag& stop) {
     record.versions = versions_of(job_);
     train::FolderSink checkpoints(
         job_.rank_info.rank, config_.model_file,
-        {{kept_checkpoints, -1}, options_.max_save_failures}, log_,
+        {{options_.keep, options_.keep_every_n_steps}, options_.max_save_failures}, log_,
         [this] { return engine_->fetch(); }, describe(plan_.model, config_, plan_.data.sets),
         record);
     if (plan_.lock) checkpoints.commit_after([this] { plan_.lock->confirm(); });

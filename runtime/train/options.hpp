@@ -90,13 +90,24 @@ struct TrainOptions {
     ReducerOptions reducer;
     std::int64_t log_every_n_steps = 50;
     double log_every_n_secs = -1;
-    double save_every_n_secs = -1;
+    double save_every_n_secs = 1'800;
     std::int64_t save_every_n_steps = -1;
-    int max_save_failures = 3;  // in a row; -1: no limit
+    int keep = 2;                          // newest checkpoints that stay
+    std::int64_t keep_every_n_steps = -1;  // checkpoints of multiples stay; <= 0: none
+    int max_save_failures = 3;             // in a row; -1: no limit
     bool save_after_valid = true;
     std::int64_t hash_every_n_updates = 100;  // ranks compare their parameters; <= 0: never
     std::uint64_t seed = 1;
     std::int64_t lanes = 1;
 };
+
+// Tells whether a run saves checkpoints before its end.
+inline bool saves_on_the_way(const TrainOptions& options) noexcept {
+    const ValidationOptions& validation = options.validation;
+    const bool validates = validation.every_n_epochs > 0 || validation.every_n_steps > 0 ||
+                           validation.every_n_secs > 0;
+    return options.save_every_n_secs > 0 || options.save_every_n_steps > 0 ||
+           (options.save_after_valid && validates);
+}
 
 }  // namespace lockstep::train

@@ -87,3 +87,32 @@ TEST_CASE_FIXTURE(Saves, "metrics that cannot be written do not end the run") {
         std::filesystem::remove_all(model);
     }
 }
+
+TEST_CASE_FIXTURE(Saves, "restarts without checkpoints to start from are warned of") {
+    const std::string line =
+        "multiprocessing_train --distributed-world-size 1 --max-restarts 1"
+        " --data " +
+        data + " -mf " + model +
+        " --embedding-size 16 --n-layers 1 --ffn-size 16 -bs 8"
+        " --max-train-steps 1 --save-every-n-secs ";
+    const std::string warning = "saves no checkpoint before its end: give --save-every-n-secs";
+    says(run_line(line + "-1"), 0, {warning});
+    const ProgramResult run = run_line(line + "1800");
+    CHECK(run.code == 0);
+    CHECK((run.out + run.err).find(warning) == std::string::npos);
+}
+
+TEST_CASE_FIXTURE(Saves, "as many checkpoints stay as the options say, and come back with them") {
+    const std::string line = "train --data " + data + " -mf " + model +
+                             " --embedding-size 16 --n-layers 1 --ffn-size 16 --threads 1 -bs 8";
+    says(run_line(line + " --max-train-steps 7 --save-every-n-steps 1 --keep 3"
+                         " --keep-every-n-steps 2"),
+         0, {});
+    CHECK(scratch.names("model/checkpoints") == Names{"step-00000002", "step-00000004",
+                                                      "step-00000005", "step-00000006",
+                                                      "step-00000007"});
+    says(run_line(line + " --max-train-steps 9"), 0, {});
+    CHECK(scratch.names("model/checkpoints") == Names{"step-00000002", "step-00000004",
+                                                      "step-00000006", "step-00000007",
+                                                      "step-00000008", "step-00000009"});
+}

@@ -111,6 +111,20 @@ TEST_CASE("what the ranks would refuse in hours is refused now") {
     CHECK(refusal("--node 2" + command).find("did you mean --nodes") != std::string::npos);
 }
 
+TEST_CASE("a job that queues itself again is warned when it saves nothing on the way") {
+    const auto told = [](const std::string& words) {
+        return run_line(
+                   "lockstep submit --dry-run --requeue -- distributed_train --data d -mf m "
+                   "--num-epochs 1" +
+                   words)
+                   .err.find("saves no checkpoint before its end") != std::string::npos;
+    };
+    CHECK(told(" --save-every-n-secs -1"));
+    CHECK_FALSE(told(""));
+    CHECK_FALSE(told(" --save-every-n-secs -1 --save-every-n-steps 500"));
+    CHECK_FALSE(told(" --save-every-n-secs -1 --validation-every-n-epochs 1"));
+}
+
 TEST_CASE("only programs that heed the warning get it unasked") {
     const auto script = [](const std::string& words) {
         return run_line("lockstep submit --dry-run " + words).out;
