@@ -3,8 +3,6 @@
 
 #include <xxhash.h>
 
-#include <memory>
-
 #include "runtime/core/read_file.hpp"
 
 namespace lockstep {
@@ -14,14 +12,30 @@ std::uint64_t hash64(const void* data, std::size_t bytes, std::uint64_t seed) no
 }
 
 std::uint64_t hash_file(const std::string& path) {
-    const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(),
-                                                                         &XXH3_freeState);
-    XXH3_64bits_reset(state.get());
-    read_blocks(path, "cannot be read", [&](std::string_view block) {
-        XXH3_64bits_update(state.get(), block.data(), block.size());
-    });
-    return XXH3_64bits_digest(state.get());
+    StreamHash hash;
+    read_blocks(path, "cannot be read",
+                [&](std::string_view block) { hash.add(block.data(), block.size()); });
+    return hash.value();
 }
+
+// The library aligns its state to 64 bytes itself.
+struct StreamHash::State {
+    std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> xxh3{XXH3_createState(),
+                                                                  &XXH3_freeState};
+};
+
+StreamHash::StreamHash() : state_(std::make_unique<State>()) {
+    XXH3_64bits_reset(state_->xxh3.get());
+}
+StreamHash::StreamHash(StreamHash&&) noexcept = default;
+StreamHash& StreamHash::operator=(StreamHash&&) noexcept = default;
+StreamHash::~StreamHash() = default;
+
+void StreamHash::add(const void* data, std::size_t bytes) noexcept {
+    XXH3_64bits_update(state_->xxh3.get(), data, bytes);
+}
+
+std::uint64_t StreamHash::value() const noexcept { return XXH3_64bits_digest(state_->xxh3.get()); }
 
 std::string hex(std::uint64_t value) {
     std::string text(16, '0');

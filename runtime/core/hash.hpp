@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,21 @@ inline std::uint64_t hash64(std::string_view text, std::uint64_t seed = 0) noexc
 }
 // Returns the hash of a file's contents. Throws an io error that names the path.
 std::uint64_t hash_file(const std::string& path);
+// Calculates the same hash of data that comes in blocks.
+class StreamHash {
+public:
+    StreamHash();
+    StreamHash(StreamHash&&) noexcept;
+    StreamHash& operator=(StreamHash&&) noexcept;
+    ~StreamHash();
+
+    void add(const void* data, std::size_t bytes) noexcept;
+    std::uint64_t value() const noexcept;
+
+private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
 // Returns 16 lower-case hexadecimal digits.
 std::string hex(std::uint64_t value);
 

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
@@ -109,19 +110,32 @@ AtomicFile::~AtomicFile() {
     if (!committed_) ::unlink(file_.path().c_str());
 }
 
-void AtomicFile::commit() {
+void AtomicFile::write(std::span<const std::byte> bytes) {
+    // Each block is hashed while it is in the processor's cache for the system's copy.
+    constexpr std::size_t block_bytes = std::size_t{1} << 20;
+    while (!bytes.empty()) {
+        const auto block = bytes.first(std::min(bytes.size(), block_bytes));
+        file_.write(block);
+        hash_.add(block.data(), block.size());
+        bytes_ += block.size();
+        bytes = bytes.subspan(block.size());
+    }
+}
+
+WrittenFile AtomicFile::commit() {
     file_.sync();
     file_.close();
     rename_over(file_.path(), path_);
     committed_ = true;
     // A rename is on disk only once its folder is synced.
     sync_folder(parent_of(path_).string());
+    return {bytes_, hash_.value()};
 }
 
-void write_atomically(const std::string& path, std::string_view text) {
+WrittenFile write_atomically(const std::string& path, std::string_view text) {
     AtomicFile file(path);
     file.write(text);
-    file.commit();
+    return file.commit();
 }
 
 AtomicDirectory::AtomicDirectory(const std::string& path)

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "runtime/core/file_descriptor.hpp"
+#include "runtime/core/hash.hpp"
 
 namespace lockstep::train {
 
@@ -35,6 +36,11 @@ private:
 // nothing is called.
 using BeforeCommit = std::function<void()>;
 
+// Describes a file that was written: its size and XXH3, calculated on the way.
+struct WrittenFile {
+    std::uint64_t bytes = 0, xxh3 = 0;
+};
+
 // Makes a file appear under its name complete and on disk, or not at all: it is written under a
 // temporary name, synced and renamed. If commit() is not called, nothing remains. A symbolic link
 // stays, and the file it names is replaced. A path that is not a regular file (a device, a pipe) is
@@ -46,17 +52,19 @@ public:
     AtomicFile& operator=(const AtomicFile&) = delete;
     ~AtomicFile();
 
-    void write(std::span<const std::byte> bytes) { file_.write(bytes); }
-    void write(std::string_view text) { file_.write(text); }
-    void commit();
+    void write(std::span<const std::byte> bytes);
+    void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
+    WrittenFile commit();
 
 private:
     std::string path_;
     OutputFile file_;
+    StreamHash hash_;
+    std::uint64_t bytes_ = 0;
     bool committed_ = false;
 };
 
-void write_atomically(const std::string& path, std::string_view text);
+WrittenFile write_atomically(const std::string& path, std::string_view text);
 
 // Makes a folder appear complete or not at all: fill path(), then call commit(). An existing folder
 // of that name is replaced. The caller must sync the files in it.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -20,11 +21,35 @@ struct RunRecord {
     Metadata versions;
 };
 
-// A checkpoint is a folder with model.safetensors, optimizer.safetensors, state.json and
-// manifest.json, which lists each file's size and XXH3. docs/checkpoints.md describes the format.
+// A checkpoint is a folder with model.safetensors, the optimizer's tensors in pieces
+// (part-00000.safetensors ...), state.json and manifest.json, which lists each file's size and
+// XXH3. docs/checkpoints.md describes the format.
 
-// Writes `path` whole or not at all; an existing checkpoint of that name is replaced. The parent
-// folder must exist.
+// A checkpoint that several writers may write together. One process makes the draft; any process
+// that shares the folder adds files to it.
+//
+//   CheckpointDraft draft(path);
+//   draft.add("model.safetensors", write_places(draft.folder() + "/model.safetensors", weights));
+//   draft.add(part_name(0), write_part(draft.folder() + "/" + part_name(0), pieces));
+//   ... the other writers write their parts and send what write_part() returned ...
+//   draft.commit(record);
+class CheckpointDraft {
+public:
+    // The parent folder of `path` must exist. Without commit() nothing remains.
+    explicit CheckpointDraft(const std::string& path) : directory_(path) {}
+
+    const std::string& folder() const noexcept { return directory_.path(); }
+    void add(const std::string& name, const WrittenFile& written) { files_[name] = written; }
+    // Writes state.json and the manifest, and gives the folder its name. An existing checkpoint of
+    // that name is replaced.
+    void commit(const RunRecord& record, const BeforeCommit& before_commit = {});
+
+private:
+    AtomicDirectory directory_;
+    std::map<std::string, WrittenFile> files_;
+};
+
+// Writes `path` whole or not at all, as the only writer.
 void save_checkpoint(const std::string& path, const RunTensors& tensors, const RunRecord& record,
                      const BeforeCommit& before_commit = {});
 

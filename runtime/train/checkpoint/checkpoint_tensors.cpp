@@ -67,15 +67,15 @@ void read_places(SafetensorsFile& file, std::span<const TensorExtent> places) {
     }
 }
 
-void write_places(const std::string& path, std::span<const TensorExtent> places,
-                  const BeforeCommit& before_commit) {
+WrittenFile write_places(const std::string& path, std::span<const TensorExtent> places,
+                         const BeforeCommit& before_commit) {
     std::vector<TensorToWrite> tensors;
     for (const TensorExtent& place : places) {
         tensors.emplace_back(std::string(place.name), place.shape,
                              HostView<const float>(place.values));
     }
     // Python's loaders need to know whose conventions the names follow.
-    write_safetensors(path, tensors, {{"format", "pt"}}, before_commit);
+    return write_safetensors(path, tensors, {{"format", "pt"}}, before_commit);
 }
 
 void load_weights(const std::string& path, const ParameterTable& table, HostView<float> master) {

@@ -27,8 +27,8 @@ void check_places(const SafetensorsFile& file, std::span<const TensorExtent> pla
                   std::string_view remedy);
 void read_places(SafetensorsFile& file, std::span<const TensorExtent> places);
 
-void write_places(const std::string& path, std::span<const TensorExtent> places,
-                  const BeforeCommit& before_commit = {});
+WrittenFile write_places(const std::string& path, std::span<const TensorExtent> places,
+                         const BeforeCommit& before_commit = {});
 
 // Loads weights to start from (--init-model): `path` is a model folder, a checkpoint or a
 // .safetensors file (F32 or BF16). Throws kind config as above if names or shapes differ from the

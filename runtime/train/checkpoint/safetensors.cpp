@@ -86,8 +86,8 @@ TensorToWrite::TensorToWrite(std::string n, std::vector<std::int64_t> s,
                              HostView<const std::uint64_t> values)
     : name(std::move(n)), shape(std::move(s)), type(Dtype::u64), bytes(bytes_of(values)) {}
 
-void write_safetensors(const std::string& path, std::span<const TensorToWrite> tensors,
-                       const Metadata& metadata, const BeforeCommit& before_commit) {
+WrittenFile write_safetensors(const std::string& path, std::span<const TensorToWrite> tensors,
+                              const Metadata& metadata, const BeforeCommit& before_commit) {
     check_tensors(tensors);
     std::vector<const TensorToWrite*> order;
     for (const TensorToWrite& tensor : tensors) order.push_back(&tensor);
@@ -102,7 +102,7 @@ void write_safetensors(const std::string& path, std::span<const TensorToWrite> t
     file.write(header);
     for (const TensorToWrite* tensor : order) file.write(tensor->bytes);
     if (before_commit) before_commit();
-    file.commit();
+    return file.commit();
 }
 
 }  // namespace lockstep::train

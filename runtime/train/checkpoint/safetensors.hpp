@@ -39,8 +39,8 @@ struct TensorToWrite {
 
 // Writes a file in Hugging Face's safetensors format, atomically (see AtomicFile). Throws kind
 // contract if names are not unique or shapes do not fit the values.
-void write_safetensors(const std::string& path, std::span<const TensorToWrite> tensors,
-                       const Metadata& metadata, const BeforeCommit& before_commit = {});
+WrittenFile write_safetensors(const std::string& path, std::span<const TensorToWrite> tensors,
+                              const Metadata& metadata, const BeforeCommit& before_commit = {});
 
 struct TensorInfo {
     std::string name;
@@ -67,9 +67,11 @@ public:
     void read(const TensorInfo& tensor, HostView<float> values);
     void read(const TensorInfo& tensor, HostView<lockstep::bf16> values);
     void read(const TensorInfo& tensor, HostView<std::uint64_t> values);
+    // Reads the elements [first, first + values.size()) of an F32 tensor.
+    void read_range(const TensorInfo& tensor, std::size_t first, HostView<float> values);
 
 private:
-    void read_bytes(const TensorInfo& tensor, void* to, std::size_t bytes);
+    void read_bytes(const TensorInfo& tensor, std::size_t from, void* to, std::size_t bytes);
 
     std::string path_;
     std::ifstream in_;

@@ -169,24 +169,33 @@ void SafetensorsFile::read(const TensorInfo& tensor, HostView<float> values) {
         return;
     }
     require(tensor.type == Dtype::fp32, "the tensor holds floats");
-    read_bytes(tensor, values.data(), values.size() * sizeof(float));
+    read_bytes(tensor, 0, values.data(), values.size() * sizeof(float));
+}
+
+void SafetensorsFile::read_range(const TensorInfo& tensor, std::size_t first,
+                                 HostView<float> values) {
+    require(tensor.type == Dtype::fp32, "the tensor holds fp32");
+    require(first <= tensor.count && values.size() <= tensor.count - first,
+            "a range is inside of its tensor");
+    read_bytes(tensor, first * sizeof(float), values.data(), values.size() * sizeof(float));
 }
 
 void SafetensorsFile::read(const TensorInfo& tensor, HostView<lockstep::bf16> values) {
     require(values.size() == tensor.count, "a tensor is read whole");
     require(tensor.type == Dtype::bf16, "the tensor holds bf16");
-    read_bytes(tensor, values.data(), values.size() * sizeof(lockstep::bf16));
+    read_bytes(tensor, 0, values.data(), values.size() * sizeof(lockstep::bf16));
 }
 
 void SafetensorsFile::read(const TensorInfo& tensor, HostView<std::uint64_t> values) {
     require(values.size() == tensor.count, "a tensor is read whole");
     require(tensor.type == Dtype::u64, "the tensor holds u64");
-    read_bytes(tensor, values.data(), values.size() * sizeof(std::uint64_t));
+    read_bytes(tensor, 0, values.data(), values.size() * sizeof(std::uint64_t));
 }
 
-void SafetensorsFile::read_bytes(const TensorInfo& tensor, void* to, std::size_t bytes) {
+void SafetensorsFile::read_bytes(const TensorInfo& tensor, std::size_t from, void* to,
+                                 std::size_t bytes) {
     in_.clear();
-    in_.seekg(static_cast<std::streamoff>(tensor.offset));
+    in_.seekg(static_cast<std::streamoff>(tensor.offset + from));
     in_.read(static_cast<char*>(to), static_cast<std::streamsize>(bytes));
     if (!in_) damaged(path_, "tensor " + tensor.name + " cannot be read");
 }

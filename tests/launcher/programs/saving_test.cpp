@@ -59,7 +59,7 @@ TEST_CASE_FIXTURE(Saves, "a checkpoint that cannot be written is told, and train
 TEST_CASE_FIXTURE(Saves, "saves that fail again and again end the run") {
     for (const int code : {EDQUOT, EIO, EROFS, EACCES}) {
         CAPTURE(code);
-        const ProgramResult run = train("optimizer.safetensors.tmp-", code, always,
+        const ProgramResult run = train("part-00000.safetensors.tmp-", code, always,
                                         "--save-every-n-steps 1 --max-save-failures 2");
         says(run, 1,
              {"the checkpoint of step 2 is not saved (", "there is no good checkpoint yet",

@@ -10,6 +10,7 @@
 
 #include "runtime/core/system_failure.hpp"
 #include "runtime/train/checkpoint/checkpoint_folder.hpp"
+#include "runtime/train/checkpoint/tensor_pieces.hpp"
 #include "tests/runtime/train/checkpoint/saved_run.hpp"
 #include "tests/runtime/train/file_size_limit.hpp"
 #include "tests/support/files.hpp"
@@ -31,13 +32,13 @@ TEST_CASE_FIXTURE(LoggedFolder, "a checkpoint gives back every bit") {
         CHECK(record.versions == saved.record.versions);
     }
     CHECK(folder.names("step-1") ==
-          Names{"model.safetensors", "optimizer.safetensors", "state.json", "manifest.json"});
+          Names{"model.safetensors", "part-00000.safetensors", "state.json", "manifest.json"});
     CHECK(folder.names() == Names{"step-1"});
 }
 
 TEST_CASE_FIXTURE(LoggedFolder, "damage to any file is found and the file is named") {
     SavedRun run(1);
-    for (const std::string file : {"model.safetensors", "optimizer.safetensors", "state.json"}) {
+    for (const std::string file : {"model.safetensors", "part-00000.safetensors", "state.json"}) {
         const std::string damaged = path + "/" + file;
         save_checkpoint(path, run.tensors(), run.record);
         flip_a_bit(damaged);
@@ -55,8 +56,11 @@ TEST_CASE_FIXTURE(LoggedFolder, "damage to any file is found and the file is nam
         tests::write_text(manifest, good.substr(0, length));
         contains(failure(ErrorKind::data, [&] { verify_checkpoint(path); }), manifest + ": ");
     }
-    tests::write_text(manifest, R"({"format_version":2,"files":{}})");
-    contains(failure(ErrorKind::config, [&] { verify_checkpoint(path); }), "version 2");
+    tests::write_text(manifest, R"({"format_version":3,"files":{}})");
+    contains(failure(ErrorKind::config, [&] { verify_checkpoint(path); }),
+             "is of format version 3, and this program reads versions 1 to 2");
+    tests::write_text(manifest, R"({"format_version":2,"files":{"../elsewhere":{}}})");
+    contains(failure(ErrorKind::data, [&] { verify_checkpoint(path); }), "it lists ../elsewhere");
     std::filesystem::remove(manifest);
     std::filesystem::create_directory(manifest);  // as on a broken disk: opens, but reading fails
     contains(failure(ErrorKind::io, [&] { verify_checkpoint(path); }), manifest + ": ");
@@ -78,7 +82,7 @@ TEST_CASE_FIXTURE(LoggedFolder, "another model or optimizer is refused before an
 
     other.optimizer[1].name = "layer.bias.column";
     contains(failure(ErrorKind::config, [&] { load_checkpoint(path, other.tensors()); }),
-             "optimizer.safetensors: it lacks layer.bias.column of shape [1, 1]; continue with");
+             path + ": it lacks layer.bias.column of shape [1, 1]; continue with");
     other.optimizer.pop_back();
     contains(failure(ErrorKind::config, [&] { load_checkpoint(path, other.tensors()); }),
              "it has layer.bias.row of shape [1, 1], which this run lacks");
@@ -98,12 +102,12 @@ TEST_CASE_FIXTURE(LoggedFolder,
     const std::string newer = folder / "checkpoints/step-100000001";
     CHECK(newest_good_checkpoint(folder.path()) == newer);
 
-    flip_a_bit(newer + "/optimizer.safetensors");
+    flip_a_bit(newer + "/part-00000.safetensors");
     const CheckpointChoice choice = choose_checkpoint(folder.path());
     CHECK(choice.path == older);
     CHECK(folder.names("checkpoints") == Names{"step-100000000", "step-100000001"});
     set_aside(choice, log);
-    contains(lines.str(), newer + ".damaged (" + newer + "/optimizer.safetensors: is damaged");
+    contains(lines.str(), newer + ".damaged (" + newer + "/part-00000.safetensors: is damaged");
     CHECK(folder.names("checkpoints") == Names{"step-100000000", "step-100000001.damaged"});
 
     flip_a_bit(older + "/state.json");
@@ -266,4 +270,51 @@ TEST_CASE_FIXTURE(LoggedFolder,
     const auto full = [] { throw SystemFailure("the disk is full", ENOSPC); };
     CHECK_THROWS_AS(checkpoints.write_with_room(full), SystemFailure);
     CHECK(folder.names("checkpoints") == Names{"step-00000001", "step-00000002"});
+}
+
+TEST_CASE("a checkpoint of format version 1 is read") {
+    const std::string golden = "tests/runtime/train/golden/checkpoint_format_1";
+    SavedRun saved(7), loaded(8);
+    const RunRecord record = load_checkpoint(golden, loaded.tensors());
+    CHECK(saved.same_tensors(loaded));
+    CHECK(nlohmann::json(record.trainer) == nlohmann::json(saved.record.trainer));
+    CHECK(record.options_json == saved.record.options_json);
+    CHECK(record.versions == saved.record.versions);
+    loaded.optimizer.pop_back();
+    contains(failure(ErrorKind::config, [&] { load_checkpoint(golden, loaded.tensors()); }),
+             "optimizer.safetensors: it has layer.bias.row of shape [1, 1], which this run lacks");
+}
+
+TEST_CASE_FIXTURE(LoggedFolder, "several writers make one checkpoint") {
+    SavedRun saved(1), loaded(2);
+    std::vector<TensorExtent> weights = places_of(saved.table, view_of(saved.master)), optimizer;
+    for (const OptimizerTensor& t : saved.optimizer)
+        optimizer.push_back({t.name, t.shape, t.values});
+    const auto pieces = whole_tensors(optimizer);
+    {
+        CheckpointDraft draft(path);
+        const std::string to = draft.folder() + "/";
+        for (std::size_t writer = 0; writer < 4; ++writer)
+            draft.add(part_name(writer),
+                      write_part(to + part_name(writer), cut(pieces, 4 * writer, 4)));
+        CHECK(folder.names().size() == 1);
+    }
+    CHECK(folder.names().empty());
+    CheckpointDraft draft(path);
+    const std::string to = draft.folder() + "/";
+    draft.add("model.safetensors", write_places(to + "model.safetensors", weights));
+    for (std::size_t writer = 0; writer < 4; ++writer)
+        draft.add(part_name(writer),
+                  write_part(to + part_name(writer), cut(pieces, 4 * writer, 4)));
+    draft.commit(saved.record);
+    verify_checkpoint(path);
+    load_checkpoint(path, loaded.tensors());
+    CHECK(loaded.same_tensors(saved));
+
+    // The manifest knows no part that would fill the gap.
+    auto manifest = nlohmann::json::parse(read_text(path + "/manifest.json"));
+    manifest["files"].erase("part-00001.safetensors");
+    write_text(path + "/manifest.json", manifest.dump());
+    contains(failure(ErrorKind::data, [&] { verify_checkpoint(path); }),
+             "elements 4 to 7 of layer.weight.exp_avg are in no part");
 }

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/core/error.hpp"
+#include "runtime/core/log.hpp"
 #include "runtime/core/philox.hpp"
 #include "runtime/train/checkpoint/checkpoint.hpp"
 #include "tests/support/files.hpp"

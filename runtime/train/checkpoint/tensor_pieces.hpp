@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/train/checkpoint/checkpoint_tensors.hpp"
+#include "runtime/train/checkpoint/safetensors.hpp"
+
+namespace lockstep::train {
+
+// A range of a tensor's elements in row-major order, [first, first + values.size()), with the
+// memory that it is written from or read into.
+struct TensorPiece {
+    std::string_view name;
+    const std::vector<std::int64_t>& shape;  // of the whole tensor
+    std::size_t first = 0;
+    HostView<float> values;
+};
+
+// Returns one piece for each tensor, which holds all of it.
+std::vector<TensorPiece> whole_tensors(std::span<const TensorExtent> tensors);
+// Returns the elements [first, first + count) of the pieces laid end to end. A range that ends
+// behind them is cut there.
+std::vector<TensorPiece> cut(std::span<const TensorPiece> pieces, std::size_t first,
+                             std::size_t count);
+std::size_t elements(std::span<const TensorPiece> pieces) noexcept;
+
+// Returns "part-00007.safetensors".
+std::string part_name(std::size_t number);
+bool is_part_name(std::string_view name) noexcept;
+
+// Writes pieces as one file. A name may occur once in a file.
+WrittenFile write_part(const std::string& path, std::span<const TensorPiece> pieces);
+
+// Reads tensors from files of pieces. It does not matter how the tensors were cut, by how many
+// writers, or how they are wanted now.
+class PartFiles {
+public:
+    // Reads the headers. Throws kind data, naming a tensor, if pieces are missing, overlap or
+    // contradict each other.
+    explicit PartFiles(const std::vector<std::string>& paths);
+
+    // Throws kind config with `where`, the first difference and `remedy` if the tensors have other
+    // names or shapes than `places`.
+    void check(std::span<const TensorExtent> places, const std::string& where,
+               std::string_view remedy) const;
+    // Fills the wanted pieces, whose tensors have been checked.
+    void read(std::span<const TensorPiece> wanted);
+
+private:
+    struct Stored {
+        std::size_t first = 0, end = 0;
+        SafetensorsFile* file = nullptr;
+        const TensorInfo* info = nullptr;
+    };
+    struct Tensor {
+        std::vector<std::int64_t> shape;
+        std::vector<Stored> pieces;  // ordered by `first`
+    };
+
+    void add(SafetensorsFile& file);
+    static void require_complete(const std::string& name, Tensor& tensor);
+
+    std::deque<SafetensorsFile> files_;
+    std::map<std::string, Tensor, std::less<>> tensors_;
+};
+
+}  // namespace lockstep::train

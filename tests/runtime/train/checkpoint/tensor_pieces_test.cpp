@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/train/checkpoint/tensor_pieces.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "tests/runtime/train/checkpoint/saved_run.hpp"
+
+using namespace lockstep;
+using namespace lockstep::tests;
+using train::TensorExtent;
+using train::TensorPiece;
+
+namespace {
+
+std::vector<TensorExtent> tensors_of(SavedRun& run) {
+    std::vector<TensorExtent> tensors;
+    for (const train::OptimizerTensor& t : run.optimizer)
+        tensors.push_back({t.name, t.shape, t.values});
+    return tensors;
+}
+
+// A state whose parts `writers` processes have written, each its own share.
+struct Parts {
+    Parts(const LoggedFolder& to, SavedRun& run, std::size_t writers) {
+        const auto tensors = tensors_of(run);
+        const auto all = train::whole_tensors(tensors);
+        const std::size_t total = train::elements(all);
+        for (std::size_t w = 0; w < writers; ++w) {
+            const std::size_t first = total * w / writers, end = total * (w + 1) / writers;
+            paths.push_back(to.folder.path() + "/" + train::part_name(w));
+            written.push_back(train::write_part(paths.back(), train::cut(all, first, end - first)));
+        }
+    }
+    std::vector<std::string> paths;
+    std::vector<train::WrittenFile> written;
+};
+
+void opens_not(const std::vector<std::string>& paths, const std::string& why) {
+    contains(failure(ErrorKind::data, [&] { (void)train::PartFiles(paths); }), why);
+}
+
+}  // namespace
+
+TEST_CASE_FIXTURE(LoggedFolder, "a state in any number of pieces comes back bit for bit") {
+    SavedRun saved(1);
+    for (const std::size_t writers : {1, 2, 3, 7}) {
+        CAPTURE(writers);
+        Parts parts(*this, saved, writers);
+        // The readers are others than the writers, and see the files in another order.
+        std::ranges::rotate(parts.paths, parts.paths.begin() + static_cast<int>(writers / 2));
+        for (const std::size_t readers : {1, 2, 5}) {
+            SavedRun loaded(2);
+            train::PartFiles files(parts.paths);
+            const auto tensors = tensors_of(loaded);
+            files.check(tensors, "here", "");
+            const auto all = train::whole_tensors(tensors);
+            for (std::size_t r = 0; r < readers; ++r)
+                files.read(
+                    train::cut(all, 13 * r / readers, 13 * (r + 1) / readers - 13 * r / readers));
+            CHECK(std::memcmp(loaded.optimizer_values.data(), saved.optimizer_values.data(),
+                              13 * sizeof(float)) == 0);
+        }
+    }
+}
+
+TEST_CASE_FIXTURE(LoggedFolder, "a hash made while writing is the file's") {
+    SavedRun saved(1);
+    const Parts parts(*this, saved, 3);
+    for (std::size_t i = 0; i < parts.paths.size(); ++i) {
+        CHECK(parts.written[i].xxh3 == hash_file(parts.paths[i]));
+        CHECK(parts.written[i].bytes == std::filesystem::file_size(parts.paths[i]));
+    }
+}
+
+TEST_CASE_FIXTURE(LoggedFolder, "pieces that are missing, doubled or overlap are damage") {
+    SavedRun saved(1);
+    const Parts parts(*this, saved, 7);  // elements 0-0, 1-2, 3-4, 5-6, 7-8, 9-10, 11-12
+    std::vector<std::string> some = parts.paths;
+    some.erase(some.begin() + 3);
+    opens_not(some,
+              parts.paths[4] + ": is damaged: elements 5 to 6 of layer.weight.exp_avg are in");
+    some = parts.paths;
+    some.pop_back();
+    opens_not(some, "elements 11 to 11 of layer.weight.exp_avg are in no part");
+    some = parts.paths;
+    some.push_back(folder / "twice.safetensors");
+    std::filesystem::copy_file(parts.paths[2], some.back());
+    opens_not(some, "elements 3 to 4 of layer.weight.exp_avg are also in " + parts.paths[2]);
+
+    const auto tensors = tensors_of(saved);
+    const auto all = train::whole_tensors(tensors);
+    train::write_part(some.back(), train::cut(all, 4, 3));
+    opens_not(some, "of layer.weight.exp_avg are also in ");
+}
+
+TEST_CASE_FIXTURE(LoggedFolder, "parts that contradict themselves or each other are damage") {
+    SavedRun saved(1);
+    const Parts parts(*this, saved, 2);
+    const std::string other = folder / "other.safetensors";
+    const std::vector<std::int64_t> shape = {13}, long_shape = {20};
+    std::vector<float> values(4);
+    const auto writes = [&](const TensorPiece& piece) { train::write_part(other, {&piece, 1}); };
+    writes({"layer.weight.exp_avg", shape, 0, view_of(values)});
+    opens_not({parts.paths[0], parts.paths[1], other}, "has shape [13] here and [3, 4] in another");
+    writes({"x", shape, 10, view_of(values)});
+    opens_not({other}, "the piece of x is outside of its tensor");
+    writes({"x", long_shape, 16, view_of(values)});
+    opens_not({other}, "elements 0 to 15 of x are in no part");
+    const auto holds = [&](const std::string& pieces) {
+        train::write_safetensors(
+            path,
+            std::vector<train::TensorToWrite>{{"x", {4}, HostView<const float>(view_of(values))}},
+            {{"pieces", pieces}});
+    };
+    holds("7");
+    opens_not({other}, "it does not say which pieces it holds");
+    holds("{}");
+    opens_not({other}, "it does not describe all pieces that it holds");
+    holds(R"({"x":{"first":0,"count":3,"shape":[4]}})");
+    opens_not({other}, "the piece of x is not as it is described");
+    holds(R"({"x":{"first":0,"count":4}})");
+    opens_not({other}, "its description of a piece is not whole");
+    holds(R"({"x":{"first":18446744073709551615,"count":4,"shape":[4294967296,4294967296]}})");
+    opens_not({other}, "the piece of x is outside of its tensor");
+}
