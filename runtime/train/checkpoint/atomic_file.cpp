@@ -72,7 +72,10 @@ std::string replaceable(const std::string& path) {
     if (!is_file(path))
         throw Error(ErrorKind::io,
                     path + ": is no regular file, and is not replaced; choose another name");
-    return fs::canonical(path);
+    std::error_code failure;
+    const fs::path file = fs::canonical(path, failure);
+    if (failure) fail("cannot be followed", path, failure.value());
+    return file;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <filesystem>
 #include <iterator>
@@ -41,6 +42,13 @@ std::string folder_name(std::int64_t step) {
 bool is_checkpoint_name(const std::string& name) {
     return name.size() > prefix.size() && name.starts_with(prefix) &&
            name.find_first_not_of("0123456789", prefix.size()) == std::string::npos;
+}
+
+// Returns 0 for a number that no run reaches.
+std::int64_t step_of(const std::string& name) {
+    std::int64_t step = 0;
+    std::from_chars(name.data() + prefix.size(), name.data() + name.size(), step);
+    return step;
 }
 
 [[noreturn]] void fail_to_list(const std::string& folder, const std::error_code& failure) {
@@ -244,8 +252,7 @@ std::string CheckpointFolder::newest_good() const {
 }
 
 bool CheckpointFolder::is_kept_for_ever(const std::string& name) const {
-    return keep_.every_n_steps > 0 &&
-           std::stoll(name.substr(prefix.size())) % keep_.every_n_steps == 0;
+    return keep_.every_n_steps > 0 && step_of(name) % keep_.every_n_steps == 0;
 }
 
 // Later checkpoints belong to a run that had come further, so they stay.
