@@ -126,16 +126,19 @@ std::vector<Part> RankMemory::parts(const BatchMemory& batch, std::int64_t rows_
                              Known::about});
     } else {
         parts.push_back({"rows read ahead", rows_bytes});
+        parts.push_back({"copy of rank 0 that checkpoints are written from", copy_bytes()});
         parts.push_back({"program and libraries", program_bytes, Known::about});
     }
     std::erase_if(parts, [](const Part& part) { return part.bytes == 0; });
     return parts;
 }
 
+std::int64_t RankMemory::copy_bytes() const {
+    return signed_of(table_.flat_size() * sizeof(float) + weight_memory().optimizer);
+}
+
 std::int64_t RankMemory::host_bytes() const {
-    if (run_.device == model::DeviceKind::cpu) return 0;
-    const train::WeightMemory weights = weight_memory();
-    return signed_of(table_.flat_size() * sizeof(float) + weights.optimizer);
+    return run_.device == model::DeviceKind::cpu ? 0 : copy_bytes();
 }
 
 }  // namespace lockstep::launcher::plan

@@ -287,8 +287,9 @@ void TrainingSession::train(const train::StopFlag& stop) {
     train::FolderSink checkpoints(
         job_.rank_info.rank, config_.model_file,
         {{options_.keep, options_.keep_every_n_steps}, options_.max_save_failures}, log_,
-        [this] { return engine_->fetch(); }, describe(plan_.model, config_, plan_.data.sets),
-        record);
+        [this] { return engine_->copy_for_save(); },
+        describe(plan_.model, config_, plan_.data.sets), record);
+    checkpoints.trace_to(trace_);
     if (plan_.lock) checkpoints.commit_after([this] { plan_.lock->confirm(); });
     if (plan_.checkpoint) checkpoints.continues_from(*plan_.checkpoint);
     TrainingObservers observers(config_, job_.rank_info.rank, log_,

@@ -7,14 +7,15 @@
 namespace lockstep::train {
 
 FolderSink::FolderSink(int rank, const std::string& model_folder, const SaveOptions& options,
-                       Log& log, std::function<RunTensors()> fetch, ModelDescription description,
+                       Log& log, std::function<RunTensors()> copy, ModelDescription description,
                        RunRecord record)
     : rank_(rank),
       model_folder_(model_folder),
       checkpoints_(model_folder, options.keep, log),
-      fetch_(std::move(fetch)),
+      copy_(std::move(copy)),
       description_(std::move(description)),
       record_(std::move(record)),
+      log_(log),
       latest_failures_("the checkpoint", options.max_failures, log),
       best_failures_("the model", options.max_failures, log) {}
 
@@ -27,15 +28,44 @@ void FolderSink::continues_from(const std::string& checkpoint) { checkpoints_.tr
 
 void FolderSink::save(CheckpointKind kind, const TrainerState& state) {
     if (rank_ != 0) return;
-    kind == CheckpointKind::best ? save_best(state) : save_latest(state);
+    thread_.check();
+    if (copied_step_ != state.step) copy_tensors(state.step);
+    kind == CheckpointKind::best ? save_best(state.step) : save_latest(state);
+}
+
+// The copy is all that holds best weights that could not be written, so they are tried once more.
+void FolderSink::copy_tensors(std::int64_t step) {
+    if (thread_.busy() && !std::exchange(told_of_waiting_, true))
+        log_.info(
+            "training waits for a checkpoint that is still being written: saves are due more "
+            "often than this disk takes them (told once)");
+    thread_.wait();
+    if (best_lost_) save_best(*best_lost_);
+    thread_.wait();
+    tensors_.emplace(copy_());
+    copied_step_ = step;
+}
+
+void FolderSink::start(const char* name, std::function<void()> write) {
+    thread_.start([this, name, write = std::move(write)] {
+        const auto begin = Clock::now();
+        write();
+        if (trace_ != nullptr) trace_->add("checkpoint", name, begin, Clock::now());
+    });
 }
 
 void FolderSink::save_latest(const TrainerState& state) {
     const std::string text = nlohmann::json(state).dump();
-    if (text == saved_) return;
+    if (text == queued_) thread_.wait();  // whether it has to be saved again is known then
+    if (text == queued_ && text == saved_) return;
+    queued_ = text;
     record_.trainer = state;
+    start("write", [this, record = record_, text] { write_latest(record, text); });
+}
+
+void FolderSink::write_latest(const RunRecord& record, const std::string& text) {
     const auto save = [&] {
-        checkpoints_.save(fetch_(), record_);
+        checkpoints_.save(*tensors_, record);
         saved_ = text;
     };
     const auto remains = [&] {
@@ -43,21 +73,29 @@ void FolderSink::save_latest(const TrainerState& state) {
         return newest.empty() ? std::string("there is no good checkpoint yet")
                               : "the newest good checkpoint is " + newest;
     };
-    latest_failures_.bear("of step " + std::to_string(state.step), save, remains);
+    latest_failures_.bear("of step " + std::to_string(record.trainer.step), save, remains);
 }
 
-void FolderSink::save_best(const TrainerState& state) {
+void FolderSink::save_best(std::int64_t step) {
+    start("write the model", [this, step] { write_best(step); });
+}
+
+void FolderSink::write_best(std::int64_t step) {
+    best_lost_ = step;
     const auto save = [&] {
-        const RunTensors tensors = fetch_();
         checkpoints_.write_with_room([&] {
-            save_model(model_folder_, description_, tensors.table, tensors.master, check_);
+            save_model(model_folder_, description_, tensors_->table, tensors_->master, check_);
         });
+        best_lost_.reset();
     };
     const auto remains = [&] { return model_folder_ + " keeps the model that it had"; };
-    best_failures_.bear("with the weights of step " + std::to_string(state.step), save, remains);
+    best_failures_.bear("with the weights of step " + std::to_string(step), save, remains);
 }
 
 void FolderSink::finish() {
+    thread_.wait();
+    if (best_lost_) save_best(*best_lost_);
+    thread_.wait();
     latest_failures_.require_none();
     best_failures_.require_none();
 }

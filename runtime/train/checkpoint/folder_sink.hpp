@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
+#include "runtime/core/trace.hpp"
 #include "runtime/train/checkpoint/checkpoint_folder.hpp"
 #include "runtime/train/checkpoint/save_failures.hpp"
+#include "runtime/train/checkpoint/save_thread.hpp"
 #include "runtime/train/loop/training_events.hpp"
 
 namespace lockstep::train {
@@ -16,35 +20,57 @@ struct SaveOptions {
 };
 
 // Saves into a model folder for the trainer: the latest state as a checkpoint, the best weights as
-// the folder's model. Rank 0 writes; the other ranks do nothing. A save that fails is told and
-// leaves what was there; see SaveFailures.
+// the folder's model. Rank 0 writes; the other ranks do nothing. save() only copies the tensors; a
+// thread writes them, one copy at a time. A save that fails is told and leaves what was there; see
+// SaveFailures.
 class FolderSink final : public CheckpointSink {
 public:
-    // Rank 0 calls `fetch` for the tensors and replaces `record.trainer` at each save.
+    // Rank 0 calls `copy` for a copy of the tensors, which must stay unchanged until the next call.
+    // It replaces `record.trainer` at each save.
     FolderSink(int rank, const std::string& model_folder, const SaveOptions& options, Log& log,
-               std::function<RunTensors()> fetch, ModelDescription description, RunRecord record);
+               std::function<RunTensors()> copy, ModelDescription description, RunRecord record);
 
-    // `check` is called before each change of the folder; see CheckpointFolder.
+    // `check` is called before each change of the folder; see CheckpointFolder. It is called from
+    // the thread that writes.
     void commit_after(const BeforeCommit& check);
     // Names the verified checkpoint that the run continues from.
     void continues_from(const std::string& checkpoint);
-    // Does nothing if exactly this state is saved already.
+    // Adds the time that writing takes to `trace`, which must outlive this object.
+    void trace_to(Trace& trace) { trace_ = &trace; }
+    // Waits for the writes of an earlier step first. Does nothing if exactly this state is saved
+    // already.
     void save(CheckpointKind kind, const TrainerState& state) override;
+    void check() override { thread_.check(); }
     void finish() override;
 
 private:
+    void copy_tensors(std::int64_t step);
+    void start(const char* name, std::function<void()> write);
     void save_latest(const TrainerState& state);
-    void save_best(const TrainerState& state);
+    void save_best(std::int64_t step);
+    void write_latest(const RunRecord& record, const std::string& text);
+    void write_best(std::int64_t step);
 
     int rank_;
     std::string model_folder_;
     BeforeCommit check_;
     CheckpointFolder checkpoints_;
-    std::function<RunTensors()> fetch_;
+    std::function<RunTensors()> copy_;
     ModelDescription description_;
     RunRecord record_;
-    std::string saved_;  // the state of the newest checkpoint, as JSON
+    Log& log_;
+    Trace* trace_ = nullptr;  // null: no trace
+    bool told_of_waiting_ = false;
+    std::optional<RunTensors> tensors_;  // the copy
+    std::int64_t copied_step_ = -1;
+    std::string queued_;  // the newest state that was given to the thread, as JSON
+
+    // The thread changes these; the others read them only while it is idle.
+    std::string saved_;                      // the state of the newest checkpoint, as JSON
+    std::optional<std::int64_t> best_lost_;  // the step of best weights that could not be written
     SaveFailures latest_failures_, best_failures_;
+
+    SaveThread thread_;  // last, so that it ends before what it uses
 };
 
 }  // namespace lockstep::train

@@ -87,7 +87,7 @@ ExitReason Trainer::run() {
         if (const auto reason = decide()) {
             if (*reason != ExitReason::stop_requested) validate_at_the_end();
             save(CheckpointKind::latest);
-            parts_.checkpoints.finish();
+            finish_saves();
             return *reason;
         }
         step();
@@ -105,6 +105,7 @@ void Trainer::start() {
 }
 
 void Trainer::step() {
+    parts_.checkpoints.check();
     const NamedRange range("step");
     const auto begin = Clock::now();
     if (parts_.progress != nullptr) parts_.progress->begin_step(state_.step + 1);
@@ -332,6 +333,13 @@ void Trainer::save(CheckpointKind kind) {
     saved_ = step_ended_;
     saved_updates_ = state_.updates;
     totals_[StepTotals::since_save_s] = 0;
+}
+
+void Trainer::finish_saves() {
+    const comm::PhaseScope phase(parts_.progress, comm::Phase::checkpoint);
+    const auto begin = Clock::now();
+    parts_.checkpoints.finish();
+    parts_.trace.add("step", "wait for the checkpoint", begin, Clock::now());
 }
 
 ValidationReport Trainer::evaluate() {

@@ -80,6 +80,7 @@ private:
     void validate_at_the_end();
     ValidationReport evaluate();
     void save(CheckpointKind kind);
+    void finish_saves();
 
     TrainOptions options_;
     TrainerParts parts_;

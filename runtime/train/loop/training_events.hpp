@@ -85,11 +85,15 @@ public:
 enum class CheckpointKind { latest, best };
 
 // Saves weights, optimizer and `state` on request. Every rank calls it between the same two steps.
+// A save may go on while training does.
 class CheckpointSink {
 public:
     virtual ~CheckpointSink() = default;
     virtual void save(CheckpointKind kind, const TrainerState& state) = 0;
-    // Throws when the last save failed, so that a run does not end as if it were saved.
+    // Throws an error that ended a save, if there is one already.
+    virtual void check() {}
+    // Waits for the saves. Throws when the last one failed, so that a run does not end as if it
+    // were saved.
     virtual void finish() {}
 };
 

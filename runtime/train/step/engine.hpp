@@ -33,6 +33,9 @@ public:
     // Returns the run's current tensors in host memory. They are valid until the next call of the
     // engine.
     virtual RunTensors fetch() = 0;
+    // Returns a copy of the tensors in host memory, which steps do not change. It is valid until
+    // the next call of copy_for_save() or fetch(). Its memory is taken at the first call.
+    virtual RunTensors copy_for_save() = 0;
     // Copies the values written into fetch()'s tensors back to the run.
     virtual void write_back() = 0;
     // Copies rank 0's weights or optimizer state to all ranks. The calls are collective.

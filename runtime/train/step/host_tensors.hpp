@@ -4,6 +4,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "runtime/device/buffer.hpp"
 #include "runtime/device/contexts.hpp"
 #include "runtime/train/optim/optimizer.hpp"
 #include "runtime/train/step/parameter_sync.hpp"
@@ -12,7 +13,7 @@
 namespace lockstep::train {
 
 // Gives the host access to a device's floats: to the floats themselves if they are in host memory,
-// else a copy that is made at the first fetch.
+// else to a copy of them. copy() makes a copy in either case.
 template <class Ctx>
 class HostFloats {
 public:
@@ -25,20 +26,25 @@ public:
     // after synchronize().
     HostView<float> fetch(Ctx& ctx) {
         if constexpr (copied) {
-            copy_.resize(values_.size());
-            device::copy(ctx, View<const float, Space>(values_), view_of(copy_));
-            return view_of(copy_);
+            return copy(ctx);
         } else {
             return values_;
         }
     }
+    // The memory is taken by the first copy and renewed by the next one, or by fetch().
+    HostView<float> copy(Ctx& ctx) {
+        if (copy_.size() != values_.size())
+            copy_ = device::Buffer<float, HostSpace>(values_.size(), device::Content::undefined);
+        device::copy(ctx, View<const float, Space>(values_), copy_.view());
+        return copy_.view();
+    }
     void write_back(Ctx& ctx) {
-        if constexpr (copied) device::copy(ctx, HostView<const float>(view_of(copy_)), values_);
+        if constexpr (copied) device::copy(ctx, HostView<const float>(copy_.view()), values_);
     }
 
 private:
     View<float, Space> values_;
-    std::vector<float> copy_;
+    device::Buffer<float, HostSpace> copy_;
 };
 
 // Gives access to the weights of a store as fp32 in host memory, with or without a master.
@@ -52,6 +58,11 @@ public:
 
     HostView<float> fetch() {
         const HostView<float> values = store_.has_master() ? master_.fetch(ctx_) : widened();
+        ctx_.synchronize();
+        return values;
+    }
+    HostView<float> copy() {
+        const HostView<float> values = store_.has_master() ? master_.copy(ctx_) : widened();
         ctx_.synchronize();
         return values;
     }
@@ -84,6 +95,7 @@ public:
         for (const NamedTensor<Space>& tensor : optimizer.state()) {
             optimizer_.emplace_back(tensor.values);
             views_.push_back({tensor.name, tensor.shape, {}});
+            copies_.push_back({tensor.name, tensor.shape, {}});
         }
     }
 
@@ -91,6 +103,11 @@ public:
         for (std::size_t i = 0; i < views_.size(); ++i)
             views_[i].values = optimizer_[i].fetch(ctx_);
         return {table_, weights_.fetch(), views_};
+    }
+    RunTensors copy() {
+        for (std::size_t i = 0; i < copies_.size(); ++i)
+            copies_[i].values = optimizer_[i].copy(ctx_);
+        return {table_, weights_.copy(), copies_};
     }
     void write_back() {
         for (HostFloats<Ctx>& tensor : optimizer_) tensor.write_back(ctx_);
@@ -102,7 +119,7 @@ private:
     const ParameterTable& table_;
     HostWeights<Ctx> weights_;
     std::vector<HostFloats<Ctx>> optimizer_;
-    std::vector<OptimizerTensor> views_;
+    std::vector<OptimizerTensor> views_, copies_;
 };
 
 // A store that has no master keeps weights of type T: they are widened for the host and narrowed

@@ -122,6 +122,7 @@ TEST_CASE("parts are the buffers that a run has") {
     CHECK(bytes_of(run, "weights that compute") == 2 * weights);
     CHECK(bytes_of(run, "gradients, fp32") == 4 * weights);
     CHECK(bytes_of(run, "optimizer") == 8 * weights);
+    CHECK(bytes_of(run, "copy of rank 0") == 12 * weights);
     CHECK(bytes_of(run, "activations") == run.batch.activations);
     CHECK(run.batch.shape.target_total == 64);
     CHECK(run.total_bytes() > 18 * weights + run.batch.activations);

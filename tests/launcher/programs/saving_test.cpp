@@ -3,11 +3,14 @@
 #include <doctest/doctest.h>
 
 #include <cerrno>
+#include <csignal>
 #include <filesystem>
+#include <thread>
 
 #include "tests/launcher/programs/metrics_file.hpp"
 #include "tests/support/faulty_files.hpp"
 #include "tests/support/program_checks.hpp"
+#include "tests/support/running_job.hpp"
 
 using namespace lockstep::tests;
 using Names = std::set<std::string>;
@@ -86,6 +89,22 @@ TEST_CASE_FIXTURE(Saves, "metrics that cannot be written do not end the run") {
         CHECK(losses(model).size() == 4);
         std::filesystem::remove_all(model);
     }
+}
+
+TEST_CASE_FIXTURE(Saves, "a run that is killed while it writes keeps its older checkpoints") {
+    const std::string line = "train --data " + data + " -mf " + model +
+                             " --embedding-size 64 --n-layers 2 --ffn-size 256 --threads 1 -bs 8"
+                             " --log-every-n-steps 1 --save-every-n-steps 1 --num-epochs 1000000";
+    for (int kill_number = 0; kill_number < 4; ++kill_number) {
+        RunningJob job(line, model);
+        REQUIRE(job.wait_for_first_step());
+        while (scratch.names("model/checkpoints").empty()) std::this_thread::yield();
+        ::kill(job.launcher(), SIGKILL);
+        job.wait();
+    }
+    const ProgramResult run = run_line(line + " --max-train-steps 1");
+    says(run, 0, {"continuing after step", "training ended"});
+    CHECK(warnings_in(run) == 0);
 }
 
 TEST_CASE_FIXTURE(Saves, "restarts without checkpoints to start from are warned of") {

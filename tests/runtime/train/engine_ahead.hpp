@@ -19,6 +19,7 @@ public:
         return inner_.parameters();
     }
     train::RunTensors fetch() override { return inner_.fetch(); }
+    train::RunTensors copy_for_save() override { return inner_.copy_for_save(); }
     void write_back() override { inner_.write_back(); }
     void share_weights() override { inner_.share_weights(); }
     void share_optimizer() override { inner_.share_optimizer(); }

@@ -3,7 +3,11 @@
 
 #include <doctest/doctest.h>
 
+#include <cstring>
 #include <filesystem>
+#include <future>
+#include <mutex>
+#include <sstream>
 
 #include "runtime/core/error.hpp"
 #include "tests/runtime/train/checkpoint/saved_run.hpp"
@@ -15,6 +19,23 @@ using train::CheckpointKind;
 using Names = std::set<std::string>;
 
 namespace {
+
+// Lets others wait until something is written into it.
+class Released : public std::stringbuf {
+public:
+    void wait() { written_.wait(); }
+
+protected:
+    std::streamsize xsputn(const char* text, std::streamsize count) override {
+        std::call_once(once_, [this] { promise_.set_value(); });
+        return std::stringbuf::xsputn(text, count);
+    }
+
+private:
+    std::once_flag once_;
+    std::promise<void> promise_;
+    std::shared_future<void> written_ = promise_.get_future().share();
+};
 
 struct Sinks : LoggedFolder {
     SavedRun run{7};
@@ -42,35 +63,70 @@ TEST_CASE_FIXTURE(Sinks, "the sink writes on rank 0 only") {
     train::FolderSink silent = sink(1);
     silent.save(CheckpointKind::latest, run.record.trainer);
     silent.save(CheckpointKind::best, run.record.trainer);
+    silent.finish();
     CHECK(folder.names().empty());
     train::FolderSink writer = sink(0);
     writer.save(CheckpointKind::best, at(8));
+    writer.finish();
     CHECK(folder.names() == Names{"config.json", "model.safetensors"});
     writer.save(CheckpointKind::latest, at(8));
+    writer.finish();
     CHECK(folder.names("checkpoints") == Names{"step-00000008"});
     CHECK(train::load_checkpoint(newest(), run.tensors()).trainer.step == 8);
+}
+
+TEST_CASE_FIXTURE(Sinks, "training goes on while a copy is written, and waits for the next") {
+    int copies = 0;
+    Released released;
+    std::ostream out(&released);
+    Log waiting(out, Verbosity::normal, 0, "");
+    train::FolderSink writer(
+        0, folder.path(), {}, waiting,
+        [&] {
+            ++copies;
+            return run.tensors();
+        },
+        {"{}", "00ff"}, run.record);
+    // No commit comes before the line that tells of the waiting.
+    writer.commit_after([&] { released.wait(); });
+    writer.save(CheckpointKind::best, at(8));
+    writer.save(CheckpointKind::latest, at(8));
+    CHECK(copies == 1);
+    CHECK(folder.names().empty());
+    writer.save(CheckpointKind::latest, at(9));
+    CHECK(copies == 2);
+    writer.finish();
+    CHECK(folder.names("checkpoints") == Names{"step-00000008", "step-00000009"});
+    CHECK(folder.names().contains("model.safetensors"));
+    contains(released.str(), "training waits for a checkpoint that is still being written");
 }
 
 TEST_CASE_FIXTURE(Sinks, "a state that is saved is not saved again") {
     train::FolderSink writer = sink(0);
     writer.save(CheckpointKind::latest, at(8));
+    writer.finish();
     const auto first = std::filesystem::last_write_time(newest() + "/state.json");
     writer.save(CheckpointKind::latest, at(8));
+    writer.finish();
     CHECK(std::filesystem::last_write_time(newest() + "/state.json") == first);
     train::TrainerState other = at(8);
     other.validation.best = 2;
     writer.save(CheckpointKind::latest, other);
+    writer.finish();
     CHECK(train::load_checkpoint(newest(), run.tensors()).trainer.validation.best == 2);
 }
 
 TEST_CASE_FIXTURE(Sinks, "saves that fail are told and harm nothing") {
     train::FolderSink writer = sink(0);
+    const auto fails_with = [&](const std::string& text) {
+        contains(failure(ErrorKind::io, [&] { writer.finish(); }), text);
+    };
     {
         const FileSizeLimit limit(100);
         writer.save(CheckpointKind::latest, at(7));
+        fails_with("there is no good checkpoint yet");
         contains(lines.str(), "warning: the checkpoint of step 7 is not saved (EFBIG): " +
                                   (folder / "checkpoints/step-00000007.tmp-"));
-        contains(lines.str(), "there is no good checkpoint yet; training goes on");
     }
     writer.save(CheckpointKind::latest, at(8));
     writer.save(CheckpointKind::best, at(8));
@@ -78,30 +134,43 @@ TEST_CASE_FIXTURE(Sinks, "saves that fail are told and harm nothing") {
     const FileSizeLimit limit(100);
     lines.str("");
     writer.save(CheckpointKind::latest, at(9));
+    fails_with("the newest good checkpoint is " + newest());
     contains(lines.str(), "cannot be written: File too large");
-    contains(lines.str(), "the newest good checkpoint is " + newest());
-    writer.save(CheckpointKind::best, at(9));
-    contains(lines.str(), "warning: the model with the weights of step 9 is not saved (EFBIG)");
     CHECK(folder.names("checkpoints") == Names{"step-00000008"});
     CHECK(folder.names() == Names{"checkpoints", "config.json", "model.safetensors"});
     CHECK(train::load_checkpoint(newest(), run.tensors()).trainer.step == 8);
-    contains(failure(ErrorKind::io, [&] { writer.finish(); }),
-             "the checkpoint of step 9 is not saved (EFBIG)");
+}
+
+TEST_CASE_FIXTURE(Sinks, "best weights that could not be written are tried once more") {
+    train::FolderSink writer = sink(0, -1);
+    const SavedRun best(7);
+    {
+        const FileSizeLimit limit(100);
+        writer.save(CheckpointKind::best, at(8));
+        contains(failure(ErrorKind::io, [&] { writer.finish(); }),
+                 "the model with the weights of step 8 is not saved (EFBIG)");
+    }
+    writer.save(CheckpointKind::latest, at(9));
+    writer.finish();
+    SavedRun loaded(1);
+    train::load_weights(folder.path(), loaded.table, view_of(loaded.master));
+    CHECK(std::memcmp(loaded.master.data(), best.master.data(), best.master.size() * 4) == 0);
 }
 
 TEST_CASE_FIXTURE(Sinks, "failures in a row end the run, others do not") {
     train::FolderSink writer = sink(0, 2);
+    const auto fails = [&](std::int64_t step) {
+        const FileSizeLimit limit(100);
+        writer.save(CheckpointKind::latest, at(step));
+        return failure(ErrorKind::io, [&] { writer.finish(); });
+    };
     for (const std::int64_t step : {1, 3, 5}) {
-        {
-            const FileSizeLimit limit(100);
-            writer.save(CheckpointKind::latest, at(step));
-        }
+        fails(step);
         writer.save(CheckpointKind::latest, at(step + 1));
+        writer.finish();
     }
-    const FileSizeLimit limit(100);
-    writer.save(CheckpointKind::latest, at(7));
-    const std::string text =
-        failure(ErrorKind::io, [&] { writer.save(CheckpointKind::latest, at(8)); });
+    fails(7);
+    const std::string text = fails(8);
     contains(text, "the newest good checkpoint is " + (folder / "checkpoints/step-00000006"));
     contains(text, "the run ends after 2 failures in a row (--max-save-failures)");
 }
@@ -109,6 +178,8 @@ TEST_CASE_FIXTURE(Sinks, "failures in a row end the run, others do not") {
 TEST_CASE_FIXTURE(Sinks, "a folder that another run has taken ends the run at once") {
     train::FolderSink writer = sink(0);
     writer.commit_after([] { throw Error(ErrorKind::io, "another run has the folder"); });
-    for (const auto kind : {CheckpointKind::latest, CheckpointKind::best})
-        CHECK_THROWS_WITH_AS(writer.save(kind, at(8)), "another run has the folder", Error);
+    for (const auto kind : {CheckpointKind::latest, CheckpointKind::best}) {
+        writer.save(kind, at(8));
+        CHECK_THROWS_WITH_AS(for (;;) writer.check(), "another run has the folder", Error);
+    }
 }
