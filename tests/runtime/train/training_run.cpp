@@ -43,12 +43,19 @@ public:
     void on_epoch(std::int64_t epoch) override { run_.epochs.push_back(epoch); }
 
     void save(train::CheckpointKind kind, const train::TrainerState& state) override {
-        const train::RunTensors tensors = engine_.fetch();
-        Snapshot snapshot{kind, state, copy(tensors.master), {}};
-        for (const auto& tensor : tensors.optimizer)
-            snapshot.optimizer.push_back(copy(tensor.values));
-        run_.saves.push_back(std::move(snapshot));
+        if (copy_) {
+            const Snapshot kept = snapshot(kind, state);
+            if (kept.weights != run_.saves.back().weights ||
+                kept.optimizer != run_.saves.back().optimizer)
+                ++run_.changed_copies;
+        }
+        copy_.emplace(engine_.copy_for_save());
+        run_.saves.push_back(snapshot(kind, state));
     }
+    void check() override {
+        if (setup_.check_saves) setup_.check_saves(run_);
+    }
+    void finish() override { ++run_.finishes; }
 
     train::ValidationReport evaluate() override {
         const kernels::LossSums sums = evaluated(model_, ToySource::batch_of({100, 101, 102}));
@@ -61,6 +68,14 @@ public:
     }
 
 private:
+    Snapshot snapshot(train::CheckpointKind kind, const train::TrainerState& state) const {
+        Snapshot snapshot{kind, state, copy(copy_->master), {}};
+        for (const auto& tensor : copy_->optimizer)
+            snapshot.optimizer.push_back(copy(tensor.values));
+        return snapshot;
+    }
+
+    std::optional<train::RunTensors> copy_;
     const RunSetup& setup_;
     RankHandle handle_;
     train::ForwardBackward& model_;

@@ -26,6 +26,8 @@ struct RankRun {
     std::vector<train::ValidationReport> validations;
     std::vector<std::int64_t> epochs;
     std::vector<Snapshot> saves;
+    int changed_copies = 0;  // copies for a save that the steps behind it changed
+    int finishes = 0;        // calls of CheckpointSink::finish()
     std::vector<std::uint32_t> rows;
     std::optional<train::ExitReason> reason;
     train::TrainerState state;
@@ -53,6 +55,7 @@ struct RunSetup {
     Wrap wrap;
     std::function<void(const train::StepReport&, RankHandle)> on_step;
     enum class Results { at_once, a_step_late } results = Results::at_once;
+    std::function<void(const RankRun& so_far)> check_saves;  // CheckpointSink::check()
     // Returns the loss of the n-th validation. If empty, the model's own loss counts.
     std::function<double(std::size_t)> validation_loss;
 };

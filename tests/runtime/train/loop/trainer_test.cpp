@@ -70,6 +70,29 @@ const Snapshot& last_latest(const RankRun& run) {
 
 }  // namespace
 
+TEST_CASE("steps leave a copy for a save alone, and the end waits for the saves") {
+    auto setup = two_ranks();
+    setup.options.save_every_n_steps = 1;
+    for (const RankRun& run : run_training(setup)) {
+        CHECK(run.saves.size() == 12);
+        CHECK(run.changed_copies == 0);
+        CHECK(run.saves.back().weights == run.weights);
+        CHECK(run.finishes == 1);
+    }
+}
+
+TEST_CASE("an error of a save that goes on ends the run before the next step") {
+    auto setup = two_ranks();
+    setup.world = 1;
+    std::size_t steps = 0;
+    setup.check_saves = [&](const RankRun& so_far) {
+        steps = so_far.steps.size();
+        if (steps == 3) throw Error(ErrorKind::io, "the save has failed");
+    };
+    CHECK_THROWS_WITH_AS(run_training(setup), "the save has failed", Error);
+    CHECK(steps == 3);
+}
+
 TEST_CASE("a gradient that is not finite skips the update truly, on every rank") {
     auto setup = spoiled(two_ranks(), [](std::uint64_t step) { return step == 5; });
     setup.options.save_every_n_steps = 1;
