@@ -57,11 +57,9 @@ void MetricsFile::write_waiting() {
 
 void MetricsFile::open() {
     if (whole_bytes_) cut_back();
-    if (prepare_) {
-        prepare_(path_);
-        prepare_ = {};
-    }
+    if (prepare_) prepare_(path_);
     file_.emplace(path_, OutputFile::Mode::append);
+    prepare_ = {};
 }
 
 void MetricsFile::cut_back() {

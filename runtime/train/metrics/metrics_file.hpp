@@ -17,7 +17,7 @@ namespace lockstep::train {
 // warning in `log`; none is thrown.
 class MetricsFile {
 public:
-    // `prepare` is called with the path before the file is opened, until that succeeds once.
+    // `prepare` is called with the path before the file is opened, until both succeed once.
     // `log` must outlive this object. The constructor opens the file.
     MetricsFile(std::string path, Log& log, std::function<void(const std::string&)> prepare = {});
 
