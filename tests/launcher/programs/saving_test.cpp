@@ -98,7 +98,9 @@ TEST_CASE_FIXTURE(Saves, "a run that is killed while it writes keeps its older c
     for (int kill_number = 0; kill_number < 4; ++kill_number) {
         RunningJob job(line, model);
         REQUIRE(job.wait_for_first_step());
-        while (scratch.names("model/checkpoints").empty()) std::this_thread::yield();
+        const std::string checkpoints = model + "/checkpoints";
+        while (!std::filesystem::exists(checkpoints) || std::filesystem::is_empty(checkpoints))
+            std::this_thread::yield();
         ::kill(job.launcher(), SIGKILL);
         job.wait();
     }
