@@ -21,6 +21,8 @@ public:
           log_(log) {}
 
     void save(train::CheckpointKind kind, const train::TrainerState& state) override;
+    void check() override { checkpoints_.check(); }
+    void finish() override { checkpoints_.finish(); }
 
 private:
     void sync();
