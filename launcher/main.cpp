@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -61,6 +62,18 @@ void occupy_closed_streams() {
     }
 }
 
+// Makes a write to a pipe that nobody reads fail instead of ending the process: Ctrl-C also ends
+// the `tee` of `train | tee log`, and the run still has to save its checkpoint. A handler that does
+// nothing is not inherited by programs that this one starts, unlike an ignored signal.
+void outlive_readers_of_output() {
+    struct sigaction before {};
+    if (::sigaction(SIGPIPE, nullptr, &before) != 0 || before.sa_handler != SIG_DFL) return;
+    struct sigaction nothing {};
+    nothing.sa_handler = [](int) {};
+    nothing.sa_flags = SA_RESTART;
+    ::sigaction(SIGPIPE, &nothing, nullptr);
+}
+
 // Writes the line in one piece because other ranks write to the same terminal.
 void complain(const std::string& name, const std::string& what) {
     std::cerr << name + ": " + what + "\n" << std::flush;
@@ -72,8 +85,10 @@ int written(const launcher::Program& program, const std::string& name, int code)
     errno = 0;
     if (std::cout.flush() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
     const std::string reason = errno == 0 ? "" : ": " + std::generic_category().message(errno);
-    complain(name, "standard output cannot be written" + reason);
-    return code == 0 && program.output == launcher::Output::answer ? 1 : code;
+    const bool answers = program.output == launcher::Output::answer;
+    complain(name, "standard output cannot be written" + reason +
+                       (answers ? "" : "; the run went on without it"));
+    return code == 0 && answers ? 1 : code;
 }
 
 }  // namespace
@@ -87,6 +102,7 @@ int main(int argc, char** argv) {
         if (program == nullptr) {
             throw Error(ErrorKind::config, "no such program; " + launcher::advice_on_program(name));
         }
+        if (program->output == launcher::Output::log) outlive_readers_of_output();
         if (program->load == launcher::Load::computes) launcher::set_openmp_wait_policy(argv);
         return written(*program, name, program->run(words));
     } catch (const TransientFailure& e) {

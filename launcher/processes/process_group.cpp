@@ -16,13 +16,15 @@
 #include "launcher/processes/process_start.hpp"
 #include "runtime/comm/net/socket.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/ignored_signal.hpp"
 #include "runtime/core/trace.hpp"
 
 namespace lockstep::launcher {
 
 namespace {
 
-constexpr std::array<int, 4> forwarded_signals = {SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
+constexpr std::array forwarded_always = {SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
+constexpr std::array forwarded_unless_ignored = {SIGHUP, SIGQUIT};
 
 // Turns signals into reads of a descriptor during its lifetime and blocks them meanwhile. Children
 // must get the mask `before()`.
@@ -32,7 +34,10 @@ public:
         sigset_t watched;
         ::sigemptyset(&watched);
         ::sigaddset(&watched, SIGCHLD);
-        for (const int signal : forwarded_signals) ::sigaddset(&watched, signal);
+        for (const int signal : forwarded_always) ::sigaddset(&watched, signal);
+        for (const int signal : forwarded_unless_ignored) {
+            if (!is_ignored(signal)) ::sigaddset(&watched, signal);
+        }
         // A CHLD signal ignored by the parent process would be inherited, and the kernel would reap
         // the children without a report.
         struct sigaction usual {};
@@ -138,7 +143,10 @@ public:
         result_.signal = signal;
         if (second) return kill();
         children_.ask_all(signal);
-        if (options_.stop_grace_ms) kill_in(*options_.stop_grace_ms);
+        if (signal == SIGQUIT)
+            kill_in(options_.grace_ms);
+        else if (options_.stop_grace_ms)
+            kill_in(*options_.stop_grace_ms);
     }
 
     void ended(const Children::Ended& child) {

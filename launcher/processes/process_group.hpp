@@ -36,22 +36,23 @@ int free_port();
 
 struct GroupOptions {
     int grace_ms = 5'000;  // time between TERM and KILL after a rank has failed
-    // This is the same time after INT or TERM from outside, long enough for a checkpoint. Without a
-    // value the launcher waits as long as the ranks take.
+    // This is the same time after INT, TERM or HUP from outside, long enough for a checkpoint.
+    // Without a value the launcher waits as long as the ranks take.
     std::optional<int> stop_grace_ms = 60'000;
 };
 
 struct GroupResult {
     int failed_rank = -1;  // the first one that failed by itself; -1: none
     int status = 0;        // its exit code, or 128 + the signal that killed it
-    int signal = 0;        // INT or TERM received from outside, else 0
+    int signal = 0;        // INT, TERM, HUP or QUIT received from outside, else 0
 };
 
 // Starts all processes and waits until all have ended. A failing process ends the others: they get
-// TERM, then KILL. The function forwards INT, TERM, USR1 and USR2 to the processes; a second INT
-// kills them. No process survives this one, however it ends. It forks, so call it before any
-// thread, MPI or OpenMP exists. Throws kind launch when a program cannot be started; no process is
-// left running then.
+// TERM, then KILL. The function forwards INT, TERM, HUP, QUIT, USR1 and USR2 to the processes, but
+// not a HUP or QUIT that this process was started to ignore (nohup). A second INT kills them; after
+// QUIT, which asks for no checkpoint, they have grace_ms to end. No process survives this one,
+// however it ends. It forks, so call it before any thread, MPI or OpenMP exists. Throws kind launch
+// when a program cannot be started; no process is left running then.
 GroupResult run_process_group(const std::vector<ProcessSpec>& processes,
                               const GroupOptions& options);
 

@@ -26,7 +26,7 @@ constexpr std::array programs{
     Program{"eval", eval_program, Load::computes},
     Program{"distributed_eval", distributed_eval_program, Load::computes},
     Program{"multiprocessing_eval", multiprocessing_eval_program, Load::light},
-    Program{"distributed_launch", distributed_launch_program},
+    Program{"distributed_launch", distributed_launch_program, Load::light, Output::log},
     Program{"doctor", doctor_program, Load::computes},
     Program{"plan", plan_program},
     Program{"ladder", ladder_program},

@@ -10,8 +10,8 @@ namespace lockstep::launcher {
 // `computes`: the program computes on several OpenMP threads.
 enum class Load { light, computes };
 
-// Tells the role of standard output. `log`: the run keeps its results elsewhere and does not fail
-// when the log cannot be written.
+// Tells the role of standard output. `log`: the run keeps its results elsewhere, and it neither
+// fails nor ends when the log cannot be written or nobody reads it any more.
 enum class Output { answer, log };
 
 // `lockstep NAME` runs this program. run() gets the words after the program's name and returns the

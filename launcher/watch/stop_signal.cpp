@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "runtime/core/error.hpp"
+#include "runtime/core/ignored_signal.hpp"
 
 namespace lockstep::launcher {
 
@@ -22,6 +23,8 @@ sigset_t stop_signals() {
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGUSR1);
     sigaddset(&set, SIGUSR2);  // submitit sends it on Slurm's warning
+    // A closed terminal or a lost ssh connection sends HUP.
+    if (!is_ignored(SIGHUP)) sigaddset(&set, SIGHUP);
     return set;
 }
 

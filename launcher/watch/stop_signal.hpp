@@ -6,9 +6,9 @@
 
 namespace lockstep::launcher {
 
-// Turns INT, TERM, USR1 and USR2 into a flag that the training loop reads. It must be made before
-// any other thread starts because threads inherit the blocked signals. A second INT ends the
-// process at once.
+// Turns INT, TERM, HUP, USR1 and USR2 into a flag that the training loop reads. HUP is left alone
+// if the process was started with HUP ignored (nohup). The object must be made before any other
+// thread starts because threads inherit the blocked signals. A second INT ends the process at once.
 class StopSignal {
 public:
     StopSignal();

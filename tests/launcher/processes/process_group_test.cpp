@@ -131,13 +131,13 @@ TEST_CASE("processes that a rank leaves behind end with it") {
     });
 }
 
-TEST_CASE("INT, TERM, USR1 and USR2 reach the ranks") {
-    for (const int signal : {SIGINT, SIGTERM}) {
+TEST_CASE("INT, TERM, HUP, QUIT, USR1 and USR2 reach the ranks") {
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
         const tests::ScratchFolder folder;
         const std::string rank = "trap 'echo told > " + folder / "usr1" +
                                  "' USR1; trap 'echo told > " + folder / "usr2" +
-                                 "' USR2; trap 'exit 0' INT TERM; echo $$ > " + folder / "pid" +
-                                 "; while :; do sleep 0.01; done";
+                                 "' USR2; trap 'exit 0' INT TERM HUP QUIT; echo $$ > " +
+                                 folder / "pid" + "; while :; do sleep 0.01; done";
         const pid_t group = launch({shell(rank)}, GroupOptions());
         pid_in(folder / "pid");
         ::kill(group, SIGUSR1);
@@ -147,6 +147,31 @@ TEST_CASE("INT, TERM, USR1 and USR2 reach the ranks") {
         ::kill(group, signal);
         CHECK(exit_code(group) == signal);  // no rank failed: each ended with 0
     }
+}
+
+TEST_CASE("a HUP that the launcher was started to ignore does not reach the ranks") {
+    const tests::ScratchFolder folder;
+    const std::string rank =
+        "trap 'exit 0' TERM; echo $$ > " + folder / "pid" + "; while :; do sleep 0.01; done";
+    ::signal(SIGHUP, SIG_IGN);  // as nohup does
+    const pid_t group = launch({shell(rank)}, GroupOptions());
+    ::signal(SIGHUP, SIG_DFL);
+    pid_in(folder / "pid");
+    ::kill(group, SIGHUP);
+    ::kill(group, SIGTERM);
+    CHECK(exit_code(group) == SIGTERM);
+}
+
+TEST_CASE("after QUIT the ranks get no time for a checkpoint") {
+    const tests::ScratchFolder folder;
+    const std::string deaf =
+        "trap '' QUIT; echo $$ > " + folder / "pid" + "; while :; do sleep 0.01; done";
+    GroupOptions patient = quick();
+    patient.stop_grace_ms.reset();
+    const pid_t group = launch({shell(deaf)}, patient);
+    pid_in(folder / "pid");
+    ::kill(group, SIGQUIT);
+    CHECK(exit_code(group) == 128 + SIGKILL);
 }
 
 TEST_CASE("a rank that does not end after TERM from outside is killed") {

@@ -15,10 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string tiny_model =
-    " --embedding-size 8 --n-layers 1 --ffn-size 8 --threads 1 --num-epochs 100000 -bs 32"
-    " --text-truncate 16 --label-truncate 8 --log-every-n-steps 1 --timeout 6";
-
 // With --timeout 6 each rank tells four times a second where it is.
 constexpr std::chrono::milliseconds several_tellings(900);
 
@@ -32,6 +28,10 @@ double seconds_since(std::chrono::steady_clock::time_point then) {
 }
 
 }  // namespace
+
+const std::string tiny_model =
+    " --embedding-size 8 --n-layers 1 --ffn-size 8 --threads 1 --num-epochs 100000 -bs 32"
+    " --text-truncate 16 --label-truncate 8 --log-every-n-steps 1 --timeout 6";
 
 std::string build_bin() { return fs::read_symlink("/proc/self/exe").parent_path(); }
 

@@ -60,6 +60,9 @@ private:
     std::map<std::string, std::string> environment_;
 };
 
+// Options of a model that computes a step in a moment and trains without an end.
+extern const std::string tiny_model;
+
 std::string build_bin();
 
 }  // namespace lockstep::tests

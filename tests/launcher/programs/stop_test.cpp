@@ -68,13 +68,21 @@ void slow_down_for_a_moment(pid_t process) {
 
 TEST_CASE("a request to stop that one rank sees is obeyed by all, at the same step") {
     const std::string group = "multiprocessing_train --distributed-world-size 3";
+    const std::string launch = "distributed_launch --nproc-per-node 3 distributed_train";
     const std::string mpi = "mpirun --oversubscribe -np 3 distributed_train";
     const std::string bare = "bash tests/launcher/programs/bare_ranks.sh 3 29400 distributed_train";
     std::vector<Request> requests = {
-        {group, SIGTERM, 2, {}, {}},          {group, SIGTERM, the_launcher, {}, {}},
-        {group, SIGUSR1, 1, {}, {}},          {mpi, SIGTERM, 1, {}, {}},
-        {mpi, SIGUSR1, the_launcher, {}, {}}, {mpi, SIGUSR1, 2, {}, {}},
-        {bare, SIGTERM, 2, {}, {}},           {group, SIGUSR2, the_launcher, {}, {}},
+        {group, SIGTERM, 2, {}, {}},
+        {group, SIGTERM, the_launcher, {}, {}},
+        {group, SIGUSR1, 1, {}, {}},
+        {mpi, SIGTERM, 1, {}, {}},
+        {mpi, SIGUSR1, the_launcher, {}, {}},
+        {mpi, SIGUSR1, 2, {}, {}},
+        {bare, SIGTERM, 2, {}, {}},
+        {group, SIGUSR2, the_launcher, {}, {}},
+        {group, SIGHUP, 1, {}, {}},
+        {group, SIGHUP, the_launcher, {}, {}},
+        {launch, SIGHUP, the_launcher, {}, {}},
     };
     const DisturbedData data;
     {
