@@ -32,6 +32,18 @@ std::string lockstep_program(const std::vector<std::string>& command) {
     return as_program(word);
 }
 
+std::string model_folder_of_command(const std::vector<std::string>& command) {
+    if (!lockstep_program(command).ends_with("train")) return "";
+    std::string folder;
+    for (std::size_t i = 1; i < command.size(); ++i) {
+        for (const std::string option : {"-mf", "--mf", "--model-file", "--model_file"}) {
+            if (command[i] == option && i + 1 < command.size()) folder = command[i + 1];
+            if (command[i].starts_with(option + "=")) folder = command[i].substr(option.size() + 1);
+        }
+    }
+    return folder;
+}
+
 std::vector<std::string> with_own_binary(const std::vector<std::string>& command) {
     if (lockstep_program(command).empty() || command.front().find('/') != std::string::npos) {
         return command;

@@ -11,6 +11,10 @@ namespace lockstep::launcher {
 // program's own name. The result is empty for any other command.
 std::string lockstep_program(const std::vector<std::string>& command);
 
+// Returns the model folder that the command of a training program of Lockstep names by -mf or
+// --model-file. The result is empty for any other command.
+std::string model_folder_of_command(const std::vector<std::string>& command);
+
 // Replaces the program of Lockstep's own commands by the running binary's full path, so that PATH
 // need not contain it. Other commands are returned unchanged.
 std::vector<std::string> with_own_binary(const std::vector<std::string>& command);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <iostream>
 
+#include "launcher/model_folder/newest_checkpoint.hpp"
+#include "launcher/processes/lockstep_command.hpp"
 #include "launcher/processes/restarts.hpp"
 #include "launcher/programs/programs.hpp"
 #include "launcher/torchrun/launch_options.hpp"
@@ -20,14 +22,17 @@ int distributed_launch_program(const std::vector<std::string>& args) {
         outputs.connect(processes);
         return run_process_group(processes, plan->ending);
     };
+    RestartPolicy policy;
+    policy.max_restarts = plan->max_restarts;
     // The launchers do not talk to each other. The other launchers' ranks end when they lose their
     // peer, and a rank that restarts before that would find the old job's store.
-    constexpr int pause_ms = 2'000;
-    const RestartPolicy policy{plan->max_restarts, plan->nodes > 1 ? pause_ms : 0};
-    const auto failed = [&](const GroupResult& result, int restart) {
+    if (plan->nodes > 1) policy.pause_ms = 2'000;
+    if (const std::string folder = model_folder_of_command(plan->command); !folder.empty())
+        policy.newest_checkpoint = [folder] { return newest_checkpoint_name(folder); };
+    const auto failed = [&](const GroupResult& result, const AfterFailure& after) {
         const int rank = plan->node_rank * plan->ranks_per_node + result.failed_rank;
         std::cerr << "distributed_launch: rank " << rank << " (local rank " << result.failed_rank
-                  << " on " << comm::host_name() << ") " << failure_text(result, restart, policy)
+                  << " on " << comm::host_name() << ") " << failure_text(result, after, policy)
                   << std::endl;
     };
     return exit_code_of(run_with_restarts(run, policy, failed));

@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "launcher/evaluate/evaluation.hpp"
+#include "launcher/model_folder/newest_checkpoint.hpp"
 #include "launcher/options/run_command.hpp"
 #include "launcher/processes/process_group.hpp"
 #include "launcher/processes/restarts.hpp"
@@ -61,11 +62,13 @@ int run_ranks(const char* program, const RunConfig& config, const std::vector<st
         options.stop_grace_ms.reset();
         return run_process_group(local_ranks(ranks, base), options);
     };
-    const RestartPolicy policy{config.max_restarts, 0};
-    const auto failed = [&](const GroupResult& result, int restart) {
+    RestartPolicy policy;
+    policy.max_restarts = config.max_restarts;
+    policy.newest_checkpoint = [&] { return newest_checkpoint_name(config.model_file); };
+    const auto failed = [&](const GroupResult& result, const AfterFailure& after) {
         if (result.status == 2) return;  // the rank has reported the error
         std::cerr << program << ": rank " << result.failed_rank << ' '
-                  << failure_text(result, restart, policy) << std::endl;
+                  << failure_text(result, after, policy) << std::endl;
     };
     return exit_code_of(run_with_restarts(run, policy, failed));
 }

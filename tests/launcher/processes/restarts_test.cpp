@@ -26,8 +26,32 @@ struct Attempts {
                 CHECK(attempt == made);
                 return results.at(static_cast<std::size_t>(made++));
             },
-            {max_restarts, 0},
-            [&](const GroupResult&, int restart) { restarts.push_back(restart); });
+            {max_restarts, 0, nullptr},
+            [&](const GroupResult&, const AfterFailure& after) {
+                restarts.push_back(after.restart);
+            });
+    }
+};
+
+// A run whose attempts all fail. `saved` tells the newest checkpoint after each of them.
+struct Failing {
+    std::vector<std::string> saved;
+    int attempts = 0;
+    std::vector<AfterFailure> after;
+
+    RestartPolicy policy(int max_restarts, int pause_ms) {
+        return {max_restarts, pause_ms, [this] {
+                    return attempts == 0 ? "" : saved.at(static_cast<std::size_t>(attempts - 1));
+                }};
+    }
+    void run(const RestartPolicy& policy) {
+        const auto attempt = [&](int) {
+            ++attempts;
+            return GroupResult{0, 1, 0};
+        };
+        run_with_restarts(attempt, policy, [&](const GroupResult&, const AfterFailure& each) {
+            after.push_back(each);
+        });
     }
 };
 
@@ -54,12 +78,46 @@ TEST_CASE("neither a wrong request nor a stop from outside is repeated") {
     CHECK(stopped.restarts == std::vector{0});
 }
 
+TEST_CASE("restarts that save nothing come to an end, and those that save do not") {
+    Failing stuck{std::vector<std::string>(100, ""), 0, {}};
+    const RestartPolicy policy = stuck.policy(99, 0);
+    stuck.run(policy);
+    CHECK(stuck.attempts == 1 + most_restarts_without_progress);
+    CHECK(stuck.after.back().restart == 0);
+    CHECK(
+        failure_text({0, 1, 0}, stuck.after.back(), policy) ==
+        "failed first, with exit code 1; the other ranks were ended. 5 restarts in a row saved no "
+        "checkpoint, so no other one is made");
+    // The fourth and the ninth attempt save a checkpoint.
+    Failing moves{{"", "", "", "a", "a", "a", "a", "a", "b", "b", "b", "b", "b", "b", "b"}, 0, {}};
+    moves.run(moves.policy(99, 0));
+    CHECK(moves.attempts == 9 + 1 + most_restarts_without_progress);
+    CHECK(failure_text({0, 1, 0}, moves.after.back(), policy)
+              .find("saved no newer checkpoint than b, so") != std::string::npos);
+    Failing few{std::vector<std::string>(100, ""), 0, {}};
+    few.run(few.policy(2, 0));
+    CHECK(few.attempts == 3);
+    CHECK_FALSE(few.after.back().no_progress);
+}
+
+TEST_CASE("the pause before a restart grows until a checkpoint is saved") {
+    Failing run{{"", "", "a", "a", "a", "a"}, 0, {}};
+    run.run(run.policy(5, 1));
+    std::vector<int> pauses;
+    for (const AfterFailure& each : run.after) pauses.push_back(each.pause_ms);
+    CHECK(pauses == std::vector{1, 2, 1, 1, 2, 0});
+}
+
 TEST_CASE("a failure in words, and as an exit code") {
-    CHECK(failure_text({4, 5, 0}, 0, {2, 0}) ==
+    const RestartPolicy policy{2, 0, nullptr};
+    CHECK(failure_text({4, 5, 0}, {}, policy) ==
           "failed first, with exit code 5; the other ranks were ended");
-    CHECK(failure_text({4, 128 + 9, 0}, 1, {2, 0}) ==
+    CHECK(failure_text({4, 128 + 9, 0}, {1, 0, false, ""}, policy) ==
           "failed first, killed by signal 9; the other ranks were ended, all start again (restart "
           "1 of 2)");
+    CHECK(failure_text({4, 5, 0}, {2, 2'000, false, ""}, policy) ==
+          "failed first, with exit code 5; the other ranks were ended, all start again in 2 s "
+          "(restart 2 of 2)");
     CHECK(exit_code_of({-1, 0, SIGTERM}) == 0);
     CHECK(exit_code_of({0, 3, 0}) == 3);
     CHECK(exit_code_of({0, 128 + 9, 0}) == 1);
@@ -89,9 +147,8 @@ TEST_CASE("multiprocessing_train --max-restarts goes on from the last checkpoint
                          " pkill -KILL -n -P $pid; wait $pid"});
     CAPTURE(run.out);
     CHECK_MESSAGE(run.code == 0, run.err);
-    CHECK(run.err.find(
-              "killed by signal 9; the other ranks were ended, all start again (restart 1 of 1)") !=
-          std::string::npos);
+    CHECK(run.err.find("killed by signal 9; the other ranks were ended, all start again in 1 s "
+                       "(restart 1 of 1)") != std::string::npos);
     CHECK(run.out.find("continuing after step") != std::string::npos);
     const std::string last = "/checkpoints/step-00000300/model.safetensors";
     const std::string parameters = read_text(disturbed + last);

@@ -350,7 +350,7 @@ TEST_CASE("--max-restarts starts all ranks again, each attempt with its own file
                             "echo $RANK of attempt $TORCHELASTIC_RESTART_COUNT; "
                             "[ $RANK = 0 ] || [ $TORCHELASTIC_RESTART_COUNT = 1 ]");
     CHECK(run.code == 0);
-    CHECK(contains(run.err, "all start again (restart 1 of 2)"));
+    CHECK(contains(run.err, "all start again in 1 s (restart 1 of 2)"));
     CHECK(read_text(scratch / "l/attempt_1/rank_0/stdout.log") == "0 of attempt 1\n");
     CHECK_FALSE(std::filesystem::exists(scratch / "l/attempt_2"));
     CHECK(launch({"--max-restarts=1"}, "exit 9").code == 9);

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+namespace lockstep::launcher {
+
+// Returns the name of the newest checkpoint of a model folder ("step-00001234"), or "" if none is
+// seen. It is not verified. Two names that differ show that a run has saved between two looks.
+std::string newest_checkpoint_name(const std::string& model_folder);
+
+}  // namespace lockstep::launcher
