@@ -147,6 +147,7 @@ SubmitOptions parse_submit(const std::vector<std::string>& args) {
     const auto trained = check_command(options.job);
     if (texts.requeue && trained && !train::saves_on_the_way(trained->train))
         options.warning = restarts_lose_work;
+    if (trained) options.job.model_folder = trained->model_file;
     return options;
 }
 

@@ -70,9 +70,10 @@ export LOCKSTEP_SECRET
 constexpr const char* trap_lines = R"(
 ranks=
 requeue=no
+cancelled=no
 again=yes
 trap 'requeue=yes again=yes; [ -z "$ranks" ] || kill -USR1 "$ranks"' USR1
-trap again=yes TERM
+trap 'cancelled=yes again=yes' TERM
 )";
 
 constexpr const char* wait_lines = R"( &
@@ -82,11 +83,50 @@ while [ "$again" = yes ]; do
     wait "$ranks"
     code=$?
 done
-if [ "$requeue" = yes ] && [ "$code" -eq 0 ]; then
-    scontrol requeue "$SLURM_JOB_ID"
+# Slurm tells the ranks of a preempted job to end, and counts the job as complete once they did.
+preempted() { scontrol show job "$SLURM_JOB_ID" | grep -q 'PreemptTime=[0-9]'; }
+if [ "$code" -eq 0 ] && [ "$requeue" = no ] && preempted; then
+    requeue=yes
+fi
+)";
+
+constexpr const char* lost_lines =
+    R"sh(# The ranks notice a lost host long before Slurm does.
+lost() { grep -qsE '"cause": "(lost|silent)"' "$model/failure.json"; }
+if [ "$code" -ne 0 ] && [ "$cancelled" = no ] && lost; then
+    echo "A host was lost: the job is queued again."
+    requeue=yes code=0
+fi
+)sh";
+
+constexpr const char* requeue_lines = R"(if [ "$requeue" = yes ] && [ "$code" -eq 0 ]; then
+)";
+
+constexpr const char* end_lines = R"(    scontrol requeue "$SLURM_JOB_ID"
 fi
 exit "$code"
 )";
+
+constexpr const char* newest_lines = R"sh(
+newest() { ls "$model/checkpoints" 2>&1 | grep -x 'step-[0-9]*' | sort -V | tail -n 1; }
+before=$(newest)
+rm -f "$model/failure.json"
+)sh";
+
+constexpr const char* progress_lines =
+    R"sh(    # A piece that saves nothing would be repeated for ever.
+    idle=$model/idle-piece-of-job-$SLURM_JOB_ID
+    if [ "$(newest)" != "$before" ]; then
+        rm -f "$idle"
+    elif [ -e "$idle" ]; then
+        rm -f "$idle"
+        echo "Two pieces in a row saved no checkpoint after ${before:-the start}, so the job is not" \
+            "queued again: give it a longer --time, or mend what ended them." >&2
+        exit 1
+    else
+        mkdir -p "$model" && touch "$idle"
+    fi
+)sh";
 
 std::string srun_line(const SlurmJob& spec) {
     std::string line = "srun --kill-on-bad-exit=1";
@@ -109,10 +149,16 @@ std::string sbatch_script(const SlurmJob& spec) {
     script += secret_lines;
     if (!spec.setup.empty()) script += "\n";
     for (const std::string& line : spec.setup) script += line + "\n";
-    if (requeues(spec)) script += trap_lines;
-    script += "\n# One rank for each task; a rank that fails ends them all.\n";
-    script += (requeues(spec) ? "" : "exec ") + srun_line(spec);
-    return script + (requeues(spec) ? wait_lines : "\n");
+    const char* ranks = "\n# One rank for each task; a rank that fails ends them all.\n";
+    if (!requeues(spec)) return script + ranks + "exec " + srun_line(spec) + "\n";
+    const bool looks_for_checkpoints = !spec.model_folder.empty();
+    script += trap_lines;
+    if (looks_for_checkpoints) script += "\nmodel=" + shell_word(spec.model_folder) + newest_lines;
+    script += ranks + srun_line(spec) + wait_lines;
+    if (looks_for_checkpoints) script += lost_lines;
+    script += requeue_lines;
+    if (looks_for_checkpoints) script += progress_lines;
+    return script + end_lines;
 }
 
 }  // namespace lockstep::launcher

@@ -24,6 +24,7 @@ struct SlurmJob {
     std::string mpi;      // srun --mpi=
     int warning_s = 120;  // USR1 comes this long before the time limit; 0: never
     AtTimeLimit at_time_limit = AtTimeLimit::stop;
+    std::string model_folder;          // of a run that trains; empty: not known
     std::vector<std::string> setup;    // shell lines that run before the ranks start
     std::vector<std::string> command;  // command of each rank
 };

@@ -35,6 +35,12 @@ struct Fakes {
     ScratchFolder folder;
 };
 
+// A scontrol that knows when the job was preempted and notes that it was queued again.
+std::string requeues_only(const std::string& preempted) {
+    return "[ $1 = show ] && echo PreemptTime=" + preempted +
+           "\n[ $1 = requeue ] && echo \"$@\" > requeued\n";
+}
+
 std::string refusal(const std::string& words) {
     const ProgramResult run = run_line("lockstep submit --dry-run " + words);
     CHECK(run.code == 2);
@@ -157,7 +163,7 @@ TEST_CASE("the job script starts the ranks with a secret and with their exit cod
 
 TEST_CASE("the warning before the time limit reaches the ranks, and then the job is requeued") {
     Fakes fakes;
-    fakes.add("scontrol", "echo \"$@\" > requeued\n");
+    fakes.add("scontrol", requeues_only("None"));
     SlurmJob spec;
     spec.command = {"distributed_train"};
     spec.at_time_limit = AtTimeLimit::continue_later;
@@ -178,4 +184,50 @@ TEST_CASE("the warning before the time limit reaches the ranks, and then the job
     const bool requeued = std::filesystem::exists(fakes.folder / "requeued");
     CHECK(requeued == (signal == "USR1" && code == 0));
     if (requeued) CHECK(read_text(fakes.folder / "requeued") == "requeue 77\n");
+}
+
+TEST_CASE("a job that was preempted and stopped in time is queued again, a cancelled one is not") {
+    Fakes fakes;
+    SlurmJob spec;
+    spec.command = {"distributed_train"};
+    spec.at_time_limit = AtTimeLimit::continue_later;
+    write_text(fakes.folder / "job", sbatch_script(spec));
+    fakes.add("srun", "exit 0\n");  // its ranks had TERM, and saved
+    std::string at = "None";
+    SUBCASE("cancelled") {}
+    SUBCASE("preempted") { at = "2026-11-22T14:28:42"; }
+    fakes.add("scontrol", requeues_only(at));
+    CHECK(run_line("bash job", fakes.input()).code == 0);
+    CHECK(std::filesystem::exists(fakes.folder / "requeued") == (at != "None"));
+}
+
+TEST_CASE("a job whose pieces save nothing twice in a row is not queued again") {
+    Fakes fakes;
+    SlurmJob spec;
+    spec.command = {"distributed_train"};
+    spec.model_folder = "a model";
+    spec.at_time_limit = AtTimeLimit::continue_later;
+    write_text(fakes.folder / "job", sbatch_script(spec));
+    fakes.add("scontrol", requeues_only("2026-11-22T14:28:42"));
+    const auto piece = [&](const std::string& saves) {
+        std::filesystem::remove(fakes.folder / "requeued");
+        fakes.add("srun",
+                  saves.empty() ? "exit 0\n" : "mkdir -p 'a model/checkpoints/" + saves + "'\n");
+        return run_line("bash job", fakes.input());
+    };
+    const auto queued_again = [&] { return std::filesystem::exists(fakes.folder / "requeued"); };
+    CHECK(piece("").code == 0);
+    CHECK(queued_again());
+    CHECK(piece("step-00000005").code == 0);
+    CHECK(queued_again());
+    CHECK(piece("step-00000005.tmp-7").code == 0);
+    CHECK(queued_again());
+    CHECK(piece("step-100000000").code == 0);
+    CHECK(queued_again());
+    CHECK(piece("").code == 0);
+    CHECK(queued_again());
+    const ProgramResult idle = piece("");
+    CHECK(idle.code == 1);
+    CHECK(idle.err.find("saved no checkpoint after 'step-100000000'") != std::string::npos);
+    CHECK_FALSE(queued_again());
 }

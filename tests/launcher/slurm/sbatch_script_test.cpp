@@ -89,6 +89,7 @@ TEST_CASE("the scripts of known specifications") {
     spec.command = {"distributed_train", "--data", "a folder", "-mf", "it's"};
     SUBCASE("") { CHECK(sbatch_script(spec) == read_text("tests/golden/slurm/full.sbatch")); }
     spec.at_time_limit = AtTimeLimit::continue_later;
+    spec.model_folder = "it's";
     SUBCASE("") { CHECK(sbatch_script(spec) == read_text("tests/golden/slurm/requeue.sbatch")); }
 }
 
