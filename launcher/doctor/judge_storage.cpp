@@ -121,7 +121,8 @@ std::vector<Finding> judge_folder(const Facts& facts) {
                              (folder.checkpoints_bytes > 0
                                   ? ", so the checkpoints take " + seconds_text(seconds)
                                   : ""),
-                         "choose a faster file system, or save less often"});
+                         "choose a faster file system, or save less often; a job's warning before "
+                         "its time limit has to be longer (submit --signal USR1@SECONDS)"});
     }
     Grouped unseen(facts, Severity::breaks, "folder");
     for (const RankObservations& sight : facts.sights) {

@@ -11,6 +11,7 @@
 #include "launcher/processes/lockstep_command.hpp"
 #include "launcher/processes/process_group.hpp"
 #include "launcher/programs/programs.hpp"
+#include "launcher/programs/stop_time.hpp"
 #include "launcher/slurm/sbatch_script.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/path_status.hpp"
@@ -145,9 +146,11 @@ SubmitOptions parse_submit(const std::vector<std::string>& args) {
         texts.signal.empty() ? usual_warning_s(line.rest) : seconds_of_warning(texts.signal);
     check(options.job);
     const auto trained = check_command(options.job);
-    if (texts.requeue && trained && !train::saves_on_the_way(trained->train))
-        options.warning = restarts_lose_work;
-    if (trained) options.job.model_folder = trained->model_file;
+    if (!trained) return options;
+    options.job.model_folder = trained->model_file;
+    options.warnings = {
+        warning_of_slow_stop(bytes_saved_at_stop(*trained), options.job.warning_s),
+        texts.requeue && !train::saves_on_the_way(trained->train) ? restarts_lose_work : ""};
     return options;
 }
 
@@ -158,7 +161,8 @@ int submit_program(const std::vector<std::string>& args) {
     if (options.help) std::cout << help_text(usage, submit_tables(shown, texts));
     if (options.dump_config) std::cout << dump_config(args, submit_tables(shown, texts));
     if (options.help || options.dump_config) return 0;
-    if (!options.warning.empty()) std::cerr << options.warning << std::endl;
+    for (const std::string& warning : options.warnings)
+        if (!warning.empty()) std::cerr << warning << std::endl;
     options.job.command = with_own_binary(options.job.command);
     const std::string script = sbatch_script(options.job);
     if (options.dry_run) {

@@ -11,8 +11,8 @@ namespace lockstep::launcher {
 
 struct SubmitOptions {
     SlurmJob job;
-    std::string script_file;  // empty: NAME.sbatch in the current folder
-    std::string warning;      // empty: none
+    std::string script_file;            // empty: NAME.sbatch in the current folder
+    std::vector<std::string> warnings;  // an empty text says nothing
     bool dry_run = false;
     bool help = false, dump_config = false;
 };

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "launcher/programs/stop_time.hpp"
 #include "launcher/programs/submit_program.hpp"
 #include "launcher/slurm/sbatch_script.hpp"
 #include "runtime/core/error.hpp"
@@ -131,6 +132,29 @@ TEST_CASE("a job that queues itself again is warned when it saves nothing on the
     CHECK_FALSE(told(" --save-every-n-secs -1 --validation-every-n-epochs 1"));
 }
 
+TEST_CASE("a warning that is shorter than a checkpoint may take is told") {
+    CHECK(warning_of_slow_stop(12e9, 120) ==
+          "warning: a checkpoint of 11.2 GiB may take 120 s (at 100 MB/s; lockstep doctor measures "
+          "it), and the ranks are told 120 s before the time limit: give --signal USR1@240");
+    CHECK(warning_of_slow_stop(6e9, 120).empty());
+    CHECK(warning_of_slow_stop(12e9, 240).empty());
+    CHECK(warning_of_slow_stop(12e9, 0).empty());  // nobody is told
+    const ScratchFolder scratch;
+    const std::string data = scratch / "data";
+    REQUIRE(run_line("lockstep prepare --input examples/shakespeare/train.txt --out " + data +
+                     " --dict-maxtokens 300")
+                .code == 0);
+    const auto told = [&](const std::string& signal) {
+        return run_line("lockstep submit --dry-run --signal " + signal +
+                        " -- distributed_train --data " + data + " -mf " + (scratch / "model") +
+                        " --num-epochs 1 -m transformer/generator --n-layers 24 --n-heads 16 "
+                        "--embedding-size 1024 --ffn-size 4096")
+            .err;
+    };
+    CHECK(told("USR1@60").find("give --signal USR1@") != std::string::npos);
+    CHECK(told("USR1@1200").empty());
+}
+
 TEST_CASE("only programs that heed the warning get it unasked") {
     const auto script = [](const std::string& words) {
         return run_line("lockstep submit --dry-run " + words).out;
@@ -228,6 +252,29 @@ TEST_CASE("a job whose pieces save nothing twice in a row is not queued again") 
     CHECK(queued_again());
     const ProgramResult idle = piece("");
     CHECK(idle.code == 1);
-    CHECK(idle.err.find("saved no checkpoint after 'step-100000000'") != std::string::npos);
+    CHECK(idle.err.find("saved no checkpoint after step-100000000,") != std::string::npos);
     CHECK_FALSE(queued_again());
+}
+
+TEST_CASE("a job that lost a host is queued again, but not one that failed or was cancelled") {
+    Fakes fakes;
+    fakes.add("scontrol", requeues_only("None"));
+    SlurmJob spec;
+    spec.command = {"distributed_train"};
+    spec.model_folder = "model";
+    spec.at_time_limit = AtTimeLimit::continue_later;
+    write_text(fakes.folder / "job", sbatch_script(spec));
+    std::string cause = "lost", tell = ":";
+    bool again = false;
+    SUBCASE("lost") { again = true; }
+    SUBCASE("silent") {
+        cause = "silent";
+        again = true;
+    }
+    SUBCASE("failed") { cause = "failed"; }
+    SUBCASE("cancelled") { tell = "kill -TERM $PPID; sleep 0.3"; }
+    fakes.add("srun", "mkdir -p model; echo '  \"cause\": \"" + cause +
+                          "\",' > model/failure.json; " + tell + "; exit 3\n");
+    CHECK(run_line("bash job", fakes.input()).code == (again ? 0 : 3));
+    CHECK(std::filesystem::exists(fakes.folder / "requeued") == again);
 }
