@@ -73,9 +73,13 @@ AveragedValidator::AveragedValidator(std::vector<std::string> names,
                                      Average average)
     : names_(std::move(names)), validators_(std::move(validators)), average_(average) {}
 
-train::ValidationReport AveragedValidator::evaluate() {
+std::optional<train::ValidationReport> AveragedValidator::evaluate(const train::StopFlag& stop) {
     std::vector<train::ValidationReport> reports;
-    for (const auto& validator : validators_) reports.push_back(validator->evaluate());
+    for (const auto& validator : validators_) {
+        auto report = validator->evaluate(stop);
+        if (!report) return std::nullopt;
+        reports.push_back(std::move(*report));
+    }
     return average(names_, reports, average_);
 }
 

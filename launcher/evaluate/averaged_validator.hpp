@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,7 @@ public:
     AveragedValidator(std::vector<std::string> names,
                       std::vector<std::unique_ptr<train::Validator>> validators, Average average);
 
-    train::ValidationReport evaluate() override;
+    std::optional<train::ValidationReport> evaluate(const train::StopFlag& stop) override;
 
 private:
     std::vector<std::string> names_;

@@ -84,7 +84,8 @@ int run_evaluation(const RunConfig& config, LaunchMode mode) {
     if (!why.empty()) log.info(why);
     return run_watched(config, "", job, log, [&](comm::RankProgress* progress) {
         const comm::PhaseScope phase(progress, comm::Phase::validation);
-        train::ValidationReport report = evaluator->evaluate();
+        const train::StopFlag never{false};
+        train::ValidationReport report = evaluator->evaluate(never).value();
         if (rank_info.rank == 0) {
             if (config.unigram_baseline) add_baselines(report, config, loaded.config(), sets);
             print(config.split, report);

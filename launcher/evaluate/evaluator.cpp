@@ -5,6 +5,7 @@
 
 #include "data/loading/eval_loader.hpp"
 #include "launcher/options/batching.hpp"
+#include "runtime/core/view.hpp"
 
 namespace lockstep::launcher {
 
@@ -45,12 +46,12 @@ Evaluator::Evaluator(const EvaluatorParts& parts, const data::Dataset& dataset, 
         replier_.emplace(parts.model.decoder(), parts.tokenizer, reply_options(parts.config));
 }
 
-train::ValidationReport Evaluator::evaluate() {
+std::optional<train::ValidationReport> Evaluator::evaluate(const train::StopFlag& stop) {
     const auto begin = Clock::now();
     RowScores scores(metrics_);
     WorldLog log;
     source_->rewind();
-    for (train::Batch batch; source_->next(batch);) add_batch(batch, scores, log);
+    if (!add_batches(stop, scores, log)) return std::nullopt;
     train::ValidationReport report;
     report.split = rows_.split;
     report.metrics = scores.of_all(parts_.communicator);
@@ -59,8 +60,29 @@ train::ValidationReport Evaluator::evaluate() {
     return report;
 }
 
-void Evaluator::add_batch(const train::Batch& batch, RowScores& scores, WorldLog& log) {
+// Returns false if a rank was asked to stop. Ranks may have different numbers of batches, so all of
+// them go on with the rounds until none has a batch. The ranks are compared while a batch is
+// computed: a rank waits only for those that are more than a batch behind it.
+bool Evaluator::add_batches(const train::StopFlag& stop, RowScores& scores, WorldLog& log) {
+    train::Batch batch;
+    bool more = source_->next(batch);
+    for (;;) {
+        ranks_with_batches_and_stops_ = {more ? 1.0 : 0.0, stop.load() ? 1.0 : 0.0};
+        parts_.communicator.all_reduce(view_of(ranks_with_batches_and_stops_), comm::ReduceOp::sum,
+                                       "validation's state");
+        if (more) add_batch(batch, stop, scores, log);
+        parts_.communicator.finish();
+        const auto [with_batches, asked_to_stop] = ranks_with_batches_and_stops_;
+        if (asked_to_stop > 0) return false;
+        if (with_batches == 0) return true;
+        more = more && source_->next(batch);
+    }
+}
+
+void Evaluator::add_batch(const train::Batch& batch, const train::StopFlag& stop, RowScores& scores,
+                          WorldLog& log) {
     const std::vector<kernels::LossSums> losses = parts_.model.evaluate(batch);
+    if (stop.load()) return;  // the next round abandons the evaluation
     std::vector<std::string> replies;
     if (replier_) replies = replier_->reply(batch, layout_);
     for (std::size_t i = 0; i < batch.rows.size(); ++i) {

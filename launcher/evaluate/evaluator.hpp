@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -38,16 +39,18 @@ struct EvaluatedRows {
 // Evaluates a model on a split of a data set, whose rows are divided among the ranks. The metrics
 // are loss, ppl, token_acc, token_em, tokens, examples, and config.metrics when replies are
 // requested and there are references to compare them with. Every rank calls it and gets the same
-// report, for any number of ranks.
+// report, for any number of ranks. The ranks agree on a request to stop after each batch.
 class Evaluator final : public train::Validator {
 public:
     // The data set must outlive the evaluator.
     Evaluator(const EvaluatorParts& parts, const data::Dataset& dataset, EvaluatedRows rows);
 
-    train::ValidationReport evaluate() override;
+    std::optional<train::ValidationReport> evaluate(const train::StopFlag& stop) override;
 
 private:
-    void add_batch(const train::Batch& batch, RowScores& scores, WorldLog& log);
+    bool add_batches(const train::StopFlag& stop, RowScores& scores, WorldLog& log);
+    void add_batch(const train::Batch& batch, const train::StopFlag& stop, RowScores& scores,
+                   WorldLog& log);
 
     EvaluatorParts parts_;
     EvaluatedRows rows_;
@@ -55,6 +58,9 @@ private:
     data::Layout layout_;
     std::unique_ptr<train::EvalSource> source_;
     std::optional<ReplyGenerator> replier_;
+    // The ranks sum these in each round: those that have a batch, and those that were asked to
+    // stop.
+    std::array<double, 2> ranks_with_batches_and_stops_{};
 };
 
 // Returns one line that says why a split's evaluation has no replies although they are requested.

@@ -17,7 +17,7 @@ const DataSets& final_sets(const DataSets& training, const DataSets& validation)
 }
 
 void evaluate_at_the_end(const EvaluatorParts& parts, const DataSets& sets,
-                         const train::TrainerState& state, Log& log,
+                         const train::TrainerState& state, const train::StopFlag& stop, Log& log,
                          train::TrainingObserver& observer) {
     const RunConfig& config = parts.config;
     const std::string weights = state.validation.best ? "best" : "last";
@@ -36,15 +36,17 @@ void evaluate_at_the_end(const EvaluatorParts& parts, const DataSets& sets,
         rows.split = split;
         if (config.short_final_eval) rows.max_examples = config.train.validation.max_examples;
         if (rows.split == data::format::test_split) rows.log = config.world_logs;
-        train::ValidationReport report = open_evaluators(parts, having, rows)->evaluate();
-        report.step = state.step;
-        report.updates = state.updates;
-        report.epoch = state.epochs;
-        report.best = state.validation.best.has_value();
-        observer.on_final(report);
+        std::optional<train::ValidationReport> report =
+            open_evaluators(parts, having, rows)->evaluate(stop);
+        if (!report) return log.info("this evaluation was stopped; the same command makes it");
+        report->step = state.step;
+        report->updates = state.updates;
+        report->epoch = state.epochs;
+        report->best = state.validation.best.has_value();
+        observer.on_final(*report);
         log.info("the model with the " + weights + " weights, " + split + ": " +
-                 train::metrics_text(report));
-        metrics.emplace_back("final_" + rows.split + "_report", report.metrics);
+                 train::metrics_text(*report));
+        metrics.emplace_back("final_" + rows.split + "_report", report->metrics);
     }
     if (metrics.empty() || parts.communicator.rank() != 0) return;
     train::write_atomically(config.model_file + "/report.json", evaluation_report(config, metrics));

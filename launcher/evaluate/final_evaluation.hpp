@@ -14,9 +14,10 @@ const DataSets& final_sets(const DataSets& training, const DataSets& validation)
 
 // Evaluates the final weights on all rows of the splits valid and test of the sets that have them.
 // Reports the metrics to log and observer, and rank 0 writes report.json into the model's folder.
-// `state` is the state at the end of training. Collective.
+// `state` is the state at the end of training. A request to stop ends it without report.json.
+// Collective.
 void evaluate_at_the_end(const EvaluatorParts& parts, const DataSets& sets,
-                         const train::TrainerState& state, Log& log,
+                         const train::TrainerState& state, const train::StopFlag& stop, Log& log,
                          train::TrainingObserver& observer);
 
 }  // namespace lockstep::launcher

@@ -320,16 +320,17 @@ void TrainingSession::train(const train::StopFlag& stop) {
     if (reason == train::ExitReason::stop_requested)
         log_.info("a checkpoint is saved; the same command continues from it");
     else
-        evaluate_weights(trainer.state(), observers.entry());
+        evaluate_weights(trainer.state(), stop, observers.entry());
 }
 
 void TrainingSession::evaluate_weights(const train::TrainerState& state,
+                                       const train::StopFlag& stop,
                                        train::TrainingObserver& observer) {
     const comm::PhaseScope phase(progress_, comm::Phase::validation);
     if (job_.rank_info.rank == 0) model_->load_weights(config_.model_file);
     engine_->share_weights();
-    evaluate_at_the_end(evaluator_parts(), final_sets(plan_.data, plan_.validation), state, log_,
-                        observer);
+    evaluate_at_the_end(evaluator_parts(), final_sets(plan_.data, plan_.validation), state, stop,
+                        log_, observer);
 }
 
 void TrainingSession::write_trace() const {

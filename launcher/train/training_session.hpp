@@ -45,7 +45,8 @@ private:
     void write_trace() const;
     void train(const train::StopFlag& stop);
     EvaluatorParts evaluator_parts();
-    void evaluate_weights(const train::TrainerState& state, train::TrainingObserver& observer);
+    void evaluate_weights(const train::TrainerState& state, const train::StopFlag& stop,
+                          train::TrainingObserver& observer);
 
     const RunConfig& config_;
     const TrainingPlan& plan_;

@@ -46,7 +46,7 @@ class ModelValidator final : public train::Validator {
 public:
     ModelValidator(model::Model& model, DeviceRun& run) : model_(model), run_(run) {}
 
-    train::ValidationReport evaluate() override {
+    std::optional<train::ValidationReport> evaluate(const train::StopFlag&) override {
         train::Batch batch = ToySource::batch_of({40, 41, 42, 43, 44, 45, 46});
         batch.source = batch.target;
         const kernels::LossSums sums = summed(model_.evaluate(batch));

@@ -342,28 +342,32 @@ void Trainer::finish_saves() {
     parts_.trace.add("step", "wait for the checkpoint", begin, Clock::now());
 }
 
-ValidationReport Trainer::evaluate() {
+// The result is empty if a stop was requested meanwhile.
+std::optional<ValidationReport> Trainer::evaluate() {
     const NamedRange range("validation");
     const comm::PhaseScope phase(parts_.progress, comm::Phase::validation);
     const auto begin = Clock::now();
-    ValidationReport report = parts_.validator->evaluate();
+    std::optional<ValidationReport> report = parts_.validator->evaluate(parts_.stop);
     const auto end = Clock::now();
     parts_.trace.add("step", "validation", begin, end);
-    report.seconds = seconds_between(begin, end);
-    report.step = state_.step;
-    report.updates = state_.updates;
-    report.epoch = state_.epochs;
-    report.best = policy_.better(policy_.metric(report), state_.validation);
+    if (!report) return std::nullopt;
+    report->seconds = seconds_between(begin, end);
+    report->step = state_.step;
+    report->updates = state_.updates;
+    report->epoch = state_.epochs;
+    report->best = policy_.better(policy_.metric(*report), state_.validation);
     return report;
 }
 
 std::optional<ExitReason> Trainer::validate() {
-    const ValidationReport report = evaluate();
-    schedule_.validated(state_.updates, report.metrics.at("loss"));
+    const std::optional<ValidationReport> report = evaluate();
+    // The state stays as it was, so the continued run begins with the same validation.
+    if (!report) return ExitReason::stop_requested;
+    schedule_.validated(state_.updates, report->metrics.at("loss"));
     state_.schedule = schedule_.state();
-    const auto verdict = policy_.judge(policy_.metric(report), state_);
-    parts_.observer.on_validation(report);
-    if (report.best) save(CheckpointKind::best);
+    const auto verdict = policy_.judge(policy_.metric(*report), state_);
+    parts_.observer.on_validation(*report);
+    if (report->best) save(CheckpointKind::best);
     if (options_.save_after_valid) save(CheckpointKind::latest);
     validated_ = step_ended_ = Clock::now();
     switch (verdict) {
@@ -382,10 +386,11 @@ std::optional<ExitReason> Trainer::validate() {
 void Trainer::validate_at_the_end() {
     if (parts_.validator == nullptr || !policy_.on()) return;
     if (state_.updates == state_.validation.last_updates) return;
-    const ValidationReport report = evaluate();
-    if (report.best) state_.validation.best = policy_.metric(report);
-    parts_.observer.on_validation(report);
-    if (report.best) save(CheckpointKind::best);
+    const std::optional<ValidationReport> report = evaluate();
+    if (!report) return;
+    if (report->best) state_.validation.best = policy_.metric(*report);
+    parts_.observer.on_validation(*report);
+    if (report->best) save(CheckpointKind::best);
 }
 
 }  // namespace lockstep::train

@@ -78,7 +78,7 @@ private:
     bool save_due(std::int64_t updates) const noexcept;
     std::optional<ExitReason> validate();
     void validate_at_the_end();
-    ValidationReport evaluate();
+    std::optional<ValidationReport> evaluate();
     void save(CheckpointKind kind);
     void finish_saves();
 

@@ -13,7 +13,8 @@
 
 namespace lockstep::train {
 
-// A signal handler, for example, sets this flag to end the run; it is read once a step.
+// A signal handler, for example, sets this flag to end the run. It is read once a step, and between
+// the batches of a validation.
 using StopFlag = std::atomic<bool>;
 static_assert(StopFlag::is_always_lock_free, "a signal handler sets it");
 
@@ -97,11 +98,12 @@ public:
     virtual void finish() {}
 };
 
-// Evaluates the current weights. Every rank calls it at the same step and gets the same result.
+// Evaluates the current weights. Every rank calls it at the same step and gets the same result. The
+// result is empty if `stop` was set on any rank before the end: the evaluation is then abandoned.
 class Validator {
 public:
     virtual ~Validator() = default;
-    virtual ValidationReport evaluate() = 0;
+    virtual std::optional<ValidationReport> evaluate(const StopFlag& stop) = 0;
 };
 
 }  // namespace lockstep::train

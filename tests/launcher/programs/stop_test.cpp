@@ -110,6 +110,40 @@ TEST_CASE("a request to stop that one rank sees is obeyed by all, at the same st
     }
 }
 
+// The validation after step 3 takes many times longer than the test's time-out allows for a stop
+// that waits for it.
+TEST_CASE("a request to stop does not wait for a validation, which the next start makes") {
+    const ScratchFolder scratch;
+    const std::string data = scratch / "data", text = "examples/shakespeare/train.txt";
+    REQUIRE(run_line("lockstep prepare --input " + text + " --valid " + text + " --out " + data +
+                     " --dict-maxtokens 300")
+                .code == 0);
+    const std::string replies = " --skip-generation false --max-length 400 --beam-min-length 390";
+    for (const std::string start : {"train", "multiprocessing_train --distributed-world-size 2"}) {
+        const std::string model = scratch / start.substr(0, 5);
+        const std::string line = start + " --data " + data + " -mf " + model + tiny_model +
+                                 " --max-train-steps 4 --validation-every-n-steps 3";
+        const auto validated_at = [&](const std::string& step) {
+            return read_text(model + "/metrics.jsonl").find("\"valid\",\"step\":" + step) !=
+                   std::string::npos;
+        };
+        CAPTURE(start);
+        RunningJob job(line + replies, model);
+        wait_for(job, "\nstep 3 ");
+        kill(job.launcher(), SIGTERM);
+        const ProgramResult stopped = job.wait();
+        CAPTURE(stopped.out);
+        CHECK(stopped.code == 0);
+        CHECK(count(stopped.out, "a checkpoint is saved") == 1);
+        CHECK_FALSE(validated_at("3"));
+        const ProgramResult continued = run_line(line + " --skip-generation true");
+        CAPTURE(continued.err);
+        CHECK(continued.code == 0);
+        CHECK(continued.out.find("continuing after step 3 ") != std::string::npos);
+        CHECK(validated_at("3"));
+    }
+}
+
 TEST_CASE("a rank that is slowed from outside is named, once, with its host and phase") {
     const DisturbedData data;
     const DisturbedRun run(data, "multiprocessing_train --distributed-world-size 2",

@@ -57,7 +57,8 @@ public:
     }
     void finish() override { ++run_.finishes; }
 
-    train::ValidationReport evaluate() override {
+    std::optional<train::ValidationReport> evaluate(const train::StopFlag&) override {
+        if (setup_.abandons && setup_.abandons(run_.validations.size())) return std::nullopt;
         const kernels::LossSums sums = evaluated(model_, ToySource::batch_of({100, 101, 102}));
         double loss = sums.nll / sums.tokens;
         if (setup_.validation_loss) loss = setup_.validation_loss(run_.validations.size());

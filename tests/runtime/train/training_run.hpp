@@ -58,6 +58,8 @@ struct RunSetup {
     std::function<void(const RankRun& so_far)> check_saves;  // CheckpointSink::check()
     // Returns the loss of the n-th validation. If empty, the model's own loss counts.
     std::function<double(std::size_t)> validation_loss;
+    // Tells whether the n-th validation is abandoned. If empty, none is.
+    std::function<bool(std::size_t)> abandons;
 };
 
 // Rethrows the error of a rank.

@@ -246,6 +246,41 @@ TEST_CASE("a run that was stopped and continued is bit for bit the uninterrupted
         }
 }
 
+TEST_CASE("a validation that a stop abandoned is made by the run that continues, bit for bit") {
+    auto whole = two_ranks();
+    whole.options.limits.max_train_steps = 12;
+    whole.options.schedule.lr_scheduler_patience = 0;
+    whole.options.validation.every_n_steps = 3;
+    whole.options.validation.patience = 0;
+    const auto expected = run_training(whole);
+    auto first = whole;
+    first.abandons = [](std::size_t n) { return n == 1; };
+    const auto interrupted = run_training(first);
+    for (const RankRun& run : interrupted) {
+        CHECK(run.reason == ExitReason::stop_requested);
+        CHECK(run.state.step == 6);
+        CHECK(run.validations.size() == 1);
+        CHECK(run.saves.back().weights == run.weights);
+    }
+    auto second = whole;
+    second.resume = last_latest(interrupted[0]);
+    const auto continued = run_training(second);
+    REQUIRE(continued[0].validations.size() >= 1);
+    CHECK(continued[0].validations.front().updates == 6);
+    CHECK(continued[0].weights == expected[0].weights);
+    CHECK(continued[0].steps.back().lr == expected[0].steps.back().lr);
+}
+
+TEST_CASE("a stop in the last validation keeps the reason for the end, and saves") {
+    auto setup = two_ranks();
+    setup.options.validation.every_n_steps = 5;
+    setup.abandons = [](std::size_t n) { return n == 2; };
+    const auto run = run_training(setup)[0];
+    CHECK(run.reason == ExitReason::steps_done);
+    CHECK(run.validations.size() == 2);
+    CHECK(run.saves.back().state.updates == 12);
+}
+
 TEST_CASE("another number of lanes cannot continue a run") {
     auto setup = two_ranks();
     setup.resume = last_latest(run_training(setup)[0]);
