@@ -68,21 +68,9 @@ bool taken(const std::string& name, const std::set<std::string>& given) {
     });
 }
 
-// Paths are stored as they were typed, but a model's folder also knows them from anywhere.
-std::vector<std::string> stored_words(const std::string& name, const StoredOptions& stored,
-                                      const std::string& folder) {
+std::vector<std::string> stored_words(const std::string& name, const StoredOptions& stored) {
+    if (name == "data" && !stored.data.empty()) return stored.data;
     std::vector<std::string> words;
-    if (name == "data") {
-        const OptionValues defaults = stored_defaults(folder);
-        const auto found = defaults.find(name);
-        std::string paths = found == defaults.end() ? "" : found->second;
-        while (!paths.empty()) {
-            const auto end = paths.find('\n');
-            words.push_back(paths.substr(0, end));
-            paths = end == std::string::npos ? "" : paths.substr(end + 1);
-        }
-    }
-    if (!words.empty()) return words;
     for (const auto& [option, value] : dumped_options(stored.lines))
         if (option == name) words.push_back(value);
     return words;
@@ -157,8 +145,8 @@ void take_stored_options(const StoredOptions& stored, const std::vector<OptionTa
             const auto found = stored.values.find(option.name);
             if (found == stored.values.end() || !taken(option.name, config.given)) continue;
             const bool list = option.arity == Arity::many;
-            const auto words = list ? stored_words(option.name, stored, config.model_file)
-                                    : std::vector{found->second};
+            const auto words =
+                list ? stored_words(option.name, stored) : std::vector{found->second};
             if (words.empty() || (!list && found->second == option.default_text)) continue;
             set(option, words, stored.checkpoint);
         }

@@ -135,14 +135,6 @@ void check_gpt2(const RunConfig& config) {
     refuse("learn-positional-embeddings", config.learned_positions, "learns its positions");
 }
 
-void check_models(const RunConfig& config) {
-    for (const auto& [option, path] : {std::pair{"--model-file ", config.model_file},
-                                       std::pair{"--init-model ", config.init_model}}) {
-        const std::string instead = instead_of_model(path);
-        if (!instead.empty()) config_error(option + path + ": " + instead);
-    }
-}
-
 void check_device(const RunConfig& config) {
     const bool fp16 = config.precision == PrecisionChoice::fp16;
     if (config.fp16 && config.given.contains("precision") && !fp16)
@@ -164,12 +156,21 @@ bool reads_model(Task task) {
     return task == Task::evaluate || task == Task::display || talks(task);
 }
 
-void check(Task task, const RunConfig& config) {
+void check_launch(const RunConfig& config) {
+    if (config.verbose && config.quiet)
+        config_error("--verbose contradicts --quiet; leave one out");
+    if (config.timeout_s <= 0) config_error("--timeout: give more than 0 seconds");
+    if (config.world_size == 0) config_error("--distributed-world-size: give 1 or more");
+}
+
+void require_folder(Task task, const RunConfig& config) {
     const bool needs_folder = task == Task::train || reads_model(task);
     if (config.model_file.empty() && needs_folder)
         config_error("--model-file: name the model's folder");
+}
+
+void check(Task task, const RunConfig& config) {
     check_batches(config.batch, config.given);
-    check_models(config);
     check_weights(config);
     check_deterministic(config);
     if (task == Task::doctor && config.data.size() > 1)
@@ -184,12 +185,9 @@ void check(Task task, const RunConfig& config) {
     if (task == Task::evaluate || task == Task::display) check_evaluate(config);
     if (config.vocabulary > 0 && !config.data.empty())
         config_error("--vocabulary contradicts --data, whose dictionary tells it; leave one out");
-    if (config.verbose && config.quiet)
-        config_error("--verbose contradicts --quiet; leave one out");
-    if (config.timeout_s <= 0) config_error("--timeout: give more than 0 seconds");
+    check_launch(config);
     if (talks(task)) check_talk(config);
     if (config.data_seconds < 0) config_error("--data-seconds: give 0 or more");
-    if (config.world_size == 0) config_error("--distributed-world-size: give 1 or more");
     if (config.generation.temperature <= 0) config_error("--temperature: give more than 0");
     if (config.generation.topp <= 0 || config.generation.topp > 1) {
         config_error("--topp: give more than 0 and at most 1");
@@ -236,6 +234,15 @@ void derive(RunConfig& config) {
                                            : 1024;
 }
 
+std::optional<CommandLine> parse_words(const std::string& usage,
+                                       const std::vector<std::string>& args,
+                                       const std::vector<OptionTable>& known) {
+    auto line = parse_or_answer(usage, args, known);
+    if (line && !line->rest.empty())
+        config_error("'" + line->rest.front() + "': nothing may follow --");
+    return line;
+}
+
 void set_defaults(Task task, RunConfig& config) {
     if (task == Task::display) config.train.validation.max_examples = 10;
     if (task == Task::evaluate || task == Task::display) {
@@ -252,6 +259,14 @@ void set_defaults(Task task, RunConfig& config) {
 }
 
 }  // namespace
+
+void check_models(const RunConfig& config) {
+    for (const auto& [option, path] : {std::pair{"--model-file ", config.model_file},
+                                       std::pair{"--init-model ", config.init_model}}) {
+        const std::string instead = instead_of_model(path);
+        if (!instead.empty()) config_error(option + path + ": " + instead);
+    }
+}
 
 bool tells_longest_row(const RunConfig& config) noexcept {
     const BatchConfig& b = config.batch;
@@ -301,14 +316,14 @@ std::map<std::string, std::string> option_values(Task task, RunConfig config) {
 }
 
 std::optional<RunConfig> parse_run(Task task, const std::string& usage,
-                                   const std::vector<std::string>& args, Ranks ranks) {
+                                   const std::vector<std::string>& args, Ranks ranks,
+                                   const StoredSource& source, FolderAccess access) {
     RunConfig config;
     set_defaults(task, config);
     const std::vector<OptionTable> tables = run_tables(task, config);
     const std::vector<OptionTable> known = program_tables(task, ranks, tables, config);
-    const auto line = parse_or_answer(usage, args, known);
+    const auto line = parse_words(usage, args, known);
     if (!line) return std::nullopt;
-    if (!line->rest.empty()) config_error("'" + line->rest.front() + "': nothing may follow --");
     config.given = line->given;
     if (reads_model(task)) {
         apply_defaults(stored_defaults(config.model_file), config.model_file, tables, config.given);
@@ -318,11 +333,26 @@ std::optional<RunConfig> parse_run(Task task, const std::string& usage,
                              ", is not there; name one that `lockstep prepare` wrote");
     }
     config.lines = dump_config(args, known);
-    const auto stored = task == Task::train ? stored_options(config.model_file) : std::nullopt;
+    const auto stored = source ? source() : std::nullopt;
     if (stored) take_stored_options(*stored, tables, config);
+    require_folder(task, config);
+    if (access == FolderAccess::reads) check_models(config);
     check(task, config);
     derive(config);
     if (stored) config.changes = changed_options(*stored, config, option_values(task, config));
+    return config;
+}
+
+std::optional<RunConfig> parse_launch(const std::string& usage,
+                                      const std::vector<std::string>& args, Ranks ranks) {
+    RunConfig config;
+    const std::vector<OptionTable> tables = run_tables(Task::train, config);
+    const auto line = parse_words(usage, args, program_tables(Task::train, ranks, tables, config));
+    if (!line) return std::nullopt;
+    config.given = line->given;
+    require_folder(Task::train, config);
+    check_launch(config);
+    derive(config);
     return config;
 }
 

@@ -8,6 +8,7 @@
 
 #include "launcher/options/option_table.hpp"
 #include "launcher/options/run_config.hpp"
+#include "launcher/options/stored_options.hpp"
 
 namespace lockstep::launcher {
 
@@ -44,10 +45,25 @@ inline constexpr const char* restarts_lose_work =
 // Returns the tables of a task's options, bound to `config`.
 std::vector<OptionTable> run_tables(Task task, RunConfig& config);
 
+// Tells whether this process looks at model folders. Other ranks do that for it if not.
+enum class FolderAccess { reads, none };
+
 // Fills `config` from the words after the program's name and checks everything that does not need
 // the data. The result is empty when --help or --dump-config was answered and the program is done.
+// `stored` gives a training run what its model folder says.
 std::optional<RunConfig> parse_run(Task task, const std::string& usage,
-                                   const std::vector<std::string>& args, Ranks ranks = Ranks::any);
+                                   const std::vector<std::string>& args, Ranks ranks = Ranks::any,
+                                   const StoredSource& stored = {},
+                                   FolderAccess access = FolderAccess::reads);
+
+// Does so for a training run that does not know yet what the model folder says. Only the options of
+// the launch are complete: the folder, the ranks, addresses, time-out, device and output. Nothing
+// else is checked.
+std::optional<RunConfig> parse_launch(const std::string& usage,
+                                      const std::vector<std::string>& args, Ranks ranks);
+
+// Throws a config error for a --model-file or --init-model that is a model of ParlAI's.
+void check_models(const RunConfig& config);
 
 // Returns every option of the task with its value in `config`, whether given or default.
 std::map<std::string, std::string> option_values(Task task, RunConfig config);

@@ -75,17 +75,16 @@ int run_ranks(const char* program, const RunConfig& config, const std::vector<st
 
 }  // namespace
 
+// The ranks find what is wrong with data and model folder: rank 0 alone looks at the folder.
 int multiprocessing_train_program(const std::vector<std::string>& args) {
-    const auto config = parse_run(Task::train,
+    constexpr const char* program = "multiprocessing_train";
+    const TrainingCommand command{program,
                                   "multiprocessing_train --data DIR -mf DIR [options]\n"
                                   "Trains on this machine with --distributed-world-size ranks.\n",
-                                  args, Ranks::started_here);
-    if (!config) return 0;
-    constexpr const char* program = "multiprocessing_train";
-    if (is_rank_of(program)) return run_training(*config, LaunchMode::in_job);
-    check_training(*config, LaunchMode::alone);
-    check_checkpoints(*config);
-    return run_ranks(program, *config, args);
+                                  args, Ranks::started_here};
+    if (is_rank_of(program)) return run_training(command, LaunchMode::in_job);
+    const auto launch = parse_launch(command.usage, args, command.ranks);
+    return launch ? run_ranks(program, *launch, args) : 0;
 }
 
 int multiprocessing_eval_program(const std::vector<std::string>& args) {

@@ -10,9 +10,9 @@ namespace {
 
 Ranks ranks_of(LaunchMode mode) { return mode == LaunchMode::alone ? Ranks::one : Ranks::of_job; }
 
-int train_as(LaunchMode mode, const char* usage, const std::vector<std::string>& args) {
-    const auto config = parse_run(Task::train, usage, args, ranks_of(mode));
-    return config ? run_training(*config, mode) : 0;
+int train_as(LaunchMode mode, const char* program, const char* usage,
+             const std::vector<std::string>& args) {
+    return run_training({program, usage, args, ranks_of(mode)}, mode);
 }
 
 int evaluate_as(LaunchMode mode, const char* usage, const std::vector<std::string>& args) {
@@ -23,14 +23,14 @@ int evaluate_as(LaunchMode mode, const char* usage, const std::vector<std::strin
 }  // namespace
 
 int train_program(const std::vector<std::string>& args) {
-    return train_as(LaunchMode::alone,
+    return train_as(LaunchMode::alone, "train",
                     "train --data DIR -mf DIR [options]\n"
                     "Trains as one rank; on an existing -mf it continues.\n",
                     args);
 }
 
 int distributed_train_program(const std::vector<std::string>& args) {
-    return train_as(LaunchMode::in_job,
+    return train_as(LaunchMode::in_job, "distributed_train",
                     "srun|mpirun|torchrun ... distributed_train --data DIR -mf DIR [options]\n"
                     "Trains as one rank of the job that started it.\n",
                     args);

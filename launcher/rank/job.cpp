@@ -51,19 +51,25 @@ comm::RankInfo rank_info_of(const RunConfig& config, LaunchMode mode) {
     return rank_info;
 }
 
-Job join_job(const RunConfig& config, const comm::RankInfo& rank_info) {
-    const Gpus gpus = gpus_for(config);
-    const auto gpu = choose_gpu(config, rank_info, gpus);
-    // This comes before other threads exist, because they inherit the binding.
-    if (gpu) bind_to_cores(cores_to_use(bound_cores(), cores_near(gpu->identity.pci)));
-    comm::tell_nccl(config.comm.interface);
-    Job job;
-    job.rank_info = rank_info;
-    if (gpu && rank_info.size > 1 && config.verbose) job.nccl_log = NcclLog::begin();
+std::unique_ptr<comm::Communicator> connect(const RunConfig& config,
+                                            const comm::RankInfo& rank_info) {
     comm::CommOptions options = config.comm;
     options.secret = config.secret_file.empty() ? comm::Secret::from(comm::process_environment())
                                                 : comm::Secret::from_file(config.secret_file);
-    job.communicator = comm::make_communicator(rank_info, options);
+    return comm::make_communicator(rank_info, options);
+}
+
+Job join_job(const RunConfig& launch, const comm::RankInfo& rank_info, const SharedConfig& shared) {
+    const Gpus gpus = gpus_for(launch);
+    const auto gpu = choose_gpu(launch, rank_info, gpus);
+    // This comes before other threads exist, because they inherit the binding.
+    if (gpu) bind_to_cores(cores_to_use(bound_cores(), cores_near(gpu->identity.pci)));
+    comm::tell_nccl(launch.comm.interface);
+    Job job;
+    job.rank_info = rank_info;
+    if (gpu && rank_info.size > 1 && launch.verbose) job.nccl_log = NcclLog::begin();
+    job.communicator = connect(launch, rank_info);
+    const RunConfig& config = shared ? shared(*job.communicator) : launch;
     ComputeDevice& device = job.device;
     GpuWorld world = agree_on_gpus(config, rank_info, gpu, *job.communicator);
     job.notes = std::move(world.notes);

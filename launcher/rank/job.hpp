@@ -31,9 +31,18 @@ struct Job {
 
 comm::RankInfo rank_info_of(const RunConfig& config, LaunchMode mode);
 
+// Connects this rank to the others and waits until every rank has joined.
+std::unique_ptr<comm::Communicator> connect(const RunConfig& config,
+                                            const comm::RankInfo& rank_info);
+
+// Returns the whole config of the run, which outlives the job. Collective.
+using SharedConfig = std::function<const RunConfig&(comm::Communicator&)>;
+
 // Waits until every rank has joined. Throws a config error when the ranks cannot compute as
-// requested. It throws before waiting if this rank can detect the error alone.
-Job join_job(const RunConfig& config, const comm::RankInfo& rank_info);
+// requested. It throws before waiting if this rank can detect the error alone. Before that it needs
+// only the options of the launch in `launch`; the others come from `shared` if there is one.
+Job join_job(const RunConfig& launch, const comm::RankInfo& rank_info,
+             const SharedConfig& shared = {});
 
 // Runs the common work of the ranks and returns the exit code. A failure is reported with rank and
 // host, and the code is 3 when another rank failed, otherwise 1. Only a config error is thrown on.

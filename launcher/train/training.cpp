@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/train/training.hpp"
 
-#include <cstdlib>
+#include <functional>
 #include <iostream>
 #include <utility>
 
@@ -12,13 +12,14 @@
 #include "launcher/evaluate/set_evaluators.hpp"
 #include "launcher/model_folder/model_folder.hpp"
 #include "launcher/options/output_file.hpp"
-#include "launcher/options/run_command.hpp"
 #include "launcher/text/terminal.hpp"
 #include "launcher/train/training_session.hpp"
+#include "launcher/train/training_start.hpp"
 #include "launcher/watch/stop_signal.hpp"
 #include "launcher/watch/watched_run.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/path_status.hpp"
+#include "runtime/core/system_failure.hpp"
 
 namespace lockstep::launcher {
 
@@ -37,6 +38,8 @@ void require_references(const RunConfig& config, const DataSets& validation) {
 
 // Returns the run's own folder, or the folder of the initial weights when there is no model yet.
 ModelSource starts_from(const RunConfig& config) {
+    if (!config.init_model.empty() && !path_exists(config.init_model))
+        throw Error(ErrorKind::config, "--init-model " + config.init_model + ": does not exist");
     if (config.init_model.empty() || holds_model(config.model_file)) return {config.model_file};
     return {model_folder_of(config.init_model), "--init-model"};
 }
@@ -58,40 +61,15 @@ void require_metric(const RunConfig& config, const DataSets& validation) {
                                             "its name out"));
 }
 
-std::unique_ptr<train::FolderLock> lock_folder(const RunConfig& config, const train::StopFlag& stop,
-                                               Log& log) {
-    const train::LockWaiting waiting{[&](const std::string& line) { log.error(line); },
-                                     [&] { return stop.load(); }};
-    return std::make_unique<train::FolderLock>(config.model_file, train::this_process(), waiting);
-}
+using ModelOf = std::function<model::ModelConfig(const data::Dataset&)>;
 
-// A launcher that starts ranks again tells them so by the option or, as torchrun, by a variable.
-void warn_of_lost_work(const RunConfig& config, Log& log) {
-    const char* torchrun = std::getenv("TORCHELASTIC_MAX_RESTARTS");
-    const bool restarts =
-        config.max_restarts > 0 || (torchrun != nullptr && std::atoi(torchrun) > 0);
-    if (restarts && !train::saves_on_the_way(config.train)) log.error(restarts_lose_work);
-}
-
-std::optional<std::string> usable_checkpoint(const RunConfig& config, Log& log) {
-    const train::CheckpointChoice choice = train::choose_checkpoint(config.model_file);
-    train::set_aside(choice, log);
-    return choice.path;
-}
-
-}  // namespace
-
-TrainingPlan check_training(const RunConfig& config, LaunchMode mode) {
+TrainingPlan check_data(const RunConfig& config, LaunchMode mode, const ModelOf& model_of) {
     DataSets sets = open_data_sets("data", config.data);
     const auto missing =
         mode == LaunchMode::alone ? data::MissingShards::refuse : data::MissingShards::allow;
     // Any rank may need any shard of several sets.
     check_shards(sets, "train", sets.several() ? data::MissingShards::refuse : missing);
-    if (!config.init_model.empty() && !path_exists(config.init_model)) {
-        throw Error(ErrorKind::config, "--init-model " + config.init_model + ": does not exist");
-    }
-    const model::ModelConfig model =
-        agree_on_model(starts_from(config), config.model, config.given, sets.first());
+    const model::ModelConfig model = model_of(sets.first());
     DataSets validation = validation_sets(config, sets);
     check_shards(validation, "valid", missing);
     require_metric(config, validation);
@@ -99,7 +77,6 @@ TrainingPlan check_training(const RunConfig& config, LaunchMode mode) {
     const DataSets test = sets_with(final_sets(sets, validation), data::format::test_split);
     check_shards(test, data::format::test_split, missing);
     (void)data::open_tokenizer(sets.first().directory());  // throws when it was changed
-    require_writable(config.model_file);
     require_output_file("--trace", config.trace_file, "displayTimeUnit");
     require_logs(test, config.world_logs);
     std::vector<double> weights = weights_of(config, sets);
@@ -107,33 +84,95 @@ TrainingPlan check_training(const RunConfig& config, LaunchMode mode) {
             model,           std::nullopt,       nullptr};
 }
 
-void check_checkpoints(const RunConfig& config) {
-    train::require_unlocked(config.model_file);
-    (void)train::choose_checkpoint(config.model_file);
+// Returns the exit code of a run that does not start; see main().
+int code_of(const Error& error) {
+    if (dynamic_cast<const TransientFailure*>(&error) != nullptr) return 1;
+    switch (error.kind()) {
+        case ErrorKind::config:
+        case ErrorKind::data:
+        case ErrorKind::io:
+        case ErrorKind::launch:
+            return 2;
+        default:
+            return 1;
+    }
 }
 
-int run_training(const RunConfig& config, LaunchMode mode) {
-    StartUp start_up;
-    const StopSignal stop;  // before any other thread exists
-    const comm::RankInfo rank_info = rank_info_of(config, mode);
-    start_up.ended("place");
-    Log log(std::cout, verbosity_of(config), rank_info.rank, rank_name(rank_info), output_kind());
-    TrainingPlan plan = check_training(config, mode);
-    if (rank_info.rank == 0) {
-        warn_of_lost_work(config, log);
-        plan.lock = lock_folder(config, stop.requested(), log);
-        plan.checkpoint = usable_checkpoint(config, log);
+// Ends a run that rank 0 does not start. The user sees the reason at once; the other ranks would
+// otherwise wait for rank 0 until their time is over.
+int refuse_all(const TrainingCommand& command, const RunConfig& launch,
+               const comm::RankInfo& rank_info, const Error& error) {
+    std::cerr << command.program + ": " + error.what() + "\n" << std::flush;
+    const int code = code_of(error);
+    try {
+        share_refusal(*connect(launch, rank_info), code);
+    } catch (const Error&) {
+        // The other ranks did not come.
     }
-    start_up.ended("data");
-    Job job = join_job(config, rank_info);
+    return code;
+}
+
+int train_together(const TrainingCommand& command, const RunConfig& launch, LaunchMode mode,
+                   const comm::RankInfo& rank_info, StartUp start_up, const StopSignal& stop,
+                   Log& log, std::optional<TrainingStart> start) {
+    Job job = join_job(launch, rank_info, [&](comm::Communicator& all) -> const RunConfig& {
+        start = share_start(command, mode, rank_info, all, std::move(start));
+        return start->config;
+    });
+    const RunConfig& config = start->config;
     job.start_up = std::move(start_up);
     job.start_up.ended("join");
     for (const std::string& note : job.notes) log.info(note);
     return run_watched(config, config.model_file, job, log, [&](comm::RankProgress* progress) {
         job.start_up.ended("watch");
-        TrainingSession session(config, plan, job, log, progress);
+        TrainingSession session(config, start->plan, job, log, progress);
         session.run(stop.requested());
     });
+}
+
+}  // namespace
+
+TrainingPlan check_training(const RunConfig& config, LaunchMode mode) {
+    TrainingPlan plan = check_data(config, mode, [&](const data::Dataset& first) {
+        return agree_on_model(starts_from(config), config.model, config.given, first);
+    });
+    require_writable(config.model_file);
+    return plan;
+}
+
+TrainingPlan check_training(const RunConfig& config, LaunchMode mode, const SharedModel& model) {
+    return check_data(config, mode, [&](const data::Dataset& first) {
+        if (first.dictionary_hash() != model.dictionary_hash)
+            throw Error(ErrorKind::config, "--data " + first.directory() +
+                                               ": has another dictionary than rank 0's data; give "
+                                               "all ranks the same data");
+        return model.config;
+    });
+}
+
+int run_training(const TrainingCommand& command, LaunchMode mode) {
+    const auto launch = parse_launch(command.usage, command.args, command.ranks);
+    if (!launch) return 0;
+    StartUp start_up;
+    const StopSignal stop;  // before any other thread exists
+    const comm::RankInfo rank_info = rank_info_of(*launch, mode);
+    start_up.ended("place");
+    Log log(std::cout, verbosity_of(*launch), rank_info.rank, rank_name(rank_info), output_kind());
+    std::optional<TrainingStart> start;
+    try {
+        if (rank_info.rank == 0) start = read_start(command, *launch, mode, stop.requested(), log);
+    } catch (const Error& error) {
+        if (rank_info.size == 1) throw;
+        return refuse_all(command, *launch, rank_info, error);
+    }
+    start_up.ended("data");
+    try {
+        return train_together(command, *launch, mode, rank_info, std::move(start_up), stop, log,
+                              std::move(start));
+    } catch (const RefusedByRank0& refused) {
+        constexpr int wrong_request = 2, peer_failed = 3;
+        return refused.code() == wrong_request ? wrong_request : peer_failed;
+    }
 }
 
 }  // namespace lockstep::launcher

@@ -4,7 +4,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "launcher/options/run_command.hpp"
 #include "launcher/options/run_config.hpp"
 #include "launcher/rank/data_sets.hpp"
 #include "launcher/rank/job.hpp"
@@ -29,11 +31,23 @@ struct TrainingPlan {
 // Shards may be on other hosts in a job.
 TrainingPlan check_training(const RunConfig& config, LaunchMode mode);
 
-// Throws what would keep rank 0 from continuing from the model folder's checkpoints, so that a
-// launcher finds it before it starts the ranks. Changes nothing.
-void check_checkpoints(const RunConfig& config);
+// Describes the model that rank 0 trains, as it tells the other ranks.
+struct SharedModel {
+    model::ModelConfig config;
+    std::string dictionary_hash;
+};
+// Does so on a rank that does not look at the model folder.
+TrainingPlan check_training(const RunConfig& config, LaunchMode mode, const SharedModel& model);
+
+// Holds the command line of a training program.
+struct TrainingCommand {
+    std::string program;
+    std::string usage;
+    std::vector<std::string> args;
+    Ranks ranks;
+};
 
 // Trains as one rank until the end or a requested stop. Returns the exit code.
-int run_training(const RunConfig& config, LaunchMode mode);
+int run_training(const TrainingCommand& command, LaunchMode mode);
 
 }  // namespace lockstep::launcher

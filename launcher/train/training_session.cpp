@@ -65,20 +65,6 @@ void require_lanes(std::int64_t lanes, int ranks) {
                                        " ranks, of which each needs one; start fewer ranks");
 }
 
-// A checkpoint's position is only valid in the mixture of data sets that it was made with.
-void require_same_mixture(const RunConfig& config, const std::string& then,
-                          const std::string& now) {
-    if (then == now) return;
-    const auto told = [](const std::string& mixture) {
-        return mixture.empty() ? "one data set" : mixture;
-    };
-    throw Error(ErrorKind::config, "--data: the run in " + config.model_file +
-                                       " was started with " + told(then) + ", not with " +
-                                       told(now) +
-                                       "; continue with those, or start another -mf from it by "
-                                       "--init-model");
-}
-
 }  // namespace
 
 TrainingSession::TrainingSession(const RunConfig& config, const TrainingPlan& plan, Job& job,
@@ -121,16 +107,11 @@ void TrainingSession::start_weights() {
     std::string record_json;
     if (job_.rank_info.rank == 0) {
         if (plan_.checkpoint) {
-            const train::RunRecord record = train::retry_reading(
-                [&] { return train::load_checkpoint(*plan_.checkpoint, engine_->fetch()); });
+            const train::RunRecord record = train::retry_reading([&] {
+                return train::load_verified_checkpoint(*plan_.checkpoint, engine_->fetch());
+            });
             engine_->write_back();
-            const auto options = nlohmann::json::parse(record.options_json);
-            record_json =
-                nlohmann::json{{"trainer", record.trainer},
-                               {"data", options.value("data", "")},
-                               {"data_set", options.value("data_set", "")},
-                               {"dealing", options.value("dealing", nlohmann::json(nullptr))}}
-                    .dump();
+            record_json = nlohmann::json(continuation_of(record)).dump();
             train::Metadata versions = versions_of(job_);
             if (options_.reducer.lane_order == train::LaneOrder::fixed) versions.erase("ranks");
             const std::string changed = differences(record.versions, versions);
@@ -156,38 +137,24 @@ void TrainingSession::start_weights() {
     }
     record_json = broadcast_text(*job_.communicator, record_json);
     if (record_json.empty()) return require_lanes(options_.lanes, job_.rank_info.size);
-    continue_from(record_json);
+    continue_from(nlohmann::json::parse(record_json).get<Continuation>());
 }
 
-void TrainingSession::continue_from(const std::string& shared_json) {
-    const auto shared = nlohmann::json::parse(shared_json);
-    resume_ = shared.at("trainer").get<train::TrainerState>();
-    require_same_mixture(config_, shared.at("data").get<std::string>(),
-                         mixture_text(plan_.data, plan_.weights));
-    const auto& dealing = shared.at("dealing");
-    if (dealing.is_object()) dealt_ = dealing.get<DealingRecord>();
-    require_data(shared.at("data_set").get<std::string>());
+void TrainingSession::continue_from(const Continuation& shared) {
+    require_continuable(shared, config_, plan_.data, plan_.weights);
+    resume_ = shared.trainer;
+    dealt_ = shared.dealing;
     options_.seed = resume_->seed;
     options_.lanes = resume_->lanes;
     log_.info("continuing after step " + std::to_string(resume_->step) + " from " +
               plan_.checkpoint.value_or(config_.model_file));
-    if (!config_.changes.empty()) log_.info("continued with " + config_.changes);
-}
-
-// Another data set has other rows, so it cannot continue an epoch; it can begin one.
-void TrainingSession::require_data(const std::string& then) {
     const std::string now = data_set_text(plan_.data);
-    if (then.empty() || then == now) return;
-    if (resume_->position.step_in_epoch > 0)
-        throw Error(
-            ErrorKind::config,
-            "--data: the checkpoint in " + config_.model_file + " is in the middle of epoch " +
-                std::to_string(resume_->position.epoch + 1) + " over " + then + ", not " + now +
-                "; finish the epoch with those, or start another -mf from it by "
-                "--init-model");
-    dealt_.reset();
-    log_.info("epoch " + std::to_string(resume_->position.epoch + 1) +
-              " begins with another data set: " + now + " instead of " + then);
+    if (!shared.data_set.empty() && shared.data_set != now) {
+        dealt_.reset();
+        log_.info("epoch " + std::to_string(resume_->position.epoch + 1) +
+                  " begins with another data set: " + now + " instead of " + shared.data_set);
+    }
+    if (!config_.changes.empty()) log_.info("continued with " + config_.changes);
 }
 
 DealingRecord TrainingSession::dealing() const {

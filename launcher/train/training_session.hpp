@@ -10,7 +10,7 @@
 #include "launcher/evaluate/averaged_validator.hpp"
 #include "launcher/evaluate/evaluator.hpp"
 #include "launcher/train/checked_source.hpp"
-#include "launcher/train/dealing_record.hpp"
+#include "launcher/train/continuation.hpp"
 #include "launcher/train/training.hpp"
 #include "launcher/train/training_observers.hpp"
 #include "model/devices/model.hpp"
@@ -35,10 +35,9 @@ public:
 
 private:
     void start_weights();
-    void continue_from(const std::string& shared_json);
+    void continue_from(const Continuation& shared);
     void open_data();
     DealingRecord dealing() const;
-    void require_data(const std::string& then);
     void open_validation();
     void prepare_folder() const;
     void announce() const;

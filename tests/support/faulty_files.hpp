@@ -13,6 +13,23 @@ inline std::string faulty_files_library() {
     return programs.substr(0, programs.rfind('/')) + "/libfaulty_files.so";
 }
 
+// Returns the environment of a program that writes a line "RANK PATH" into `log` for each opening
+// of a path that contains `part`. A process that is no rank has the rank "-".
+inline std::map<std::string, std::string> logged_files(const std::string& part,
+                                                       const std::string& log) {
+    return {{"LD_PRELOAD", faulty_files_library()},
+            {"LOCKSTEP_FAULTY_PATH", part},
+            {"LOCKSTEP_FAULTY_ERRNO", "0"},
+            {"LOCKSTEP_FAULTY_TIMES", "0"},
+            {"LOCKSTEP_FAULTY_LOG", log}};
+}
+
+// Returns the environment of a program in which pread() of a file whose path contains `part` fails
+// with EIO.
+inline std::map<std::string, std::string> faulty_reads(const std::string& part) {
+    return {{"LD_PRELOAD", faulty_files_library()}, {"LOCKSTEP_FAULTY_READS", part}};
+}
+
 // Returns the environment of a program in which link() fails with the error number `code`.
 inline std::map<std::string, std::string> faulty_links(int code) {
     return {{"LD_PRELOAD", faulty_files_library()},

@@ -45,17 +45,6 @@ std::string state_text(const RunRecord& record) {
     return json.dump(1) + "\n";
 }
 
-RunRecord read_record(const std::string& path) {
-    const Json json = read_json(path);
-    return from_json_file(path, [&] {
-        RunRecord record;
-        record.trainer = nlohmann::json(json.at("trainer")).get<TrainerState>();
-        record.options_json = json.at("options").dump();
-        record.versions = json.at("versions").get<Metadata>();
-        return record;
-    });
-}
-
 std::string manifest_text(const std::map<std::string, WrittenFile>& files) {
     Json json;
     json["format_version"] = format_version;
@@ -135,16 +124,6 @@ std::vector<std::string> parts_of(const std::string& folder, const Manifest& man
     return paths;
 }
 
-Manifest verified(const std::string& folder) {
-    const Manifest manifest = read_manifest(folder);
-    from_json_file(folder + manifest_file, [&] {
-        require_names(folder, manifest);
-        for (const auto& [name, entry] : manifest.files.items())
-            verify_file(folder + "/" + name, entry);
-    });
-    return manifest;
-}
-
 void load_tensors(const std::string& folder, const Manifest& manifest, const RunTensors& tensors) {
     SafetensorsFile model(folder + "/" + weights_file);
     const auto model_places = places_of(tensors.table, tensors.master);
@@ -188,14 +167,35 @@ void save_checkpoint(const std::string& path, const RunTensors& tensors, const R
 }
 
 void verify_checkpoint(const std::string& path) {
-    const Manifest manifest = verified(path);
+    const Manifest manifest = read_manifest(path);
+    from_json_file(path + manifest_file, [&] {
+        require_names(path, manifest);
+        for (const auto& [name, entry] : manifest.files.items())
+            verify_file(path + "/" + name, entry);
+    });
     if (manifest.version > 1) (void)PartFiles(parts_of(path, manifest));
 }
 
+RunRecord read_run_record(const std::string& checkpoint) {
+    const std::string path = checkpoint + "/" + state_file;
+    const Json json = read_json(path);
+    return from_json_file(path, [&] {
+        RunRecord record;
+        record.trainer = nlohmann::json(json.at("trainer")).get<TrainerState>();
+        record.options_json = json.at("options").dump();
+        record.versions = json.at("versions").get<Metadata>();
+        return record;
+    });
+}
+
 RunRecord load_checkpoint(const std::string& path, const RunTensors& tensors) {
-    const Manifest manifest = verified(path);
-    RunRecord record = read_record(path + "/" + state_file);
-    load_tensors(path, manifest, tensors);
+    verify_checkpoint(path);
+    return load_verified_checkpoint(path, tensors);
+}
+
+RunRecord load_verified_checkpoint(const std::string& path, const RunTensors& tensors) {
+    RunRecord record = read_run_record(path);
+    load_tensors(path, read_manifest(path), tensors);
     return record;
 }
 

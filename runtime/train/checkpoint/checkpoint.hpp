@@ -62,5 +62,9 @@ void verify_checkpoint(const std::string& path);
 // when it throws. Names or shapes that differ from the run's throw kind config with the first
 // difference and a remedy. The caller must renew the 16-bit copy of the master.
 RunRecord load_checkpoint(const std::string& path, const RunTensors& tensors);
+// Does so for a checkpoint that was verified, whose checksums it does not compute again.
+RunRecord load_verified_checkpoint(const std::string& path, const RunTensors& tensors);
+// Reads only what the checkpoint says of its run.
+RunRecord read_run_record(const std::string& checkpoint);
 
 }  // namespace lockstep::train

@@ -130,10 +130,27 @@ private:
     const LockTimes& times_;
 };
 
-bool make_model_folder(const std::string& folder) {
-    const bool made = !path_exists(folder);
+fs::path without_slash(const std::string& folder) {
+    const fs::path path(folder);
+    return path.has_filename() ? path : path.parent_path();
+}
+
+// Returns how many folders it made.
+int make_model_folder(const std::string& folder) {
+    int missing = 0;
+    std::error_code ignored;
+    for (fs::path path = without_slash(folder);
+         !path.empty() && fs::status(path, ignored).type() == fs::file_type::not_found;
+         path = path.parent_path())
+        ++missing;
     make_folders(folder);
-    return made;
+    return missing;
+}
+
+void remove_if_empty(const std::string& folder, int folders) noexcept {
+    for (fs::path path = without_slash(folder); folders > 0 && ::rmdir(path.c_str()) == 0;
+         path = path.parent_path())
+        --folders;
 }
 
 void remove_own(const std::string& path, const LockOwner& self) noexcept {
@@ -152,7 +169,7 @@ FolderLock::FolderLock(const std::string& folder, const LockOwner& self, const L
       path_(lock_of(folder)),
       self_(self),
       times_(times),
-      made_folder_(make_model_folder(folder)) {
+      made_folders_(make_model_folder(folder)) {
     Acquisition(folder_, self_, waiting, times_).acquire(path_);
     try {
         heart_ = std::jthread([this](std::stop_token stop) { beat_until(stop); });
@@ -165,7 +182,7 @@ FolderLock::FolderLock(const std::string& folder, const LockOwner& self, const L
 FolderLock::~FolderLock() {
     heart_ = std::jthread();  // stops it
     remove_own(path_, self_);
-    if (made_folder_) ::rmdir(folder_.c_str());
+    remove_if_empty(folder_, made_folders_);
 }
 
 // A beat that fails is not the end of the run: a file server may not answer for a while.
@@ -186,12 +203,6 @@ void FolderLock::confirm() const {
 
 void FolderLock::require_kept() const {
     if (lost_) refuse_lost(path_);
-}
-
-void require_unlocked(const std::string& folder) {
-    const LockContent held = read_lock(lock_of(folder));
-    if (held.owner && state_of(*held.owner, this_process()) == OwnerState::alive)
-        refuse(folder, held);
 }
 
 }  // namespace lockstep::train

@@ -45,8 +45,8 @@ public:
                const LockTimes& times = {});
     FolderLock(const FolderLock&) = delete;
     FolderLock& operator=(const FolderLock&) = delete;
-    // Removes the lock if it is still this run's, and the folder if the constructor made it and it
-    // is empty.
+    // Removes the lock if it is still this run's, and the folders that the constructor made if they
+    // are empty.
     ~FolderLock();
 
     // Throws kind io when the lock is gone or another run's. It is called before each commit.
@@ -60,15 +60,11 @@ private:
     std::string folder_, path_;
     LockOwner self_;
     LockTimes times_;
-    bool made_folder_;
+    int made_folders_;
     std::atomic<bool> lost_ = false;
     std::mutex mutex_;
     std::condition_variable_any wake_;
     std::jthread heart_;
 };
-
-// Throws kind config when the folder's run lives on this machine. Changes nothing and does not
-// wait.
-void require_unlocked(const std::string& folder);
 
 }  // namespace lockstep::train

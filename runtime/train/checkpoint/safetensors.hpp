@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <fstream>
 #include <map>
 #include <span>
 #include <string>
@@ -12,6 +11,7 @@
 
 #include "runtime/core/bf16.hpp"
 #include "runtime/core/dtype.hpp"
+#include "runtime/core/file_descriptor.hpp"
 #include "runtime/core/view.hpp"
 #include "runtime/train/checkpoint/atomic_file.hpp"
 
@@ -51,7 +51,8 @@ struct TensorInfo {
 };
 
 // Reads a safetensors file. Opening checks the whole header; any error in it throws kind data with
-// one line that names the file.
+// one line that names the file. A failure of the system throws SystemFailure, also while tensors
+// are read.
 class SafetensorsFile {
 public:
     explicit SafetensorsFile(std::string path);
@@ -74,7 +75,7 @@ private:
     void read_bytes(const TensorInfo& tensor, std::size_t from, void* to, std::size_t bytes);
 
     std::string path_;
-    std::ifstream in_;
+    FileDescriptor file_;
     std::vector<TensorInfo> tensors_;
     Metadata metadata_;
 };

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
@@ -97,17 +100,33 @@ private:
     std::uint64_t data_begin_, data_bytes_;
 };
 
-std::string read_header(std::ifstream& in, const std::string& path, std::uint64_t file_bytes) {
+// Reads `bytes` from `offset`. Only an early end of the file is damage; another failure is the
+// system's and says nothing about the file.
+void read_at(const FileDescriptor& file, const std::string& path, const std::string& part,
+             std::uint64_t offset, void* to, std::size_t bytes) {
+    auto* out = static_cast<std::byte*>(to);
+    while (bytes > 0) {
+        const ssize_t got = ::pread(file.raw(), out, bytes, static_cast<off_t>(offset));
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) throw_errno("its " + part + " cannot be read", path);
+        if (got == 0) damaged(path, "it ends within its " + part);
+        out += got;
+        offset += static_cast<std::uint64_t>(got);
+        bytes -= static_cast<std::size_t>(got);
+    }
+}
+
+std::string read_header(const FileDescriptor& file, const std::string& path,
+                        std::uint64_t file_bytes) {
     std::uint64_t length = 0;
     if (file_bytes < sizeof length) damaged(path, "it is shorter than a header");
-    in.read(reinterpret_cast<char*>(&length), sizeof length);
+    read_at(file, path, "header", 0, &length, sizeof length);
     if (length > largest_header_bytes || length > file_bytes - sizeof length) {
         damaged(path, "its header claims " + std::to_string(length) + " bytes of the file's " +
                           std::to_string(file_bytes));
     }
     std::string text(length, '\0');
-    in.read(text.data(), static_cast<std::streamsize>(length));
-    if (!in) damaged(path, "its header cannot be read");
+    read_at(file, path, "header", sizeof length, text.data(), text.size());
     return text;
 }
 
@@ -132,10 +151,10 @@ SafetensorsFile::SafetensorsFile(std::string path) : path_(std::move(path)) {
     std::error_code failure;
     const std::uint64_t file_bytes = std::filesystem::file_size(path_, failure);
     errno = failure.value();
-    if (!failure) in_.open(path_, std::ios::binary);
-    if (failure || !in_) throw_errno("cannot be read; check the path", path_);
+    if (!failure) file_ = FileDescriptor(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+    if (failure || !file_) throw_errno("cannot be read; check the path", path_);
 
-    const std::string text = read_header(in_, path_, file_bytes);
+    const std::string text = read_header(file_, path_, file_bytes);
     const std::uint64_t data_begin = sizeof(std::uint64_t) + text.size();
     const Json header = Json::parse(text, nullptr, false);
     if (!header.is_object()) damaged(path_, "its header is not a JSON object");
@@ -194,10 +213,7 @@ void SafetensorsFile::read(const TensorInfo& tensor, HostView<std::uint64_t> val
 
 void SafetensorsFile::read_bytes(const TensorInfo& tensor, std::size_t from, void* to,
                                  std::size_t bytes) {
-    in_.clear();
-    in_.seekg(static_cast<std::streamoff>(tensor.offset + from));
-    in_.read(static_cast<char*>(to), static_cast<std::streamsize>(bytes));
-    if (!in_) damaged(path_, "tensor " + tensor.name + " cannot be read");
+    read_at(file_, path_, "tensor " + tensor.name, tensor.offset + from, to, bytes);
 }
 
 }  // namespace lockstep::train

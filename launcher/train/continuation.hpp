@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launcher/options/run_config.hpp"
+#include "launcher/rank/data_sets.hpp"
+#include "launcher/train/dealing_record.hpp"
+#include "runtime/train/checkpoint/checkpoint.hpp"
+#include "runtime/train/loop/trainer_state.hpp"
+
+namespace lockstep::launcher {
+
+// Holds what a checkpoint says about the position of its run. Every rank needs it.
+struct Continuation {
+    train::TrainerState trainer;
+    std::string mixture;   // mixture_text() of several data sets; empty: one
+    std::string data_set;  // data_set_text() of one; empty: several, or not known
+    std::optional<DealingRecord> dealing;
+};
+
+// Throws nlohmann's exceptions when a member has another type.
+Continuation continuation_of(const train::RunRecord& record);
+void to_json(nlohmann::json& json, const Continuation& continuation);
+void from_json(const nlohmann::json& json, Continuation& continuation);
+
+// Throws a config error if the run cannot continue with these data.
+void require_continuable(const Continuation& continuation, const RunConfig& config,
+                         const DataSets& data, const std::vector<double>& weights);
+
+}  // namespace lockstep::launcher

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/train/training_start.hpp"
+
+#include <cstdlib>
+#include <exception>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "launcher/model_folder/model_folder.hpp"
+#include "launcher/rank/broadcast_text.hpp"
+#include "launcher/train/continuation.hpp"
+#include "model/config_json.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/train/checkpoint/checkpoint_folder.hpp"
+#include "runtime/train/checkpoint/checkpoint_json.hpp"
+#include "runtime/train/checkpoint/retry_reading.hpp"
+
+namespace lockstep::launcher {
+
+namespace {
+
+using Json = nlohmann::json;
+
+std::unique_ptr<train::FolderLock> lock_folder(const RunConfig& launch, const train::StopFlag& stop,
+                                               Log& log) {
+    const train::LockWaiting waiting{[&](const std::string& line) { log.error(line); },
+                                     [&] { return stop.load(); }};
+    return std::make_unique<train::FolderLock>(launch.model_file, train::this_process(), waiting);
+}
+
+Continuation continuation_at(const std::string& checkpoint) {
+    const train::RunRecord record =
+        train::retry_reading([&] { return train::read_run_record(checkpoint); });
+    return train::from_json_file(checkpoint + "/state.json",
+                                 [&] { return continuation_of(record); });
+}
+
+RunConfig parse(const TrainingCommand& command, const std::optional<StoredOptions>& stored,
+                FolderAccess access) {
+    return parse_run(
+               Task::train, command.usage, command.args, command.ranks, [&] { return stored; },
+               access)
+        .value();
+}
+
+// Paths are bytes, but JSON is UTF-8.
+std::string text_of(const Json& json) {
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string shared_text(const TrainingStart& start) {
+    Json json{{"model", model::to_json(start.plan.model)},
+              {"dictionary", start.plan.data.first().dictionary_hash()}};
+    if (start.stored) json["stored"] = *start.stored;
+    return text_of(json);
+}
+
+TrainingStart start_from(const std::string& text, const TrainingCommand& command, LaunchMode mode) {
+    const Json json = Json::parse(text);
+    std::optional<StoredOptions> stored;
+    if (json.contains("stored")) stored = json["stored"].get<StoredOptions>();
+    RunConfig config = parse(command, stored, FolderAccess::none);
+    const SharedModel model{
+        model::config_from_json(json.at("model").get<std::string>(), "rank 0's model"),
+        json.at("dictionary").get<std::string>()};
+    TrainingPlan plan = check_training(config, mode, model);
+    return {std::move(config), std::move(plan), std::move(stored)};
+}
+
+// A launcher that starts ranks again tells them so by the option or, as torchrun, by a variable.
+void warn_of_lost_work(const RunConfig& config, Log& log) {
+    const char* torchrun = std::getenv("TORCHELASTIC_MAX_RESTARTS");
+    const bool restarts =
+        config.max_restarts > 0 || (torchrun != nullptr && std::atoi(torchrun) > 0);
+    if (restarts && !train::saves_on_the_way(config.train)) log.error(restarts_lose_work);
+}
+
+// Every rank learns whether all can start, so that none waits for one that cannot.
+void agree(comm::Communicator& communicator, const std::exception_ptr& error) {
+    std::vector<std::uint64_t> able{error ? 0U : 1U};
+    communicator.all_reduce(view_of(able), comm::ReduceOp::min, "start");
+    communicator.finish();
+    if (error) std::rethrow_exception(error);
+    if (able.front() == 0)
+        throw Error(ErrorKind::peer, "another rank cannot start; its own message says why");
+}
+
+}  // namespace
+
+TrainingStart read_start(const TrainingCommand& command, const RunConfig& launch, LaunchMode mode,
+                         const train::StopFlag& stop, Log& log) {
+    check_models(launch);
+    require_writable(launch.model_file);
+    auto lock = lock_folder(launch, stop, log);
+    const train::CheckpointChoice choice = train::choose_checkpoint(launch.model_file);
+    std::optional<StoredOptions> stored;
+    if (choice.path)
+        stored =
+            train::retry_reading([&] { return stored_options(launch.model_file, *choice.path); });
+    RunConfig config = parse(command, stored, FolderAccess::reads);
+    TrainingPlan plan = check_training(config, mode);
+    warn_of_lost_work(config, log);
+    if (choice.path)
+        require_continuable(continuation_at(*choice.path), config, plan.data, plan.weights);
+    train::set_aside(choice, log);
+    plan.checkpoint = choice.path;
+    plan.lock = std::move(lock);
+    return {std::move(config), std::move(plan), std::move(stored)};
+}
+
+TrainingStart share_start(const TrainingCommand& command, LaunchMode mode,
+                          const comm::RankInfo& rank_info, comm::Communicator& communicator,
+                          std::optional<TrainingStart> own) {
+    if (rank_info.size == 1) return std::move(own).value();
+    const std::string text = broadcast_text(communicator, own ? shared_text(*own) : "");
+    std::exception_ptr error;
+    if (!own) {
+        const Json json = Json::parse(text);
+        if (json.contains("refused")) throw RefusedByRank0(json["refused"].get<int>());
+        try {
+            own = start_from(text, command, mode);
+        } catch (const std::exception&) {
+            error = std::current_exception();
+        }
+    }
+    agree(communicator, error);
+    return std::move(own).value();
+}
+
+void share_refusal(comm::Communicator& communicator, int code) {
+    (void)broadcast_text(communicator, text_of(Json{{"refused", code}}));
+}
+
+}  // namespace lockstep::launcher
