@@ -100,7 +100,7 @@ public:
           model_(launcher::make_model(config_, device)),
           engine_(model_->make_engine(train_options(), communicator, trace_, nullptr)) {
         model_->initialize(1);
-        engine_->restore({});
+        engine_->restore({}, 1);
     }
 
     bench::MeasuredSteps run() {

@@ -104,7 +104,7 @@ tests::cuda_emulation::DeviceWork work_of_step(const CountedModel& counted, std:
     Trace trace(Trace::Recording::off, 0);
     const auto engine = model->make_engine(options, alone, trace, nullptr);
     model->initialize(1);
-    engine->restore({});
+    engine->restore({}, 1);
     const auto batch = batch_of_rows(rows, counted.source, counted.target);
     kernels::StepOrder order{
         .seed = 1, .step = 0, .first_update = 0, .rates = {1e-4f, 1e-4f, 1e-4f}};

@@ -24,7 +24,7 @@ Cleared cleared_by(model::Kind kind, const std::vector<train::Batch>& lanes) {
     comm::LocalCommunicator alone;
     Trace trace(Trace::Recording::off, 0);
     const auto engine = model->make_engine({}, alone, trace, nullptr);
-    engine->restore({});
+    engine->restore({}, 1);
     Cleared cleared{{}, model->parameters().flat_size() * sizeof(float)};
     // The first steps allocate memory that later steps keep.
     for (int step = 0; step < 4; ++step)

@@ -59,7 +59,7 @@ int train_as(comm::Communicator& below, const Setup& setup, const Leaves& leaves
     Trace trace(Trace::Recording::off, ranks.rank());
     const auto engine = model->make_engine(options, ranks, trace, nullptr);
     engine->share_weights();
-    engine->restore({});
+    engine->restore({}, 1);
     ranks.leave_at(leaving ? leaves.call : never);
     for (int step = 0; step < steps; ++step) {
         engine->queue({.seed = 1, .step = static_cast<std::uint64_t>(step)},

@@ -41,7 +41,7 @@ std::size_t taken(const model::ModelConfig& config, const train::TrainOptions& o
     const auto engine = model->make_engine(options, alone, trace, nullptr);
     model->reserve(activations);
     model->initialize(1);
-    engine->restore({});
+    engine->restore({}, 1);
     for (std::uint64_t step = 0; step < 4; ++step) {
         engine->queue({.seed = 1, .step = step, .first_update = 0, .rates = {1e-3f, 1e-3f, 1e-3f}},
                       {batch});

@@ -90,7 +90,7 @@ TEST_CASE("a step's communication is told with that step, whatever was shared be
         CHECK(emulated_nccl_registered() >= 1);  // the gradient
         engine->share_weights();
         engine->share_optimizer();
-        engine->restore({});
+        engine->restore({}, 1);
         engine->queue({}, {tests::ToySource::batch_of({1, 2})});
         (void)engine->take_result();
         const tests::ScratchFolder folder;
@@ -109,7 +109,7 @@ TEST_CASE("products behind a small micro-batch's bucket leave room for its reduc
         Trace trace(Trace::Recording::off, ranks.rank());
         const auto engine = model->make_engine(two_lanes(), ranks, trace, nullptr);
         engine->share_weights();
-        engine->restore({});
+        engine->restore({}, 1);
         std::vector<std::pair<std::int64_t, std::int64_t>> products;  // on a part of the GPU; all
         for (std::uint64_t step = 0; step < 4; ++step) {
             const auto given = tests::cuda_emulation::given_by([&] {
@@ -140,7 +140,7 @@ TEST_CASE("a step calls NCCL once for each bucket and once for the losses") {
         Trace trace(Trace::Recording::off, ranks.rank());
         const auto engine = model->make_engine(options, ranks, trace, nullptr);
         engine->share_weights();
-        engine->restore({});
+        engine->restore({}, 1);
         before = emulated_nccl_calls();
         ranks.barrier("counted");
         ranks.finish();
@@ -199,7 +199,7 @@ TEST_CASE("a rank that fails frees its memory without waiting for what it has qu
                               Trace trace(Trace::Recording::off, ranks.rank());
                               const auto engine =
                                   model->make_engine(two_lanes(), ranks, trace, nullptr);
-                              engine->restore({});
+                              engine->restore({}, 1);
                               if (ranks.rank() == 0)
                                   engine->queue({}, {tests::ToySource::batch_of({1, 2})});
                               throw std::logic_error("bad data");

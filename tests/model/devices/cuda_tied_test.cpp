@@ -81,7 +81,7 @@ Step step_of(const model::ModelConfig& config, Dtype type, const std::vector<Row
         Trace trace(Trace::Recording::on, ranks.rank());
         const auto engine = model->make_engine(options_of(type), ranks, trace, nullptr);
         engine->share_weights();
-        engine->restore({});
+        engine->restore({}, 1);
         const int calls = emulated_nccl_calls();
         const std::size_t bytes = emulated_nccl_bytes();
         const auto wait = [&] {

@@ -82,7 +82,7 @@ TEST_CASE("20 updates on a GPU follow PyTorch's loss curve") {
         const auto tensors = engine->fetch();
         tests::set_pattern(tensors.table, tensors.master);
         engine->write_back();
-        engine->restore({});
+        engine->restore({}, 1);
         CHECK(engine->steps_ahead() == 1);
         const auto check_oldest = [&](std::size_t step) {
             const auto losses = engine->take_result().step.sums.losses;

@@ -104,7 +104,7 @@ TEST_CASE("no other rank's sum reads the gradient of a rank that has left") {
     const auto leaving = world.join(0), other = world.join(1);
     const auto leave = [&] {
         FailingRank rank(*leaving);
-        rank.engine.restore({});
+        rank.engine.restore({}, 1);
         rank.engine.queue({}, {ToySource::batch_of({1, 2})});
     };
     CHECK_THROWS_WITH_AS(leave(), "a bad batch", Error);
