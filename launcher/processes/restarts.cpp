@@ -39,7 +39,7 @@ public:
     const std::string& checkpoint() const noexcept { return newest_; }
 
 private:
-    bool known() const { return policy_.newest_checkpoint != nullptr; }
+    bool known() const { return policy_.max_restarts > 0 && policy_.newest_checkpoint != nullptr; }
     std::string newest() const { return known() ? policy_.newest_checkpoint() : ""; }
 
     const RestartPolicy& policy_;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <iostream>
 
 #include "launcher/options/command_line.hpp"
 #include "launcher/processes/lockstep_command.hpp"
@@ -216,11 +215,9 @@ std::optional<LaunchPlan> parse_launch(const std::vector<std::string>& args,
     Typed typed;
     const auto tables = launch_tables(typed);
     const auto words = with_separator(args, tables);
-    const CommandLine line = parse_command_line(words, tables);
-    if (line.help) std::cout << help_text(usage, tables);
-    if (line.dump_config) std::cout << dump_config(words, tables);
-    if (line.help || line.dump_config) return std::nullopt;
-    return plan_of(std::move(typed), line.rest, environment, host);
+    const auto line = parse_or_answer(usage, words, tables);
+    if (!line) return std::nullopt;
+    return plan_of(std::move(typed), line->rest, environment, host);
 }
 
 }  // namespace lockstep::launcher
