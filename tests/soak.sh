@@ -50,7 +50,7 @@ train() {
         -mf "$model" --n-layers 1 --embedding-size 32 --ffn-size 64 --n-heads 2 --dropout 0.1 \
         --optimizer adam -lr 1e-4 -bs 8 --text-truncate 64 --label-truncate 32 --threads 1 \
         --precision fp32 --num-workers 1 --log-every-n-steps 10 --save-every-n-steps 25 \
-        --validation-every-n-steps 1000 --timeout 10 "$@"
+        --validation-every-n-steps 1000 --validation-patience 0 --timeout 10 "$@"
 }
 
 begin() {
