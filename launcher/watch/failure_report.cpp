@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/watch/failure_report.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -9,6 +10,7 @@
 #include <iomanip>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <sstream>
 
 #include "launcher/text/utc.hpp"
@@ -121,6 +123,11 @@ nlohmann::json describe(const comm::Sighting& rank, std::chrono::system_clock::t
     return json;
 }
 
+nlink_t links_of(const std::string& path) {
+    struct stat status {};
+    return ::stat(path.c_str(), &status) == 0 ? status.st_nlink : 0;
+}
+
 }  // namespace
 
 std::string failure_lines(const comm::WatchNews& news) {
@@ -164,15 +171,20 @@ Published publish_failure(const std::string& folder, const std::string& json) {
     std::error_code ignored;
     std::filesystem::create_directories(folder, ignored);
     const std::string path = folder + file_name;
-    const std::string temporary = path + "." + std::to_string(::getpid());
+    // Ranks on several hosts may have the same process number.
+    std::random_device random;
+    const std::string temporary =
+        path + "." + std::to_string(random()) + "-" + std::to_string(random());
     {
         std::ofstream out(temporary, std::ios::binary);
         out << json;
         if (!out.flush()) return Published::not_writable;
     }
     // A link, unlike a rename, never replaces a file that another rank has written.
-    const bool linked = ::link(temporary.c_str(), path.c_str()) == 0;
-    const bool taken = !linked && errno == EEXIST;
+    const int failure = ::link(temporary.c_str(), path.c_str()) == 0 ? 0 : errno;
+    // NFS may repeat a call whose answer was lost. The file then exists because of this rank.
+    const bool linked = failure == 0 || links_of(temporary) == 2;
+    const bool taken = !linked && failure == EEXIST;
     ::unlink(temporary.c_str());
     if (linked) return Published::here;
     return taken ? Published::by_another_rank : Published::not_writable;

@@ -2,10 +2,14 @@
 #include "launcher/watch/failure_report.hpp"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <nlohmann/json.hpp>
 #include <thread>
+#include <vector>
 
 #include "launcher/watch/thread_stack.hpp"
 #include "tests/support/files.hpp"
@@ -46,7 +50,17 @@ comm::WatchNews stuck() {
 
 constexpr auto epoch = std::chrono::system_clock::time_point();
 
+bool repeats_links = false;
+
 }  // namespace
+
+// Replaces the system's function for this program.
+extern "C" int link(const char* from, const char* to) noexcept {
+    const int result = ::linkat(AT_FDCWD, from, AT_FDCWD, to, 0);
+    if (result != 0 || !repeats_links) return result;
+    errno = EEXIST;
+    return -1;
+}
 
 TEST_CASE("a report says who, where and since when, and groups the others by their place") {
     CHECK(failure_lines(stuck()) ==
@@ -129,6 +143,35 @@ TEST_CASE("of several ranks that report the first is heard, until the next run")
     CHECK(publish_failure(scratch / "new", "fourth") == Published::here);
     CHECK(tests::read_text(scratch / "new/failure.json") == "fourth");
     CHECK(publish_failure(scratch / "new/failure.json", "fifth") == Published::not_writable);
+}
+
+TEST_CASE("a link whose answer a file server lost and repeated counts as made") {
+    const tests::ScratchFolder scratch;
+    const std::string folder = scratch / ".";
+    repeats_links = true;
+    CHECK(publish_failure(folder, "first") == Published::here);
+    repeats_links = false;
+    CHECK(tests::read_text(folder + "/failure.json") == "first");
+    CHECK(publish_failure(folder, "second") == Published::by_another_rank);
+}
+
+TEST_CASE("ranks with the same process number on several hosts do not mix their reports") {
+    for (int round = 0; round < 50; ++round) {
+        const tests::ScratchFolder scratch;
+        const std::string folder = scratch / ".";
+        const auto report = [](char rank) { return std::string(300'000, rank); };
+        std::string first;
+        std::vector<std::jthread> ranks;
+        for (char rank = '0'; rank < '4'; ++rank) {
+            ranks.emplace_back([&, rank] {
+                if (publish_failure(folder, report(rank)) == Published::here) first += rank;
+            });
+        }
+        ranks.clear();
+        REQUIRE(first.size() == 1);
+        const bool whole = tests::read_text(folder + "/failure.json") == report(first.front());
+        CHECK(whole);
+    }
 }
 
 TEST_CASE("a thread that sleeps tells its stack, again and again") {
