@@ -66,11 +66,19 @@ double parse_number(const std::string& option, const std::string& word) {
     return value;
 }
 
-std::string number_word(double value) {
+namespace {
+
+template <class Number>
+std::string shortest(Number value) {
     char text[32];
     const auto end = std::to_chars(text, text + sizeof text, value).ptr;
     return {text, end};
 }
+
+}  // namespace
+
+std::string number_word(double value) { return shortest(value); }
+std::string number_word(float value) { return shortest(value); }
 
 void OptionTable::reject(const std::string& name, const std::string& value,
                          const std::string& wanted) {
@@ -139,7 +147,7 @@ void OptionTable::number_from_0(const std::string& names, double& target, const 
 }
 
 void OptionTable::rate(const std::string& names, float& target, const std::string& help) {
-    add(names, Arity::one, "X", help, number_word(static_cast<double>(target)),
+    add(names, Arity::one, "X", help, number_word(target),
         [&target, name = first_name(names)](const auto& given) {
             const double value = parse_number(name, given.front());
             if (value < 0 || value >= 1) reject(name, given.front(), "in [0, 1)");

@@ -37,6 +37,7 @@ std::int64_t parse_integer(const std::string& option, const std::string& word,
 double parse_number(const std::string& option, const std::string& word);
 // Returns the shortest word that parse_number reads back as `value`.
 std::string number_word(double value);
+std::string number_word(float value);
 
 // Holds the options of one topic, bound to the fields that they set. The bound fields must outlive
 // the table.

@@ -287,7 +287,7 @@ void TrainingSession::train(const train::StopFlag& stop) {
     if (reason == train::ExitReason::stop_requested)
         log_.info("a checkpoint is saved; the same command continues from it");
     else
-        evaluate_weights(trainer.state(), stop, observers.entry());
+        evaluate_weights(trainer.state_for_readers(), stop, observers.entry());
 }
 
 void TrainingSession::evaluate_weights(const train::TrainerState& state,

@@ -77,8 +77,15 @@ Trainer::Trainer(const TrainOptions& options, TrainerParts parts,
       schedule_(options.schedule, options.optimizer.learningrate, options.limits.max_train_steps),
       policy_(options.validation),
       earlier_s_(state_.seconds),
-      saved_updates_(state_.updates) {
+      saved_updates_(state_.updates),
+      validated_updates_(state_.validation.last_updates) {
     schedule_.restore(state_.schedule);
+}
+
+TrainerState Trainer::state_for_readers() const {
+    TrainerState state = state_;
+    state.validation.last_updates = validated_updates_;
+    return state;
 }
 
 ExitReason Trainer::run() {
@@ -356,6 +363,7 @@ std::optional<ValidationReport> Trainer::evaluate() {
     report->updates = state_.updates;
     report->epoch = state_.epochs;
     report->best = policy_.better(policy_.metric(*report), state_.validation);
+    validated_updates_ = state_.updates;
     return report;
 }
 

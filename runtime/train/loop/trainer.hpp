@@ -50,6 +50,9 @@ public:
     ExitReason run();
 
     const TrainerState& state() const noexcept { return state_; }
+    // Returns the state with the validation at the end of the run as the last one. A continued run
+    // does not count that one, so that it validates as if the run had not ended there.
+    TrainerState state_for_readers() const;
 
 private:
     // Describes a queued step with the values that the host knows of it.
@@ -92,7 +95,7 @@ private:
     std::optional<std::int64_t> hashed_update_;  // update whose weights' hash has not been taken
     double earlier_s_;                           // training time of earlier runs
     Clock::time_point started_, step_ended_, validated_, saved_;
-    std::int64_t saved_updates_;
+    std::int64_t saved_updates_, validated_updates_;
 };
 
 }  // namespace lockstep::train

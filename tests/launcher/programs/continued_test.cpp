@@ -112,6 +112,14 @@ TEST_CASE("a continued run takes the options that it was started with") {
     CHECK(train_metrics(run.model).back().at("rows") == 4);
 }
 
+TEST_CASE("a changed rate is told with the digits that were given") {
+    const Prepared run;
+    Prepared::done("train" + run.start() + " -bs 8 --dropout 0.2 --max-train-steps 1");
+    const std::string said =
+        Prepared::done("train -mf " + run.model + " --dropout 0.1 --max-train-steps 2");
+    CHECK_MESSAGE(holds(said, "--dropout 0.1 instead of 0.2,"), said);
+}
+
 TEST_CASE("a limit that is given replaces the limits of the start") {
     const Prepared run;
     Prepared::done("train" + run.start() + " -bs 8 --max-train-steps 6");

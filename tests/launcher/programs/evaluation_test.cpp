@@ -118,10 +118,18 @@ TEST_CASE("updates behind the last validation are told of, since their weights a
     const auto validated = splits.train("--max-train-steps 2 -vstep 2");
     says(validated, 0, {"with the best weights"});
     CHECK(validated.out.find("the last validation") == std::string::npos);
-    says(splits.train("--max-train-steps 3 -vstep 100"), 0,
+    says(splits.train("--max-train-steps 3 -vstep -1"), 0,
          {"the last validation was after update 2; the weights of the 1 update since"});
-    says(splits.train("--max-train-steps 5 -vstep 100"), 0,
+    says(splits.train("--max-train-steps 5 -vstep -1"), 0,
          {"the last validation was after update 2; the weights of the 3 updates since"});
+}
+
+TEST_CASE("the validation at the end of a continued run is the last one") {
+    const Splits splits;
+    says(splits.train("--max-train-steps 4 -vstep 2"), 0, {});
+    const auto run = splits.train("--max-train-steps 5 -vstep 2");
+    says(run, 0, {"valid at step 5"});
+    CHECK(run.out.find("the last validation was") == std::string::npos);
 }
 
 TEST_CASE("1, 2 and 4 ranks report and log the same") {
