@@ -73,7 +73,9 @@ int run_evaluation(const RunConfig& config, LaunchMode mode) {
     check_evaluation(config);
     Job job = join_job(config, rank_info);
     const DataSets sets = open_data_sets("data", config.data);
-    LoadedModel loaded(config.model_file, job.device);
+    const Warn silent = [](const std::string&) {};  // each rank looks, and rank 0 tells
+    LoadedModel loaded(config.model_file, job.device,
+                       rank_info.rank == 0 ? Warn(warn_on_standard_error) : silent);
     const EvaluatorParts parts{config, loaded.config(), loaded.model(), loaded.tokenizer(),
                                *job.communicator};
     const auto evaluator = open_evaluators(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -9,12 +10,22 @@
 
 namespace lockstep::launcher {
 
+// Tells the user a line.
+using Warn = std::function<void(const std::string& line)>;
+void warn_on_standard_error(const std::string& line);
+
+// Returns the file with the model's weights: the best ones, otherwise those of the newest
+// checkpoint that is good. `warn` names damaged newer ones, in one line. Throws a config error if
+// there are none.
+std::string weights_of(const std::string& folder, const Warn& warn = warn_on_standard_error);
+
 // Owns a trained model that can be evaluated and can reply.
 class LoadedModel {
 public:
     // Reads the folder's best weights. A run that has none yet provides those of its newest
     // checkpoint.
-    LoadedModel(const std::string& folder, const ComputeDevice& device);
+    LoadedModel(const std::string& folder, const ComputeDevice& device,
+                const Warn& warn = warn_on_standard_error);
 
     const OpenedModel& description() const noexcept { return opened_; }
     const model::ModelConfig& config() const noexcept { return opened_.config; }

@@ -11,6 +11,7 @@
 #include "launcher/options/model_defaults.hpp"
 #include "launcher/options/run_command.hpp"
 #include "launcher/rank/broadcast_text.hpp"
+#include "launcher/rank/loaded_model.hpp"
 #include "launcher/train/gpu_memory_check.hpp"
 #include "launcher/train/metrics_first.hpp"
 #include "launcher/version.hpp"
@@ -118,7 +119,8 @@ void TrainingSession::start_weights() {
             if (!changed.empty())
                 log_.info("continuing, but not bit for bit: changed since: " + changed);
         } else if (!config_.init_model.empty()) {
-            model_->load_weights(config_.init_model);
+            const bool model = holds_model(config_.init_model);
+            model_->load_weights(model ? weights_of(config_.init_model) : config_.init_model);
             const bool described = !model_folder_of(config_.init_model).empty();
             log_.info("starting from the weights of " + config_.init_model +
                       (described ? ""

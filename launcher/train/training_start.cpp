@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/train/training_start.hpp"
 
+#include <array>
 #include <cstdlib>
 #include <exception>
 #include <nlohmann/json.hpp>
@@ -11,6 +12,7 @@
 #include "launcher/train/continuation.hpp"
 #include "model/config_json.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/train/checkpoint/atomic_file.hpp"
 #include "runtime/train/checkpoint/checkpoint_folder.hpp"
 #include "runtime/train/checkpoint/checkpoint_json.hpp"
 #include "runtime/train/checkpoint/retry_reading.hpp"
@@ -20,6 +22,10 @@ namespace lockstep::launcher {
 namespace {
 
 using Json = nlohmann::json;
+
+// The run replaces these files in the model folder one by one.
+constexpr std::array<std::string_view, 3> model_files{"model.safetensors", "config.json",
+                                                      "report.json"};
 
 std::unique_ptr<train::FolderLock> lock_folder(const RunConfig& launch, const train::StopFlag& stop,
                                                Log& log) {
@@ -103,6 +109,7 @@ TrainingStart read_start(const TrainingCommand& command, const RunConfig& launch
     if (choice.path)
         require_continuable(continuation_at(*choice.path), config, plan.data, plan.weights);
     train::set_aside(choice, log);
+    train::remove_leftovers(launch.model_file, model_files);
     plan.checkpoint = choice.path;
     plan.lock = std::move(lock);
     return {std::move(config), std::move(plan), std::move(stored)};

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// A preloaded library that makes files fail to open, as a broken file server does: opening a path
-// that contains LOCKSTEP_FAULTY_PATH fails with the number LOCKSTEP_FAULTY_ERRNO, the first
-// LOCKSTEP_FAULTY_TIMES times in each process. The file LOCKSTEP_FAULTY_LOG, if it is given, gets a
-// line for each opening: the rank, or "-" in a process that is none, and the path. pread() of a
-// file whose path contains LOCKSTEP_FAULTY_READS fails with EIO. If LOCKSTEP_FAULTY_LINKS is a
-// number, link() always fails with it, as on a file system that has no hard links.
+// A preloaded library that makes files fail, as a broken file server does. The environment chooses:
+// - Opening a path that contains LOCKSTEP_FAULTY_PATH fails with the number LOCKSTEP_FAULTY_ERRNO,
+//   the first LOCKSTEP_FAULTY_TIMES times in each process.
+// - LOCKSTEP_FAULTY_LOG is a file that gets a line for each such opening: the rank, or "-" in a
+//   process that is none, and the path. The line of an fsync() has "synced" before the path, and
+//   the line of a stat(), lstat() or access() has "looked at".
+// - pread() of a file whose path contains LOCKSTEP_FAULTY_READS fails with EIO.
+// - link() fails with the number LOCKSTEP_FAULTY_LINKS, and renameat2() with EINVAL, as on a file
+//   system that has no hard links and cannot exchange names.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -39,10 +43,24 @@ void note(const char* path) {
     ::close(file);
 }
 
+std::string path_of(int file) {
+    char path[4096] = "";
+    const std::string name = "/proc/self/fd/" + std::to_string(file);
+    return ::readlink(name.c_str(), path, sizeof path - 1) > 0 ? path : "";
+}
+
+bool is_named(const char* path) {
+    const char* part = std::getenv("LOCKSTEP_FAULTY_PATH");
+    return part != nullptr && path != nullptr && std::strstr(path, part) != nullptr;
+}
+
+void note_if_named(const char* path) {
+    if (is_named(path)) note(("looked at " + std::string(path)).c_str());
+}
+
 bool fails(const char* path) {
     static std::atomic<int> failures{0};
-    const char* part = std::getenv("LOCKSTEP_FAULTY_PATH");
-    if (part == nullptr || path == nullptr || std::strstr(path, part) == nullptr) return false;
+    if (!is_named(path)) return false;
     note(path);
     if (failures++ >= std::atoi(std::getenv("LOCKSTEP_FAULTY_TIMES"))) return false;
     errno = std::atoi(std::getenv("LOCKSTEP_FAULTY_ERRNO"));
@@ -78,6 +96,32 @@ int openat(int folder, const char* path, int flags, ...) {
                        : next<int(int, const char*, int, ...)>("openat")(folder, path, flags, mode);
 }
 
+// These only add to the log.
+int stat(const char* path, struct stat* facts) {
+    note_if_named(path);
+    return next<int(const char*, struct stat*)>("stat")(path, facts);
+}
+
+int lstat(const char* path, struct stat* facts) {
+    note_if_named(path);
+    return next<int(const char*, struct stat*)>("lstat")(path, facts);
+}
+
+int stat64(const char* path, struct stat64* facts) {
+    note_if_named(path);
+    return next<int(const char*, struct stat64*)>("stat64")(path, facts);
+}
+
+int lstat64(const char* path, struct stat64* facts) {
+    note_if_named(path);
+    return next<int(const char*, struct stat64*)>("lstat64")(path, facts);
+}
+
+int access(const char* path, int mode) {
+    note_if_named(path);
+    return next<int(const char*, int)>("access")(path, mode);
+}
+
 int link(const char* from, const char* to) {
     const char* code = std::getenv("LOCKSTEP_FAULTY_LINKS");
     if (code == nullptr) return next<int(const char*, const char*)>("link")(from, to);
@@ -89,12 +133,24 @@ DIR* opendir(const char* path) {
     return fails(path) ? nullptr : next<DIR*(const char*)>("opendir")(path);
 }
 
+int fsync(int file) {
+    const std::string path = path_of(file);
+    if (is_named(path.c_str())) note(("synced " + path).c_str());
+    return next<int(int)>("fsync")(file);
+}
+
+// File systems without hard links are mostly those that cannot exchange two names either.
+int renameat2(int from_folder, const char* from, int to_folder, const char* to, unsigned flags) {
+    if (std::getenv("LOCKSTEP_FAULTY_LINKS") == nullptr)
+        return next<int(int, const char*, int, const char*, unsigned)>("renameat2")(
+            from_folder, from, to_folder, to, flags);
+    errno = EINVAL;
+    return -1;
+}
+
 ssize_t pread(int file, void* into, std::size_t bytes, off_t from) {
     const char* part = std::getenv("LOCKSTEP_FAULTY_READS");
-    char path[4096] = "";
-    const std::string name = "/proc/self/fd/" + std::to_string(file);
-    if (part != nullptr && ::readlink(name.c_str(), path, sizeof path - 1) > 0 &&
-        std::strstr(path, part) != nullptr) {
+    if (part != nullptr && path_of(file).find(part) != std::string::npos) {
         errno = EIO;
         return -1;
     }

@@ -14,7 +14,8 @@ inline std::string faulty_files_library() {
 }
 
 // Returns the environment of a program that writes a line "RANK PATH" into `log` for each opening
-// of a path that contains `part`. A process that is no rank has the rank "-".
+// of a path that contains `part`, "RANK synced PATH" for an fsync() and "RANK looked at PATH" for a
+// stat(). A process that is no rank has the rank "-".
 inline std::map<std::string, std::string> logged_files(const std::string& part,
                                                        const std::string& log) {
     return {{"LD_PRELOAD", faulty_files_library()},

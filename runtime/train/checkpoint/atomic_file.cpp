@@ -167,11 +167,16 @@ void rename_over(const std::string& from, const std::string& to) {
     if (::rename(from.c_str(), to.c_str()) != 0) fail("cannot be put in place", to, errno);
 }
 
-int remove_leftovers(const std::string& folder) {
+int remove_leftovers(const std::string& folder, std::span<const std::string_view> of) {
     std::vector<fs::path> leftovers;
     std::error_code failure;
     for (const auto& entry : fs::directory_iterator(folder, failure)) {
-        if (is_leftover(entry.path().filename().string())) leftovers.push_back(entry.path());
+        const std::string name = entry.path().filename().string();
+        const auto writes = [&](std::string_view file) {
+            return name.starts_with(std::string(file) + std::string(leftover_mark));
+        };
+        if (is_leftover(name) && (of.empty() || std::ranges::any_of(of, writes)))
+            leftovers.push_back(entry.path());
     }
     for (const fs::path& path : leftovers) remove_quietly(path.string());
     return static_cast<int>(leftovers.size());

@@ -87,7 +87,7 @@ private:
 void rename_over(const std::string& from, const std::string& to);
 
 // Removes the files that interrupted writers left in `folder` and returns their number. No writer
-// may be active there.
-int remove_leftovers(const std::string& folder);
+// may be active there. If `of` is not empty, only the leftovers of the files of these names count.
+int remove_leftovers(const std::string& folder, std::span<const std::string_view> of = {});
 
 }  // namespace lockstep::train

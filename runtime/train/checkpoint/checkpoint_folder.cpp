@@ -127,7 +127,7 @@ void save_model(const std::string& folder, const ModelDescription& description,
                 const BeforeCommit& before_commit) {
     if (before_commit) before_commit();
     save_description(folder, description);
-    write_places(folder + "/model.safetensors", places_of(table, master), before_commit);
+    write_model(folder + "/model.safetensors", places_of(table, master), before_commit);
 }
 
 ModelDescription read_description(const std::string& folder) {
@@ -168,6 +168,13 @@ CheckpointChoice choose_checkpoint(const std::string& model_folder) {
 
 std::optional<std::string> newest_good_checkpoint(const std::string& model_folder) {
     return choose_checkpoint(model_folder).path;
+}
+
+std::string damage_text(const CheckpointChoice& choice) {
+    std::string text;
+    for (const DamagedCheckpoint& damaged : choice.damaged)
+        text += (text.empty() ? "" : "; ") + damaged.path + " (" + damaged.why + ")";
+    return text;
 }
 
 void set_aside(const CheckpointChoice& choice, Log& log) {

@@ -46,6 +46,8 @@ struct CheckpointChoice {
 // kind config, and a folder with only damaged checkpoints kind data.
 CheckpointChoice choose_checkpoint(const std::string& model_folder);
 std::optional<std::string> newest_good_checkpoint(const std::string& model_folder);
+// Names the damaged checkpoints and says why they are; empty if there are none.
+std::string damage_text(const CheckpointChoice& choice);
 
 // Renames the damaged checkpoints to step-XXXXXXXX.damaged and names them in one line of `log`. No
 // other run may use the folder.

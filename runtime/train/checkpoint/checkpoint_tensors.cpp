@@ -5,6 +5,7 @@
 
 #include "runtime/core/path_status.hpp"
 #include "runtime/train/checkpoint/checkpoint_folder.hpp"
+#include "runtime/train/checkpoint/retry_reading.hpp"
 
 namespace lockstep::train {
 namespace {
@@ -67,24 +68,43 @@ void read_places(SafetensorsFile& file, std::span<const TensorExtent> places) {
     }
 }
 
-WrittenFile write_places(const std::string& path, std::span<const TensorExtent> places,
-                         const BeforeCommit& before_commit) {
+namespace {
+
+std::vector<TensorToWrite> to_write(std::span<const TensorExtent> places) {
     std::vector<TensorToWrite> tensors;
     for (const TensorExtent& place : places) {
         tensors.emplace_back(std::string(place.name), place.shape,
                              HostView<const float>(place.values));
     }
-    // Python's loaders need to know whose conventions the names follow.
-    return write_safetensors(path, tensors, {{"format", "pt"}}, before_commit);
+    return tensors;
+}
+
+}  // namespace
+
+// Python's loaders need to know whose conventions the names follow.
+WrittenFile write_places(const std::string& path, std::span<const TensorExtent> places,
+                         const BeforeCommit& before_commit) {
+    return write_safetensors(path, to_write(places), {{"format", "pt"}}, before_commit);
+}
+
+void write_model(const std::string& path, std::span<const TensorExtent> places,
+                 const BeforeCommit& before_commit) {
+    const std::vector<TensorToWrite> tensors = to_write(places);
+    write_safetensors(path, tensors, {{"format", "pt"}, {checksum_key, checksum_of(tensors)}},
+                      before_commit);
 }
 
 void load_weights(const std::string& path, const ParameterTable& table, HostView<float> master) {
-    SafetensorsFile file(weights_file(path));
+    const std::string weights = weights_file(path);
     const std::vector<TensorExtent> places = places_of(table, master);
-    check_places(file, places,
-                 "give --init-model a model of the same kind, sizes and dictionary, or change this "
-                 "run's options to fit it");
-    read_places(file, places);
+    retry_reading([&] {
+        SafetensorsFile file(weights);
+        check_places(file, places,
+                     "give --init-model a model of the same kind, sizes and dictionary, or change "
+                     "this run's options to fit it");
+        file.verify();
+        read_places(file, places);
+    });
 }
 
 }  // namespace lockstep::train

@@ -30,6 +30,10 @@ void read_places(SafetensorsFile& file, std::span<const TensorExtent> places);
 WrittenFile write_places(const std::string& path, std::span<const TensorExtent> places,
                          const BeforeCommit& before_commit = {});
 
+// Writes the model that others use, with the checksum of its tensors in the metadata.
+void write_model(const std::string& path, std::span<const TensorExtent> places,
+                 const BeforeCommit& before_commit = {});
+
 // Loads weights to start from (--init-model): `path` is a model folder, a checkpoint or a
 // .safetensors file (F32 or BF16). Throws kind config as above if names or shapes differ from the
 // table's.

@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "runtime/core/hash.hpp"
+
 namespace lockstep::train {
 namespace {
 
@@ -86,15 +88,30 @@ TensorToWrite::TensorToWrite(std::string n, std::vector<std::int64_t> s,
                              HostView<const std::uint64_t> values)
     : name(std::move(n)), shape(std::move(s)), type(Dtype::u64), bytes(bytes_of(values)) {}
 
-WrittenFile write_safetensors(const std::string& path, std::span<const TensorToWrite> tensors,
-                              const Metadata& metadata, const BeforeCommit& before_commit) {
-    check_tensors(tensors);
+namespace {
+
+std::vector<const TensorToWrite*> in_file_order(std::span<const TensorToWrite> tensors) {
     std::vector<const TensorToWrite*> order;
     for (const TensorToWrite& tensor : tensors) order.push_back(&tensor);
     // Writing the widest elements first keeps every tensor aligned to its element.
     std::ranges::stable_sort(order, std::ranges::greater{},
                              [](const TensorToWrite* t) { return bytes_of(t->type); });
+    return order;
+}
 
+}  // namespace
+
+std::string checksum_of(std::span<const TensorToWrite> tensors) {
+    StreamHash hash;
+    for (const TensorToWrite* tensor : in_file_order(tensors))
+        hash.add(tensor->bytes.data(), tensor->bytes.size());
+    return hex(hash.value());
+}
+
+WrittenFile write_safetensors(const std::string& path, std::span<const TensorToWrite> tensors,
+                              const Metadata& metadata, const BeforeCommit& before_commit) {
+    check_tensors(tensors);
+    const std::vector<const TensorToWrite*> order = in_file_order(tensors);
     const std::string header = header_of(order, metadata);
     const auto length = std::bit_cast<std::array<std::byte, 8>>(std::uint64_t{header.size()});
     AtomicFile file(path);

@@ -42,6 +42,11 @@ struct TensorToWrite {
 WrittenFile write_safetensors(const std::string& path, std::span<const TensorToWrite> tensors,
                               const Metadata& metadata, const BeforeCommit& before_commit = {});
 
+// The key of __metadata__ under which a file may carry checksum_of() its tensors.
+inline constexpr const char* checksum_key = "xxh3";
+// Returns the hexadecimal XXH3 of the bytes behind the header of a file of these tensors.
+std::string checksum_of(std::span<const TensorToWrite> tensors);
+
 struct TensorInfo {
     std::string name;
     Dtype type = Dtype::fp32;
@@ -63,6 +68,10 @@ public:
     const TensorInfo* find(std::string_view name) const noexcept;
     const Metadata& metadata() const noexcept { return metadata_; }
 
+    // Reads the whole file and throws kind data if its tensors do not have the checksum in its
+    // metadata. A file that has none passes unread.
+    void verify() const;
+
     // Reads a tensor into `values`, which must have its count. Floats are read bit for bit from F32
     // and widened from BF16.
     void read(const TensorInfo& tensor, HostView<float> values);
@@ -76,6 +85,7 @@ private:
 
     std::string path_;
     FileDescriptor file_;
+    std::uint64_t data_begin_ = 0, file_bytes_ = 0;
     std::vector<TensorInfo> tensors_;
     Metadata metadata_;
 };

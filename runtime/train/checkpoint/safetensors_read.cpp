@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "runtime/core/hash.hpp"
 #include "runtime/train/checkpoint/safetensors.hpp"
 
 namespace lockstep::train {
@@ -171,6 +172,28 @@ SafetensorsFile::SafetensorsFile(std::string path) : path_(std::move(path)) {
         return std::pair(t.offset, t.count);  // an empty tensor comes before its neighbour
     });
     check_layout(path_, tensors_, data_begin, file_bytes);
+    data_begin_ = data_begin;
+    file_bytes_ = file_bytes;
+}
+
+void SafetensorsFile::verify() const {
+    const auto expected = metadata_.find(checksum_key);
+    if (expected == metadata_.end()) return;
+    std::vector<std::byte> block(std::size_t{1} << 20);
+    StreamHash hash;
+    for (std::uint64_t at = data_begin_; at < file_bytes_; at += block.size()) {
+        const auto bytes =
+            static_cast<std::size_t>(std::min<std::uint64_t>(block.size(), file_bytes_ - at));
+        read_at(file_, path_, "tensors", at, block.data(), bytes);
+        hash.add(block.data(), bytes);
+    }
+    if (hex(hash.value()) == expected->second) return;
+    throw Error(ErrorKind::data,
+                path_ +
+                    ": is damaged: its tensors do not have the checksum in its metadata; use a "
+                    "checkpoint or a copy (a program that changes the tensors must leave out "
+                    "the metadata \"" +
+                    std::string(checksum_key) + "\")");
 }
 
 const TensorInfo* SafetensorsFile::find(std::string_view tensor_name) const noexcept {

@@ -34,7 +34,7 @@ const std::string two_ranks = "multiprocessing_train --distributed-world-size 2 
 }  // namespace
 
 TEST_CASE_FIXTURE(Runs,
-                  "a rank other than 0 opens no file of the model folder, nor does a launcher") {
+                  "a rank other than 0 does not look at the model folder, nor does a launcher") {
     for (const char* more : {"--max-train-steps 4", "--max-train-steps 6"}) {
         const auto lines = opened(two_ranks + first + "-mf " + model + " " + more, model);
         CHECK(lines.size() > 4);
@@ -49,7 +49,11 @@ TEST_CASE_FIXTURE(Runs, "the checksums of a checkpoint are computed once at a st
         std::filesystem::copy(model, scratch / "copy", std::filesystem::copy_options::recursive);
         const auto lines = opened(program + "-mf " + (scratch / "copy") + " --max-train-steps 6",
                                   "step-00000004/part-00000.safetensors");
-        CHECK(lines.size() == 3);  // the checksum, the extents of all parts and the tensors
+        const auto is_opened = [](const std::string& line) {
+            return line.find(" looked at ") == std::string::npos;
+        };
+        // The checksum, the extents of all parts and the tensors.
+        CHECK(std::ranges::count_if(lines, is_opened) == 3);
     }
 }
 
