@@ -34,6 +34,7 @@ void FolderSink::save(CheckpointKind kind, const TrainerState& state) {
 }
 
 // The copy is all that holds best weights that could not be written, so they are tried once more.
+// After that they are lost, and the copy must not be taken for them.
 void FolderSink::copy_tensors(std::int64_t step) {
     if (thread_.busy() && !std::exchange(told_of_waiting_, true))
         log_.info(
@@ -42,6 +43,7 @@ void FolderSink::copy_tensors(std::int64_t step) {
     thread_.wait();
     if (best_lost_) save_best(*best_lost_);
     thread_.wait();
+    best_lost_.reset();
     tensors_.emplace(copy_());
     copied_step_ = step;
 }
@@ -65,6 +67,8 @@ void FolderSink::save_latest(const TrainerState& state) {
 
 void FolderSink::write_latest(const RunRecord& record, const std::string& text) {
     const auto save = [&] {
+        // A run that continues from a checkpoint takes the best weights that it tells of for saved.
+        if (best_lost_) write_model();
         checkpoints_.save(*tensors_, record);
         saved_ = text;
     };
@@ -82,14 +86,17 @@ void FolderSink::save_best(std::int64_t step) {
 
 void FolderSink::write_best(std::int64_t step) {
     best_lost_ = step;
-    const auto save = [&] {
-        checkpoints_.write_with_room([&] {
-            save_model(model_folder_, description_, tensors_->table, tensors_->master, check_);
-        });
-        best_lost_.reset();
-    };
     const auto remains = [&] { return model_folder_ + " keeps the model that it had"; };
-    best_failures_.bear("with the weights of step " + std::to_string(step), save, remains);
+    best_failures_.bear(
+        "with the weights of step " + std::to_string(step), [&] { write_model(); }, remains);
+}
+
+void FolderSink::write_model() {
+    checkpoints_.write_with_room([&] {
+        save_model(model_folder_, description_, tensors_->table, tensors_->master, check_);
+    });
+    best_failures_.saved();
+    best_lost_.reset();
 }
 
 void FolderSink::finish() {

@@ -50,6 +50,7 @@ private:
     void save_best(std::int64_t step);
     void write_latest(const RunRecord& record, const std::string& text);
     void write_best(std::int64_t step);
+    void write_model();
 
     int rank_;
     std::string model_folder_;

@@ -15,8 +15,7 @@ void SaveFailures::bear(const std::string& which, const std::function<void()>& s
                         const std::function<std::string()>& remains) {
     try {
         save();
-        in_a_row_ = 0;
-        last_.clear();
+        saved();
     } catch (const SystemFailure& failure) {
         const char* code = ::strerrorname_np(failure.code());
         last_ = what_ + " " + which + " is not saved (" + (code == nullptr ? "no errno" : code) +

@@ -25,6 +25,11 @@ public:
     void bear(const std::string& which, const std::function<void()>& save,
               const std::function<std::string()>& remains);
     void require_none() const;
+    // Says that what could not be saved is saved now.
+    void saved() {
+        in_a_row_ = 0;
+        last_.clear();
+    }
 
 private:
     std::string what_;
