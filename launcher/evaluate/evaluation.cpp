@@ -81,7 +81,9 @@ int run_evaluation(const RunConfig& config, LaunchMode mode) {
     const auto evaluator = open_evaluators(
         parts, sets, {config.split, config.train.validation.max_examples, config.world_logs});
     Log log(std::cout, verbosity_of(config), rank_info.rank, rank_name(rank_info));
-    for (const std::string& note : job.notes) log.info(note);
+    // Programs that read the metrics read standard output.
+    if (log.speaks())
+        for (const std::string& note : job.notes) std::cerr << note << '\n';
     const std::string why = why_no_replies(config, sets.first(), config.split);
     if (!why.empty()) log.info(why);
     return run_watched(config, "", job, log, [&](comm::RankProgress* progress) {

@@ -161,9 +161,9 @@ TEST_CASE("a run says by what it computes, and which options have no effect on i
         "-tr 16 --max-train-steps 1 --validation-max-exs 2 --threads 1 --device ";
     const std::string told = "which --device cuda would refuse: no GPU is visible";
     CHECK(contains(without(train + "auto").out, told));
-    CHECK(contains(without("eval --device auto").out, told));
+    CHECK(contains(without("eval --device auto").err, told));
     CHECK_FALSE(contains(without(train + "cpu").out, told));
-    CHECK_FALSE(contains(without("eval --device cpu").out, told));
+    CHECK_FALSE(contains(without("eval --device cpu").err, told));
     CHECK(without(train + "cuda").code == 2);
 }
 
