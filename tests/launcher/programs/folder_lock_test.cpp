@@ -88,9 +88,12 @@ TEST_CASE_FIXTURE(Runs, "of runs that start at the same moment one gets the fold
     };
     // One that starts when another has ended continues its run.
     CHECK(with(0) >= 1);
-    CHECK(with(0) + with(2) == 4);
-    for (const ProgramResult& result : results)
+    for (const ProgramResult& result : results) {
+        CAPTURE(result.out);
+        CAPTURE(result.err);
+        CHECK((result.code == 0 || result.code == 2));
         if (result.code == 2) CHECK(result.err.find(" trains there since ") != std::string::npos);
+    }
     CHECK(scratch.names("model").count("run.lock") == 0);
 }
 

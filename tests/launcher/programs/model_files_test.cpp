@@ -71,7 +71,7 @@ TEST_CASE_FIXTURE(Models,
 TEST_CASE_FIXTURE(Models, "damaged best weights are refused by their checksum") {
     REQUIRE(train("--max-train-steps 2").code == 0);
     const std::string eval =
-        "eval -mf " + model + " --data " + data + " --split train --num-examples 2";
+        "eval --device cpu -mf " + model + " --data " + data + " --split train --num-examples 2";
     says(run_line(eval), 0, {});
     CHECK(read_text(model + "/model.safetensors").find("\"xxh3\":") != std::string::npos);
     flip_last(model + "/model.safetensors");

@@ -60,7 +60,8 @@ TEST_CASE("evaluation, replies and reports are written, or the program fails") {
     const Trained trained;
     const std::string model = " -mf " + trained.model;
     const std::string split = " --split train --threads 1 ";
-    fails_on_a_full_disk("lockstep eval" + trained.of_model + split + "--skip-generation true");
+    fails_on_a_full_disk("lockstep eval" + trained.of_model + split +
+                         "--skip-generation true --device cpu");
     fails_on_a_full_disk("echo hello | lockstep generate --max-length 2" + model);
     fails_on_a_full_disk("echo hello | interactive --max-length 2" + model);
     fails_on_a_full_disk("lockstep self_chat -d --max-length 2 --selfchat-max-turns 2" + model);
