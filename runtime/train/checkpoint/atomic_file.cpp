@@ -50,9 +50,7 @@ std::string temporary_name(const std::string& path) {
     return path + std::string(leftover_mark) + random_name();
 }
 
-// Another run may be about to ask for the lock, so the file that becomes its lock is not left over.
 bool is_leftover(const std::string& filename) {
-    if (filename.starts_with("run.lock.")) return false;
     const std::size_t at = filename.rfind(leftover_mark);
     if (at == std::string::npos || at + leftover_mark.size() == filename.size()) return false;
     return filename.find_first_not_of("0123456789abcdef", at + leftover_mark.size()) ==
