@@ -59,7 +59,7 @@ TEST_CASE_FIXTURE(Models,
                   "programs that only read name the damaged checkpoint that they pass over") {
     damage();
     const auto names = scratch.names("model/checkpoints");
-    warns(run_line("lockstep eval -mf " + model + " --data " + data +
+    warns(run_line("lockstep eval --device cpu -mf " + model + " --data " + data +
                    " --split train --num-examples 2"));
     warns(run_line("lockstep generate -mf " + model, {"Hello\n", {}, ""}));
     warns(run_line("lockstep interactive -mf " + model, {"Hello\n", {}, ""}));
