@@ -148,6 +148,8 @@ void take_stored_options(const StoredOptions& stored, const std::vector<OptionTa
             const auto words =
                 list ? stored_words(option.name, stored) : std::vector{found->second};
             if (words.empty() || (!list && found->second == option.default_text)) continue;
+            // No word of --activation names the one that gpt2 always has, so its value is empty.
+            if (!list && found->second.empty()) continue;
             set(option, words, stored.checkpoint);
         }
     if (scale_given) config.given.insert("adafactor-scale-parameter");

@@ -160,6 +160,24 @@ TEST_CASE("gpt2 brings its own positions, norms and activation") {
     CHECK(config.model.n_positions == 1024);
 }
 
+TEST_CASE("a run that continues takes back every value that it has stored") {
+    for (const Words& words :
+         {Words{}, Words{"-m", "gpt2"}, Words{"--activation", "gelu"}, Words{"--fp16", "true"},
+          Words{"-opt", "lion"}, Words{"-opt", "adafactor", "--adafactor-relative-step", "true"},
+          Words{"--multitask-weights", "1"}, Words{"--validation-metric", "loss"}}) {
+        CAPTURE(words.empty() ? "nothing" : words.back());
+        const RunConfig start = train_config(words);
+        const StoredOptions stored{.checkpoint = "m/checkpoints/step-00000001",
+                                   .values = option_values(Task::train, start),
+                                   .lines = start.lines,
+                                   .data = start.data};
+        const auto next = parse_run(Task::train, "", {"-mf", "m"}, Ranks::any,
+                                    [&stored] { return std::optional(stored); });
+        CHECK(option_values(Task::train, *next) == stored.values);
+        CHECK(next->model == start.model);
+    }
+}
+
 TEST_CASE("what gpt2 always is may be repeated, not contradicted") {
     const auto gpt2 = [](Words more) {
         more.insert(more.begin(), {"-m", "gpt2"});

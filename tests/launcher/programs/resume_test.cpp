@@ -61,6 +61,18 @@ TEST_CASE("a run that was stopped in mid-epoch continues bit for bit") {
     }
 }
 
+TEST_CASE("a gpt2 that was stopped in mid-epoch continues bit for bit without its options") {
+    const ScratchFolder scratch;
+    const std::string start = "train -m gpt2 --data " + prepared(scratch) + options + "-mf ";
+    const std::string whole = scratch / "whole", parts = scratch / "parts";
+    train(start + whole + " --max-train-steps 8");
+    train(start + parts + " --max-train-steps 3");
+    train("train -mf " + parts + " --max-train-steps 8");
+    CHECK(losses(parts) == losses(whole));
+    CHECK(losses(whole).size() == 8);
+    CHECK(read_text(parts + "/model.safetensors") == read_text(whole + "/model.safetensors"));
+}
+
 TEST_CASE("--init-model starts from other weights, with fresh counters") {
     const ScratchFolder scratch;
     const std::string common = " --data " + prepared(scratch) + options + "-mf ";
