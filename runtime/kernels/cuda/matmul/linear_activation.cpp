@@ -40,7 +40,7 @@ void linear_activation_forward(CudaContext& ctx, const LinearActivationForward<T
 template <class T>
 void linear_activation_backward(CudaContext& ctx, const LinearActivationBackward<T, CudaSpace>& o) {
     // relu's derivative would need a mask of bits beside y, which tells as much.
-    if (may_fuse(ctx, o.site) && o.site.f == Activation::gelu_tanh) {
+    if (may_fuse(ctx, o.site) && o.site.f == Activation::gelu_tanh && !o.hidden.empty()) {
         Product<T, T> product{o.dz, Transpose::no, o.w, Transpose::no, o.d_hidden};
         product.epilogue = Epilogue::gelu_tanh_backward;
         product.before = {const_cast<T*>(o.hidden.data), o.hidden.rows, o.hidden.cols,

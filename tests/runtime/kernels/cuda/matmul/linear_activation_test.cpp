@@ -100,6 +100,26 @@ TEST_CASE(
             }
 }
 
+TEST_CASE("a micro-batch without tokens has no gradient before an activation") {
+    CudaContext ctx(0);
+    ctx.cached<ProductSettings>().fusion = Fusion::always;
+    const OnDevice<float> down(ctx, random_numbers<float>(out * hidden, 1));
+    for (const Activation f : {Activation::relu, Activation::gelu_tanh, Activation::gelu_erf})
+        for (const auto into : {kernels::Into::overwrite, kernels::Into::add}) {
+            const OnDevice db(ctx, std::vector<float>(static_cast<std::size_t>(hidden), 2.0f));
+            kernels::linear_activation_backward<float>(ctx, {.dz = down.matrix(0, out),
+                                                             .w = down.matrix(out, hidden),
+                                                             .site = {f, {}, {}},
+                                                             .hidden = down.matrix(0, hidden),
+                                                             .y = down.matrix(0, hidden),
+                                                             .d_hidden = down.matrix(0, hidden),
+                                                             .db = db.view(),
+                                                             .into = into});
+            const float expected = into == kernels::Into::add ? 2.0f : 0.0f;
+            CHECK(db.values() == std::vector<float>(static_cast<std::size_t>(hidden), expected));
+        }
+}
+
 TEST_CASE_TEMPLATE("relu's derivative by a mask is that by its output, the bias's sums included", T,
                    bf16, fp16) {
     CudaContext ctx(0);
