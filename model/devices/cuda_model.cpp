@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "model/devices/gpu_heads.hpp"
 #include "model/devices/model_inl.hpp"
 #include "runtime/comm/nccl/make_collectives.hpp"
 #include "runtime/device/cuda/cuda_readback.hpp"
@@ -23,6 +24,7 @@ template std::unique_ptr<IncrementalDecoder> make_decoder(const ModelConfig&,
 
 std::unique_ptr<Model> make_cuda_model(const ModelConfig& config, train::Precision precision,
                                        const GpuSettings& settings) {
+    require_gpu_heads(config);
     auto context = std::make_unique<CudaContext>(settings.device);
     auto& products = context->cached<kernels::cuda::ProductSettings>();
     products.tf32 = settings.tf32;

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "model/blocks/transformer.hpp"
+#include "model/devices/gpu_heads.hpp"
 #include "runtime/device/dry_context.hpp"
 #include "runtime/kernels/cuda/attention/attention_scratch.hpp"
 #include "runtime/kernels/cuda/matmul/product_workspace.hpp"
@@ -125,6 +126,7 @@ std::unique_ptr<DryModel> make_dry_model(const ModelConfig& config, train::Preci
                                          DeviceKind device) {
     if (device == DeviceKind::cpu)
         return std::make_unique<DryModelLike<device::CpuTraits>>(config, precision);
+    require_gpu_heads(config);
     return std::make_unique<DryModelLike<device::CudaTraits>>(config, precision);
 }
 

@@ -37,6 +37,7 @@ public:
     virtual std::size_t batch_bytes(const train::BatchShape& shape) = 0;
 };
 
+// Throws kind config if the device cannot compute the model.
 std::unique_ptr<DryModel> make_dry_model(const ModelConfig& config, train::Precision precision,
                                          DeviceKind device);
 

@@ -76,6 +76,31 @@ TEST_CASE("a run that no GPU memory is left for is refused before it starts") {
     CHECK_FALSE(std::filesystem::exists(prepared.model("large") + "/config.json"));
 }
 
+TEST_CASE("heads that are too wide for a GPU are refused in one line, before anything is written") {
+    const Prepared prepared;
+    const std::string wide = " --embedding-size 514 --n-layers 1 --ffn-size 16 --n-heads 2 -bs 2 ";
+    const auto run = [&](const std::string& words, const std::string& name) {
+        return run_line("lockstep_emulated_gpu " + words + " -mf " + prepared.model(name) +
+                        " --data " + prepared.data + " --threads 1");
+    };
+    const std::string once = wide + "-tr 16 --max-train-steps 1 --validation-max-exs 1";
+    const auto refused = [&](const ProgramResult& result) {
+        INFO(result.err);
+        CHECK(result.code == 2);
+        CHECK(
+            contains(result.err, "heads of 257 columns, and attention on GPUs takes 256 at most"));
+        CHECK(contains(result.err, "or give --device cpu"));
+        CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 1);
+    };
+    refused(run("train" + once, "wide"));
+    CHECK_FALSE(std::filesystem::exists(prepared.model("wide")));
+    refused(run("plan --device cuda" + wide, "wide"));
+    const auto trained = run("train --device cpu" + once, "wide");
+    REQUIRE_MESSAGE(trained.code == 0, trained.out << trained.err);
+    refused(run("eval", "wide"));
+    refused(run_line("lockstep_emulated_gpu generate -mf " + prepared.model("wide")));
+}
+
 TEST_CASE("GPUs that cannot compute are refused in one line, before anything is started") {
     const Prepared prepared;
     const auto train = [&](const std::string& program, const std::string& driver,
