@@ -20,6 +20,7 @@
 #include "launcher/rank/compute_device.hpp"
 #include "launcher/rank/job.hpp"
 #include "model/blocks/layout.hpp"
+#include "model/devices/gpu_heads.hpp"
 #include "runtime/comm/environment/environment.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/train/step/weight_memory.hpp"
@@ -89,6 +90,7 @@ void add_needs(const RunConfig& config, int ranks, doctor::Request& request) {
         static_cast<std::int64_t>(bytes_of_checkpoints(weights, optimizer, config.train.keep));
     add_memory(config, ranks, request);
     if (config.precision != PrecisionChoice::fp32) request.slow_shapes = slow_shapes(*model);
+    if (request.computes == doctor::Computes::on_gpu) model::require_gpu_heads(*model);
 }
 
 doctor::Computes computes_on(const RunConfig& config, std::chrono::milliseconds longest) {

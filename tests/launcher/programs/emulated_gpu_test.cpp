@@ -95,6 +95,10 @@ TEST_CASE("heads that are too wide for a GPU are refused in one line, before any
     refused(run("train" + once, "wide"));
     CHECK_FALSE(std::filesystem::exists(prepared.model("wide")));
     refused(run("plan --device cuda" + wide, "wide"));
+    const auto doctor = run("doctor" + wide, "wide");
+    CHECK(doctor.code == 1);
+    CHECK(contains(doctor.out, "PROBLEM [options] rank 0 on "));
+    CHECK(contains(doctor.out, "heads of 257 columns"));
     const auto trained = run("train --device cpu" + once, "wide");
     REQUIRE_MESSAGE(trained.code == 0, trained.out << trained.err);
     refused(run("eval", "wide"));
