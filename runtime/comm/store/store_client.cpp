@@ -33,6 +33,24 @@ Clock::time_point in(int milliseconds) {
     return Clock::now() + std::chrono::milliseconds(milliseconds);
 }
 
+// Waits as wait_for(). Time in which the process is suspended moves the deadline: whoever answers
+// may have been suspended too.
+bool wait_awake(const FileDescriptor& socket, short events, Clock::time_point& deadline) {
+    constexpr int piece_ms = 500;
+    constexpr std::chrono::seconds too_late(1);
+    while (true) {
+        const int wait_ms = std::min(left_ms(deadline), piece_ms);
+        const auto planned = in(wait_ms);
+        if (wait_for(socket, events, wait_ms)) return true;
+        const auto now = Clock::now();
+        if (now - planned >= too_late) {
+            deadline += now - planned;
+        } else if (now >= deadline) {
+            return false;
+        }
+    }
+}
+
 }  // namespace
 
 StoreClient::StoreClient(const std::vector<SocketAddress>& addresses, const std::vector<int>& ports,
@@ -46,7 +64,10 @@ StoreClient::StoreClient(const std::vector<SocketAddress>& addresses, const std:
             for (const auto& address : addresses) {
                 const std::string wrong =
                     try_to_join(address.with_port(port), std::min(deadline, in(attempt_ms)));
-                if (wrong.empty()) return;
+                if (wrong.empty()) {
+                    address_ = address.with_port(port);
+                    return;
+                }
                 if (wrong != silent) problem = wrong;
             }
         }
@@ -93,11 +114,29 @@ std::string StoreClient::try_to_join(const SocketAddress& address, Clock::time_p
                      " does not have: set LOCKSTEP_SECRET or --secret-file for all ranks";
 }
 
-bool StoreClient::send_frame(const std::string& payload, Clock::time_point deadline) {
+void StoreClient::reconnect(int timeout_ms) {
+    const std::lock_guard lock(mutex_);
+    const auto deadline = in(timeout_ms);
+    const bool silent = silent_;
+    constexpr std::chrono::milliseconds pause(100);
+    while (!silent && Clock::now() < deadline) {
+        const auto [socket, failure] = try_to_connect(address_, left_ms(deadline));
+        if (failure == ECONNREFUSED) break;
+        if (socket && try_to_join(address_, std::min(deadline, in(attempt_ms))).empty()) return;
+        std::this_thread::sleep_for(pause);
+    }
+    socket_ = FileDescriptor();
+    throw Error(ErrorKind::peer, "rank 0's store at " + address_.text() + " does not answer");
+}
+
+bool StoreClient::send_frame(const std::string& payload, Clock::time_point& deadline) {
     const std::string bytes = frame(payload);
     std::size_t sent = 0;
     while (sent < bytes.size()) {
-        if (!wait_for(socket_, POLLOUT, left_ms(deadline))) return false;
+        if (!wait_awake(socket_, POLLOUT, deadline)) {
+            silent_ = true;
+            return false;
+        }
         const auto count =
             ::send(socket_.raw(), bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
         if (count < 0 && errno != EAGAIN && errno != EINTR) return false;
@@ -107,12 +146,15 @@ bool StoreClient::send_frame(const std::string& payload, Clock::time_point deadl
 }
 
 bool StoreClient::receive_frame(std::string& payload, std::size_t max_bytes,
-                                Clock::time_point deadline) {
+                                Clock::time_point& deadline) {
     std::array<char, 16384> buffer;
     while (true) {
         const auto state = take_frame(buffer_, max_bytes, payload);
         if (state != FrameState::incomplete) return state == FrameState::complete;
-        if (!wait_for(socket_, POLLIN, left_ms(deadline))) return false;
+        if (!wait_awake(socket_, POLLIN, deadline)) {
+            silent_ = true;
+            return false;
+        }
         const auto count = ::recv(socket_.raw(), buffer.data(), buffer.size(), 0);
         if (count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR)) return false;
         if (count > 0) buffer_.append(buffer.data(), static_cast<std::size_t>(count));
@@ -123,7 +165,8 @@ Reply StoreClient::ask(const Request& request, int timeout_ms) {
     const std::lock_guard lock(mutex_);
     const std::string bytes = encode(request);
     require(bytes.size() <= max_frame_bytes, "a value for the store is longer than 1 MiB");
-    const auto deadline = in(timeout_ms + answer_ms_);
+    auto deadline = in(timeout_ms + answer_ms_);
+    silent_ = false;
     std::string payload;
     std::optional<Reply> reply;
     if (socket_ && send_frame(bytes, deadline) &&

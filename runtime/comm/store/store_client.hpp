@@ -34,17 +34,23 @@ public:
     std::string get(const std::string& key, int timeout_ms) override;
     std::int64_t add(const std::string& key, std::int64_t amount) override;
     std::string local_address() const override;
-    // Asks the store to set `key` to `value` when this connection ends, for whatever reason. An
-    // empty key revokes the last will.
+    // Asks the store to set `key` to `value` when this connection ends, for whatever reason. The
+    // value becomes StoreServer::broken or StoreServer::unacknowledged if the connection was not
+    // closed. An empty key revokes the last will.
     void set_will(const std::string& key, const std::string& value);
+    // Connects again to the same store after a call has thrown. Throws kind peer if the connection
+    // was open but the store did not answer, if nobody listens there any more, or after
+    // `timeout_ms`. The will of the old connection is executed.
+    void reconnect(int timeout_ms);
     // Works as get(), but returns an empty result after the time-out.
     std::optional<std::string> find(const std::string& key, int timeout_ms);
 
 private:
     // Returns "" after a successful join, else the reason of the failure.
     std::string try_to_join(const SocketAddress& address, Clock::time_point deadline);
-    bool send_frame(const std::string& payload, Clock::time_point deadline);
-    bool receive_frame(std::string& payload, std::size_t max_bytes, Clock::time_point deadline);
+    // These two move the deadline by the time in which this process was suspended.
+    bool send_frame(const std::string& payload, Clock::time_point& deadline);
+    bool receive_frame(std::string& payload, std::size_t max_bytes, Clock::time_point& deadline);
     protocol::Reply ask(const protocol::Request& request, int timeout_ms);
 
     Secret secret_;
@@ -52,6 +58,8 @@ private:
     int answer_ms_;
     mutable std::mutex mutex_;
     FileDescriptor socket_;
+    SocketAddress address_;  // where the store was found
+    bool silent_ = false;    // the store did not answer in time
     std::string buffer_;
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/comm/store/store_server.hpp"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -8,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <exception>
 
 #include "runtime/core/error.hpp"
 
@@ -59,23 +62,51 @@ StoreServer::~StoreServer() {
 }
 
 void StoreServer::loop() {
-    std::array<epoll_event, 256> events;
-    while (true) {
-        const int count = ::epoll_wait(epoll_.raw(), events.data(), static_cast<int>(events.size()),
-                                       milliseconds_to_next_deadline());
-        for (int i = 0; i < count; ++i) {
-            const epoll_event& event = events[static_cast<std::size_t>(i)];
-            const Id id = event.data.u64;
-            if (id == stop_id) return;
-            if (id < first_listener_id + listeners_.size()) {
-                accept_all(listeners_[id - first_listener_id]);
-            } else {
-                attend(id, event.events);
-            }
+    constexpr std::chrono::milliseconds pause(100);  // time until memory may be free again
+    while (!stopped_) {
+        try {
+            attend_all();
+        } catch (const std::exception&) {
+            std::this_thread::sleep_for(pause);
         }
-        end_expired();
-        execute_wills();
     }
+}
+
+void StoreServer::attend_all() {
+    std::array<epoll_event, 256> events;
+    const int count = ::epoll_wait(epoll_.raw(), events.data(), static_cast<int>(events.size()),
+                                   milliseconds_to_next_deadline());
+    for (int i = 0; i < count && !stopped_; ++i) {
+        const epoll_event& event = events[static_cast<std::size_t>(i)];
+        handle(event.data.u64, event.events);
+    }
+    end_expired();
+    execute_wills();
+}
+
+// A failure such as missing memory ends the connection that met it. The other ranks' connections go
+// on, and the one that was ended may come back.
+void StoreServer::handle(std::uint64_t id, std::uint32_t events) {
+    if (id == stop_id) {
+        stopped_ = true;
+        return;
+    }
+    try {
+        if (id < first_listener_id + listeners_.size()) {
+            accept_all(listeners_[id - first_listener_id]);
+        } else {
+            attend(id, events);
+        }
+    } catch (const std::exception&) {
+        forget(id);
+    }
+}
+
+void StoreServer::forget(Id id) {
+    const auto entry = connections_.find(id);
+    if (entry == connections_.end()) return;
+    entry->second.will_value = broken;
+    end(entry->second);
 }
 
 int StoreServer::milliseconds_to_next_deadline() const {
@@ -104,25 +135,54 @@ void StoreServer::accept_all(const FileDescriptor& listener) {
             listens_again_ = Clock::now() + pause;
             return watch_listeners(0);
         }
-        const Id id = next_id_++;
-        Connection& connection = connections_[id];
-        connection.id = id;
-        connection.socket = std::move(socket);
-        connection.server_nonce = random_nonce();
-        connection.out = frame(std::string(magic) + connection.server_nonce + credential_);
-        set_deadline(connection, Clock::now() + std::chrono::milliseconds(limits_.greeting_ms));
-        if (connection.flush()) {
-            watch(connection, EPOLL_CTL_ADD);
-        } else {
-            end(connection);
-        }
+        welcome(std::move(socket));
     }
+}
+
+void StoreServer::welcome(FileDescriptor socket) {
+    const std::string nonce = random_nonce();
+    const Id id = next_id_++;
+    Connection& connection = connections_[id];
+    connection.id = id;
+    connection.socket = std::move(socket);
+    try {
+        limit_silence(connection.socket);
+        connection.server_nonce = nonce;
+        connection.out = frame(std::string(magic) + nonce + credential_);
+        set_deadline(connection, Clock::now() + std::chrono::milliseconds(limits_.greeting_ms));
+        if (connection.flush()) return watch(connection, EPOLL_CTL_ADD);
+    } catch (const std::exception&) {
+        // The other side tries again.
+    }
+    end(connection);
+}
+
+// A host without power sends no farewell, and the system alone would wait for a quarter of an hour.
+void StoreServer::limit_silence(const FileDescriptor& socket) const {
+    if (limits_.unacknowledged_ms <= 0) return;
+    const int on = 1, probe_s = std::max(1, limits_.unacknowledged_ms / 4'000);
+    const auto limit_ms = static_cast<unsigned>(limits_.unacknowledged_ms);
+    ::setsockopt(socket.raw(), SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    ::setsockopt(socket.raw(), IPPROTO_TCP, TCP_KEEPIDLE, &probe_s, sizeof probe_s);
+    ::setsockopt(socket.raw(), IPPROTO_TCP, TCP_KEEPINTVL, &probe_s, sizeof probe_s);
+    ::setsockopt(socket.raw(), IPPROTO_TCP, TCP_USER_TIMEOUT, &limit_ms, sizeof limit_ms);
+}
+
+// Another error, such as EPIPE, comes after the other side has closed the connection.
+void StoreServer::note_failure(Connection& connection) {
+    int error = 0;
+    socklen_t size = sizeof error;
+    ::getsockopt(connection.socket.raw(), SOL_SOCKET, SO_ERROR, &error, &size);
+    if (error == ECONNRESET) connection.will_value = broken;
+    if (error == ETIMEDOUT || error == EHOSTUNREACH || error == ENETUNREACH)
+        connection.will_value = unacknowledged;
 }
 
 void StoreServer::attend(Id id, std::uint32_t events) {
     const auto entry = connections_.find(id);
     if (entry == connections_.end()) return;
     Connection& connection = entry->second;
+    if ((events & EPOLLERR) != 0) note_failure(connection);
     const bool gone = (events & (EPOLLHUP | EPOLLERR)) != 0;
     const bool received = (events & EPOLLIN) == 0 || connection.receive();
     if (!gone && received && advance(connection)) {

@@ -23,6 +23,9 @@ namespace lockstep::comm {
 struct StoreLimits {
     int greeting_ms = 10'000;  // limit from the connection to a valid proof
     std::size_t stored_bytes = 64u << 20;
+    // A connection ends if what was sent on it is not acknowledged for this time. 0: as long as the
+    // system waits.
+    int unacknowledged_ms = 0;
 };
 
 // Keeps the values and serves them. One thread serves all connections and never waits for a single
@@ -30,6 +33,11 @@ struct StoreLimits {
 // with the number of connections.
 class StoreServer {
 public:
+    // A will gets one of these values if its connection was reset, or if the other host did not
+    // acknowledge what was sent. Both say less about the rank than a connection that was closed.
+    static constexpr const char* broken = "broken";
+    static constexpr const char* unacknowledged = "unacknowledged";
+
     // `listeners` must already listen. `credential` is the sealed secret for clients that can open
     // it.
     StoreServer(std::vector<FileDescriptor> listeners, Secret secret, StoreLimits limits,
@@ -56,14 +64,20 @@ private:
     };
 
     void loop();
+    void attend_all();
+    void handle(std::uint64_t id, std::uint32_t events);
     int milliseconds_to_next_deadline() const;
     void accept_all(const FileDescriptor& listener);
+    void welcome(FileDescriptor socket);
+    void limit_silence(const FileDescriptor& socket) const;
     void watch_listeners(std::uint32_t events);
     void attend(Id id, std::uint32_t events);
+    static void note_failure(Connection& connection);
     void watch(Connection& connection, int operation);
     void set_deadline(Connection& connection, std::optional<Clock::time_point> deadline);
     void end_expired();
     void end(Connection& connection);
+    void forget(Id id);
 
     bool advance(Connection& connection);
     bool greet(Connection& connection, const std::string& payload);
@@ -84,6 +98,7 @@ private:
     std::map<std::string, std::string> wills_;               // wills of ended connections
     Id next_id_ = 0;
     std::optional<Clock::time_point> listens_again_;  // set after descriptors ran out
+    bool stopped_ = false;
     FileDescriptor stop_;
     FileDescriptor epoll_;
     std::thread thread_;  // the last member because the thread uses all the others

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "runtime/comm/net/socket.hpp"
+#include "runtime/comm/store/store.hpp"
 #include "runtime/core/error.hpp"
 
 namespace lockstep::comm {
@@ -112,8 +113,11 @@ std::pair<std::unique_ptr<StoreServer>, Invitation> serve(const RankInfo& rank_i
     if (listeners.empty()) {
         throw Error(ErrorKind::store, "no port is free for the watchdog on " + rank_info.host);
     }
-    auto server = std::make_unique<StoreServer>(std::move(listeners), Secret(invitation.secret),
-                                                StoreLimits());
+    allow_connections(rank_info.size);
+    StoreLimits limits;
+    limits.unacknowledged_ms = options.timeout_ms / 2;
+    auto server =
+        std::make_unique<StoreServer>(std::move(listeners), Secret(invitation.secret), limits);
     return {std::move(server), std::move(invitation)};
 }
 
