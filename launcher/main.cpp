@@ -108,6 +108,9 @@ int main(int argc, char** argv) {
     } catch (const TransientFailure& e) {
         complain(name, e.what());
         return 1;  // the request was right, so a launcher may start it again
+    } catch (const SystemFailure& e) {
+        complain(name, e.what());
+        return is_transient(e.code()) ? 1 : exit_code(e.kind());
     } catch (const Error& e) {
         complain(name, e.what());
         return exit_code(e.kind());

@@ -10,6 +10,7 @@
 #include "launcher/programs/programs.hpp"
 #include "launcher/rank/compute_device.hpp"
 #include "launcher/rank/gpu_assignment.hpp"
+#include "launcher/rank/job.hpp"
 #include "launcher/rank/threads_per_rank.hpp"
 #include "launcher/train/training.hpp"
 #include "runtime/comm/environment/environment.hpp"
@@ -96,7 +97,7 @@ int multiprocessing_eval_program(const std::vector<std::string>& args) {
     if (!config) return 0;
     constexpr const char* program = "multiprocessing_eval";
     if (is_rank_of(program)) return run_evaluation(*config, LaunchMode::in_job);
-    check_evaluation(*config);
+    check_patiently(*config, [&] { check_evaluation(*config); });
     return run_ranks(program, *config, args);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <iostream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/environment/rank_info.hpp"
 #include "runtime/core/log.hpp"
+#include "runtime/core/retry_transient.hpp"
 
 namespace lockstep::launcher {
 
@@ -47,6 +49,17 @@ Job join_job(const RunConfig& launch, const comm::RankInfo& rank_info,
 // Runs the common work of the ranks and returns the exit code. A failure is reported with rank and
 // host, and the code is 3 when another rank failed, otherwise 1. Only a config error is thrown on.
 int run_started(const comm::RankInfo& rank_info, const std::function<void()>& work);
+
+// Returns what `check` returns, which only reads. While a file server or a name server fails for
+// the moment, `check` is called again, for --timeout at most; standard error says so once.
+template <class Check>
+auto check_patiently(const RunConfig& config, const Check& check) {
+    return retry_transient(config.comm.timeout_ms, check, [&](const std::string& what) {
+        std::cerr << "warning: " + what + "; trying again for at most " +
+                         std::to_string(config.comm.timeout_ms / 1000) + " s\n"
+                  << std::flush;
+    });
+}
 
 // Returns a text such as "rank 3 on node2".
 std::string rank_name(const comm::RankInfo& rank_info);

@@ -16,7 +16,7 @@
 #include <memory>
 #include <utility>
 
-#include "runtime/core/error.hpp"
+#include "runtime/core/system_failure.hpp"
 
 namespace lockstep::comm {
 
@@ -83,9 +83,11 @@ std::vector<SocketAddress> resolve(const std::string& host, int port) {
     const char* name = host == "localhost" ? nullptr : host.c_str();
     const int failure = ::getaddrinfo(name, std::to_string(port).c_str(), &hints, &list);
     if (failure != 0) {
-        throw Error(ErrorKind::config, "the host of rank 0, " + host + ", does not resolve (" +
-                                           ::gai_strerror(failure) +
-                                           "): give its address by --master-addr");
+        const std::string what = "the host of rank 0, " + host + ", does not resolve (" +
+                                 ::gai_strerror(failure) + "): give its address by --master-addr";
+        // The name server did not answer, which says nothing about the name.
+        if (failure == EAI_AGAIN) throw TransientFailure(what, EAGAIN);
+        throw Error(ErrorKind::config, what);
     }
     const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(list, ::freeaddrinfo);
     std::vector<SocketAddress> result;

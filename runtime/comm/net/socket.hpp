@@ -22,7 +22,8 @@ struct SocketAddress {
     std::string text() const;  // numeric, without the port
 };
 
-// Returns all addresses of a host. Throws kind config naming the host when it does not resolve.
+// Returns all addresses of a host. Throws kind config naming the host when it does not resolve, and
+// TransientFailure when no name server answers.
 std::vector<SocketAddress> resolve(const std::string& host, int port);
 
 struct Listening {

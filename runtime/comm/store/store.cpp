@@ -14,6 +14,7 @@
 #include "runtime/comm/store/store_client.hpp"
 #include "runtime/comm/store/store_server.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/retry_transient.hpp"
 
 namespace lockstep::comm {
 
@@ -161,7 +162,8 @@ std::unique_ptr<Store> open_store(const RankInfo& rank_info, const Secret& secre
                                   std::shared_ptr<SecretEnvelope> seal, int timeout_ms) {
     const bool sealed = secret.empty() && seal != nullptr;
     const Reach reach = secret.empty() && !sealed ? Reach::loopback : Reach::network;
-    const auto addresses = master_addresses(rank_info, reach);
+    const auto addresses = retry_transient(
+        timeout_ms, [&] { return master_addresses(rank_info, reach); }, [](const auto&) {});
     if (sealed && rank_info.rank == 0) {
         const Secret made = Secret::make();
         return serve_store(rank_info, made.of_job(rank_info.job), seal->close(made.text()),

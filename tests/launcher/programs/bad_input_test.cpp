@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 
+#include "tests/support/faulty_files.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/program_checks.hpp"
 
@@ -280,4 +282,20 @@ TEST_CASE("a disk that will not hold the checkpoints") {
     if (geteuid() != 0) command.insert(command.begin(), {"unshare", "--map-root-user", "--mount"});
     const auto run = run_program(command);
     refused(run, {disk, "checkpoints", "MiB"});
+}
+
+TEST_CASE("a data set whose file server fails is tried again, and is no wrong request") {
+    const PreparedDialogues prepared;
+    const std::string line = "multiprocessing_train --distributed-world-size 2 --data " +
+                             prepared.data + " -mf " + prepared.model +
+                             " --embedding-size 8 --n-layers 1 --ffn-size 8 --max-train-steps 1"
+                             " --timeout 5";
+    for (const int fault : {EIO, ESTALE}) {
+        const auto broken = run_line(line, {"", faulty_files("dataset.json", fault), ""});
+        says(broken, 1, {"dataset.json", "trying again for at most 5 s"});
+    }
+    const auto mended = run_line(line, {"", faulty_files("dataset.json", EIO, 2), ""});
+    says(mended, 0, {"trying again for at most 5 s"});
+    const auto wrong = run_line(line, {"", faulty_files("dataset.json", EACCES), ""});
+    says(wrong, 2, {"dataset.json"});
 }
