@@ -24,7 +24,7 @@ namespace {
 // Returns the perplexity that a model reaches which ignores the context, on the same rows. A
 // trained model must be better.
 double baseline(const RunConfig& config, const model::ModelConfig& model,
-                const data::Dataset& dataset) {
+                const data::Dataset& dataset, const std::function<void()>& on_batch) {
     data::EvalLoaderOptions training;
     training.batching = eval_batching(config, model, dataset);
     training.split = data::format::train_split;
@@ -33,14 +33,14 @@ double baseline(const RunConfig& config, const model::ModelConfig& model,
     test.max_examples = share_of_each(config.train.validation.max_examples, config.data.size());
     const auto train_rows = data::open_eval_source(dataset, training);
     const auto test_rows = data::open_eval_source(dataset, test);
-    return unigram_perplexity(*train_rows, *test_rows, dataset.vocabulary());
+    return unigram_perplexity(*train_rows, *test_rows, dataset.vocabulary(), on_batch);
 }
 
-void add_baselines(train::ValidationReport& report, const RunConfig& config,
-                   const model::ModelConfig& model, const DataSets& sets) {
+void add_baselines(train::ValidationReport& report, const EvaluatorParts& parts,
+                   const DataSets& sets) {
     double sum = 0;
     for (std::size_t i = 0; i < sets.sets.size(); ++i) {
-        const double ppl = baseline(config, model, sets.sets[i]);
+        const double ppl = baseline(parts.config, parts.model_config, sets.sets[i], parts.on_batch);
         if (sets.several()) report.metrics[sets.names[i] + "/unigram_ppl"] = ppl;
         sum += ppl;
     }
@@ -70,14 +70,22 @@ void check_evaluation(const RunConfig& config) {
 
 int run_evaluation(const RunConfig& config, LaunchMode mode) {
     const comm::RankInfo rank_info = rank_info_of(config, mode);
-    check_evaluation(config);
+    check_patiently(config, [&] { check_evaluation(config); });
     Job job = join_job(config, rank_info);
     const DataSets sets = open_data_sets("data", config.data);
     const Warn silent = [](const std::string&) {};  // each rank looks, and rank 0 tells
     LoadedModel loaded(config.model_file, job.device,
                        rank_info.rank == 0 ? Warn(warn_on_standard_error) : silent);
-    const EvaluatorParts parts{config, loaded.config(), loaded.model(), loaded.tokenizer(),
-                               *job.communicator};
+    comm::RankProgress* watched = nullptr;
+    const EvaluatorParts parts{config,
+                               loaded.config(),
+                               loaded.model(),
+                               loaded.tokenizer(),
+                               *job.communicator,
+                               0,
+                               [&watched] {
+                                   if (watched != nullptr) watched->move_on();
+                               }};
     const auto evaluator = open_evaluators(
         parts, sets, {config.split, config.train.validation.max_examples, config.world_logs});
     Log log(std::cout, verbosity_of(config), rank_info.rank, rank_name(rank_info));
@@ -86,22 +94,24 @@ int run_evaluation(const RunConfig& config, LaunchMode mode) {
         for (const std::string& note : job.notes) std::cerr << note << '\n';
     const std::string why = why_no_replies(config, sets.first(), config.split);
     if (!why.empty()) log.info(why);
-    return run_watched(config, "", job, log, [&](comm::RankProgress* progress) {
-        const comm::PhaseScope phase(progress, comm::Phase::validation);
-        const train::StopFlag never{false};
-        train::ValidationReport report = evaluator->evaluate(never).value();
-        if (rank_info.rank == 0) {
-            if (config.unigram_baseline) add_baselines(report, config, loaded.config(), sets);
-            print(config.split, report);
-            const std::string path = report_path(config);
-            const auto text = [&] {
-                return evaluation_report(config, {{"report", report.metrics}});
-            };
-            if (!path.empty()) train::write_atomically(path, text());
-        }
-        job.communicator->barrier("end");
-        job.communicator->finish();
-    });
+    return run_watched(config, "", {rank_info, *job.communicator}, log,
+                       [&](comm::RankProgress* progress) {
+                           watched = progress;
+                           const comm::PhaseScope phase(progress, comm::Phase::validation);
+                           const train::StopFlag never{false};
+                           train::ValidationReport report = evaluator->evaluate(never).value();
+                           if (rank_info.rank == 0) {
+                               if (config.unigram_baseline) add_baselines(report, parts, sets);
+                               print(config.split, report);
+                               const std::string path = report_path(config);
+                               const auto text = [&] {
+                                   return evaluation_report(config, {{"report", report.metrics}});
+                               };
+                               if (!path.empty()) train::write_atomically(path, text());
+                           }
+                           job.communicator->barrier("end");
+                           job.communicator->finish();
+                       });
 }
 
 }  // namespace lockstep::launcher

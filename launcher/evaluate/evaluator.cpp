@@ -71,6 +71,7 @@ bool Evaluator::add_batches(const train::StopFlag& stop, RowScores& scores, Worl
         parts_.communicator.all_reduce(view_of(ranks_with_batches_and_stops_), comm::ReduceOp::sum,
                                        "validation's state");
         if (more) add_batch(batch, stop, scores, log);
+        if (more && parts_.on_batch) parts_.on_batch();
         parts_.communicator.finish();
         const auto [with_batches, asked_to_stop] = ranks_with_batches_and_stops_;
         if (asked_to_stop > 0) return false;

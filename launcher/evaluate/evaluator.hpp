@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,7 +28,8 @@ struct EvaluatorParts {
     model::Model& model;
     const data::Tokenizer& tokenizer;
     comm::Communicator& communicator;
-    std::int64_t lanes = 0;  // to which rows are dealt, see data::EvalLoaderOptions
+    std::int64_t lanes = 0;               // to which rows are dealt, see data::EvalLoaderOptions
+    std::function<void()> on_batch = {};  // is called after each batch; may be empty
 };
 
 struct EvaluatedRows {

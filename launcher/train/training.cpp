@@ -98,6 +98,29 @@ int code_of(const Error& error) {
     }
 }
 
+void tell_refusal(comm::Communicator& all, const Error& error) {
+    try {
+        share_refusal(all, code_of(error));
+    } catch (const Error&) {
+        // The other ranks have ended.
+    }
+}
+
+// Returns the start of each rank. Collective.
+TrainingStart start_together(const TrainingCommand& command, const RunConfig& launch,
+                             LaunchMode mode, const WatchedRank& self, Log& log,
+                             std::optional<TrainingStart> start) {
+    try {
+        verify_together(command, launch, mode, self, start, log);
+    } catch (const RefusedByRank0&) {
+        throw;
+    } catch (const Error& error) {
+        if (self.rank_info.rank == 0) tell_refusal(self.communicator, error);
+        throw;
+    }
+    return share_start(command, mode, self.rank_info, self.communicator, std::move(start));
+}
+
 // Ends a run that rank 0 does not start. The user sees the reason at once; the other ranks would
 // otherwise wait for rank 0 until their time is over.
 int refuse_all(const TrainingCommand& command, const RunConfig& launch,
@@ -116,18 +139,20 @@ int train_together(const TrainingCommand& command, const RunConfig& launch, Laun
                    const comm::RankInfo& rank_info, StartUp start_up, const StopSignal& stop,
                    Log& log, std::optional<TrainingStart> start) {
     Job job = join_job(launch, rank_info, [&](comm::Communicator& all) -> const RunConfig& {
-        start = share_start(command, mode, rank_info, all, std::move(start));
+        start_up.ended("join");
+        start = start_together(command, launch, mode, {rank_info, all}, log, std::move(start));
+        start_up.ended("checkpoint");
         return start->config;
     });
     const RunConfig& config = start->config;
     job.start_up = std::move(start_up);
-    job.start_up.ended("join");
     for (const std::string& note : job.notes) log.info(note);
-    return run_watched(config, config.model_file, job, log, [&](comm::RankProgress* progress) {
-        job.start_up.ended("watch");
-        TrainingSession session(config, start->plan, job, log, progress);
-        session.run(stop.requested());
-    });
+    return run_watched(config, config.model_file, {rank_info, *job.communicator}, log,
+                       [&](comm::RankProgress* progress) {
+                           job.start_up.ended("watch");
+                           TrainingSession session(config, start->plan, job, log, progress);
+                           session.run(stop.requested());
+                       });
 }
 
 }  // namespace

@@ -209,8 +209,15 @@ void TrainingSession::open_validation() {
 
 EvaluatorParts TrainingSession::evaluator_parts() {
     const bool by_lanes = options_.reducer.lane_order == train::LaneOrder::fixed;
-    return {config_,     plan_.model,        *model_,
-            *tokenizer_, *job_.communicator, by_lanes ? options_.lanes : 0};
+    return {config_,
+            plan_.model,
+            *model_,
+            *tokenizer_,
+            *job_.communicator,
+            by_lanes ? options_.lanes : 0,
+            [this] {
+                if (progress_ != nullptr) progress_->move_on();
+            }};
 }
 
 void TrainingSession::announce() const {
@@ -259,6 +266,9 @@ void TrainingSession::train(const train::StopFlag& stop) {
         [this] { return engine_->copy_for_save(); },
         describe(plan_.model, config_, plan_.data.sets), record);
     checkpoints.trace_to(trace_);
+    // The others wait for rank 0 while it waits for this thread.
+    if (progress_ != nullptr)
+        checkpoints.begin_thread_with([this] { progress_->count_this_thread(); });
     if (plan_.lock) checkpoints.commit_after([this] { plan_.lock->confirm(); });
     if (plan_.checkpoint) checkpoints.continues_from(*plan_.checkpoint);
     TrainingObservers observers(config_, job_.rank_info.rank, log_,

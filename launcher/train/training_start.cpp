@@ -61,7 +61,8 @@ std::string shared_text(const TrainingStart& start) {
     return text_of(json);
 }
 
-TrainingStart start_from(const std::string& text, const TrainingCommand& command, LaunchMode mode) {
+TrainingStart start_from_text(const std::string& text, const TrainingCommand& command,
+                              LaunchMode mode) {
     const Json json = Json::parse(text);
     std::optional<StoredOptions> stored;
     if (json.contains("stored")) stored = json["stored"].get<StoredOptions>();
@@ -69,7 +70,8 @@ TrainingStart start_from(const std::string& text, const TrainingCommand& command
     const SharedModel model{
         model::config_from_json(json.at("model").get<std::string>(), "rank 0's model"),
         json.at("dictionary").get<std::string>()};
-    TrainingPlan plan = check_training(config, mode, model);
+    TrainingPlan plan =
+        check_patiently(config, [&] { return check_training(config, mode, model); });
     return {std::move(config), std::move(plan), std::move(stored)};
 }
 
@@ -79,6 +81,10 @@ void warn_of_lost_work(const RunConfig& config, Log& log) {
     const bool restarts =
         config.max_restarts > 0 || (torchrun != nullptr && std::atoi(torchrun) > 0);
     if (restarts && !train::saves_on_the_way(config.train)) log.error(restarts_lose_work);
+}
+
+void require_no_refusal(const Json& from_rank_0) {
+    if (from_rank_0.contains("refused")) throw RefusedByRank0(from_rank_0["refused"].get<int>());
 }
 
 // Every rank learns whether all can start, so that none waits for one that cannot.
@@ -91,6 +97,21 @@ void agree(comm::Communicator& communicator, const std::exception_ptr& error) {
         throw Error(ErrorKind::peer, "another rank cannot start; its own message says why");
 }
 
+// Makes the start from a checkpoint, or without one, from all that is known without its tensors.
+TrainingStart start_from(const std::optional<std::string>& checkpoint,
+                         const TrainingCommand& command, const std::string& model_file,
+                         LaunchMode mode) {
+    std::optional<StoredOptions> stored;
+    if (checkpoint)
+        stored = train::retry_reading([&] { return stored_options(model_file, *checkpoint); });
+    RunConfig config = parse(command, stored, FolderAccess::reads);
+    TrainingPlan plan = check_patiently(config, [&] { return check_training(config, mode); });
+    if (checkpoint)
+        require_continuable(continuation_at(*checkpoint), config, plan.data, plan.weights);
+    plan.checkpoint = checkpoint;
+    return {std::move(config), std::move(plan), std::move(stored)};
+}
+
 }  // namespace
 
 TrainingStart read_start(const TrainingCommand& command, const RunConfig& launch, LaunchMode mode,
@@ -98,21 +119,48 @@ TrainingStart read_start(const TrainingCommand& command, const RunConfig& launch
     check_models(launch);
     require_writable(launch.model_file);
     auto lock = lock_folder(launch, stop, log);
-    const train::CheckpointChoice choice = train::choose_checkpoint(launch.model_file);
-    std::optional<StoredOptions> stored;
-    if (choice.path)
-        stored =
-            train::retry_reading([&] { return stored_options(launch.model_file, *choice.path); });
-    RunConfig config = parse(command, stored, FolderAccess::reads);
-    TrainingPlan plan = check_training(config, mode);
-    warn_of_lost_work(config, log);
-    if (choice.path)
-        require_continuable(continuation_at(*choice.path), config, plan.data, plan.weights);
+    const auto choice = train::choose_checkpoint(launch.model_file, train::Verify::sizes);
+    TrainingStart start = start_from(choice.path, command, launch.model_file, mode);
+    warn_of_lost_work(start.config, log);
+    start.plan.lock = std::move(lock);
+    return start;
+}
+
+void verify_start(TrainingStart& start, const TrainingCommand& command, LaunchMode mode, Log& log) {
+    const std::string model_file = start.config.model_file;
+    const train::CheckpointChoice choice = train::choose_checkpoint(model_file);
+    if (choice.path != start.plan.checkpoint) {
+        auto lock = std::move(start.plan.lock);
+        start = start_from(choice.path, command, model_file, mode);
+        start.plan.lock = std::move(lock);
+    }
     train::set_aside(choice, log);
-    train::remove_leftovers(launch.model_file, model_files);
-    plan.checkpoint = choice.path;
-    plan.lock = std::move(lock);
-    return {std::move(config), std::move(plan), std::move(stored)};
+    train::remove_leftovers(model_file, model_files);
+}
+
+void verify_together(const TrainingCommand& command, const RunConfig& launch, LaunchMode mode,
+                     const WatchedRank& self, std::optional<TrainingStart>& own, Log& log) {
+    if (self.rank_info.size == 1) return verify_start(own.value(), command, mode, log);
+    const bool continues = own && own->plan.checkpoint;
+    // Nobody waits long where there is nothing to read.
+    if (own && !continues) verify_start(*own, command, mode, log);
+    const std::string text = broadcast_text(
+        self.communicator, continues ? text_of(Json{{"continues", *own->plan.checkpoint}}) : "");
+    if (text.empty()) return;
+    require_no_refusal(Json::parse(text));
+    std::exception_ptr error;
+    const int code = run_watched(launch, launch.model_file, self, log, [&](comm::RankProgress*) {
+        try {
+            if (own) verify_start(*own, command, mode, log);
+        } catch (const Error&) {
+            error = std::current_exception();
+        }
+        self.communicator.barrier("start");
+        self.communicator.finish();
+    });
+    self.communicator.set_timeout(launch.comm.timeout_ms);
+    if (code != 0) throw RefusedByRank0(code);
+    if (error) std::rethrow_exception(error);
 }
 
 TrainingStart share_start(const TrainingCommand& command, LaunchMode mode,
@@ -123,9 +171,9 @@ TrainingStart share_start(const TrainingCommand& command, LaunchMode mode,
     std::exception_ptr error;
     if (!own) {
         const Json json = Json::parse(text);
-        if (json.contains("refused")) throw RefusedByRank0(json["refused"].get<int>());
+        require_no_refusal(json);
         try {
-            own = start_from(text, command, mode);
+            own = start_from_text(text, command, mode);
         } catch (const std::exception&) {
             error = std::current_exception();
         }

@@ -9,6 +9,7 @@
 #include "launcher/options/run_config.hpp"
 #include "launcher/rank/job.hpp"
 #include "launcher/train/training.hpp"
+#include "launcher/watch/watched_run.hpp"
 #include "runtime/core/log.hpp"
 #include "runtime/train/loop/training_events.hpp"
 
@@ -22,21 +23,35 @@ struct TrainingStart {
     std::optional<StoredOptions> stored;  // of the checkpoint to continue from
 };
 
-// Is thrown on the other ranks when rank 0, which has told why, does not start.
+// Is thrown on a rank that does not start because of another rank, mostly rank 0, which has told
+// why.
 class RefusedByRank0 : public Error {
 public:
     explicit RefusedByRank0(int code)
         : Error(ErrorKind::config, "rank 0 does not start"), code_(code) {}
-    int code() const noexcept { return code_; }  // rank 0's exit code
+    int code() const noexcept { return code_; }  // mostly rank 0's exit code
 
 private:
     int code_;
 };
 
 // Takes the lock of the model folder and reads the folder, on rank 0 before it joins the others.
-// Damaged checkpoints are set aside. Throws what keeps the run from starting.
+// The checkpoint's tensors are not read, because that may take longer than the others wait for
+// rank 0. Throws what keeps the run from starting.
 TrainingStart read_start(const TrainingCommand& command, const RunConfig& launch, LaunchMode mode,
                          const train::StopFlag& stop, Log& log);
+
+// Reads all of the checkpoint, on rank 0. Damaged checkpoints are set aside, and the start becomes
+// that of an older one. Removes what interrupted writers left. Throws what keeps the run from
+// starting.
+void verify_start(TrainingStart& start, const TrainingCommand& command, LaunchMode mode, Log& log);
+
+// Calls verify_start() on rank 0 while all ranks watch it: they wait for it as long as it reads.
+// `own` is empty on the other ranks. Collective. Throws what verify_start() throws on rank 0, which
+// has to call share_refusal() then, and RefusedByRank0 on a rank that rank 0 refuses already or
+// that the watchdog ended.
+void verify_together(const TrainingCommand& command, const RunConfig& launch, LaunchMode mode,
+                     const WatchedRank& self, std::optional<TrainingStart>& own, Log& log);
 
 // Returns the start of each rank; `own` is empty on all ranks except rank 0. Collective. Throws
 // kind peer if another rank cannot start, and RefusedByRank0.

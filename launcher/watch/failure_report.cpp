@@ -114,6 +114,7 @@ nlohmann::json describe(const comm::Sighting& rank, std::chrono::system_clock::t
     json["condition"] = condition_name(record.condition);
     json["step"] = record.step;
     json["phase"] = record.phase;
+    json["file"] = record.file;
     json["operation"] = record.operation;
     json["waiting"] = record.waiting;
     json["since"] = utc(now - still);

@@ -27,40 +27,68 @@ using std::chrono::milliseconds;
 constexpr int this_rank_failed = 1;
 constexpr int peer_failed = 3;
 
-// Ends the process when the run cannot go on.
+constexpr milliseconds short_wait(500);
+constexpr milliseconds long_wait(2'000);
+
+// Runs `work` on a thread of its own, because a file system that hangs never answers. The process
+// may end before the thread does. If there is no memory for a thread, the future is a deferred one.
+template <class Work>
+auto on_thread(const Work& work) -> std::future<decltype(work())> {
+    std::packaged_task<decltype(work())()> task(work);
+    auto result = task.get_future();
+    try {
+        std::thread(std::move(task)).detach();
+        return result;
+    } catch (const std::system_error&) {
+        return std::async(std::launch::deferred, work);
+    }
+}
+
+template <class Work>
+void within(milliseconds longest, const Work& work) {
+    auto done = on_thread(work);
+    if (done.wait_for(longest) == std::future_status::deferred) done.get();
+}
+
+// Ends the process when the run cannot go on. Nothing that it does may wait for ever.
 class Ending : public comm::WatchListener {
 public:
-    Ending(std::string folder, Job& job, Log& log, const comm::WatchLimits& limits)
+    Ending(std::string folder, const WatchedRank& self, Log& log, const comm::WatchLimits& limits)
         : folder_(std::move(folder)),
-          job_(job),
+          self_(self),
           log_(log),
           abort_wait_(std::min(1'000, limits.timeout_ms / 20)) {}
 
     void report(const comm::WatchNews& news) override {
         using namespace std::chrono_literals;
-        const int rank = job_.rank_info.rank;
+        const int rank = self_.rank_info.rank;
         // The lowest living rank reports when rank 0 is gone, but it does not know that it is the
         // lowest. So the ranks wait in order.
         if (news.reporter == comm::Reporter::nobody_yet)
             std::this_thread::sleep_for(std::min(100ms * (rank - 1), 1000ms));
-        reported_ = first_to_report(news);
+        auto published = publish(news);
+        const bool answered = published.wait_for(short_wait) != std::future_status::timeout;
+        const bool others_know =
+            answered ? published.get() == Published::by_another_rank : !speaks(news);
+        reported_ = !others_know;
         if (!reported_) return;
         std::string lines = failure_lines(news);
         while (lines.ends_with('\n')) lines.pop_back();
-        log_.error(lines);
+        within(short_wait, [this, lines] { log_.error(lines); });
+        if (!answered) published.wait_for(long_wait);
     }
 
     void end(const comm::WatchNews& news) override {
         const bool own =
-            news.own == comm::Condition::failed || news.verdict.rank == job_.rank_info.rank;
+            news.own == comm::Condition::failed || news.verdict.rank == self_.rank_info.rank;
         if (news.reporter != comm::Reporter::rank_0) abort_job();
-        std::cout << std::flush;
+        within(short_wait, [] { std::cout << std::flush; });
         // A process that cannot end by itself would keep srun waiting when no MPI ends it, so the
         // whole step is killed.
         const bool hangs =
             news.verdict.cause != comm::Cause::failed && news.verdict.cause != comm::Cause::lost;
-        if (reported_ && hangs && !own && !job_.rank_info.job.empty())
-            kill_slurm_step(job_.rank_info.job);
+        if (reported_ && hangs && !own && !self_.rank_info.job.empty())
+            kill_slurm_step(self_.rank_info.job);
         ::_exit(own ? this_rank_failed : peer_failed);
     }
 
@@ -79,30 +107,30 @@ public:
     }
 
 private:
-    bool first_to_report(const comm::WatchNews& news) const {
-        if (folder_.empty())
-            return news.reporter == comm::Reporter::this_rank || job_.rank_info.rank == 1;
+    // Tells whether this rank reports where the ranks cannot ask the folder who is the first.
+    bool speaks(const comm::WatchNews& news) const {
+        return news.reporter == comm::Reporter::this_rank || self_.rank_info.rank == 1 ||
+               self_.rank_info.local_rank == 0;
+    }
+
+    std::future<Published> publish(const comm::WatchNews& news) const {
         const auto json = failure_json(news, std::chrono::system_clock::now());
-        return publish_failure(folder_, json) != Published::by_another_rank;
+        return on_thread([this, json, speaks = speaks(news)] {
+            const Published published =
+                folder_.empty() ? Published::not_writable : publish_failure(folder_, json);
+            if (published != Published::not_writable) return published;
+            return speaks ? Published::here : Published::by_another_rank;
+        });
     }
 
     // MPI then also ends ranks that cannot end by themselves, such as stopped processes.
     void abort_job() {
-        std::promise<void> done;
-        auto waiting = done.get_future();
-        try {
-            std::thread([this, done = std::move(done)]() mutable {
-                job_.communicator->abort(peer_failed);
-                done.set_value();
-            }).detach();
-        } catch (const std::system_error&) {
-            return;  // no memory for a thread; MPI also notices the end of this rank
-        }
-        waiting.wait_for(abort_wait_);
+        // Without memory for a thread nothing is done: MPI also notices the end of this rank.
+        on_thread([this] { self_.communicator.abort(peer_failed); }).wait_for(abort_wait_);
     }
 
     std::string folder_;
-    Job& job_;
+    WatchedRank self_;
     Log& log_;
     milliseconds abort_wait_;
     bool reported_ = false;
@@ -120,7 +148,9 @@ comm::WatchLimits limits_of(const RunConfig& config) {
 int fail(comm::Watchdog& watchdog, const comm::RankInfo& rank_info, comm::Condition how,
          const std::string& what) {
     if (how == comm::Condition::failed) {
-        std::cerr << rank_name(rank_info) + ": " + what + "\n" << std::flush;
+        within(short_wait, [line = rank_name(rank_info) + ": " + what + "\n"] {
+            std::cerr << line << std::flush;
+        });
     }
     watchdog.fail(how, what);
     return how == comm::Condition::failed ? this_rank_failed : peer_failed;
@@ -128,17 +158,21 @@ int fail(comm::Watchdog& watchdog, const comm::RankInfo& rank_info, comm::Condit
 
 }  // namespace
 
-int run_watched(const RunConfig& config, const std::string& folder, Job& job, Log& log,
-                const std::function<void(comm::RankProgress*)>& work) {
-    if (job.rank_info.size == 1) return run_started(job.rank_info, [&] { work(nullptr); });
-    if (job.rank_info.rank == 0 && !folder.empty()) forget_failure(folder);
+int run_watched(const RunConfig& config, const std::string& folder, const WatchedRank& self,
+                Log& log, const std::function<void(comm::RankProgress*)>& work) {
+    if (self.rank_info.size == 1) return run_started(self.rank_info, [&] { work(nullptr); });
+    if (self.rank_info.rank == 0 && !folder.empty())
+        within(long_wait, [folder] { forget_failure(folder); });
     comm::RankProgress progress;
     const comm::WatchLimits limits = limits_of(config);
-    Ending ending(folder, job, log, limits);
+    Ending ending(folder, self, log, limits);
     comm::WatchPostOptions options;
     options.interface = config.comm.interface;
     options.timeout_ms = limits.timeout_ms;
-    comm::Watchdog watchdog(job.rank_info, *job.communicator, progress, options, limits, ending);
+    comm::Watchdog watchdog(self.rank_info, self.communicator, progress, options, limits, ending);
+    // The watchdog ends operations that hang. It knows whether the rank that others wait for makes
+    // progress, which the operations do not know.
+    self.communicator.set_timeout(comm::unlimited_ms);
     try {
         work(&progress);
         watchdog.leave();
@@ -146,10 +180,10 @@ int run_watched(const RunConfig& config, const std::string& folder, Job& job, Lo
     } catch (const Error& error) {
         if (error.kind() == ErrorKind::config) throw;
         const bool peer = error.kind() == ErrorKind::peer;
-        return fail(watchdog, job.rank_info,
+        return fail(watchdog, self.rank_info,
                     peer ? comm::Condition::cut_off : comm::Condition::failed, error.what());
     } catch (const std::exception& error) {
-        return fail(watchdog, job.rank_info, comm::Condition::failed, exception_text(error));
+        return fail(watchdog, self.rank_info, comm::Condition::failed, exception_text(error));
     }
 }
 

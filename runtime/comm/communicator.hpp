@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -122,6 +123,13 @@ public:
     // otherwise it returns. It may be called while operations are stuck. Only the launcher decides
     // to call it.
     virtual void abort(int exit_code);
+
+    // Changes the time limit of the operations that follow. Any thread may call it. A communicator
+    // that has no limit ignores it.
+    virtual void set_timeout(int /*timeout_ms*/) {}
 };
+
+// This time limit stands for none: it is longer than three weeks.
+constexpr int unlimited_ms = std::numeric_limits<int>::max();
 
 }  // namespace lockstep::comm

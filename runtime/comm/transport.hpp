@@ -31,6 +31,8 @@ public:
     virtual void interrupt() noexcept = 0;
     // Works as Communicator::abort.
     virtual void abort(int /*exit_code*/) noexcept {}
+    // Works as Communicator::set_timeout.
+    virtual void set_timeout(int /*timeout_ms*/) noexcept {}
 };
 
 }  // namespace lockstep::comm

@@ -24,7 +24,7 @@ public:
 
 }  // namespace
 
-extern "C" Transport* lockstep_connect_mpi_3(const MpiOptions*, int* local_size) {
+extern "C" Transport* lockstep_connect_mpi_4(const MpiOptions*, int* local_size) {
     *local_size = 1;
     return new LoneTransport();
 }

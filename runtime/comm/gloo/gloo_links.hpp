@@ -5,6 +5,7 @@
 #include <gloo/transport/unbound_buffer.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -26,13 +27,15 @@ public:
     // close.
     void give_up() noexcept;
     bool given_up() const;
-    void shorten_timeout(int timeout_ms) { timeout_ms_ = std::min(timeout_ms_, timeout_ms); }
+    // Concerns the waits that begin afterwards.
+    void set_timeout(int timeout_ms) noexcept { timeout_ms_ = timeout_ms; }
+    void shorten_timeout(int timeout_ms) { timeout_ms_ = std::min(timeout_ms_.load(), timeout_ms); }
 
 private:
     friend class GlooBuffer;
 
     std::shared_ptr<gloo::Context> context_;
-    int timeout_ms_;
+    std::atomic<int> timeout_ms_;
     mutable std::mutex mutex_;
     bool given_up_ = false;
     std::vector<GlooBuffer*> buffers_;

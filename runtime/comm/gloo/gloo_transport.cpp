@@ -100,6 +100,7 @@ public:
     }
     std::unique_ptr<Transport> split(int colour) override;
     void interrupt() noexcept override { links_.give_up(); }
+    void set_timeout(int timeout_ms) noexcept override { links_.set_timeout(timeout_ms); }
 
 private:
     static std::uint64_t slot(Kind kind, std::uint32_t operation) {

@@ -96,17 +96,17 @@ void MpiTransport::wait(const char* what, MPI_Request& request) {
     using namespace std::chrono_literals;
     constexpr int eager_tests = 20;  // short operations end during these tests, without a sleep
     constexpr std::chrono::microseconds longest_pause = 200us;
-    const auto deadline = Clock::now() + std::chrono::milliseconds(options_.timeout_ms);
+    const auto begin = Clock::now();
     std::chrono::microseconds pause = 10us;
     for (int test = 0;; ++test) {
         int done = 0;
         check(::MPI_Test(&request, &done, MPI_STATUS_IGNORE), what);
         if (done != 0) return;
         if (interrupted_) throw Error(ErrorKind::peer, "this rank gave the operation up");
-        if (Clock::now() >= deadline) {
+        if (Clock::now() - begin >= std::chrono::milliseconds(timeout_ms_)) {
             interrupted_ = true;  // MPI cannot cancel an operation
             throw Error(ErrorKind::peer, "a rank did not answer within " +
-                                             std::to_string(options_.timeout_ms) +
+                                             std::to_string(timeout_ms_) +
                                              " ms: it hangs, or ended");
         }
         if (test < eager_tests) {

@@ -35,6 +35,7 @@ public:
     std::unique_ptr<Transport> split(int colour) override;
     void interrupt() noexcept override { interrupted_ = true; }
     void abort(int exit_code) noexcept override;
+    void set_timeout(int timeout_ms) noexcept override { timeout_ms_ = timeout_ms; }
 
 private:
     MpiTransport(std::shared_ptr<MpiSession> session, MPI_Comm communicator,
@@ -47,6 +48,7 @@ private:
     std::shared_ptr<MpiSession> session_;  // MPI ends with the last communicator
     MPI_Comm communicator_ = MPI_COMM_NULL;
     MpiOptions options_;
+    std::atomic<int> timeout_ms_{options_.timeout_ms};
     int rank_ = 0;
     int size_ = 1;
     std::atomic<bool> interrupted_{false};

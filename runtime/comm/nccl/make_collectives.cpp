@@ -17,6 +17,8 @@ std::unique_ptr<Collectives<CudaSpace>> make_collectives(device::CudaContext& co
     auto joined = std::make_unique<NcclCommunicator>(context, host, timeout_ms);
     // An exception skips this line, so the join stays recorded as what the rank was doing.
     if (progress != nullptr) progress->watch_device({});
+    // The watchdog knows whether the rank that the others wait for makes progress.
+    if (progress != nullptr) joined->set_timeout(unlimited_ms);
     return joined;
 }
 

@@ -47,6 +47,8 @@ public:
     void register_memory(Range<CudaSpace> range) override;
 
     void give_up() override;
+    // Changes the time limit of the operations to come.
+    void set_timeout(int timeout_ms) { session_->set_timeout(timeout_ms); }
     Activity activity() const override { return session_->activity(); }
     // Ends all waits; later operations throw `reason`. Any thread may call it.
     void abort(std::exception_ptr reason) { session_->abort(std::move(reason)); }

@@ -109,10 +109,14 @@ void NcclSession::wait_until_accepted() {
     await_acceptance(lock);
 }
 
+Clock::time_point NcclSession::operation_deadline() const noexcept {
+    return Clock::now() + milliseconds(operation_ms_);
+}
+
 void NcclSession::call(const std::string& what, const Call& call) {
     std::unique_lock lock(mutex_);
     await_acceptance(lock);
-    const auto until = Clock::now() + milliseconds(timeout_ms_);
+    const auto until = operation_deadline();
     try {
         library_.check(settle(lock, call(comm_), until, what), what, comm_);
     } catch (...) {
@@ -183,7 +187,7 @@ void NcclSession::launch(std::unique_lock<std::mutex>& lock) {
         const std::lock_guard activity_lock(activity_mutex_);
         activity_.operation = first.what;  // NCCL may have to connect to the others
     }
-    const auto until = Clock::now() + milliseconds(timeout_ms_);
+    const auto until = operation_deadline();
     library_.check(settle(lock, first.call(comm_), until, first.what), first.what, comm_);
     device::check(cudaEventRecord(first.end, first.stream), "cudaEventRecord");
     accepted_.push_back({first.what, first.begin, first.end, std::nullopt});
@@ -208,9 +212,9 @@ void NcclSession::look() {
     ncclResult_t result = ncclSuccess;
     library_.check(library_.get_async_error(comm_, &result), "ncclCommGetAsyncError", comm_);
     library_.check(result, where, comm_);
-    if (running && Clock::now() - *first->running_since > milliseconds(timeout_ms_))
-        throw Error(ErrorKind::peer,
-                    where + ": not done after " + seconds_of(timeout_ms_) + ": another rank hangs");
+    if (running && Clock::now() - *first->running_since > milliseconds(operation_ms_))
+        throw Error(ErrorKind::peer, where + ": not done after " + seconds_of(operation_ms_) +
+                                         ": another rank hangs");
 }
 
 }  // namespace lockstep::comm

@@ -3,6 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -68,6 +69,8 @@ public:
     // operation runs; before the operation runs, the GPU computes.
     Activity activity() const;
     void set_waited_for(bool waited_for);
+    // Changes the time limit of operations, but not that of leaving. Any thread may call it.
+    void set_timeout(int timeout_ms) noexcept { operation_ms_ = timeout_ms; }
 
 private:
     struct Accepted {
@@ -83,10 +86,12 @@ private:
     void launch(std::unique_lock<std::mutex>& lock);
     void look();
     void end();
+    Clock::time_point operation_deadline() const noexcept;
     void abort_locked(std::exception_ptr reason);
 
     NcclLibrary library_;
     int timeout_ms_, rank_ = 0, size_ = 1;
+    std::atomic<int> operation_ms_{timeout_ms_};
 
     std::mutex mutex_;  // guards NCCL's calls and the members below except the activity
     std::condition_variable changed_;

@@ -223,6 +223,8 @@ std::vector<Timing> QueuedCommunicator::take_timings() {
     return std::exchange(state_->timings, {});
 }
 
+void QueuedCommunicator::set_timeout(int timeout_ms) { state_->transport->set_timeout(timeout_ms); }
+
 void QueuedCommunicator::abort(int exit_code) {
     state_->abandoned = true;
     state_->transport->interrupt();

@@ -48,6 +48,7 @@ public:
     void give_up() override;
     Activity activity() const override;
     void abort(int exit_code) override;
+    void set_timeout(int timeout_ms) override;
 
 private:
     struct State;

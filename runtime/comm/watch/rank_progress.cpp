@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/comm/watch/rank_progress.hpp"
 
+#include <unistd.h>
+
 #include <utility>
+
+#include "runtime/core/thread_io.hpp"
 
 namespace lockstep::comm {
 
@@ -21,6 +25,31 @@ const char* name(Phase phase) noexcept {
             return "saving a checkpoint";
     }
     return "an unknown phase";
+}
+
+RankProgress::RankProgress() : since_(Clock::now().time_since_epoch().count()) {
+    count_this_thread();
+}
+
+void RankProgress::count_this_thread() {
+    const std::lock_guard lock(mutex_);
+    threads_.push_back(::gettid());
+}
+
+std::uint64_t RankProgress::bytes_moved() const {
+    const std::lock_guard lock(mutex_);
+    std::uint64_t sum = 0;
+    for (const pid_t thread : threads_) sum += bytes_moved_by(thread);
+    return sum;
+}
+
+std::string RankProgress::file_awaited() const {
+    const std::lock_guard lock(mutex_);
+    for (const pid_t thread : threads_) {
+        const std::string file = file_awaited_by(thread);
+        if (!file.empty()) return file;
+    }
+    return "";
 }
 
 void RankProgress::begin_step(std::int64_t step) noexcept {

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <cstdint>
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <string>
+#include <vector>
 
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/watch/step_times.hpp"
@@ -29,15 +33,23 @@ public:
         Clock::time_point since;  // time of the last change
     };
 
-    RankProgress() noexcept : since_(Clock::now().time_since_epoch().count()) {}
+    // Belongs to the calling thread, whose reading and writing counts as progress.
+    RankProgress();
 
     void begin_step(std::int64_t step) noexcept;
     // Returns the previous phase.
     Phase enter(Phase phase) noexcept;
-    // Reports progress within the same phase; for phases that take long.
+    // Reports progress within the same phase; for phases that take long. Any thread may call it.
     void move_on() noexcept;
+    // Lets the bytes that the calling thread reads and writes count as progress, too; for a thread
+    // that the main thread waits for.
+    void count_this_thread();
 
     Reading read() const noexcept;
+    // Returns how many bytes the counted threads have read and written by system calls.
+    std::uint64_t bytes_moved() const;
+    // Returns the file that a counted thread waits for; empty: none, or it is not known.
+    std::string file_awaited() const;
 
     // Sets the function that tells what the rank's GPU is doing in collectives. Any thread calls
     // `activity` until it is replaced; an empty function removes it.
@@ -53,7 +65,8 @@ private:
     std::atomic<std::uint64_t> changes_{0};
     std::atomic<Clock::rep> since_;
     Pace pace_;
-    mutable std::mutex mutex_;  // guards the member below
+    mutable std::mutex mutex_;  // guards the members below
+    std::vector<pid_t> threads_;
     std::function<Activity()> device_activity_;
 };
 

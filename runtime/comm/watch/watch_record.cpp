@@ -8,7 +8,7 @@ namespace lockstep::comm {
 
 namespace {
 
-constexpr std::size_t fields = 16;
+constexpr std::size_t fields = 17;
 
 // The fields may hold line ends, but not this character.
 constexpr char separator = '\x1f';
@@ -42,7 +42,7 @@ bool parse(std::string_view field, bool& value) {
 
 std::string WatchRecord::position() const {
     const std::string where = step > 0 ? "step " + std::to_string(step) : "before the first step";
-    if (!waiting) return phase + ", " + where;
+    if (!waiting) return phase + (file.empty() ? "" : " (" + file + ")") + ", " + where;
     return "waiting in " + (operation.empty() ? "a collective" : operation) + ", " + where;
 }
 
@@ -58,8 +58,8 @@ std::string encode(const WatchRecord& record) {
     append(text, std::to_string(record.window.data_us));
     append(text, std::to_string(record.window.computing_us));
     append(text, std::to_string(record.window.optimizer_us));
-    for (const auto* field :
-         {&record.host, &record.phase, &record.operation, &record.error, &record.stack}) {
+    for (const auto* field : {&record.host, &record.phase, &record.file, &record.operation,
+                              &record.error, &record.stack}) {
         append(text, *field);
     }
     return text;
@@ -84,9 +84,10 @@ std::optional<WatchRecord> decode_watch_record(std::string_view text) {
     if (!whole) return std::nullopt;
     record.host = field[11];
     record.phase = field[12];
-    record.operation = field[13];
-    record.error = field[14];
-    record.stack = field[15];
+    record.file = field[13];
+    record.operation = field[14];
+    record.error = field[15];
+    record.stack = field[16];
     return record;
 }
 

@@ -25,6 +25,7 @@ struct WatchRecord {
     Condition condition = Condition::running;
     std::int64_t step = 0;
     std::string phase;
+    std::string file;             // the file that the rank waits for; empty: none, or not known
     std::string operation;        // the communicator's operation; empty: none
     bool waiting = false;         // waits for that operation and nothing else
     std::uint64_t completed = 0;  // finished operations

@@ -32,13 +32,29 @@ int age_ms(const Sighting& rank) {
     return rank.silent_ms + (rank.record ? static_cast<int>(rank.record->still_ms) : 0);
 }
 
-// A rank that waits for others or reads data must make progress in time. Computing, validating and
-// saving may take longer unless others wait.
+// A rank must give signs and read its data in time. Computing, validating and saving may take
+// longer unless others wait.
 bool overdue(const Sighting& rank, const WatchLimits& limits) {
     if (!rank.record) return rank.silent_ms >= limits.timeout_ms;
     if (in(rank, Condition::left)) return false;
-    const bool must_move = rank.record->waiting || rank.record->phase == name(Phase::data);
-    return rank.silent_ms >= limits.timeout_ms || (must_move && age_ms(rank) >= limits.timeout_ms);
+    const bool reads = !rank.record->waiting && rank.record->phase == name(Phase::data);
+    return rank.silent_ms >= limits.timeout_ms || (reads && age_ms(rank) >= limits.timeout_ms);
+}
+
+// Tells whether the rank is not where others may wait for it.
+bool absent(const Sighting& rank) { return in(rank, Condition::running) && !rank.record->waiting; }
+
+// Ranks may wait for any time for one that makes progress. They wait in vain when a rank is absent
+// and stands still, or when no rank has made progress for the time-out.
+bool wait_in_vain(const Ranks& ranks, const WatchLimits& limits) {
+    const auto still = [&](const Sighting& rank) { return age_ms(rank) >= limits.timeout_ms; };
+    const auto present = [](const Sighting& rank) { return !in(rank, Condition::left); };
+    const bool waiting = std::ranges::any_of(ranks, [&](const Sighting& rank) {
+        return present(rank) && rank.record && rank.record->waiting && still(rank);
+    });
+    if (!waiting) return false;
+    return std::ranges::any_of(ranks, [&](auto& rank) { return absent(rank) && still(rank); }) ||
+           std::ranges::all_of(ranks, [&](auto& rank) { return !present(rank) || still(rank); });
 }
 
 // Finds the rank that the others cannot name because they all wait.
@@ -56,16 +72,19 @@ std::optional<Verdict> culprit(const Ranks& ranks, const WatchLimits& limits) {
     if (ranks.size() > 2 && std::none_of(ranks.begin() + 1, ranks.end(), heard_by_rank_0)) {
         return Verdict{0, Cause::silent};  // rank 0 itself is cut off
     }
+    // A heartbeat may come late on a busy host, so a rank that is heard and stands still comes
+    // first.
+    for (const bool by_itself : {true, false}) {
+        const auto late = first(ranks, Cause::stuck, [&](const Sighting& rank) {
+            const bool still = age_ms(rank) >= limits.timeout_ms;
+            return absent(rank) && silence_of(rank) < silence_ms &&
+                   (by_itself ? overdue(rank, limits) : still);
+        });
+        if (late && silence_of(*longest) < limits.timeout_ms) return late;
+    }
     if (silence_of(*longest) >= silence_ms) {
         return Verdict{static_cast<int>(longest - ranks.begin()), Cause::silent};
     }
-    const auto absent = [](const Sighting& rank) {
-        return in(rank, Condition::running) && !rank.record->waiting;
-    };
-    const auto late = first(ranks, Cause::stuck, [&](const Sighting& rank) {
-        return absent(rank) && overdue(rank, limits);
-    });
-    if (late) return late;
     if (const auto stuck = first(ranks, Cause::stuck, absent)) return stuck;
     const auto behind =
         std::min_element(ranks.begin(), ranks.end(), [](const Sighting& a, const Sighting& b) {
@@ -118,9 +137,13 @@ std::optional<Verdict> judge(const std::vector<Sighting>& ranks, const WatchLimi
     const bool told = std::any_of(ranks.begin(), ranks.end(), [&](const Sighting& rank) {
         return in(rank, Condition::cut_off) && age_ms(rank) >= patience_ms;
     });
-    const bool late = std::any_of(ranks.begin(), ranks.end(),
-                                  [&](const Sighting& rank) { return overdue(rank, limits); });
-    return told || late ? culprit(ranks, limits) : std::nullopt;
+    // The collectives have lost their connections too.
+    const auto broken = first(ranks, Cause::lost, [](const auto& rank) { return rank.broken; });
+    if (told && broken) return broken;
+    const bool late = std::any_of(ranks.begin(), ranks.end(), [&](const Sighting& rank) {
+        return rank.unreachable || overdue(rank, limits);
+    });
+    return told || late || wait_in_vain(ranks, limits) ? culprit(ranks, limits) : std::nullopt;
 }
 
 }  // namespace lockstep::comm

@@ -15,6 +15,8 @@ struct Sighting {
     std::optional<WatchRecord> record;  // the last one received; empty: none yet
     int silent_ms = 0;                  // time since then
     bool lost = false;                  // its connection ended without a farewell
+    bool unreachable = false;           // its host does not acknowledge what is sent to it
+    bool broken = false;                // its connection was reset, but may come back
 };
 
 enum class Cause {

@@ -19,13 +19,23 @@ using std::chrono::milliseconds;
 
 constexpr const char* verdict_key = "verdict";
 constexpr const char* summary_key = "summary";
+constexpr const char* keeper_key = "keeper";
 constexpr const char* end_of_work = "end";
 constexpr char record_end = '\x1e';
 constexpr std::size_t max_summary_bytes = 256u << 10;
 constexpr milliseconds tick(100);  // period of rank 0, which looks only at its own memory
 
 std::string record_key(int rank) { return "rank/" + std::to_string(rank); }
-std::string lost_key(int rank) { return "lost/" + std::to_string(rank); }
+// A rank that has lost its connection connects again under the next number. The end of an earlier
+// connection says nothing then.
+std::string connection_key(int rank) { return "connection/" + std::to_string(rank); }
+std::string lost_key(int rank, const std::string& connection) {
+    return "lost/" + std::to_string(rank) + "/" + connection;
+}
+
+milliseconds longest_gap(const WatchLimits& limits) {
+    return milliseconds(4 * limits.beat_ms) + 2 * tick;
+}
 
 int ms_since(Clock::time_point then) {
     const auto passed = std::chrono::duration_cast<milliseconds>(Clock::now() - then);
@@ -50,10 +60,9 @@ Watchdog::Watchdog(const RankInfo& rank_info, Communicator& communicator,
       progress_(progress),
       limits_(limits),
       listener_(listener),
-      post_(open_watch_post(rank_info, communicator, options)) {
-    post_.client->set_will(lost_key(rank_info.rank), "1");
-    const auto now = Clock::now();
-    for (int rank = 0; rank < rank_info.size; ++rank) heard_[rank] = {"", now};
+      post_(open_watch_post(rank_info, communicator, options)),
+      awake_(longest_gap(limits)) {
+    announce();
     thread_ = std::thread([this] { run(); });
 }
 
@@ -62,6 +71,25 @@ Watchdog::~Watchdog() {
         leave();
     } catch (const std::exception&) {
         // The other ranks will notice that the connection is gone.
+    }
+}
+
+void Watchdog::announce() {
+    const std::string number = std::to_string(++connection_);
+    post_.client->set(connection_key(rank_info_.rank), number);
+    post_.client->set_will(lost_key(rank_info_.rank, number), "closed");
+}
+
+// A network device may reset a connection between two ranks that are well.
+bool Watchdog::announce_again() {
+    if (leaving()) return false;
+    try {
+        std::this_thread::sleep_for(tick);  // whatever disturbs the connection may go on
+        post_.client->reconnect(limits_.timeout_ms / 2);
+        announce();
+        return true;
+    } catch (const Error&) {
+        return false;
     }
 }
 
@@ -94,7 +122,8 @@ void Watchdog::run() {
         } catch (const std::bad_alloc&) {
             // The main thread will soon run out of memory too and free what it holds.
             std::this_thread::sleep_for(tick);
-        } catch (const Error&) {
+        } catch (const Error& error) {
+            if (error.kind() == ErrorKind::peer && announce_again()) continue;
             if (!leaving()) bury_rank_0();
             break;
         }
@@ -123,6 +152,7 @@ void Watchdog::keep() {
         if (Clock::now() >= next_beat || now != told) {
             publish();
             publish_summary();
+            post_.client->set(keeper_key, std::to_string(beat_));
             next_beat = Clock::now() + milliseconds(limits_.beat_ms);
             told = now;
         }
@@ -144,6 +174,7 @@ void Watchdog::report_to_keeper() {
         publish();
         last_answer_ = Clock::now();
         if (leaving()) return say_farewell();
+        if (keeper_stands_still()) return bury_rank_0();
         const auto said = post_.client->find(verdict_key, limits_.beat_ms);
         last_answer_ = Clock::now();
         if (said == end_of_work) return say_farewell();
@@ -153,6 +184,15 @@ void Watchdog::report_to_keeper() {
         if (auto summary = post_.client->find(summary_key, 0)) summary_ = std::move(*summary);
         summary_at_ = Clock::now();
     }
+}
+
+// Rank 0's store answers on a thread of its own, also if the thread that judges does not go on.
+bool Watchdog::keeper_stands_still() {
+    std::string beat = post_.client->find(keeper_key, 0).value_or("");
+    if (beat == keeper_beat_) return awake_ms_since(keeper_beat_at_) >= limits_.timeout_ms;
+    keeper_beat_ = std::move(beat);
+    keeper_beat_at_ = awake_.now();
+    return false;
 }
 
 void Watchdog::say_farewell() {
@@ -195,17 +235,31 @@ WatchRecord Watchdog::own_record() {
         record.condition = condition_;
         record.error = error_;
     }
-    const Moves moves{reading.changes, activity.completed, activity.waited_for, record.condition};
+    const std::uint64_t bytes = activity.waited_for ? 0 : progress_.bytes_moved();
+    const Moves moves{reading.changes, activity.completed, bytes, activity.waited_for,
+                      record.condition};
     if (std::exchange(moves_, moves) != moves) {
-        last_move_ = Clock::now();
+        last_move_ = awake_.now();
         stack_.clear();
     }
-    record.still_ms = ms_since(last_move_);
+    record.still_ms = awake_ms_since(last_move_);
+    add_place_of_standstill(record);
+    return record;
+}
+
+void Watchdog::add_place_of_standstill(WatchRecord& record) {
     const bool still = !record.waiting && record.condition == Condition::running &&
                        record.still_ms >= limits_.timeout_ms / 2;
-    if (still && stack_.empty()) stack_ = listener_.stack();
+    if (still) record.file = progress_.file_awaited();
+    if (still && stack_.empty()) {
+        stack_ = listener_.stack();
+        moves_.bytes = progress_.bytes_moved();  // the thread has written its stack
+    }
     record.stack = stack_;
-    return record;
+}
+
+int Watchdog::awake_ms_since(milliseconds then) {
+    return static_cast<int>(std::min<std::int64_t>((awake_.now() - then).count(), 86'400'000));
 }
 
 std::vector<Sighting> Watchdog::sightings() {
@@ -216,12 +270,32 @@ std::vector<Sighting> Watchdog::sightings() {
         const auto found = records.find(record_key(rank));
         Heard& heard = heard_[rank];
         if (found != records.end() && found->second != heard.text) {
-            heard = {found->second, Clock::now()};
+            heard.text = found->second;
+            heard.at = awake_.now();
         }
-        ranks.push_back(
-            {decode_watch_record(heard.text), ms_since(heard.at), lost.contains(lost_key(rank))});
+        ranks.push_back(sighting_of(rank, lost));
     }
     return ranks;
+}
+
+// A connection that was closed says that the process has ended. One that broke may come back.
+Sighting Watchdog::sighting_of(int rank, const std::map<std::string, std::string>& lost) {
+    Heard& heard = heard_[rank];
+    Sighting sighting{decode_watch_record(heard.text), awake_ms_since(heard.at)};
+    if (lost.empty()) return sighting;
+    const auto numbers = post_.server->values(connection_key(rank));
+    const auto number = numbers.find(connection_key(rank));
+    const auto end = lost.find(lost_key(rank, number == numbers.end() ? "1" : number->second));
+    const bool silent = end != lost.end() && end->second == StoreServer::unacknowledged;
+    const bool broken = silent || (end != lost.end() && end->second == StoreServer::broken);
+    if (!broken) heard.broken_at = milliseconds(-1);
+    if (broken && heard.broken_at < milliseconds(0)) heard.broken_at = awake_.now();
+    const int patience_ms = std::min(limits_.timeout_ms / 2, 2 * limits_.beat_ms);
+    const bool over = broken && awake_ms_since(heard.broken_at) >= patience_ms;
+    sighting.unreachable = over && silent;
+    sighting.broken = broken && !over;
+    sighting.lost = end != lost.end() && !sighting.unreachable && (over || !broken);
+    return sighting;
 }
 
 // The lowest ranks keep a summary of all ranks in case rank 0 is lost.

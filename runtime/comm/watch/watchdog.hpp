@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/comm/watch/awake_clock.hpp"
 #include "runtime/comm/watch/rank_progress.hpp"
 #include "runtime/comm/watch/stragglers.hpp"
 #include "runtime/comm/watch/watch_store.hpp"
@@ -70,15 +71,21 @@ private:
     void run();
     void keep();
     void report_to_keeper();
+    void announce();
+    bool announce_again();
+    bool keeper_stands_still();
     void bury_rank_0();
     void publish();
     void publish_summary();
     void say_farewell();
     std::vector<Sighting> sightings();
+    Sighting sighting_of(int rank, const std::map<std::string, std::string>& lost);
     std::vector<Sighting> remembered();
     Condition condition();
     bool deputy() const noexcept;
     WatchRecord own_record();
+    void add_place_of_standstill(WatchRecord& record);
+    int awake_ms_since(std::chrono::milliseconds then);
     void deliver(const WatchNews& news);
     void wait_for_the_others_to_go();
     bool leaving();
@@ -99,10 +106,11 @@ private:
     // Only the thread uses the members below.
     struct Heard {
         std::string text;
-        Clock::time_point at;
+        std::chrono::milliseconds at{0}, broken_at{-1};  // of awake_; -1: not broken
     };
     struct Moves {
         std::uint64_t changes = 0, completed = 0;
+        std::uint64_t bytes = 0;
         bool waiting = false;
         Condition condition = Condition::running;
         bool operator==(const Moves&) const = default;
@@ -112,7 +120,11 @@ private:
     Moves moves_;
     std::string summary_;
     std::int64_t beat_ = 0;
-    Clock::time_point last_answer_, summary_at_, last_move_ = Clock::now();
+    int connection_ = 0;  // number of the connection to the store
+    AwakeClock awake_;
+    std::string keeper_beat_;
+    std::chrono::milliseconds last_move_{0}, keeper_beat_at_{0};  // of awake_
+    Clock::time_point last_answer_, summary_at_;
     std::string stack_;
     std::thread thread_;  // the last member because the thread uses all the others
 };

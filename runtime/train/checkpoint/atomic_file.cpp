@@ -22,6 +22,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::size_t block_bytes = std::size_t{8} << 20;
+constexpr std::int64_t window_bytes = std::int64_t{32} << 20;
 constexpr std::string_view leftover_mark = ".tmp-";
 
 std::string remedy(int code) {
@@ -90,11 +92,31 @@ OutputFile::OutputFile(std::string path, Mode mode)
 
 void OutputFile::write(std::span<const std::byte> bytes) {
     while (!bytes.empty()) {
-        const ssize_t written = ::write(file_.raw(), bytes.data(), bytes.size());
+        const ssize_t written =
+            ::write(file_.raw(), bytes.data(), std::min(bytes.size(), block_bytes));
         if (written < 0 && errno == EINTR) continue;
         if (written < 0) fail("cannot be written", path_, errno);
         bytes = bytes.subspan(static_cast<std::size_t>(written));
+        send_to_disk(written);
     }
+}
+
+// The system would otherwise keep gigabytes in memory until sync(), which would then take minutes
+// without any visible progress. The disk works on one window while the next one is filled.
+void OutputFile::send_to_disk(std::int64_t written) {
+    pending_ += written;
+    if (pending_ < window_bytes) return;
+    constexpr unsigned wait =
+        SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+    ::sync_file_range(file_.raw(), sent_, pending_, SYNC_FILE_RANGE_WRITE);
+    const bool failed = last_window_ > 0 && ::sync_file_range(file_.raw(), sent_ - last_window_,
+                                                              last_window_, wait) != 0;
+    // The system reports a failed write once only, so sync() would not hear of it again. Some files
+    // cannot be sent in parts; sync() is enough for them.
+    if (failed && (errno == EIO || errno == ENOSPC || errno == EDQUOT))
+        fail("cannot be written", path_, errno);
+    sent_ += pending_;
+    last_window_ = std::exchange(pending_, 0);
 }
 
 void OutputFile::sync() {

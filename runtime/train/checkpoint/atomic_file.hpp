@@ -28,8 +28,12 @@ public:
     void close();  // reports the errors that only closing reveals
 
 private:
+    void send_to_disk(std::int64_t written);
+
     std::string path_;
     FileDescriptor file_;
+    // The bytes that were sent to the disk, those of them that were sent last, and later ones.
+    std::int64_t sent_ = 0, last_window_ = 0, pending_ = 0;
 };
 
 // Is called before a file or folder gets its final name; what it throws prevents that. Empty:

@@ -53,10 +53,14 @@ private:
 void save_checkpoint(const std::string& path, const RunTensors& tensors, const RunRecord& record,
                      const BeforeCommit& before_commit = {});
 
+// sizes: the files' sizes and what the checkpoint says of its run, which takes no time. contents:
+// all bytes, which takes as long as reading them.
+enum class Verify { sizes, contents };
+
 // Throws kind data, which names the first file that is missing or differs from what was written;
 // kind config for a newer format; and kind io when a file cannot be read, which says nothing about
 // the checkpoint.
-void verify_checkpoint(const std::string& path);
+void verify_checkpoint(const std::string& path, Verify what = Verify::contents);
 
 // Verifies the checkpoint, then fills `tensors` with exactly the saved bits; they are unchanged
 // when it throws. Names or shapes that differ from the run's throw kind config with the first

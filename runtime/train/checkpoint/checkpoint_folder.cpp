@@ -88,11 +88,11 @@ std::vector<std::string> checkpoints_among(const std::vector<std::string>& names
 
 // Returns why the checkpoint is damaged; empty: it is good. A verdict of damage has to be found
 // twice, because a network file system may show an old state of a folder for a moment.
-std::string damage_of(const std::string& path) {
+std::string damage_of(const std::string& path, Verify what) {
     constexpr std::chrono::milliseconds pause(200);
     const auto look = [&]() -> std::string {
         try {
-            retry_reading([&] { verify_checkpoint(path); });
+            retry_reading([&] { verify_checkpoint(path, what); });
             return "";
         } catch (const Error& error) {
             if (error.kind() != ErrorKind::data) throw;
@@ -142,13 +142,13 @@ ModelDescription read_description(const std::string& folder) {
     });
 }
 
-CheckpointChoice choose_checkpoint(const std::string& model_folder) {
+CheckpointChoice choose_checkpoint(const std::string& model_folder, Verify what) {
     const std::string folder = checkpoints_of(model_folder);
     const std::vector<std::string> names = retry_reading([&] { return names_in(folder); });
     CheckpointChoice choice;
     for (const std::string& name : checkpoints_among(names)) {
         const std::string path = folder + "/" + name;
-        const std::string why = damage_of(path);
+        const std::string why = damage_of(path, what);
         if (why.empty()) {
             choice.path = path;
             return choice;

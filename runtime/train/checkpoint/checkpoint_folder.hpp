@@ -40,11 +40,11 @@ struct CheckpointChoice {
     std::vector<DamagedCheckpoint> damaged;
 };
 
-// Returns the newest checkpoint that verifies, and changes nothing. Only a checkpoint whose
+// Returns the newest checkpoint that verifies so far, and changes nothing. Only a checkpoint whose
 // contents are wrong counts as damaged. Transient failures are tried again for a few seconds and
 // then throw TransientFailure. A folder or file that cannot be read throws kind io, a newer format
 // kind config, and a folder with only damaged checkpoints kind data.
-CheckpointChoice choose_checkpoint(const std::string& model_folder);
+CheckpointChoice choose_checkpoint(const std::string& model_folder, Verify what = Verify::contents);
 std::optional<std::string> newest_good_checkpoint(const std::string& model_folder);
 // Names the damaged checkpoints and says why they are; empty if there are none.
 std::string damage_text(const CheckpointChoice& choice);

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "runtime/core/trace.hpp"
 #include "runtime/train/checkpoint/checkpoint_folder.hpp"
@@ -35,6 +36,8 @@ public:
     void commit_after(const BeforeCommit& check);
     // Names the verified checkpoint that the run continues from.
     void continues_from(const std::string& checkpoint);
+    // The thread that writes calls `begin` when it begins; call this before the first save.
+    void begin_thread_with(std::function<void()> begin) { thread_.begin_with(std::move(begin)); }
     // Adds the time that writing takes to `trace`, which must outlive this object.
     void trace_to(Trace& trace) { trace_ = &trace; }
     // Waits for the writes of an earlier step first. Does nothing if exactly this state is saved

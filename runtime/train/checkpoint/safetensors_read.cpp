@@ -105,9 +105,12 @@ private:
 // system's and says nothing about the file.
 void read_at(const FileDescriptor& file, const std::string& path, const std::string& part,
              std::uint64_t offset, void* to, std::size_t bytes) {
+    // A watchdog sees bytes only when a system call returns.
+    constexpr std::size_t block_bytes = std::size_t{8} << 20;
     auto* out = static_cast<std::byte*>(to);
     while (bytes > 0) {
-        const ssize_t got = ::pread(file.raw(), out, bytes, static_cast<off_t>(offset));
+        const ssize_t got =
+            ::pread(file.raw(), out, std::min(bytes, block_bytes), static_cast<off_t>(offset));
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) throw_errno("its " + part + " cannot be read", path);
         if (got == 0) damaged(path, "it ends within its " + part);

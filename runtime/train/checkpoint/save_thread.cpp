@@ -50,6 +50,7 @@ void SaveThread::check() {
 }
 
 void SaveThread::run() {
+    if (begin_) begin_();
     std::unique_lock lock(mutex_);
     for (;;) {
         changed_.wait(lock, [this] { return ending_ || !queue_.empty(); });

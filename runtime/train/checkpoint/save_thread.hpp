@@ -8,6 +8,7 @@
 #include <functional>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 namespace lockstep::train {
 
@@ -26,6 +27,8 @@ public:
     // Waits for all saves and drops their errors.
     ~SaveThread();
 
+    // Sets a function that the thread calls when it begins; call this before the first save.
+    void begin_with(std::function<void()> begin) { begin_ = std::move(begin); }
     // Queues a save. After an error the queued ones are dropped.
     void start(std::function<void()> save);
     bool busy() const;
@@ -37,6 +40,7 @@ public:
 private:
     void run();
 
+    std::function<void()> begin_;  // may be empty
     mutable std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<std::function<void()>> queue_;  // the front one is running

@@ -174,6 +174,15 @@ TEST_CASE("ranks with the same process number on several hosts do not mix their 
     }
 }
 
+TEST_CASE("a rank that waits for a file is reported with it") {
+    comm::WatchNews news = stuck();
+    news.ranks[3].record->phase = "saving a checkpoint";
+    news.ranks[3].record->file = "m/model.safetensors";
+    CHECK(failure_lines(news).find("saving a checkpoint (m/model.safetensors), step 12") !=
+          std::string::npos);
+    CHECK(nlohmann::json::parse(failure_json(news, epoch))["file"] == "m/model.safetensors");
+}
+
 TEST_CASE("a thread that sleeps tells its stack, again and again") {
     constexpr int long_ms = 60'000;
     std::atomic<const ThreadStack*> asked{nullptr};

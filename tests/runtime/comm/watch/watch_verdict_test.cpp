@@ -59,6 +59,38 @@ TEST_CASE("the rank that does not come to where the others wait is named, not on
     CHECK(verdict({at(Phase::optimizer, 12'000), waiting(10'000)}) == "0 stuck");
 }
 
+TEST_CASE("ranks may wait for any time for one that makes progress") {
+    for (const Phase phase : {Phase::start, Phase::validation, Phase::checkpoint}) {
+        CHECK(verdict({at(phase, 9'000), waiting(60'000), waiting(60'000)}) == "none");
+        CHECK(verdict({at(phase, 10'000), waiting(60'000), waiting(60'000)}) == "0 stuck");
+    }
+    CHECK(verdict({waiting(0), waiting(60'000)}) == "none");  // it has just come
+    CHECK(verdict({at(Phase::checkpoint, 0), waiting(60'000), at(Phase::optimizer, 11'000)}) ==
+          "2 stuck");
+}
+
+TEST_CASE("a rank that stands still is named before one whose heartbeat comes late") {
+    Sighting late = waiting(8'000);
+    late.silent_ms = 2'500;
+    CHECK(verdict({at(Phase::checkpoint, 10'000), waiting(10'000), late}) == "0 stuck");
+}
+
+TEST_CASE("a connection that was reset decides where the collectives fail as well") {
+    Sighting reset = waiting(0);
+    reset.broken = true;
+    reset.silent_ms = 3'000;
+    CHECK(verdict({waiting(0), reset, reset}) == "none");
+    CHECK(verdict({in(Condition::cut_off, 3'000), reset, reset}) == "1 lost");
+}
+
+TEST_CASE("a host that acknowledges nothing is silent at once") {
+    Sighting off = waiting(0);
+    off.silent_ms = 3'000;
+    off.unreachable = true;
+    CHECK(verdict({waiting(0), off, waiting(0)}) == "1 silent");
+    CHECK(verdict({waiting(0), off, off}) == "0 silent");
+}
+
 TEST_CASE("data that never comes is a failure though nobody waits") {
     CHECK(verdict({at(Phase::computing, 0), at(Phase::data, 10'000)}) == "1 stuck");
 }
@@ -110,12 +142,14 @@ TEST_CASE("verdicts and records survive their way, and garbage does not") {
         CHECK(!decode_verdict(garbage));
     }
     WatchRecord record = *waiting(1'234).record;
+    record.file = "m/state.json";
     record.error = "line one\nline two \x1f end";
     record.stack = "main\n";
     const auto copy = decode_watch_record(encode(record));
     REQUIRE(copy);
     CHECK(copy->position() == "waiting in all_reduce \"bucket 3\", before the first step");
     CHECK(copy->still_ms == 1'234);
+    CHECK(copy->file == "m/state.json");
     CHECK(copy->error == "line one\nline two   end");
     CHECK(copy->stack == "main\n");
     CHECK(

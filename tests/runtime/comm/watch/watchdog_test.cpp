@@ -3,13 +3,23 @@
 #include "runtime/comm/watch/watchdog.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <fstream>
 #include <functional>
 #include <future>
+#include <latch>
 #include <memory>
+#include <set>
+#include <thread>
 
 #include "runtime/comm/threads/thread_world.hpp"
 #include "runtime/core/error.hpp"
+#include "tests/support/files.hpp"
 
 using namespace lockstep;
 using namespace lockstep::comm;
@@ -44,6 +54,35 @@ RankInfo rank_info_of(int rank, int size) {
     rank_info.rank = rank_info.local_rank = rank;
     rank_info.size = rank_info.local_size = size;
     return rank_info;
+}
+
+int port_of(int file, int (*name)(int, sockaddr*, socklen_t*)) {
+    SocketAddress address;
+    address.length = sizeof address.storage;
+    auto* const generic = reinterpret_cast<sockaddr*>(&address.storage);
+    const bool known = name(file, generic, &address.length) == 0 && address.family() == AF_INET;
+    return known ? address.port() : 0;
+}
+
+std::set<int> served_ports() {
+    std::set<int> ports;
+    for (int file = 3; file < 1024; ++file) {
+        int listens = 0;
+        socklen_t size = sizeof listens;
+        const bool socket = ::getsockopt(file, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0;
+        if (socket && listens != 0) ports.insert(port_of(file, ::getsockname));
+    }
+    return ports;
+}
+
+// Resets the ranks' ends of all connections, as a network device does: the store hears of it.
+void reset_all_connections() {
+    sockaddr nobody{};
+    nobody.sa_family = AF_UNSPEC;
+    const std::set<int> ports = served_ports();
+    for (int file = 3; file < 1024; ++file) {
+        if (ports.contains(port_of(file, ::getpeername))) ::connect(file, &nobody, sizeof nobody);
+    }
 }
 
 // Runs `work` as every rank and returns what each listener was told.
@@ -114,6 +153,63 @@ TEST_CASE("a rank that its GPU's communication waits for is named, not those tha
     REQUIRE(told[0]->reported);
     CHECK(told[0]->reported->ranks[2].record->position() ==
           "waiting in all_reduce \"bucket 3\", step 5");
+}
+
+TEST_CASE("a rank that saves is waited for while it reads or writes, and no longer") {
+    const std::string zeros(4096, '\0');
+    std::atomic<bool> written = false;
+    const auto told = watch(2, 400, [&](const Rank& self) {
+        self.progress.begin_step(1);
+        self.progress.enter(self.rank == 0 ? Phase::checkpoint : Phase::computing);
+        if (self.rank == 1) {
+            self.progress.watch_device([] { return Activity{1, "barrier \"end\"", true}; });
+            return self.wait();
+        }
+        const tests::ScratchFolder scratch;
+        std::ofstream out(scratch / "file");
+        for (int block = 0; block < 60; ++block) {
+            out << zeros << std::flush;
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        }
+        written = self.listener.ended.empty();
+        self.wait();
+    });
+    CHECK(written);
+    for (const auto& rank : told) CHECK(rank->ended == "0 stuck");
+}
+
+TEST_CASE("a connection that is reset is made again, and the run goes on") {
+    std::latch connected(3);
+    const auto told = watch(3, 20'000, [&](const Rank& self) {
+        connected.arrive_and_wait();
+        if (self.rank == 0) reset_all_connections();
+        std::this_thread::sleep_for(std::chrono::milliseconds(500));
+        if (self.rank == 2) self.watchdog.fail(Condition::failed, "later");
+        self.wait();
+    });
+    for (const auto& rank : told) CHECK(rank->ended == "2 failed");
+}
+
+TEST_CASE("the store of the watchdogs raises the limit of descriptors for all ranks") {
+    rlimit before{};
+    getrlimit(RLIMIT_NOFILE, &before);
+    rlimit low = before;
+    low.rlim_cur = std::min<rlim_t>(before.rlim_max, 512);
+    setrlimit(RLIMIT_NOFILE, &low);
+    ThreadWorld world(1);
+    const auto communicator = world.join(0);
+    const WatchStore post = open_watch_post(rank_info_of(0, 700), *communicator, {});
+    rlimit raised{};
+    getrlimit(RLIMIT_NOFILE, &raised);
+    CHECK(raised.rlim_cur >= std::min<rlim_t>(before.rlim_max, 700));
+    setrlimit(RLIMIT_NOFILE, &before);
+}
+
+TEST_CASE("time in which a process is suspended does not count") {
+    using std::chrono::milliseconds;
+    AwakeClock clock(milliseconds(10));
+    std::this_thread::sleep_for(milliseconds(200));
+    CHECK(clock.now() == milliseconds(10));
 }
 
 TEST_CASE("after a common end nobody is told anything") {
