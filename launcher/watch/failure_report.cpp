@@ -41,6 +41,11 @@ std::string headline(const comm::Verdict& verdict, const comm::Sighting& rank) {
         case comm::Cause::failed:
             return text + " failed (" + position + "): " + rank.record->error;
         case comm::Cause::lost:
+            if (rank.broken)
+                return text +
+                       " lost its connections: it was killed, or the network reset them; "
+                       "last seen: " +
+                       position;
             return text + " is gone: killed, crashed, or its host is down; last seen: " + position;
         case comm::Cause::silent:
             return text +

@@ -57,6 +57,14 @@ bool wait_in_vain(const Ranks& ranks, const WatchLimits& limits) {
            std::ranges::all_of(ranks, [&](auto& rank) { return !present(rank) || still(rank); });
 }
 
+// All ranks are connected to rank 0, so that all of them lose the connection when rank 0 does.
+std::optional<Verdict> whose_connections_were_reset(const Ranks& ranks) {
+    const auto broken = [](const Sighting& rank) { return rank.broken; };
+    if (ranks.size() > 2 && std::all_of(ranks.begin() + 1, ranks.end(), broken))
+        return Verdict{0, Cause::lost};
+    return first(ranks, Cause::lost, broken);
+}
+
 // Finds the rank that the others cannot name because they all wait.
 std::optional<Verdict> culprit(const Ranks& ranks, const WatchLimits& limits) {
     const int silence_ms = std::min(limits.timeout_ms / 2, 4 * limits.beat_ms);
@@ -138,8 +146,7 @@ std::optional<Verdict> judge(const std::vector<Sighting>& ranks, const WatchLimi
         return in(rank, Condition::cut_off) && age_ms(rank) >= patience_ms;
     });
     // The collectives have lost their connections too.
-    const auto broken = first(ranks, Cause::lost, [](const auto& rank) { return rank.broken; });
-    if (told && broken) return broken;
+    if (const auto reset = told ? whose_connections_were_reset(ranks) : std::nullopt) return reset;
     const bool late = std::any_of(ranks.begin(), ranks.end(), [&](const Sighting& rank) {
         return rank.unreachable || overdue(rank, limits);
     });

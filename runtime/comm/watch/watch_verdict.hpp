@@ -16,7 +16,7 @@ struct Sighting {
     int silent_ms = 0;                  // time since then
     bool lost = false;                  // its connection ended without a farewell
     bool unreachable = false;           // its host does not acknowledge what is sent to it
-    bool broken = false;                // its connection was reset, but may come back
+    bool broken = false;                // its connection was reset lately; it may be back
 };
 
 enum class Cause {

@@ -290,10 +290,16 @@ Sighting Watchdog::sighting_of(int rank, const std::map<std::string, std::string
     const bool broken = silent || (end != lost.end() && end->second == StoreServer::broken);
     if (!broken) heard.broken_at = milliseconds(-1);
     if (broken && heard.broken_at < milliseconds(0)) heard.broken_at = awake_.now();
-    const int patience_ms = std::min(limits_.timeout_ms / 2, 2 * limits_.beat_ms);
+    if (broken || (number != numbers.end() && number->second != heard.connection)) {
+        heard.reset_at = awake_.now();
+        heard.connection = number == numbers.end() ? "1" : number->second;
+    }
+    // The rank may come back over a network that is disturbed for some seconds.
+    const int patience_ms = std::min(limits_.timeout_ms / 2, (silent ? 2 : 10) * limits_.beat_ms);
     const bool over = broken && awake_ms_since(heard.broken_at) >= patience_ms;
     sighting.unreachable = over && silent;
-    sighting.broken = broken && !over;
+    sighting.broken = !over && heard.reset_at >= milliseconds(0) &&
+                      awake_ms_since(heard.reset_at) < limits_.timeout_ms / 2;
     sighting.lost = end != lost.end() && !sighting.unreachable && (over || !broken);
     return sighting;
 }

@@ -106,7 +106,9 @@ private:
     // Only the thread uses the members below.
     struct Heard {
         std::string text;
-        std::chrono::milliseconds at{0}, broken_at{-1};  // of awake_; -1: not broken
+        std::string connection = "1";  // its number, as the rank tells it
+        // These are times of awake_. -1: the connection is not broken, or never was.
+        std::chrono::milliseconds at{0}, broken_at{-1}, reset_at{-1};
     };
     struct Moves {
         std::uint64_t changes = 0, completed = 0;

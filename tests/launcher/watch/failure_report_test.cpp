@@ -183,6 +183,14 @@ TEST_CASE("a rank that waits for a file is reported with it") {
     CHECK(nlohmann::json::parse(failure_json(news, epoch))["file"] == "m/model.safetensors");
 }
 
+TEST_CASE("a rank whose connections were reset is not called dead") {
+    comm::WatchNews news = stuck();
+    news.verdict = {3, comm::Cause::lost};
+    CHECK(failure_lines(news).find("rank 3 on node2 is gone") != std::string::npos);
+    news.ranks[3].broken = true;
+    CHECK(failure_lines(news).find("rank 3 on node2 lost its connections") != std::string::npos);
+}
+
 TEST_CASE("a thread that sleeps tells its stack, again and again") {
     constexpr int long_ms = 60'000;
     std::atomic<const ThreadStack*> asked{nullptr};

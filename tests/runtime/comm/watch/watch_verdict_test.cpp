@@ -80,7 +80,9 @@ TEST_CASE("a connection that was reset decides where the collectives fail as wel
     reset.broken = true;
     reset.silent_ms = 3'000;
     CHECK(verdict({waiting(0), reset, reset}) == "none");
-    CHECK(verdict({in(Condition::cut_off, 3'000), reset, reset}) == "1 lost");
+    CHECK(verdict({in(Condition::cut_off, 3'000), waiting(0), reset}) == "2 lost");
+    CHECK(verdict({in(Condition::cut_off, 3'000), reset}) == "1 lost");
+    CHECK(verdict({in(Condition::cut_off, 3'000), reset, reset}) == "0 lost");
 }
 
 TEST_CASE("a host that acknowledges nothing is silent at once") {
