@@ -51,12 +51,14 @@ Job join_job(const RunConfig& launch, const comm::RankInfo& rank_info,
 int run_started(const comm::RankInfo& rank_info, const std::function<void()>& work);
 
 // Returns what `check` returns, which only reads. While a file server or a name server fails for
-// the moment, `check` is called again, for --timeout at most; standard error says so once.
+// the moment, `check` is called again, for half of --timeout at most: the other ranks wait for
+// --timeout, and this rank has to tell them. Standard error says so once.
 template <class Check>
 auto check_patiently(const RunConfig& config, const Check& check) {
-    return retry_transient(config.comm.timeout_ms, check, [&](const std::string& what) {
+    const int longest_ms = config.comm.timeout_ms / 2;
+    return retry_transient(longest_ms, check, [&](const std::string& what) {
         std::cerr << "warning: " + what + "; trying again for at most " +
-                         std::to_string(config.comm.timeout_ms / 1000) + " s\n"
+                         std::to_string(longest_ms / 1000) + " s\n"
                   << std::flush;
     });
 }

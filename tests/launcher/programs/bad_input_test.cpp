@@ -289,7 +289,7 @@ TEST_CASE("a data set whose file server fails is tried again, and is no wrong re
     const std::string line = "multiprocessing_train --distributed-world-size 2 --data " +
                              prepared.data + " -mf " + prepared.model +
                              " --embedding-size 8 --n-layers 1 --ffn-size 8 --max-train-steps 1"
-                             " --timeout 5";
+                             " --timeout 10";
     for (const int fault : {EIO, ESTALE}) {
         const auto broken = run_line(line, {"", faulty_files("dataset.json", fault), ""});
         says(broken, 1, {"dataset.json", "trying again for at most 5 s"});
