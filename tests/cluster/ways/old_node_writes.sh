@@ -19,6 +19,7 @@ wait_until() {
     fail "never: $*"
 }
 state=${work%/work}
+waits="cannot be asked from here; waiting"
 
 # Each start has its own process numbers, so that it looks like another machine to the next one.
 lockstep submit "${size[@]}" --job-name "$way" --requeue true --dry-run -- "${long[@]}" \
@@ -34,9 +35,10 @@ wait_until compgen -G "$model/checkpoints/step-*"
 kill -KILL "$(cat "/run/cluster/$node/pid")" # slurmd alone
 scontrol update NodeName="$node" State=DOWN Reason=silent
 starts_again_soon
-wait_until grep -q "run.lock" "$log"
+wait_until grep -q "$waits" "$log"
 sleep 20
-grep -q "^step" <(tac "$log" | sed '/run.lock/,$d') && fail "it trains beside the old ranks"
+kill -0 $old || fail "the old ranks have ended too early"
+! tac "$log" | sed "/$waits/,\$d" | grep -q "^step" || fail "it trains beside the old ranks"
 kill -KILL $old
 (nsenter --net="/run/netns/$node" unshare --mount --uts "$here/node.sh" "$node" "$here/../.." "$build" "$state" \
     > "$state/slurmd.$node.again.log" 2>&1 < /dev/null &)
