@@ -136,7 +136,9 @@ ProgramResult run_within_limit(const std::vector<std::string>& command,
 }
 
 std::string told_in_one_line(const ProgramResult& run) {
-    const auto lines = std::ranges::count(run.err, '\n');
+    // A failure that may pass is told before it is tried again.
+    const int warnings = run.err.find("; trying again for at most ") != std::string::npos ? 1 : 0;
+    const auto lines = std::ranges::count(run.err, '\n') - warnings;
     if (lines == 1) return "";
     return std::to_string(lines) + " lines instead of one";
 }

@@ -107,6 +107,7 @@ std::vector<std::string> TinyRun::command(const std::string& folder, int step) c
         "lockstep train --data " + (scratch_ / "data") +
         " --n-layers 1 --embedding-size 8 --ffn-size 8 --n-heads 1 --optimizer adam -lr 1e-2 -bs 8"
         " --text-truncate 16 --label-truncate 8 --threads 1 --log-every-n-steps 4 --num-workers 1"
+        " --timeout 10"
         " --validation-every-n-steps 2 --save-every-n-steps 1 --precision fp32 --max-train-steps " +
         std::to_string(step) + " -mf " + folder + "/model");
 }
