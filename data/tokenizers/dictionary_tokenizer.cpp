@@ -45,13 +45,14 @@ std::string DictionaryTokenizer::decode(std::span<const std::int32_t> ids) const
     return out;
 }
 
-void DictionaryTokenizer::save(const std::string& directory) const {
+std::vector<std::string> DictionaryTokenizer::save(const std::string& directory) const {
     dictionary_.save(directory + "/" + format::dictionary_file);
     const bool lower = dictionary_.letter_case() == LetterCase::lower;
     write_tokenizer_file(directory, {.name = std::string(name()),
                                      .file = format::dictionary_file,
                                      .hash = hash(),
                                      .letter_case = lower ? "lower" : "keep"});
+    return {format::dictionary_file, format::tokenizer_file};
 }
 
 }  // namespace lockstep::data

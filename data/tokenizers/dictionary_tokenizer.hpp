@@ -17,7 +17,7 @@ public:
     std::string decode(std::span<const std::int32_t> ids) const override;
     std::int32_t size() const noexcept override { return dictionary_.size(); }
     std::uint64_t hash() const noexcept override { return dictionary_.hash(); }
-    void save(const std::string& directory) const override;
+    std::vector<std::string> save(const std::string& directory) const override;
     std::string_view name() const noexcept override { return tokenizer_name; }
 
     const Dictionary& dictionary() const noexcept { return dictionary_; }

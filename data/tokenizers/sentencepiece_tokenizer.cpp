@@ -87,7 +87,7 @@ std::string SentencePieceTokenizer::decode_line(std::span<const std::int32_t> id
 
 std::int32_t SentencePieceTokenizer::size() const noexcept { return processor_->GetPieceSize(); }
 
-void SentencePieceTokenizer::save(const std::string& directory) const {
+std::vector<std::string> SentencePieceTokenizer::save(const std::string& directory) const {
     const std::string path = directory + "/" + format::sentencepiece_file;
     std::ofstream file(path, std::ios::binary);
     file << model_;
@@ -96,6 +96,7 @@ void SentencePieceTokenizer::save(const std::string& directory) const {
                                      .file = format::sentencepiece_file,
                                      .hash = hash(),
                                      .letter_case = "keep"});
+    return {format::sentencepiece_file, format::tokenizer_file};
 }
 
 }  // namespace lockstep::data

@@ -28,7 +28,7 @@ public:
     std::string decode(std::span<const std::int32_t> ids) const override;
     std::int32_t size() const noexcept override;
     std::uint64_t hash() const noexcept override { return hash_; }
-    void save(const std::string& directory) const override;
+    std::vector<std::string> save(const std::string& directory) const override;
     std::string_view name() const noexcept override { return tokenizer_name; }
 
     static constexpr std::string_view tokenizer_name = "sentencepiece";

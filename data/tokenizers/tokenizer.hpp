@@ -27,8 +27,9 @@ public:
     virtual std::int32_t size() const noexcept = 0;
     // Equal hashes mean that the same text gives the same ids.
     virtual std::uint64_t hash() const noexcept = 0;
-    // Writes tokenizer.json and the files that it names. open_tokenizer(directory) reads them.
-    virtual void save(const std::string& directory) const = 0;
+    // Writes tokenizer.json and the files that it names, and returns their names in the directory.
+    // They need not be on disk yet. open_tokenizer(directory) reads them.
+    virtual std::vector<std::string> save(const std::string& directory) const = 0;
     virtual std::string_view name() const noexcept = 0;
 
     SpecialTokens special() const noexcept { return {}; }

@@ -175,9 +175,9 @@ void create_model_folder(const std::string& folder, const train::ModelDescriptio
         throw Error(ErrorKind::io, std::string(failure.what()) + "; choose another -mf");
     }
     // The description comes last and makes the folder a model, so the rest is on disk before it.
-    data::open_tokenizer(dataset.directory())->save(folder);
-    for (const auto& entry : fs::directory_iterator(folder))
-        if (entry.is_regular_file()) sync_file(entry.path());
+    // Other files in the folder may be another run's, which tries to lock it, and go at any time.
+    for (const std::string& name : data::open_tokenizer(dataset.directory())->save(folder))
+        sync_file(folder + "/" + name);
     train::save_description(folder, description);
 }
 

@@ -96,6 +96,8 @@ TEST_CASE_FIXTURE(Models, "what an interrupted save left beside the checkpoints 
 }
 
 TEST_CASE_FIXTURE(Models, "the files of a new model are on disk before config.json makes it one") {
+    std::filesystem::create_directory(model);
+    write_text(model + "/notes.txt", "not the program's");
     const auto lines = logged("--max-train-steps 1", scratch.path());
     const auto at = [&](const std::string& line) {
         const auto found = std::ranges::find_if(lines, [&](const std::string& one) {
@@ -107,6 +109,7 @@ TEST_CASE_FIXTURE(Models, "the files of a new model are on disk before config.js
     const auto config = at(model + "/config.json.tmp-");
     CHECK(at(model + "/dictionary.txt") < config);
     CHECK(at(model + "/tokenizer.json") < config);
+    CHECK(std::ranges::count(lines, "- synced " + model + "/notes.txt") == 0);
     // The folders' own names are synced in the folders above them.
     CHECK(std::ranges::count(lines, "- synced " + scratch.path()) == 1);
     const auto checkpoint = at(model + "/checkpoints/step-");
