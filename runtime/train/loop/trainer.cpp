@@ -51,24 +51,6 @@ std::uint64_t peak_memory_bytes() {
 
 }  // namespace
 
-std::string_view describe(ExitReason reason) noexcept {
-    switch (reason) {
-        case ExitReason::epochs_done:
-            return "the number of epochs is reached";
-        case ExitReason::steps_done:
-            return "the number of steps is reached";
-        case ExitReason::time_over:
-            return "the time is over";
-        case ExitReason::patience_over:
-            return "the validations get no better";
-        case ExitReason::cutoff_reached:
-            return "the validation metric is good enough";
-        case ExitReason::stop_requested:
-            break;
-    }
-    return "a stop was requested";
-}
-
 Trainer::Trainer(const TrainOptions& options, TrainerParts parts,
                  std::optional<TrainerState> resume)
     : options_(options),
@@ -294,7 +276,7 @@ std::optional<ExitReason> Trainer::decide() {
         if (const auto reason = validate()) return reason;
         totals_[StepTotals::since_validation_s] = 0;
     }
-    if (const auto reason = limit_reached(state_.updates)) return reason;
+    if (const auto reason = limit_reached(options_.limits, state_, state_.updates)) return reason;
     if (save_due(state_.updates)) save(CheckpointKind::latest);
     return std::nullopt;
 }
@@ -306,18 +288,8 @@ bool Trainer::decision_due() {
     ahead.updates += static_cast<std::int64_t>(pending_.size());
     const bool validation =
         parts_.validator != nullptr && policy_.due(ahead, totals_[StepTotals::since_validation_s]);
-    return totals_[StepTotals::stop_wanted] > 0 || validation || limit_reached(ahead.updates) ||
-           save_due(ahead.updates);
-}
-
-std::optional<ExitReason> Trainer::limit_reached(std::int64_t updates) const noexcept {
-    const RunLimits& limits = options_.limits;
-    if (limits.num_epochs > 0 && state_.epochs >= limits.num_epochs) return ExitReason::epochs_done;
-    if (limits.max_train_steps > 0 && updates >= limits.max_train_steps)
-        return ExitReason::steps_done;
-    if (limits.max_train_time_s > 0 && state_.seconds >= limits.max_train_time_s)
-        return ExitReason::time_over;
-    return std::nullopt;
+    return totals_[StepTotals::stop_wanted] > 0 || validation ||
+           limit_reached(options_.limits, state_, ahead.updates) || save_due(ahead.updates);
 }
 
 bool Trainer::save_due(std::int64_t updates) const noexcept {

@@ -8,6 +8,7 @@
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/watch/rank_progress.hpp"
 #include "runtime/core/trace.hpp"
+#include "runtime/train/loop/exit_reason.hpp"
 #include "runtime/train/loop/schedule.hpp"
 #include "runtime/train/loop/step_totals.hpp"
 #include "runtime/train/loop/training_events.hpp"
@@ -77,7 +78,6 @@ private:
     [[noreturn]] void throw_not_finite(const std::string& how, const StepResult& result);
     std::optional<ExitReason> decide();
     bool decision_due();
-    std::optional<ExitReason> limit_reached(std::int64_t updates) const noexcept;
     bool save_due(std::int64_t updates) const noexcept;
     std::optional<ExitReason> validate();
     void validate_at_the_end();

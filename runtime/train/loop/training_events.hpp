@@ -6,7 +6,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "runtime/kernels/step.hpp"
 #include "runtime/train/loop/trainer_state.hpp"
@@ -17,18 +16,6 @@ namespace lockstep::train {
 // the batches of a validation.
 using StopFlag = std::atomic<bool>;
 static_assert(StopFlag::is_always_lock_free, "a signal handler sets it");
-
-enum class ExitReason {
-    epochs_done,
-    steps_done,
-    time_over,
-    patience_over,
-    cutoff_reached,
-    stop_requested
-};
-
-// Returns a text such as "the number of epochs is reached".
-std::string_view describe(ExitReason reason) noexcept;
 
 using Outcome = kernels::StepOutcome;  // updated, or the reason for skipping
 
