@@ -11,6 +11,7 @@
 #include "launcher/doctor/output_folder.hpp"
 #include "launcher/doctor/probe.hpp"
 #include "launcher/doctor/probe_schedule.hpp"
+#include "launcher/doctor/probe_server.hpp"
 #include "launcher/doctor/rank_facts.hpp"
 #include "launcher/doctor/rates.hpp"
 #include "runtime/comm/store/secret.hpp"

@@ -11,6 +11,7 @@
 
 #include "launcher/doctor/deadline_io.hpp"
 #include "launcher/doctor/probe_protocol.hpp"
+#include "launcher/doctor/probe_server.hpp"
 #include "launcher/text/units.hpp"
 #include "runtime/core/error.hpp"
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "launcher/doctor/probe_server.hpp"
+
 #include <poll.h>
 
 #include <array>
@@ -6,7 +8,6 @@
 #include <list>
 
 #include "launcher/doctor/deadline_io.hpp"
-#include "launcher/doctor/probe.hpp"
 #include "launcher/doctor/probe_protocol.hpp"
 #include "runtime/core/error.hpp"
 

@@ -15,10 +15,7 @@ std::string report_text(const Facts& facts, const std::vector<Finding>& findings
 // These functions print the parts of the report.
 std::string rank_table(const Facts& facts);
 std::string host_lines(const Facts& facts);
-std::string gpu_lines(const Facts& facts);
-std::string network_lines(const Facts& facts);
 std::string storage_lines(const Facts& facts);
-std::string rate_lines(const Facts& facts);
 std::string finding_lines(const std::vector<Finding>& findings);
 
 }  // namespace lockstep::launcher::doctor

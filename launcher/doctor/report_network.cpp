@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "launcher/doctor/report_network.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
 
 #include "launcher/doctor/finding_text.hpp"
 #include "launcher/doctor/probe_schedule.hpp"
-#include "launcher/doctor/report.hpp"
 #include "launcher/text/text_table.hpp"
 #include "launcher/text/units.hpp"
 

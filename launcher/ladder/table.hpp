@@ -23,8 +23,4 @@ std::string line(const Outcome& outcome, const Work& work, const std::vector<Run
 // `command` is the fastest one.
 std::string closing(const Climb& climb, const Work& work, const std::vector<std::string>& command);
 
-// Returns the same values as one JSON document.
-std::string table_json(const Subject& subject, const Climb& climb, const Work& work,
-                       const std::vector<std::string>& command);
-
 }  // namespace lockstep::launcher::ladder

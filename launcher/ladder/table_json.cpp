@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <nlohmann/json.hpp>
+#include "launcher/ladder/table_json.hpp"
 
-#include "launcher/ladder/table.hpp"
+#include <nlohmann/json.hpp>
 
 namespace lockstep::launcher::ladder {
 

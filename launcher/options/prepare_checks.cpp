@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "launcher/options/prepare_checks.hpp"
+
 #include <array>
 #include <vector>
 
-#include "launcher/options/prepare_options.hpp"
 #include "runtime/core/error.hpp"
 
 namespace lockstep::launcher {

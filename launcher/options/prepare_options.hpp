@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <set>
 #include <string>
 
 #include "data/prepare/prepare.hpp"
@@ -22,8 +21,5 @@ void add_delimiter(OptionTable& table, std::string& target);
 
 OptionTable prepare_table(PrepareConfig& config);
 OptionTable tokenizer_table(PrepareConfig& config);
-
-// Throws a config error when one of the `given` options does not apply to this format or tokenizer.
-void check_prepare(const PrepareConfig& config, const std::set<std::string>& given);
 
 }  // namespace lockstep::launcher

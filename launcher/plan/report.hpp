@@ -8,7 +8,5 @@
 namespace lockstep::launcher::plan {
 
 std::string report_text(const RunPlan& plan);
-// Returns the same values as one JSON document, with unrounded bytes.
-std::string report_json(const RunPlan& plan);
 
 }  // namespace lockstep::launcher::plan

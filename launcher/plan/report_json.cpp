@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "launcher/plan/report_json.hpp"
+
 #include <nlohmann/json.hpp>
 
-#include "launcher/plan/report.hpp"
 #include "model/config_json.hpp"
 
 namespace lockstep::launcher::plan {

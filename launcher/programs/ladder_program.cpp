@@ -3,6 +3,7 @@
 
 #include "data/storage/shard_format.hpp"
 #include "launcher/ladder/table.hpp"
+#include "launcher/ladder/table_json.hpp"
 #include "launcher/ladder/trial_run.hpp"
 #include "launcher/options/run_command.hpp"
 #include "launcher/programs/programs.hpp"

@@ -3,6 +3,7 @@
 
 #include "launcher/options/run_command.hpp"
 #include "launcher/plan/report.hpp"
+#include "launcher/plan/report_json.hpp"
 #include "launcher/programs/programs.hpp"
 
 namespace lockstep::launcher {

@@ -6,6 +6,7 @@
 #include "data/prepare/display.hpp"
 #include "data/prepare/inspect.hpp"
 #include "launcher/options/command_line.hpp"
+#include "launcher/options/prepare_checks.hpp"
 #include "launcher/options/prepare_options.hpp"
 #include "launcher/programs/programs.hpp"
 #include "launcher/text/terminal.hpp"

@@ -9,7 +9,7 @@
 #include "launcher/report/style.hpp"
 #include "launcher/report/summary.hpp"
 #include "launcher/report/tables.hpp"
-#include "launcher/report/time_parts.hpp"
+#include "launcher/report/time_section.hpp"
 
 namespace lockstep::launcher::report {
 

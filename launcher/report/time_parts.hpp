@@ -28,10 +28,4 @@ std::vector<double> shares_of(const std::vector<double>& parts);
 
 std::string time_legend();
 
-// Draws the parts' shares over the steps of a run that has training lines.
-std::string time_stack(const History& history);
-
-// Shows for each run where its time went: over the steps, and in total.
-std::string time_section(const std::vector<Run>& runs, const std::vector<std::string>& labels);
-
 }  // namespace lockstep::launcher::report

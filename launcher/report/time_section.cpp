@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "launcher/report/time_section.hpp"
+
 #include <algorithm>
 
 #include "launcher/report/chart.hpp"
@@ -7,6 +9,7 @@
 #include "launcher/report/numbers.hpp"
 #include "launcher/report/plot.hpp"
 #include "launcher/report/time_parts.hpp"
+#include "launcher/report/time_stack.hpp"
 #include "launcher/text/units.hpp"
 
 namespace lockstep::launcher::report {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "launcher/report/time_stack.hpp"
+
 #include <algorithm>
 #include <numeric>
 

@@ -7,6 +7,7 @@
 
 #include "launcher/doctor/deadline_io.hpp"
 #include "launcher/doctor/lookup.hpp"
+#include "launcher/doctor/probe_server.hpp"
 #include "launcher/doctor/run_with_timeout.hpp"
 #include "tests/runtime/comm/free_port.hpp"
 

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "launcher/doctor/report.hpp"
+#include "launcher/doctor/report_network.hpp"
 #include "tests/launcher/doctor/sound_facts.hpp"
 
 using namespace lockstep::tests;

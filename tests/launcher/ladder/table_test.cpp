@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "launcher/ladder/table_json.hpp"
+
 using namespace lockstep;
 using namespace lockstep::launcher::ladder;
 

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "launcher/options/command_line.hpp"
+#include "launcher/options/prepare_checks.hpp"
 #include "launcher/options/prepare_options.hpp"
 #include "launcher/options/run_command.hpp"
 #include "runtime/core/error.hpp"

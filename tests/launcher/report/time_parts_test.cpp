@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include "launcher/report/time_section.hpp"
+
 using namespace lockstep::launcher::report;
 
 namespace {
