@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
+#include <exception>
 #include <filesystem>
 #include <iostream>
+#include <new>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -79,6 +84,22 @@ void complain(const std::string& name, const std::string& what) {
     std::cerr << name + ": " + what + "\n" << std::flush;
 }
 
+// Ends the process with one line where a library needs memory for giving memory back, as the
+// destructor of a JSON value does: an exception cannot leave a destructor.
+[[noreturn]] void end_at_unhandled_exception() {
+    try {
+        if (std::current_exception() != nullptr) throw;
+    } catch (const std::bad_alloc&) {
+        constexpr std::string_view line =
+            "lockstep: out of memory; take a smaller batch (-bs, --batch-tokens) or model\n";
+        (void)!::write(STDERR_FILENO, line.data(), line.size());
+        ::_exit(1);
+    } catch (...) {
+        __gnu_cxx::__verbose_terminate_handler();
+    }
+    std::abort();
+}
+
 // Flushes standard output and returns the exit code. A full disk shows only now, and a program
 // whose answer could not be written has failed.
 int written(const launcher::Program& program, const std::string& name, int code) {
@@ -95,6 +116,7 @@ int written(const launcher::Program& program, const std::string& name, int code)
 
 int main(int argc, char** argv) {
     occupy_closed_streams();
+    std::set_terminate(end_at_unhandled_exception);
     std::vector<std::string> words(argv, argv + argc);
     const std::string name = program_name(words);
     try {

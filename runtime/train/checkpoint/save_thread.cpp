@@ -55,7 +55,8 @@ void SaveThread::run() {
     for (;;) {
         changed_.wait(lock, [this] { return ending_ || !queue_.empty(); });
         if (queue_.empty()) return;
-        const std::function<void()> save = queue_.front();
+        // No copy is made, because it may need memory; the reference stays good while others queue.
+        const std::function<void()>& save = queue_.front();
         lock.unlock();
         std::exception_ptr error;
         try {

@@ -47,6 +47,28 @@ TEST_CASE("the error of a save is thrown once, and drops the saves behind it") {
     CHECK(ended == 1);
 }
 
+namespace {
+
+// Adds 1 to the counter, and 10 for each time that it was copied.
+struct CountsCopies {
+    explicit CountsCopies(int& counter) : runs(&counter) {}
+    CountsCopies(const CountsCopies& other) : runs(other.runs), copies(other.copies + 1) {}
+    CountsCopies(CountsCopies&&) = default;
+    void operator()() const { *runs += 1 + 10 * copies; }
+    int* runs;
+    int copies = 0;
+};
+
+}  // namespace
+
+TEST_CASE("a save is not copied") {
+    int runs = 0;
+    SaveThread saves;
+    saves.start(CountsCopies(runs));
+    saves.wait();
+    CHECK(runs == 1);
+}
+
 TEST_CASE("the end of the thread waits for its saves") {
     int ended = 0;
     {
