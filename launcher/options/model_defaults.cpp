@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "data/text/unicode.hpp"
+#include "data/text/escaped_bytes.hpp"
 #include "launcher/model_folder/model_folder.hpp"
 #include "launcher/options/batching.hpp"
 #include "launcher/options/tables.hpp"
@@ -96,8 +96,7 @@ OptionValues model_defaults(const RunConfig& config, std::span<const data::Datas
         const std::string path = std::filesystem::absolute(dataset.directory()).lexically_normal();
         paths += (paths.empty() ? "" : "\n") + path;
     }
-    // JSON holds UTF-8. The user has to type a path again that is not UTF-8.
-    if (data::unicode::first_invalid(paths) == paths.size()) values["data"] = paths;
+    values["data"] = data::escape_bytes(paths);  // JSON holds UTF-8
     add_batching(config, values);
     add_joining(datasets.front(), values);
     RunConfig copy = config;
@@ -124,7 +123,7 @@ OptionValues stored_defaults(const std::string& folder) {
     OptionValues values;
     for (const auto& [name, value] : defaults.items()) {
         if (!value.is_string()) damaged(folder, "has no text for \"" + name + "\"");
-        values[name] = value.get<std::string>();
+        values[name] = data::unescape_bytes(value.get<std::string>());
     }
     return values;
 }

@@ -20,7 +20,8 @@ using OptionValues = std::map<std::string, std::string>;
 
 // Returns the options of a training run that belong to its model: the paths of its data, how text
 // is truncated and joined, how evaluation makes batches, the precision, how the model replies. A
-// model's config.json keeps them as "defaults"; a list has one value per line.
+// model's config.json keeps them as "defaults"; a list has one value per line, and
+// paths are escaped (see data::escape_bytes).
 OptionValues model_defaults(const RunConfig& config, std::span<const data::Dataset> datasets);
 
 // Returns what a run writes into its model folder's config.json: shape, defaults and dictionary.

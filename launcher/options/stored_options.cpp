@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "data/text/escaped_bytes.hpp"
 #include "launcher/options/model_defaults.hpp"
 #include "runtime/train/checkpoint/checkpoint_json.hpp"
 
@@ -21,7 +22,23 @@ std::vector<std::string> data_of(const std::string& model_folder) {
     return data;
 }
 
+OptionValues unescaped(OptionValues values) {
+    for (auto& [name, value] : values) value = data::unescape_bytes(value);
+    return values;
+}
+
+std::vector<std::string> mapped(std::vector<std::string> texts,
+                                std::string (*map)(std::string_view)) {
+    for (std::string& text : texts) text = map(text);
+    return texts;
+}
+
 }  // namespace
+
+OptionValues escaped(OptionValues values) {
+    for (auto& [name, value] : values) value = data::escape_bytes(value);
+    return values;
+}
 
 StoredOptions stored_options(const std::string& model_folder, const std::string& checkpoint) {
     const std::string path = checkpoint + "/state.json";
@@ -31,8 +48,8 @@ StoredOptions stored_options(const std::string& model_folder, const std::string&
         found.checkpoint = checkpoint;
         const auto& options = json.at("options");
         if (const auto values = options.find("values"); values != options.end())
-            values->get_to(found.values);
-        found.lines = options.value("config", "");
+            found.values = unescaped(values->get<OptionValues>());
+        found.lines = data::unescape_bytes(options.value("config", ""));
         json.at("trainer").at("seed").get_to(found.seed);
         json.at("trainer").at("lanes").get_to(found.lanes);
         return found;
@@ -43,18 +60,18 @@ StoredOptions stored_options(const std::string& model_folder, const std::string&
 
 void to_json(nlohmann::json& json, const StoredOptions& stored) {
     json = {{"checkpoint", stored.checkpoint},
-            {"values", stored.values},
-            {"lines", stored.lines},
-            {"data", stored.data},
+            {"values", escaped(stored.values)},
+            {"lines", data::escape_bytes(stored.lines)},
+            {"data", mapped(stored.data, data::escape_bytes)},
             {"seed", stored.seed},
             {"lanes", stored.lanes}};
 }
 
 void from_json(const nlohmann::json& json, StoredOptions& stored) {
     json.at("checkpoint").get_to(stored.checkpoint);
-    json.at("values").get_to(stored.values);
-    json.at("lines").get_to(stored.lines);
-    json.at("data").get_to(stored.data);
+    stored.values = unescaped(json.at("values").get<OptionValues>());
+    stored.lines = data::unescape_bytes(json.at("lines").get<std::string>());
+    stored.data = mapped(json.at("data").get<std::vector<std::string>>(), data::unescape_bytes);
     json.at("seed").get_to(stored.seed);
     json.at("lanes").get_to(stored.lanes);
 }

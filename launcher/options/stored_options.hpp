@@ -28,6 +28,9 @@ using StoredSource = std::function<std::optional<StoredOptions>()>;
 // Reads them from a checkpoint of the model's folder. Throws kind data if it is damaged.
 StoredOptions stored_options(const std::string& model_folder, const std::string& checkpoint);
 
+// Returns the values as JSON holds them; see data::escape_bytes().
+std::map<std::string, std::string> escaped(std::map<std::string, std::string> values);
+
 void to_json(nlohmann::json& json, const StoredOptions& stored);
 void from_json(const nlohmann::json& json, StoredOptions& stored);
 

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "data/text/escaped_bytes.hpp"
 #include "runtime/core/error.hpp"
 
 namespace lockstep::launcher {
@@ -40,7 +41,7 @@ Continuation continuation_of(const train::RunRecord& record) {
     const auto options = nlohmann::json::parse(record.options_json);
     Continuation found;
     found.trainer = record.trainer;
-    found.mixture = options.value("data", "");
+    found.mixture = data::unescape_bytes(options.value("data", ""));
     found.data_set = options.value("data_set", "");
     if (const auto dealing = options.find("dealing");
         dealing != options.end() && dealing->is_object())
@@ -50,14 +51,14 @@ Continuation continuation_of(const train::RunRecord& record) {
 
 void to_json(nlohmann::json& json, const Continuation& continuation) {
     json = {{"trainer", continuation.trainer},
-            {"data", continuation.mixture},
+            {"data", data::escape_bytes(continuation.mixture)},
             {"data_set", continuation.data_set}};
     if (continuation.dealing) json["dealing"] = *continuation.dealing;
 }
 
 void from_json(const nlohmann::json& json, Continuation& continuation) {
     json.at("trainer").get_to(continuation.trainer);
-    json.at("data").get_to(continuation.mixture);
+    continuation.mixture = data::unescape_bytes(json.at("data").get<std::string>());
     json.at("data_set").get_to(continuation.data_set);
     if (const auto dealing = json.find("dealing"); dealing != json.end())
         continuation.dealing = dealing->get<DealingRecord>();

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "data/text/escaped_bytes.hpp"
 #include "launcher/evaluate/final_evaluation.hpp"
 #include "launcher/evaluate/set_evaluators.hpp"
 #include "launcher/model_folder/checkpoint_size.hpp"
@@ -250,15 +251,14 @@ void TrainingSession::announce() const {
 
 void TrainingSession::train(const train::StopFlag& stop) {
     train::RunRecord record;
-    nlohmann::json options{{"config", config_.lines},
-                           {"values", option_values(Task::train, config_)}};
+    nlohmann::json options{{"config", data::escape_bytes(config_.lines)},
+                           {"values", escaped(option_values(Task::train, config_))}};
     if (plan_.data.several())
-        options["data"] = mixture_text(plan_.data, plan_.weights);
+        options["data"] = data::escape_bytes(mixture_text(plan_.data, plan_.weights));
     else
         options["data_set"] = data_set_text(plan_.data);
     options["dealing"] = dealing();
-    // Paths are bytes, but JSON is UTF-8.
-    record.options_json = options.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    record.options_json = options.dump();
     record.versions = versions_of(job_);
     train::FolderSink checkpoints(
         job_.rank_info.rank, config_.model_file,

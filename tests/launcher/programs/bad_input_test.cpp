@@ -148,6 +148,13 @@ TEST_CASE("names of files that are not UTF-8") {
                   "--threads 1"),
          0, {});
     says(run_line("lockstep eval --skip-generation true --data " + data + " -mf " + model), 0, {});
+    // The model and its checkpoint know the path.
+    says(run_line("lockstep eval --skip-generation true -mf " + model), 0, {});
+    says(run_line("train -mf " + model + " --max-train-steps 3 --threads 1"), 0,
+         {"continuing after step 2", "--max-train-steps 3 instead of 2"});
+    says(run_line("multiprocessing_train --distributed-world-size 2 -mf " + model +
+                  " --max-train-steps 4 --threads 1"),
+         0, {"continuing after step 3"});
 }
 
 TEST_CASE("data whose dictionary was changed") {
