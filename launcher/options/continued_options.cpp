@@ -53,10 +53,6 @@ constexpr std::array replaced_options{
     Replaced{"max-train-steps", {"num-epochs", "max-train-time"}},
     Replaced{"max-train-time", {"num-epochs", "max-train-steps"}}};
 
-bool of_launch(const std::string& name) {
-    return std::ranges::find(launch_options, std::string_view(name)) != launch_options.end();
-}
-
 bool taken(const std::string& name, const std::set<std::string>& given) {
     if (of_launch(name) || given.contains(name)) return false;
     return std::none_of(replaced_options.begin(), replaced_options.end(), [&](const Replaced& one) {
@@ -128,7 +124,29 @@ void require_optimizer(const StoredOptions& stored, const RunConfig& config,
     }
 }
 
+// Returns what the help of the option says of -1 ("(-1: no limit)"), and an empty text if the value
+// is another one or the help does not say it.
+std::string meaning_of(const std::string& name, const std::string& value,
+                       const std::vector<OptionTable>& tables) {
+    if (value != "-1") return "";
+    for (const OptionTable& table : tables) {
+        const auto option = std::ranges::find(table.options(), name, &Option::name);
+        if (option == table.options().end()) continue;
+        for (const std::string_view mark : {"(-1: ", "(<= 0: "}) {
+            const std::size_t at = option->help.find(mark);
+            if (at == std::string::npos) continue;
+            const std::size_t begin = at + mark.size();
+            return option->help.substr(begin, option->help.find(')', begin) - begin);
+        }
+    }
+    return "";
+}
+
 }  // namespace
+
+bool of_launch(const std::string& name) {
+    return std::ranges::find(launch_options, std::string_view(name)) != launch_options.end();
+}
 
 void take_stored_options(const StoredOptions& stored, const std::vector<OptionTable>& tables,
                          RunConfig& config) {
@@ -157,6 +175,7 @@ void take_stored_options(const StoredOptions& stored, const std::vector<OptionTa
 }
 
 std::string changed_options(const StoredOptions& stored, const RunConfig& config,
+                            const std::vector<OptionTable>& tables,
                             const std::map<std::string, std::string>& values) {
     require_optimizer(stored, config, values);
     std::string text;
@@ -164,8 +183,13 @@ std::string changed_options(const StoredOptions& stored, const RunConfig& config
         const auto now = values.find(name), then = stored.values.find(name);
         if (now == values.end() || then == stored.values.end() || of_launch(name)) continue;
         if (name == "data" || now->second == then->second) continue;
-        text += (text.empty() ? "" : ", ") + ("--" + name) + " " + now->second + " instead of " +
-                (then->second.empty() ? "none" : then->second);
+        const std::string means = meaning_of(name, now->second, tables);
+        const std::string meant = meaning_of(name, then->second, tables);
+        text += (text.empty() ? "" : ", ") + ("--" + name) + " " + now->second +
+                (means.empty() ? "" : " (" + means + ")") + " instead of " +
+                (!meant.empty()         ? meant
+                 : then->second.empty() ? "none"
+                                        : then->second);
     }
     return text;
 }

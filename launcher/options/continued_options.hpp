@@ -10,6 +10,9 @@
 
 namespace lockstep::launcher {
 
+// Tells whether the option belongs to a launch (device, ranks, output), not to the run.
+bool of_launch(const std::string& name);
+
 // Sets the options of `tables`, bound to `config`, that neither the user nor an option that
 // replaces them gave, to the values that the run in the checkpoint was started with. Options of the
 // launch (device, ranks, threads, output) are left alone. Adds the words to config.lines. Throws a
@@ -18,8 +21,10 @@ void take_stored_options(const StoredOptions& stored, const std::vector<OptionTa
                          RunConfig& config);
 
 // Returns the given options that differ from the stored ones: "--batchsize 4 instead of 8, ...".
-// `values` are the options of now (option_values()).
+// `values` are the options of now (option_values()). The help of an option says what -1 means:
+// "--max-train-steps 400 instead of no limit".
 std::string changed_options(const StoredOptions& stored, const RunConfig& config,
+                            const std::vector<OptionTable>& tables,
                             const std::map<std::string, std::string>& values);
 
 }  // namespace lockstep::launcher

@@ -339,7 +339,8 @@ std::optional<RunConfig> parse_run(Task task, const std::string& usage,
     if (access == FolderAccess::reads) check_models(config);
     check(task, config);
     derive(config);
-    if (stored) config.changes = changed_options(*stored, config, option_values(task, config));
+    if (stored)
+        config.changes = changed_options(*stored, config, tables, option_values(task, config));
     return config;
 }
 

@@ -126,11 +126,13 @@ OptionTable length_table(RunConfig& config) {
                   "updates (-1: no limit); linear and cosine end there");
     table.number("max-train-time,ttim", t.limits.max_train_time_s, "seconds (-1: no limit)");
     table.integer("log-every-n-steps,lstep", t.log_every_n_steps, "updates between log lines", 1);
-    table.number("log-every-n-secs,ltim", t.log_every_n_secs, "seconds between log lines");
+    table.number("log-every-n-secs,ltim", t.log_every_n_secs,
+                 "seconds between log lines (-1: off)");
     table.number(
         "save-every-n-secs,stim", t.save_every_n_secs,
         "seconds between checkpoints (-1: off); others come at validations and at the end");
-    table.integer("save-every-n-steps", t.save_every_n_steps, "updates between checkpoints");
+    table.integer("save-every-n-steps", t.save_every_n_steps,
+                  "updates between checkpoints (-1: off)");
     table.integer("keep", t.keep, "newest checkpoints that stay", 1);
     table.integer("keep-every-n-steps", t.keep_every_n_steps,
                   "checkpoints whose step is a multiple of this stay as well (-1: none)");
@@ -145,9 +147,12 @@ OptionTable length_table(RunConfig& config) {
 OptionTable validation_table(RunConfig& config) {
     train::ValidationOptions& v = config.train.validation;
     OptionTable table("Validation");
-    table.number("validation-every-n-epochs,veps", v.every_n_epochs, "epochs between validations");
-    table.integer("validation-every-n-steps,vstep", v.every_n_steps, "updates between validations");
-    table.number("validation-every-n-secs,vtim", v.every_n_secs, "seconds between validations");
+    table.number("validation-every-n-epochs,veps", v.every_n_epochs,
+                 "epochs between validations (-1: off)");
+    table.integer("validation-every-n-steps,vstep", v.every_n_steps,
+                  "updates between validations (-1: off)");
+    table.number("validation-every-n-secs,vtim", v.every_n_secs,
+                 "seconds between validations (-1: off)");
     table.integer("validation-max-exs,vme", v.max_examples, "rows of a validation (-1: all)");
     table.integer("validation-patience,vp", v.patience,
                   "validations without a better one before training ends (<= 0: no limit)");

@@ -120,6 +120,18 @@ TEST_CASE("a changed rate is told with the digits that were given") {
     CHECK_MESSAGE(holds(said, "--dropout 0.1 instead of 0.2,"), said);
 }
 
+TEST_CASE("a limit that was none is told in words") {
+    const Prepared run;
+    Prepared::done("train" + run.start() +
+                   " -bs 8 --num-epochs 0.05 --validation-every-n-steps 2 -lstep 1");
+    const std::string said =
+        Prepared::done("train -mf " + run.model +
+                       " --max-train-steps 4 --validation-every-n-steps -1 --save-every-n-steps 2");
+    CHECK_MESSAGE(holds(said, "--max-train-steps 4 instead of no limit"), said);
+    CHECK_MESSAGE(holds(said, "--save-every-n-steps 2 instead of off"), said);
+    CHECK_MESSAGE(holds(said, "--validation-every-n-steps -1 (off) instead of 2"), said);
+}
+
 TEST_CASE("a limit that is given replaces the limits of the start") {
     const Prepared run;
     Prepared::done("train" + run.start() + " -bs 8 --max-train-steps 6");
