@@ -47,16 +47,22 @@ std::string remedy(int code) {
         path + ": " + what + ": " + std::generic_category().message(code) + remedy(code), code);
 }
 
-// A process number is the same in many containers, so the name is random.
-std::string temporary_name(const std::string& path) {
-    return path + std::string(leftover_mark) + random_name();
+// A temporary name, or the one that an older folder has for a moment while it is replaced.
+bool is_leftover(std::string_view filename) {
+    if (const std::string aside = name_aside(""); filename.ends_with(aside))
+        filename.remove_suffix(aside.size());
+    const std::size_t at = filename.rfind(leftover_mark);
+    if (at == std::string_view::npos || at + leftover_mark.size() == filename.size()) return false;
+    return filename.find_first_not_of("0123456789abcdef", at + leftover_mark.size()) ==
+           std::string_view::npos;
 }
 
-bool is_leftover(const std::string& filename) {
-    const std::size_t at = filename.rfind(leftover_mark);
-    if (at == std::string::npos || at + leftover_mark.size() == filename.size()) return false;
-    return filename.find_first_not_of("0123456789abcdef", at + leftover_mark.size()) ==
-           std::string::npos;
+// While a folder is replaced by renames, the older one may be the only one of its name.
+bool may_go(const std::string& folder, const std::string& filename) {
+    if (!is_leftover(filename)) return false;
+    if (!filename.ends_with(name_aside(""))) return true;
+    std::error_code unknown;
+    return fs::exists(folder + "/" + filename.substr(0, filename.rfind(leftover_mark)), unknown);
 }
 
 fs::path parent_of(const fs::path& path) {
@@ -129,7 +135,7 @@ void OutputFile::close() {
 }
 
 AtomicFile::AtomicFile(const std::string& path)
-    : path_(replaceable(path)), file_(temporary_name(path_), OutputFile::Mode::replace) {}
+    : path_(replaceable(path)), file_(leftover_name(path_), OutputFile::Mode::replace) {}
 
 AtomicFile::~AtomicFile() {
     if (!committed_) ::unlink(file_.path().c_str());
@@ -164,7 +170,7 @@ WrittenFile write_atomically(const std::string& path, std::string_view text) {
 }
 
 AtomicDirectory::AtomicDirectory(const std::string& path)
-    : final_(path), temporary_(temporary_name(path)) {
+    : final_(path), temporary_(leftover_name(path)) {
     remove_quietly(temporary_);
     std::error_code failure;
     fs::create_directory(temporary_, failure);
@@ -185,6 +191,11 @@ void AtomicDirectory::commit() {
     remove_quietly(temporary_);
 }
 
+// A process number is the same in many containers, so the name is random.
+std::string leftover_name(const std::string& path) {
+    return path + std::string(leftover_mark) + random_name();
+}
+
 void rename_over(const std::string& from, const std::string& to) {
     if (::rename(from.c_str(), to.c_str()) != 0) fail("cannot be put in place", to, errno);
 }
@@ -197,7 +208,7 @@ int remove_leftovers(const std::string& folder, std::span<const std::string_view
         const auto writes = [&](std::string_view file) {
             return name.starts_with(std::string(file) + std::string(leftover_mark));
         };
-        if (is_leftover(name) && (of.empty() || std::ranges::any_of(of, writes)))
+        if (may_go(folder, name) && (of.empty() || std::ranges::any_of(of, writes)))
             leftovers.push_back(entry.path());
     }
     for (const fs::path& path : leftovers) remove_quietly(path.string());

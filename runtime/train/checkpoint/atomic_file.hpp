@@ -90,6 +90,9 @@ private:
 // Renames a file or a folder; an existing file of that name is replaced.
 void rename_over(const std::string& from, const std::string& to);
 
+// Returns a new name beside `path` that remove_leftovers() takes for a leftover.
+std::string leftover_name(const std::string& path);
+
 // Removes the files that interrupted writers left in `folder` and returns their number. No writer
 // may be active there. If `of` is not empty, only the leftovers of the files of these names count.
 int remove_leftovers(const std::string& folder, std::span<const std::string_view> of = {});

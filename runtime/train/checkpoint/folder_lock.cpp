@@ -13,6 +13,7 @@
 #include "runtime/core/path_status.hpp"
 #include "runtime/train/checkpoint/atomic_file.hpp"
 #include "runtime/train/checkpoint/lock_file.hpp"
+#include "runtime/train/checkpoint/lock_leftovers.hpp"
 
 namespace lockstep::train {
 namespace {
@@ -171,6 +172,7 @@ FolderLock::FolderLock(const std::string& folder, const LockOwner& self, const L
       times_(times),
       made_folders_(make_model_folder(folder)) {
     Acquisition(folder_, self_, waiting, times_).acquire(path_);
+    remove_lock_leftovers(path_, self_);
     try {
         heart_ = std::jthread([this](std::stop_token stop) { beat_until(stop); });
     } catch (const std::system_error&) {

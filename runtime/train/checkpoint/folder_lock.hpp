@@ -40,7 +40,8 @@ struct LockWaiting {
 class FolderLock {
 public:
     // Makes the folder if needed. Throws kind config, naming the run that has the folder, and kind
-    // io when the folder cannot be written. It may wait; see LockTimes.
+    // io when the folder cannot be written. It may wait; see LockTimes. Removes what killed starts
+    // left beside the lock.
     FolderLock(const std::string& folder, const LockOwner& self, const LockWaiting& waiting,
                const LockTimes& times = {});
     FolderLock(const FolderLock&) = delete;

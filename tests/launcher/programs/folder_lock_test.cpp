@@ -97,6 +97,14 @@ TEST_CASE_FIXTURE(Runs, "of runs that start at the same moment one gets the fold
     CHECK(scratch.names("model").count("run.lock") == 0);
 }
 
+TEST_CASE_FIXTURE(Runs,
+                  "a run that makes its folder does not need another start's file of the lock") {
+    // The file has gone when it would be synced.
+    write_text(lock + ".tmp-00ff", "");
+    const auto gone = faulty_files("run.lock.tmp-00ff", ENOENT);
+    says(run_line(line("train", "--max-train-steps 1"), {"", gone, ""}), 0, {"training ended"});
+}
+
 TEST_CASE_FIXTURE(Runs, "the folder of a run that was killed is taken over at once, in one line") {
     RunningJob first(endless(), model);
     REQUIRE(first.wait_for_first_step());

@@ -95,6 +95,18 @@ TEST_CASE("leftovers of a killed writer are removed, nothing else") {
     CHECK(train::remove_leftovers(folder / "none") == 0);
 }
 
+TEST_CASE("a folder that was replaced by renames is a leftover once its name is there") {
+    const tests::ScratchFolder folder;
+    const std::string older = "step-00000001.tmp-12ab-old";
+    for (const std::string& name : {older, std::string("step-00000001"), std::string("kept-old")})
+        std::filesystem::create_directory(folder.path() + "/" + name);
+    CHECK(train::remove_leftovers(folder.path()) == 1);
+    CHECK(folder.names() == Names{"step-00000001", "kept-old"});
+    // A cut of the power between the two renames leaves the older folder alone.
+    std::filesystem::create_directory(folder.path() + "/step-00000002.tmp-12ab-old");
+    CHECK(train::remove_leftovers(folder.path()) == 0);
+}
+
 TEST_CASE("a disk that fills up leaves the old file and says so") {
     const tests::ScratchFolder folder;
     const std::string path = folder / "file";

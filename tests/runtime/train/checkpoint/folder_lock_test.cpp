@@ -317,3 +317,31 @@ TEST_CASE("a lock that names no run is taken over if nobody writes it") {
         CHECK(scratch.names() == std::set<std::string>{"run.lock"});
     }
 }
+
+TEST_CASE("what killed starts left beside the lock is removed once it is safe") {
+    const tests::ScratchFolder folder;
+    const std::string lock = folder / "run.lock";
+    const auto left = [&](const std::string& name, const LockOwner& owner) {
+        tests::write_text(lock + name, train::to_json(owner));
+        return lock + name;
+    };
+    const auto age = [](const std::string& path) {
+        std::filesystem::last_write_time(path, std::filesystem::last_write_time(path) - 2h);
+    };
+    left(".tmp-01", ended_process());
+    left(".after-02", ended_process());
+    left(".after-02.tmp-03", ended_process());
+    left(".tmp-04", train::this_process());  // about to ask for the lock
+    left(".tmp-05", on_another_host());
+    age(left(".tmp-06", on_another_host()));
+    tests::write_text(lock + ".tmp-07", "");  // its process was killed before it wrote
+    tests::write_text(lock + ".tmp-08", "");
+    age(lock + ".tmp-08");
+    std::filesystem::create_directory(lock + ".tmp-09");
+    tests::write_text(folder / "run.locked.tmp-01", "");
+    const Start run = start(folder.path());
+    CHECK(run.lock != nullptr);
+    CHECK(folder.names() == std::set<std::string>{"run.lock", "run.lock.tmp-04", "run.lock.tmp-05",
+                                                  "run.lock.tmp-07", "run.lock.tmp-09",
+                                                  "run.locked.tmp-01"});
+}
