@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/train/checkpoint/folder_sink.hpp"
 
+#include <new>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -29,23 +30,33 @@ void FolderSink::continues_from(const std::string& checkpoint) { checkpoints_.tr
 void FolderSink::save(CheckpointKind kind, const TrainerState& state) {
     if (rank_ != 0) return;
     thread_.check();
-    if (copied_step_ != state.step) copy_tensors(state.step);
+    if (copied_step_ != state.step) copy_tensors(kind, state.step);
     kind == CheckpointKind::best ? save_best(state.step) : save_latest(state);
 }
 
-// The copy is all that holds best weights that could not be written, so they are tried once more.
-// After that they are lost, and the copy must not be taken for them.
-void FolderSink::copy_tensors(std::int64_t step) {
-    if (thread_.busy() && !std::exchange(told_of_waiting_, true))
+void FolderSink::copy_tensors(CheckpointKind kind, std::int64_t step) {
+    const bool saving = thread_.busy();
+    if (saving && !std::exchange(told_of_waiting_, true))
         log_.info(
             "training waits for a checkpoint that is still being written: saves are due more "
             "often than this disk takes them (told once)");
     thread_.wait();
-    if (best_lost_) save_best(*best_lost_);
-    thread_.wait();
-    best_lost_.reset();
+    if (kind == CheckpointKind::latest) keep_unsaved_best();
     tensors_.emplace(copy_());
     copied_step_ = step;
+}
+
+// The copy is all that holds best weights that could not be written, so they are kept beside it
+// until they can be, or until there are better ones.
+void FolderSink::keep_unsaved_best() {
+    if (!best_lost_ || !kept_best_.empty()) return;
+    try {
+        kept_best_.assign(tensors_->master.begin(), tensors_->master.end());
+    } catch (const std::bad_alloc&) {
+        log_.error("warning: the best weights, of step " + std::to_string(*best_lost_) +
+                   ", are lost: there is no memory that keeps them until they can be written");
+        best_lost_.reset();
+    }
 }
 
 void FolderSink::start(const char* name, std::function<void()> write) {
@@ -81,11 +92,14 @@ void FolderSink::write_latest(const RunRecord& record, const std::string& text) 
 }
 
 void FolderSink::save_best(std::int64_t step) {
-    start("write the model", [this, step] { write_best(step); });
+    start("write the model", [this, step] {
+        kept_best_.clear();
+        write_best(step);
+    });
 }
 
 void FolderSink::write_best(std::int64_t step) {
-    best_lost_ = step;
+    best_lost_ = step;  // until they are written
     const auto remains = [&] { return model_folder_ + " keeps the model that it had"; };
     best_failures_.bear(
         "with the weights of step " + std::to_string(step), [&] { write_model(); }, remains);
@@ -93,15 +107,17 @@ void FolderSink::write_best(std::int64_t step) {
 
 void FolderSink::write_model() {
     checkpoints_.write_with_room([&] {
-        save_model(model_folder_, description_, tensors_->table, tensors_->master, check_);
+        const HostView<float> weights = kept_best_.empty() ? tensors_->master : view_of(kept_best_);
+        save_model(model_folder_, description_, tensors_->table, weights, check_);
     });
     best_failures_.saved();
     best_lost_.reset();
+    kept_best_ = {};
 }
 
 void FolderSink::finish() {
     thread_.wait();
-    if (best_lost_) save_best(*best_lost_);
+    if (best_lost_) start("write the model", [this] { write_best(*best_lost_); });
     thread_.wait();
     latest_failures_.require_none();
     best_failures_.require_none();

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "runtime/core/trace.hpp"
 #include "runtime/train/checkpoint/checkpoint_folder.hpp"
@@ -23,7 +24,8 @@ struct SaveOptions {
 // Saves into a model folder for the trainer: the latest state as a checkpoint, the best weights as
 // the folder's model. Rank 0 writes; the other ranks do nothing. save() only copies the tensors; a
 // thread writes them, one copy at a time. A save that fails is told and leaves what was there; see
-// SaveFailures.
+// SaveFailures. Best weights that could not be written are kept and tried again with each later
+// save and at the end.
 class FolderSink final : public CheckpointSink {
 public:
     // Rank 0 calls `copy` for a copy of the tensors, which must stay unchanged until the next call.
@@ -47,7 +49,8 @@ public:
     void finish() override;
 
 private:
-    void copy_tensors(std::int64_t step);
+    void copy_tensors(CheckpointKind kind, std::int64_t step);
+    void keep_unsaved_best();
     void start(const char* name, std::function<void()> write);
     void save_latest(const TrainerState& state);
     void save_best(std::int64_t step);
@@ -72,6 +75,7 @@ private:
     // The thread changes these; the others read them only while it is idle.
     std::string saved_;                      // the state of the newest checkpoint, as JSON
     std::optional<std::int64_t> best_lost_;  // the step of best weights that could not be written
+    std::vector<float> kept_best_;           // these weights; empty: the copy has them
     SaveFailures latest_failures_, best_failures_;
 
     SaveThread thread_;  // last, so that it ends before what it uses

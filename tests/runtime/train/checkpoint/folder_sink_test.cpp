@@ -157,6 +157,56 @@ TEST_CASE_FIXTURE(Sinks, "best weights that could not be written are tried once 
     CHECK(std::memcmp(loaded.master.data(), best.master.data(), best.master.size() * 4) == 0);
 }
 
+TEST_CASE_FIXTURE(Sinks, "best weights that cannot be written are kept while the copy is renewed") {
+    SavedRun copied(7);
+    train::FolderSink writer(
+        0, folder.path(), {{}, -1}, log,
+        [&] {
+            copied.master = run.master;
+            return copied.tensors();
+        },
+        {"{}", "00ff"}, run.record);
+    const SavedRun best(7);
+    const auto fails = [&](CheckpointKind kind, std::int64_t step) {
+        const FileSizeLimit limit(100);
+        writer.save(kind, at(step));
+        failure(ErrorKind::io, [&] { writer.finish(); });
+    };
+    fails(CheckpointKind::best, 8);
+    for (float& value : run.master) value = 1;
+    for (std::int64_t step = 9; step <= 12; ++step) fails(CheckpointKind::latest, step);
+    // None of these checkpoints tells of best weights that were not saved.
+    CHECK_FALSE(folder.names().contains("checkpoints"));
+    contains(failure(ErrorKind::io, [&] { writer.finish(); }), "the checkpoint of step 12 is not");
+    SavedRun loaded(1);
+    train::load_weights(folder.path(), loaded.table, view_of(loaded.master));
+    CHECK(std::memcmp(loaded.master.data(), best.master.data(), best.master.size() * 4) == 0);
+    writer.save(CheckpointKind::latest, at(13));
+    writer.finish();
+    SavedRun latest(1);
+    train::load_checkpoint(folder / "checkpoints/step-00000013", latest.tensors());
+    CHECK(latest.master[0] == 1);
+}
+
+TEST_CASE_FIXTURE(Sinks,
+                  "better weights take the place of best weights that could not be written") {
+    train::FolderSink writer = sink(0, -1);
+    {
+        const FileSizeLimit limit(100);
+        writer.save(CheckpointKind::best, at(8));
+        failure(ErrorKind::io, [&] { writer.finish(); });
+        writer.save(CheckpointKind::latest, at(9));
+        failure(ErrorKind::io, [&] { writer.finish(); });
+    }
+    for (float& value : run.master) value = 1;
+    writer.save(CheckpointKind::best, at(10));
+    writer.save(CheckpointKind::latest, at(10));
+    writer.finish();
+    SavedRun loaded(1);
+    train::load_weights(folder.path(), loaded.table, view_of(loaded.master));
+    CHECK(loaded.master[0] == 1);
+}
+
 TEST_CASE_FIXTURE(Sinks, "failures in a row end the run, others do not") {
     train::FolderSink writer = sink(0, 2);
     const auto fails = [&](std::int64_t step) {
