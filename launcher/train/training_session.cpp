@@ -269,6 +269,7 @@ void TrainingSession::train(const train::StopFlag& stop) {
     // The others wait for rank 0 while it waits for this thread.
     if (progress_ != nullptr)
         checkpoints.begin_thread_with([this] { progress_->count_this_thread(); });
+    checkpoints.take_memory_early([this] { (void)engine_->reserve_copy(); });
     if (plan_.lock) checkpoints.commit_after([this] { plan_.lock->confirm(); });
     if (plan_.checkpoint) checkpoints.continues_from(*plan_.checkpoint);
     TrainingObservers observers(config_, job_.rank_info.rank, log_,

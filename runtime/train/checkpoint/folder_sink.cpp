@@ -25,6 +25,10 @@ void FolderSink::commit_after(const BeforeCommit& check) {
     checkpoints_.commit_after(check);
 }
 
+void FolderSink::take_memory_early(std::function<void()> reserve) {
+    if (rank_ == 0) start("take memory", std::move(reserve));
+}
+
 void FolderSink::continues_from(const std::string& checkpoint) { checkpoints_.trust(checkpoint); }
 
 void FolderSink::save(CheckpointKind kind, const TrainerState& state) {
@@ -35,7 +39,7 @@ void FolderSink::save(CheckpointKind kind, const TrainerState& state) {
 }
 
 void FolderSink::copy_tensors(CheckpointKind kind, std::int64_t step) {
-    const bool saving = thread_.busy();
+    const bool saving = copied_step_ >= 0 && thread_.busy();
     if (saving && !std::exchange(told_of_waiting_, true))
         log_.info(
             "training waits for a checkpoint that is still being written: saves are due more "

@@ -36,6 +36,10 @@ public:
     // `check` is called before each change of the folder; see CheckpointFolder. It is called from
     // the thread that writes.
     void commit_after(const BeforeCommit& check);
+    // Calls `reserve`, which takes the memory of the copy, from the thread that writes, so that the
+    // first save need not take it. Call it before the first save. An error of it is thrown by the
+    // next save() or check().
+    void take_memory_early(std::function<void()> reserve);
     // Names the verified checkpoint that the run continues from.
     void continues_from(const std::string& checkpoint);
     // The thread that writes calls `begin` when it begins; call this before the first save.

@@ -50,6 +50,7 @@ public:
     const ParameterTable& parameters() const noexcept override { return parts_.model.parameters(); }
     RunTensors fetch() override { return tensors_.fetch(); }
     RunTensors copy_for_save() override { return tensors_.copy(); }
+    RunTensors reserve_copy() override { return tensors_.reserve_copy(); }
     void write_back() override { tensors_.write_back(); }
     void share_weights() override;
     void share_optimizer() override;

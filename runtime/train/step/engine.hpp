@@ -34,8 +34,13 @@ public:
     // engine.
     virtual RunTensors fetch() = 0;
     // Returns a copy of the tensors in host memory, which steps do not change. It is valid until
-    // the next call of copy_for_save() or fetch(). Its memory is taken at the first call.
+    // the next call of copy_for_save() or fetch(). Its memory is taken at the first call, unless
+    // reserve_copy() has taken it.
     virtual RunTensors copy_for_save() = 0;
+    // Takes the memory of the copy, with all its pages, and returns the tensors in it, which have
+    // no values yet. Another thread may call it while steps run, but not during any other call that
+    // returns tensors.
+    virtual RunTensors reserve_copy() = 0;
     // Copies the values written into fetch()'s tensors back to the run.
     virtual void write_back() = 0;
     // Copies rank 0's weights or optimizer state to all ranks. The calls are collective.

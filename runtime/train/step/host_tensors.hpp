@@ -31,7 +31,15 @@ public:
             return values_;
         }
     }
-    // The memory is taken by the first copy and renewed by the next one, or by fetch().
+    // Takes the memory of the copy. The zeros bring its pages into memory, which takes longer than
+    // copying. Uses no device.
+    HostView<float> reserve() {
+        if (copy_.size() != values_.size())
+            copy_ = device::Buffer<float, HostSpace>(values_.size(), device::Content::zeroed);
+        return copy_.view();
+    }
+    // The memory is taken by the first copy, unless it was reserved, and renewed by the next one,
+    // or by fetch().
     HostView<float> copy(Ctx& ctx) {
         if (copy_.size() != values_.size())
             copy_ = device::Buffer<float, HostSpace>(values_.size(), device::Content::undefined);
@@ -65,6 +73,11 @@ public:
         const HostView<float> values = store_.has_master() ? master_.copy(ctx_) : widened();
         ctx_.synchronize();
         return values;
+    }
+    HostView<float> reserve() {
+        if (store_.has_master()) return master_.reserve();
+        widened_.resize(store_.gradient().size());
+        return view_of(widened_);
     }
     // Also writes the 16-bit compute copy.
     void write_back() {
@@ -108,6 +121,11 @@ public:
         for (std::size_t i = 0; i < copies_.size(); ++i)
             copies_[i].values = optimizer_[i].copy(ctx_);
         return {table_, weights_.copy(), copies_};
+    }
+    RunTensors reserve_copy() {
+        for (std::size_t i = 0; i < copies_.size(); ++i)
+            copies_[i].values = optimizer_[i].reserve();
+        return {table_, weights_.reserve(), copies_};
     }
     void write_back() {
         for (HostFloats<Ctx>& tensor : optimizer_) tensor.write_back(ctx_);

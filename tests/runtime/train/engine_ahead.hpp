@@ -20,6 +20,7 @@ public:
     }
     train::RunTensors fetch() override { return inner_.fetch(); }
     train::RunTensors copy_for_save() override { return inner_.copy_for_save(); }
+    train::RunTensors reserve_copy() override { return inner_.reserve_copy(); }
     void write_back() override { inner_.write_back(); }
     void share_weights() override { inner_.share_weights(); }
     void share_optimizer() override { inner_.share_optimizer(); }

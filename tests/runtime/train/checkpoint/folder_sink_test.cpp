@@ -3,11 +3,14 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <cstring>
 #include <filesystem>
 #include <future>
 #include <mutex>
+#include <new>
 #include <sstream>
+#include <thread>
 
 #include "runtime/core/error.hpp"
 #include "tests/runtime/train/checkpoint/saved_run.hpp"
@@ -205,6 +208,25 @@ TEST_CASE_FIXTURE(Sinks,
     SavedRun loaded(1);
     train::load_weights(folder.path(), loaded.table, view_of(loaded.master));
     CHECK(loaded.master[0] == 1);
+}
+
+TEST_CASE_FIXTURE(Sinks, "the memory of the copy is taken once, by the thread, on rank 0") {
+    const auto caller = std::this_thread::get_id();
+    std::atomic<int> taken = 0;
+    const auto reserve = [&] {
+        if (std::this_thread::get_id() != caller) ++taken;
+    };
+    train::FolderSink silent = sink(1), writer = sink(0);
+    silent.take_memory_early(reserve);
+    silent.finish();
+    CHECK(taken == 0);
+    writer.take_memory_early(reserve);
+    writer.save(CheckpointKind::latest, at(8));
+    CHECK(taken == 1);
+    writer.finish();
+    CHECK(lines.str().empty());  // nothing is said of waiting
+    writer.take_memory_early([] { throw std::bad_alloc(); });
+    CHECK_THROWS_AS(for (;;) writer.check(), std::bad_alloc);
 }
 
 TEST_CASE_FIXTURE(Sinks, "failures in a row end the run, others do not") {
