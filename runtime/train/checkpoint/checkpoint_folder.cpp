@@ -3,10 +3,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <filesystem>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <thread>
 #include <utility>
@@ -15,6 +13,7 @@
 #include "runtime/core/path_status.hpp"
 #include "runtime/train/checkpoint/atomic_file.hpp"
 #include "runtime/train/checkpoint/checkpoint_json.hpp"
+#include "runtime/train/checkpoint/checkpoint_names.hpp"
 #include "runtime/train/checkpoint/retry_reading.hpp"
 
 namespace lockstep::train {
@@ -23,68 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view prefix = "step-";
-constexpr std::string_view damaged_mark = ".damaged";
 constexpr const char* dictionary_key = "dictionary_hash";
-
-std::string checkpoints_of(const std::string& model_folder) {
-    return model_folder + "/checkpoints";
-}
-
-// Returns a name with eight digits, so that names sort by step; a longer number sorts by its
-// length.
-std::string folder_name(std::int64_t step) {
-    std::string digits = std::to_string(step);
-    digits.insert(0, digits.size() < 8 ? 8 - digits.size() : 0, '0');
-    return std::string(prefix) + digits;
-}
-
-bool is_checkpoint_name(const std::string& name) {
-    return name.size() > prefix.size() && name.starts_with(prefix) &&
-           name.find_first_not_of("0123456789", prefix.size()) == std::string::npos;
-}
-
-// Returns 0 for a number that no run reaches.
-std::int64_t step_of(const std::string& name) {
-    std::int64_t step = 0;
-    std::from_chars(name.data() + prefix.size(), name.data() + name.size(), step);
-    return step;
-}
-
-[[noreturn]] void fail_to_list(const std::string& folder, const std::error_code& failure) {
-    throw SystemFailure(
-        folder + ": cannot be read: " + failure.message() +
-            "; nothing was changed: make this folder readable for the user of the run, or choose "
-            "another --model-file",
-        failure.value());
-}
-
-// Only a folder that surely does not exist has no checkpoints. A link to a folder that is not there
-// may lead to a disk that is not mounted.
-bool is_absent(const std::string& folder, const std::error_code& failure) {
-    std::error_code ignored;
-    return failure == std::errc::no_such_file_or_directory &&
-           fs::symlink_status(folder, ignored).type() == fs::file_type::not_found;
-}
-
-std::vector<std::string> names_in(const std::string& folder) {
-    std::vector<std::string> names;
-    std::error_code failure;
-    for (fs::directory_iterator entry(folder, failure);
-         !failure && entry != fs::directory_iterator(); entry.increment(failure)) {
-        names.push_back(entry->path().filename().string());
-    }
-    if (failure && !is_absent(folder, failure)) fail_to_list(folder, failure);
-    return names;
-}
-
-std::vector<std::string> checkpoints_among(const std::vector<std::string>& names) {
-    std::vector<std::string> found;
-    std::ranges::copy_if(names, std::back_inserter(found), is_checkpoint_name);
-    std::ranges::sort(found, std::ranges::greater{},
-                      [](const std::string& name) { return std::pair(name.size(), name); });
-    return found;
-}
 
 // Returns why the checkpoint is damaged; empty: it is good. A verdict of damage has to be found
 // twice, because a network file system may show an old state of a folder for a moment.
@@ -202,7 +140,7 @@ void CheckpointFolder::save(const RunTensors& tensors, const RunRecord& record) 
     if (check_) check_();
     make_folders(folder_);
     remove_leftovers(folder_);  // first, because they may fill the disk
-    const std::string saved = folder_name(record.trainer.step);
+    const std::string saved = checkpoint_name(record.trainer.step);
     write_with_room([&] { save_checkpoint(folder_ + "/" + saved, tensors, record, check_); });
     good_.insert(saved);
     try {
@@ -213,14 +151,38 @@ void CheckpointFolder::save(const RunTensors& tensors, const RunRecord& record) 
 }
 
 void CheckpointFolder::write_with_room(const std::function<void()>& write) {
-    for (bool verified = false;; verified = true) {
-        try {
-            return write();
-        } catch (const SystemFailure& failure) {
-            const bool full = failure.code() == ENOSPC || failure.code() == EDQUOT;
-            if (!full || !(verified || newest_verifies()) || !remove_oldest()) throw;
+    std::vector<std::string> removed;
+    try {
+        while (!written(write, removed)) {
         }
+    } catch (...) {
+        tell_of_removed(removed);
+        throw;
     }
+    tell_of_removed(removed);
+}
+
+// Returns false if a checkpoint went, so that there may be room now.
+bool CheckpointFolder::written(const std::function<void()>& write,
+                               std::vector<std::string>& removed) {
+    try {
+        write();
+        return true;
+    } catch (const SystemFailure& failure) {
+        const bool full = failure.code() == ENOSPC || failure.code() == EDQUOT;
+        if (!full || (removed.empty() && !newest_verifies())) throw;
+        const std::string name = remove_oldest();
+        if (name.empty()) throw;
+        removed.push_back(name);
+        return false;
+    }
+}
+
+void CheckpointFolder::tell_of_removed(const std::vector<std::string>& names) {
+    if (names.empty()) return;
+    std::string list;
+    for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+    log_.info(folder_ + ": the disk is full, so older checkpoints were removed: " + list);
 }
 
 bool CheckpointFolder::newest_verifies() const {
@@ -234,9 +196,9 @@ bool CheckpointFolder::newest_verifies() const {
     }
 }
 
-// Removes the oldest checkpoint that is older than the newest good one. Returns false if there is
-// none.
-bool CheckpointFolder::remove_oldest() {
+// Removes the oldest checkpoint that is older than the newest good one, and returns its name;
+// empty: there is none that could be removed.
+std::string CheckpointFolder::remove_oldest() {
     if (check_) check_();
     const std::string newest = newest_good();
     std::vector<std::string> all = paths();
@@ -244,12 +206,11 @@ bool CheckpointFolder::remove_oldest() {
     while (older != all.end() && all.back() != newest) {
         const std::string oldest = all.back();
         all.pop_back();
-        if (is_kept_for_ever(fs::path(oldest).filename().string())) continue;
-        log_.info(oldest + ": this checkpoint goes because the disk is full");
-        remove(oldest);
-        return !path_exists(oldest);
+        const std::string name = fs::path(oldest).filename().string();
+        if (is_kept_for_ever(name)) continue;
+        return remove(oldest) ? name : "";
     }
-    return false;
+    return "";
 }
 
 std::string CheckpointFolder::newest_good() const {
@@ -278,10 +239,15 @@ void CheckpointFolder::remove_older_than(const std::string& saved) {
     }
 }
 
-void CheckpointFolder::remove(const std::string& path) {
+// The checkpoint loses its name first: nobody shall find one of which some files are gone. A kill
+// on the way leaves a leftover, which the next save removes.
+bool CheckpointFolder::remove(const std::string& path) {
+    const std::string leftover = leftover_name(path);
     std::error_code failure;
-    fs::remove_all(path, failure);
+    fs::rename(path, leftover, failure);
+    if (!failure) fs::remove_all(leftover, failure);
     if (failure) log_.info(path + ": an old checkpoint cannot be removed: " + failure.message());
+    return !failure;
 }
 
 std::vector<std::string> CheckpointFolder::paths() const {

@@ -77,7 +77,8 @@ public:
     // steps. Throws SystemFailure when the checkpoint cannot be written; nothing of it stays then.
     void save(const RunTensors& tensors, const RunRecord& record);
     // Calls `write`. While that finds the disk full, the oldest checkpoint goes and `write` is
-    // called again, but only if a newer checkpoint has just been verified.
+    // called again, but only if a newer checkpoint has just been verified. One line names all that
+    // went.
     void write_with_room(const std::function<void()>& write);
     // Returns the path of the newest checkpoint that is known to be good; empty: there is none.
     std::string newest_good() const;
@@ -86,9 +87,11 @@ public:
 private:
     void remove_older_than(const std::string& saved);
     bool newest_verifies() const;
-    bool remove_oldest();
+    bool written(const std::function<void()>& write, std::vector<std::string>& removed);
+    void tell_of_removed(const std::vector<std::string>& names);
+    std::string remove_oldest();
     bool is_kept_for_ever(const std::string& name) const;
-    void remove(const std::string& path);
+    bool remove(const std::string& path);
 
     std::set<std::string> good_;  // names
     BeforeCommit check_;

@@ -2,12 +2,16 @@
 #include "runtime/train/checkpoint/checkpoint.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/inotify.h>
+#include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "runtime/core/file_descriptor.hpp"
 #include "runtime/core/system_failure.hpp"
 #include "runtime/train/checkpoint/checkpoint_folder.hpp"
 #include "runtime/train/checkpoint/tensor_pieces.hpp"
@@ -255,9 +259,42 @@ TEST_CASE_FIXTURE(LoggedFolder, "a full disk costs older checkpoints, never the 
     };
     checkpoints.write_with_room(full(1));
     CHECK(folder.names("checkpoints") == Names{"step-00000010", "step-00000012"});
-    contains(lines.str(), "step-00000011: this checkpoint goes because the disk is full");
+    CHECK(lines.str() == folder / "checkpoints" +
+                             ": the disk is full, so older checkpoints were removed: "
+                             "step-00000011\n");
     CHECK_THROWS_WITH_AS(checkpoints.write_with_room(full(9)), "the disk is full", SystemFailure);
     CHECK(folder.names("checkpoints") == Names{"step-00000010", "step-00000012"});
+}
+
+TEST_CASE_FIXTURE(LoggedFolder, "checkpoints that go for room are named in one line") {
+    CheckpointFolder checkpoints(folder.path(), {4, -1}, log);
+    for (const std::uint64_t step : {1, 2, 3, 4}) {
+        SavedRun run(step);
+        checkpoints.save(run.tensors(), run.record);
+    }
+    CHECK_THROWS_AS(
+        checkpoints.write_with_room([] { throw SystemFailure("the disk is full", ENOSPC); }),
+        SystemFailure);
+    CHECK(folder.names("checkpoints") == Names{"step-00000004"});
+    CHECK(lines.str() == folder / "checkpoints" +
+                             ": the disk is full, so older checkpoints were removed: "
+                             "step-00000001, step-00000002, step-00000003\n");
+}
+
+TEST_CASE_FIXTURE(LoggedFolder, "a checkpoint that goes loses its name before its files") {
+    CheckpointFolder checkpoints(folder.path(), {1, -1}, log);
+    SavedRun first(1), second(2);
+    checkpoints.save(first.tensors(), first.record);
+    const FileDescriptor watch(::inotify_init1(IN_CLOEXEC));
+    const std::string oldest = folder / "checkpoints/step-00000001";
+    REQUIRE(::inotify_add_watch(watch.raw(), oldest.c_str(), IN_MOVE_SELF | IN_DELETE) >= 0);
+    checkpoints.save(second.tensors(), second.record);
+    CHECK(folder.names("checkpoints") == Names{"step-00000002"});
+    alignas(inotify_event) std::array<char, 4096> events{};
+    REQUIRE(::read(watch.raw(), events.data(), events.size()) > 0);
+    inotify_event first_event{};
+    std::memcpy(&first_event, events.data(), sizeof first_event);
+    CHECK((first_event.mask & IN_MOVE_SELF) != 0);
 }
 
 TEST_CASE_FIXTURE(LoggedFolder,
