@@ -44,6 +44,7 @@ lockstep_floor(launcher_rooms
     launcher_host
     launcher_start_up
     launcher_rank
+    launcher_checkpoints
     launcher_doctor
     launcher_generate
     launcher_ladder

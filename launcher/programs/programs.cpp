@@ -31,6 +31,7 @@ constexpr std::array programs{
     Program{"plan", plan_program},
     Program{"ladder", ladder_program},
     Program{"report", report_program},
+    Program{"checkpoint", checkpoint_program},
     Program{"submit", submit_program},
     Program{"generate", generate_program, Load::computes},
     Program{"display_model", display_model_program, Load::computes},

@@ -77,7 +77,7 @@ public:
     void read(const TensorInfo& tensor, HostView<float> values);
     void read(const TensorInfo& tensor, HostView<lockstep::bf16> values);
     void read(const TensorInfo& tensor, HostView<std::uint64_t> values);
-    // Reads the elements [first, first + values.size()) of an F32 tensor.
+    // Reads the elements [first, first + values.size()) of a tensor of floats, as read() does.
     void read_range(const TensorInfo& tensor, std::size_t first, HostView<float> values);
 
 private:

@@ -219,9 +219,17 @@ void SafetensorsFile::read(const TensorInfo& tensor, HostView<float> values) {
 
 void SafetensorsFile::read_range(const TensorInfo& tensor, std::size_t first,
                                  HostView<float> values) {
-    require(tensor.type == Dtype::fp32, "the tensor holds fp32");
     require(first <= tensor.count && values.size() <= tensor.count - first,
             "a range is inside of its tensor");
+    if (tensor.type == Dtype::bf16) {
+        std::vector<lockstep::bf16> narrow(values.size());
+        read_bytes(tensor, first * sizeof(lockstep::bf16), narrow.data(),
+                   narrow.size() * sizeof(lockstep::bf16));
+        std::ranges::transform(narrow, values.begin(),
+                               [](auto v) { return static_cast<float>(v); });
+        return;
+    }
+    require(tensor.type == Dtype::fp32, "the tensor holds floats");
     read_bytes(tensor, first * sizeof(float), values.data(), values.size() * sizeof(float));
 }
 

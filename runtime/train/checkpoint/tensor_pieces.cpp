@@ -159,6 +159,12 @@ void PartFiles::require_complete(const std::string& name, Tensor& tensor) {
                 range_text(end, total) + " of " + name + " are in no part");
 }
 
+std::vector<std::pair<std::string, std::vector<std::int64_t>>> PartFiles::tensors() const {
+    std::vector<std::pair<std::string, std::vector<std::int64_t>>> found;
+    for (const auto& [name, tensor] : tensors_) found.emplace_back(name, tensor.shape);
+    return found;
+}
+
 void PartFiles::check(std::span<const TensorExtent> places, const std::string& where,
                       std::string_view remedy) const {
     const auto mismatch = [&](const std::string& what) {

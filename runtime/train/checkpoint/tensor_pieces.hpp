@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "runtime/train/checkpoint/checkpoint_tensors.hpp"
@@ -47,6 +48,8 @@ public:
     // contradict each other.
     explicit PartFiles(const std::vector<std::string>& paths);
 
+    // Returns names and shapes of the tensors, ordered by name.
+    std::vector<std::pair<std::string, std::vector<std::int64_t>>> tensors() const;
     // Throws kind config with `where`, the first difference and `remedy` if the tensors have other
     // names or shapes than `places`.
     void check(std::span<const TensorExtent> places, const std::string& where,

@@ -68,6 +68,8 @@ TEST_CASE("evaluation, replies and reports are written, or the program fails") {
     fails_on_a_full_disk("lockstep inspect " + trained.data);
     fails_on_a_full_disk("lockstep display_data " + trained.data);
     fails_on_a_full_disk("lockstep report" + model);
+    fails_on_a_full_disk("lockstep checkpoint list" + model);
+    fails_on_a_full_disk("lockstep checkpoint verify" + model);
     const auto closed = by_shell("lockstep inspect " + trained.data + " >&-");
     CHECK((closed.code == 1 || closed.code == 2));
 }

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/checkpoints/comparison.hpp"
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+
+#include "launcher/checkpoints/stored_run.hpp"
+#include "launcher/model_folder/model_folder.hpp"
+#include "launcher/options/continued_options.hpp"
+#include "launcher/rank/loaded_model.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/path_status.hpp"
+#include "runtime/train/checkpoint/checkpoint.hpp"
+#include "runtime/train/checkpoint/retry_reading.hpp"
+
+namespace lockstep::launcher::checkpoints {
+
+namespace {
+
+using Values = std::map<std::string, std::string>;
+
+// Holds one of the two things that are compared.
+struct Side {
+    std::string path;  // a checkpoint or a file
+    std::optional<StoredRun> run;
+    Values model;  // of config.json, if the path is in a model folder
+    std::optional<train::StoredTensors> tensors;
+};
+
+std::string named(const std::string& path) {
+    if (!path_exists(path)) throw Error(ErrorKind::config, path + ": does not exist");
+    if (!is_folder(path) || is_checkpoint(path)) return path;
+    if (!holds_model(path))
+        throw Error(ErrorKind::config, path +
+                                           ": is neither a model's folder nor a checkpoint nor a "
+                                           ".safetensors file");
+    return weights_of(path);
+}
+
+Side open_side(const std::string& given) {
+    Side side;
+    side.path = named(given);
+    train::retry_reading([&] {
+        if (is_folder(side.path)) {
+            train::verify_checkpoint(side.path);
+            side.run = read_stored_run(side.path);
+        }
+        side.tensors.emplace(side.path);
+        side.tensors->verify();
+    });
+    const std::string folder = model_folder_of(given);
+    if (!folder.empty())
+        side.model = leaves(nlohmann::json::parse(train::read_description(folder).config_json));
+    return side;
+}
+
+std::vector<Differing> differing(const Values& a, const Values& b,
+                                 const std::set<std::string>& ignored = {}) {
+    std::set<std::string> names;
+    for (const auto& [name, value] : a) names.insert(name);
+    for (const auto& [name, value] : b) names.insert(name);
+    const auto value_in = [](const Values& values, const std::string& name) {
+        const auto found = values.find(name);
+        return found == values.end() || found->second.empty() ? "none" : found->second;
+    };
+    std::vector<Differing> found;
+    for (const std::string& name : names) {
+        const std::string of_a = value_in(a, name), of_b = value_in(b, name);
+        if (of_a != of_b && !ignored.contains(name)) found.push_back({name, of_a, of_b});
+    }
+    return found;
+}
+
+std::vector<Differing> differing_options(const Values& a, const Values& b) {
+    std::vector<Differing> found = differing(a, b);
+    std::erase_if(found, [](const Differing& one) { return of_launch(one.name); });
+    return found;
+}
+
+// Compares the runs of two checkpoints, or the shapes of two models that are not checkpoints.
+void compare_runs(const Side& a, const Side& b, Comparison& comparison) {
+    if (a.run && b.run) {
+        comparison.options = differing_options(a.run->options, b.run->options);
+        comparison.state = differing(a.run->state, b.run->state, {"seconds"});
+        comparison.versions = differing(a.run->versions, b.run->versions);
+        return;
+    }
+    for (const auto& [side, letter] : {std::pair(&a, "A"), std::pair(&b, "B")})
+        if (!side->run)
+            comparison.notes.push_back(std::string(letter) +
+                                       " has weights alone: options, state and the optimizer's "
+                                       "tensors are not compared");
+    if (!a.model.empty() && !b.model.empty())
+        comparison.options = differing_options(a.model, b.model);
+}
+
+}  // namespace
+
+Comparison compare(const std::string& a, const std::string& b, double tolerance) {
+    Side side_a = open_side(a), side_b = open_side(b);
+    Comparison comparison;
+    comparison.a = side_a.path;
+    comparison.b = side_b.path;
+    comparison.tolerance = tolerance;
+    compare_runs(side_a, side_b, comparison);
+    const bool both = side_a.run && side_b.run;
+    comparison.tensors = compare_tensors(*side_a.tensors, *side_b.tensors,
+                                         both ? Compared::all : Compared::weights, tolerance);
+    return comparison;
+}
+
+}  // namespace lockstep::launcher::checkpoints

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/checkpoints/conversion.hpp"
+
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "launcher/checkpoints/new_model.hpp"
+#include "launcher/checkpoints/stored_run.hpp"
+#include "launcher/model_folder/model_folder.hpp"
+#include "launcher/rank/loaded_model.hpp"
+#include "launcher/text/units.hpp"
+#include "runtime/core/durable_files.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/path_status.hpp"
+#include "runtime/train/checkpoint/checkpoint.hpp"
+#include "runtime/train/checkpoint/checkpoint_names.hpp"
+#include "runtime/train/checkpoint/manifest.hpp"
+#include "runtime/train/checkpoint/retry_reading.hpp"
+#include "runtime/train/checkpoint/stored_tensors.hpp"
+
+namespace lockstep::launcher::checkpoints {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Holds tensors in memory under the names and shapes that they have on disk.
+struct LoadedTensors {
+    train::ParameterTable table;
+    std::vector<float> master;
+    std::vector<std::vector<float>> values;  // of the optimizer
+    std::vector<train::OptimizerTensor> optimizer;
+
+    train::RunTensors tensors() { return {table, view_of(master), optimizer}; }
+};
+
+void load_weights(train::StoredTensors& stored, LoadedTensors& loaded) {
+    for (const train::StoredTensor& tensor : stored.tensors()) {
+        if (tensor.role != train::TensorRole::weights) continue;
+        if (tensor.count == 0)
+            throw Error(ErrorKind::data, tensor.name + ": has no elements; leave it out");
+        loaded.table.add(tensor.name, tensor.shape, 0, train::WeightDecay::apply);
+    }
+    loaded.master.resize(loaded.table.flat_size());
+    const HostView<float> master = view_of(loaded.master);
+    for (const train::Parameter& p : loaded.table.all())
+        stored.read(*stored.find(p.name), 0, master.subview(p.offset, p.count));
+}
+
+void load_optimizer(train::StoredTensors& stored, LoadedTensors& loaded) {
+    for (const train::StoredTensor& tensor : stored.tensors()) {
+        if (tensor.role != train::TensorRole::optimizer) continue;
+        std::vector<float>& values = loaded.values.emplace_back(tensor.count);
+        stored.read(tensor, 0, view_of(values));
+        loaded.optimizer.push_back({tensor.name, tensor.shape, {}});
+    }
+    for (std::size_t i = 0; i < loaded.values.size(); ++i)
+        loaded.optimizer[i].values = view_of(loaded.values[i]);
+}
+
+// Returns the verified file or checkpoint that `from` names.
+std::string verified_source(const std::string& from) {
+    if (!path_exists(from)) throw Error(ErrorKind::config, from + ": does not exist");
+    const bool model = is_folder(from) && !is_checkpoint(from);
+    if (model && !holds_model(from))
+        throw Error(ErrorKind::config, from +
+                                           ": is neither a model's folder nor a checkpoint nor a "
+                                           ".safetensors file");
+    const std::string source = model ? weights_of(from) : from;
+    train::retry_reading([&] {
+        if (is_folder(source)) train::verify_checkpoint(source);
+        train::StoredTensors(source).verify();
+    });
+    return source;
+}
+
+std::string weights_in(const std::string& source) {
+    return is_folder(source) ? source + "/" + train::weights_file : source;
+}
+
+void refuse_existing(const Conversion& conversion) {
+    if (conversion.existing == Existing::refuse && path_exists(conversion.to))
+        throw Error(ErrorKind::config,
+                    conversion.to + ": exists; choose another name, or give --overwrite");
+}
+
+void write_file(const std::string& source, const Conversion& conversion) {
+    refuse_existing(conversion);
+    train::StoredTensors stored(weights_in(source));
+    LoadedTensors loaded;
+    load_weights(stored, loaded);
+    train::write_model(conversion.to, train::places_of(loaded.table, view_of(loaded.master)));
+}
+
+// Returns the model folder that a checkpoint of this path belongs to; empty: none.
+std::string model_of_checkpoint(const fs::path& path) {
+    const fs::path checkpoints = fs::absolute(path).lexically_normal().parent_path();
+    const std::string model = checkpoints.parent_path();
+    return checkpoints.filename() == "checkpoints" && holds_model(model) ? model : "";
+}
+
+void require_checkpoints(const std::string& source, const Conversion& conversion) {
+    if (!is_folder(source))
+        throw Error(ErrorKind::config,
+                    conversion.from +
+                        ": has weights alone, of which no run can continue; give a model's folder "
+                        "as the result, and train starts from its weights, or use --init-model");
+    if (path_exists(conversion.to) && !path_exists(conversion.to + "/" + train::manifest_file))
+        throw Error(ErrorKind::config,
+                    conversion.to + ": is no checkpoint, and is not replaced; choose another name");
+}
+
+void write_checkpoint(const std::string& source, const std::string& name,
+                      const Conversion& conversion, const train::LockWaiting& waiting) {
+    require_checkpoints(source, conversion);
+    refuse_existing(conversion);
+    const train::RunRecord record = train::read_run_record(source);
+    const std::string own_name = train::checkpoint_name(record.trainer.step);
+    if (name != own_name)
+        throw Error(ErrorKind::config, conversion.to + ": the checkpoint is of step " +
+                                           std::to_string(record.trainer.step) + "; name it " +
+                                           own_name);
+    LoadedTensors loaded;
+    train::StoredTensors stored(source);
+    load_weights(stored, loaded);
+    load_optimizer(stored, loaded);
+    const std::string model = model_of_checkpoint(conversion.to);
+    std::optional<train::FolderLock> lock;
+    train::BeforeCommit check;
+    if (!model.empty()) {
+        lock.emplace(model, train::this_process(), waiting);
+        make_folders(train::checkpoints_of(model));
+        check = [&lock] { lock->confirm(); };
+    }
+    train::save_checkpoint(conversion.to, loaded.tensors(), record, check);
+}
+
+std::string without_slash(const std::string& path) {
+    const fs::path folder(path);
+    return folder.has_filename() ? path : folder.parent_path().string();
+}
+
+}  // namespace
+
+std::string convert(const Conversion& given, const train::LockWaiting& waiting) {
+    Conversion conversion = given;
+    conversion.to = without_slash(given.to);
+    const std::string source = verified_source(without_slash(given.from));
+    const std::string name = fs::path(conversion.to).filename();
+    if (name.ends_with(".safetensors")) {
+        write_file(source, conversion);
+        return conversion.to + ": the weights of " + source;
+    }
+    if (train::is_checkpoint_name(name)) {
+        write_checkpoint(source, name, conversion, waiting);
+        return conversion.to + ": the checkpoint " + source + " in format version " +
+               std::to_string(train::checkpoint_format);
+    }
+    const std::string like = given.like.empty() ? model_folder_of(given.from) : given.like;
+    if (like.empty())
+        throw Error(ErrorKind::config,
+                    given.from +
+                        ": no config.json describes these weights; give --like a model's "
+                        "folder that does");
+    write_model_folder(weights_in(source), like, conversion.to, conversion.existing);
+    return conversion.to + ": a model with the weights of " + source + "; config.json and " +
+           "tokenizer are those of " + like;
+}
+
+}  // namespace lockstep::launcher::checkpoints

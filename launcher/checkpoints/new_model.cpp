@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/checkpoints/new_model.hpp"
+
+#include <filesystem>
+#include <vector>
+
+#include "data/tokenizers/tokenizer.hpp"
+#include "launcher/model_folder/model_folder.hpp"
+#include "model/blocks/layout.hpp"
+#include "runtime/core/durable_files.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/path_status.hpp"
+#include "runtime/train/checkpoint/atomic_file.hpp"
+#include "runtime/train/checkpoint/checkpoint_folder.hpp"
+#include "runtime/train/checkpoint/checkpoint_tensors.hpp"
+#include "runtime/train/checkpoint/manifest.hpp"
+
+namespace lockstep::launcher::checkpoints {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// A folder with anything else, such as checkpoints or metrics, is worth more than what replaces it.
+void require_replaceable(const std::string& to, const std::string& made, Existing existing) {
+    if (!path_exists(to)) return;
+    for (const auto& entry : fs::directory_iterator(to)) {
+        const std::string name = entry.path().filename();
+        if (existing == Existing::refuse)
+            throw Error(ErrorKind::config, to + ": exists and is not empty; choose another name, "
+                                                "or give --overwrite");
+        if (!path_exists(made + "/" + name))
+            throw Error(ErrorKind::config,
+                        to + ": has " + name + ", which would be lost; choose another name");
+    }
+}
+
+void fill(const std::string& folder, const std::string& weights, const std::string& like) {
+    const OpenedModel model = open_model_folder(like);
+    const train::ParameterTable table = model::parameter_table(model.config);
+    std::vector<float> master(table.flat_size());
+    const auto places = train::places_of(table, view_of(master));
+    train::SafetensorsFile file(weights);
+    train::check_places(file, places, "give --like a model of the same kind and sizes");
+    file.verify();
+    train::read_places(file, places);
+    model.tokenizer->save(folder);
+    for (const auto& entry : fs::directory_iterator(folder)) sync_file(entry.path());
+    train::save_model(folder, train::read_description(like), table, view_of(master));
+}
+
+}  // namespace
+
+void write_model_folder(const std::string& weights, const std::string& like, const std::string& to,
+                        Existing existing) {
+    if (path_exists(to) && !is_folder(to))
+        throw Error(ErrorKind::config, to + ": is a file; choose another name");
+    train::AtomicDirectory made(to);
+    fill(made.path(), weights, like);
+    require_replaceable(to, made.path(), existing);
+    made.commit();
+}
+
+}  // namespace lockstep::launcher::checkpoints

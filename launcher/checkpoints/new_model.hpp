@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "launcher/checkpoints/conversion.hpp"
+
+namespace lockstep::launcher::checkpoints {
+
+// Writes the folder of a model that has the weights of a .safetensors file and the config.json and
+// tokenizer of the model in `like`. An existing folder is replaced only if it has no other files
+// than the new one. Throws kind config if names or shapes do not fit the config.
+void write_model_folder(const std::string& weights, const std::string& like, const std::string& to,
+                        Existing existing);
+
+}  // namespace lockstep::launcher::checkpoints

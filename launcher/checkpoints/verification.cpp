@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/checkpoints/verification.hpp"
+
+#include <sys/stat.h>
+
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <thread>
+
+#include "launcher/checkpoints/stored_run.hpp"
+#include "launcher/model_folder/model_folder.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/path_status.hpp"
+#include "runtime/train/checkpoint/checkpoint_names.hpp"
+#include "runtime/train/checkpoint/manifest.hpp"
+#include "runtime/train/checkpoint/retry_reading.hpp"
+#include "runtime/train/checkpoint/stored_tensors.hpp"
+
+namespace lockstep::launcher::checkpoints {
+
+namespace {
+
+// Runs `action`, whose failure is a finding. Returns whether there was none.
+template <class Action>
+bool found_good(Verified& verified, Action action) {
+    try {
+        train::retry_reading(action);
+        return true;
+    } catch (const Error& error) {
+        verified.findings.emplace_back(error.what());
+        return false;
+    }
+}
+
+void check_values(const std::string& path, train::StoredTensors& stored, Verified& verified) {
+    for (const train::StoredTensor& tensor : stored.tensors()) {
+        std::size_t bad = 0;
+        train::for_each_block(stored, tensor, [&](HostView<const float> values) {
+            for (const float value : values) bad += std::isfinite(value) ? 0 : 1;
+        });
+        if (bad > 0)
+            verified.findings.push_back(path + ": " + tensor.name + " has " + std::to_string(bad) +
+                                        " of " + std::to_string(tensor.count) +
+                                        " values that are not finite");
+        ++verified.tensors;
+    }
+}
+
+void look_at_checkpoint(const std::string& path, Verified& verified) {
+    train::Manifest manifest;
+    if (!found_good(verified, [&] { manifest = train::read_manifest(path); })) return;
+    for (const train::ListedFile& file : manifest.files) {
+        found_good(verified, [&] { train::verify_file(path, file); });
+        verified.bytes += file.bytes;
+        ++verified.files;
+    }
+    found_good(verified, [&] { (void)read_stored_run(path); });
+    if (!verified.findings.empty()) return;  // they say more than the tensors would
+    found_good(verified, [&] {
+        train::StoredTensors stored(path);
+        check_values(path, stored, verified);
+    });
+}
+
+// Returns a number that is another one when another folder has got the name; 0: there is none.
+ino_t identity(const std::string& path) {
+    struct stat facts {};
+    return ::stat(path.c_str(), &facts) == 0 ? facts.st_ino : 0;
+}
+
+// A run may remove or replace the checkpoint at any time. What was found then says nothing about
+// it.
+Verified verify_checkpoint(const std::string& path) {
+    constexpr std::chrono::milliseconds pause(200);
+    for (;;) {
+        const ino_t before = identity(path);
+        Verified verified;
+        verified.path = path;
+        look_at_checkpoint(path, verified);
+        if (verified.findings.empty()) return verified;
+        std::this_thread::sleep_for(pause);
+        const ino_t after = identity(path);
+        verified.verdict = Verdict::bad;
+        if (after == 0) {
+            verified.verdict = Verdict::gone;
+            verified.findings.clear();
+        }
+        if (after == before || after == 0) return verified;
+    }
+}
+
+// The file stays open, so it may be replaced meanwhile.
+Verified verify_file(const std::string& path) {
+    Verified verified;
+    verified.path = path;
+    verified.files = 1;
+    found_good(verified, [&] {
+        train::StoredTensors stored(path);
+        verified.bytes = std::filesystem::file_size(path);
+        if (!stored.has_checksum())
+            verified.note = "it has no checksum, so only its structure and values were checked";
+        stored.verify();
+        check_values(path, stored, verified);
+    });
+    if (!verified.findings.empty()) verified.verdict = Verdict::bad;
+    return verified;
+}
+
+Verified verify_description(const std::string& folder) {
+    Verified verified;
+    verified.path = folder + "/config.json";
+    verified.files = 1;
+    found_good(verified, [&] { (void)open_model_folder(folder); });
+    if (!verified.findings.empty()) verified.verdict = Verdict::bad;
+    return verified;
+}
+
+Verified skipped(const std::string& path) {
+    Verified verified;
+    verified.path = path;
+    verified.verdict = Verdict::skipped;
+    return verified;
+}
+
+// Verifies the parts of a model folder one after the other.
+bool verify_model(const std::string& folder, const std::function<void(const Verified&)>& told) {
+    bool good = true;
+    const auto tell = [&](const Verified& verified) {
+        good = good && verified.verdict != Verdict::bad;
+        told(verified);
+    };
+    const std::string checkpoints = train::checkpoints_of(folder);
+    const auto names = train::retry_reading([&] { return train::names_in(checkpoints); });
+    if (holds_model(folder)) tell(verify_description(folder));
+    const std::string weights = folder + "/" + train::weights_file;
+    if (path_exists(weights)) tell(verify_file(weights));
+    for (const std::string& name : train::checkpoints_among(names))
+        tell(verify_checkpoint(checkpoints + "/" + name));
+    for (const std::string& name : names)
+        if (name.find(train::damaged_mark) != std::string::npos)
+            tell(skipped(checkpoints + "/" + name));
+    return good;
+}
+
+}  // namespace
+
+const char* name(Verdict verdict) noexcept {
+    switch (verdict) {
+        case Verdict::good:
+            return "good";
+        case Verdict::bad:
+            return "bad";
+        case Verdict::gone:
+            return "gone";
+        case Verdict::skipped:
+            break;
+    }
+    return "skipped";
+}
+
+bool verify(const std::string& path, const std::function<void(const Verified&)>& told) {
+    if (!path_exists(path)) throw Error(ErrorKind::config, path + ": does not exist");
+    const bool folder = is_folder(path);
+    if (folder && !is_checkpoint(path)) {
+        if (holds_model(path) || path_exists(train::checkpoints_of(path)))
+            return verify_model(path, told);
+        throw Error(ErrorKind::config, path +
+                                           ": is neither a model's folder nor a checkpoint nor a "
+                                           ".safetensors file");
+    }
+    const Verified verified = folder ? verify_checkpoint(path) : verify_file(path);
+    told(verified);
+    return verified.verdict != Verdict::bad;
+}
+
+}  // namespace lockstep::launcher::checkpoints

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <iostream>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "launcher/checkpoints/comparison.hpp"
+#include "launcher/checkpoints/conversion.hpp"
+#include "launcher/checkpoints/listing.hpp"
+#include "launcher/checkpoints/verification.hpp"
+#include "launcher/options/command_line.hpp"
+#include "launcher/options/spelling.hpp"
+#include "launcher/programs/programs.hpp"
+#include "runtime/core/error.hpp"
+
+namespace lockstep::launcher {
+
+namespace {
+
+constexpr const char* usage =
+    "lockstep checkpoint list MODEL [--json]\n"
+    "lockstep checkpoint verify MODEL|CHECKPOINT|FILE... [--json]\n"
+    "lockstep checkpoint diff A B [--tolerance X] [--json]\n"
+    "lockstep checkpoint convert FROM TO [--like MODEL] [--overwrite]\n"
+    "Lists, verifies, compares and converts checkpoints. TO is a plain file (NAME.safetensors), a\n"
+    "checkpoint (step-00001234) or a new model's folder. list, verify and diff change nothing.\n"
+    "Exit code 1: verify found something bad, or A and B differ.\n";
+
+constexpr int bad = 1;
+
+struct CheckpointOptions {
+    std::vector<std::string> paths;
+    std::string like;
+    double tolerance = 0;
+    bool json = false, overwrite = false;
+};
+
+OptionTable checkpoint_table(CheckpointOptions& options) {
+    OptionTable table("Checkpoint");
+    table.texts("model-file,mf", options.paths, "PATH...",
+                "model folders, checkpoints or .safetensors files; they may also stand first, "
+                "without this option");
+    table.flag("json", options.json, "list, verify, diff: print one JSON document");
+    table.number_from_0("tolerance", options.tolerance,
+                        "diff: values are alike if |a - b| is at most X times the largest of 1, "
+                        "|a| and |b| (0: bit for bit)");
+    table.text("like", options.like, "DIR",
+               "convert: the model whose config.json and tokenizer a new model's folder gets "
+               "(default: the one that FROM is in)");
+    table.flag("overwrite", options.overwrite, "convert: replace TO");
+    return table;
+}
+
+int list(const CheckpointOptions& options) {
+    const auto listing = checkpoints::list_checkpoints(options.paths.front());
+    std::cout << (options.json ? checkpoints::json_text(listing) : checkpoints::text(listing));
+    return 0;
+}
+
+int verify(const CheckpointOptions& options) {
+    std::vector<checkpoints::Verified> all;
+    bool good = true;
+    for (const std::string& path : options.paths) {
+        const bool found_good = checkpoints::verify(path, [&](const checkpoints::Verified& one) {
+            if (options.json)
+                all.push_back(one);
+            else
+                std::cout << checkpoints::text(one) << std::flush;
+        });
+        good = good && found_good;
+    }
+    if (options.json) std::cout << checkpoints::json_text(all);
+    return good ? 0 : bad;
+}
+
+int diff(const CheckpointOptions& options) {
+    const auto comparison =
+        checkpoints::compare(options.paths[0], options.paths[1], options.tolerance);
+    std::cout << (options.json ? checkpoints::json_text(comparison)
+                               : checkpoints::text(comparison));
+    return comparison.differs() ? bad : 0;
+}
+
+int convert(const CheckpointOptions& options) {
+    const train::LockWaiting waiting{[](const std::string& line) { std::cerr << line + "\n"; },
+                                     [] { return false; }};
+    const checkpoints::Conversion conversion{
+        options.paths[0], options.paths[1], options.like,
+        options.overwrite ? checkpoints::Existing::overwrite : checkpoints::Existing::refuse};
+    std::cout << checkpoints::convert(conversion, waiting) << '\n';
+    return 0;
+}
+
+struct Command {
+    std::string_view name;
+    int (*run)(const CheckpointOptions& options);
+    std::size_t fewest, most;  // paths
+    const char* wanted;
+    std::set<std::string> options;
+};
+
+std::vector<Command> commands() {
+    return {
+        {"list", list, 1, 1, "name one model's folder", {"json"}},
+        {"verify", verify, 1, 1'000, "name model folders, checkpoints or files", {"json"}},
+        {"diff", diff, 2, 2, "name two checkpoints, models or files", {"json", "tolerance"}},
+        {"convert", convert, 2, 2, "name what to convert and the result", {"like", "overwrite"}}};
+}
+
+Command find_command(const std::string& word) {
+    std::vector<std::string> names;
+    for (const Command& command : commands()) {
+        if (command.name == word) return command;
+        names.emplace_back(command.name);
+    }
+    const std::string meant = probably_meant(word, names);
+    throw Error(ErrorKind::config, "'" + word + "': no such command; " +
+                                       (meant.empty() ? "give list, verify, diff or convert"
+                                                      : "did you mean " + meant + "?"));
+}
+
+// Puts the option of the paths before paths that stand first.
+std::vector<std::string> with_option(std::vector<std::string> words) {
+    if (!words.empty() && !words.front().starts_with("-"))
+        words.insert(words.begin(), "--model-file");
+    return words;
+}
+
+void check(const Command& command, const CheckpointOptions& options,
+           const std::set<std::string>& given) {
+    const std::string name(command.name);
+    for (const std::string& option : given)
+        if (option != "model-file" && !command.options.contains(option))
+            throw Error(ErrorKind::config, "--" + option + ": is no option of " + name);
+    if (options.paths.size() < command.fewest || options.paths.size() > command.most)
+        throw Error(ErrorKind::config, name + ": " + command.wanted);
+}
+
+}  // namespace
+
+int checkpoint_program(const std::vector<std::string>& args) {
+    CheckpointOptions options;
+    const bool named = !args.empty() && !args.front().starts_with("-");
+    const std::vector<std::string> words(args.begin() + (named ? 1 : 0), args.end());
+    std::optional<Command> command;
+    if (named) command = find_command(args.front());
+    const auto line = parse_or_answer(usage, with_option(words), {checkpoint_table(options)});
+    if (!line) return 0;
+    if (!command) throw Error(ErrorKind::config, "give list, verify, diff or convert, and a path");
+    check(*command, options, line->given);
+    return command->run(options);
+}
+
+}  // namespace lockstep::launcher

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/train/checkpoint/stored_tensors.hpp"
+
+#include <algorithm>
+
+#include "runtime/core/error.hpp"
+#include "runtime/core/path_status.hpp"
+#include "runtime/train/checkpoint/manifest.hpp"
+
+namespace lockstep::train {
+namespace {
+
+std::size_t count_of(const std::vector<std::int64_t>& shape) {
+    std::size_t count = 1;
+    for (const std::int64_t extent : shape) count *= static_cast<std::size_t>(extent);
+    return count;
+}
+
+}  // namespace
+
+StoredTensors::StoredTensors(const std::string& path) {
+    if (!is_folder(path)) {
+        add(path, TensorRole::weights);
+        return;
+    }
+    const Manifest manifest = read_manifest(path);
+    add(path + "/" + weights_file, TensorRole::weights);
+    if (manifest.version == 1) {
+        add(path + "/" + whole_optimizer_file, TensorRole::optimizer);
+        return;
+    }
+    parts_.emplace(manifest.parts(path));
+    for (const auto& [name, shape] : parts_->tensors())
+        tensors_.push_back({name, shape, count_of(shape), TensorRole::optimizer});
+}
+
+void StoredTensors::add(const std::string& path, TensorRole role) {
+    const SafetensorsFile& file = files_.emplace_back(path);
+    for (const TensorInfo& tensor : file.tensors()) {
+        if (tensor.type != Dtype::fp32 && tensor.type != Dtype::bf16)
+            throw Error(ErrorKind::data, path + ": has whole numbers for " + tensor.name);
+        tensors_.push_back({tensor.name, tensor.shape, tensor.count, role});
+    }
+}
+
+const StoredTensor* StoredTensors::find(std::string_view name) const noexcept {
+    const auto found = std::ranges::find(tensors_, name, &StoredTensor::name);
+    return found == tensors_.end() ? nullptr : &*found;
+}
+
+void StoredTensors::read(const StoredTensor& tensor, std::size_t first, HostView<float> values) {
+    if (parts_ && tensor.role == TensorRole::optimizer) {
+        const std::vector<TensorPiece> wanted{{tensor.name, tensor.shape, first, values}};
+        parts_->read(wanted);
+        return;
+    }
+    SafetensorsFile& file = tensor.role == TensorRole::weights ? files_.front() : files_.back();
+    const TensorInfo* info = file.find(tensor.name);
+    require(info != nullptr, "the tensor is one of tensors()");
+    file.read_range(*info, first, values);
+}
+
+void StoredTensors::verify() const {
+    for (const SafetensorsFile& file : files_) file.verify();
+}
+
+bool StoredTensors::has_checksum() const {
+    return files_.front().metadata().contains(checksum_key);
+}
+
+}  // namespace lockstep::train
