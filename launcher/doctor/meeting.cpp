@@ -26,6 +26,7 @@ public:
         return counters_[key] += amount;
     }
     std::string local_address() const override { return ""; }
+    std::string key_for(const std::string&) const override { return ""; }
 
 private:
     std::map<std::string, std::string> values_;

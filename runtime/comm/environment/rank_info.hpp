@@ -23,8 +23,8 @@ struct RankInfo {
     RankSource source = RankSource::alone;
     std::string master_addr;  // rank 0's host; empty for a single rank or if only MPI knows it
     int master_port = 0;      // first port that the store may use; 0 with an empty address
-    // Job and step of Slurm, such as "12.0". They separate jobs that share one secret; may be
-    // empty.
+    // Job, step and requeue of Slurm, such as "12.0" and "12.0 restart 1", or torchrun's run id.
+    // They separate jobs that share one secret; may be empty.
     std::string job;
 
     bool one_host() const noexcept { return local_size == size; }

@@ -26,6 +26,8 @@ void add_slurm_master(const Variables& variables, RankInfo& rank_info) {
     const auto job = variables.whole("SLURM_JOB_ID").value_or(0);
     const auto step = variables.whole("SLURM_STEP_ID").value_or(0);
     rank_info.job = std::to_string(job) + "." + std::to_string(step);
+    const auto restarts = variables.whole("SLURM_RESTART_COUNT").value_or(0);
+    if (restarts > 0) rank_info.job += " restart " + std::to_string(restarts);
     const std::string* nodes = variables.find("SLURM_STEP_NODELIST");
     if (nodes == nullptr) nodes = variables.find("SLURM_NODELIST");
     if (nodes == nullptr) return;

@@ -12,9 +12,23 @@
 
 namespace lockstep::comm {
 
+namespace {
+
+// Whoever listens on rank 0's port before it does gets a proof by which he may guess the secret.
+void require_length(const std::string& text, const std::string& where) {
+    constexpr std::size_t fewest_characters = 16;
+    if (text.size() >= fewest_characters) return;
+    throw Error(ErrorKind::config, where + " needs " + std::to_string(fewest_characters) +
+                                       " or more random characters (openssl rand -hex 32)");
+}
+
+}  // namespace
+
 Secret Secret::from(const Environment& environment) {
     const auto entry = environment.find(variable);
-    return entry == environment.end() ? Secret() : Secret(entry->second);
+    if (entry == environment.end()) return {};
+    require_length(entry->second, std::string(variable) + ": it");
+    return Secret(entry->second);
 }
 
 Secret Secret::from_file(const std::string& path) {
@@ -26,13 +40,7 @@ Secret Secret::from_file(const std::string& path) {
                     "--secret-file " + path + " may be read by others: type chmod 600 " + path);
     }
     std::string line = text.substr(0, text.find('\n'));
-    constexpr std::size_t fewest_characters = 16;
-    if (line.size() < fewest_characters) {
-        throw Error(ErrorKind::config, "--secret-file " + path + ": its first line needs " +
-                                           std::to_string(fewest_characters) +
-                                           " or more random characters (openssl rand -hex 32 > " +
-                                           path + ")");
-    }
+    require_length(line, "--secret-file " + path + ": its first line");
     return Secret(std::move(line));
 }
 

@@ -16,6 +16,7 @@ public:
     Secret() = default;  // no secret: the store then listens only on loopback
     explicit Secret(std::string text) : text_(std::move(text)) {}
 
+    // Reads the variable; none is no secret. Throws kind config when it is too short.
     static Secret from(const Environment& environment);
     // Reads the file's first line. Throws kind config when it is too short or others may read the
     // file.

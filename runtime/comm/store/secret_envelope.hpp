@@ -26,4 +26,8 @@ std::unique_ptr<SecretEnvelope> munge_envelope();
 // daemon or it does not answer. A text that rank 0 closed can be opened as long as the job lives.
 std::unique_ptr<SecretEnvelope> pmix_envelope();
 
+// Makes an envelope that only processes of this user on this host can open, as long as it lives: a
+// file in /dev/shm or /tmp.
+std::unique_ptr<SecretEnvelope> file_envelope();
+
 }  // namespace lockstep::comm

@@ -23,8 +23,9 @@ namespace {
 // Rank 0's store owns the server, which lives as long as rank 0's own connection.
 class ServedStore : public Store {
 public:
-    ServedStore(std::unique_ptr<StoreServer> server, std::unique_ptr<StoreClient> client)
-        : server_(std::move(server)), client_(std::move(client)) {}
+    ServedStore(std::shared_ptr<SecretEnvelope> seal, std::unique_ptr<StoreServer> server,
+                std::unique_ptr<StoreClient> client)
+        : seal_(std::move(seal)), server_(std::move(server)), client_(std::move(client)) {}
 
     void set(const std::string& key, const std::string& value) override {
         client_->set(key, value);
@@ -36,11 +37,21 @@ public:
         return client_->add(key, amount);
     }
     std::string local_address() const override { return client_->local_address(); }
+    std::string key_for(const std::string& purpose) const override {
+        return client_->key_for(purpose);
+    }
 
 private:
+    std::shared_ptr<SecretEnvelope> seal_;  // others open it until they have joined
     std::unique_ptr<StoreServer> server_;
     std::unique_ptr<StoreClient> client_;
 };
+
+// Makes a secret of its own for each job that uses this one, so that the ranks of two jobs never
+// meet in one store.
+Secret of_job(const Secret& secret, const RankInfo& rank_info) {
+    return secret.of_job(rank_info.job + " of " + std::to_string(rank_info.size) + " ranks");
+}
 
 // Tells which hosts may connect to the store: only this host if there is no secret.
 enum class Reach { loopback, network };
@@ -126,17 +137,26 @@ Served listen_on_first_free(const std::vector<SocketAddress>& addresses,
                                        ": give another --master-port");
 }
 
-std::unique_ptr<Store> serve_store(const RankInfo& rank_info, const Secret& key,
-                                   std::string credential,
+// Holds what rank 0 serves with: the key, and the key in an envelope for the others.
+struct Protection {
+    Secret key;
+    std::string credential;
+    std::shared_ptr<SecretEnvelope> seal;
+};
+
+std::unique_ptr<Store> serve_store(const RankInfo& rank_info, Protection protection,
                                    const std::vector<SocketAddress>& addresses, Reach reach,
                                    int timeout_ms) {
     auto served = listen_on_first_free(serving_addresses(addresses, rank_info, reach), rank_info);
     allow_connections(rank_info.size);
-    auto server = std::make_unique<StoreServer>(std::move(served.listeners), key, StoreLimits(),
-                                                std::move(credential));
-    auto client =
-        std::make_unique<StoreClient>(addresses, std::vector<int>{served.port}, key, timeout_ms);
-    return std::make_unique<ServedStore>(std::move(server), std::move(client));
+    StoreLimits limits;
+    limits.unproven += rank_info.size;
+    auto server = std::make_unique<StoreServer>(std::move(served.listeners), protection.key, limits,
+                                                std::move(protection.credential));
+    auto client = std::make_unique<StoreClient>(addresses, std::vector<int>{served.port},
+                                                std::move(protection.key), timeout_ms);
+    return std::make_unique<ServedStore>(std::move(protection.seal), std::move(server),
+                                         std::move(client));
 }
 
 }  // namespace
@@ -155,6 +175,7 @@ std::unique_ptr<Store> open_store(const RankInfo& rank_info, const Secret& secre
     if (!secret.empty()) return open_store(rank_info, secret, nullptr, timeout_ms);
     std::shared_ptr<SecretEnvelope> seal = munge_envelope();
     if (seal == nullptr && rank_info.source == RankSource::mpi) seal = pmix_envelope();
+    if (seal == nullptr && rank_info.one_host()) seal = file_envelope();
     return open_store(rank_info, secret, std::move(seal), timeout_ms);
 }
 
@@ -166,21 +187,24 @@ std::unique_ptr<Store> open_store(const RankInfo& rank_info, const Secret& secre
         timeout_ms, [&] { return master_addresses(rank_info, reach); }, [](const auto&) {});
     if (sealed && rank_info.rank == 0) {
         const Secret made = Secret::make();
-        return serve_store(rank_info, made.of_job(rank_info.job), seal->close(made.text()),
+        std::string credential = seal->close(made.text());
+        return serve_store(rank_info, {of_job(made, rank_info), std::move(credential), seal},
                            addresses, reach, timeout_ms);
     }
     if (sealed) {
-        const auto unseal = [seal, job = rank_info.job](const std::string& credential) {
+        const auto unseal = [seal, rank_info](const std::string& credential) {
             const auto text = seal->open(credential);
-            return text ? std::optional(Secret(*text).of_job(job)) : std::nullopt;
+            return text ? std::optional(of_job(Secret(*text), rank_info)) : std::nullopt;
         };
         return std::make_unique<StoreClient>(addresses, ports_of(rank_info), Secret(), timeout_ms,
                                              StoreClient::usual_answer_ms, unseal);
     }
     // Jobs that have no secret are at least told apart on one host by the first port.
-    const Secret key = secret.empty() ? Secret("port " + std::to_string(rank_info.master_port))
-                                      : secret.of_job(rank_info.job);
-    if (rank_info.rank == 0) return serve_store(rank_info, key, "", addresses, reach, timeout_ms);
+    const Secret key =
+        of_job(secret.empty() ? Secret("port " + std::to_string(rank_info.master_port)) : secret,
+               rank_info);
+    if (rank_info.rank == 0)
+        return serve_store(rank_info, {key, "", nullptr}, addresses, reach, timeout_ms);
     return std::make_unique<StoreClient>(addresses, ports_of(rank_info), key, timeout_ms);
 }
 

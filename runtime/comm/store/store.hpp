@@ -26,17 +26,20 @@ public:
     // Returns the numeric address from which this rank reaches rank 0; other ranks can reach this
     // rank at it.
     virtual std::string local_address() const = 0;
+
+    // Returns 32 bytes that only the ranks of this job can compute, others for each purpose.
+    virtual std::string key_for(const std::string& purpose) const = 0;
 };
 
 constexpr int store_ports = 16;  // rank 0 serves on the first free port of P to P + 15
 
 // Opens the job's store. Rank 0 serves it as long as the object lives; all ranks connect to it,
 // rank 0 included. Both sides prove that they know the secret. If no secret is given, rank 0 makes
-// one, and Munge hands it to the same user's ranks, or PMIx to the same job's ranks; if neither is
-// available, only loopback is served.
+// one, and Munge hands it to the same user's ranks, or PMIx to the same job's ranks; on a single
+// host a private file does. If there is none of these, only loopback is served.
 std::unique_ptr<Store> open_store(const RankInfo& rank_info, const Secret& secret, int timeout_ms);
 
-// Uses `seal` instead of Munge and PMIx; null means no seal. Otherwise as above.
+// Uses `seal` instead of Munge, PMIx and file; null means no seal. Otherwise as above.
 std::unique_ptr<Store> open_store(const RankInfo& rank_info, const Secret& secret,
                                   std::shared_ptr<SecretEnvelope> seal, int timeout_ms);
 

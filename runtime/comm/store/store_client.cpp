@@ -11,6 +11,7 @@
 #include <thread>
 #include <utility>
 
+#include "runtime/comm/store/hmac.hpp"
 #include "runtime/core/error.hpp"
 
 namespace lockstep::comm {
@@ -19,7 +20,9 @@ namespace {
 
 using namespace protocol;
 
-// Limit for one port: a program that accepts a connection but does not greet is not the store.
+// Limits for one port: a program that accepts a connection but does not greet is not the store. The
+// first round over the ports is short because a firewall that drops packets costs the whole limit.
+constexpr int first_attempt_ms = 1'000;
 constexpr int attempt_ms = 5'000;
 
 constexpr const char* silent = "nobody listens there";
@@ -59,11 +62,12 @@ StoreClient::StoreClient(const std::vector<SocketAddress>& addresses, const std:
     const auto deadline = in(timeout_ms);
     constexpr std::chrono::milliseconds longest_pause(200);
     std::string problem = silent;
+    int limit_ms = first_attempt_ms;
     for (std::chrono::milliseconds pause(5);; pause = std::min(2 * pause, longest_pause)) {
         for (const int port : ports) {
             for (const auto& address : addresses) {
                 const std::string wrong =
-                    try_to_join(address.with_port(port), std::min(deadline, in(attempt_ms)));
+                    try_to_join(address.with_port(port), std::min(deadline, in(limit_ms)));
                 if (wrong.empty()) {
                     address_ = address.with_port(port);
                     return;
@@ -71,6 +75,7 @@ StoreClient::StoreClient(const std::vector<SocketAddress>& addresses, const std:
                 if (wrong != silent) problem = wrong;
             }
         }
+        limit_ms = attempt_ms;
         if (Clock::now() + pause >= deadline) break;
         std::this_thread::sleep_for(pause);
     }
@@ -100,12 +105,13 @@ std::string StoreClient::try_to_join(const SocketAddress& address, Clock::time_p
                    "PMIx";
         secret_ = *secret;
     }
-    const std::string client_nonce = random_nonce();
+    const Greeting greeting{server_nonce, random_nonce(), address.port()};
     std::string welcome;
     const bool answered =
-        send_frame(client_nonce + client_proof(secret_, server_nonce, client_nonce), deadline) &&
+        send_frame(greeting.client_nonce + client_proof(secret_, greeting), deadline) &&
         receive_frame(welcome, max_greeting_bytes, deadline);
-    if (answered && equal_proofs(welcome, server_proof(secret_, server_nonce, client_nonce))) {
+    if (answered && equal_proofs(welcome, server_proof(secret_, greeting))) {
+        seal_.emplace(secret_, greeting, FrameSeal::Side::client);
         return "";
     }
     return unseal_ || credential.empty()
@@ -164,13 +170,14 @@ bool StoreClient::receive_frame(std::string& payload, std::size_t max_bytes,
 Reply StoreClient::ask(const Request& request, int timeout_ms) {
     const std::lock_guard lock(mutex_);
     const std::string bytes = encode(request);
-    require(bytes.size() <= max_frame_bytes, "a value for the store is longer than 1 MiB");
+    require(bytes.size() + FrameSeal::tag_bytes <= max_frame_bytes,
+            "a value for the store is longer than 1 MiB");
     auto deadline = in(timeout_ms + answer_ms_);
     silent_ = false;
     std::string payload;
     std::optional<Reply> reply;
-    if (socket_ && send_frame(bytes, deadline) &&
-        receive_frame(payload, max_frame_bytes, deadline)) {
+    if (socket_ && send_frame(seal_->sealed(bytes), deadline) &&
+        receive_frame(payload, max_frame_bytes, deadline) && seal_->open(payload)) {
         reply = decode_reply(payload);
     }
     if (!reply) {
@@ -210,6 +217,10 @@ void StoreClient::set_will(const std::string& key, const std::string& value) {
 
 std::int64_t StoreClient::add(const std::string& key, std::int64_t amount) {
     return ask({Command::add, amount, key, ""}, 0).number;
+}
+
+std::string StoreClient::key_for(const std::string& purpose) const {
+    return hmac_sha256(secret_.text(), "key\n" + purpose);
 }
 
 std::string StoreClient::local_address() const {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/comm/net/socket.hpp"
+#include "runtime/comm/store/frame_seal.hpp"
 #include "runtime/comm/store/secret.hpp"
 #include "runtime/comm/store/store.hpp"
 #include "runtime/comm/store/store_protocol.hpp"
@@ -34,6 +35,9 @@ public:
     std::string get(const std::string& key, int timeout_ms) override;
     std::int64_t add(const std::string& key, std::int64_t amount) override;
     std::string local_address() const override;
+    std::string key_for(const std::string& purpose) const override;
+    // Returns the port on which the store was found.
+    int port() const noexcept { return address_.port(); }
     // Asks the store to set `key` to `value` when this connection ends, for whatever reason. The
     // value becomes StoreServer::broken or StoreServer::unacknowledged if the connection was not
     // closed. An empty key revokes the last will.
@@ -58,8 +62,9 @@ private:
     int answer_ms_;
     mutable std::mutex mutex_;
     FileDescriptor socket_;
-    SocketAddress address_;  // where the store was found
-    bool silent_ = false;    // the store did not answer in time
+    std::optional<protocol::FrameSeal> seal_;  // of the connection
+    SocketAddress address_;                    // where the store was found
+    bool silent_ = false;                      // the store did not answer in time
     std::string buffer_;
 };
 

@@ -19,7 +19,7 @@ constexpr std::size_t length_bytes = sizeof(std::uint32_t);
 }  // namespace
 
 std::size_t StoreConnection::max_frame_bytes() const noexcept {
-    return proven ? protocol::max_frame_bytes : protocol::max_greeting_bytes;
+    return proven() ? protocol::max_frame_bytes : protocol::max_greeting_bytes;
 }
 
 bool StoreConnection::takes_more() const noexcept {

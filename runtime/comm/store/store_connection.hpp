@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "runtime/comm/net/socket.hpp"
+#include "runtime/comm/store/frame_seal.hpp"
 
 namespace lockstep::comm {
 
 // Holds the store's side of one connection, from a rank or from a stranger.
 struct StoreConnection {
-    FileDescriptor socket;     // non-blocking
-    std::string server_nonce;  // part of the greeting
-    std::string in, out;       // bytes received but not yet read; bytes not yet sent
-    bool proven = false;       // the other side knows the secret
+    FileDescriptor socket;                    // non-blocking
+    std::string server_nonce;                 // part of the greeting
+    std::string in, out;                      // bytes received but not yet read; bytes not yet sent
+    std::optional<protocol::FrameSeal> seal;  // set once the other side has proven the secret
+
+    bool proven() const noexcept { return seal.has_value(); }
 
     // Returns the maximum size of a frame that the other side may send now.
     std::size_t max_frame_bytes() const noexcept;

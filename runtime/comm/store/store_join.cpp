@@ -53,10 +53,22 @@ std::string list(const std::set<std::string>& hosts) {
                     list(hosts) + ". Start one process for each rank, or give a longer --timeout");
 }
 
+// Two processes with one rank would send each other's gradients.
+void claim_rank(Store& store, const RankInfo& rank_info) {
+    const std::string key = key_of(rank_info.rank);
+    if (store.add(key + "/claims", 1) == 1) return store.set(key, rank_info.host);
+    throw Error(ErrorKind::config,
+                "rank " + std::to_string(rank_info.rank) + " of " + std::to_string(rank_info.size) +
+                    " has joined already, from " +
+                    host_of(store, rank_info.rank).value_or("another process") +
+                    ": start one process for each rank; jobs that run at the same time need a "
+                    "--master-port or a secret each");
+}
+
 }  // namespace
 
 void join_store(Store& store, const RankInfo& rank_info, int timeout_ms) {
-    store.set(key_of(rank_info.rank), rank_info.host);
+    claim_rank(store, rank_info);
     if (store.add("join/count", 1) == rank_info.size) store.set(everybody, "");
     try {
         store.get(everybody, timeout_ms);

@@ -10,7 +10,8 @@
 namespace lockstep::comm {
 
 // Waits until every rank has called it on the job's store. Throws kind peer after `timeout_ms`,
-// naming the missing ranks and the hosts of the ranks that have joined.
+// naming the missing ranks and the hosts of the ranks that have joined, and kind config if another
+// process has joined as this rank.
 void join_store(Store& store, const RankInfo& rank_info, int timeout_ms);
 
 // Shortens a list of ascending ranks to runs such as "1, 4-7"; after `most` runs it ends with

@@ -2,32 +2,20 @@
 #include "runtime/comm/store/store_protocol.hpp"
 
 #include <openssl/crypto.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
 #include <openssl/rand.h>
 
 #include <array>
 
+#include "runtime/comm/store/hmac.hpp"
 #include "runtime/core/error.hpp"
 
 namespace lockstep::comm::protocol {
 
 namespace {
 
-std::string hmac(const Secret& secret, std::string_view role, std::string_view server_nonce,
-                 std::string_view client_nonce) {
-    std::string message(role);
-    message.append(server_nonce).append(client_nonce);
-    std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-    unsigned int length = 0;
-    const auto* text = reinterpret_cast<const unsigned char*>(message.data());
-    const unsigned char* done =
-        ::HMAC(EVP_sha256(), secret.text().data(), static_cast<int>(secret.text().size()), text,
-               message.size(), digest.data(), &length);
-    if (done == nullptr || length != proof_bytes) {
-        throw Error(ErrorKind::store, "HMAC-SHA256 is not available in this OpenSSL");
-    }
-    return {reinterpret_cast<const char*>(digest.data()), length};
+std::string proof(const Secret& secret, std::string_view role, const Greeting& greeting) {
+    return hmac_sha256(secret.text(), std::string(role) + greeting.server_nonce +
+                                          greeting.client_nonce + std::to_string(greeting.port));
 }
 
 template <class Integer>
@@ -81,14 +69,16 @@ std::string random_nonce() {
     return {reinterpret_cast<const char*>(random.data()), random.size()};
 }
 
-std::string client_proof(const Secret& secret, std::string_view server_nonce,
-                         std::string_view client_nonce) {
-    return hmac(secret, "client", server_nonce, client_nonce);
+std::string client_proof(const Secret& secret, const Greeting& greeting) {
+    return proof(secret, "client", greeting);
 }
 
-std::string server_proof(const Secret& secret, std::string_view server_nonce,
-                         std::string_view client_nonce) {
-    return hmac(secret, "server", server_nonce, client_nonce);
+std::string server_proof(const Secret& secret, const Greeting& greeting) {
+    return proof(secret, "server", greeting);
+}
+
+std::string session_key(const Secret& secret, const Greeting& greeting) {
+    return proof(secret, "session", greeting);
 }
 
 bool equal_proofs(std::string_view a, std::string_view b) noexcept {

@@ -11,9 +11,10 @@
 // Defines the protocol between the store and a rank. A frame is a length (4 bytes, little endian)
 // followed by that many bytes. The greeting comes first, and nothing is accepted before it:
 //     server: hello    = magic, server nonce, and the credential if a seal protects the secret
-//     client: proof    = client nonce, HMAC(secret, "client" server nonce client nonce)
-//     server: welcome  = HMAC(secret, "server" server nonce client nonce)
-// Requests and replies then follow in turn.
+//     client: proof    = client nonce, HMAC(secret, "client" server nonce client nonce port)
+//     server: welcome  = HMAC(secret, "server" server nonce client nonce port)
+// The port is that of the server, so nobody can pass the greeting on from another port. Requests
+// and replies then follow in turn, each with a tag of frame_seal.hpp.
 namespace lockstep::comm::protocol {
 
 constexpr std::size_t nonce_bytes = 32;
@@ -21,7 +22,7 @@ constexpr std::size_t proof_bytes = 32;          // SHA-256
 constexpr std::size_t max_greeting_bytes = 128;  // sent by a client
 constexpr std::size_t max_hello_bytes = 4096;
 constexpr std::size_t max_frame_bytes = 1u << 20;
-constexpr std::string_view magic = "lockstep store 1\n";
+constexpr std::string_view magic = "lockstep store 2\n";
 
 // will: the store sets the value when this connection has ended, for whatever reason; an empty key
 // revokes it.
@@ -41,11 +42,17 @@ struct Reply {
     std::string value;
 };
 
+// Holds what both sides of a connection know after the greeting, besides the secret.
+struct Greeting {
+    std::string server_nonce, client_nonce;
+    int port = 0;  // on which the server listens
+};
+
 std::string random_nonce();
-std::string client_proof(const Secret& secret, std::string_view server_nonce,
-                         std::string_view client_nonce);
-std::string server_proof(const Secret& secret, std::string_view server_nonce,
-                         std::string_view client_nonce);
+std::string client_proof(const Secret& secret, const Greeting& greeting);
+std::string server_proof(const Secret& secret, const Greeting& greeting);
+// Returns the key of the frames that follow the greeting.
+std::string session_key(const Secret& secret, const Greeting& greeting);
 // Takes a time that does not depend on the position of the first difference.
 bool equal_proofs(std::string_view a, std::string_view b) noexcept;
 

@@ -23,7 +23,9 @@ using namespace protocol;
 constexpr std::uint64_t stop_id = 0;
 constexpr std::uint64_t first_listener_id = 1;
 
-void queue(std::string& out, const Reply& reply) { out += frame(encode(reply)); }
+void queue(StoreConnection& connection, const Reply& reply) {
+    connection.out += frame(connection.seal->sealed(encode(reply)));
+}
 
 int control(const FileDescriptor& epoll, int operation, const FileDescriptor& descriptor,
             std::uint32_t events, std::uint64_t id) {
@@ -132,6 +134,7 @@ void StoreServer::accept_all(const FileDescriptor& listener) {
             ::accept4(listener.raw(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
         if (!socket) {
             if (errno != EMFILE && errno != ENFILE) return;
+            if (end_oldest_unproven()) continue;
             listens_again_ = Clock::now() + pause;
             return watch_listeners(0);
         }
@@ -139,13 +142,22 @@ void StoreServer::accept_all(const FileDescriptor& listener) {
     }
 }
 
+// Descriptors that strangers hold are missing elsewhere in this process.
+bool StoreServer::end_oldest_unproven() {
+    if (unproven_.empty()) return false;
+    end(connections_.at(*unproven_.begin()));
+    return true;
+}
+
 void StoreServer::welcome(FileDescriptor socket) {
+    if (std::ssize(unproven_) >= limits_.unproven) end_oldest_unproven();
     const std::string nonce = random_nonce();
     const Id id = next_id_++;
     Connection& connection = connections_[id];
     connection.id = id;
     connection.socket = std::move(socket);
     try {
+        unproven_.insert(id);
         limit_silence(connection.socket);
         connection.server_nonce = nonce;
         connection.out = frame(std::string(magic) + nonce + credential_);
@@ -216,10 +228,10 @@ void StoreServer::end_expired() {
     }
     while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
         Connection& connection = connections_.at(deadlines_.begin()->second);
-        bool stays = connection.proven;
+        bool stays = connection.proven();
         if (stays) {
             stop_waiting(connection);
-            queue(connection.out, {Status::timed_out, 0, ""});
+            queue(connection, {Status::timed_out, 0, ""});
             stays = advance(connection);
         }
         if (stays) {
@@ -236,6 +248,7 @@ void StoreServer::end(Connection& connection) {
         wills_[connection.will_key] = std::move(connection.will_value);
     }
     const Id id = connection.id;
+    unproven_.erase(id);
     connections_.erase(id);  // closing removes it from the epoll set
 }
 
@@ -248,22 +261,23 @@ bool StoreServer::advance(Connection& connection) {
         const auto state = take_frame(connection.in, connection.max_frame_bytes(), payload);
         if (state == FrameState::incomplete) return true;
         if (state == FrameState::too_long) return false;
-        if (!(connection.proven ? serve(connection, payload) : greet(connection, payload))) {
-            return false;
-        }
+        const bool taken = connection.proven()
+                               ? connection.seal->open(payload) && serve(connection, payload)
+                               : greet(connection, payload);
+        if (!taken) return false;
     }
 }
 
 bool StoreServer::greet(Connection& connection, const std::string& payload) {
     if (payload.size() != nonce_bytes + proof_bytes) return false;
-    const std::string_view client_nonce(payload.data(), nonce_bytes);
+    const Greeting greeting{connection.server_nonce, payload.substr(0, nonce_bytes),
+                            local_address_of(connection.socket).port()};
     const std::string_view proof(payload.data() + nonce_bytes, proof_bytes);
-    if (!equal_proofs(proof, client_proof(secret_, connection.server_nonce, client_nonce))) {
-        return false;
-    }
-    connection.proven = true;
+    if (!equal_proofs(proof, client_proof(secret_, greeting))) return false;
+    connection.seal.emplace(secret_, greeting, FrameSeal::Side::server);
+    unproven_.erase(connection.id);
     set_deadline(connection, std::nullopt);
-    connection.out += frame(server_proof(secret_, connection.server_nonce, client_nonce));
+    connection.out += frame(server_proof(secret_, greeting));
     return true;
 }
 
@@ -273,7 +287,7 @@ bool StoreServer::serve(Connection& connection, const std::string& payload) {
     switch (request->command) {
         case Command::set: {
             const bool kept = values_.set(request->key, std::move(request->value));
-            queue(connection.out, {kept ? Status::done : Status::refused, 0, ""});
+            queue(connection, {kept ? Status::done : Status::refused, 0, ""});
             if (kept) wake(request->key);
             break;
         }
@@ -283,11 +297,11 @@ bool StoreServer::serve(Connection& connection, const std::string& payload) {
         case Command::will:
             connection.will_key = std::move(request->key);
             connection.will_value = std::move(request->value);
-            queue(connection.out, {});
+            queue(connection, {});
             break;
         case Command::add: {
             const auto sum = values_.add(request->key, request->number);
-            queue(connection.out, {sum ? Status::done : Status::refused, sum.value_or(0), ""});
+            queue(connection, {sum ? Status::done : Status::refused, sum.value_or(0), ""});
             break;
         }
     }
@@ -296,7 +310,7 @@ bool StoreServer::serve(Connection& connection, const std::string& payload) {
 
 void StoreServer::answer_get(Connection& connection, const Request& request) {
     if (const std::string* value = values_.find(request.key); value != nullptr) {
-        queue(connection.out, {Status::done, 0, *value});
+        queue(connection, {Status::done, 0, *value});
         return;
     }
     const std::chrono::milliseconds wait(std::clamp<std::int64_t>(request.number, 0, 86'400'000));
@@ -321,7 +335,7 @@ void StoreServer::wake(const std::string& key) {
         Connection& connection = connections_.at(id);
         connection.waits_for.reset();
         set_deadline(connection, std::nullopt);
-        queue(connection.out, {Status::done, 0, *values_.find(key)});
+        queue(connection, {Status::done, 0, *values_.find(key)});
         // A connection that cannot take the answer gets an event of its own, which ends it.
         connection.flush();
         watch(connection, EPOLL_CTL_MOD);

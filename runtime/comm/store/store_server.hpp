@@ -22,6 +22,8 @@ namespace lockstep::comm {
 
 struct StoreLimits {
     int greeting_ms = 10'000;  // limit from the connection to a valid proof
+    // Number of connections without a proof; one more ends the oldest of them.
+    int unproven = 64;
     std::size_t stored_bytes = 64u << 20;
     // A connection ends if what was sent on it is not acknowledged for this time. 0: as long as the
     // system waits.
@@ -69,6 +71,7 @@ private:
     int milliseconds_to_next_deadline() const;
     void accept_all(const FileDescriptor& listener);
     void welcome(FileDescriptor socket);
+    bool end_oldest_unproven();
     void limit_silence(const FileDescriptor& socket) const;
     void watch_listeners(std::uint32_t events);
     void attend(Id id, std::uint32_t events);
@@ -93,6 +96,7 @@ private:
     StoreLimits limits_;
     StoreValues values_;
     std::unordered_map<Id, Connection> connections_;
+    std::set<Id> unproven_;  // ids ascend, so the oldest stands first
     std::set<std::pair<Clock::time_point, Id>> deadlines_;
     std::unordered_map<std::string, std::set<Id>> waiting_;  // connections that wait, by key
     std::map<std::string, std::string> wills_;               // wills of ended connections

@@ -116,6 +116,7 @@ std::pair<std::unique_ptr<StoreServer>, Invitation> serve(const RankInfo& rank_i
     allow_connections(rank_info.size);
     StoreLimits limits;
     limits.unacknowledged_ms = options.timeout_ms / 2;
+    limits.unproven += rank_info.size;
     auto server =
         std::make_unique<StoreServer>(std::move(listeners), Secret(invitation.secret), limits);
     return {std::move(server), std::move(invitation)};

@@ -33,7 +33,7 @@ expect 0 "${two_nodes[@]}" --mpi=pmix \
     bash -c "${without_munge//COMMAND/$work/without_mpi/lockstep ${train[*]}}"
 trained mpi
 
-differing='export LOCKSTEP_SECRET=number-$SLURM_PROCID; exec COMMAND'
+differing='export LOCKSTEP_SECRET=the-secret-of-number-$SLURM_PROCID; exec COMMAND'
 expect 3 srun -N2 -n2 --mpi=none bash -c "${differing//COMMAND/${train[*]} --timeout 2}"
 says "belongs to a job with another secret"
 keeps_quiet_about number-0

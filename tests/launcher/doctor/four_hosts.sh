@@ -46,7 +46,7 @@ eval "$fault" || exit 77
 
 for host in $hosts; do
     RANK=$((host - 1)) WORLD_SIZE=4 LOCAL_RANK=0 LOCAL_WORLD_SIZE=1 MASTER_ADDR=10.97.0.1 \
-        MASTER_PORT=29750 LOCKSTEP_SECRET=$name nsenter --target "${holder[$host]}" --net --uts "$@" &
+        MASTER_PORT=29750 LOCKSTEP_SECRET=of-the-ranks-of-$name nsenter --target "${holder[$host]}" --net --uts "$@" &
     process[$host]=$!
 done
 for host in $hosts; do

@@ -44,7 +44,7 @@ done
 
 for rank in $ranks; do
     RANK=$rank WORLD_SIZE=3 LOCAL_RANK=0 LOCAL_WORLD_SIZE=1 MASTER_ADDR=10.98.0.1 MASTER_PORT=29700 \
-        LOCKSTEP_SECRET=$name nsenter --net="/proc/${holder[$rank]}/ns/net" "$@" -mf "$MODEL" &
+        LOCKSTEP_SECRET=of-the-ranks-of-$name nsenter --net="/proc/${holder[$rank]}/ns/net" "$@" -mf "$MODEL" &
     process[$rank]=$!
 done
 until [ -s "$MODEL/metrics.jsonl" ]; do

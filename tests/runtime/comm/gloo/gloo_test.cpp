@@ -239,3 +239,58 @@ TEST_CASE("what cannot work is refused with the remedy") {
     CHECK(parse_backend("auto") == Backend::automatic);
     CHECK(make_communicator(alone(), CommOptions())->size() == 1);
 }
+
+namespace {
+
+// Stands for a stranger: all that it says comes from the job's store, but it does not know the key.
+class WithoutKey : public Store {
+public:
+    explicit WithoutKey(std::shared_ptr<Store> store) : store_(std::move(store)) {}
+    void set(const std::string& key, const std::string& value) override { store_->set(key, value); }
+    std::string get(const std::string& key, int timeout_ms) override {
+        return store_->get(key, timeout_ms);
+    }
+    std::int64_t add(const std::string& key, std::int64_t amount) override {
+        return store_->add(key, amount);
+    }
+    std::string local_address() const override { return store_->local_address(); }
+    std::string key_for(const std::string& purpose) const override {
+        return store_->key_for(purpose + " guessed");
+    }
+
+private:
+    std::shared_ptr<Store> store_;
+};
+
+std::string joined_with(int rank, int size, int port, int stranger) {
+    try {
+        std::shared_ptr<Store> store =
+            open_store(rank_info_of(rank, size, port), Secret("of the test"), 5000);
+        if (rank == stranger) store = std::make_shared<WithoutKey>(store);
+        GlooOptions options;
+        options.address = "127.0.0.1";
+        options.timeout_ms = 5000;
+        connect_gloo(rank, size, store, options)->barrier();
+    } catch (const Error& error) {
+        return std::string(name(error.kind())) + ": " + error.what();
+    }
+    return "";
+}
+
+}  // namespace
+
+TEST_CASE("a rank that does not know the key is refused by all others") {
+    for (const int size : {2, 3}) {
+        const int port = tests::free_port();
+        std::vector<std::string> ends(static_cast<std::size_t>(size));
+        {
+            std::vector<std::jthread> ranks;
+            for (int rank = 0; rank < size; ++rank)
+                ranks.emplace_back([&, rank] {
+                    ends[static_cast<std::size_t>(rank)] = joined_with(rank, size, port, 1);
+                });
+        }
+        CHECK(ends[0].find("peer: another program has connected in the place of rank 1") == 0);
+        for (const std::string& end : ends) CHECK(end.find("peer: ") == 0);
+    }
+}

@@ -46,5 +46,10 @@ TEST_CASE("secrets are long, random, and differ by job") {
     CHECK(Secret::make().text().size() == 64);
     CHECK(Secret::make().text() != Secret::make().text());
     CHECK(Secret::from({}).empty());
-    CHECK(Secret::from({{Secret::variable, "x"}}).text() == "x");
+    CHECK(Secret::from({{Secret::variable, "0123456789abcdef"}}).text() == "0123456789abcdef");
+    CHECK_THROWS_WITH_AS(
+        Secret::from({{Secret::variable, "0123456789abcde"}}),
+        "LOCKSTEP_SECRET: it needs 16 or more random characters (openssl rand -hex "
+        "32)",
+        Error);
 }

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "runtime/comm/net/socket.hpp"
+#include "runtime/comm/store/frame_seal.hpp"
 #include "runtime/comm/store/store_client.hpp"
 #include "runtime/comm/store/store_join.hpp"
 #include "runtime/comm/store/store_protocol.hpp"
@@ -95,15 +96,16 @@ std::string receive(const FileDescriptor& socket, std::size_t bytes) {
 }
 
 // Greets as a rank does, with the proof cut into pieces of `piece` bytes.
-FileDescriptor greet(const SocketAddress& address, const Secret& secret, std::size_t piece) {
+FileDescriptor greet(const SocketAddress& address, const Secret& secret, std::size_t piece,
+                     protocol::Greeting* agreed = nullptr) {
     FileDescriptor socket = connect_to(address, 1000);
     const std::size_t length_bytes = 4;
     const auto hello =
         receive(socket, length_bytes + protocol::magic.size() + protocol::nonce_bytes);
     const auto server_nonce = hello.substr(length_bytes + protocol::magic.size());
-    const std::string own_nonce = protocol::random_nonce();
+    const protocol::Greeting greeting{server_nonce, protocol::random_nonce(), address.port()};
     const std::string proof =
-        protocol::frame(own_nonce + protocol::client_proof(secret, server_nonce, own_nonce));
+        protocol::frame(greeting.client_nonce + protocol::client_proof(secret, greeting));
     for (std::size_t sent = 0; sent < proof.size(); sent += piece) {
         const std::string part = proof.substr(sent, piece);
         CHECK(::send(socket.raw(), part.data(), part.size(), MSG_NOSIGNAL) > 0);
@@ -111,8 +113,39 @@ FileDescriptor greet(const SocketAddress& address, const Secret& secret, std::si
     }
     CHECK(receive(socket, length_bytes + protocol::proof_bytes).size() ==
           length_bytes + protocol::proof_bytes);
+    if (agreed != nullptr) *agreed = greeting;
     return socket;
 }
+
+// Takes the connections to one port and passes every byte on to another, both ways.
+class Relay {
+public:
+    Relay(const FileDescriptor& from, const SocketAddress& to)
+        : thread_([this, &from, to](const std::stop_token& stop) {
+              while (!stop.stop_requested()) {
+                  if (!wait_for(from, POLLIN, 20)) continue;
+                  const FileDescriptor near(
+                      ::accept4(from.raw(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+                  const FileDescriptor far = connect_to(to, 1000);
+                  while (!stop.stop_requested() && pass(near, far) && pass(far, near)) {
+                  }
+              }
+          }) {}
+    int passed_on() const noexcept { return bytes_; }
+
+private:
+    bool pass(const FileDescriptor& from, const FileDescriptor& to) {
+        if (!wait_for(from, POLLIN, 5)) return true;
+        std::array<char, 4096> buffer;
+        const auto got = ::recv(from.raw(), buffer.data(), buffer.size(), 0);
+        if (got <= 0) return false;
+        bytes_ += static_cast<int>(got);
+        return ::send(to.raw(), buffer.data(), static_cast<std::size_t>(got), MSG_NOSIGNAL) == got;
+    }
+
+    std::atomic<int> bytes_ = 0;
+    std::jthread thread_;
+};
 
 bool closed_by_peer(const FileDescriptor& socket) {
     std::array<char, 256> buffer;
@@ -179,11 +212,90 @@ TEST_CASE("another secret is refused on both sides") {
 TEST_CASE("neither a recorded proof nor the server's own opens a second connection") {
     const Secret secret("s");
     const std::string a(32, 'a'), b(32, 'b'), c(32, 'c');
-    const auto proof = protocol::client_proof(secret, a, b);
-    CHECK_FALSE(protocol::equal_proofs(proof, protocol::client_proof(secret, c, b)));
-    CHECK_FALSE(protocol::equal_proofs(proof, protocol::server_proof(secret, a, b)));
-    CHECK_FALSE(protocol::equal_proofs(proof, protocol::client_proof(Secret("t"), a, b)));
-    CHECK(protocol::equal_proofs(proof, protocol::client_proof(secret, a, b)));
+    const auto proof = protocol::client_proof(secret, {a, b, 1});
+    CHECK_FALSE(protocol::equal_proofs(proof, protocol::client_proof(secret, {c, b, 1})));
+    CHECK_FALSE(protocol::equal_proofs(proof, protocol::client_proof(secret, {a, b, 2})));
+    CHECK_FALSE(protocol::equal_proofs(proof, protocol::server_proof(secret, {a, b, 1})));
+    CHECK_FALSE(protocol::equal_proofs(proof, protocol::session_key(secret, {a, b, 1})));
+    CHECK_FALSE(protocol::equal_proofs(proof, protocol::client_proof(Secret("t"), {a, b, 1})));
+    CHECK(protocol::equal_proofs(proof, protocol::client_proof(secret, {a, b, 1})));
+}
+
+TEST_CASE("a stranger on the first port cannot pass the greeting on to the store") {
+    const Served served(Secret("s"));
+    auto [listener, failure] = listen_on(resolve("127.0.0.1", 0).front());
+    REQUIRE(listener);
+    const SocketAddress here = local_address_of(listener);
+    const Relay relay(listener, served.address);
+    const StoreClient client({here}, {here.port(), served.port()}, Secret("s"), 5000);
+    CHECK(relay.passed_on() > 0);
+    CHECK(client.port() == served.port());
+}
+
+TEST_CASE("a connection ends when a frame is changed, repeated or made up") {
+    const Served served(Secret("s"));
+    protocol::Greeting greeting;
+    for (const std::string what : {"sound", "changed", "repeated", "made up"}) {
+        const FileDescriptor socket = greet(served.address, Secret("s"), 1000, &greeting);
+        protocol::FrameSeal seal(Secret("s"), greeting, protocol::FrameSeal::Side::client);
+        const auto put = [&](const std::string& bytes) {
+            CHECK(::send(socket.raw(), bytes.data(), bytes.size(), MSG_NOSIGNAL) > 0);
+        };
+        const protocol::Request request{protocol::Command::set, 0, "k of " + what, "v"};
+        std::string bytes = protocol::frame(seal.sealed(protocol::encode(request)));
+        if (what == "changed") bytes.at(20) ^= 1;
+        if (what == "made up") bytes = protocol::frame(protocol::encode(request));
+        put(bytes);
+        if (what == "repeated") put(bytes);
+        if (what == "sound") {
+            CHECK(!receive(socket, 1).empty());
+            continue;
+        }
+        CHECK_MESSAGE(closed_by_peer(socket), what);
+    }
+    CHECK(served.server->values("k of ").size() == 2);  // "repeated" was sound the first time
+}
+
+TEST_CASE("connections without a proof are limited, and the oldest goes first") {
+    StoreLimits limits;
+    limits.unproven = 8;
+    const Served served(Secret("s"), limits);
+    std::vector<FileDescriptor> silent;
+    for (int i = 0; i < 20; ++i) {
+        silent.push_back(connect_to(served.address, 1000));
+        CHECK(!receive(silent.back(), 1).empty());  // the server has taken it
+    }
+    for (std::size_t i = 0; i < 12; ++i) CHECK(closed_by_peer(silent[i]));
+    CHECK_FALSE(wait_for(silent.back(), POLLIN, 0));
+    StoreClient client = served.client(Secret("s"));
+    client.set("k", "v");
+}
+
+TEST_CASE("a second process with the same rank is refused, and the first stays") {
+    const int port = tests::free_port();
+    const auto zero = open_store(rank_info_of(0, 2, port), Secret("s"), 5000);
+    const auto twin = open_store(rank_info_of(1, 2, port), Secret("s"), 5000);
+    const auto one = open_store(rank_info_of(1, 2, port), Secret("s"), 5000);
+    auto joins = std::async(std::launch::async, [&] {
+        join_store(*one, rank_info_of(1, 2, port), 5000);
+        return kind_of([&] { join_store(*twin, rank_info_of(1, 2, port), 5000); });
+    });
+    join_store(*zero, rank_info_of(0, 2, port), 5000);
+    CHECK(joins.get().find("config: rank 1 of 2 has joined already, from " + host_name()) == 0);
+}
+
+TEST_CASE("ranks of another number of ranks, run or restart do not meet") {
+    RankInfo rank_info = rank_info_of(0, 2, tests::free_port());
+    const auto zero = open_store(rank_info, Secret("s"), 5000);
+    rank_info.rank = rank_info.local_rank = 1;
+    CHECK(kind_of([&] { open_store(rank_info, Secret("s"), 5000); }).empty());
+    rank_info.size = rank_info.local_size = 3;
+    CHECK(kind_of([&] { open_store(rank_info, Secret("s"), 100); }).find("another secret") !=
+          std::string::npos);
+    rank_info.size = rank_info.local_size = 2;
+    rank_info.job = "12.0 restart 1";
+    CHECK(kind_of([&] { open_store(rank_info, Secret("s"), 100); }).find("another secret") !=
+          std::string::npos);
 }
 
 TEST_CASE("silent, half-open and hostile connections hold up nobody and are closed") {
