@@ -33,11 +33,8 @@ def includes(root, rooms):
     height = {room: index for index, room in enumerate(rooms)}
     uses = {room: set() for room in rooms}
     for path in layers_test.sources(root):
-        path = os.path.normpath(path)
         room = layers_test.room_of(path, height)
-        for include in layers_test.INCLUDE.findall(layers_test.read(os.path.join(root, path))) if room else ():
-            if include.startswith('instructions/'):
-                include = 'runtime/kernels/cuda/instructions_ptx/' + include
+        for include in layers_test.included(layers_test.read(os.path.join(root, path))) if room else ():
             other = layers_test.room_of(include, height)
             if os.path.isfile(os.path.join(root, include)) and other not in (room, ''):
                 uses[room].add(other)
