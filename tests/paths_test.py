@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that what the documents name exists: links with their headings, paths and file names in backticks or command
 blocks, C++ names that begin with lockstep::, and all names of the pages about the code. A type of the glossary is in the
-folder that its row names. Paths in the comments of C++ sources exist, too.   tests/paths_test.py [ROOT]
+folder that its row names, and docs/testing.md has a row for each test. Paths in the comments of C++ sources exist, too.
+
+    tests/paths_test.py [ROOT]
 
 A word is a path of the project if it begins with a folder of the project and a slash. A word without a slash is one if it
-ends like a source (.cpp, .py, .md ...). Code in backticks may go on in the next line. Users' files are written in capitals (DATA/train.txt), begin with another folder,
-or end like a user's file (config.json). A capital X as a name stands for any name (X.hpp). Prints one line for each
-fault; exit code 1 if there is one."""
+ends like a source (.cpp, .py, .md ...). Code in backticks may go on in the next line. Users' files are written in
+capitals (DATA/train.txt), begin with another folder, or end like a user's file (config.json). A capital X as a name
+stands for any name (X.hpp). Prints one line for each fault; exit code 1 if there is one."""
 import glob
 import os
 import re
@@ -162,6 +164,24 @@ def faults_of_page(tree, page):
             yield f'{page}: the link {target} names no heading'
 
 
+def programs_of_tests(tree):
+    """The tests that the build declares by name, alone or in a list of names or files."""
+    for path in sorted(path for path in tree.files if re.match(r'tests/.*CMakeLists\.txt$', path)):
+        text = re.sub(r'#.*', '', tree.text(path))
+        yield from re.findall(r'(?:\badd_test\(NAME|lockstep_test\()\s*([a-z]\w+)', text)
+        for names in re.findall(r'foreach\(\w+([^)]*)\)(?:\s*get_filename_component.*)?\s*lockstep_test\(\$\{name\}_tests', text):
+            yield from (f'{os.path.basename(name)}_tests' for name in names.split())
+
+
+def faults_of_rows(tree, page):
+    """Each test has a row; `mpi_*` stands for all tests that begin so."""
+    rows = re.findall(r'^\| (`.*?) \|', tree.text(page), re.MULTILINE)
+    patterns = [word.replace('*', r'\w*') for row in rows for word in re.findall(r'`([\w*]+)`', row)]
+    for name in programs_of_tests(tree):
+        if not any(re.fullmatch(pattern, name) for pattern in patterns):
+            yield f'{page}: no row says what {name} proves'
+
+
 def faults_of_comments(tree, source):
     for number, line in enumerate(tree.text(source).split('\n'), 1):
         comment = re.search(r'(?:^|\s)// (.*)', line)
@@ -175,6 +195,7 @@ def faults(root):
     for pattern in PAGES:
         for page in sorted(glob.glob(os.path.join(root, pattern))):
             yield from faults_of_page(tree, os.path.relpath(page, root))
+    yield from faults_of_rows(tree, 'docs/testing.md')
     for source in tree.sources:
         yield from faults_of_comments(tree, source)
 
@@ -189,11 +210,14 @@ def planted_faults():
         'README.md': '`runtime/core/gone.cpp`\n`gone_test.cpp`\n`core::Gone`\n[a](docs/gone.md)\n[b](docs/sound.md#gone)\n\n'
                      '`cat\nruntime/gone/core`\n\n`CommentGone`\n`gone_tests`\n`find_gone()`.\n\n- `view.hpp:3 gone\n\n',
         'docs/gone.d/stack.md': '```\nlockstep::core::gone()\n```\n',
-        'docs/glossary.md': '| view | text | `core::GoneElsewhere`, `runtime/mid` |\n| gone | text | `core::GoneElsewhere`, `runtime/core` |\n',
+        'docs/glossary.md': '| view | text | `core::GoneElsewhere`, `runtime/mid` |\n'
+                            '| gone | text | `core::GoneElsewhere`, `runtime/core` |\n',
         'docs/sound.md': '# Sound page\n`runtime/core/view.{hpp,hpp}` `view.hpp:3` `core::View` `std::gone` `DATA/gone.cpp` `X.cpp`\n'
                          '`runtime/core/X.hpp` `config.json` [a](../README.md) [b](#sound-page) `view_of` `ParlaiGone`\n'
                          '```sh\ncat out/x.cpp runtime/core\n```\n',
-        'docs/testing.md': '`view_tests` `view_of()` `rooms_picture\nruntime/core`\n',
+        'docs/testing.md': '`view_of()` `rooms_picture\nruntime/core`\n\n| `view_tests`, `mpi_*` | text |\n',
+        'tests/CMakeLists.txt': 'lockstep_test(view_tests)\nadd_test(NAME mpi_sums)\nlockstep_test(alone_gone_tests)\n'
+                                'foreach(file\n  a/view\n  a/listed_gone)\n  lockstep_test(${name}_tests)\n',
         'tests/run.sh': 'rooms_picture\n',
     }
     with tempfile.TemporaryDirectory() as root:
@@ -206,8 +230,8 @@ def planted_faults():
 
 def main():
     planted = planted_faults()
-    if len(planted) != 13 or not all('gone' in fault.lower() or 'a backtick' in fault for fault in planted):
-        print('the check itself is wrong: of 13 planted faults it found', *planted, sep='\n')
+    if len(planted) != 15 or not all('gone' in fault.lower() or 'a backtick' in fault for fault in planted):
+        print('the check itself is wrong: of 15 planted faults it found', *planted, sep='\n')
         return 1
     root = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(os.path.abspath(__file__)), '..')
     found = list(faults(os.path.normpath(root)))
