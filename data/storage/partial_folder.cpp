@@ -56,7 +56,7 @@ FileDescriptor make_locked(const std::string& path) {
         FileDescriptor folder = opened(path);
         if (!folder && errno == ENOENT) continue;
         if (!folder) fail_to_make(path, std::generic_category().message(errno));
-        // Without locks nobody removes the folder either.
+        // Nobody removes the folder if the file system has no locks.
         if (::flock(folder.raw(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) continue;
         if (!is_removed(folder)) return folder;
     }

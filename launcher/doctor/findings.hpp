@@ -22,7 +22,7 @@ struct Finding {
 };
 
 // Returns the problems in the facts; the worst come first. A pure function: it does not query the
-// machine.
+// host.
 std::vector<Finding> judge(const Facts& facts);
 
 // Summarises the findings in one line.
@@ -32,7 +32,7 @@ bool would_break(const std::vector<Finding>& findings);
 // Returns the number of threads that each of facts.ranks would compute with.
 std::vector<std::int64_t> threads_of(const Facts& facts);
 
-// judge() calls these functions.
+// judge() calls these functions. The files judge_*.cpp define them, by subject.
 std::vector<Finding> judge_ranks(const Facts& facts);
 std::vector<Finding> judge_cores(const Facts& facts);
 std::vector<Finding> judge_memory(const Facts& facts);

@@ -10,7 +10,7 @@ namespace lockstep::launcher::ladder {
 
 namespace {
 
-// Two runs of the same command may differ by several percent on a shared machine.
+// Two runs of the same command may differ by several percent on a shared host.
 constexpr double doubtful = 0.1;
 
 class Climber {

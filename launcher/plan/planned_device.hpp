@@ -17,7 +17,7 @@ struct Machine {
     std::string limit;       // the source of `bytes`: "--memory", "of the host"
 };
 
-// Returns the machine that --device and --memory describe. Ranks on the CPU share the memory of
+// Returns the device that --device and --memory describe. Ranks on the CPU share the memory of
 // this host. Throws a config error when a requested GPU is neither present nor described by
 // --memory, and when the CPU is requested for something that only GPUs support.
 Machine machine_of(const RunConfig& config, int ranks);

@@ -5,7 +5,7 @@
 
 namespace lockstep::launcher {
 
-// libgomp's threads spin while they wait. The default limit is so long that a busy machine stalls.
+// libgomp's threads spin while they wait. The default limit is so long that a busy host stalls.
 // libgomp reads the limit from the environment when it is loaded. These functions do nothing when
 // the environment already sets a wait policy.
 

@@ -26,7 +26,7 @@ struct LocalRanks {
     comm::Secret secret;
 };
 
-// Returns the processes of a job on this machine. Their environment is `base` with torchrun's
+// Returns the processes of a job on this host. Their environment is `base` with torchrun's
 // variables, the store's secret, the number of cores of each rank (OMP_NUM_THREADS,
 // LOCKSTEP_THREADS) and the wait policy of OpenMP threads.
 std::vector<ProcessSpec> local_ranks(const LocalRanks& ranks, const comm::Environment& base);

@@ -23,7 +23,7 @@ constexpr LaneRange lanes_of_rank(std::int64_t lanes, int rank, int ranks) noexc
     return {first, first + base + (rank < extra ? 1 : 0)};
 }
 
-// One of the parts into which the ranks of a lane divide the rows of its micro-batches.
+// The ranks of a lane divide the rows of its micro-batches into parts; this is one of them.
 struct LanePart {
     int number = 0, parts = 1;
 

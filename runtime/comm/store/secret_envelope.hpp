@@ -19,11 +19,12 @@ public:
 };
 
 // Makes an envelope that uses the host's munged, which clusters with Slurm have. Returns null if
-// there is no munged or no libmunge.
+// there is no munged or no libmunge. munge_envelope.cpp defines the function.
 std::unique_ptr<SecretEnvelope> munge_envelope();
 
 // Makes an envelope that uses the PMIx daemon that started this rank. Returns null if there is no
 // daemon or it does not answer. A text that rank 0 closed can be opened as long as the job lives.
+// pmix_envelope.cpp defines the function.
 std::unique_ptr<SecretEnvelope> pmix_envelope();
 
 // Makes an envelope that only processes of this user on this host can open, as long as it lives: a

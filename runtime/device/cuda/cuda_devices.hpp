@@ -7,7 +7,7 @@
 
 namespace lockstep::device {
 
-// Identifies a GPU for the whole machine. A GPU's number is only its index in the list of one
+// Identifies a GPU for the whole host. A GPU's number is only its index in the list of one
 // process.
 struct GpuIdentity {
     std::string uuid;       // "GPU-8a56…", or "MIG-8a56…" for a part of a GPU; globally unique

@@ -47,7 +47,7 @@ struct Backward {
     float *dk, *dv, *p_rows, *ds_rows, *factors, *delta, *dq;
 };
 
-// One head of one sequence, by one thread: the order of every sum is fixed.
+// A thread computes a whole head of a sequence, so the order of every sum is fixed.
 template <class C, class T>
 struct Head {
     HostMatrix<const T> q, k, v, out, d_out;
@@ -89,7 +89,7 @@ struct Head {
         store(b.dv, width(), dv, task.k_row + key_first, keys);
     }
 
-    // One block of queries against the first `keys` keys of a block.
+    // Computes a block of queries against the first `keys` keys of a block.
     void pair(const AttentionTask& task, int first, int count, int key_first, int keys,
               Block<C> key, Block<C> value) {
         const int height = extent<C>(count), columns = extent<C>(keys), d = width();
