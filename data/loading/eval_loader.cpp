@@ -78,11 +78,11 @@ void EvalLoader::add_texts(const MicroBatch& micro, train::Batch& batch) const {
     }
 }
 
-std::vector<std::int64_t> limit_rows(std::vector<std::int64_t> shard_rows, std::int64_t most) {
-    if (most <= 0) return shard_rows;
+std::vector<std::int64_t> limit_rows(std::vector<std::int64_t> shard_rows, std::int64_t max_rows) {
+    if (max_rows <= 0) return shard_rows;
     for (std::int64_t& rows : shard_rows) {
-        rows = std::min(rows, most);
-        most -= rows;
+        rows = std::min(rows, max_rows);
+        max_rows -= rows;
     }
     return shard_rows;
 }

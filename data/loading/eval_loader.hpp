@@ -52,9 +52,9 @@ private:
     std::optional<LaneStream> stream_;
 };
 
-// Returns the rows per shard if only the first `most` rows in the order of shards are used; <= 0:
-// all.
-std::vector<std::int64_t> limit_rows(std::vector<std::int64_t> shard_rows, std::int64_t most);
+// Returns the rows per shard if only the first `max_rows` rows in the order of shards are used; <=
+// 0: all.
+std::vector<std::int64_t> limit_rows(std::vector<std::int64_t> shard_rows, std::int64_t max_rows);
 
 // Returns true if the split stores labels as text, which replies are compared with. Plain text and
 // the training split have none.

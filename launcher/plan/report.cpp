@@ -44,7 +44,7 @@ std::string size_text(const BatchSize& size) {
     const std::string asked = " (" + grouped(size.asked) + " asked for)";
     if (size.fits == 0) return "not even 1 fits" + asked;
     const std::string fits = "up to " + std::to_string(size.fits) + " fits" + asked;
-    return size.fits < size.most ? fits : fits + "; more was not tried";
+    return size.fits < size.max_tried ? fits : fits + "; more was not tried";
 }
 
 void add_epoch(const EpochFacts& facts, TextTable& table) {

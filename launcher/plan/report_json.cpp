@@ -47,7 +47,7 @@ std::string report_json(const RunPlan& plan) {
                            {{"option", plan.size.option},
                             {"asked", plan.size.asked},
                             {"fits", plan.size.fits},
-                            {"most_tried", plan.size.most}}},
+                            {"most_tried", plan.size.max_tried}}},
                           {"slow_shapes", nlohmann::json::array()}};
     for (const Part& part : plan.parts)
         report["parts"].push_back(

@@ -169,10 +169,11 @@ private:
         const bool by_tokens = asked.batch_tokens > 0;
         plan_.size.option = by_tokens ? "--batch-tokens" : "--batchsize";
         plan_.size.asked = by_tokens ? asked.batch_tokens : asked.batchsize;
-        plan_.size.most = by_tokens ? max_tokens : max_rows;
+        plan_.size.max_tried = by_tokens ? max_tokens : max_rows;
         if (plan_.epoch)
-            plan_.size.most = std::min(plan_.size.most, by_tokens ? max_tokens : plan_.epoch->rows);
-        plan_.size.fits = largest_that_fits(plan_.size.most, [&](std::int64_t size) {
+            plan_.size.max_tried =
+                std::min(plan_.size.max_tried, by_tokens ? max_tokens : plan_.epoch->rows);
+        plan_.size.fits = largest_that_fits(plan_.size.max_tried, [&](std::int64_t size) {
             data::BatchingOptions options = asked;
             (by_tokens ? options.batch_tokens : options.batchsize) = size;
             const auto shapes = largest_batches(lengths_, rules(options));

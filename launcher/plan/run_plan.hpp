@@ -26,7 +26,7 @@ struct EpochFacts {
 struct BatchSize {
     std::string option;
     std::int64_t asked = 0, fits = 0;
-    std::int64_t most = 0;  // larger values are not tried
+    std::int64_t max_tried = 0;  // larger values are not tried
 };
 
 struct RunPlan {

@@ -20,15 +20,15 @@ public:
         : table_(table), sink_(sink) {}
 
     // Counts one more block with its gradients. Returns true if the sink shall be told of all
-    // blocks that wait: the sink waits for them, there are `most` of them, or they are the last
-    // ones.
-    bool pass_block(int most) {
+    // blocks that wait: the sink waits for them, there are `max_blocks` of them, or they are the
+    // last ones.
+    bool pass_block(int max_blocks) {
         const auto& all = table_.all();
         require(next_ < all.size(), "backward finished more blocks than there are");
         const int block = all[next_].block;
         while (next_ < all.size() && all[next_].block == block) ++next_;
         end_ = next_ < all.size() ? all[next_].offset : table_.flat_size();
-        return next_ == all.size() || ++waiting_ >= most || sink_.waits_for(end_);
+        return next_ == all.size() || ++waiting_ >= max_blocks || sink_.waits_for(end_);
     }
     void tell() {
         sink_.ready(begin_, end_ - begin_);

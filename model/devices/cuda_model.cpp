@@ -30,7 +30,7 @@ std::unique_ptr<Model> make_cuda_model(const ModelConfig& config, train::Precisi
     products.tf32 = settings.tf32;
     products.autotune = settings.autotune;
     context->cached<kernels::cuda::AttentionSettings>().autotune = settings.autotune;
-    context->cached<device::GraphSettings>().most = settings.max_graphs;
+    context->cached<device::GraphSettings>().max_graphs = settings.max_graphs;
     const auto connect = [settings](CudaContext& gpu, comm::Communicator& ranks,
                                     comm::RankProgress* progress) {
         return comm::make_collectives(gpu, ranks, settings.backend, settings.timeout_ms, progress);

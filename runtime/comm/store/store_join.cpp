@@ -78,13 +78,13 @@ void join_store(Store& store, const RankInfo& rank_info, int timeout_ms) {
     }
 }
 
-std::string short_list(const std::vector<int>& ranks, int most) {
+std::string short_list(const std::vector<int>& ranks, int max_runs) {
     std::string text;
     for (std::size_t first = 0; first < ranks.size();) {
         std::size_t last = first;
         while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
         if (!text.empty()) text += ", ";
-        if (most-- == 0) return text + "...";
+        if (max_runs-- == 0) return text + "...";
         text += std::to_string(ranks[first]);
         if (last > first) text += (last == first + 1 ? ", " : "-") + std::to_string(ranks[last]);
         first = last + 1;

@@ -14,8 +14,8 @@ namespace lockstep::comm {
 // process has joined as this rank.
 void join_store(Store& store, const RankInfo& rank_info, int timeout_ms);
 
-// Shortens a list of ascending ranks to runs such as "1, 4-7"; after `most` runs it ends with
+// Shortens a list of ascending ranks to runs such as "1, 4-7"; after `max_runs` runs it ends with
 // "...".
-std::string short_list(const std::vector<int>& ranks, int most);
+std::string short_list(const std::vector<int>& ranks, int max_runs);
 
 }  // namespace lockstep::comm

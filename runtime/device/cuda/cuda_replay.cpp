@@ -36,7 +36,7 @@ Queued Replay<CudaContext>::run(const WorkKey& key, std::int64_t moves,
         }
         return Queued::at_once;
     }
-    if (in_place && captured() < most_ && has_room_for_a_graph()) {
+    if (in_place && captured() < max_graphs_ && has_room_for_a_graph()) {
         capture(known, work);
         return Queued::at_once;
     }

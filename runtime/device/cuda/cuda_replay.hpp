@@ -11,10 +11,11 @@
 
 namespace lockstep::device {
 
-// Set ctx.cached<GraphSettings>() before a Replay is made. `most` is the maximum number of works
-// that become graphs: the first ones that come a second time. All others are queued call by call.
+// Set ctx.cached<GraphSettings>() before a Replay is made. `max_graphs` is the maximum number of
+// works that become graphs: the first ones that come a second time. All others are queued call by
+// call.
 struct GraphSettings {
-    std::size_t most = 0;
+    std::size_t max_graphs = 0;
 };
 
 // Replays work as CUDA graphs. Work first runs call by call: this grows scratch memory to its size,
@@ -24,7 +25,8 @@ struct GraphSettings {
 template <>
 class Replay<CudaContext> {
 public:
-    explicit Replay(CudaContext& ctx) : ctx_(ctx), most_(ctx.cached<GraphSettings>().most) {}
+    explicit Replay(CudaContext& ctx)
+        : ctx_(ctx), max_graphs_(ctx.cached<GraphSettings>().max_graphs) {}
 
     Queued run(const WorkKey& key, std::int64_t moves, const std::function<void()>& work);
     void apart(std::function<void()> action);
@@ -44,7 +46,7 @@ private:
     std::size_t captured() const;
 
     CudaContext& ctx_;
-    std::size_t most_;
+    std::size_t max_graphs_;
     std::map<WorkKey, Known> works_;
     std::optional<CudaCapture> capture_;  // set during a capture
     std::vector<Piece> pieces_;           // pieces of the current capture so far

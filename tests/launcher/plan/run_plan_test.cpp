@@ -106,7 +106,7 @@ TEST_CASE("the size that fits does, and one more does not") {
             const plan::BatchSize size = at(2).size;
             CHECK(size.asked == 2);
             REQUIRE(size.fits > 0);
-            REQUIRE(size.fits < size.most);
+            REQUIRE(size.fits < size.max_tried);
             CHECK(at(size.fits).fits());
             CHECK_FALSE(at(size.fits + 1).fits());
             CHECK(at(size.fits + 1).size.fits == size.fits);

@@ -125,13 +125,13 @@ ProductPlan describe(const CublasLt& library, const ProductShape& shape) {
 
 std::vector<cublasLtMatmulAlgo_t> candidates(const CublasLt& library, const ProductShape& shape,
                                              const ProductOperands& at, ProductPlan& plan,
-                                             int most) {
+                                             int max_algorithms) {
     set_addresses(library, plan, at);
     cublasLtMatmulPreferenceOpaque_t preference = preference_for(library, shape);
-    std::vector<cublasLtMatmulHeuristicResult_t> results(static_cast<std::size_t>(most));
+    std::vector<cublasLtMatmulHeuristicResult_t> results(static_cast<std::size_t>(max_algorithms));
     int count = 0;
     plan.found = library.get_heuristic(library.handle(), &plan.operation, &plan.first, &plan.second,
-                                       &plan.result, &plan.result, &preference, most,
+                                       &plan.result, &plan.result, &preference, max_algorithms,
                                        results.data(), &count);
     std::vector<cublasLtMatmulAlgo_t> algorithms;
     if (plan.found != CUBLAS_STATUS_SUCCESS) return algorithms;

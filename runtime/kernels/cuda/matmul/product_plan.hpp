@@ -22,11 +22,11 @@ struct ProductPlan {
 // Returns the descriptions, but no algorithm yet.
 ProductPlan describe(const CublasLt& library, const ProductShape& shape);
 
-// Returns at most `most` algorithms, those that cuBLASLt expects to be the fastest, best first.
-// Returns nothing if it has none, with the reason in plan.found.
+// Returns at most `max_algorithms` algorithms, those that cuBLASLt expects to be the fastest, best
+// first. Returns nothing if it has none, with the reason in plan.found.
 std::vector<cublasLtMatmulAlgo_t> candidates(const CublasLt& library, const ProductShape& shape,
                                              const ProductOperands& at, ProductPlan& plan,
-                                             int most);
+                                             int max_algorithms);
 
 // Queues the product with plan.algorithm. The result goes to `to`, which may be at.c. try_run
 // returns whether the algorithm can do that; run throws if it cannot.

@@ -9,7 +9,7 @@ using device::Queued;
 
 TEST_CASE("work is captured where memory is left for a graph, and else queued call by call") {
     device::CudaContext ctx(0);
-    ctx.cached<device::GraphSettings>().most = 8;
+    ctx.cached<device::GraphSettings>().max_graphs = 8;
     device::Replay<device::CudaContext> replay(ctx);
     const auto run = [&] { return replay.run({1}, 0, [] {}); };
     emulated_foreign_memory(std::size_t{900} << 20);

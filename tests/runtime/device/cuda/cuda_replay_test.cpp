@@ -16,7 +16,7 @@ namespace {
 // A number that the work adds squares to, so that work that runs too often or too rarely shows.
 struct Counter {
     explicit Counter(std::size_t max_graphs) {
-        ctx.cached<device::GraphSettings>().most = max_graphs;
+        ctx.cached<device::GraphSettings>().max_graphs = max_graphs;
         replay.emplace(ctx);
     }
 
