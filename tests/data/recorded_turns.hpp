@@ -27,7 +27,7 @@ struct Read {
     std::string turns, warnings;
 };
 
-// What a reader makes of one chunk; an error's text instead of the turns.
+// Returns the turns that a reader makes of a chunk, or the text of its error.
 inline Read read_text(const std::string& text, const ReadOptions& options) {
     TextChunk chunk;
     chunk.path = "f";

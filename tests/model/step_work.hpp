@@ -25,9 +25,9 @@ CountedModel seq2seq_17m();
 // `rows` rows of these lengths, every target token with a label.
 train::Batch batch_of_rows(std::int64_t rows, std::int32_t source, std::int32_t target);
 
-// What a step of one micro-batch gives a GPU of compute capability 9.0 when it has been seen often
-// enough to be replayed: bf16, adamw with decay and clipping as in bench_train_step, as many
-// buckets as the full model has. The result is taken as well.
+// Returns the work that a step of one micro-batch gives a GPU of compute capability 9.0 when it has
+// been seen often enough to be replayed: bf16, adamw with decay and clipping as in
+// bench_train_step, as many buckets as the full model has. The result is taken as well.
 tests::cuda_emulation::DeviceWork work_of_step(const CountedModel& counted, std::int64_t rows);
 
 }  // namespace lockstep::tests

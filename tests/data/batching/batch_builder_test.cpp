@@ -14,7 +14,7 @@ namespace {
 using Ints = std::vector<std::int32_t>;
 using Rows = std::vector<std::uint32_t>;
 
-// One batch of all rows, in their order.
+// Builds a micro-batch of all rows, in their order.
 train::Batch build(const tests::MemoryRows::Shard& shard, BatchingOptions options,
                    DatasetKind kind = DatasetKind::dialogue) {
     tests::MemoryRows store({shard});
@@ -28,7 +28,7 @@ Ints first(const Ints& values, std::size_t count) {
     return {values.begin(), values.begin() + static_cast<std::ptrdiff_t>(count)};
 }
 
-// What the labels would be if they followed from the tokens.
+// Returns the labels that would follow from the tokens.
 Ints following(const train::Batch& batch) {
     Ints labels(batch.target.tokens.size(), -1);
     for (std::size_t s = 0; s < batch.rows.size(); ++s) {

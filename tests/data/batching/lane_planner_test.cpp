@@ -125,7 +125,7 @@ TEST_CASE("lanes whose last windows differ still agree in length") {
     BatchingOptions options;
     options.batch_tokens = 400;
     const BatchRules rules(options, DatasetKind::dialogue);
-    // One lane per shard; the second has a tenth fewer rows, so fewer batches.
+    // Each shard is a lane. The second has a tenth fewer rows, so fewer micro-batches.
     const Shards shards{tests::random_shard(1, 100, 100), tests::random_shard(2, 90, 100)};
     const auto longer = plan_lane(shards, rules, {0, 2}, {7, 0, 0});
     const auto shorter = plan_lane(shards, rules, {1, 2}, {7, 0, 0});

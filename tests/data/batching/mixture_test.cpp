@@ -102,7 +102,7 @@ Setup random_setup(PhiloxStream& random, std::uint32_t fewest_rows, std::uint32_
     return setup;
 }
 
-// How often each row of each set is in these steps.
+// Counts how often each row of each set is in these steps.
 std::vector<std::vector<std::int64_t>> uses(const Setup& setup, const Epochs& epochs) {
     std::vector<std::vector<std::int64_t>> uses;
     for (const SplitInfo& split : setup.splits()) uses.emplace_back(split.rows);

@@ -34,7 +34,7 @@ struct PreparedFolder {
     }
 };
 
-// With the built programs on PATH, and as root where root runs the tests.
+// Puts the built programs on PATH, and lets root run MPI if root runs the tests.
 std::map<std::string, std::string> environment() {
     const std::string bin = fs::read_symlink("/proc/self/exe").parent_path();
     return {{"PATH", bin + ":" + getenv("PATH")},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One fault planted into sound facts must be found, alone, with its place and what to do.
+// A fault is planted into sound facts. It must be the only finding, and say where it is and what to
+// do.
 #include "tests/launcher/doctor/planted_fault.hpp"
 
 using namespace lockstep::tests;

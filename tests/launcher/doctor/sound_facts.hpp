@@ -59,7 +59,7 @@ inline RankFacts sound_rank(int rank, int ranks_per_host) {
     return one;
 }
 
-// Of the lowest rank of a host.
+// Returns what the lowest rank of a host observes.
 inline RankObservations sound_sight(const Facts& facts, const RankFacts& from) {
     RankObservations sight;
     sight.rank = from.rank;

@@ -22,7 +22,7 @@ std::vector<Rung> rungs_of(const std::vector<std::string>& names) {
     return rungs;
 }
 
-// What was to be measured, and the answers.
+// Records the runs that were to be measured, and answers them.
 struct Runs {
     std::map<std::string, double> train_s;  // none: a failure
     std::map<std::string, std::int64_t> workers = {};

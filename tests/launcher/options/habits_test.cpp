@@ -48,7 +48,7 @@ const std::map<std::string, Parse> programs{
     {"build_dict", parse_prepare},
 };
 
-// What is said to `words`; "" where they are taken.
+// Returns the refusal of `words`, or "" if they are accepted.
 std::string answer(const std::string& program, const Words& words) {
     try {
         programs.at(program)(words);

@@ -59,7 +59,7 @@ TEST_CASE("--init-model gives the new model its shape and arithmetic") {
 TEST_CASE("--init-model refuses data of another dictionary of the same size") {
     const Trained t;
     std::string text = read_text(t.scratch / "train.txt");
-    // One word is another one: as many tokens, but another dictionary.
+    // A word is replaced by another one: as many tokens, but another dictionary.
     for (std::size_t at = 0; (at = text.find("thou", at)) != std::string::npos; at += 4)
         text.replace(at, 4, "qqqq");
     write_text(t.scratch / "other.txt", text);

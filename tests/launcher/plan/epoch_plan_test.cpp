@@ -27,7 +27,7 @@ struct Written {
     }
 };
 
-// What the loader gives in the first epoch.
+// Returns the plan of the steps that the loader gives in the first epoch.
 EpochPlan loaded(const Dataset& dataset, const StepLoaderOptions& options) {
     const auto loader = open_step_source({&dataset, 1}, options);
     EpochPlan plan;

@@ -30,7 +30,7 @@ RowLengths lengths_of(const tests::MemoryRows::Shard& shard, const BatchRules& r
     return row_lengths(rows, tests::rows_of({shard}), rules);
 }
 
-// What a batch weighs with memory linear in both totals.
+// Returns the memory of a micro-batch if it is linear in both totals.
 double weight(const train::BatchShape& shape, double source, double target) {
     return source * static_cast<double>(shape.source_total) +
            target * static_cast<double>(shape.target_total);

@@ -106,7 +106,7 @@ TEST_CASE("at a terminal lines are edited and come back") {
     program.type("helo" + left + "l\r");
     program.read_until("model: good morning");
     program.read_prompt("you: ");
-    // What is said is in the log while the program waits for more.
+    // The log has every exchange while the program waits for more.
     CHECK(dialog_of(read_text(log)) == Dialog{{"hello", "good morning"}});
     says(run_line("interactive -mf " + talk.model + " --outfile " + log), 2,
          {"another program writes"});

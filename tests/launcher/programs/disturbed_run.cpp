@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// With --timeout 6 each rank tells four times a second where it is.
+// Each rank sends four heartbeats a second with --timeout 6.
 constexpr std::chrono::milliseconds several_tellings(900);
 
 nlohmann::json reported(const std::string& model) {

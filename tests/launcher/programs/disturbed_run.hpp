@@ -11,7 +11,7 @@
 
 namespace lockstep::tests {
 
-// What was left of a run that something happened to.
+// Holds what was left of a disturbed run.
 struct DisturbedEnd {
     ProgramResult result;
     nlohmann::json failure;  // failure.json; null where there is none
@@ -45,7 +45,7 @@ public:
     // The same where a script disturbs the ranks that it runs.
     DisturbedEnd run_by(const std::string& script) const;
 
-    // Of this run alone.
+    // Returns a copy of the data that only this run uses.
     const std::string& damageable_data();
     void environment(const std::string& name, const std::string& value) {
         environment_[name] = value;

@@ -167,7 +167,7 @@ void check_cause(const DisturbedEnd& end, Fault fault, int victim) {
             CHECK(error.find("train-0000" + std::to_string(victim)) != std::string::npos);
             break;
         case Fault::no_memory:
-            // By its own words, unless a library did not survive it.
+            // The rank says so itself, unless a library did not survive it.
             CHECK((cause == "failed" || cause == "lost"));
             if (cause == "failed") CHECK(error.find("memory") != std::string::npos);
             break;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a profiler is told of a run, by a profiler that writes it down (support/nvtx_recorder.cpp).
+// A profiler that writes down what it is told (tests/support/nvtx_recorder.cpp) sees the ranges of
+// a run.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -16,7 +17,7 @@ namespace {
 
 using Path = std::string;  // "step/micro-batch/forward"
 
-// How often each range came, inside which others. Every thread's have to begin and end as brackets.
+// Counts each range by the ranges around it. The ranges of a thread must be nested.
 std::map<Path, int> ranges_of(const std::string& record) {
     std::map<Path, int> count;
     std::map<std::string, std::vector<std::string>> open;  // by thread

@@ -98,7 +98,7 @@ bool in_a_table(const std::set<std::string>& names) {
     return false;
 }
 
-// As an option, as a word of code, or as what follows "dict-".
+// Tells whether a file has one of the names as an option, as a word of code, or after "dict-".
 bool named_in(const std::string& file, const std::set<std::string>& names) {
     const std::string text = read_text(file);
     return std::ranges::any_of(names, [&](std::string name) {
@@ -109,7 +109,7 @@ bool named_in(const std::string& file, const std::set<std::string>& names) {
     });
 }
 
-// Of "1e-30,0.001"; nothing where a word is none.
+// Reads numbers such as "1e-30,0.001". Returns nothing if a word is no number.
 std::optional<std::vector<double>> numbers(const std::string& text) {
     std::istringstream words(text);
     std::vector<double> values;

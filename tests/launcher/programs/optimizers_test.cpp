@@ -32,7 +32,8 @@ bool is_key_bias(const train::TensorInfo& tensor, std::size_t i) {
     return tensor.name.ends_with(".kv.bias") && i < tensor.count / 2;
 }
 
-// How far the weights are from the golden ones, as a share of how far those have moved.
+// Returns the distance of the weights from the golden ones, as a share of the distance that those
+// have moved.
 double distance(const train::TensorInfo& tensor, const std::vector<float>& start,
                 const std::vector<float>& golden, const std::vector<float>& weights) {
     double apart = 0, moved = 0;

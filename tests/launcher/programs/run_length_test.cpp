@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long a run lasts, when it validates, logs and saves: ParlAI's options of train_model.
+// ParlAI's options of train_model decide how long a run lasts, and when it validates, logs and
+// saves.
 #include <doctest/doctest.h>
 
 #include <filesystem>

@@ -62,7 +62,7 @@ void refused(const std::string& line, const std::vector<std::string>& words) {
     says(run, 2, words);
 }
 
-// What `eval` prints: "valid NAME VALUE" lines.
+// Reads the lines "valid NAME VALUE" that `eval` prints.
 std::map<std::string, double> metrics_of(const std::string& line) {
     std::istringstream out(done(line).out);
     std::map<std::string, double> metrics;

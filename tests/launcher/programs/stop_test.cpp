@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What asks ranks to stop, or slows one of them, from outside.
+// Signals ask ranks to stop, or slow one of them.
 #include <doctest/doctest.h>
 
 #include <chrono>

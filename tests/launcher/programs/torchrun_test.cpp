@@ -21,7 +21,7 @@ int count(const std::string& text, const std::string& part) {
     return found;
 }
 
-// With the built programs on PATH, where torchrun looks for its program.
+// Puts the built programs on PATH, where torchrun looks for its program.
 ProgramInput built_programs() {
     const auto bin = std::filesystem::read_symlink("/proc/self/exe").parent_path();
     ProgramInput input;

@@ -11,7 +11,7 @@ using namespace lockstep::launcher;
 
 namespace {
 
-// As under srun --gpus-per-node: each rank sees all GPUs of its host, and has one.
+// Each rank sees all GPUs of its host and has one, as under srun --gpus-per-node.
 std::vector<GpuUser> eight() {
     std::vector<GpuUser> users;
     for (int rank = 0; rank < 8; ++rank)

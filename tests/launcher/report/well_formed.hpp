@@ -8,8 +8,8 @@
 
 namespace lockstep::tests {
 
-// What keeps `page` from being well-formed XML, as far as these pages go: elements that are closed
-// in order, attributes in double quotes, named entities. Empty where nothing does.
+// Returns what keeps `page` from being well-formed XML, or "". It knows what these pages have:
+// elements that are closed in order, attributes in double quotes, named entities.
 inline std::string not_well_formed(std::string_view page) {
     std::vector<std::string> open;
     const std::set<std::string_view> entities{"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};

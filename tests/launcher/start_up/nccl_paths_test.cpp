@@ -19,7 +19,8 @@ namespace {
 
 // The lines are as NCCL 2.18 to 2.30 format them; hosts and numbers are made up.
 
-// One rank of sixteen on two hosts of eight H100s each, with a network device for each GPU.
+// This is the log of a rank of sixteen, on two hosts of eight H100s with a network device for each
+// GPU.
 constexpr const char* switched = R"(node1:71:71 [0] NCCL INFO NCCL version 2.28.9+cuda13.0
 node1:71:71 [0] NCCL INFO Bootstrap: Using ib0:10.1.0.1<0>
 node1:71:99 [0] NCCL INFO NVLS multicast support is available on dev 0

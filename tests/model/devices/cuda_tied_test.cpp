@@ -68,7 +68,8 @@ double largest_difference(const std::vector<float>& a, const std::vector<float>&
     return largest;
 }
 
-// What each of two ranks sends through NCCL in a step, and the labels of its collectives.
+// Counts what each of two ranks sends through NCCL in a step, and holds the labels of its
+// collectives.
 struct Step {
     std::int64_t calls = 0, bytes = 0;
     std::string trace;

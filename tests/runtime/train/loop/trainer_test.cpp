@@ -240,7 +240,7 @@ TEST_CASE("a run that was stopped and continued is bit for bit the uninterrupted
             if (kind == OptimizerKind::adam)
                 CHECK(expected.steps.back().lr < whole.options.optimizer.learningrate);
             CHECK(expected.steps[8].epoch == 1.0);
-            // At 3, 6 and 9 a validation is due, and an epoch ends at 9.
+            // Validations are due at 3, 6 and 9, and an epoch ends at 9.
             for (const std::int64_t stop_at : {2, 3, 4, 5, 6, 8, 9, 10, 17})
                 check_continued(whole, expected, stop_at);
         }

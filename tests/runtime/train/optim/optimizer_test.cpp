@@ -112,7 +112,7 @@ TEST_CASE("adam's first update has length lr; adamw shrinks the weight beside it
     adamw.check("bias", weight - lr);
     adamw.check_gaps();
     CHECK(adam.optimizer->state()[0].values[0] == doctest::Approx(0.1 * gradient * scale));
-    // As torch does, 1 - beta2 is calculated in double and rounded once: 1 - 0.999f is less.
+    // 1 - beta2 is calculated in double and rounded once, as torch does: 1 - 0.999f is less.
     const auto& second_moment = adam.optimizer->state()[3];
     REQUIRE(second_moment.name == "a.exp_avg_sq");
     REQUIRE(gradient * scale == 1);

@@ -58,7 +58,7 @@ TEST_CASE("buckets that travel as bf16 lie where fp32 elements were that were se
         CHECK(exchange.spare == (order == Order::front_to_back ? 10 + 250 : 200));
         std::vector<std::size_t> sent = {0, 1, 2, 3, 4};
         if (order == Order::last_one_first) sent = {4, 0, 1, 2, 3};
-        // By elements of bf16: which are converted, and which bucket lies there.
+        // These tell for each element of bf16 which bucket lies there, and whether it is converted.
         std::vector<int> held(2 * 960, -1);
         std::vector<char> converted(2 * 960);
         for (const std::size_t bucket : sent) {

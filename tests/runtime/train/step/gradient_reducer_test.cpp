@@ -51,7 +51,7 @@ float sum_of(int ranks, std::size_t i) {
     return sum;
 }
 
-// One step in either order after the other.
+// Reduces four steps. Every other one sends the last bucket first if the table is summed in parts.
 void reduce_and_check(comm::Communicator& communicator, const train::ReducerOptions& options) {
     device::CpuContext context(1);
     Trace trace(Trace::Recording::off, communicator.rank());
