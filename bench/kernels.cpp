@@ -95,7 +95,7 @@ void products(CpuContext& ctx, const char* dtype, std::int64_t rows, std::int64_
 }
 
 template <class T>
-void rows_of_width(CpuContext& ctx, const char* dtype, const Dropout& site) {
+void norms(CpuContext& ctx, const char* dtype, const Dropout& site) {
     constexpr std::int64_t rows = 4096, d = 2048;
     const Coordinates coordinates(rows);
     auto x = numbers<T>(rows * d, 1), branch = numbers<T>(rows * d, 2);
@@ -134,6 +134,16 @@ void rows_of_width(CpuContext& ctx, const char* dtype, const Dropout& site) {
                                .dbias = view_of(dbias),
                                .into = Into::overwrite});
     });
+}
+
+template <class T>
+void activations(CpuContext& ctx, const char* dtype, const Dropout& site) {
+    constexpr std::int64_t rows = 4096, d = 2048;
+    const Coordinates coordinates(rows);
+    auto x = numbers<T>(rows * d, 1), branch = numbers<T>(rows * d, 2), y = numbers<T>(rows * d, 4);
+    std::vector<float> dbias(d);
+    const auto mx = matrix(x, rows, d), mb = matrix(branch, rows, d), my = matrix(y, rows, d);
+    const double bytes = static_cast<double>(rows * d) * sizeof(T);
     report("dropout", dtype, 2 * bytes, "GB/s",
            [&] { dropout<T>(ctx, site, coordinates.view(), mx, my); });
     report("gelu_tanh forward", dtype, 2 * bytes, "GB/s", [&] {
@@ -215,9 +225,11 @@ void all_of(CpuContext& ctx, const char* dtype) {
     products<T>(ctx, dtype, 500, 512, 11016);
     const StepState state;
     std::printf("no dropout\n");
-    rows_of_width<T>(ctx, dtype, Dropout{});
+    norms<T>(ctx, dtype, Dropout{});
+    activations<T>(ctx, dtype, Dropout{});
     std::printf("dropout 0.1\n");
-    rows_of_width<T>(ctx, dtype, Dropout{0.1f, 3, &state});
+    norms<T>(ctx, dtype, Dropout{0.1f, 3, &state});
+    activations<T>(ctx, dtype, Dropout{0.1f, 3, &state});
     losses<T>(ctx, dtype, 11016);
     losses<T>(ctx, dtype, 50304);
 }

@@ -57,6 +57,11 @@ void optimizers(CudaContext& ctx, KernelTable& table, const Flat& flat, std::int
                          .moment = flat.first.view(),
                          .compute = flat.narrow.view()});
     });
+}
+
+void factored_optimizer(CudaContext& ctx, KernelTable& table, const Flat& flat, std::int64_t rows) {
+    const auto n = static_cast<double>(rows * columns);
+    const auto gradient = constant(flat.gradient);
     const AdafactorOptions factored{1e-30f,
                                     1e-3f,
                                     1,
@@ -68,7 +73,7 @@ void optimizers(CudaContext& ctx, KernelTable& table, const Flat& flat, std::int
     const device::Buffer<float, CudaSpace> row(static_cast<std::size_t>(rows)), column(columns);
     table.moves("adafactor, factored", "bf16", 38 * n, [&] {
         adafactor<bf16>(ctx, {.options = factored,
-                              .state = state,
+                              .state = flat.state.view().data(),
                               .gradient = CudaMatrix<const float>(gradient.data(), rows, columns),
                               .master = matrix(flat.master, rows, columns),
                               .row = row.view(),
@@ -100,6 +105,7 @@ void time_flat_kernels(CudaContext& ctx, KernelTable& table, const KernelSizes& 
                                           4 * gradient.size());
     table.moves("hash", "fp32", 4 * n, [&] { hash(ctx, bytes, hashed.view()); });
     optimizers(ctx, table, flat, sizes.rows);
+    factored_optimizer(ctx, table, flat, sizes.rows);
 }
 
 }  // namespace lockstep::bench
