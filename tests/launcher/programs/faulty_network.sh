@@ -53,7 +53,7 @@ make_networks() {
 
 start() {
     RANK=$1 WORLD_SIZE=3 LOCAL_RANK=0 LOCAL_WORLD_SIZE=1 MASTER_ADDR=$(address 0) MASTER_PORT=$port \
-        LOCKSTEP_SECRET=of-this-run inside "$1" "${program[@]}" -mf "$MODEL" 9>&- &
+        LOCKSTEP_SECRET=of-the-ranks-of-this-run inside "$1" "${program[@]}" -mf "$MODEL" 9>&- &
     process[$1]=$!
 }
 
