@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <exception>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -70,8 +71,12 @@ fs::path parent_of(const fs::path& path) {
 }
 
 void remove_quietly(const std::string& path) noexcept {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
+    try {
+        std::error_code ignored;
+        fs::remove_all(path, ignored);
+    } catch (const std::exception&) {
+        // There is no memory to look into the folder; a later save removes it.
+    }
 }
 
 // Returns the path of the file that a rename to `path` is to replace.
