@@ -96,8 +96,6 @@ TEST_CASE_FIXTURE(Models, "what an interrupted save left beside the checkpoints 
 }
 
 TEST_CASE_FIXTURE(Models, "the files of a new model are on disk before config.json makes it one") {
-    std::filesystem::create_directory(model);
-    write_text(model + "/notes.txt", "not the program's");
     const auto lines = logged("--max-train-steps 1", scratch.path());
     const auto at = [&](const std::string& line) {
         const auto found = std::ranges::find_if(lines, [&](const std::string& one) {
@@ -109,12 +107,21 @@ TEST_CASE_FIXTURE(Models, "the files of a new model are on disk before config.js
     const auto config = at(model + "/config.json.tmp-");
     CHECK(at(model + "/dictionary.txt") < config);
     CHECK(at(model + "/tokenizer.json") < config);
-    CHECK(std::ranges::count(lines, "- synced " + model + "/notes.txt") == 0);
     // The folders' own names are synced in the folders above them.
     CHECK(std::ranges::count(lines, "- synced " + scratch.path()) == 1);
     const auto checkpoint = at(model + "/checkpoints/step-");
     // Once for config.json and once for checkpoints.
     CHECK(std::count(lines.begin() + config, lines.begin() + checkpoint, "- synced " + model) == 2);
+}
+
+// They may be another run's, which goes when the folder is refused to it.
+TEST_CASE_FIXTURE(Models,
+                  "files in a new model's folder that are not the program's are left alone") {
+    std::filesystem::create_directory(model);
+    write_text(model + "/notes.txt", "not the program's");
+    const auto lines = logged("--max-train-steps 1", scratch.path());
+    CHECK(std::ranges::count(lines, "- synced " + model + "/tokenizer.json") == 1);
+    CHECK(std::ranges::count(lines, "- synced " + model + "/notes.txt") == 0);
 }
 
 TEST_CASE_FIXTURE(Models, "a state is saved once") {

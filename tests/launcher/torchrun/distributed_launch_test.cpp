@@ -228,9 +228,9 @@ TEST_CASE("the secret: made for one host, brought for several, kept out of comma
     CHECK(secret_of(alone, {}).size() == 64);
     CHECK(secret_of(alone, {}) != secret_of(alone, {}));
     CHECK(secret_of(plan_of(two), {}).empty());
-    const comm::Environment given = {{comm::Secret::variable, "hush"}};
-    CHECK(secret_of(plan_of({"prog"}, given), given) == "hush");
-    CHECK(secret_of(plan_of(two, given), given) == "hush");
+    const comm::Environment given = {{comm::Secret::variable, "0123456789abcdef"}};
+    CHECK(secret_of(plan_of({"prog"}, given), given) == "0123456789abcdef");
+    CHECK(secret_of(plan_of(two, given), given) == "0123456789abcdef");
 
     const ScratchFolder scratch;
     const std::string file = scratch / "secret";

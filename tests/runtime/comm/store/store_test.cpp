@@ -356,12 +356,14 @@ TEST_CASE("a greeting may arrive byte by byte, and who does not read its answers
     StoreClient client = served.client(secret);
     const std::string large(500'000, 'x');
     client.set("large", large);
-    const FileDescriptor deaf = greet(served.address, secret, 1);
-    const std::string request =
-        protocol::frame(protocol::encode({protocol::Command::get, 0, "large", ""}));
+    protocol::Greeting greeting;
+    const FileDescriptor deaf = greet(served.address, secret, 1, &greeting);
+    protocol::FrameSeal seal(secret, greeting, protocol::FrameSeal::Side::client);
     std::size_t asked = 0;
     for (int i = 0; i < 100'000; ++i) {  // until the buffers of both sides are full
         if (!wait_for(deaf, POLLOUT, 100)) break;
+        const std::string request = protocol::frame(
+            seal.sealed(protocol::encode({protocol::Command::get, 0, "large", ""})));
         const auto sent = ::send(deaf.raw(), request.data(), request.size(), MSG_NOSIGNAL);
         if (sent != static_cast<std::ptrdiff_t>(request.size())) break;
         ++asked;
