@@ -19,27 +19,12 @@
 #include "launcher/processes/openmp_wait_policy.hpp"
 #include "launcher/programs/programs.hpp"
 #include "launcher/text/exception_text.hpp"
+#include "launcher/text/exit_code.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/core/system_failure.hpp"
 
 namespace {
 
 using namespace lockstep;
-
-// Exit codes: 2 means that the request was wrong, 3 that a peer failed, 1 that this rank failed.
-int exit_code(ErrorKind kind) {
-    switch (kind) {
-        case ErrorKind::config:
-        case ErrorKind::data:
-        case ErrorKind::io:
-        case ErrorKind::launch:
-            return 2;
-        case ErrorKind::peer:
-            return 3;
-        default:
-            return 1;
-    }
-}
 
 // Returns NAME of `lockstep NAME ...`, or the program's own name when it was called through a link
 // to lockstep.
@@ -127,15 +112,9 @@ int main(int argc, char** argv) {
         if (program->output == launcher::Output::log) outlive_readers_of_output();
         if (program->load == launcher::Load::computes) launcher::set_openmp_wait_policy(argv);
         return written(*program, name, program->run(words));
-    } catch (const TransientFailure& e) {
-        complain(name, e.what());
-        return 1;  // the request was right, so a launcher may start it again
-    } catch (const SystemFailure& e) {
-        complain(name, e.what());
-        return is_transient(e.code()) ? 1 : exit_code(e.kind());
     } catch (const Error& e) {
         complain(name, e.what());
-        return exit_code(e.kind());
+        return launcher::exit_code(e);
     } catch (const std::exception& e) {
         complain(name, launcher::exception_text(e));
         return 1;

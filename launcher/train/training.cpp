@@ -12,6 +12,7 @@
 #include "launcher/evaluate/set_evaluators.hpp"
 #include "launcher/model_folder/model_folder.hpp"
 #include "launcher/options/output_file.hpp"
+#include "launcher/text/exit_code.hpp"
 #include "launcher/text/terminal.hpp"
 #include "launcher/train/training_session.hpp"
 #include "launcher/train/training_start.hpp"
@@ -19,7 +20,6 @@
 #include "launcher/watch/watched_run.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/path_status.hpp"
-#include "runtime/core/system_failure.hpp"
 
 namespace lockstep::launcher {
 
@@ -84,23 +84,9 @@ TrainingPlan check_data(const RunConfig& config, LaunchMode mode, const ModelOf&
             model,           std::nullopt,       nullptr};
 }
 
-// Returns the exit code of a run that does not start; see main().
-int code_of(const Error& error) {
-    if (dynamic_cast<const TransientFailure*>(&error) != nullptr) return 1;
-    switch (error.kind()) {
-        case ErrorKind::config:
-        case ErrorKind::data:
-        case ErrorKind::io:
-        case ErrorKind::launch:
-            return 2;
-        default:
-            return 1;
-    }
-}
-
 void tell_refusal(comm::Communicator& all, const Error& error) {
     try {
-        share_refusal(all, code_of(error));
+        share_refusal(all, exit_code(error));
     } catch (const Error&) {
         // The other ranks have ended.
     }
@@ -126,7 +112,7 @@ TrainingStart start_together(const TrainingCommand& command, const RunConfig& la
 int refuse_all(const TrainingCommand& command, const RunConfig& launch,
                const comm::RankInfo& rank_info, const Error& error) {
     std::cerr << command.program + ": " + error.what() + "\n" << std::flush;
-    const int code = code_of(error);
+    const int code = exit_code(error);
     try {
         share_refusal(*connect(launch, rank_info), code);
     } catch (const Error&) {

@@ -249,7 +249,7 @@ void TrainingSession::announce() const {
                 device.products());
 }
 
-void TrainingSession::train(const train::StopFlag& stop) {
+train::RunRecord TrainingSession::new_record() const {
     train::RunRecord record;
     nlohmann::json options{{"config", data::escape_bytes(config_.lines)},
                            {"values", escaped(option_values(Task::train, config_))}};
@@ -260,11 +260,15 @@ void TrainingSession::train(const train::StopFlag& stop) {
     options["dealing"] = dealing();
     record.options_json = options.dump();
     record.versions = versions_of(job_);
+    return record;
+}
+
+void TrainingSession::train(const train::StopFlag& stop) {
     train::FolderSink checkpoints(
         job_.rank_info.rank, config_.model_file,
         {{options_.keep, options_.keep_every_n_steps}, options_.max_save_failures}, log_,
         [this] { return engine_->copy_for_save(); },
-        describe(plan_.model, config_, plan_.data.sets), record);
+        describe(plan_.model, config_, plan_.data.sets), new_record());
     checkpoints.trace_to(trace_);
     // The others wait for rank 0 while it waits for this thread.
     if (progress_ != nullptr)

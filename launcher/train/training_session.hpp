@@ -38,6 +38,7 @@ private:
     void continue_from(const Continuation& shared);
     void open_data();
     DealingRecord dealing() const;
+    train::RunRecord new_record() const;
     void open_validation();
     void prepare_folder() const;
     void announce() const;
