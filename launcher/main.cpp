@@ -52,16 +52,15 @@ void occupy_closed_streams() {
     }
 }
 
-// Makes a write to a pipe that nobody reads fail instead of ending the process: Ctrl-C also ends
-// the `tee` of `train | tee log`, and the run still has to save its checkpoint. A handler that does
+// Makes the call that causes the signal fail instead of ending the process. A handler that does
 // nothing is not inherited by programs that this one starts, unlike an ignored signal.
-void outlive_readers_of_output() {
+void outlive(int signal) {
     struct sigaction before {};
-    if (::sigaction(SIGPIPE, nullptr, &before) != 0 || before.sa_handler != SIG_DFL) return;
+    if (::sigaction(signal, nullptr, &before) != 0 || before.sa_handler != SIG_DFL) return;
     struct sigaction nothing {};
     nothing.sa_handler = [](int) {};
     nothing.sa_flags = SA_RESTART;
-    ::sigaction(SIGPIPE, &nothing, nullptr);
+    ::sigaction(signal, &nothing, nullptr);
 }
 
 // Writes the line in one piece because other ranks write to the same terminal.
@@ -109,7 +108,10 @@ int main(int argc, char** argv) {
         if (program == nullptr) {
             throw Error(ErrorKind::config, "no such program; " + launcher::advice_on_program(name));
         }
-        if (program->output == launcher::Output::log) outlive_readers_of_output();
+        // Ctrl-C also ends the `tee` of `train | tee log`, and the run still has to save its
+        // checkpoint.
+        if (program->output == launcher::Output::log) outlive(SIGPIPE);
+        outlive(SIGXFSZ);  // a file that may not grow (ulimit -f) is told like a full disk
         if (program->load == launcher::Load::computes) launcher::set_openmp_wait_policy(argv);
         return written(*program, name, program->run(words));
     } catch (const Error& e) {

@@ -160,9 +160,9 @@ int fail(comm::Watchdog& watchdog, const comm::RankInfo& rank_info, comm::Condit
 
 int run_watched(const RunConfig& config, const std::string& folder, const WatchedRank& self,
                 Log& log, const std::function<void(comm::RankProgress*)>& work) {
-    if (self.rank_info.size == 1) return run_started(self.rank_info, [&] { work(nullptr); });
     if (self.rank_info.rank == 0 && !folder.empty())
         within(long_wait, [folder] { forget_failure(folder); });
+    if (self.rank_info.size == 1) return run_started(self.rank_info, [&] { work(nullptr); });
     comm::RankProgress progress;
     const comm::WatchLimits limits = limits_of(config);
     Ending ending(folder, self, log, limits);

@@ -92,3 +92,18 @@ TEST_CASE("a run without enough memory for its data says so and harms nothing") 
     CHECK(tried.complaints == 0);
     CHECK(tried.failed >= 3);
 }
+
+TEST_CASE("a run whose files may not grow tells which checkpoints it cannot save") {
+    const TinyRun run;
+    const FolderTree before = run.after(2);
+    std::size_t part_bytes = 0;  // the largest file of a checkpoint
+    for (const auto& [path, bytes] : before)
+        if (bytes && path.find("part-00000") != std::string::npos) part_bytes = bytes->size();
+    REQUIRE(part_bytes > 2048);
+    const ScratchFolder folder;
+    write_tree(before, folder.path());
+    const ProgramResult met =
+        limited("-f " + std::to_string(part_bytes / 1024 - 1), run.command(folder.path()));
+    CHECK(met.code == 1);
+    CHECK((met.out + met.err).find("is not saved (EFBIG)") != std::string::npos);
+}

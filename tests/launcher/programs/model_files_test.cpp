@@ -88,9 +88,11 @@ TEST_CASE_FIXTURE(Models, "what an interrupted save left beside the checkpoints 
     for (const char* name : {"model.safetensors.tmp-1234", "model.safetensors.tmp-00ff00ff00ff00ff",
                              "config.json.tmp-77", "notes.tmp-1234"})
         write_text(model + "/" + name, "half");
+    write_text(model + "/failure.json", "{}");  // of an earlier start
     REQUIRE(train("--max-train-steps 1").code == 0);
     const auto names = scratch.names("model");
     CHECK(names.contains("notes.tmp-1234"));
+    CHECK_FALSE(names.contains("failure.json"));
     for (const std::string& name : names)
         if (name != "notes.tmp-1234") CHECK(name.find(".tmp-") == std::string::npos);
 }
