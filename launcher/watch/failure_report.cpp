@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 #include <sstream>
+#include <vector>
 
 #include "launcher/text/utc.hpp"
 #include "runtime/comm/nccl/nccl_join.hpp"
@@ -184,7 +185,10 @@ Published publish_failure(const std::string& folder, const std::string& json) {
     {
         std::ofstream out(temporary, std::ios::binary);
         out << json;
-        if (!out.flush()) return Published::not_writable;
+        if (!out.flush()) {
+            ::unlink(temporary.c_str());
+            return Published::not_writable;
+        }
     }
     // A link, unlike a rename, never replaces a file that another rank has written.
     const int failure = ::link(temporary.c_str(), path.c_str()) == 0 ? 0 : errno;
@@ -198,7 +202,13 @@ Published publish_failure(const std::string& folder, const std::string& json) {
 
 void forget_failure(const std::string& folder) {
     std::error_code ignored;
-    std::filesystem::remove(folder + file_name, ignored);
+    std::vector<std::filesystem::path> reports{folder + file_name};
+    // A rank that was killed while it wrote its report leaves the temporary file.
+    const std::string temporary = std::string(file_name).substr(1) + ".";
+    for (const auto& entry : std::filesystem::directory_iterator(folder, ignored))
+        if (entry.path().filename().string().starts_with(temporary))
+            reports.push_back(entry.path());
+    for (const auto& report : reports) std::filesystem::remove(report, ignored);
 }
 
 }  // namespace lockstep::launcher

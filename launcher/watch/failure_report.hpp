@@ -19,7 +19,7 @@ enum class Published { here, by_another_rank, not_writable };
 // Writes `json` into the folder as failure.json, unless another rank has done so.
 Published publish_failure(const std::string& folder, const std::string& json);
 
-// Removes the report of an earlier run.
+// Removes the report of an earlier run, and what ranks that were killed left of theirs.
 void forget_failure(const std::string& folder);
 
 }  // namespace lockstep::launcher

@@ -8,10 +8,12 @@
 #include <atomic>
 #include <cerrno>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <thread>
 #include <vector>
 
 #include "launcher/watch/thread_stack.hpp"
+#include "tests/runtime/train/file_size_limit.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/run_program.hpp"
 
@@ -143,6 +145,20 @@ TEST_CASE("of several ranks that report the first is heard, until the next run")
     CHECK(publish_failure(scratch / "new", "fourth") == Published::here);
     CHECK(tests::read_text(scratch / "new/failure.json") == "fourth");
     CHECK(publish_failure(scratch / "new/failure.json", "fifth") == Published::not_writable);
+}
+
+TEST_CASE("a report that cannot be written, or whose rank was killed, leaves no file") {
+    const tests::ScratchFolder scratch;
+    const std::string folder = scratch / ".";
+    {
+        const tests::FileSizeLimit full(0);
+        CHECK(publish_failure(folder, "first") == Published::not_writable);
+    }
+    CHECK(scratch.names(".").empty());
+    tests::write_text(folder + "/failure.json.12-34", "half");
+    tests::write_text(folder + "/failure.jsonl", "another");
+    forget_failure(folder);
+    CHECK(scratch.names(".") == std::set<std::string>{"failure.jsonl"});
 }
 
 TEST_CASE("a link whose answer a file server lost and repeated counts as made") {
