@@ -43,6 +43,7 @@ head -n 40 examples/shakespeare/valid.txt > "$scratch/valid.txt"
     --out "$scratch/data" > "$scratch/prepare.log" 2>&1 || { cat "$scratch/prepare.log"; exit 2; }
 
 # train MODEL MORE...: two ranks of a tiny model. Nothing in it depends on when it is stopped.
+timeout=10
 train() {
     local model=$1
     shift
@@ -50,7 +51,7 @@ train() {
         -mf "$model" --n-layers 1 --embedding-size 32 --ffn-size 64 --n-heads 2 --dropout 0.1 \
         --optimizer adam -lr 1e-4 -bs 8 --text-truncate 64 --label-truncate 32 --threads 1 \
         --precision fp32 --num-workers 1 --log-every-n-steps 10 --save-every-n-steps 25 \
-        --validation-every-n-steps 1000 --validation-patience 0 --timeout 10 "$@"
+        --validation-every-n-steps 1000 --validation-patience 0 --timeout "$timeout" "$@"
 }
 
 begin() {
@@ -137,6 +138,7 @@ for code in "${!codes[@]}"; do ends+="code $code: ${codes[$code]}, "; done
 say "steps $steps, starts $starts, ends ${ends:-}last $last, disturbances ${disturbances:-none}orphans $orphans"
 
 say "the same $steps steps without disturbance"
+timeout=60  # a busy machine must not end this run
 (train "$scratch/calm" --max-train-steps "$steps" --num-epochs 1000000) > "$scratch/calm.log" 2>&1 &
 launcher=$!
 while kill -0 "$launcher" 2>/dev/null; do
