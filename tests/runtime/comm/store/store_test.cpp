@@ -6,9 +6,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
-#include <cerrno>
 #include <functional>
 #include <future>
 #include <latch>
@@ -17,40 +15,21 @@
 #include <vector>
 
 #include "runtime/comm/net/socket.hpp"
-#include "runtime/comm/store/frame_seal.hpp"
 #include "runtime/comm/store/store_client.hpp"
 #include "runtime/comm/store/store_join.hpp"
 #include "runtime/comm/store/store_protocol.hpp"
 #include "runtime/comm/store/store_server.hpp"
 #include "runtime/core/error.hpp"
 #include "tests/runtime/comm/free_port.hpp"
+#include "tests/runtime/comm/store/served_store.hpp"
 
 using namespace lockstep;
 using namespace lockstep::comm;
+using namespace lockstep::tests;
 
 namespace {
 
-RankInfo rank_info_of(int rank, int size, int port) {
-    RankInfo rank_info = alone();
-    rank_info.rank = rank;
-    rank_info.size = size;
-    rank_info.local_rank = rank;
-    rank_info.local_size = size;
-    rank_info.master_addr = "127.0.0.1";
-    rank_info.master_port = port;
-    return rank_info;
-}
-
 std::string value_of(int rank) { return std::string(1000, static_cast<char>('a' + rank)); }
-
-std::string kind_of(const std::function<void()>& action) {
-    try {
-        action();
-    } catch (const Error& error) {
-        return std::string(name(error.kind())) + ": " + error.what();
-    }
-    return "";
-}
 
 // Closes envelopes for one user, as Munge does.
 class FakeEnvelope : public SecretEnvelope {
@@ -65,96 +44,6 @@ public:
 private:
     std::string user_;
 };
-
-// A server on its own port, and the raw connections that strangers would make.
-struct Served {
-    explicit Served(const Secret& secret, StoreLimits limits = {})
-        : address(resolve("127.0.0.1", tests::free_port()).front()) {
-        std::vector<FileDescriptor> listeners;
-        listeners.push_back(listen_on(address).socket);
-        server = std::make_unique<StoreServer>(std::move(listeners), secret, limits);
-    }
-    StoreClient client(const Secret& secret, int timeout_ms = 5000) const {
-        return {{address}, {port()}, secret, timeout_ms};
-    }
-    int port() const { return address.port(); }
-
-    SocketAddress address;
-    std::unique_ptr<StoreServer> server;
-};
-
-// Returns the bytes that arrive, at least `bytes` of them.
-std::string receive(const FileDescriptor& socket, std::size_t bytes) {
-    std::string text;
-    std::array<char, 4096> buffer;
-    while (text.size() < bytes && wait_for(socket, POLLIN, 5000)) {
-        const auto got = ::recv(socket.raw(), buffer.data(), buffer.size(), 0);
-        if (got <= 0) break;
-        text.append(buffer.data(), static_cast<std::size_t>(got));
-    }
-    return text;
-}
-
-// Greets as a rank does, with the proof cut into pieces of `piece` bytes.
-FileDescriptor greet(const SocketAddress& address, const Secret& secret, std::size_t piece,
-                     protocol::Greeting* agreed = nullptr) {
-    FileDescriptor socket = connect_to(address, 1000);
-    const std::size_t length_bytes = 4;
-    const auto hello =
-        receive(socket, length_bytes + protocol::magic.size() + protocol::nonce_bytes);
-    const auto server_nonce = hello.substr(length_bytes + protocol::magic.size());
-    const protocol::Greeting greeting{server_nonce, protocol::random_nonce(), address.port()};
-    const std::string proof =
-        protocol::frame(greeting.client_nonce + protocol::client_proof(secret, greeting));
-    for (std::size_t sent = 0; sent < proof.size(); sent += piece) {
-        const std::string part = proof.substr(sent, piece);
-        CHECK(::send(socket.raw(), part.data(), part.size(), MSG_NOSIGNAL) > 0);
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-    CHECK(receive(socket, length_bytes + protocol::proof_bytes).size() ==
-          length_bytes + protocol::proof_bytes);
-    if (agreed != nullptr) *agreed = greeting;
-    return socket;
-}
-
-// Takes the connections to one port and passes every byte on to another, both ways.
-class Relay {
-public:
-    Relay(const FileDescriptor& from, const SocketAddress& to)
-        : thread_([this, &from, to](const std::stop_token& stop) {
-              while (!stop.stop_requested()) {
-                  if (!wait_for(from, POLLIN, 20)) continue;
-                  const FileDescriptor near(
-                      ::accept4(from.raw(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-                  const FileDescriptor far = connect_to(to, 1000);
-                  while (!stop.stop_requested() && pass(near, far) && pass(far, near)) {
-                  }
-              }
-          }) {}
-    int passed_on() const noexcept { return bytes_; }
-
-private:
-    bool pass(const FileDescriptor& from, const FileDescriptor& to) {
-        if (!wait_for(from, POLLIN, 5)) return true;
-        std::array<char, 4096> buffer;
-        const auto got = ::recv(from.raw(), buffer.data(), buffer.size(), 0);
-        if (got <= 0) return false;
-        bytes_ += static_cast<int>(got);
-        return ::send(to.raw(), buffer.data(), static_cast<std::size_t>(got), MSG_NOSIGNAL) == got;
-    }
-
-    std::atomic<int> bytes_ = 0;
-    std::jthread thread_;
-};
-
-bool closed_by_peer(const FileDescriptor& socket) {
-    std::array<char, 256> buffer;
-    while (wait_for(socket, POLLIN, 5000)) {
-        const auto got = ::recv(socket.raw(), buffer.data(), buffer.size(), 0);
-        if (got == 0 || (got < 0 && errno == ECONNRESET)) return true;
-    }
-    return false;
-}
 
 }  // namespace
 
@@ -209,130 +98,6 @@ TEST_CASE("another secret is refused on both sides") {
     CHECK(what.find("wrong") == std::string::npos);
 }
 
-TEST_CASE("neither a recorded proof nor the server's own opens a second connection") {
-    const Secret secret("s");
-    const std::string a(32, 'a'), b(32, 'b'), c(32, 'c');
-    const auto proof = protocol::client_proof(secret, {a, b, 1});
-    CHECK_FALSE(protocol::equal_proofs(proof, protocol::client_proof(secret, {c, b, 1})));
-    CHECK_FALSE(protocol::equal_proofs(proof, protocol::client_proof(secret, {a, b, 2})));
-    CHECK_FALSE(protocol::equal_proofs(proof, protocol::server_proof(secret, {a, b, 1})));
-    CHECK_FALSE(protocol::equal_proofs(proof, protocol::session_key(secret, {a, b, 1})));
-    CHECK_FALSE(protocol::equal_proofs(proof, protocol::client_proof(Secret("t"), {a, b, 1})));
-    CHECK(protocol::equal_proofs(proof, protocol::client_proof(secret, {a, b, 1})));
-}
-
-TEST_CASE("a stranger on the first port cannot pass the greeting on to the store") {
-    const Served served(Secret("s"));
-    auto [listener, failure] = listen_on(resolve("127.0.0.1", 0).front());
-    REQUIRE(listener);
-    const SocketAddress here = local_address_of(listener);
-    const Relay relay(listener, served.address);
-    const StoreClient client({here}, {here.port(), served.port()}, Secret("s"), 5000);
-    CHECK(relay.passed_on() > 0);
-    CHECK(client.port() == served.port());
-}
-
-TEST_CASE("a connection ends when a frame is changed, repeated or made up") {
-    const Served served(Secret("s"));
-    protocol::Greeting greeting;
-    for (const std::string what : {"sound", "changed", "repeated", "made up"}) {
-        const FileDescriptor socket = greet(served.address, Secret("s"), 1000, &greeting);
-        protocol::FrameSeal seal(Secret("s"), greeting, protocol::FrameSeal::Side::client);
-        const auto put = [&](const std::string& bytes) {
-            CHECK(::send(socket.raw(), bytes.data(), bytes.size(), MSG_NOSIGNAL) > 0);
-        };
-        const protocol::Request request{protocol::Command::set, 0, "k of " + what, "v"};
-        std::string bytes = protocol::frame(seal.sealed(protocol::encode(request)));
-        if (what == "changed") bytes.at(20) ^= 1;
-        if (what == "made up") bytes = protocol::frame(protocol::encode(request));
-        put(bytes);
-        if (what == "repeated") put(bytes);
-        if (what == "sound") {
-            CHECK(!receive(socket, 1).empty());
-            continue;
-        }
-        CHECK_MESSAGE(closed_by_peer(socket), what);
-    }
-    CHECK(served.server->values("k of ").size() == 2);  // "repeated" was sound the first time
-}
-
-TEST_CASE("connections without a proof are limited, and the oldest goes first") {
-    StoreLimits limits;
-    limits.unproven = 8;
-    const Served served(Secret("s"), limits);
-    std::vector<FileDescriptor> silent;
-    for (int i = 0; i < 20; ++i) {
-        silent.push_back(connect_to(served.address, 1000));
-        CHECK(!receive(silent.back(), 1).empty());  // the server has taken it
-    }
-    for (std::size_t i = 0; i < 12; ++i) CHECK(closed_by_peer(silent[i]));
-    CHECK_FALSE(wait_for(silent.back(), POLLIN, 0));
-    StoreClient client = served.client(Secret("s"));
-    client.set("k", "v");
-}
-
-TEST_CASE("a second process with the same rank is refused, and the first stays") {
-    const int port = tests::free_port();
-    const auto zero = open_store(rank_info_of(0, 2, port), Secret("s"), 5000);
-    const auto twin = open_store(rank_info_of(1, 2, port), Secret("s"), 5000);
-    const auto one = open_store(rank_info_of(1, 2, port), Secret("s"), 5000);
-    auto joins = std::async(std::launch::async, [&] {
-        join_store(*one, rank_info_of(1, 2, port), 5000);
-        return kind_of([&] { join_store(*twin, rank_info_of(1, 2, port), 5000); });
-    });
-    join_store(*zero, rank_info_of(0, 2, port), 5000);
-    CHECK(joins.get().find("config: rank 1 of 2 has joined already, from " + host_name()) == 0);
-}
-
-TEST_CASE("ranks of another number of ranks, run or restart do not meet") {
-    RankInfo rank_info = rank_info_of(0, 2, tests::free_port());
-    const auto zero = open_store(rank_info, Secret("s"), 5000);
-    rank_info.rank = rank_info.local_rank = 1;
-    CHECK(kind_of([&] { open_store(rank_info, Secret("s"), 5000); }).empty());
-    rank_info.size = rank_info.local_size = 3;
-    CHECK(kind_of([&] { open_store(rank_info, Secret("s"), 100); }).find("another secret") !=
-          std::string::npos);
-    rank_info.size = rank_info.local_size = 2;
-    rank_info.job = "12.0 restart 1";
-    CHECK(kind_of([&] { open_store(rank_info, Secret("s"), 100); }).find("another secret") !=
-          std::string::npos);
-}
-
-TEST_CASE("silent, half-open and hostile connections hold up nobody and are closed") {
-    StoreLimits limits;
-    limits.greeting_ms = 50;
-    const Served served(Secret("s"), limits);
-    std::vector<FileDescriptor> silent;
-    for (int i = 0; i < 20; ++i) silent.push_back(connect_to(served.address, 1000));
-    const FileDescriptor garbage = connect_to(served.address, 1000);
-    const std::string text = "GET / HTTP/1.1\r\n\r\n";
-    REQUIRE(::send(garbage.raw(), text.data(), text.size(), MSG_NOSIGNAL) > 0);
-    const FileDescriptor huge = connect_to(served.address, 1000);
-    const std::string length("\xff\xff\xff\xff", 4);
-    REQUIRE(::send(huge.raw(), length.data(), length.size(), MSG_NOSIGNAL) > 0);
-
-    StoreClient client = served.client(Secret("s"));
-    client.set("k", "v");
-    CHECK(client.get("k", 0) == "v");
-    CHECK(closed_by_peer(garbage));
-    CHECK(closed_by_peer(huge));
-    for (const auto& socket : silent) CHECK(closed_by_peer(socket));
-    CHECK(client.get("k", 0) == "v");  // open for longer than a greeting may take
-}
-
-TEST_CASE("a port scanner that comes and goes leaves nothing behind") {
-    const Served served(Secret("s"));
-    StoreClient client = served.client(Secret("s"));
-    const linger reset_at_once{1, 0};
-    for (int i = 0; i < 300; ++i) {
-        const FileDescriptor scanner = connect_to(served.address, 1000);
-        REQUIRE(scanner);
-        ::setsockopt(scanner.raw(), SOL_SOCKET, SO_LINGER, &reset_at_once, sizeof reset_at_once);
-    }
-    client.set("k", "v");
-    CHECK(served.client(Secret("s")).get("k", 0) == "v");
-}
-
 TEST_CASE("the store of one host listens on the loopback address that is needed, and no other") {
     const int port = tests::free_port();
     const auto zero = open_store(rank_info_of(0, 2, port), Secret("s"), 5000);
@@ -348,43 +113,6 @@ TEST_CASE(
     const auto one = open_store(rank_info_of(1, 2, port), Secret("s"), 5000);
     CHECK(zero->local_address() == "127.0.0.1");
     CHECK(one->local_address() == "127.0.0.1");
-}
-
-TEST_CASE("a greeting may arrive byte by byte, and who does not read its answers waits alone") {
-    const Secret secret("s");
-    const Served served(secret);
-    StoreClient client = served.client(secret);
-    const std::string large(500'000, 'x');
-    client.set("large", large);
-    protocol::Greeting greeting;
-    const FileDescriptor deaf = greet(served.address, secret, 1, &greeting);
-    protocol::FrameSeal seal(secret, greeting, protocol::FrameSeal::Side::client);
-    std::size_t asked = 0;
-    for (int i = 0; i < 100'000; ++i) {  // until the buffers of both sides are full
-        if (!wait_for(deaf, POLLOUT, 100)) break;
-        const std::string request = protocol::frame(
-            seal.sealed(protocol::encode({protocol::Command::get, 0, "large", ""})));
-        const auto sent = ::send(deaf.raw(), request.data(), request.size(), MSG_NOSIGNAL);
-        if (sent != static_cast<std::ptrdiff_t>(request.size())) break;
-        ++asked;
-    }
-    CHECK(asked > 0);
-    CHECK(client.get("large", 0) == large);
-    CHECK(receive(deaf, large.size()).size() >= large.size());  // it may still begin to read
-}
-
-TEST_CASE("a request that is too long or cut short is not believed") {
-    const Served served(Secret("s"));
-    StoreClient client = served.client(Secret("s"));
-    CHECK_THROWS_AS(client.set("k", std::string(protocol::max_frame_bytes, 'x')), Error);
-    const std::string whole =
-        protocol::encode(protocol::Request{protocol::Command::set, 1, "k", "v"});
-    CHECK(protocol::decode_request(whole).has_value());
-    for (std::size_t bytes = 0; bytes < whole.size(); ++bytes) {
-        CHECK_FALSE(protocol::decode_request(whole.substr(0, bytes)).has_value());
-    }
-    CHECK_FALSE(protocol::decode_request(whole + "x").has_value());
-    CHECK_FALSE(protocol::decode_request('\0' + whole.substr(1)).has_value());
 }
 
 TEST_CASE("a store does not grow without bound") {
