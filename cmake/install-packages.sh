@@ -30,7 +30,8 @@ trap 'rm -f "$log" $made' EXIT
 # munge makes its key as its own user, which a container whose / is closed to others does not allow;
 # one that exists is taken over.
 if [[ " ${missing[*]} " == *" munge "* ]] && [ ! -e /etc/munge/munge.key ]; then
-    mkdir -p -m 700 /etc/munge
+    mkdir -p /etc/munge
+    chmod 700 /etc/munge
     (umask 377; head -c 1024 /dev/urandom > /etc/munge/munge.key)
 fi
 if ! { apt-get update -qq && apt-get install -y -qq --no-install-recommends "${missing[@]}"; } > "$log" 2>&1; then

@@ -23,6 +23,7 @@ lockstep_processes() {
         [ "$(readlink "/proc/$p/exe")" = "$bin/lockstep" ] && echo "$p"
     done
 }
+kill_all() { lockstep_processes | xargs -r kill -KILL; }
 ranks() {
     for p in $(lockstep_processes); do
         grep -qsz '^RANK=' "/proc/$p/environ" && echo "$p"
@@ -72,7 +73,7 @@ disturb() {
     victim=$(random_rank)
     case $((RANDOM % 7)) in
         0) count kill-rank; [ -n "$victim" ] && kill -KILL "$victim" ;;
-        1) count kill-all; kill -KILL $(lockstep_processes) ;;
+        1) count kill-all; kill_all ;;
         2)
             count stop-briefly
             [ -n "$victim" ] && kill -STOP "$victim" && sleep 2 && kill -CONT "$victim"
@@ -120,7 +121,7 @@ while [ $SECONDS -lt $end ]; do
         for _ in 1 2 3 4 5 6 7 8 9 10; do [ -z "$(lockstep_processes)" ] && break; sleep 1; done
         left=$(lockstep_processes | wc -l)
         orphans=$((orphans + left))
-        [ "$left" -gt 0 ] && say "$left processes are left" && kill -KILL $(lockstep_processes)
+        [ "$left" -gt 0 ] && say "$left processes are left" && kill_all
         begin
     fi
 done

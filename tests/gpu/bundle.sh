@@ -71,7 +71,7 @@ ln -s unpack/bin/xz "$root/xz"
 # finds them again.
 tar -C "$root" --owner=0 --group=0 --sort=name -c bin libexec |
     xz --threads=1 --lzma2=preset=1,dict=128MiB > "$root/bin.tar.xz"
-rm -r "$root/bin" "$root/libexec"
+rm -r "${root:?}/bin" "$root/libexec"
 
 cp -r --parents tests/gpu tests/golden/model examples/shakespeare/train.txt bench/torch_peer.py \
     bench/shakespeare-lengths.txt docs/cuda.md "$root/"

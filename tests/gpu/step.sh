@@ -52,6 +52,7 @@ in_root() { (cd "$root" && "$@"); }
 run_tests() {
     local name=$1
     shift
+    # shellcheck disable=SC2086 # $before is several words or none.
     if [ "$mode" = dry ]; then
         in_root with_emulated_libraries show ${before:-} "bin/${name}_cuda_emulated_tests" "$@"
     else

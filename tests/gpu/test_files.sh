@@ -27,10 +27,11 @@ by_file() {
     local program=$1 words=$2 file why listed
     shift 2
     cases_of "$program" "$@" > cases
-    [ $listed != 77 ] || not_run "$(tail -n 1 list)"
+    [ "$listed" != 77 ] || not_run "$(tail -n 1 list)"
     [ -s cases ] || failed "no test of $program has these names: $*"
     printf '| tests | verdict | cases | seconds |\n| --- | --- | --- | --- |\n' >> table.md
     # Attention's first, which last longest.
+    # shellcheck disable=SC2013 # No name of a file has a blank.
     for file in $(cut -f 1 cases | awk '!seen[$0]++ { print !/attention/ "\t" $0 }' | sort -s -k 1,1n | cut -f 2); do
         while [ "$(jobs -rp | wc -l)" -ge "$at_once" ]; do wait -n || true; done
         one_file "$program" "$words" "$file" "$@" &

@@ -19,7 +19,7 @@ small_model=(-m transformer/generator --n-layers 2 --n-heads 4 --embedding-size 
 train() {
     local name=$1 ranks=$2 start libraries=with_libraries
     shift 2
-    if [ $mode$device = drycuda ]; then
+    if [ "$mode$device" = drycuda ]; then
         start=("$root/bin/lockstep_emulated_gpu" train) libraries=with_emulated_libraries
     elif [ "$ranks" = 1 ]; then
         start=("$root/bin/train")

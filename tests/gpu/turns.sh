@@ -76,11 +76,11 @@ search() {
     local who=$1 name=$2 steps=$3 batches=$4 batch rate most=0
     shift 4
     declare -g "best_$who=${batches%% *}"
-    [ $who = lockstep ] || [ -n "$has_torch" ] || return 0
+    [ "$who" = lockstep ] || [ -n "$has_torch" ] || return 0
     printf '%s\t%s\n' "$name" "$batches" > searched
     for batch in $batches; do
-        if [ $who = torch ] && [ "${peer_tries:-all}" = first ] && [ "$most" != 0 ]; then break; fi
-        turn $who "$name, batch $batch" --batch "$batch" --steps "$steps" "$@"
+        if [ "$who" = torch ] && [ "${peer_tries:-all}" = first ] && [ "$most" != 0 ]; then break; fi
+        turn "$who" "$name, batch $batch" --batch "$batch" --steps "$steps" "$@"
         rate=$(rounded "$name, batch $batch.$who" tokens_per_s)
         if [ "${rate:-0}" -gt "$most" ]; then
             most=$rate

@@ -78,7 +78,7 @@ data_of_n2() {
     on_node n2 mount --bind "$work/data.n2" "$work/data"
     undo="on_node n2 umount $work/data"
 }
-shard=train-00000-of-00001.h5
+shard="train-00000-of-00001.h5"
 data_of_n2 dd if=/dev/zero of="$work/data.n2/$shard" bs=64 seek=100 count=40 conv=notrunc status=none
 expect 1 "${none[@]}" "${doctor[@]}"
 says "PROBLEM [data] rank 4 on n2: $work/data/$shard: "

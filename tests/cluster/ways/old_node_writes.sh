@@ -30,16 +30,16 @@ job=$(grep -oE '[0-9]+' <<< "$output" | tail -n 1)
 log=$way-$job.out
 trains 1
 node=$(squeue --noheader --jobs "$job" --format=%N)
-old=$(pgrep -f -- "distributed_train.*-mf $model" | tr '\n' ' ')
+mapfile -t old < <(pgrep -f -- "distributed_train.*-mf $model")
 wait_until compgen -G "$model/checkpoints/step-*"
 kill -KILL "$(cat "/run/cluster/$node/pid")" # slurmd alone
 scontrol update NodeName="$node" State=DOWN Reason=silent
 starts_again_soon
 wait_until grep -q "$waits" "$log"
 sleep 20
-kill -0 $old || fail "the old ranks have ended too early"
+kill -0 "${old[@]}" || fail "the old ranks have ended too early"
 ! tac "$log" | sed "/$waits/,\$d" | grep -q "^step" || fail "it trains beside the old ranks"
-kill -KILL $old
+kill -KILL "${old[@]}"
 (nsenter --net="/run/netns/$node" unshare --mount --uts "$here/node.sh" "$node" "$here/../.." "$build" "$state" \
     > "$state/slurmd.$node.again.log" 2>&1 < /dev/null &)
 scontrol update NodeName="$node" State=RESUME

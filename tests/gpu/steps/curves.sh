@@ -17,7 +17,7 @@ printf '\n| precision | worst difference, of the loss | allowed |\n| --- | --- |
 apart=''
 for precision in fp32:1e-3 bf16:0.02; do
     most=${precision#*:} precision=${precision%:*}
-    run=("${small_model[@]}" --precision "$precision" --max-train-steps $steps)
+    run=("${small_model[@]}" --precision "$precision" --max-train-steps "$steps")
     device=cpu train "$precision-cpu" 1 "${run[@]}" || failed "exit code $?" "$precision-cpu.log"
     train "$precision-gpu" 1 "${run[@]}" || failed "exit code $?" "$precision-gpu.log"
     difference=$(worst_difference "$precision-cpu" "$precision-gpu")

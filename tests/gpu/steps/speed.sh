@@ -18,7 +18,7 @@ expect "$name, rows $fixed" 'p99/p50 1.05' jitter
 turn lockstep "$name, rows $fixed" "${gpt2[@]}" --batch $fixed --steps $many
 search torch "$name" $steps "$batches" "${gpt2[@]}"
 [ -z "${ahead:-}" ] || exit 0
-ours=(--batch $best_lockstep --steps $((many * 16 / 100))) theirs=(--batch $best_torch --steps $((many * 5 / 100 + 1)))
-[ "$mode" = gpu ] || ours=(--batch $best_lockstep --steps 2)
+ours=(--batch "$best_lockstep" --steps $((many * 16 / 100))) theirs=(--batch "$best_torch" --steps $((many * 5 / 100 + 1)))
+[ "$mode" = gpu ] || ours=(--batch "$best_lockstep" --steps 2)
 compare "$name, rows $best_lockstep, PyTorch's $best_torch" '1.15 x, 500000, 0.54' best "${gpt2[@]}"
 end_turns

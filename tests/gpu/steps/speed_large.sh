@@ -18,6 +18,6 @@ peer_tries=first  # compiling 48 layers takes minutes
 name='gpt2 1.5B, length 1024'
 search lockstep "$name" $steps "$batches" "${large[@]}"
 search torch "$name" $steps "$batches" "${large[@]}"
-ours=(--batch $best_lockstep --steps $((2 * steps))) theirs=(--batch $best_torch --steps $steps)
+ours=(--batch "$best_lockstep" --steps $((2 * steps))) theirs=(--batch "$best_torch" --steps "$steps")
 compare "$name, rows $best_lockstep, PyTorch's $best_torch" '1.10 x, 0.60' best "${large[@]}"
 end_turns

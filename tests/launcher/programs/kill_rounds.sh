@@ -15,8 +15,8 @@ kills=0 kills_in_saves=0 job=0
 end_job() {
     [ "$job" = 0 ] && return
     local processes
-    while processes=$(ps -o pid= -s "$job") && [ -n "$processes" ]; do
-        kill -9 $processes
+    while mapfile -t processes < <(ps -o pid= -s "$job" | tr -d ' ') && [ ${#processes[@]} -gt 0 ]; do
+        kill -9 "${processes[@]}"
         sleep 0.02
     done
     wait "$job"
@@ -108,16 +108,16 @@ head -10 "$source/examples/shakespeare/valid.txt" > "$work/valid.txt"
 for ((round = 0; round < rounds; ++round)); do
     optimizer=${optimizers[round % ${#optimizers[@]}]}
     precision=${precisions[round / ${#optimizers[@]} % 2]}
-    options="--precision $precision -lr 1e-3 --optimizer $optimizer"
+    read -ra options <<< "--precision $precision -lr 1e-3 --optimizer $optimizer"
     quiet=$work/calm-$precision-${optimizer// /_}
     if [ ! -d "$quiet" ]; then
         begin_us=$(now_us)
-        calm "$quiet" $options --save-every-n-steps 100
+        calm "$quiet" "${options[@]}" --save-every-n-steps 100
         time_us=$(($(now_us) - begin_us))
     fi
     loud=$work/round-$round
-    disturb "$loud" "$time_us" $options --save-every-n-steps $((RANDOM % 3 + 1))
-    same "$quiet" "$loud" || fail "round $round ($options) has other weights than the calm run"
+    disturb "$loud" "$time_us" "${options[@]}" --save-every-n-steps $((RANDOM % 3 + 1))
+    same "$quiet" "$loud" || fail "round $round (${options[*]}) has other weights than the calm run"
     rm -rf "$loud" "$loud.out"
 done
 echo "$rounds rounds with the weights of calm runs; $kills kills, $kills_in_saves of them while a checkpoint was written"

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "instructions/memory.hpp"
+#include "runtime/kernels/cuda/attention/attention_kernels.hpp"
 #include "runtime/kernels/cuda/attention/attention_tile.hpp"
 #include "runtime/kernels/cuda/primitives/dropout_mask.hpp"
 #include "runtime/kernels/cuda/primitives/vector_access.hpp"
