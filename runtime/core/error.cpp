@@ -4,9 +4,22 @@
 #include <cerrno>
 #include <system_error>
 
+#include "runtime/core/printable.hpp"
 #include "runtime/core/system_failure.hpp"
 
 namespace lockstep {
+namespace {
+
+// Returns the file's name with its folder. The rest of the path is of the machine that built the
+// program.
+std::string_view short_name(std::string_view file) {
+    const std::size_t name = file.rfind('/');
+    if (name == std::string_view::npos || name == 0) return file;
+    const std::size_t folder = file.rfind('/', name - 1);
+    return folder == std::string_view::npos ? file : file.substr(folder + 1);
+}
+
+}  // namespace
 
 std::string_view name(ErrorKind kind) noexcept {
     switch (kind) {
@@ -43,12 +56,14 @@ std::string_view name(ErrorKind kind) noexcept {
 }
 
 Error::Error(ErrorKind kind, const std::string& message, SourceLocation where)
-    : std::runtime_error(message), kind_(kind), where_(where) {}
+    : std::runtime_error(shown_message(message)), kind_(kind), where_(where) {}
 
 void require(bool condition, const char* what, SourceLocation where) {
     if (condition) return;
-    throw Error(ErrorKind::contract,
-                std::string(where.file) + ":" + std::to_string(where.line) + ": " + what, where);
+    throw Error(
+        ErrorKind::contract,
+        std::string(short_name(where.file)) + ":" + std::to_string(where.line) + ": " + what,
+        where);
 }
 
 void throw_errno(const std::string& what, const std::string& path, SourceLocation where) {

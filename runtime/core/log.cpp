@@ -4,6 +4,8 @@
 #include <ostream>
 #include <utility>
 
+#include "runtime/core/printable.hpp"
+
 namespace lockstep {
 
 Log::Log(std::ostream& out, Verbosity verbosity, int rank, std::string prefix, OutputKind screen)
@@ -39,7 +41,7 @@ void Log::write(std::string_view line) {
     shown_ = 0;
     std::string whole;  // a single write, so that lines of several processes do not mix
     if (rank_ != 0) whole.append(prefix_).append(": ");
-    whole.append(line).append("\n");
+    whole.append(printable_lines(line)).append("\n");
     out_ << whole << std::flush;
 }
 

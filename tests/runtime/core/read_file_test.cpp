@@ -2,6 +2,9 @@
 #include "runtime/core/read_file.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
 
 #include "runtime/core/error.hpp"
 #include "tests/support/files.hpp"
@@ -24,4 +27,20 @@ TEST_CASE("what cannot be opened or read is an error with its name and the reaso
                          Error);
     CHECK_THROWS_WITH_AS(read_file(folder.path(), "no options"),
                          (folder.path() + ": no options: Is a directory").c_str(), Error);
+}
+
+TEST_CASE("a pipe or a device is refused instead of waited for or read without end") {
+    const tests::ScratchFolder folder;
+    REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
+    for (const std::string& path : {folder / "pipe", std::string("/dev/zero")})
+        CHECK_THROWS_WITH_AS(read_file(path),
+                             (path + ": cannot be read: not a regular file").c_str(), Error);
+}
+
+TEST_CASE("a file that is larger than any that is read whole is refused") {
+    const tests::ScratchFolder folder;
+    tests::write_text(folder / "large", "");
+    std::filesystem::resize_file(folder / "large", largest_small_file_bytes + 1);  // takes no disk
+    CHECK_THROWS_WITH_AS(read_file(folder / "large"), doctest::Contains("larger than 64 MiB"),
+                         Error);
 }
