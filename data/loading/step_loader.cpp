@@ -6,6 +6,7 @@
 #include "data/batching/joined_stores.hpp"
 #include "data/storage/shard_store.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/printable.hpp"
 
 namespace lockstep::data {
 namespace {
@@ -77,7 +78,7 @@ std::unique_ptr<StepLoader> open_step_source(std::span<const Dataset> datasets,
         const SplitInfo& split = splits.emplace_back(dataset.split(options.split));
         if (split.rows == 0)
             throw Error(ErrorKind::data,
-                        dataset.directory() + ": split '" + options.split +
+                        dataset.directory() + ": split '" + shown(options.split) +
                             "' has no rows; run 'lockstep prepare' with more text");
         stores.push_back({std::make_unique<ShardStore>(dataset, split),
                           static_cast<std::int32_t>(split.shards.size()),

@@ -8,11 +8,14 @@
 #include <ostream>
 
 #include "data/storage/dataset.hpp"
+#include "data/storage/read_shard.hpp"
 #include "data/storage/shard_reader.hpp"
+#include "data/storage/shard_store.hpp"
 #include "data/tokenizers/tokenizer.hpp"
 #include "data/tokenizers/unknown_words.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/hash.hpp"
+#include "runtime/core/printable.hpp"
 
 namespace lockstep::data {
 namespace {
@@ -43,11 +46,11 @@ std::string mean(std::uint64_t sum, std::uint64_t count) {
     return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10);
 }
 
-// Replaces line feeds, so that any text fits into one line of a terminal.
+// Replaces line feeds and control characters, so that any text fits into one line of a terminal.
 std::string one_line(std::string text) {
     for (std::size_t at = text.find('\n'); at != std::string::npos; at = text.find('\n', at))
         text.replace(at, 1, " / ");
-    return text;
+    return printable(text);
 }
 
 struct Inspection {
@@ -63,19 +66,15 @@ public:
 
     void write() {
         write_counts();
-        for (std::size_t shard = 0; shard < split_.shards.size(); ++shard) read_shard(shard);
+        for (std::size_t shard = 0; shard < split_.shards.size(); ++shard) read_lengths(shard);
+        if (all_.options.shards == InspectOptions::Shards::verify) verify();
         write_histogram();
         write_samples();
     }
 
 private:
     ShardIdentity identity(std::size_t shard) const {
-        return {.dictionary_hash = all_.dataset.dictionary_hash(),
-                .kind = all_.dataset.kind(),
-                .split = split_.name,
-                .shard = static_cast<std::int32_t>(shard),
-                .shards = static_cast<std::int32_t>(split_.shards.size()),
-                .rows = static_cast<std::int64_t>(split_.shards[shard].rows)};
+        return shard_identity(all_.dataset, split_, shard);
     }
 
     void write_counts() {
@@ -96,7 +95,18 @@ private:
                      << " tokens, " << shard.bytes << " bytes\n";
     }
 
-    void read_shard(std::size_t shard) {
+    void verify() {
+        for (std::size_t number = 0; number < split_.shards.size(); ++number) {
+            const ShardInfo& shard = split_.shards[number];
+            read_shard(all_.dataset, split_, number, Clock::time_point::max());
+            all_.out << "  " << shard.file
+                     << (shard.xxh3.empty() ? ": every row was read; dataset.json has no hash of it"
+                                            : ": verified, it is what prepare wrote")
+                     << '\n';
+        }
+    }
+
+    void read_lengths(std::size_t shard) {
         ShardReader reader(all_.dataset.shard_path(split_.shards[shard]), identity(shard));
         const auto rows = static_cast<std::int64_t>(split_.shards[shard].rows);
         std::vector<RowExtent> extents;

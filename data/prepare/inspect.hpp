@@ -9,6 +9,8 @@ namespace lockstep::data {
 struct InspectOptions {
     std::string data;     // path of the data directory
     int sample_rows = 3;  // rows shown of each split
+    // verify: reads every row, and compares each shard with its hash in dataset.json.
+    enum class Shards { read_some, verify } shards = Shards::read_some;
 };
 
 // Writes counts, length histograms and sample rows of a data directory for people to read. Throws a

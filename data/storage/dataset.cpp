@@ -5,6 +5,7 @@
 
 #include "runtime/core/error.hpp"
 #include "runtime/core/path_status.hpp"
+#include "runtime/core/printable.hpp"
 
 namespace lockstep::data {
 namespace {
@@ -40,7 +41,7 @@ const SplitInfo& Dataset::split(std::string_view name) const {
     if (const SplitInfo* found = info_.find(name)) return *found;
     std::string known;
     for (const SplitInfo& split : info_.splits) known += (known.empty() ? "" : ", ") + split.name;
-    throw Error(ErrorKind::config, directory_ + ": no split '" + std::string(name) +
+    throw Error(ErrorKind::config, directory_ + ": no split '" + shown(name) +
                                        "' in this data set, which has: " + known);
 }
 

@@ -3,21 +3,36 @@
 
 #include <algorithm>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "runtime/core/error.hpp"
-#include "runtime/core/read_file.hpp"
+#include "runtime/core/json_object.hpp"
+#include "runtime/core/json_text.hpp"
 
 namespace lockstep::data {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
+using Object = JsonObject<Json>;
+
+constexpr auto most_rows = std::uint64_t{1} << 32;  // a row's id has 32 bits
+constexpr auto most_tokens = std::uint64_t{1} << 48;
+constexpr std::int32_t most_vocabulary = 1 << 28;
+
+Json to_json(const ShardInfo& shard) {
+    Json json{{"file", shard.file},
+              {"bytes", shard.bytes},
+              {"rows", shard.rows},
+              {"tokens", shard.tokens}};
+    if (!shard.xxh3.empty()) json["xxh3"] = shard.xxh3;
+    return json;
+}
+
 Json to_json(const SplitInfo& split) {
     Json shards = Json::array();
-    for (const ShardInfo& s : split.shards)
-        shards.push_back(
-            {{"file", s.file}, {"bytes", s.bytes}, {"rows", s.rows}, {"tokens", s.tokens}});
+    for (const ShardInfo& shard : split.shards) shards.push_back(to_json(shard));
     return {{"name", split.name},
             {"rows", split.rows},
             {"source_tokens", split.source_tokens},
@@ -29,34 +44,66 @@ Json to_json(const SplitInfo& split) {
             {"shards", std::move(shards)}};
 }
 
-SplitInfo split_of(const Json& json) {
-    SplitInfo split{.name = json.at("name"),
-                    .rows = json.at("rows"),
-                    .source_tokens = json.at("source_tokens"),
-                    .target_tokens = json.at("target_tokens"),
-                    .longest_source = json.at("longest_source"),
-                    .longest_target = json.at("longest_target"),
-                    .texts = {.all = json.value("text_tokens", std::uint64_t{0}),
-                              .unknown = json.value("unknown_tokens", std::uint64_t{0})},
-                    .shards = {}};
+// A name from elsewhere must not lead out of the folder.
+std::string file_of(const Object& shard) {
+    const std::string file = shard.text("file");
+    const bool plain = !file.empty() && file != "." && file != ".." &&
+                       file.find_first_of(std::string_view("/\0", 2)) == std::string::npos;
+    if (!plain) shard.refuse("file", "the name of a file in this folder");
+    return file;
+}
+
+std::string hash_in(const Object& shard) {
+    if (!shard.has("xxh3")) return "";
+    const std::string hash = shard.text("xxh3");
+    if (hash.size() != 16 || hash.find_first_not_of("0123456789abcdef") != std::string::npos)
+        shard.refuse("xxh3", "16 hexadecimal digits");
+    return hash;
+}
+
+ShardInfo shard_of(const Object& json) {
+    return {.file = file_of(json),
+            .bytes = json.count("bytes"),
+            .rows = json.count("rows", most_rows),
+            .tokens = json.count("tokens", most_tokens),
+            .xxh3 = hash_in(json)};
+}
+
+SplitInfo split_of(const Object& json) {
+    const auto count_if_any = [&](const char* name) {
+        return json.has(name) ? json.count(name, most_tokens) : 0;
+    };
+    constexpr std::int64_t longest = std::numeric_limits<std::int32_t>::max();
+    SplitInfo split{
+        .name = json.text("name"),
+        .rows = json.count("rows", most_rows),
+        .source_tokens = json.count("source_tokens", most_tokens),
+        .target_tokens = json.count("target_tokens", most_tokens),
+        .longest_source = json.whole<std::int64_t>("longest_source", {0, longest}),
+        .longest_target = json.whole<std::int64_t>("longest_target", {0, longest}),
+        .texts = {.all = count_if_any("text_tokens"), .unknown = count_if_any("unknown_tokens")},
+        .shards = {}};
     std::uint64_t rows = 0;
-    for (const Json& s : json.at("shards")) {
-        split.shards.push_back({s.at("file"), s.at("bytes"), s.at("rows"), s.at("tokens")});
+    for (const Object& shard : json.objects("shards")) {
+        split.shards.push_back(shard_of(shard));
         rows += split.shards.back().rows;
     }
-    if (split.shards.empty() || rows != split.rows) throw std::runtime_error("rows without shards");
+    if (split.shards.empty()) json.refuse("shards", "a list of at least one shard");
+    if (rows != split.rows)
+        json.refuse("rows", "the sum of the rows of its shards, which is " + std::to_string(rows));
     return split;
 }
 
-DatasetInfo info_of(const Json& json) {
-    DatasetInfo info{.kind = dataset_kind(json.at("kind").get<std::string>()),
-                     .tokenizer = json.at("tokenizer"),
-                     .vocabulary = json.at("vocabulary"),
-                     .dictionary_hash = json.at("dictionary_hash"),
-                     .splits = {},
-                     .options = json.at("options").dump()};
-    for (const Json& split : json.at("splits")) info.splits.push_back(split_of(split));
-    if (info.splits.empty()) throw std::runtime_error("no splits");
+DatasetInfo info_of(const Object& json) {
+    DatasetInfo info{
+        .kind = dataset_kind(json.text("kind")),
+        .tokenizer = json.text("tokenizer"),
+        .vocabulary = json.whole<std::int32_t>("vocabulary", {1, most_vocabulary}),
+        .dictionary_hash = json.text("dictionary_hash"),
+        .splits = {},
+        .options = json.at("options").dump(-1, ' ', false, Json::error_handler_t::replace)};
+    for (const Object& split : json.objects("splits")) info.splits.push_back(split_of(split));
+    if (info.splits.empty()) json.refuse("splits", "a list of at least one split");
     return info;
 }
 
@@ -71,15 +118,12 @@ const SplitInfo* DatasetInfo::find(std::string_view split) const noexcept {
 DatasetInfo read_dataset_info(const std::string& directory) {
     const std::string path = directory + "/" + format::dataset_file;
     const std::string text =
-        read_file(path, "not a prepared data directory (make one with lockstep prepare)");
-    std::int64_t version = 0;
-    try {
-        const Json json = Json::parse(text);
-        version = json.at(format::version);
-        if (version == format_version) return info_of(json);
-    } catch (const std::exception&) {
-        throw Error(ErrorKind::data, path + ": damaged; prepare the data again");
-    }
+        read_json_text(path, "not a prepared data directory (make one with lockstep prepare)");
+    const Json json = Json::parse(text, nullptr, false);
+    const JsonOrigin origin{path, "; restore the file, or run 'lockstep prepare' again"};
+    const Object object(json, origin);
+    const auto version = object.count(format::version);
+    if (version == format_version) return info_of(object);
     throw Error(ErrorKind::data, path + ": format version " + std::to_string(version) +
                                      ", but this program reads version " +
                                      std::to_string(format_version) + "; prepare the data again");

@@ -13,6 +13,8 @@ namespace lockstep::data {
 struct ShardInfo {
     std::string file;  // relative to the directory
     std::uint64_t bytes = 0, rows = 0, tokens = 0;
+    std::string
+        xxh3;  // hash of the whole file, 16 hex digits; empty in data sets of older versions
 };
 
 struct SplitInfo {
@@ -36,7 +38,8 @@ struct DatasetInfo {
     const SplitInfo* find(std::string_view split) const noexcept;
 };
 
-// Throws an error that names the missing or wrong part, and advises to prepare again.
+// Throws an error that names the missing or wrong member, and advises to prepare again. Shards lie
+// in the directory itself, and every number is one that a data set can have.
 DatasetInfo read_dataset_info(const std::string& directory);
 void write_dataset_info(const std::string& directory, const DatasetInfo& info);
 

@@ -32,7 +32,19 @@ herr_t keep_first(unsigned, const H5E_error2_t* error, void* out) {
     return 1;  // stops the walk: the first error of an upward walk is the cause
 }
 
+herr_t note_allocation(unsigned, const H5E_error2_t* error, void* failed) {
+    *static_cast<bool*>(failed) = error->maj_num == H5E_RESOURCE || error->min_num == H5E_NOSPACE ||
+                                  error->min_num == H5E_CANTALLOC;
+    return 1;  // stops the walk: the first error of an upward walk is the cause
+}
+
 }  // namespace
+
+bool lacked_memory() {
+    bool failed = false;
+    H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, note_allocation, &failed);
+    return failed;
+}
 
 Hdf5Section::Hdf5Section() : lock_(library_mutex()) {
     H5Eget_auto2(H5E_DEFAULT, &printer_, &printer_data_);

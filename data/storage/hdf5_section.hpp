@@ -29,6 +29,10 @@ private:
     void* printer_data_ = nullptr;
 };
 
+// Returns true if the last call failed because of a lack of memory. The next HDF5 call clears this.
+// Must be called inside a section.
+bool lacked_memory();
+
 template <herr_t (*close)(hid_t)>
 struct Hdf5Traits {
     using Raw = hid_t;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/storage/length_index.hpp"
 
+#include <limits>
+
 #include "data/storage/hdf5_read.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/path_status.hpp"
@@ -17,6 +19,7 @@ LengthIndex::LengthIndex(const Dataset& dataset, const SplitInfo& split)
     : path_(dataset.directory() + "/" + format::index_file) {
     if (!path_exists(path_))
         throw Error(ErrorKind::data, path_ + ": the data set's index is missing" + restore);
+    if (!is_file(path_)) damaged("it is not a regular file");
     const Hdf5Section section;
     try {
         open(dataset, split, section);
@@ -39,23 +42,24 @@ void LengthIndex::close() noexcept {
 void LengthIndex::open(const Dataset& dataset, const SplitInfo& split, const Hdf5Section& section) {
     file_ = hdf5::open_file(path_);
     if (!file_) {
+        const std::string reason = section.reason();
         hdf5::require_openable(path_);
-        damaged("not a whole HDF5 file", section);
+        damaged("not a whole HDF5 file (" + reason + ")");
     }
     if (hdf5::read_text(file_, format::dictionary_hash) != dataset.dictionary_hash())
         throw Error(ErrorKind::data, path_ + ": belongs to another data set" + restore);
     for (std::size_t shard = 0; shard < split.shards.size(); ++shard) {
         const std::string name = index_dataset(split.name, static_cast<int>(shard));
-        lengths_.push_back(hdf5::open_pairs(file_, name.c_str(), cache_bytes));
-        if (!lengths_.back() || hdf5::size(lengths_.back()) != 2 * split.shards[shard].rows)
-            damaged("'" + name + "' is not the lengths of " +
-                        std::to_string(split.shards[shard].rows) + " rows",
-                    section);
+        lengths_.push_back(hdf5::open_column(file_, name, {H5T_STD_I32LE, 2}, cache_bytes));
+        const std::string what = "'" + name + "' is not the lengths of " +
+                                 std::to_string(split.shards[shard].rows) + " rows";
+        if (!lengths_.back()) damaged(what + " (" + lengths_.back().problem + ")");
+        if (lengths_.back().rows != split.shards[shard].rows) damaged(what);
     }
 }
 
-void LengthIndex::damaged(const std::string& what, const Hdf5Section& section) const {
-    throw Error(ErrorKind::data, path_ + ": " + what + " (" + section.reason() + ")" + restore);
+void LengthIndex::damaged(const std::string& what) const {
+    throw Error(ErrorKind::data, path_ + ": " + what + restore);
 }
 
 void LengthIndex::append_extents(int shard, std::int64_t first, std::int64_t count,
@@ -64,13 +68,15 @@ void LengthIndex::append_extents(int shard, std::int64_t first, std::int64_t cou
     {
         const Hdf5Section section;
         const auto begin = static_cast<std::uint64_t>(first);
-        if (hdf5::read_pairs(lengths_.at(static_cast<std::size_t>(shard)), begin,
-                             std::span(lengths)) != hdf5::Outcome::done)
-            damaged("lengths from row " + std::to_string(first) + " on are damaged", section);
+        const hdf5::Outcome outcome = hdf5::read_pairs(lengths_.at(static_cast<std::size_t>(shard)),
+                                                       begin, std::span(lengths));
+        if (outcome != hdf5::Outcome::done)
+            damaged("lengths from row " + std::to_string(first) + " on are damaged (" +
+                    hdf5::reason_of(outcome, section) + ")");
     }
     for (std::int64_t i = 0; i < count; ++i) {
         const std::int32_t source = lengths[2 * i], label = lengths[2 * i + 1];
-        if (source < 0 || label < 1)
+        if (source < 0 || label < 1 || source > std::numeric_limits<std::int32_t>::max() - label)
             throw Error(ErrorKind::data, path_ + ": row " + std::to_string(first + i) +
                                              " has no length that a row can have" + restore);
         const auto row = global_row(static_cast<std::uint64_t>(first + i),

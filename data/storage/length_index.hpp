@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "data/storage/dataset.hpp"
+#include "data/storage/hdf5_column.hpp"
 #include "data/storage/hdf5_section.hpp"
 #include "data/storage/row_store.hpp"
 
@@ -30,11 +31,11 @@ public:
 private:
     void open(const Dataset& dataset, const SplitInfo& split, const Hdf5Section& section);
     void close() noexcept;
-    [[noreturn]] void damaged(const std::string& what, const Hdf5Section& section) const;
+    [[noreturn]] void damaged(const std::string& what) const;
 
     std::string path_;
     Hdf5File file_;
-    std::vector<Hdf5Dataset> lengths_;  // for each shard
+    std::vector<hdf5::Column> lengths_;  // for each shard
 };
 
 }  // namespace lockstep::data

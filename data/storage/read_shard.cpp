@@ -8,6 +8,7 @@
 
 #include "data/storage/check_shards.hpp"
 #include "data/storage/shard_store.hpp"
+#include "data/storage/verify_shard.hpp"
 #include "runtime/core/hash.hpp"
 
 namespace lockstep::data {
@@ -64,6 +65,7 @@ ShardReading read_shard(const Dataset& dataset, const SplitInfo& split, std::siz
         reading.rows_read += count;
         if (Clock::now() >= deadline) break;
     }
+    if (reading.rows_read == reading.rows) verify_shard(dataset, split.shards.at(shard), deadline);
     return reading;
 }
 

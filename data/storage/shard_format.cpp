@@ -2,6 +2,7 @@
 #include "data/storage/shard_format.hpp"
 
 #include "runtime/core/error.hpp"
+#include "runtime/core/printable.hpp"
 
 namespace lockstep::data {
 namespace {
@@ -20,7 +21,7 @@ std::string_view name(DatasetKind kind) noexcept {
 DatasetKind dataset_kind(std::string_view text) {
     for (const DatasetKind kind : {DatasetKind::dialogue, DatasetKind::language_model})
         if (name(kind) == text) return kind;
-    throw Error(ErrorKind::data, "unknown kind of data set '" + std::string(text) +
+    throw Error(ErrorKind::data, "unknown kind of data set '" + shown(text) +
                                      "'; expected dialogue or language_model");
 }
 

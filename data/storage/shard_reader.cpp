@@ -3,11 +3,13 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
 #include "data/storage/hdf5_read.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/printable.hpp"
 
 namespace lockstep::data {
 namespace {
@@ -19,6 +21,8 @@ constexpr const char* restore = "; restore the file, or run 'lockstep prepare' a
 void require_regular_file(const std::string& path) {
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0) throw_errno("cannot read the data shard", path);
+    if (!S_ISREG(status.st_mode))
+        throw Error(ErrorKind::data, path + ": the data shard is not a regular file" + restore);
     if (status.st_size == 0)
         throw Error(ErrorKind::data, path + ": the data shard is empty" + restore);
 }
@@ -26,13 +30,14 @@ void require_regular_file(const std::string& path) {
 }  // namespace
 
 ShardReader::ShardReader(std::string path, const ShardIdentity& expected)
-    : path_(std::move(path)), shard_(expected.shard) {
+    : path_(std::move(path)), expected_(expected) {
     require_regular_file(path_);
     const Hdf5Section section;
     try {
         open(section);
-        check_identity(expected);
-        open_datasets(expected, section);
+        check_identity();
+        check_size();
+        open_columns();
     } catch (...) {
         close();  // handles must be closed inside the section; members would be closed after it
         throw;
@@ -45,9 +50,9 @@ ShardReader::~ShardReader() {
 }
 
 void ShardReader::close() noexcept {
-    for (Hdf5Dataset* dataset :
+    for (hdf5::Column* column :
          {&tokens_, &offsets_, &row_ids_, &reference_rows_, &reference_offsets_, &reference_text_})
-        *dataset = Hdf5Dataset();
+        *column = hdf5::Column();
     file_ = Hdf5File();
 }
 
@@ -59,7 +64,7 @@ void ShardReader::open(const Hdf5Section& section) {
     throw Error(ErrorKind::data, path_ + ": not a whole HDF5 file (" + reason + ")" + restore);
 }
 
-void ShardReader::check_identity(const ShardIdentity& expected) const {
+void ShardReader::check_identity() const {
     const auto wrong = [&](const std::string& what) {
         throw Error(ErrorKind::data, path_ + ": " + what);
     };
@@ -71,8 +76,8 @@ void ShardReader::check_identity(const ShardIdentity& expected) const {
     const auto text = [&](const char* attribute, std::string_view want, const char* complaint) {
         const auto found = hdf5::read_text(file_, attribute);
         if (found != want)
-            wrong(std::string(complaint) + " (" + found.value_or("none") + ", not " +
-                  std::string(want) + ")" + restore);
+            wrong(std::string(complaint) + " (" + shown(found.value_or("none")) + ", not " +
+                  shown(want) + ")" + restore);
     };
     const auto integer = [&](const char* attribute, std::int64_t want) {
         const auto found = hdf5::read_integer(file_, attribute);
@@ -80,43 +85,61 @@ void ShardReader::check_identity(const ShardIdentity& expected) const {
             wrong(std::string(attribute) + " is " + (found ? std::to_string(*found) : "missing") +
                   " where dataset.json says " + std::to_string(want) + restore);
     };
-    text(format::dictionary_hash, expected.dictionary_hash, "made with another dictionary");
-    text(format::kind, name(expected.kind), "holds another kind of rows");
-    text(format::split, expected.split, "belongs to another split");
-    integer(format::shard, expected.shard);
-    integer(format::shards, expected.shards);
-    integer(format::rows, expected.rows);
+    text(format::dictionary_hash, expected_.dictionary_hash, "made with another dictionary");
+    text(format::kind, name(expected_.kind), "holds another kind of rows");
+    text(format::split, expected_.split, "belongs to another split");
+    integer(format::shard, expected_.shard);
+    integer(format::shards, expected_.shards);
+    integer(format::rows, expected_.rows);
 }
 
-void ShardReader::open_datasets(const ShardIdentity& expected, const Hdf5Section& section) {
-    const auto open = [&](const char* dataset, std::size_t cache_bytes) {
-        Hdf5Dataset opened = hdf5::open_dataset(file_, dataset, cache_bytes);
-        if (!opened)
-            throw Error(ErrorKind::data, path_ + ": dataset '" + dataset + "' is damaged (" +
-                                             section.reason() + ")" + restore);
-        return opened;
+// An identity that was made without the size, for a file alone, has 0 bytes.
+void ShardReader::check_size() const {
+    hsize_t bytes = 0;
+    H5Fget_filesize(file_.raw(), &bytes);
+    if (expected_.bytes == 0 || bytes == expected_.bytes) return;
+    throw Error(ErrorKind::data, path_ + ": has " + std::to_string(bytes) +
+                                     " bytes where dataset.json says " +
+                                     std::to_string(expected_.bytes) + restore);
+}
+
+void ShardReader::open_columns() {
+    const auto damaged = [&](const std::string& what) {
+        throw Error(ErrorKind::data, path_ + ": " + what + restore);
     };
-    tokens_ = open(format::tokens, token_cache_bytes);
-    offsets_ = open(format::offsets, row_cache_bytes);
-    row_ids_ = open(format::row_ids, row_cache_bytes);
-    token_count_ = hdf5::size(tokens_);
-    const auto rows = static_cast<std::uint64_t>(expected.rows);
-    if (hdf5::size(offsets_) != 2 * rows + 1 || hdf5::size(row_ids_) != rows)
-        throw Error(ErrorKind::data, path_ + ": offsets and row_ids do not have the sizes of " +
-                                         std::to_string(expected.rows) + " rows" + restore);
+    const auto open = [&](const char* name, hid_t type, std::size_t cache_bytes) {
+        hdf5::Column column = hdf5::open_column(file_, name, {type, 1}, cache_bytes);
+        if (!column) damaged(std::string("dataset '") + name + "' is damaged: " + column.problem);
+        return column;
+    };
+    tokens_ = open(format::tokens, H5T_STD_I32LE, token_cache_bytes);
+    offsets_ = open(format::offsets, H5T_STD_U64LE, row_cache_bytes);
+    row_ids_ = open(format::row_ids, H5T_STD_U32LE, row_cache_bytes);
+    const auto rows = static_cast<std::uint64_t>(expected_.rows);
+    if (offsets_.size() != 2 * rows + 1 || row_ids_.size() != rows)
+        damaged("offsets and row_ids do not have the sizes of " + std::to_string(expected_.rows) +
+                " rows");
+    if (hdf5::read_integer(file_, format::token_count) != static_cast<std::int64_t>(tokens_.size()))
+        damaged("dataset 'tokens' does not have the size in the attribute token_count");
     if (H5Lexists(file_.raw(), format::reference_rows, H5P_DEFAULT) <= 0) return;
-    reference_rows_ = open(format::reference_rows, row_cache_bytes);
-    reference_offsets_ = open(format::reference_offsets, row_cache_bytes);
-    reference_text_ = open(format::reference_text, row_cache_bytes);
+    reference_rows_ = open(format::reference_rows, H5T_STD_U64LE, row_cache_bytes);
+    reference_offsets_ = open(format::reference_offsets, H5T_STD_U64LE, row_cache_bytes);
+    reference_text_ = open(format::reference_text, H5T_STD_U8LE, row_cache_bytes);
+    if (reference_rows_.size() != rows + 1)
+        damaged("reference_rows does not have the size of " + std::to_string(expected_.rows) +
+                " rows");
+    // All alternatives may be empty texts.
+    if (reference_text_.size() == 0) reference_offsets_.good_chunks.flip();
 }
 
 template <class T>
-void ShardReader::read(const Hdf5Dataset& dataset, const char* name, std::uint64_t first,
+void ShardReader::read(const hdf5::Column& column, const char* name, std::uint64_t first,
                        std::span<T> out, const Hdf5Section& section) const {
-    if (hdf5::read(dataset, first, out) == hdf5::Outcome::done) return;
+    const hdf5::Outcome outcome = hdf5::read(column, first, out);
+    if (outcome == hdf5::Outcome::done) return;
     throw Error(ErrorKind::data, path_ + ": " + name + " " + std::to_string(first) + " to " +
                                      std::to_string(first + out.size()) + " are damaged (" +
-                                     section.reason() + ")" + restore);
+                                     hdf5::reason_of(outcome, section) + ")" + restore);
 }
 
 void ShardReader::append_extents(std::int64_t first, std::int64_t count,
@@ -134,20 +157,46 @@ void ShardReader::append_extents(std::int64_t first, std::int64_t count,
     for (std::size_t i = 0; i < rows; ++i) {
         const std::uint64_t source = offsets[2 * i], label = offsets[2 * i + 1],
                             end = offsets[2 * i + 2];
+        const std::uint64_t row = static_cast<std::uint64_t>(first) + i;
         // Every row that prepare writes has a label, which contains at least __end__.
-        if (source > label || label >= end || end > token_count_ || end - source > longest)
-            throw Error(ErrorKind::data, path_ + ": the offsets of row " +
-                                             std::to_string(first + static_cast<std::int64_t>(i)) +
-                                             " are damaged" + restore);
-        out.push_back({ids[i], shard_, source, static_cast<std::int32_t>(label - source),
-                       static_cast<std::int32_t>(end - label),
-                       static_cast<std::uint32_t>(first) + static_cast<std::uint32_t>(i), 0});
+        const bool placed =
+            source <= label && label < end && end <= tokens_.size() && end - source <= longest;
+        if (!placed) damaged_row(row, "an offset");
+        if (ids[i] != global_row(row, static_cast<std::uint64_t>(expected_.shard),
+                                 static_cast<std::uint64_t>(expected_.shards)))
+            damaged_row(row, "the number in row_ids");
+        out.push_back({ids[i], expected_.shard, source, static_cast<std::int32_t>(label - source),
+                       static_cast<std::int32_t>(end - label), static_cast<std::uint32_t>(row), 0});
     }
+}
+
+void ShardReader::damaged_row(std::uint64_t row, const std::string& part) const {
+    throw Error(ErrorKind::data,
+                path_ + ": " + part + " of row " + std::to_string(row) + " is damaged" + restore);
+}
+
+std::uint64_t ShardReader::row_of(std::uint64_t token, const Hdf5Section& section) const {
+    std::uint64_t row = 0;
+    for (std::uint64_t end = row_ids_.size(); end - row > 1;) {
+        const std::uint64_t middle = row + (end - row) / 2;
+        std::uint64_t first_token = 0;
+        read(offsets_, format::offsets, 2 * middle, std::span(&first_token, 1), section);
+        (first_token <= token ? row : end) = middle;
+    }
+    return row;
 }
 
 void ShardReader::read_tokens(std::uint64_t first, std::span<std::int32_t> out) {
     const Hdf5Section section;
     read(tokens_, format::tokens, first, out, section);
+    const auto stranger = std::ranges::find_if(
+        out, [this](std::int32_t token) { return token < 0 || token >= expected_.vocabulary; });
+    if (stranger == out.end()) return;
+    const std::uint64_t row =
+        row_of(first + static_cast<std::uint64_t>(stranger - out.begin()), section);
+    throw Error(ErrorKind::data, path_ + ": row " + std::to_string(row) + " has the token " +
+                                     std::to_string(*stranger) + ", but the vocabulary has " +
+                                     std::to_string(expected_.vocabulary) + " tokens" + restore);
 }
 
 std::vector<std::string> ShardReader::read_references(std::int64_t row) {
@@ -157,15 +206,12 @@ std::vector<std::string> ShardReader::read_references(std::int64_t row) {
     std::vector<std::uint64_t> range(2);
     read(reference_rows_, format::reference_rows, static_cast<std::uint64_t>(row), std::span(range),
          section);
-    const auto damaged = [&] {
-        throw Error(ErrorKind::data, path_ + ": the references of row " + std::to_string(row) +
-                                         " are damaged" + restore);
-    };
-    if (range[0] > range[1] || range[1] >= hdf5::size(reference_offsets_)) damaged();
+    const auto damaged = [&] { damaged_row(static_cast<std::uint64_t>(row), "a reference"); };
+    if (range[0] > range[1] || range[1] >= reference_offsets_.size()) damaged();
     std::vector<std::uint64_t> offsets(range[1] - range[0] + 1);
     read(reference_offsets_, format::reference_offsets, range[0], std::span(offsets), section);
     for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
-        if (offsets[i] > offsets[i + 1] || offsets[i + 1] > hdf5::size(reference_text_)) damaged();
+        if (offsets[i] > offsets[i + 1] || offsets[i + 1] > reference_text_.size()) damaged();
         std::vector<std::uint8_t> bytes(offsets[i + 1] - offsets[i]);
         read(reference_text_, format::reference_text, offsets[i], std::span(bytes), section);
         references.emplace_back(bytes.begin(), bytes.end());

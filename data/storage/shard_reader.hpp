@@ -6,22 +6,27 @@
 #include <string>
 #include <vector>
 
+#include "data/storage/hdf5_column.hpp"
 #include "data/storage/hdf5_section.hpp"
 #include "data/storage/row_store.hpp"
 #include "data/storage/shard_format.hpp"
 
 namespace lockstep::data {
 
-// A shard must have these attributes to belong to a data set.
+// Describes a shard as dataset.json does. A shard must be so to belong to the data set.
 struct ShardIdentity {
     std::string dictionary_hash;
     DatasetKind kind = DatasetKind::dialogue;
     std::string split;
     std::int32_t shard = 0, shards = 1;
     std::int64_t rows = 0;
+    std::uint64_t bytes = 0;      // of the file
+    std::int32_t vocabulary = 0;  // every token is less than this
 };
 
-// Reads one shard file. Every error names the file and the remedy.
+// Reads one shard file. Every error names the file and the remedy. A row is what prepare wrote, or
+// reading it throws a data error: chunks have checksums, chunks that are missing are noticed, and
+// row ids and tokens are compared with what they can be.
 class ShardReader {
 public:
     ShardReader(std::string path, const ShardIdentity& expected);
@@ -37,18 +42,22 @@ public:
 private:
     void open(const Hdf5Section& section);
     void close() noexcept;
-    void check_identity(const ShardIdentity& expected) const;
-    void open_datasets(const ShardIdentity& expected, const Hdf5Section& section);
+    void check_identity() const;
+    void check_size() const;
+    void open_columns();
+    [[noreturn]] void damaged_row(std::uint64_t row, const std::string& part) const;
+    // Returns the row that has the token number `token`.
+    std::uint64_t row_of(std::uint64_t token, const Hdf5Section& section) const;
     template <class T>
-    void read(const Hdf5Dataset& dataset, const char* name, std::uint64_t first, std::span<T> out,
+    void read(const hdf5::Column& column, const char* name, std::uint64_t first, std::span<T> out,
               const Hdf5Section& section) const;
 
     std::string path_;
-    std::int32_t shard_;
-    std::uint64_t token_count_ = 0;
+    ShardIdentity expected_;
     Hdf5File file_;
-    Hdf5Dataset tokens_, offsets_, row_ids_;
-    Hdf5Dataset reference_rows_, reference_offsets_, reference_text_;  // only in evaluation shards
+    hdf5::Column tokens_, offsets_, row_ids_;
+    // Only evaluation shards have these.
+    hdf5::Column reference_rows_, reference_offsets_, reference_text_;
 };
 
 }  // namespace lockstep::data

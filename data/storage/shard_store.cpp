@@ -9,7 +9,9 @@ ShardIdentity shard_identity(const Dataset& dataset, const SplitInfo& split, std
             split.name,
             static_cast<std::int32_t>(number),
             static_cast<std::int32_t>(split.shards.size()),
-            static_cast<std::int64_t>(split.shards[number].rows)};
+            static_cast<std::int64_t>(split.shards[number].rows),
+            split.shards[number].bytes,
+            dataset.info().vocabulary};
 }
 
 ShardStore::ShardStore(const Dataset& dataset, const SplitInfo& split) {

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "runtime/core/error.hpp"
+#include "runtime/core/hash.hpp"
 
 namespace lockstep::data {
 namespace {
@@ -53,7 +54,8 @@ SplitInfo SplitWriter::close() {
         info_.shards.push_back({.file = path.filename(),
                                 .bytes = std::filesystem::file_size(path),
                                 .rows = shard.rows(),
-                                .tokens = shard.tokens()});
+                                .tokens = shard.tokens(),
+                                .xxh3 = hex(hash_file(path))});
     }
     return info_;
 }

@@ -9,6 +9,7 @@
 #include "data/text/fields.hpp"
 #include "data/text/unicode.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/path_status.hpp"
 
 namespace lockstep::data {
 namespace {
@@ -96,6 +97,8 @@ Dictionary::Dictionary(std::vector<TokenCount> counts, const DictionaryOptions& 
 }
 
 Dictionary Dictionary::load(const std::string& path, LetterCase letter_case) {
+    if (path_exists(path) && !is_folder(path) && !is_file(path))
+        throw Error(ErrorKind::io, path + ": cannot read the dictionary: not a regular file");
     std::ifstream file(path);
     if (!file) throw_errno("cannot read the dictionary", path);
     Dictionary dictionary(letter_case);

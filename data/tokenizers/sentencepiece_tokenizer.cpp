@@ -16,7 +16,7 @@ namespace lockstep::data {
 namespace {
 
 void check(const sentencepiece::util::Status& status, const std::string& what) {
-    if (!status.ok()) throw Error(ErrorKind::data, what + ": " + status.ToString());
+    if (!status.ok()) throw Error(ErrorKind::data, what);
 }
 
 bool has_our_specials(const sentencepiece::SentencePieceProcessor& processor) {

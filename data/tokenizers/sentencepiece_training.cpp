@@ -87,8 +87,7 @@ std::string train_sentencepiece(const SentenceSample& sample, const TokenizerOpt
         throw Error(ErrorKind::config, "SentencePiece cannot train a vocabulary of " +
                                            std::to_string(options.vocab_size) + " on " +
                                            std::to_string(sample.sentences().size()) +
-                                           " sentences; lower --vocab-size (" + status.ToString() +
-                                           ")");
+                                           " sentences; lower --vocab-size");
     return model;
 }
 

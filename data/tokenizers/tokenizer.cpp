@@ -6,6 +6,7 @@
 #include "data/tokenizers/tokenizer_file.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/hash.hpp"
+#include "runtime/core/printable.hpp"
 
 namespace lockstep::data {
 namespace {
@@ -18,7 +19,7 @@ std::unique_ptr<Tokenizer> open_named(const std::string& directory, const Tokeni
     }
     if (file.name == SentencePieceTokenizer::tokenizer_name)
         return std::make_unique<SentencePieceTokenizer>(SentencePieceTokenizer::load(path));
-    throw Error(ErrorKind::data, directory + ": unknown tokenizer '" + file.name +
+    throw Error(ErrorKind::data, directory + ": unknown tokenizer '" + shown(file.name) +
                                      "'; expected re or sentencepiece");
 }
 

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/tokenizers/tokenizer_file.hpp"
 
+#include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "data/storage/shard_format.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/hash.hpp"
-#include "runtime/core/read_file.hpp"
+#include "runtime/core/json_object.hpp"
+#include "runtime/core/json_text.hpp"
 
 namespace lockstep::data {
 namespace {
@@ -31,16 +34,23 @@ void write_tokenizer_file(const std::string& directory, const TokenizerFile& con
 TokenizerFile read_tokenizer_file(const std::string& directory) {
     const std::string path = path_in(directory);
     const std::string text =
-        read_file(path, "cannot read the tokenizer (made by lockstep prepare)");
-    try {
-        const auto json = nlohmann::json::parse(text);
-        return {.name = json.at("tokenizer"),
-                .file = json.at("file"),
-                .hash = std::stoull(json.at("hash").get<std::string>(), nullptr, 16),
-                .letter_case = json.at("letter_case")};
-    } catch (const std::exception&) {
-        throw Error(ErrorKind::data, path + ": not a tokenizer's description; prepare again");
-    }
+        read_json_text(path, "cannot read the tokenizer (made by lockstep prepare)");
+    const auto json = nlohmann::json::parse(text, nullptr, false);
+    const JsonOrigin origin{path,
+                            ": not a tokenizer's description; restore the file, or prepare again"};
+    const JsonObject object(json, origin);
+    const std::string file = object.text("file"), digits = object.text("hash");
+    // A name from elsewhere must not lead out of the folder.
+    if (file.empty() || file != std::filesystem::path(file).filename() || file == "..")
+        object.refuse("file", "the name of a file in this folder");
+    std::uint64_t hash = 0;
+    const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), hash, 16);
+    if (digits.empty() || read.ec != std::errc() || read.ptr != digits.data() + digits.size())
+        object.refuse("hash", "a hexadecimal number");
+    return {.name = object.text("tokenizer"),
+            .file = file,
+            .hash = hash,
+            .letter_case = object.at("letter_case")};
 }
 
 }  // namespace lockstep::data

@@ -85,7 +85,11 @@ int inspect_program(const std::vector<std::string>& args) {
     OptionTable table("Inspect");
     table.text("data", options.data, "DIR", "what `lockstep prepare` wrote");
     table.integer("rows", options.sample_rows, "sample rows shown of each split", 0);
+    bool verify = false;
+    table.flag("verify", verify,
+               "read every row, and compare each shard with its hash in dataset.json");
     if (!parse_or_answer("lockstep inspect DIR\n", with_data(args), {table})) return 0;
+    if (verify) options.shards = data::InspectOptions::Shards::verify;
     require_given(!options.data.empty(), "--data: name a directory that `lockstep prepare` wrote");
     data::inspect(options, std::cout);
     return 0;

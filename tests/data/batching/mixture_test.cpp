@@ -33,7 +33,7 @@ struct Setup {
         for (const Shards& shards : sets) {
             SplitInfo& split = splits.emplace_back();
             for (const auto& shard : shards) {
-                split.shards.push_back({"", 0, shard.size(), 0});
+                split.shards.push_back({"", 0, shard.size(), 0, ""});
                 split.rows += shard.size();
                 for (const auto& [source, label] : shard) {
                     split.source_tokens += static_cast<std::uint64_t>(source);

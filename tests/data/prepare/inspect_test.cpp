@@ -108,7 +108,33 @@ TEST_CASE("damage is named") {
     for (const std::string& damaged :
          {std::string("{"), json.substr(0, first_shard) + json.substr(last_shard)}) {
         tests::write_text(dir / "d/dataset.json", damaged);
-        CHECK(has(error(), dir / "d/dataset.json: damaged"));
+        CHECK(has(error(), dir / "d/dataset.json: is damaged"));
     }
     CHECK_THROWS_AS(inspected(dir / "absent"), Error);
+}
+
+TEST_CASE(
+    "a shard that is not the file that prepare wrote is named, if dataset.json has its hash") {
+    const tests::ScratchFolder dir;
+    make(dir / "d", "examples/shakespeare/valid.txt", TextFormat::parlai);
+    const auto verified = [&] {
+        std::ostringstream out;
+        using Shards = InspectOptions::Shards;
+        inspect({.data = dir / "d", .sample_rows = 0, .shards = Shards::verify}, out);
+        return out.str();
+    };
+    CHECK(has(verified(), "train-00000-of-00001.h5: verified, it is what prepare wrote"));
+    const std::string path = dir / "d/dataset.json", json = tests::read_text(path);
+    const std::size_t hash = json.find("\"xxh3\": \"");
+    REQUIRE(hash < json.size());
+    std::string other = json;
+    char& digit = other[hash + 9];
+    digit = digit == '0' ? '1' : '0';
+    tests::write_text(path, other);
+    CHECK_THROWS_WITH_AS(verified(), doctest::Contains("is not the file that prepare wrote"),
+                         Error);
+    CHECK_FALSE(has(inspected(dir / "d"), "prepare wrote"));  // only on request
+    const std::size_t begin = json.rfind(',', hash), end = json.find('}', hash);
+    tests::write_text(path, json.substr(0, begin) + json.substr(end));
+    CHECK(has(verified(), "every row was read; dataset.json has no hash of it"));
 }
