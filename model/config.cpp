@@ -8,6 +8,12 @@ namespace lockstep::model {
 
 namespace {
 
+// Larger sizes are from damaged files. Products of two of them do not overflow, nor does the number
+// of weights in 2 x 4096 layers.
+constexpr std::int64_t max_width = std::int64_t{1} << 20;
+constexpr std::int64_t max_positions = std::int64_t{1} << 20;
+constexpr std::int64_t max_vocabulary = std::int64_t{1} << 28;
+
 [[noreturn]] void refuse(const std::string& what) { throw Error(ErrorKind::config, what); }
 
 void at_least_one(const char* option, std::int64_t value) {
@@ -38,11 +44,15 @@ void validate_sizes(const ModelConfig& c) {
     at_least_one("--n-decoder-layers", c.decoder_layers);
     at_most("--n-decoder-layers", c.decoder_layers, max_layers);
     at_most("--n-heads", c.heads, max_heads);
+    at_most("--embedding-size", c.embedding_size, max_width);
+    at_most("--ffn-size", c.ffn_size, max_width);
+    at_most("--n-positions", c.n_positions, max_positions);
     if (c.kind == Kind::generator) {
         at_least_one("--n-encoder-layers", c.encoder_layers);
         at_most("--n-encoder-layers", c.encoder_layers, max_layers);
     }
     if (c.vocabulary < 1) refuse("the model has no vocabulary: prepare a dictionary first");
+    at_most("a vocabulary of", c.vocabulary, max_vocabulary);
     if (c.embedding_size % c.heads != 0) {
         refuse("--embedding-size " + std::to_string(c.embedding_size) +
                " is not a multiple of --n-heads " + std::to_string(c.heads) +

@@ -7,6 +7,7 @@
 #include "data/text/escaped_bytes.hpp"
 #include "launcher/options/model_defaults.hpp"
 #include "runtime/train/checkpoint/checkpoint_json.hpp"
+#include "runtime/train/loop/trainer_state.hpp"
 
 namespace lockstep::launcher {
 
@@ -50,8 +51,9 @@ StoredOptions stored_options(const std::string& model_folder, const std::string&
         if (const auto values = options.find("values"); values != options.end())
             found.values = unescaped(values->get<OptionValues>());
         found.lines = data::unescape_bytes(options.value("config", ""));
-        json.at("trainer").at("seed").get_to(found.seed);
-        json.at("trainer").at("lanes").get_to(found.lanes);
+        const auto state = train::trainer_state_of(nlohmann::json(json.at("trainer")), path);
+        found.seed = state.seed;
+        found.lanes = state.lanes;
         return found;
     });
     stored.data = data_of(model_folder);

@@ -11,8 +11,8 @@
 #include "model/blocks/layout.hpp"
 #include "model/config_json.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/json_text.hpp"
 #include "runtime/core/path_status.hpp"
-#include "runtime/core/read_file.hpp"
 
 namespace lockstep::launcher::report {
 
@@ -41,7 +41,7 @@ NamedTexts members(const Json& object) {
 // Returns a value that is not an object when the file is gone, damaged or no object.
 Json json_if_any(const std::string& path) {
     try {
-        return Json::parse(read_file(path), nullptr, false);
+        return Json::parse(read_json_text(path), nullptr, false);
     } catch (const Error&) {
         return Json();
     }
@@ -142,7 +142,7 @@ Run read_run(const std::string& folder, Abscissa abscissa) {
     }
     Run run;
     run.folder = folder;
-    const std::string text = read_file(config);
+    const std::string text = read_json_text(config);
     run.model = model::config_from_json(text, config);
     run.config = members(Json::parse(text, nullptr, false));
     run.parameters = model::parameter_table(run.model).count();

@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "runtime/core/json_object.hpp"
+
 namespace lockstep::launcher {
 
 namespace {
@@ -19,17 +21,27 @@ nlohmann::json json_of(const data::DealingOptions& dealing) {
             {"window_batches", dealing.window_batches}};
 }
 
-data::DealingOptions dealing_of(const nlohmann::json& json) {
+using Object = JsonObject<nlohmann::json>;
+
+// No data set has more rows, tokens or steps.
+constexpr std::int64_t most = std::int64_t{1} << 48;
+
+data::DealingOptions dealing_of(const Object& json) {
+    const auto option = [&](const char* name) {
+        return json.whole<std::int64_t>(name, {-most, most});
+    };
     data::DealingOptions dealing;
     data::BatchingOptions& b = dealing.batching;
-    json.at("batchsize").get_to(b.batchsize);
-    b.dynamic = static_cast<data::Dynamic>(json.at("dynamic").get<int>());
-    json.at("batch_tokens").get_to(b.batch_tokens);
-    json.at("text_truncate").get_to(b.text_truncate);
-    json.at("label_truncate").get_to(b.label_truncate);
-    json.at("n_positions").get_to(b.n_positions);
-    b.layout = static_cast<data::Layout>(json.at("layout").get<int>());
-    json.at("window_batches").get_to(dealing.window_batches);
+    b.batchsize = json.whole<std::int64_t>("batchsize", {1, most});
+    b.dynamic = static_cast<data::Dynamic>(
+        json.whole<int>("dynamic", {0, static_cast<int>(data::Dynamic::batchsort)}));
+    b.batch_tokens = option("batch_tokens");
+    b.text_truncate = option("text_truncate");
+    b.label_truncate = option("label_truncate");
+    b.n_positions = json.whole<std::int64_t>("n_positions", {1, most});
+    b.layout = static_cast<data::Layout>(
+        json.whole<int>("layout", {0, static_cast<int>(data::Layout::decoder_only)}));
+    dealing.window_batches = option("window_batches");
     return dealing;
 }
 
@@ -46,13 +58,15 @@ void to_json(nlohmann::json& json, const DealingRecord& record) {
 }
 
 void from_json(const nlohmann::json& json, DealingRecord& record) {
-    record.now = dealing_of(json.at("now"));
-    json.at("block_rows").get_to(record.block_rows);
-    json.at("epoch").get_to(record.earlier.epoch);
+    const JsonOrigin origin{"the checkpoint's state.json", ""};
+    const Object object(json, origin, "options/dealing");
+    record.now = dealing_of(object.object("now"));
+    record.block_rows = object.wholes<std::int64_t>("block_rows", {1, most});
+    record.earlier.epoch = object.whole<std::int64_t>("epoch", {0, most});
     record.earlier.parts.clear();
-    for (const auto& part : json.at("earlier"))
+    for (const Object& part : object.objects("earlier"))
         record.earlier.parts.push_back(
-            {dealing_of(part.at("dealing")), part.at("end_step").get<std::int64_t>()});
+            {dealing_of(part.object("dealing")), part.whole<std::int64_t>("end_step", {0, most})});
 }
 
 data::EarlierDealings dealt_before(const DealingRecord& record, const train::Position& position,

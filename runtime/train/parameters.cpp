@@ -2,6 +2,7 @@
 #include "runtime/train/parameters.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "runtime/core/error.hpp"
 
@@ -16,6 +17,9 @@ std::size_t elements_of(const std::vector<std::int64_t>& shape) {
     std::size_t count = 1;
     for (const std::int64_t extent : shape) {
         require(extent > 0, "a parameter has an empty dimension");
+        require(
+            static_cast<std::size_t>(extent) <= std::numeric_limits<std::int64_t>::max() / count,
+            "a parameter has more elements than any memory");
         count *= static_cast<std::size_t>(extent);
     }
     return count;

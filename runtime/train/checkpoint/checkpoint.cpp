@@ -13,6 +13,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// Bytes that are not UTF-8 are no reason to fail.
+constexpr auto replace_bytes = Json::error_handler_t::replace;
 constexpr const char* weights_remedy =
     "continue with the model's own options, or choose another --model-file";
 constexpr const char* optimizer_remedy =
@@ -93,8 +95,8 @@ RunRecord read_run_record(const std::string& checkpoint) {
     const Json json = read_json(path);
     return from_json_file(path, [&] {
         RunRecord record;
-        record.trainer = nlohmann::json(json.at("trainer")).get<TrainerState>();
-        record.options_json = json.at("options").dump();
+        record.trainer = trainer_state_of(nlohmann::json(json.at("trainer")), path);
+        record.options_json = json.at("options").dump(-1, ' ', false, replace_bytes);
         record.versions = json.at("versions").get<Metadata>();
         return record;
     });

@@ -2,8 +2,9 @@
 #include "runtime/train/checkpoint/checkpoint_json.hpp"
 
 #include <filesystem>
+#include <string_view>
 
-#include "runtime/core/read_file.hpp"
+#include "runtime/core/json_text.hpp"
 
 namespace lockstep::train {
 
@@ -12,9 +13,19 @@ nlohmann::ordered_json read_json(const std::string& path) {
     std::error_code unknown;
     if (std::filesystem::is_other(path, unknown))
         throw Error(ErrorKind::data, path + ": is damaged: it is a pipe, a socket or a device");
-    nlohmann::ordered_json json = nlohmann::ordered_json::parse(read_file(path), nullptr, false);
+    nlohmann::ordered_json json =
+        nlohmann::ordered_json::parse(read_json_text(path), nullptr, false);
     if (!json.is_object()) throw Error(ErrorKind::data, path + ": is damaged: not a JSON object");
     return json;
+}
+
+std::string json_problem(const nlohmann::json::exception& problem) {
+    constexpr int no_such_member = 403;  // "... key 'NAME' not found"
+    const std::string_view what = problem.what();
+    const std::size_t begin = what.find('\''), end = what.rfind('\'');
+    if (problem.id == no_such_member && begin < end)
+        return "\"" + std::string(what.substr(begin + 1, end - begin - 1)) + "\" is missing";
+    return "a member of it has another type than it must have";
 }
 
 }  // namespace lockstep::train

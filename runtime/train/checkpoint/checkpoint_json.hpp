@@ -8,8 +8,12 @@
 
 namespace lockstep::train {
 
-// Reads the file's JSON object. Throws kind io, or kind data when the file is not a JSON object.
+// Reads the file's JSON object. Throws kind io, or kind data when the file is not a JSON object or
+// one that is nested too deeply.
 nlohmann::ordered_json read_json(const std::string& path);
+
+// Says in our words what the library found wrong.
+std::string json_problem(const nlohmann::json::exception& problem);
 
 // Calls `action`, which reads values from the JSON of `path`. A missing value or one of a wrong
 // type throws kind data with the file's name.
@@ -18,11 +22,7 @@ auto from_json_file(const std::string& path, Action action) {
     try {
         return action();
     } catch (const nlohmann::json::exception& problem) {
-        // The library's text begins with its own name in brackets.
-        const std::string what = problem.what();
-        const std::size_t end = what.find("] ");
-        throw Error(ErrorKind::data,
-                    path + ": is damaged: " + what.substr(end == std::string::npos ? 0 : end + 2));
+        throw Error(ErrorKind::data, path + ": is damaged: " + json_problem(problem));
     }
 }
 

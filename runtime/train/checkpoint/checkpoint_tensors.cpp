@@ -65,6 +65,7 @@ void read_places(SafetensorsFile& file, std::span<const TensorExtent> places) {
         const TensorInfo* tensor = file.find(place.name);
         require(tensor != nullptr, "places are checked before they are read");
         file.read(*tensor, place.values);
+        file.require_finite(*tensor, place.values);
     }
 }
 

@@ -8,7 +8,9 @@
 
 #include "runtime/core/error.hpp"
 #include "runtime/core/hash.hpp"
+#include "runtime/core/json_object.hpp"
 #include "runtime/core/path_status.hpp"
+#include "runtime/core/printable.hpp"
 #include "runtime/train/checkpoint/checkpoint_json.hpp"
 #include "runtime/train/checkpoint/tensor_pieces.hpp"
 
@@ -40,17 +42,19 @@ bool may_be_listed(const std::string& name, std::int64_t version) {
 }
 
 Manifest manifest_of(const Json& json, const std::string& path) {
-    Manifest manifest{json.at("format_version").get<std::int64_t>(), {}};
+    const JsonOrigin origin{path, ""};
+    const JsonObject object(json, origin);
+    Manifest manifest{static_cast<std::int64_t>(object.count("format_version")), {}};
     refuse_newer(path, manifest.version);
-    const Json& files = json.at("files");
-    for (const auto& [name, entry] : files.items())
+    const JsonObject files = object.object("files");
+    for (const auto& [name, value] : object.at("files").items()) {
         if (!may_be_listed(name, manifest.version))
-            throw Error(ErrorKind::data, path + ": is damaged: it lists " + name);
+            throw Error(ErrorKind::data, path + ": is damaged: it lists " + shown(name));
+        const JsonObject entry = files.object(name.c_str());
+        manifest.files.push_back({name, entry.count("bytes"), entry.text("xxh3")});
+    }
     for (const char* name : {weights_file, state_file}) (void)files.at(name);
     if (manifest.version == 1) (void)files.at(whole_optimizer_file);
-    for (const auto& [name, entry] : files.items())
-        manifest.files.push_back(
-            {name, entry.at("bytes").get<std::uint64_t>(), entry.at("xxh3").get<std::string>()});
     return manifest;
 }
 
@@ -73,7 +77,7 @@ Manifest read_manifest(const std::string& folder) {
     const std::string path = folder + "/" + manifest_file;
     if (!path_exists(path)) missing(path);
     const Json json = read_json(path);
-    return from_json_file(path, [&] { return manifest_of(json, path); });
+    return manifest_of(json, path);
 }
 
 std::string manifest_text(const std::map<std::string, WrittenFile>& files) {

@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "runtime/core/hash.hpp"
+#include "runtime/core/json_text.hpp"
+#include "runtime/core/printable.hpp"
 #include "runtime/train/checkpoint/safetensors.hpp"
 
 namespace lockstep::train {
@@ -35,7 +38,7 @@ public:
         Metadata metadata;
         if (!entries.is_object()) damaged(path_, "__metadata__ is not an object");
         for (const auto& [key, value] : entries.items()) {
-            if (!value.is_string()) damaged(path_, "metadata " + key + " is not text");
+            if (!value.is_string()) damaged(path_, "metadata " + shown(key) + " is not text");
             metadata[key] = value.get<std::string>();
         }
         return metadata;
@@ -43,7 +46,7 @@ public:
 
     TensorInfo tensor(const std::string& tensor_name, const Json& entry) const {
         const auto bad = [&](const std::string& what) {
-            damaged(path_, "tensor " + tensor_name + " " + what);
+            damaged(path_, "tensor " + shown(tensor_name) + " " + what);
         };
         if (!entry.is_object() || !entry.contains("dtype") || !entry.contains("shape") ||
             !entry.contains("data_offsets")) {
@@ -79,8 +82,9 @@ private:
         for (const Dtype known : {Dtype::fp32, Dtype::bf16, Dtype::u64}) {
             if (dtype == name(known)) return known;
         }
-        throw Error(ErrorKind::data, path_ + ": tensor " + tensor_name + " has dtype " +
-                                         dtype.dump() + "; convert it to F32 or BF16 first");
+        const std::string text = dtype.is_string() ? dtype.get<std::string>() : "none";
+        throw Error(ErrorKind::data, path_ + ": tensor " + shown(tensor_name) + " has dtype " +
+                                         shown(text) + "; convert it to F32 or BF16 first");
     }
 
     // Reads counts and stops at the first entry that is not a count of at most 2^63 - 1.
@@ -140,7 +144,8 @@ void check_layout(const std::string& path, const std::vector<TensorInfo>& tensor
                   std::uint64_t data_begin, std::uint64_t file_bytes) {
     std::uint64_t expected = data_begin;
     for (const TensorInfo& tensor : tensors) {
-        if (tensor.offset != expected) damaged(path, "tensor " + tensor.name + " overlaps or gaps");
+        if (tensor.offset != expected)
+            damaged(path, "tensor " + shown(tensor.name) + " overlaps or gaps");
         expected += tensor.count * bytes_of(tensor.type);
     }
     if (expected != file_bytes) {
@@ -153,6 +158,8 @@ void check_layout(const std::string& path, const std::vector<TensorInfo>& tensor
 
 SafetensorsFile::SafetensorsFile(std::string path) : path_(std::move(path)) {
     std::error_code failure;
+    // Opening a pipe would wait for a writer.
+    if (std::filesystem::is_other(path_, failure)) damaged(path_, "it is not a regular file");
     const std::uint64_t file_bytes = std::filesystem::file_size(path_, failure);
     errno = failure.value();
     if (!failure) file_ = FileDescriptor(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
@@ -160,6 +167,8 @@ SafetensorsFile::SafetensorsFile(std::string path) : path_(std::move(path)) {
 
     const std::string text = read_header(file_, path_, file_bytes);
     const std::uint64_t data_begin = sizeof(std::uint64_t) + text.size();
+    const std::string excess = json_excess(text);
+    if (!excess.empty()) damaged(path_, "its header is too large: " + excess);
     const Json header = Json::parse(text, nullptr, false);
     if (!header.is_object()) damaged(path_, "its header is not a JSON object");
 
@@ -215,6 +224,14 @@ void SafetensorsFile::read(const TensorInfo& tensor, HostView<float> values) {
     }
     require(tensor.type == Dtype::fp32, "the tensor holds floats");
     read_bytes(tensor, 0, values.data(), values.size() * sizeof(float));
+}
+
+void SafetensorsFile::require_finite(const TensorInfo& tensor, HostView<const float> values) const {
+    const auto bad =
+        std::find_if(values.begin(), values.end(), [](float v) { return !std::isfinite(v); });
+    if (bad == values.end()) return;
+    damaged(path_, "tensor " + shown(tensor.name) + " has the value " +
+                       (std::isnan(*bad) ? "NaN" : "infinity"));
 }
 
 void SafetensorsFile::read_range(const TensorInfo& tensor, std::size_t first,

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "runtime/core/error.hpp"
+#include "runtime/core/json_text.hpp"
 
 namespace lockstep::train {
 namespace {
@@ -39,8 +40,8 @@ std::string range_text(std::size_t first, std::size_t end) {
 
 Json pieces_of(const SafetensorsFile& file) {
     const auto found = file.metadata().find(pieces_key);
-    Json pieces =
-        found == file.metadata().end() ? Json() : Json::parse(found->second, nullptr, false);
+    const bool readable = found != file.metadata().end() && json_excess(found->second).empty();
+    Json pieces = readable ? Json::parse(found->second, nullptr, false) : Json();
     if (!pieces.is_object()) damaged(file.path(), "it does not say which pieces it holds");
     return pieces;
 }
@@ -191,9 +192,10 @@ void PartFiles::read(std::span<const TensorPiece> wanted) {
         for (const Stored& piece : found->second.pieces) {
             const std::size_t begin = std::max(want.first, piece.first);
             const std::size_t end = std::min(want_end, piece.end);
-            if (begin < end)
-                piece.file->read_range(*piece.info, begin - piece.first,
-                                       want.values.subview(begin - want.first, end - begin));
+            if (begin >= end) continue;
+            const auto part = want.values.subview(begin - want.first, end - begin);
+            piece.file->read_range(*piece.info, begin - piece.first, part);
+            piece.file->require_finite(*piece.info, part);
         }
     }
 }

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/train/loop/trainer_state.hpp"
 
+#include <limits>
 #include <nlohmann/json.hpp>
+
+#include "runtime/core/json_object.hpp"
 
 namespace lockstep::train {
 namespace {
 
 nlohmann::json optional_json(const std::optional<double>& value) {
     return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
-}
-
-std::optional<double> optional_number(const nlohmann::json& json) {
-    if (json.is_null()) return std::nullopt;
-    return json.get<double>();
 }
 
 nlohmann::json schedule_json(const ScheduleState& state) {
@@ -33,9 +31,61 @@ nlohmann::json scale_json(const kernels::LossScale& scale) {
     return {{"value", scale.value}, {"steps", scale.steps}, {"last_overflow", scale.last_overflow}};
 }
 
-kernels::LossScale scale_of(const nlohmann::json& json) {
-    return {json.at("value").get<float>(), json.at("steps").get<std::int64_t>(),
-            json.at("last_overflow").get<std::int64_t>()};
+using Object = JsonObject<nlohmann::json>;
+
+// Counts of more than these are from no run, and sums of them would overflow.
+constexpr std::int64_t most_epochs = std::int64_t{1} << 40;
+constexpr std::int64_t most_steps = std::int64_t{1} << 48;
+constexpr std::int64_t most_tokens = std::int64_t{1} << 60;
+constexpr std::int64_t most_lanes = std::int64_t{1} << 20;
+constexpr double largest_double = std::numeric_limits<double>::max();
+constexpr int largest_int = std::numeric_limits<int>::max();
+
+std::int64_t count(const Object& json, const char* name, std::int64_t most) {
+    return json.whole<std::int64_t>(name, {0, most});
+}
+
+std::optional<double> optional_number(const Object& json, const char* name) {
+    if (json.at(name).is_null()) return std::nullopt;
+    return json.number(name, {-largest_double, largest_double});
+}
+
+kernels::LossScale scale_of(const Object& json) {
+    constexpr double smallest = std::numeric_limits<float>::min();
+    constexpr double largest = std::numeric_limits<float>::max();
+    return {static_cast<float>(json.number("value", {smallest, largest})),
+            count(json, "steps", most_steps),
+            json.whole<std::int64_t>("last_overflow", {-1, most_steps})};
+}
+
+Position position_of(const Object& json) {
+    Position position;
+    position.epoch = count(json, "epoch", most_epochs);
+    position.step_in_epoch = count(json, "step_in_epoch", most_steps);
+    // Checkpoints of earlier versions do not have it.
+    position.rows_in_epoch = json.has("rows_in_epoch")
+                                 ? json.whole<std::int64_t>("rows_in_epoch", {-1, most_tokens})
+                                 : -1;
+    return position;
+}
+
+ScheduleState schedule_of(const Object& json) {
+    constexpr double largest_factor = 1e6;
+    ScheduleState state;
+    state.factor = json.number("factor", {0, largest_factor});
+    state.bad_validations = json.whole<int>("bad_validations", {0, largest_int});
+    state.validations = count(json, "validations", most_steps);
+    state.best_loss = optional_number(json, "best_loss");
+    return state;
+}
+
+ValidationState validation_of(const Object& json) {
+    ValidationState state;
+    state.best = optional_number(json, "best");
+    state.without_better = json.whole<int>("without_better", {0, largest_int});
+    state.last_updates = count(json, "last_updates", most_steps);
+    state.last_epochs = json.number("last_epochs", {0, static_cast<double>(most_epochs)});
+    return state;
 }
 
 }  // namespace
@@ -59,33 +109,30 @@ void to_json(nlohmann::json& json, const TrainerState& state) {
     if (state.loss_scale) json["loss_scale"] = scale_json(*state.loss_scale);
 }
 
+TrainerState trainer_state_of(const nlohmann::json& member, const std::string& path) {
+    const JsonOrigin origin{path, ""};
+    const Object json(member, origin, "trainer");
+    constexpr double most_seconds = 1e12;
+    TrainerState state;
+    state.position = position_of(json);
+    state.step = count(json, "step", most_steps);
+    state.updates = count(json, "updates", most_steps);
+    state.epochs = json.number("epochs", {0, static_cast<double>(most_epochs)});
+    state.seed = json.whole<std::uint64_t>("seed", {0, std::numeric_limits<std::uint64_t>::max()});
+    state.lanes = json.whole<std::int64_t>("lanes", {1, most_lanes});
+    state.tokens = count(json, "tokens", most_tokens);
+    state.rows = count(json, "rows", most_tokens);
+    state.update_tokens = count(json, "update_tokens", most_steps);
+    state.nonfinite_in_a_row = json.whole<int>("nonfinite_in_a_row", {0, largest_int});
+    state.seconds = json.number("seconds", {0, most_seconds});
+    state.schedule = schedule_of(json.object("schedule"));
+    if (json.has("loss_scale")) state.loss_scale = scale_of(json.object("loss_scale"));
+    state.validation = validation_of(json.object("validation"));
+    return state;
+}
+
 void from_json(const nlohmann::json& json, TrainerState& state) {
-    json.at("epoch").get_to(state.position.epoch);
-    json.at("step_in_epoch").get_to(state.position.step_in_epoch);
-    // Checkpoints of earlier versions do not have it.
-    state.position.rows_in_epoch = json.value("rows_in_epoch", std::int64_t{-1});
-    json.at("step").get_to(state.step);
-    json.at("updates").get_to(state.updates);
-    json.at("epochs").get_to(state.epochs);
-    json.at("seed").get_to(state.seed);
-    json.at("lanes").get_to(state.lanes);
-    json.at("tokens").get_to(state.tokens);
-    json.at("rows").get_to(state.rows);
-    json.at("update_tokens").get_to(state.update_tokens);
-    json.at("nonfinite_in_a_row").get_to(state.nonfinite_in_a_row);
-    json.at("seconds").get_to(state.seconds);
-    const auto& schedule = json.at("schedule");
-    schedule.at("factor").get_to(state.schedule.factor);
-    schedule.at("bad_validations").get_to(state.schedule.bad_validations);
-    schedule.at("validations").get_to(state.schedule.validations);
-    state.schedule.best_loss = optional_number(schedule.at("best_loss"));
-    state.loss_scale.reset();
-    if (json.contains("loss_scale")) state.loss_scale = scale_of(json.at("loss_scale"));
-    const auto& validation = json.at("validation");
-    state.validation.best = optional_number(validation.at("best"));
-    validation.at("without_better").get_to(state.validation.without_better);
-    validation.at("last_updates").get_to(state.validation.last_updates);
-    validation.at("last_epochs").get_to(state.validation.last_epochs);
+    state = trainer_state_of(json, "rank 0's state");
 }
 
 }  // namespace lockstep::train

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <string>
 
 #include "runtime/batch/step_source.hpp"
 #include "runtime/kernels/loss_scale.hpp"
@@ -46,7 +47,10 @@ struct TrainerState {
 };
 
 void to_json(nlohmann::json& json, const TrainerState& state);
-// Throws nlohmann's exceptions when a member is missing or has another type.
+// Throws a data error that names the member if one is missing, has another type, or has a value
+// that no run reaches.
+// `path` is the file that the JSON is the member "trainer" of.
+TrainerState trainer_state_of(const nlohmann::json& json, const std::string& path);
 void from_json(const nlohmann::json& json, TrainerState& state);
 
 }  // namespace lockstep::train

@@ -68,6 +68,8 @@ std::string final_line(const ValidationReport& report) {
 }
 
 void truncate_metrics(const std::string& path, std::int64_t step) {
+    if (path_exists(path) && !is_file(path))
+        throw Error(ErrorKind::io, path + ": cannot be read: not a regular file");
     std::ifstream in(path, std::ios::binary);
     if (!in && path_exists(path)) throw_errno("cannot be read", path);
     if (!in) return;

@@ -220,7 +220,7 @@ TEST_CASE_FIXTURE(LoggedFolder, "weights come from a file, a model folder or a c
     contains(failure(ErrorKind::data, [&] { read_description(model); }), "config.json: is damaged");
     tests::write_text(model + "/config.json", "{}");
     contains(failure(ErrorKind::data, [&] { read_description(model); }),
-             "config.json: is damaged: key 'dictionary_hash'");
+             "config.json: is damaged: \"dictionary_hash\" is missing");
 
     const auto load = [&](const std::string& from) {
         return [&, from] { load_weights(from, run.table, view_of(run.master)); };

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <functional>
 #include <sstream>
@@ -18,7 +19,14 @@
 
 namespace lockstep::tests {
 
-// A run of two parameters with a gap between them, filled with bit patterns of every kind.
+// Returns a float of random bits that is finite, as all weights and moments of a run are.
+inline float random_float(PhiloxStream& random) {
+    const std::uint32_t bits = random();
+    const auto value = std::bit_cast<float>(bits);
+    return std::isfinite(value) ? value : std::bit_cast<float>(bits & 0xbfffffffU);
+}
+
+// A run of two parameters with a gap between them, filled with bit patterns of every finite kind.
 struct SavedRun {
     explicit SavedRun(std::uint64_t seed) : optimizer_values(13) {
         table.add("layer.weight", {3, 4}, 0, train::WeightDecay::apply);
@@ -26,7 +34,7 @@ struct SavedRun {
         master.resize(table.flat_size());
         PhiloxStream random(seed);
         for (const train::Parameter& p : table.all()) fill(random, p.offset, p.count);
-        for (float& v : optimizer_values) v = std::bit_cast<float>(random());
+        for (float& v : optimizer_values) v = random_float(random);
         optimizer = {{"layer.weight.exp_avg", {12}, {optimizer_values.data(), 12}},
                      {"layer.bias.row", {1, 1}, {optimizer_values.data() + 12, 1}}};
         record.trainer.step = static_cast<std::int64_t>(seed);
@@ -37,7 +45,7 @@ struct SavedRun {
     }
 
     void fill(PhiloxStream& random, std::size_t offset, std::size_t count) {
-        for (std::size_t i = 0; i < count; ++i) master[offset + i] = std::bit_cast<float>(random());
+        for (std::size_t i = 0; i < count; ++i) master[offset + i] = random_float(random);
     }
     train::RunTensors tensors() { return {table, view_of(master), optimizer}; }
     bool same_tensors(const SavedRun& other) const {

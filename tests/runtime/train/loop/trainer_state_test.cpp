@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "runtime/core/error.hpp"
+
 using namespace lockstep;
 
 TEST_CASE("a trainer state survives JSON text") {
@@ -40,8 +42,27 @@ TEST_CASE("a trainer state survives JSON text") {
     CHECK(scale.last_overflow == 300);
 }
 
-TEST_CASE("a trainer state without a member is refused") {
+TEST_CASE("a trainer state whose member is missing or from no run is refused with its name") {
+    const auto refused = [](const char* member, const nlohmann::json& value) {
+        auto json = nlohmann::json(train::TrainerState{});
+        json[nlohmann::json::json_pointer(member)] = value;
+        CHECK_THROWS_WITH_AS(train::trainer_state_of(json, "m/state.json"),
+                             doctest::Contains(("m/state.json: is damaged: \"trainer" +
+                                                std::string(member) + "\" is not ")
+                                                   .c_str()),
+                             Error);
+    };
+    refused("/lanes", std::int64_t{1} << 62);
+    refused("/lanes", 0);
+    refused("/epoch", 1e308);
+    refused("/step_in_epoch", -5);
+    refused("/updates", "many");
+    refused("/nonfinite_in_a_row", std::int64_t{1} << 32);
+    refused("/schedule/factor", -1);
+    refused("/schedule/best_loss", true);
+    refused("/validation", nlohmann::json::array());
     auto json = nlohmann::json(train::TrainerState{});
     json.erase("updates");
-    CHECK_THROWS_AS(json.get<train::TrainerState>(), nlohmann::json::out_of_range);
+    CHECK_THROWS_WITH_AS(train::trainer_state_of(json, "m/state.json"),
+                         "m/state.json: is damaged: \"trainer/updates\" is missing", Error);
 }
