@@ -12,6 +12,7 @@
 #include "launcher/options/habits.hpp"
 #include "launcher/options/spelling.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/printable.hpp"
 #include "runtime/core/read_file.hpp"
 
 namespace lockstep::launcher {
@@ -88,7 +89,7 @@ bool looks_like_option(const std::string& word, const Index& index) {
 Word split_word(const std::string& typed) {
     const std::size_t dashes = typed.starts_with("--") ? 2 : 1;
     const std::size_t equals = typed.find('=');
-    Word word{typed.substr(0, equals), typed.substr(dashes, equals - dashes), "",
+    Word word{shown(typed.substr(0, equals)), typed.substr(dashes, equals - dashes), "",
               Word::Value::none};
     if (equals != std::string::npos) {
         word.value = typed.substr(equals + 1);
@@ -117,7 +118,7 @@ public:
             }
             if (!looks_like_option(args_[at_], index_)) {
                 throw Error(ErrorKind::config,
-                            "'" + args_[at_] + "' is not an option; options begin with --");
+                            "'" + shown(args_[at_]) + "' is not an option; options begin with --");
             }
             option(split_word(args_[at_]));
         }
@@ -197,7 +198,7 @@ void add_config(const std::string& path, const Index& index, Settings& settings)
     for (const ConfigLine& line :
          read_config_lines(read_file(path, "the --config file cannot be read"), path)) {
         const std::string where = path + ":" + std::to_string(line.number) + ": ";
-        const Option& option = find_option(where + line.name, line.name, index);
+        const Option& option = find_option(where + shown(line.name), line.name, index);
         if (option.name == "config")
             throw Error(ErrorKind::config, where + "config: a file names no other file");
         if (line.value.empty()) missing(where + line.name);

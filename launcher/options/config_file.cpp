@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "runtime/core/error.hpp"
+#include "runtime/core/printable.hpp"
 
 namespace lockstep::launcher {
 
@@ -43,7 +44,7 @@ public:
         std::string value = text_.front() == '"' ? escaped() : literal();
         const std::string behind = trimmed(text_.substr(at_));
         if (!behind.empty() && behind.front() != '#')
-            wrong("'" + behind + "' behind the closing quote; a comment begins with #");
+            wrong("'" + shown(behind) + "' behind the closing quote; a comment begins with #");
         return value;
     }
 
@@ -120,7 +121,7 @@ std::vector<ConfigLine> read_config_lines(const std::string& text, const std::st
         std::string name = trimmed(line.substr(0, equals));
         if (equals == std::string::npos || name.empty())
             throw Error(ErrorKind::config,
-                        where + "'" + trimmed(line) + "' is not a line `name = value`");
+                        where + "'" + shown(trimmed(line)) + "' is not a line `name = value`");
         std::replace(name.begin(), name.end(), '_', '-');
         lines.push_back({number, name, Value(line.substr(equals + 1), where).read()});
     }

@@ -9,6 +9,7 @@
 
 #include "launcher/options/habits.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/printable.hpp"
 
 namespace lockstep::launcher {
 
@@ -82,7 +83,7 @@ std::string number_word(float value) { return shortest(value); }
 
 void OptionTable::reject(const std::string& name, const std::string& value,
                          const std::string& wanted) {
-    throw Error(ErrorKind::config, "--" + name + ": '" + value + "' is not " + wanted);
+    throw Error(ErrorKind::config, "--" + name + ": '" + shown(value) + "' is not " + wanted);
 }
 
 void OptionTable::reject_choice(const std::string& name, const std::string& value,

@@ -15,6 +15,7 @@
 #include "launcher/options/talk_options.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/path_status.hpp"
+#include "runtime/core/printable.hpp"
 #include "runtime/train/loop/schedule.hpp"
 #include "runtime/train/metrics/reply_metrics.hpp"
 
@@ -239,7 +240,7 @@ std::optional<CommandLine> parse_words(const std::string& usage,
                                        const std::vector<OptionTable>& known) {
     auto line = parse_or_answer(usage, args, known);
     if (line && !line->rest.empty())
-        config_error("'" + line->rest.front() + "': nothing may follow --");
+        config_error("'" + shown(line->rest.front()) + "': nothing may follow --");
     return line;
 }
 

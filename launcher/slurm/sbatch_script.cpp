@@ -130,7 +130,7 @@ constexpr const char* progress_lines =
 
 std::string srun_line(const SlurmJob& spec) {
     std::string line = "srun --kill-on-bad-exit=1";
-    if (!spec.mpi.empty()) line += " --mpi=" + spec.mpi;
+    if (!spec.mpi.empty()) line += " --mpi=" + shell_word(spec.mpi);
     // Since Slurm 22.05 srun does not inherit this setting from sbatch.
     if (spec.cpus_per_task > 0) line += " --cpus-per-task=" + std::to_string(spec.cpus_per_task);
     line += " \\\n   ";

@@ -6,6 +6,7 @@
 #include <regex>
 
 #include "runtime/core/error.hpp"
+#include "runtime/core/printable.hpp"
 
 namespace lockstep::launcher {
 
@@ -13,7 +14,7 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& option, const std::string& value,
                          const std::string& wanted) {
-    throw Error(ErrorKind::config, option + ": '" + value + "' is not " + wanted);
+    throw Error(ErrorKind::config, option + ": '" + shown(value) + "' is not " + wanted);
 }
 
 // A setting is written on a #SBATCH line. A blank would end it, and a newline would begin shell
@@ -27,9 +28,10 @@ void check_word(const std::string& option, const std::string& value) {
 
 void check_pattern(const std::string& option, const std::string& value, const char* pattern,
                    const std::string& wanted) {
-    if (!value.empty() && !std::regex_match(value, std::regex(pattern))) {
+    // std::regex calls itself for each character, so a long text would use up the stack.
+    constexpr std::size_t longest = 256;
+    if (value.size() > longest || (!value.empty() && !std::regex_match(value, std::regex(pattern))))
         refuse(option, value, wanted);
-    }
 }
 
 void check_counts(const SlurmJob& spec) {

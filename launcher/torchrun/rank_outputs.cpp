@@ -38,7 +38,9 @@ std::string prefix_of(const LaunchPlan& plan, int local) {
     }};
     std::string text = plan.line_prefix;
     for (const auto& [macro, value] : macros) {
-        for (auto at = text.find(macro); at != std::string::npos; at = text.find(macro)) {
+        // The value itself may contain a macro, so the search goes on behind it.
+        for (auto at = text.find(macro); at != std::string::npos;
+             at = text.find(macro, at + value.size())) {
             text.replace(at, macro.size(), value);
         }
     }

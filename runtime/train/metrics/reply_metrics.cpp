@@ -5,6 +5,7 @@
 #include <array>
 
 #include "runtime/core/error.hpp"
+#include "runtime/core/printable.hpp"
 
 namespace lockstep::train {
 namespace {
@@ -74,9 +75,9 @@ void require_known(const std::string& word) {
     if (known && !word.empty()) return;
     std::string names;
     for (const Metric& metric : metrics) names += ", " + std::string(metric.name);
-    throw Error(
-        ErrorKind::config,
-        "--metrics: '" + word + "' is not one of default, all, bleu, rouge, distinct" + names);
+    throw Error(ErrorKind::config, "--metrics: '" + shown(word) +
+                                       "' is not one of default, all, bleu, rouge, distinct" +
+                                       names);
 }
 
 }  // namespace
