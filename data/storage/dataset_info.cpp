@@ -17,9 +17,9 @@ using Json = nlohmann::ordered_json;
 
 using Object = JsonObject<Json>;
 
-constexpr auto most_rows = std::uint64_t{1} << 32;  // a row's id has 32 bits
-constexpr auto most_tokens = std::uint64_t{1} << 48;
-constexpr std::int32_t most_vocabulary = 1 << 28;
+constexpr auto max_rows = std::uint64_t{1} << 32;  // a row's id has 32 bits
+constexpr auto max_tokens = std::uint64_t{1} << 48;
+constexpr std::int32_t max_vocabulary = 1 << 28;
 
 Json to_json(const ShardInfo& shard) {
     Json json{{"file", shard.file},
@@ -64,21 +64,21 @@ std::string hash_in(const Object& shard) {
 ShardInfo shard_of(const Object& json) {
     return {.file = file_of(json),
             .bytes = json.count("bytes"),
-            .rows = json.count("rows", most_rows),
-            .tokens = json.count("tokens", most_tokens),
+            .rows = json.count("rows", max_rows),
+            .tokens = json.count("tokens", max_tokens),
             .xxh3 = hash_in(json)};
 }
 
 SplitInfo split_of(const Object& json) {
     const auto count_if_any = [&](const char* name) {
-        return json.has(name) ? json.count(name, most_tokens) : 0;
+        return json.has(name) ? json.count(name, max_tokens) : 0;
     };
     constexpr std::int64_t longest = std::numeric_limits<std::int32_t>::max();
     SplitInfo split{
         .name = json.text("name"),
-        .rows = json.count("rows", most_rows),
-        .source_tokens = json.count("source_tokens", most_tokens),
-        .target_tokens = json.count("target_tokens", most_tokens),
+        .rows = json.count("rows", max_rows),
+        .source_tokens = json.count("source_tokens", max_tokens),
+        .target_tokens = json.count("target_tokens", max_tokens),
         .longest_source = json.whole<std::int64_t>("longest_source", {0, longest}),
         .longest_target = json.whole<std::int64_t>("longest_target", {0, longest}),
         .texts = {.all = count_if_any("text_tokens"), .unknown = count_if_any("unknown_tokens")},
@@ -98,7 +98,7 @@ DatasetInfo info_of(const Object& json) {
     DatasetInfo info{
         .kind = dataset_kind(json.text("kind")),
         .tokenizer = json.text("tokenizer"),
-        .vocabulary = json.whole<std::int32_t>("vocabulary", {1, most_vocabulary}),
+        .vocabulary = json.whole<std::int32_t>("vocabulary", {1, max_vocabulary}),
         .dictionary_hash = json.text("dictionary_hash"),
         .splits = {},
         .options = json.at("options").dump(-1, ' ', false, Json::error_handler_t::replace)};

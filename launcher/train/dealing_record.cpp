@@ -24,21 +24,21 @@ nlohmann::json json_of(const data::DealingOptions& dealing) {
 using Object = JsonObject<nlohmann::json>;
 
 // No data set has more rows, tokens or steps.
-constexpr std::int64_t most = std::int64_t{1} << 48;
+constexpr std::int64_t max = std::int64_t{1} << 48;
 
 data::DealingOptions dealing_of(const Object& json) {
     const auto option = [&](const char* name) {
-        return json.whole<std::int64_t>(name, {-most, most});
+        return json.whole<std::int64_t>(name, {-max, max});
     };
     data::DealingOptions dealing;
     data::BatchingOptions& b = dealing.batching;
-    b.batchsize = json.whole<std::int64_t>("batchsize", {1, most});
+    b.batchsize = json.whole<std::int64_t>("batchsize", {1, max});
     b.dynamic = static_cast<data::Dynamic>(
         json.whole<int>("dynamic", {0, static_cast<int>(data::Dynamic::batchsort)}));
     b.batch_tokens = option("batch_tokens");
     b.text_truncate = option("text_truncate");
     b.label_truncate = option("label_truncate");
-    b.n_positions = json.whole<std::int64_t>("n_positions", {1, most});
+    b.n_positions = json.whole<std::int64_t>("n_positions", {1, max});
     b.layout = static_cast<data::Layout>(
         json.whole<int>("layout", {0, static_cast<int>(data::Layout::decoder_only)}));
     dealing.window_batches = option("window_batches");
@@ -61,12 +61,12 @@ void from_json(const nlohmann::json& json, DealingRecord& record) {
     const JsonOrigin origin{"the checkpoint's state.json", ""};
     const Object object(json, origin, "options/dealing");
     record.now = dealing_of(object.object("now"));
-    record.block_rows = object.wholes<std::int64_t>("block_rows", {1, most});
-    record.earlier.epoch = object.whole<std::int64_t>("epoch", {0, most});
+    record.block_rows = object.wholes<std::int64_t>("block_rows", {1, max});
+    record.earlier.epoch = object.whole<std::int64_t>("epoch", {0, max});
     record.earlier.parts.clear();
     for (const Object& part : object.objects("earlier"))
         record.earlier.parts.push_back(
-            {dealing_of(part.object("dealing")), part.whole<std::int64_t>("end_step", {0, most})});
+            {dealing_of(part.object("dealing")), part.whole<std::int64_t>("end_step", {0, max})});
 }
 
 data::EarlierDealings dealt_before(const DealingRecord& record, const train::Position& position,

@@ -9,8 +9,8 @@
 namespace lockstep {
 namespace {
 
-constexpr int most_levels = 64;
-constexpr std::size_t most_values = 1'000'000;
+constexpr int max_levels = 64;
+constexpr std::size_t max_values = 1'000'000;
 
 // Returns the position of the quotation mark that ends a string, or of the text's last character.
 std::size_t end_of_string(std::string_view text, std::size_t at) {
@@ -30,10 +30,10 @@ std::string json_excess(std::string_view text) {
         if (c == '[' || c == '{') ++levels;
         if (c == ']' || c == '}') --levels;
         if (c == '[' || c == '{' || c == ',') ++values;
-        if (levels > most_levels)
-            return "its values are nested in more than " + std::to_string(most_levels) + " levels";
-        if (values > most_values)
-            return "it has more than " + std::to_string(most_values) + " values";
+        if (levels > max_levels)
+            return "its values are nested in more than " + std::to_string(max_levels) + " levels";
+        if (values > max_values)
+            return "it has more than " + std::to_string(max_values) + " values";
     }
     return "";
 }

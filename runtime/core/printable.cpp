@@ -44,10 +44,10 @@ void append_escaped(std::string& out, std::string_view bytes) {
 }
 
 // Appends up to `most` characters, of which those in `kept` stay as they are.
-std::string escaped(std::string_view text, std::size_t most, std::string_view kept) {
+std::string escaped(std::string_view text, std::size_t max, std::string_view kept) {
     std::string out;
     for (std::size_t count = 0; !text.empty(); ++count) {
-        if (count == most) return out + "...";
+        if (count == max) return out + "...";
         const std::size_t bytes = character_bytes(text);
         const std::string_view character = text.substr(0, std::max<std::size_t>(bytes, 1));
         const bool plain = bytes > 0 && (!is_control(character) ||

@@ -34,15 +34,15 @@ nlohmann::json scale_json(const kernels::LossScale& scale) {
 using Object = JsonObject<nlohmann::json>;
 
 // Counts of more than these are from no run, and sums of them would overflow.
-constexpr std::int64_t most_epochs = std::int64_t{1} << 40;
-constexpr std::int64_t most_steps = std::int64_t{1} << 48;
-constexpr std::int64_t most_tokens = std::int64_t{1} << 60;
-constexpr std::int64_t most_lanes = std::int64_t{1} << 20;
+constexpr std::int64_t max_epochs = std::int64_t{1} << 40;
+constexpr std::int64_t max_steps = std::int64_t{1} << 48;
+constexpr std::int64_t max_tokens = std::int64_t{1} << 60;
+constexpr std::int64_t max_lanes = std::int64_t{1} << 20;
 constexpr double largest_double = std::numeric_limits<double>::max();
 constexpr int largest_int = std::numeric_limits<int>::max();
 
-std::int64_t count(const Object& json, const char* name, std::int64_t most) {
-    return json.whole<std::int64_t>(name, {0, most});
+std::int64_t count(const Object& json, const char* name, std::int64_t max) {
+    return json.whole<std::int64_t>(name, {0, max});
 }
 
 std::optional<double> optional_number(const Object& json, const char* name) {
@@ -54,17 +54,17 @@ kernels::LossScale scale_of(const Object& json) {
     constexpr double smallest = std::numeric_limits<float>::min();
     constexpr double largest = std::numeric_limits<float>::max();
     return {static_cast<float>(json.number("value", {smallest, largest})),
-            count(json, "steps", most_steps),
-            json.whole<std::int64_t>("last_overflow", {-1, most_steps})};
+            count(json, "steps", max_steps),
+            json.whole<std::int64_t>("last_overflow", {-1, max_steps})};
 }
 
 Position position_of(const Object& json) {
     Position position;
-    position.epoch = count(json, "epoch", most_epochs);
-    position.step_in_epoch = count(json, "step_in_epoch", most_steps);
+    position.epoch = count(json, "epoch", max_epochs);
+    position.step_in_epoch = count(json, "step_in_epoch", max_steps);
     // Checkpoints of earlier versions do not have it.
     position.rows_in_epoch = json.has("rows_in_epoch")
-                                 ? json.whole<std::int64_t>("rows_in_epoch", {-1, most_tokens})
+                                 ? json.whole<std::int64_t>("rows_in_epoch", {-1, max_tokens})
                                  : -1;
     return position;
 }
@@ -74,7 +74,7 @@ ScheduleState schedule_of(const Object& json) {
     ScheduleState state;
     state.factor = json.number("factor", {0, largest_factor});
     state.bad_validations = json.whole<int>("bad_validations", {0, largest_int});
-    state.validations = count(json, "validations", most_steps);
+    state.validations = count(json, "validations", max_steps);
     state.best_loss = optional_number(json, "best_loss");
     return state;
 }
@@ -83,8 +83,8 @@ ValidationState validation_of(const Object& json) {
     ValidationState state;
     state.best = optional_number(json, "best");
     state.without_better = json.whole<int>("without_better", {0, largest_int});
-    state.last_updates = count(json, "last_updates", most_steps);
-    state.last_epochs = json.number("last_epochs", {0, static_cast<double>(most_epochs)});
+    state.last_updates = count(json, "last_updates", max_steps);
+    state.last_epochs = json.number("last_epochs", {0, static_cast<double>(max_epochs)});
     return state;
 }
 
@@ -112,19 +112,19 @@ void to_json(nlohmann::json& json, const TrainerState& state) {
 TrainerState trainer_state_of(const nlohmann::json& member, const std::string& path) {
     const JsonOrigin origin{path, ""};
     const Object json(member, origin, "trainer");
-    constexpr double most_seconds = 1e12;
+    constexpr double max_seconds = 1e12;
     TrainerState state;
     state.position = position_of(json);
-    state.step = count(json, "step", most_steps);
-    state.updates = count(json, "updates", most_steps);
-    state.epochs = json.number("epochs", {0, static_cast<double>(most_epochs)});
+    state.step = count(json, "step", max_steps);
+    state.updates = count(json, "updates", max_steps);
+    state.epochs = json.number("epochs", {0, static_cast<double>(max_epochs)});
     state.seed = json.whole<std::uint64_t>("seed", {0, std::numeric_limits<std::uint64_t>::max()});
-    state.lanes = json.whole<std::int64_t>("lanes", {1, most_lanes});
-    state.tokens = count(json, "tokens", most_tokens);
-    state.rows = count(json, "rows", most_tokens);
-    state.update_tokens = count(json, "update_tokens", most_steps);
+    state.lanes = json.whole<std::int64_t>("lanes", {1, max_lanes});
+    state.tokens = count(json, "tokens", max_tokens);
+    state.rows = count(json, "rows", max_tokens);
+    state.update_tokens = count(json, "update_tokens", max_steps);
     state.nonfinite_in_a_row = json.whole<int>("nonfinite_in_a_row", {0, largest_int});
-    state.seconds = json.number("seconds", {0, most_seconds});
+    state.seconds = json.number("seconds", {0, max_seconds});
     state.schedule = schedule_of(json.object("schedule"));
     if (json.has("loss_scale")) state.loss_scale = scale_of(json.object("loss_scale"));
     state.validation = validation_of(json.object("validation"));
