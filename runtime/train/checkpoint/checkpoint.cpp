@@ -52,6 +52,8 @@ void load_tensors(const std::string& folder, const Manifest& manifest, const Run
         parts.read(whole_tensors(optimizer_places));
     }
     read_places(model, model_places);
+    require_finite(folder, optimizer_places);
+    require_finite(model.path(), model_places);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "runtime/train/checkpoint/checkpoint_tensors.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "runtime/core/path_status.hpp"
 #include "runtime/train/checkpoint/checkpoint_folder.hpp"
@@ -65,7 +66,17 @@ void read_places(SafetensorsFile& file, std::span<const TensorExtent> places) {
         const TensorInfo* tensor = file.find(place.name);
         require(tensor != nullptr, "places are checked before they are read");
         file.read(*tensor, place.values);
-        file.require_finite(*tensor, place.values);
+    }
+}
+
+void require_finite(const std::string& path, std::span<const TensorExtent> places) {
+    for (const TensorExtent& place : places) {
+        const auto bad = std::find_if(place.values.begin(), place.values.end(),
+                                      [](float value) { return !std::isfinite(value); });
+        if (bad == place.values.end()) continue;
+        throw Error(ErrorKind::data, path + ": is damaged: tensor " + std::string(place.name) +
+                                         " has the value " +
+                                         (std::isnan(*bad) ? "NaN" : "infinity"));
     }
 }
 
@@ -105,6 +116,7 @@ void load_weights(const std::string& path, const ParameterTable& table, HostView
                      "this run's options to fit it");
         file.verify();
         read_places(file, places);
+        require_finite(weights, places);
     });
 }
 

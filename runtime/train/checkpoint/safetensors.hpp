@@ -79,9 +79,6 @@ public:
     void read(const TensorInfo& tensor, HostView<std::uint64_t> values);
     // Reads the elements [first, first + values.size()) of a tensor of floats, as read() does.
     void read_range(const TensorInfo& tensor, std::size_t first, HostView<float> values);
-    // Throws a data error that names the tensor if a value of it is NaN or infinite. No run saves
-    // such weights or moments, and with them every result would be NaN.
-    void require_finite(const TensorInfo& tensor, HostView<const float> values) const;
 
 private:
     void read_bytes(const TensorInfo& tensor, std::size_t from, void* to, std::size_t bytes);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cmath>
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -224,14 +223,6 @@ void SafetensorsFile::read(const TensorInfo& tensor, HostView<float> values) {
     }
     require(tensor.type == Dtype::fp32, "the tensor holds floats");
     read_bytes(tensor, 0, values.data(), values.size() * sizeof(float));
-}
-
-void SafetensorsFile::require_finite(const TensorInfo& tensor, HostView<const float> values) const {
-    const auto bad =
-        std::find_if(values.begin(), values.end(), [](float v) { return !std::isfinite(v); });
-    if (bad == values.end()) return;
-    damaged(path_, "tensor " + shown(tensor.name) + " has the value " +
-                       (std::isnan(*bad) ? "NaN" : "infinity"));
 }
 
 void SafetensorsFile::read_range(const TensorInfo& tensor, std::size_t first,

@@ -9,7 +9,9 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "runtime/core/file_descriptor.hpp"
 #include "runtime/core/system_failure.hpp"
@@ -70,6 +72,25 @@ TEST_CASE_FIXTURE(LoggedFolder, "damage to any file is found and the file is nam
     contains(failure(ErrorKind::io, [&] { verify_checkpoint(path); }), manifest + ": ");
     std::filesystem::remove(manifest);
     contains(failure(ErrorKind::data, [&] { verify_checkpoint(path); }), manifest + ": is missing");
+}
+
+TEST_CASE_FIXTURE(LoggedFolder, "weights and moments that are not finite are refused") {
+    const float infinity = std::numeric_limits<float>::infinity();
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    SavedRun run(1), other(2);
+    const auto refusal = [&](float& value, float bad) {
+        const float good = std::exchange(value, bad);
+        save_checkpoint(path, run.tensors(), run.record);
+        value = good;
+        const std::string message =
+            failure(ErrorKind::data, [&] { (void)load_checkpoint(path, other.tensors()); });
+        std::filesystem::remove_all(path);
+        return message;
+    };
+    contains(refusal(run.master[3], nan),
+             path + "/model.safetensors: is damaged: tensor layer.weight has the value NaN");
+    contains(refusal(run.optimizer_values[12], -infinity),
+             path + ": is damaged: tensor layer.bias.row has the value infinity");
 }
 
 TEST_CASE_FIXTURE(LoggedFolder, "another model or optimizer is refused before anything is read") {
