@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/doctor/output_folder.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -38,7 +36,7 @@ struct Looked {
 double write_rate(const std::string& path, std::int64_t free_bytes) {
     const std::vector<std::byte> block(block_bytes, std::byte{0x5A});
     const std::int64_t most = std::min(max_bytes, free_bytes / 4);
-    train::OutputFile file(path, train::OutputFile::Mode::replace);
+    train::OutputFile file(path, train::OutputFile::Mode::create);
     std::int64_t written = 0;
     const auto begin = Clock::now();
     while (written + static_cast<std::int64_t>(block.size()) <= most &&
@@ -62,10 +60,10 @@ Looked look(const std::string& folder, std::int64_t checkpoints_bytes) {
         facts.existing = existing.string();
         require_writable(folder);
         facts.free_bytes = static_cast<std::int64_t>(room_for(folder));
-        const std::string name = ".lockstep-doctor-" + std::to_string(::getpid());
+        const std::string path = train::leftover_name((existing / ".lockstep-doctor").string());
         const std::string text =
-            hex(hash64(name, static_cast<std::uint64_t>(Clock::now().time_since_epoch().count())));
-        looked.trial = std::make_shared<TrialFile>((existing / name).string(), text);
+            hex(hash64(path, static_cast<std::uint64_t>(Clock::now().time_since_epoch().count())));
+        looked.trial = std::make_shared<TrialFile>(path, text);
         facts.write_bytes_per_s = write_rate(looked.trial->path() + ".data", facts.free_bytes);
     } catch (const std::exception& error) {
         const std::string what = error.what();  // names -mf or the unwritable file
@@ -84,7 +82,7 @@ Looked look(const std::string& folder, std::int64_t checkpoints_bytes) {
 
 TrialFile::TrialFile(std::string path, std::string text)
     : path_(std::move(path)), text_(std::move(text)) {
-    train::OutputFile file(path_, train::OutputFile::Mode::replace);
+    train::OutputFile file(path_, train::OutputFile::Mode::create);
     file.write(text_);
     file.sync();
     file.close();

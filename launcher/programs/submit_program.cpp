@@ -3,7 +3,6 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 
 #include "launcher/options/command_line.hpp"
@@ -16,6 +15,7 @@
 #include "runtime/core/error.hpp"
 #include "runtime/core/path_status.hpp"
 #include "runtime/core/read_file.hpp"
+#include "runtime/train/checkpoint/atomic_file.hpp"
 
 namespace lockstep::launcher {
 
@@ -100,10 +100,11 @@ void write_script(const std::string& path, const std::string& script) {
                                            " exists and was not written by submit; name another "
                                            "file, or move it away");
     }
-    std::ofstream out(path, std::ios::binary | std::ios::trunc);
-    out << script;
-    out.close();
-    if (!out) throw_errno(cannot, path);
+    try {
+        train::write_atomically(path, script);
+    } catch (const Error& failure) {
+        throw Error(failure.kind(), std::string("--script: ") + failure.what());
+    }
 }
 
 bool on_path(const std::string& program) {

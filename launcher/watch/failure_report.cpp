@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/watch/failure_report.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
 #include <iomanip>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -16,6 +16,7 @@
 
 #include "launcher/text/utc.hpp"
 #include "runtime/comm/nccl/nccl_join.hpp"
+#include "runtime/core/file_descriptor.hpp"
 
 namespace lockstep::launcher {
 
@@ -183,9 +184,11 @@ Published publish_failure(const std::string& folder, const std::string& json) {
     const std::string temporary =
         path + "." + std::to_string(random()) + "-" + std::to_string(random());
     {
-        std::ofstream out(temporary, std::ios::binary);
-        out << json;
-        if (!out.flush()) {
+        // The name must be new: in a folder of several people it could be a link to a file.
+        const FileDescriptor out(
+            ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+        if (!out) return Published::not_writable;
+        if (::write(out.raw(), json.data(), json.size()) != static_cast<ssize_t>(json.size())) {
             ::unlink(temporary.c_str());
             return Published::not_writable;
         }

@@ -96,7 +96,7 @@ std::string replaceable(const std::string& path) {
 OutputFile::OutputFile(std::string path, Mode mode)
     : path_(std::move(path)),
       file_(::open(path_.c_str(),
-                   O_WRONLY | O_CREAT | O_CLOEXEC | (mode == Mode::append ? O_APPEND : O_TRUNC),
+                   O_WRONLY | O_CREAT | O_CLOEXEC | (mode == Mode::append ? O_APPEND : O_EXCL),
                    0666)) {
     if (!file_) fail("cannot be opened for writing", path_, errno);
 }
@@ -140,7 +140,7 @@ void OutputFile::close() {
 }
 
 AtomicFile::AtomicFile(const std::string& path)
-    : path_(replaceable(path)), file_(leftover_name(path_), OutputFile::Mode::replace) {}
+    : path_(replaceable(path)), file_(leftover_name(path_), OutputFile::Mode::create) {}
 
 AtomicFile::~AtomicFile() {
     if (!committed_) ::unlink(file_.path().c_str());

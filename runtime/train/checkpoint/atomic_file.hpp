@@ -13,11 +13,12 @@
 
 namespace lockstep::train {
 
-// Writes a file without buffering. Every failure throws SystemFailure with the path, the system's
-// reason (disk full, read-only, ...) and a remedy.
+// Writes a file without buffering. A file that is created must not exist before, not even as a
+// link: in a folder that several people write into, it could be somebody else's. Every failure
+// throws SystemFailure with the path, the system's reason (disk full, read-only, ...) and a remedy.
 class OutputFile {
 public:
-    enum class Mode { replace, append };
+    enum class Mode { create, append };
 
     OutputFile(std::string path, Mode mode);
 

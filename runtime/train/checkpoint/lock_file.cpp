@@ -78,7 +78,7 @@ bool create_without_link(const std::string& path, const std::string& text) {
 class TemporaryFile {
 public:
     TemporaryFile(std::string path, const std::string& text) : path_(std::move(path)) {
-        OutputFile file(path_, OutputFile::Mode::replace);
+        OutputFile file(path_, OutputFile::Mode::create);
         file.write(text);
         file.sync();
         file.close();

@@ -138,7 +138,7 @@ TEST_CASE("a device or a pipe is not replaced by a file, and a link stays a link
 }
 
 TEST_CASE("errors name the path, the reason and the remedy") {
-    CHECK(io_error([] { OutputFile("/dev/full", OutputFile::Mode::replace).write("x"); }) ==
+    CHECK(io_error([] { OutputFile("/dev/full", OutputFile::Mode::append).write("x"); }) ==
           "/dev/full: cannot be written: No space left on device; free some space there or choose "
           "another folder");
     const tests::ScratchFolder folder;
@@ -149,6 +149,20 @@ TEST_CASE("errors name the path, the reason and the remedy") {
     CHECK(
         io_error([&] { lockstep::make_folders(below); }).starts_with(below + ": cannot be made: "));
     CHECK(io_error([&] { AtomicDirectory directory(missing); }).starts_with(missing));
+}
+
+TEST_CASE("a new file takes no name that exists, and follows no link") {
+    const tests::ScratchFolder folder;
+    const std::string theirs = folder / "theirs", link = folder / "link";
+    tests::write_text(theirs, "kept");
+    std::filesystem::create_symlink(theirs, link);
+    std::filesystem::create_symlink(folder / "new", folder / "dangling");
+    for (const std::string& path : {theirs, link, folder / "dangling"}) {
+        const std::string error = io_error([&] { OutputFile(path, OutputFile::Mode::create); });
+        CHECK(error == path + ": cannot be opened for writing: File exists");
+    }
+    CHECK(tests::read_text(theirs) == "kept");
+    CHECK(folder.names() == Names{"theirs", "link", "dangling"});
 }
 
 TEST_CASE("appending keeps what was there") {
