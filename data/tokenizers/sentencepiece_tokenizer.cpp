@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "data/storage/shard_format.hpp"
+#include "data/tokenizers/sentencepiece_charsmap.hpp"
 #include "data/tokenizers/tokenizer_file.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/hash.hpp"
@@ -31,7 +32,7 @@ SentencePieceTokenizer::SentencePieceTokenizer(std::string model, const std::str
     : model_(std::move(model)),
       hash_(hash64(model_)),
       processor_(std::make_unique<sentencepiece::SentencePieceProcessor>()) {
-    if (!processor_->LoadFromSerializedProto(model_).ok())
+    if (!charsmaps_are_sound(model_) || !processor_->LoadFromSerializedProto(model_).ok())
         throw Error(ErrorKind::data,
                     origin + ": not a SentencePiece model, or a damaged one; copy it again");
     line_feed_ = processor_->PieceToId("<0x0A>");

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/tokenizers/sentencepiece_charsmap.hpp"
+
+#include <cstdint>
+#include <cstring>
+#include <optional>
+
+namespace lockstep::data {
+namespace {
+
+struct Field {
+    std::uint64_t number = 0;
+    std::string_view bytes;  // empty for a number
+};
+
+// Reads the fields of a serialised protocol buffer, one after the other.
+class Fields {
+public:
+    explicit Fields(std::string_view message) : rest_(message) {}
+
+    // Returns nothing at the end, and where the bytes are no message.
+    std::optional<Field> next() {
+        constexpr std::uint64_t number = 0, eight_bytes = 1, bytes = 2, begin = 3, end = 4;
+        constexpr std::uint64_t four_bytes = 5;
+        const auto key = varint();
+        if (!key) return std::nullopt;
+        Field field{*key >> 3, {}};
+        switch (*key & 7) {
+            case number:
+                return varint() ? std::optional(field) : std::nullopt;
+            case eight_bytes:
+                return take(8) ? std::optional(field) : std::nullopt;
+            case bytes: {
+                const auto size = varint();
+                const auto taken = size ? take(*size) : std::nullopt;
+                if (!taken) return std::nullopt;
+                field.bytes = *taken;
+                return field;
+            }
+            case begin:
+            case end:
+                return field;
+            case four_bytes:
+                return take(4) ? std::optional(field) : std::nullopt;
+            default:
+                return std::nullopt;
+        }
+    }
+
+private:
+    std::optional<std::uint64_t> varint() {
+        constexpr int max_bits = 70;  // ten bytes
+        std::uint64_t value = 0;
+        for (int shift = 0; shift < max_bits && !rest_.empty(); shift += 7) {
+            const auto byte = static_cast<unsigned char>(rest_.front());
+            rest_.remove_prefix(1);
+            if (shift < 64) value |= std::uint64_t{byte & 0x7Fu} << shift;
+            if (byte < 0x80) return value;
+        }
+        return std::nullopt;
+    }
+    std::optional<std::string_view> take(std::uint64_t bytes) {
+        if (bytes > rest_.size()) return std::nullopt;
+        const std::string_view taken = rest_.substr(0, bytes);
+        rest_.remove_prefix(bytes);
+        return taken;
+    }
+
+    std::string_view rest_;
+};
+
+std::uint32_t number_at(std::string_view bytes, std::size_t at) {
+    std::uint32_t value = 0;
+    std::memcpy(&value, bytes.data() + at, sizeof value);
+    return value;
+}
+
+// The bits of a unit are those of darts.h: 0 to 7 the byte that leads to it, 8 whether a value
+// follows, 9 whether the distance in 10 to 30 counts blocks of 256; with bit 31 it is a value.
+bool is_sound_array(std::string_view array, std::size_t text_bytes) {
+    const std::size_t units = array.size() / sizeof(std::uint32_t);
+    for (std::size_t i = 0; i < units; ++i) {
+        const std::uint32_t unit = number_at(array, i * sizeof unit);
+        // The search begins at the first unit, whatever it is.
+        if (i != 0 && unit >> 31 != 0) continue;
+        const std::size_t next = i ^ std::size_t{unit >> 10} << ((unit & 1u << 9) >> 6);
+        // Any byte may follow.
+        if ((next | 0xFF) >= units) return false;
+        const std::uint32_t value = number_at(array, next * sizeof unit) & 0x7FFFFFFF;
+        if ((unit & 1u << 8) != 0 && value >= text_bytes) return false;
+    }
+    return true;
+}
+
+bool is_sound_charsmap(std::string_view map) {
+    constexpr std::size_t block_bytes = 256 * sizeof(std::uint32_t);
+    if (map.empty()) return true;
+    if (map.size() < sizeof(std::uint32_t)) return false;
+    const std::size_t array_bytes = number_at(map, 0);
+    map.remove_prefix(sizeof(std::uint32_t));
+    return array_bytes > 0 && array_bytes % block_bytes == 0 && array_bytes < map.size() &&
+           is_sound_array(map.substr(0, array_bytes), map.size() - array_bytes);
+}
+
+bool is_sound_normalizer(std::string_view spec) {
+    constexpr std::uint64_t precompiled_charsmap = 2;
+    Fields fields(spec);
+    while (const auto field = fields.next())
+        if (field->number == precompiled_charsmap && !is_sound_charsmap(field->bytes)) return false;
+    return true;
+}
+
+}  // namespace
+
+bool charsmaps_are_sound(std::string_view model) {
+    constexpr std::uint64_t normalizer_spec = 3, denormalizer_spec = 5;
+    Fields fields(model);
+    while (const auto field = fields.next()) {
+        const bool normalizer =
+            field->number == normalizer_spec || field->number == denormalizer_spec;
+        if (normalizer && !is_sound_normalizer(field->bytes)) return false;
+    }
+    return true;
+}
+
+}  // namespace lockstep::data
