@@ -50,7 +50,7 @@ TokenizerFile read_tokenizer_file(const std::string& directory) {
     return {.name = object.text("tokenizer"),
             .file = file,
             .hash = hash,
-            .letter_case = object.at("letter_case")};
+            .letter_case = object.text("letter_case")};
 }
 
 }  // namespace lockstep::data

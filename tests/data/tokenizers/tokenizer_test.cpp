@@ -80,6 +80,10 @@ TEST_CASE("a saved tokenizer opens again, and a changed one is refused") {
                          Error);
     std::ofstream(dir / "tokenizer.json") << "{}";
     CHECK_THROWS_WITH_AS(open_tokenizer(dir.path()), doctest::Contains("tokenizer.json"), Error);
+    std::ofstream(dir / "tokenizer.json")
+        << R"({"tokenizer": "re", "file": "dictionary.txt", "hash": "0", "letter_case": 1})";
+    CHECK_THROWS_WITH_AS(open_tokenizer(dir.path()), doctest::Contains("\"letter_case\" is not"),
+                         Error);
     CHECK_THROWS_WITH_AS(open_tokenizer(dir / "absent"), doctest::Contains("absent"), Error);
 }
 
