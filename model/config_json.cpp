@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -93,6 +96,9 @@ public:
     void number(const char* member, std::int64_t& value) const {
         const Json& found = at(member);
         if (!found.is_number_integer()) refuse(member, "is not a whole number");
+        constexpr std::uint64_t largest = std::numeric_limits<std::int64_t>::max();
+        if (found.is_number_unsigned() && found.get<std::uint64_t>() > largest)
+            refuse(member, "is too large");
         value = found.get<std::int64_t>();
     }
     void optional_number(const char* member, std::int64_t& value) const {
@@ -101,7 +107,9 @@ public:
     void number(const char* member, float& value) const {
         const Json& found = at(member);
         if (!found.is_number()) refuse(member, "is not a number");
-        value = found.get<float>();
+        const double read = found.get<double>();
+        if (!(std::abs(read) <= std::numeric_limits<float>::max())) refuse(member, "is too large");
+        value = static_cast<float>(read);
     }
 
 private:
