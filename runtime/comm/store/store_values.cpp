@@ -23,7 +23,11 @@ const std::string* StoreValues::find(const std::string& key) const {
 
 std::optional<std::int64_t> StoreValues::add(const std::string& key, std::int64_t amount) {
     const auto entry = counters_.find(key);
-    if (entry != counters_.end()) return entry->second += amount;
+    if (entry != counters_.end()) {
+        std::int64_t sum = 0;
+        if (__builtin_add_overflow(entry->second, amount, &sum)) return std::nullopt;
+        return entry->second = sum;
+    }
     if (bytes_ + key.size() > max_bytes_) return std::nullopt;
     bytes_ += key.size();
     return counters_[key] = amount;

@@ -19,7 +19,8 @@ public:
     bool set(const std::string& key, std::string value);
     // Returns null if the key is not set. The pointer is valid until the next set().
     const std::string* find(const std::string& key) const;
-    // Adds to a counter that starts at 0 and returns the sum; empty if there is no room.
+    // Adds to a counter that starts at 0 and returns the sum; empty if there is no room, or if the
+    // sum is too large.
     std::optional<std::int64_t> add(const std::string& key, std::int64_t amount);
     // Any thread may call it.
     std::map<std::string, std::string> with_prefix(const std::string& prefix) const;

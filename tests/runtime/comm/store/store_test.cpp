@@ -7,9 +7,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <future>
 #include <latch>
+#include <limits>
 #include <string>
 #include <thread>
 #include <vector>
@@ -19,6 +21,7 @@
 #include "runtime/comm/store/store_join.hpp"
 #include "runtime/comm/store/store_protocol.hpp"
 #include "runtime/comm/store/store_server.hpp"
+#include "runtime/comm/store/store_values.hpp"
 #include "runtime/core/error.hpp"
 #include "tests/runtime/comm/free_port.hpp"
 #include "tests/runtime/comm/store/served_store.hpp"
@@ -224,4 +227,12 @@ TEST_CASE("what cannot work is refused with the remedy") {
           std::string::npos);
     const auto nobody = rank_info_of(1, 2, tests::free_port());
     CHECK(kind_of([&] { open_store(nobody, Secret("s"), 50); }).find("peer: ") == 0);
+}
+
+TEST_CASE("a counter that would overflow is refused and keeps its value") {
+    constexpr auto largest = std::numeric_limits<std::int64_t>::max();
+    StoreValues values(1'000);
+    CHECK(values.add("count", largest) == largest);
+    CHECK_FALSE(values.add("count", 1).has_value());
+    CHECK(values.add("count", -1) == largest - 1);
 }
