@@ -24,6 +24,12 @@ bool parse(std::string_view field, Integer& value) {
     return error == std::errc() && end == field.data() + field.size();
 }
 
+// Reads a count or a time. Sums of some of them do not overflow.
+bool parse_count(std::string_view field, std::int64_t& value) {
+    constexpr std::int64_t max_count = std::int64_t{1} << 60;
+    return parse(field, value) && value >= 0 && value <= max_count;
+}
+
 bool parse(std::string_view field, Condition& condition) {
     int number = -1;
     if (!parse(field, number) || number < 0 || number > static_cast<int>(Condition::left)) {
@@ -74,13 +80,14 @@ std::optional<WatchRecord> decode_watch_record(std::string_view text) {
         text.remove_prefix(i + 1 == fields ? text.size() : end + 1);
     }
     WatchRecord record;
+    WindowPace& window = record.window;
     const bool whole =
-        parse(field[0], record.beat) && parse(field[1], record.process) &&
-        parse(field[2], record.condition) && parse(field[3], record.step) &&
+        parse_count(field[0], record.beat) && parse_count(field[1], record.process) &&
+        parse(field[2], record.condition) && parse_count(field[3], record.step) &&
         parse(field[4], record.waiting) && parse(field[5], record.completed) &&
-        parse(field[6], record.still_ms) && parse(field[7], record.window.last_step) &&
-        parse(field[8], record.window.data_us) && parse(field[9], record.window.computing_us) &&
-        parse(field[10], record.window.optimizer_us);
+        parse_count(field[6], record.still_ms) && parse_count(field[7], window.last_step) &&
+        parse_count(field[8], window.data_us) && parse_count(field[9], window.computing_us) &&
+        parse_count(field[10], window.optimizer_us);
     if (!whole) return std::nullopt;
     record.host = field[11];
     record.phase = field[12];

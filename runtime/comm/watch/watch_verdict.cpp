@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdint>
 #include <functional>
 
 #include "runtime/comm/watch/rank_progress.hpp"
@@ -28,8 +29,8 @@ bool in(const Sighting& rank, Condition condition) {
     return rank.record && rank.record->condition == condition;
 }
 
-int age_ms(const Sighting& rank) {
-    return rank.silent_ms + (rank.record ? static_cast<int>(rank.record->still_ms) : 0);
+std::int64_t age_ms(const Sighting& rank) {
+    return rank.silent_ms + (rank.record ? rank.record->still_ms : 0);
 }
 
 // A rank must give signs and read its data in time. Computing, validating and saving may take
@@ -126,7 +127,7 @@ std::string encode(const Verdict& verdict) {
 std::optional<Verdict> decode_verdict(std::string_view text) {
     Verdict verdict;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), verdict.rank);
-    if (error != std::errc()) return std::nullopt;
+    if (error != std::errc() || verdict.rank < 0) return std::nullopt;
     const std::string_view rest(end, static_cast<std::size_t>(text.data() + text.size() - end));
     for (const Cause cause : causes) {
         verdict.cause = cause;

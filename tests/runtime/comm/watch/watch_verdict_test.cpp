@@ -3,6 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
+#include <limits>
+
 #include "runtime/comm/watch/rank_progress.hpp"
 
 using namespace lockstep::comm;
@@ -158,4 +161,29 @@ TEST_CASE("verdicts and records survive their way, and garbage does not") {
         !decode_watch_record("1\x1f"
                              "2"));
     CHECK(!decode_watch_record(encode(record) + '\x1f'));
+}
+
+TEST_CASE("a record with a number that is from no run is no record") {
+    constexpr auto largest = std::numeric_limits<std::int64_t>::max();
+    const auto read = [](auto member, std::int64_t value) {
+        WatchRecord record = *waiting(1'234).record;
+        member(record) = value;
+        return decode_watch_record(encode(record)).has_value();
+    };
+    for (auto* member : {+[](WatchRecord& r) -> std::int64_t& { return r.still_ms; },
+                         +[](WatchRecord& r) -> std::int64_t& { return r.step; },
+                         +[](WatchRecord& r) -> std::int64_t& { return r.window.last_step; },
+                         +[](WatchRecord& r) -> std::int64_t& { return r.window.data_us; },
+                         +[](WatchRecord& r) -> std::int64_t& { return r.window.computing_us; },
+                         +[](WatchRecord& r) -> std::int64_t& { return r.window.optimizer_us; }}) {
+        CHECK(read(member, 1'000'000'000'000));
+        CHECK_FALSE(read(member, largest));
+        CHECK_FALSE(read(member, -1));
+    }
+    CHECK_FALSE(decode_verdict("-1 stuck"));
+}
+
+TEST_CASE("a rank that stands still for months is late") {
+    constexpr std::int64_t months_ms = std::int64_t{1} << 32;  // 0 in an int
+    CHECK(verdict({waiting(months_ms), at(Phase::data, months_ms)}) == "1 stuck");
 }
