@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/comm/environment/slurm_nodes.hpp"
 
+#include <cstdint>
 #include <sstream>
 
 #include "runtime/core/error.hpp"
+#include "runtime/core/printable.hpp"
 
 namespace lockstep::comm {
 
@@ -16,7 +18,8 @@ std::string first_node(const std::string& nodes) {
         }
         const auto close = nodes.find(']', i);
         if (close == std::string::npos) {
-            throw Error(ErrorKind::config, "Slurm's node list " + nodes + " has no matching ]");
+            throw Error(ErrorKind::config,
+                        "Slurm's node list " + shown(nodes) + " has no matching ]");
         }
         const std::string inside = nodes.substr(i + 1, close - i - 1);
         host += inside.substr(0, inside.find_first_of(",-"));
@@ -27,7 +30,7 @@ std::string first_node(const std::string& nodes) {
 
 std::optional<int> tasks_on_node(const std::string& tasks_per_node, int node) {
     std::istringstream list(tasks_per_node);
-    int first = 0;
+    std::int64_t first = 0;  // a sum of numbers that are ints
     int tasks = 0;
     while (list >> tasks) {
         int repeated = 1;
@@ -36,6 +39,7 @@ std::optional<int> tasks_on_node(const std::string& tasks_per_node, int node) {
             list >> repeated;
             list.ignore(1);  // ")"
         }
+        if (tasks < 1 || repeated < 1) return std::nullopt;
         if (node < first + repeated) return tasks;
         first += repeated;
         if (list.peek() == ',') list.ignore(1);

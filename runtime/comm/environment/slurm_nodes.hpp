@@ -11,7 +11,8 @@ namespace lockstep::comm {
 std::string first_node(const std::string& nodes);
 
 // Returns the number of tasks on node number `node` of a list such as "4(x2),3" (tasks of each
-// node, with repetitions). Empty if there is no such node.
+// node, with repetitions). Empty if there is no such node, or
+// if the list is not of this form up to it.
 std::optional<int> tasks_on_node(const std::string& tasks_per_node, int node);
 
 }  // namespace lockstep::comm

@@ -2,8 +2,10 @@
 #include "runtime/comm/environment/variables.hpp"
 
 #include <charconv>
+#include <limits>
 
 #include "runtime/core/error.hpp"
+#include "runtime/core/printable.hpp"
 
 namespace lockstep::comm {
 
@@ -21,14 +23,15 @@ std::optional<std::int64_t> Variables::whole(const std::string& name) const {
     const char* end = text->data() + text->size();
     const auto [stop, failure] = std::from_chars(text->data(), end, value);
     if (failure != std::errc() || stop != end || value < 0 || value > 0xFFFFFFFF) {
-        refuse_environment(name + "=" + *text + " in the environment is not a whole number");
+        refuse_environment(name + "=" + shown(*text) + " in the environment is not a whole number");
     }
     return value;
 }
 
 std::optional<int> Variables::number(const std::string& name) const {
     const auto value = whole(name);
-    if (value && *value > 0x7FFFFFFF) {
+    // Callers may add one.
+    if (value && *value >= std::numeric_limits<int>::max()) {
         refuse_environment(name + "=" + *find(name) + " in the environment is too large");
     }
     return value ? std::optional(static_cast<int>(*value)) : std::nullopt;

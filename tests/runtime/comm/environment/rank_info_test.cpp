@@ -285,3 +285,34 @@ TEST_CASE("Slurm's lists") {
     CHECK_FALSE(tasks_on_node("4(x2),3", 3).has_value());
     CHECK(tasks_on_node("8", 0) == 8);
 }
+
+TEST_CASE("numbers that are too large for a sum of them are refused or counted right") {
+    CHECK(tasks_on_node("1(x2147483647),2(x2147483647)", 2'147'483'646) == 1);
+    CHECK(tasks_on_node("1(x2147483647),2(x2147483647)", 2'147'483'647) == 2);
+    CHECK_FALSE(tasks_on_node("1(x-5),2", 1).has_value());
+    CHECK_FALSE(tasks_on_node("1(x0),-2", 0).has_value());
+    const auto refusal = [](const char* variable) -> std::string {
+        try {
+            find_rank_info(torchrun + Environment{{variable, "2147483647"}}, {});
+        } catch (const Error& error) {
+            return error.what();
+        }
+        return "accepted";
+    };
+    for (const char* variable : {"MASTER_PORT", "LOCAL_RANK"})
+        CHECK(refusal(variable) ==
+              std::string(variable) + "=2147483647 in the environment is too large");
+}
+
+TEST_CASE("a variable's value is shown cut") {
+    const std::string long_value(5'000, 'n');
+    for (const auto& [variable, value] :
+         {std::pair("SLURM_STEP_NODELIST", "[" + long_value), {"SLURM_PROCID", long_value}}) {
+        try {
+            find_rank_info(slurm_step + Environment{{variable, value}}, {});
+            FAIL("accepted");
+        } catch (const Error& error) {
+            CHECK(std::string(error.what()).size() < 250);
+        }
+    }
+}
