@@ -30,10 +30,11 @@ std::string values_text(const char* heading, const std::vector<Differing>& value
 }
 
 std::string tensors_text(const TensorComparison& tensors) {
-    if (tensors.differing.empty()) return "";
+    if (!tensors.differs()) return "";
     TextTable table;
     table.add({"tensor", "shape", "differing", "max. absolute", "max. relative"});
     for (const TensorDifference& one : tensors.differing) {
+        if (!one.beyond_tolerance) continue;
         const std::string shape = train::shape_text(one.shape);
         if (!one.missing.empty()) {
             table.add({one.name, shape, one.missing, "", ""});
@@ -54,13 +55,17 @@ std::string verdict_text(const Comparison& c) {
     const std::size_t total = c.tensors.equal + c.tensors.differing.size();
     if (!c.differs() && c.tensors.differing.empty())
         return "equal: " + count(total, "tensor", "tensors") + " bit for bit\n";
+    const std::size_t within = c.tensors.within_tolerance();
     if (!c.differs())
-        return "equal within " + number_text(c.tolerance) + ": " +
-               std::to_string(c.tensors.differing.size()) + " of " +
+        return "equal within " + number_text(c.tolerance) + ": " + std::to_string(within) + " of " +
                count(total, "tensor differs", "tensors differ") + " by no more\n";
     return "different: " + count(c.options.size(), "option", "options") + ", " +
            count(c.state.size(), "value of the state", "values of the state") + ", " +
-           std::to_string(c.tensors.differing.size()) + " of " + count(total, "tensor", "tensors") +
+           std::to_string(c.tensors.differing.size() - within) + " of " +
+           count(total, "tensor", "tensors") +
+           (c.tolerance > 0 ? " by more than " + number_text(c.tolerance) + "; " +
+                                  std::to_string(within) + " by no more"
+                            : "") +
            "\n";
 }
 
@@ -106,6 +111,7 @@ std::string json_text(const Comparison& comparison) {
                     {"state", values_json(comparison.state)},
                     {"versions", values_json(comparison.versions)},
                     {"equal_tensors", comparison.tensors.equal},
+                    {"tensors_within_tolerance", comparison.tensors.within_tolerance()},
                     {"tensors", tensors}};
     // Paths are bytes, but JSON is UTF-8.
     return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

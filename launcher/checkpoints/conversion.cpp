@@ -90,6 +90,7 @@ void write_file(const std::string& source, const Conversion& conversion) {
     train::StoredTensors stored(weights_in(source));
     LoadedTensors loaded;
     load_weights(stored, loaded);
+    make_parent(conversion.to);
     train::write_model(conversion.to, train::places_of(loaded.table, view_of(loaded.master)));
 }
 
@@ -128,7 +129,9 @@ void write_checkpoint(const std::string& source, const std::string& name,
     const std::string model = model_of_checkpoint(conversion.to);
     std::optional<train::FolderLock> lock;
     train::BeforeCommit check;
-    if (!model.empty()) {
+    if (model.empty()) {
+        make_parent(conversion.to);
+    } else {
         lock.emplace(model, train::this_process(), waiting);
         make_folders(train::checkpoints_of(model));
         check = [&lock] { lock->confirm(); };

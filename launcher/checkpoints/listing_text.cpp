@@ -54,10 +54,11 @@ std::string number_text(double value) {
 }
 
 std::string model_text(const Listing& listing) {
-    if (!listing.model) return "no best weights yet (model.safetensors)\n";
+    if (!listing.model) return "no weights yet (model.safetensors)\n";
     const ListedModel& model = *listing.model;
-    std::string text =
-        "best weights: model.safetensors, " + size_text(model.bytes) + ", saved " + model.saved;
+    // Without a validation nobody knows whether other weights are better.
+    std::string text = std::string(model.best ? "best weights" : "weights") +
+                       ": model.safetensors, " + size_text(model.bytes) + ", saved " + model.saved;
     if (model.best)
         text += ", " + (model.metric.empty() ? "validation value" : model.metric) + " " +
                 number_text(*model.best);

@@ -51,10 +51,19 @@ void fill(const std::string& folder, const std::string& weights, const std::stri
 
 }  // namespace
 
+void make_parent(const std::string& path) {
+    const fs::path parent = fs::absolute(path).parent_path();
+    if (path_exists(parent) && !is_folder(parent))
+        throw Error(ErrorKind::config,
+                    path + ": " + parent.string() + " is a file; choose another name");
+    make_folders(parent);
+}
+
 void write_model_folder(const std::string& weights, const std::string& like, const std::string& to,
                         Existing existing) {
     if (path_exists(to) && !is_folder(to))
         throw Error(ErrorKind::config, to + ": is a file; choose another name");
+    make_parent(to);
     train::AtomicDirectory made(to);
     fill(made.path(), weights, like);
     require_replaceable(to, made.path(), existing);

@@ -13,4 +13,7 @@ namespace lockstep::launcher::checkpoints {
 void write_model_folder(const std::string& weights, const std::string& like, const std::string& to,
                         Existing existing);
 
+// Makes the folder that `path` is in. Throws kind config if a file has its name.
+void make_parent(const std::string& path);
+
 }  // namespace lockstep::launcher::checkpoints

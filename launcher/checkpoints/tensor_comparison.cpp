@@ -65,6 +65,11 @@ bool TensorComparison::differs() const noexcept {
     return std::ranges::any_of(differing, &TensorDifference::beyond_tolerance);
 }
 
+std::size_t TensorComparison::within_tolerance() const noexcept {
+    return static_cast<std::size_t>(
+        std::ranges::count(differing, false, &TensorDifference::beyond_tolerance));
+}
+
 TensorComparison compare_tensors(train::StoredTensors& a, train::StoredTensors& b,
                                  Compared compared, double tolerance) {
     TensorComparison found;

@@ -27,6 +27,8 @@ struct TensorComparison {
 
     // Tells whether a tensor is missing, has another shape or differs by more than the tolerance.
     bool differs() const noexcept;
+    // Returns how many tensors differ by no more than the tolerance.
+    std::size_t within_tolerance() const noexcept;
 };
 
 // Which tensors are compared: all, or those of the model alone.

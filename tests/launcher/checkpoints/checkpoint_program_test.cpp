@@ -40,7 +40,7 @@ void refused(const std::string& words, const std::vector<std::string>& said) {
 
 TEST_CASE_FIXTURE(Trained, "checkpoints are listed and verified, and damage is exit code 1") {
     says(checkpoint("list " + model), 0,
-         {"step-00000004", "step-00000002", "--keep 2", "best weights: model.safet"});
+         {"step-00000004", "step-00000002", "--keep 2", "\nweights: model.safet"});
     const auto json = nlohmann::json::parse(checkpoint("list --json -mf " + model).out);
     CHECK(json.at("checkpoints").size() == 2);
     says(checkpoint("verify " + model), 0, {"good     " + step_4, "good     " + step_2});

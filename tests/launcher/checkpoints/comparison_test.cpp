@@ -100,6 +100,18 @@ TEST_CASE_FIXTURE(TwoRuns, "a tolerance lets small differences pass, of small an
     CHECK(compared(0.001).differs());
 }
 
+TEST_CASE_FIXTURE(TwoRuns, "only tensors that differ by more than the tolerance are listed") {
+    b.master[1] += 0.125F;
+    b.optimizer_values[3] += 0.001F;
+    const Comparison different = compared(0.01);
+    const std::string told = text(different);
+    contains(told, "  layer.weight  [3, 4]  1 of 12    0.125");
+    CHECK_MESSAGE(told.find("exp_avg") == std::string::npos, told);
+    contains(told, ", 1 of 4 tensors by more than 0.01; 1 by no more\n");
+    CHECK(nlohmann::json::parse(json_text(different)).at("tensors_within_tolerance") == 1);
+    contains(text(compared()), "different: 0 options, 0 values of the state, 2 of 4 tensors\n");
+}
+
 TEST_CASE_FIXTURE(TwoRuns, "bits are compared: of what is not a number, and of both zeros") {
     constexpr float nan = std::numeric_limits<float>::quiet_NaN();
     a.master[0] = b.master[0] = nan;

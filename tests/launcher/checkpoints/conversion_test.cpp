@@ -78,6 +78,19 @@ TEST_CASE_FIXTURE(Conversions, "weights are taken out into one plain file") {
     CHECK_FALSE(compare(from, to, 0).differs());
 }
 
+TEST_CASE_FIXTURE(Conversions, "the folder of the result is made") {
+    const std::string from = save(10);
+    convert_to(from, folder / "a/b/weights.safetensors");
+    convert_to(from, folder / "c/d/step-00000010");
+    CHECK_FALSE(compare(from, folder / "a/b/weights.safetensors", 0).differs());
+    CHECK_FALSE(compare(from, folder / "c/d/step-00000010", 0).differs());
+    write_text(folder / "file", "x");
+    contains(refusal(ErrorKind::config, from, folder / "file/weights.safetensors"),
+             folder / "file" + " is a file; choose another name");
+    (void)refusal(ErrorKind::config, from, folder / "e/step-00000011");
+    CHECK_FALSE(fs::exists(folder / "e"));
+}
+
 TEST_CASE_FIXTURE(Conversions, "BF16 becomes F32, and values stay") {
     const std::vector<bf16> values{bf16(1.5F), bf16(-2.0F), bf16(0.0F)};
     const std::vector<train::TensorToWrite> tensors{

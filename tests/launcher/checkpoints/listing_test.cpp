@@ -134,7 +134,7 @@ TEST_CASE_FIXTURE(SavedModel, "what is no model folder is refused, and an empty 
              "holds neither config.json nor checkpoints");
     write_text(model + "/config.json", "{}");
     CHECK(text(list_checkpoints(model)) ==
-          model + "\nno best weights yet (model.safetensors)\nno checkpoints\n");
+          model + "\nno weights yet (model.safetensors)\nno checkpoints\n");
     fs::create_symlink(folder / "unmounted", model + "/checkpoints");
     contains(failure(ErrorKind::io, [&] { list_checkpoints(model); }), "cannot be read");
 }

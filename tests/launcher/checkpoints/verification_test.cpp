@@ -107,6 +107,19 @@ TEST_CASE_FIXTURE(SavedModel, "every file that is damaged is named") {
     contains(findings(saved), "manifest.json: is damaged: not a JSON object");
 }
 
+TEST_CASE_FIXTURE(SavedModel, "a file that is missing or cut is one finding") {
+    const std::string saved = save(10);
+    write_text(saved + "/state.json", "{}");
+    CHECK(one_of(saved).findings.size() == 1);
+    for (const std::string name :
+         {"state.json", "part-00000.safetensors", "model.safetensors", "manifest.json"}) {
+        fs::remove_all(saved);
+        save(10);
+        fs::remove(saved + "/" + name);
+        CHECK(findings(saved) == saved + "/" + name + ": is missing from the checkpoint\n");
+    }
+}
+
 TEST_CASE_FIXTURE(SavedModel, "pieces that leave a hole or overlap are named") {
     FiniteRun run(10);
     write_pieces(checkpoint(10), run, {{0, 5}, {5, 8}});
