@@ -26,4 +26,10 @@ std::string newest_checkpoint_name(const std::string& model_folder) {
     return newest;
 }
 
+std::string last_checkpoint_text(const std::string& model_folder) {
+    const std::string newest = newest_checkpoint_name(model_folder);
+    if (newest.empty()) return "there is no checkpoint";
+    return "the last checkpoint is " + model_folder + "/checkpoints/" + newest;
+}
+
 }  // namespace lockstep::launcher

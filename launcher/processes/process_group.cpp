@@ -140,9 +140,11 @@ public:
         if (signal == SIGUSR1 || signal == SIGUSR2) return children_.ask_all(signal);
         // Schedulers may repeat TERM. Only a person who types Ctrl-C again wants no checkpoint.
         const bool second = result_.signal != 0 && signal == SIGINT;
+        const bool first = result_.signal == 0;
         result_.signal = signal;
-        if (second) return kill();
+        if (second) return kill(KilledAtRequest::at_second_interrupt);
         children_.ask_all(signal);
+        if (first && options_.on_request) options_.on_request(signal);
         if (signal == SIGQUIT)
             kill_in(options_.grace_ms);
         else if (options_.stop_grace_ms)
@@ -167,7 +169,7 @@ public:
     }
 
     void kill_when_due() {
-        if (kill_at_ && Clock::now() >= *kill_at_) kill();
+        if (kill_at_ && Clock::now() >= *kill_at_) kill(KilledAtRequest::when_time_was_over);
     }
 
     const GroupResult& result() const noexcept { return result_; }
@@ -192,8 +194,9 @@ private:
         kill_at_ = kill_at_ ? std::min(*kill_at_, at) : at;
     }
 
-    void kill() {
+    void kill(KilledAtRequest why) {
         children_.kill_all();
+        if (result_.failed_rank < 0) result_.killed = why;
         killed_ = true;
         kill_at_.reset();
     }

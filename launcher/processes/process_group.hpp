@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,12 +40,18 @@ struct GroupOptions {
     // This is the same time after INT, TERM or HUP from outside, long enough for a checkpoint.
     // Without a value the launcher waits as long as the ranks take.
     std::optional<int> stop_grace_ms = 60'000;
+    // Is called when the first INT, TERM, HUP or QUIT from outside is passed on. It must not wait.
+    std::function<void(int signal)> on_request = nullptr;
 };
+
+// Tells why all ranks were killed at a request from outside before one of them had failed.
+enum class KilledAtRequest { no, at_second_interrupt, when_time_was_over };
 
 struct GroupResult {
     int failed_rank = -1;  // the first one that failed by itself; -1: none
     int status = 0;        // its exit code, or 128 + the signal that killed it
     int signal = 0;        // INT, TERM, HUP or QUIT received from outside, else 0
+    KilledAtRequest killed = KilledAtRequest::no;
 };
 
 // Starts all processes and waits until all have ended. A failing process ends the others: they get

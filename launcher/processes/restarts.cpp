@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <thread>
 
+#include "runtime/core/signal_name.hpp"
+
 namespace lockstep::launcher {
 
 namespace {
@@ -95,8 +97,24 @@ std::string failure_text(const GroupResult& result, const AfterFailure& after,
            std::to_string(after.restart) + " of " + std::to_string(policy.max_restarts) + ")";
 }
 
+std::string ended_by_request(const GroupResult& result) {
+    if (result.signal == 0) return "";
+    const std::string request = signal_name(result.signal);
+    switch (result.killed) {
+        case KilledAtRequest::at_second_interrupt:
+            return "stopped at once at the second Ctrl-C";
+        case KilledAtRequest::when_time_was_over:
+            return "the ranks had not ended in time after " + request + " and were killed";
+        case KilledAtRequest::no:
+            break;
+    }
+    // A rank may end by the signal itself before it has begun to train.
+    return result.status == first_signal + result.signal ? "stopped at once by " + request : "";
+}
+
 int exit_code_of(const GroupResult& result) noexcept {
     if (result.failed_rank < 0) return 0;
+    if (result.killed != KilledAtRequest::no) return 1;
     return result.status > first_signal ? 1 : result.status;
 }
 

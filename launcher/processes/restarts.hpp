@@ -40,7 +40,12 @@ GroupResult run_with_restarts(
 std::string failure_text(const GroupResult& result, const AfterFailure& after,
                          const RestartPolicy& policy);
 
-// Returns the launcher's exit code: 0, the failed rank's exit code, or 1 when a signal killed it.
+// Returns a text such as "stopped at once at the second Ctrl-C" if the ranks were ended by a
+// request from outside; empty: a rank failed by itself.
+std::string ended_by_request(const GroupResult& result);
+
+// Returns the launcher's exit code: 0, the failed rank's exit code, or 1 when a signal killed it or
+// the ranks were killed at a request.
 int exit_code_of(const GroupResult& result) noexcept;
 
 }  // namespace lockstep::launcher

@@ -45,8 +45,9 @@ bool is_rank_of(const std::string& program) {
 // The processes repeat the whole command as ranks, so that their messages name it. A stop from
 // outside that all ranks obeyed (exit 0) is a success. Each attempt has its own port and secret, so
 // that remains of the last attempt cannot join it. The ranks continue from the model folder's
-// newest checkpoint.
-int run_ranks(const char* program, const RunConfig& config, const std::vector<std::string>& args) {
+// newest checkpoint. `trained` is the folder that they train into; empty: none.
+int run_ranks(const char* program, const RunConfig& config, const std::vector<std::string>& args,
+              const std::string& trained) {
     auto base = comm::process_environment();
     base[ranks_of] = program;
     const auto run = [&](int) {
@@ -67,6 +68,11 @@ int run_ranks(const char* program, const RunConfig& config, const std::vector<st
     policy.max_restarts = config.max_restarts;
     policy.newest_checkpoint = [&] { return newest_checkpoint_name(config.model_file); };
     const auto failed = [&](const GroupResult& result, const AfterFailure& after) {
+        if (const std::string request = ended_by_request(result); !request.empty()) {
+            const std::string last = trained.empty() ? "" : "; " + last_checkpoint_text(trained);
+            std::cerr << program << ": " << request << last << std::endl;
+            return;
+        }
         if (result.status == 2) return;  // the rank has reported the error
         std::cerr << program << ": rank " << result.failed_rank << ' '
                   << failure_text(result, after, policy) << std::endl;
@@ -81,11 +87,12 @@ int multiprocessing_train_program(const std::vector<std::string>& args) {
     constexpr const char* program = "multiprocessing_train";
     const TrainingCommand command{program,
                                   "multiprocessing_train --data DIR -mf DIR [options]\n"
-                                  "Trains on this machine with --distributed-world-size ranks.\n",
+                                  "Trains on this machine with --distributed-world-size ranks.\n" +
+                                      std::string(how_to_continue),
                                   args, Ranks::started_here};
     if (is_rank_of(program)) return run_training(command, LaunchMode::in_job);
     const auto launch = parse_launch(command.usage, args, command.ranks);
-    return launch ? run_ranks(program, *launch, args) : 0;
+    return launch ? run_ranks(program, *launch, args, launch->model_file) : 0;
 }
 
 int multiprocessing_eval_program(const std::vector<std::string>& args) {
@@ -98,7 +105,7 @@ int multiprocessing_eval_program(const std::vector<std::string>& args) {
     constexpr const char* program = "multiprocessing_eval";
     if (is_rank_of(program)) return run_evaluation(*config, LaunchMode::in_job);
     check_patiently(*config, [&] { check_evaluation(*config); });
-    return run_ranks(program, *config, args);
+    return run_ranks(program, *config, args, "");
 }
 
 }  // namespace lockstep::launcher

@@ -10,7 +10,7 @@ namespace {
 
 Ranks ranks_of(LaunchMode mode) { return mode == LaunchMode::alone ? Ranks::one : Ranks::of_job; }
 
-int train_as(LaunchMode mode, const char* program, const char* usage,
+int train_as(LaunchMode mode, const char* program, const std::string& usage,
              const std::vector<std::string>& args) {
     return run_training({program, usage, args, ranks_of(mode)}, mode);
 }
@@ -25,14 +25,16 @@ int evaluate_as(LaunchMode mode, const char* usage, const std::vector<std::strin
 int train_program(const std::vector<std::string>& args) {
     return train_as(LaunchMode::alone, "train",
                     "train --data DIR -mf DIR [options]\n"
-                    "Trains as one rank; on an existing -mf it continues.\n",
+                    "Trains as one rank.\n" +
+                        std::string(how_to_continue),
                     args);
 }
 
 int distributed_train_program(const std::vector<std::string>& args) {
     return train_as(LaunchMode::in_job, "distributed_train",
                     "srun|mpirun|torchrun ... distributed_train --data DIR -mf DIR [options]\n"
-                    "Trains as one rank of the job that started it.\n",
+                    "Trains as one rank of the job that started it.\n" +
+                        std::string(how_to_continue),
                     args);
 }
 

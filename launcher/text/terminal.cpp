@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/text/terminal.hpp"
 
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -23,6 +24,13 @@ OutputKind output_kind() {
 int output_columns() {
     winsize size{};
     return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+void print_at_once(const std::string& line) {
+    pollfd ready{STDERR_FILENO, POLLOUT, 0};
+    if (::poll(&ready, 1, 0) != 1) return;
+    const std::string whole = (isatty(STDERR_FILENO) == 1 ? "\r\x1b[K" : "") + line + "\n";
+    (void)!::write(STDERR_FILENO, whole.data(), whole.size());
 }
 
 void flush_output() {

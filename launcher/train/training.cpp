@@ -11,9 +11,11 @@
 #include "launcher/evaluate/final_evaluation.hpp"
 #include "launcher/evaluate/set_evaluators.hpp"
 #include "launcher/model_folder/model_folder.hpp"
+#include "launcher/model_folder/newest_checkpoint.hpp"
 #include "launcher/options/output_file.hpp"
 #include "launcher/text/exit_code.hpp"
 #include "launcher/text/terminal.hpp"
+#include "launcher/train/continuing_command.hpp"
 #include "launcher/train/training_session.hpp"
 #include "launcher/train/training_start.hpp"
 #include "launcher/watch/stop_signal.hpp"
@@ -132,12 +134,13 @@ int train_together(const TrainingCommand& command, const RunConfig& launch, Laun
     });
     const RunConfig& config = start->config;
     job.start_up = std::move(start_up);
+    const std::string continuing = continuing_command(command.program, command.ranks, config);
     for (const std::string& note : job.notes) log.info(note);
     return run_watched(config, config.model_file, {rank_info, *job.communicator}, log,
                        [&](comm::RankProgress* progress) {
                            job.start_up.ended("watch");
                            TrainingSession session(config, start->plan, job, log, progress);
-                           session.run(stop.requested());
+                           session.run(stop.requested(), continuing);
                        });
 }
 
@@ -165,10 +168,12 @@ int run_training(const TrainingCommand& command, LaunchMode mode) {
     const auto launch = parse_launch(command.usage, command.args, command.ranks);
     if (!launch) return 0;
     StartUp start_up;
-    const StopSignal stop;  // before any other thread exists
+    StopSignal stop;  // before any other thread exists
     const comm::RankInfo rank_info = rank_info_of(*launch, mode);
     start_up.ended("place");
     Log log(std::cout, verbosity_of(*launch), rank_info.rank, rank_name(rank_info), output_kind());
+    if (rank_info.rank == 0)
+        stop.tell([folder = launch->model_file] { return last_checkpoint_text(folder); });
     std::optional<TrainingStart> start;
     try {
         if (rank_info.rank == 0) start = read_start(command, *launch, mode, stop.requested(), log);

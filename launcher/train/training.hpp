@@ -39,6 +39,14 @@ struct SharedModel {
 // Does so on a rank that does not look at the model folder.
 TrainingPlan check_training(const RunConfig& config, LaunchMode mode, const SharedModel& model);
 
+// Belongs to the usage of each training program.
+inline constexpr const char* how_to_continue =
+    "Where -mf has a checkpoint, the run continues from it, and -mf DIR alone is enough: all "
+    "options\n"
+    "come from the checkpoint, but not ranks, --device, --threads and output. Options that are "
+    "given\n"
+    "replace those of the checkpoint. Ctrl-C, TERM, HUP and USR1 stop a run with a checkpoint.\n";
+
 // Holds the command line of a training program.
 struct TrainingCommand {
     std::string program;

@@ -30,8 +30,8 @@ public:
                     comm::RankProgress* progress = nullptr);
 
     // Trains until a limit or a stop. The model folder then holds the best weights and their
-    // metrics on valid and test.
-    void run(const train::StopFlag& stop);
+    // metrics on valid and test. `continuing` is the command that continues after a stop.
+    void run(const train::StopFlag& stop, const std::string& continuing);
 
 private:
     void start_weights();
@@ -43,7 +43,7 @@ private:
     void prepare_folder() const;
     void announce() const;
     void write_trace() const;
-    void train(const train::StopFlag& stop);
+    void train(const train::StopFlag& stop, const std::string& continuing);
     EvaluatorParts evaluator_parts();
     void evaluate_weights(const train::TrainerState& state, const train::StopFlag& stop,
                           train::TrainingObserver& observer);

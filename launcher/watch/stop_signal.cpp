@@ -6,11 +6,17 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <future>
+#include <utility>
 
+#include "launcher/text/terminal.hpp"
+#include "launcher/watch/on_thread.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/ignored_signal.hpp"
+#include "runtime/core/signal_name.hpp"
 
 namespace lockstep::launcher {
 
@@ -26,6 +32,13 @@ sigset_t stop_signals() {
     // A closed terminal or a lost ssh connection sends HUP.
     if (!is_ignored(SIGHUP)) sigaddset(&set, SIGHUP);
     return set;
+}
+
+std::string stopping_text(int signal) {
+    const std::string work = "the current step is finished and a checkpoint is written";
+    if (signal == SIGINT)
+        return "stopping: " + work + "; press Ctrl-C again to stop at once, without it";
+    return "stopping at " + signal_name(signal) + ": " + work;
 }
 
 }  // namespace
@@ -46,6 +59,33 @@ StopSignal::~StopSignal() {
     close(wake_);
 }
 
+void StopSignal::tell(std::function<std::string()> last_checkpoint) {
+    const std::lock_guard lock(telling_);
+    last_checkpoint_ = std::move(last_checkpoint);
+    if (first_ != 0) print_at_once(stopping_text(first_));
+}
+
+void StopSignal::received(int signal) {
+    const std::lock_guard lock(telling_);
+    if (first_ == 0 && last_checkpoint_) print_at_once(stopping_text(signal));
+    if (first_ == 0) first_ = signal;
+}
+
+// Nothing here may wait for ever: the user insists, perhaps because a file system hangs.
+void StopSignal::end_at_once() {
+    constexpr std::chrono::milliseconds longest(500);
+    if (const std::lock_guard lock(telling_); last_checkpoint_) {
+        std::future<std::string> last = on_thread(last_checkpoint_);
+        const bool known = last.wait_for(longest) != std::future_status::timeout;
+        print_at_once("stopped at once at the second Ctrl-C" + (known ? "; " + last.get() : ""));
+    }
+    const sigset_t set = stop_signals();
+    pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+    std::signal(SIGINT, SIG_DFL);
+    raise(SIGINT);
+    ::_exit(128 + SIGINT);
+}
+
 void StopSignal::watch() {
     pollfd watched[2] = {{signals_, POLLIN, 0}, {wake_, POLLIN, 0}};
     for (int interrupts = 0;;) {
@@ -54,12 +94,8 @@ void StopSignal::watch() {
         signalfd_siginfo info{};
         if (read(signals_, &info, sizeof info) != sizeof info) continue;
         requested_ = true;
-        if (info.ssi_signo == SIGINT && ++interrupts == 2) {
-            // The user insists, so the default action must end the process.
-            const sigset_t set = stop_signals();
-            pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
-            raise(SIGINT);
-        }
+        received(static_cast<int>(info.ssi_signo));
+        if (info.ssi_signo == SIGINT && ++interrupts == 2) end_at_once();
     }
 }
 

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
+#include <mutex>
+#include <string>
 #include <thread>
 
 namespace lockstep::launcher {
@@ -9,6 +12,7 @@ namespace lockstep::launcher {
 // Turns INT, TERM, HUP, USR1 and USR2 into a flag that the training loop reads. HUP is left alone
 // if the process was started with HUP ignored (nohup). The object must be made before any other
 // thread starts because threads inherit the blocked signals. A second INT ends the process at once.
+// The first signal and the second INT are told in a line each, once tell() was called.
 class StopSignal {
 public:
     StopSignal();
@@ -18,12 +22,21 @@ public:
 
     const std::atomic<bool>& requested() const noexcept { return requested_; }
 
+    // Makes this rank the one that tells, also of a signal that has come already. `last_checkpoint`
+    // says from where the run could go on; it is called from other threads and may hang.
+    void tell(std::function<std::string()> last_checkpoint);
+
 private:
     void watch();
+    void received(int signal);
+    [[noreturn]] void end_at_once();
 
     std::atomic<bool> requested_{false};
     int signals_ = -1;  // signalfd
     int wake_ = -1;     // eventfd that ends the thread
+    std::mutex telling_;
+    std::function<std::string()> last_checkpoint_;  // guarded by telling_; empty: does not tell
+    int first_ = 0;                                 // guarded by telling_; 0: no signal yet
     std::thread thread_;
 };
 

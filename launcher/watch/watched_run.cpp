@@ -7,12 +7,11 @@
 #include <chrono>
 #include <future>
 #include <iostream>
-#include <new>
-#include <system_error>
 #include <thread>
 
 #include "launcher/text/exception_text.hpp"
 #include "launcher/watch/failure_report.hpp"
+#include "launcher/watch/on_thread.hpp"
 #include "launcher/watch/slurm_step.hpp"
 #include "launcher/watch/thread_stack.hpp"
 #include "runtime/comm/watch/watchdog.hpp"
@@ -29,26 +28,6 @@ constexpr int peer_failed = 3;
 
 constexpr milliseconds short_wait(500);
 constexpr milliseconds long_wait(2'000);
-
-// Runs `work` on a thread of its own, because a file system that hangs never answers. The process
-// may end before the thread does. If there is no memory for a thread, the future is a deferred one.
-template <class Work>
-auto on_thread(const Work& work) -> std::future<decltype(work())> {
-    std::packaged_task<decltype(work())()> task(work);
-    auto result = task.get_future();
-    try {
-        std::thread(std::move(task)).detach();
-        return result;
-    } catch (const std::system_error&) {
-        return std::async(std::launch::deferred, work);
-    }
-}
-
-template <class Work>
-void within(milliseconds longest, const Work& work) {
-    auto done = on_thread(work);
-    if (done.wait_for(longest) == std::future_status::deferred) done.get();
-}
 
 // Ends the process when the run cannot go on. Nothing that it does may wait for ever.
 class Ending : public comm::WatchListener {

@@ -89,6 +89,39 @@ TEST_CASE("a rank that ignores TERM is killed after the grace period") {
     CHECK_FALSE(alive(pid_in(folder / "pid")));
 }
 
+TEST_CASE("ranks that are killed at a request did not fail by themselves") {
+    const tests::ScratchFolder folder;
+    const std::string deaf =
+        "trap '' INT TERM; echo $$ > " + folder / "pid" + "; while :; do sleep 0.01; done";
+    for (const bool twice : {false, true}) {
+        GroupOptions options = quick();
+        if (twice) options.stop_grace_ms.reset();
+        std::vector<int> told;
+        options.on_request = [&](int signal) {
+            told.push_back(signal);
+            if (twice) ::raise(SIGINT);
+        };
+        const std::string asks = twice ? "INT" : "TERM";
+        const auto result =
+            run_process_group({shell(deaf), shell("trap '' INT TERM; until [ -s " + folder / "pid" +
+                                                  " ]; do :; done; kill -" + asks +
+                                                  " $PPID; while :; do sleep 0.01; done")},
+                              options);
+        CHECK(result.killed ==
+              (twice ? KilledAtRequest::at_second_interrupt : KilledAtRequest::when_time_was_over));
+        CHECK(result.signal == (twice ? SIGINT : SIGTERM));
+        CHECK(told == std::vector<int>{result.signal});
+        std::filesystem::remove(folder / "pid");
+    }
+}
+
+TEST_CASE("ranks that are killed after a failure are not killed at a request") {
+    const auto result = run_process_group(
+        {shell("exit 5"), shell("trap '' TERM; while :; do sleep 0.01; done")}, quick());
+    CHECK(result.failed_rank == 0);
+    CHECK(result.killed == KilledAtRequest::no);
+}
+
 TEST_CASE("a rank killed by a signal is a failure with the signal's code") {
     const auto result =
         run_process_group({shell("exec sleep 600"), shell("kill -KILL $$")}, quick());

@@ -123,6 +123,20 @@ TEST_CASE("a failure in words, and as an exit code") {
     CHECK(exit_code_of({0, 128 + 9, 0}) == 1);
 }
 
+TEST_CASE("an end at a request is told as such, and not as the failure of a rank") {
+    const auto killed = [](int signal, KilledAtRequest why) {
+        return GroupResult{0, 128 + SIGKILL, signal, why};
+    };
+    CHECK(ended_by_request(killed(SIGINT, KilledAtRequest::at_second_interrupt)) ==
+          "stopped at once at the second Ctrl-C");
+    CHECK(ended_by_request(killed(SIGTERM, KilledAtRequest::when_time_was_over)) ==
+          "the ranks had not ended in time after SIGTERM and were killed");
+    CHECK(ended_by_request({0, 128 + SIGINT, SIGINT}) == "stopped at once by Ctrl-C");
+    CHECK(ended_by_request({0, 1, SIGINT}) == "");
+    CHECK(ended_by_request({0, 128 + SIGKILL, 0}) == "");
+    CHECK(exit_code_of({0, 3, SIGINT, KilledAtRequest::at_second_interrupt}) == 1);
+}
+
 // A rank is killed from outside once a checkpoint exists. The run starts again by itself, and ends
 // with the parameters of one that nobody disturbed.
 TEST_CASE("multiprocessing_train --max-restarts goes on from the last checkpoint") {

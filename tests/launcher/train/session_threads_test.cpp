@@ -42,7 +42,7 @@ void train_on(int ranks, const RunConfig& config) {
         std::ostringstream said;
         Log log(said, Verbosity::quiet, rank.rank(), "");
         try {
-            TrainingSession(config, plan, job, log).run(stop);
+            TrainingSession(config, plan, job, log).run(stop, "train");
         } catch (...) {
             world.fail();
             throw;
