@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "launcher/options/command_line.hpp"
 #include "launcher/options/config_file.hpp"
@@ -174,23 +176,67 @@ void take_stored_options(const StoredOptions& stored, const std::vector<OptionTa
     config.lines = lines + config.lines;
 }
 
+namespace {
+
+// Paths are compared as they are on this machine, because the run may be continued elsewhere.
+bool same_data(const std::vector<std::string>& now, const StoredOptions& stored) {
+    const auto path_of = [](const std::string& path) {
+        const std::filesystem::path normal = std::filesystem::absolute(path).lexically_normal();
+        return normal.has_filename() ? normal : normal.parent_path();
+    };
+    return std::ranges::equal(now, stored.data, {}, path_of, path_of);
+}
+
+std::string told(const std::string& name, const std::string& value,
+                 const std::vector<OptionTable>& tables) {
+    const std::string means = meaning_of(name, value, tables);
+    if (!means.empty()) return means;
+    return value.empty() ? "none" : value;
+}
+
+// Returns the stored options that a given one has replaced: "without --num-epochs 2".
+std::vector<std::string> dropped_options(const StoredOptions& stored, const RunConfig& config,
+                                         const std::vector<OptionTable>& tables,
+                                         const std::map<std::string, std::string>& values) {
+    std::vector<std::string> texts;
+    for (const Replaced& one : replaced_options) {
+        if (!config.given.contains(one.given)) continue;
+        for (const char* name : one.stored) {
+            if (name == nullptr || config.given.contains(name)) continue;
+            const std::string now = value(values, name), then = value(stored.values, name);
+            if (now == then || then.empty()) continue;
+            const bool none = now == "-1" || now == "false";
+            const std::string text =
+                none ? std::string("without --") + name + (then == "true" ? "" : " " + then)
+                     : std::string("--") + name + " " + now + " instead of " +
+                           told(name, then, tables);
+            if (std::ranges::find(texts, text) == texts.end()) texts.push_back(text);
+        }
+    }
+    return texts;
+}
+
+}  // namespace
+
 std::string changed_options(const StoredOptions& stored, const RunConfig& config,
                             const std::vector<OptionTable>& tables,
                             const std::map<std::string, std::string>& values) {
     require_optimizer(stored, config, values);
-    std::string text;
+    std::vector<std::string> texts;
     for (const std::string& name : config.given) {
         const auto now = values.find(name), then = stored.values.find(name);
         if (now == values.end() || then == stored.values.end() || of_launch(name)) continue;
-        if (name == "data" || now->second == then->second) continue;
+        if (now->second == then->second) continue;
+        if (name == "data" && same_data(config.data, stored)) continue;
         const std::string means = meaning_of(name, now->second, tables);
-        const std::string meant = meaning_of(name, then->second, tables);
-        text += (text.empty() ? "" : ", ") + ("--" + name) + " " + now->second +
-                (means.empty() ? "" : " (" + means + ")") + " instead of " +
-                (!meant.empty()         ? meant
-                 : then->second.empty() ? "none"
-                                        : then->second);
+        texts.push_back("--" + name + " " + now->second +
+                        (means.empty() ? "" : " (" + means + ")") + " instead of " +
+                        told(name, then->second, tables));
     }
+    for (std::string& text : dropped_options(stored, config, tables, values))
+        texts.push_back(std::move(text));
+    std::string text;
+    for (const std::string& one : texts) text += (text.empty() ? "" : ", ") + one;
     return text;
 }
 

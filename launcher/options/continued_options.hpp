@@ -20,9 +20,9 @@ bool of_launch(const std::string& name);
 void take_stored_options(const StoredOptions& stored, const std::vector<OptionTable>& tables,
                          RunConfig& config);
 
-// Returns the given options that differ from the stored ones: "--batchsize 4 instead of 8, ...".
-// `values` are the options of now (option_values()). The help of an option says what -1 means:
-// "--max-train-steps 400 instead of no limit".
+// Returns the given options that differ from the stored ones, and the stored ones that a given one
+// has replaced: "--max-train-steps 400 instead of no limit, without --num-epochs 2".
+// `values` are the options of now (option_values()). The help of an option says what -1 means.
 std::string changed_options(const StoredOptions& stored, const RunConfig& config,
                             const std::vector<OptionTable>& tables,
                             const std::map<std::string, std::string>& values);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <utility>
+
 #include "launcher/options/tables.hpp"
 
 namespace lockstep::launcher {
@@ -46,6 +48,23 @@ OptionTable model_table(RunConfig& config) {
     table.flag("embeddings-scale", config.embeddings_scale, "scale embeddings by sqrt(width)");
     table.rate("label-smoothing", m.label_smoothing, "share of the target spread over all entries");
     return table;
+}
+
+RunConfig with_model(RunConfig config, const model::ModelConfig& model) {
+    const model::ModelConfig had = std::exchange(config.model, model);
+    const bool gpt2 = model.kind == model::Kind::gpt2;
+    const bool same_encoder = gpt2 || had.encoder_layers == model.encoder_layers;
+    if (!same_encoder || had.decoder_layers != model.decoder_layers) {
+        const bool alike = gpt2 || model.encoder_layers == model.decoder_layers;
+        config.n_layers = model.decoder_layers;
+        config.n_encoder_layers = alike ? -1 : model.encoder_layers;
+        config.n_decoder_layers = -1;
+    }
+    if (had.n_positions != model.n_positions) config.n_positions = model.n_positions;
+    if (gpt2) return config;
+    config.learned_positions = model.positions == model::Positions::learned;
+    config.embeddings_scale = model.embedding_scale == model::EmbeddingScale::sqrt_dim;
+    return config;
 }
 
 }  // namespace lockstep::launcher

@@ -44,7 +44,6 @@ bool validations_end(const train::ValidationOptions& v) {
 
 void check_train(const RunConfig& config) {
     const train::RunLimits& limits = config.train.limits;
-    if (config.data.empty()) config_error("--data: name what `lockstep prepare` wrote");
     const bool limited =
         limits.num_epochs > 0 || limits.max_train_steps > 0 || limits.max_train_time_s > 0;
     if (!limited && !validations_end(config.train.validation)) {
@@ -170,6 +169,17 @@ void require_folder(Task task, const RunConfig& config) {
         config_error("--model-file: name the model's folder");
 }
 
+void require_data(Task task, const RunConfig& config) {
+    if (!config.data.empty() || (task != Task::train && task != Task::ladder)) return;
+    // Nobody who means to continue a run names the data again.
+    config_error("--data: name what `lockstep prepare` wrote" +
+                 (task == Task::ladder
+                      ? ""
+                      : "; " + config.model_file +
+                            " holds no checkpoint to continue from, with which -mf alone is "
+                            "enough"));
+}
+
 void check(Task task, const RunConfig& config) {
     check_batches(config.batch, config.given);
     check_weights(config);
@@ -235,6 +245,12 @@ void derive(RunConfig& config) {
                                            : 1024;
 }
 
+// The checkpoint has the weights, so the initial ones may be gone.
+RunConfig continued(RunConfig config) {
+    config.init_model.clear();
+    return config;
+}
+
 std::optional<CommandLine> parse_words(const std::string& usage,
                                        const std::vector<std::string>& args,
                                        const std::vector<OptionTable>& known) {
@@ -297,7 +313,8 @@ std::vector<OptionTable> run_tables(Task task, RunConfig& config) {
         tables.push_back(graphs_table(config));
         OptionTable start("Start");
         start.text("init-model,im", config.init_model, "PATH",
-                   "weights to start from: a model's folder, a checkpoint or a .safetensors file");
+                   "weights to start from: a model's folder, a checkpoint or a .safetensors file; "
+                   "not read when the run continues");
         tables.push_back(std::move(start));
         tables.push_back(final_table(config));
     }
@@ -337,7 +354,8 @@ std::optional<RunConfig> parse_run(Task task, const std::string& usage,
     const auto stored = source ? source() : std::nullopt;
     if (stored) take_stored_options(*stored, tables, config);
     require_folder(task, config);
-    if (access == FolderAccess::reads) check_models(config);
+    if (access == FolderAccess::reads) check_models(stored ? continued(config) : config);
+    require_data(task, config);
     check(task, config);
     derive(config);
     if (stored)

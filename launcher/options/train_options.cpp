@@ -130,7 +130,7 @@ OptionTable length_table(RunConfig& config) {
                  "seconds between log lines (-1: off)");
     table.number(
         "save-every-n-secs,stim", t.save_every_n_secs,
-        "seconds between checkpoints (-1: off); others come at validations and at the end");
+        "seconds between checkpoints (-1: off); a stop (Ctrl-C, TERM) and the end save one, too");
     table.integer("save-every-n-steps", t.save_every_n_steps,
                   "updates between checkpoints (-1: off)");
     table.integer("keep", t.keep, "newest checkpoints that stay", 1);

@@ -11,6 +11,7 @@
 #include "launcher/options/batching.hpp"
 #include "launcher/options/model_defaults.hpp"
 #include "launcher/options/run_command.hpp"
+#include "launcher/options/tables.hpp"
 #include "launcher/rank/broadcast_text.hpp"
 #include "launcher/rank/loaded_model.hpp"
 #include "launcher/train/gpu_memory_check.hpp"
@@ -18,6 +19,7 @@
 #include "launcher/version.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/path_status.hpp"
+#include "runtime/train/checkpoint/checkpoint_names.hpp"
 #include "runtime/train/checkpoint/folder_sink.hpp"
 #include "runtime/train/checkpoint/retry_reading.hpp"
 #include "runtime/train/step/weight_memory.hpp"
@@ -157,6 +159,9 @@ void TrainingSession::continue_from(const Continuation& shared) {
         log_.info("epoch " + std::to_string(resume_->position.epoch + 1) +
                   " begins with another data set: " + now + " instead of " + shared.data_set);
     }
+    if (!config_.init_model.empty())
+        log_.info("--init-model " + config_.init_model +
+                  " is not read: the run continues with the weights of its checkpoint");
     if (!config_.changes.empty()) log_.info("continued with " + config_.changes);
 }
 
@@ -251,8 +256,9 @@ void TrainingSession::announce() const {
 
 train::RunRecord TrainingSession::new_record() const {
     train::RunRecord record;
-    nlohmann::json options{{"config", data::escape_bytes(config_.lines)},
-                           {"values", escaped(option_values(Task::train, config_))}};
+    nlohmann::json options{
+        {"config", data::escape_bytes(config_.lines)},
+        {"values", escaped(option_values(Task::train, with_model(config_, plan_.model)))}};
     if (plan_.data.several())
         options["data"] = data::escape_bytes(mixture_text(plan_.data, plan_.weights));
     else
@@ -263,7 +269,7 @@ train::RunRecord TrainingSession::new_record() const {
     return record;
 }
 
-void TrainingSession::train(const train::StopFlag& stop) {
+void TrainingSession::train(const train::StopFlag& stop, const std::string& continuing) {
     train::FolderSink checkpoints(
         job_.rank_info.rank, config_.model_file,
         {{options_.keep, options_.keep_every_n_steps}, options_.max_save_failures}, log_,
@@ -302,7 +308,9 @@ void TrainingSession::train(const train::StopFlag& stop) {
     checkpoints.finish();
     log_.info("training ended: " + std::string(train::describe(reason)));
     if (reason == train::ExitReason::stop_requested)
-        log_.info("a checkpoint is saved; the same command continues from it");
+        log_.info("a checkpoint is saved: " + train::checkpoints_of(config_.model_file) + "/" +
+                  train::checkpoint_name(trainer.state().step) +
+                  "; the same command continues from it, and so does " + continuing);
     else
         evaluate_weights(trainer.state_for_readers(), stop, observers.entry());
 }
@@ -323,9 +331,9 @@ void TrainingSession::write_trace() const {
     trace_.write(config_.trace_file + (rank == 0 ? "" : ".rank" + std::to_string(rank)));
 }
 
-void TrainingSession::run(const train::StopFlag& stop) {
+void TrainingSession::run(const train::StopFlag& stop, const std::string& continuing) {
     announce();
-    train(stop);
+    train(stop, continuing);
     write_trace();
     job_.communicator->barrier("end");
     job_.communicator->finish();

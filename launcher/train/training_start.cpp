@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "launcher/model_folder/model_folder.hpp"
+#include "launcher/model_folder/newest_checkpoint.hpp"
 #include "launcher/rank/broadcast_text.hpp"
 #include "launcher/train/continuation.hpp"
 #include "model/config_json.hpp"
@@ -105,7 +106,9 @@ TrainingStart start_from(const std::optional<std::string>& checkpoint,
     if (checkpoint)
         stored = train::retry_reading([&] { return stored_options(model_file, *checkpoint); });
     RunConfig config = parse(command, stored, FolderAccess::reads);
-    TrainingPlan plan = check_patiently(config, [&] { return check_training(config, mode); });
+    RunConfig read = config;
+    if (checkpoint) read.init_model.clear();  // it is not needed, so it may be gone
+    TrainingPlan plan = check_patiently(read, [&] { return check_training(read, mode); });
     if (checkpoint)
         require_continuable(continuation_at(*checkpoint), config, plan.data, plan.weights);
     plan.checkpoint = checkpoint;
@@ -116,7 +119,9 @@ TrainingStart start_from(const std::optional<std::string>& checkpoint,
 
 TrainingStart read_start(const TrainingCommand& command, const RunConfig& launch, LaunchMode mode,
                          const train::StopFlag& stop, Log& log) {
-    check_models(launch);
+    RunConfig read = launch;
+    if (!newest_checkpoint_name(launch.model_file).empty()) read.init_model.clear();
+    check_models(read);
     require_writable(launch.model_file);
     auto lock = lock_folder(launch, stop, log);
     const auto choice = train::choose_checkpoint(launch.model_file, train::Verify::sizes);

@@ -6,6 +6,10 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "tests/support/program_checks.hpp"
 
@@ -54,6 +58,34 @@ TEST_CASE("--init-model gives the new model its shape and arithmetic") {
     const Trained t;
     says(t.begin("--dropout 0.1", t.model), 0, {"starting from the weights of"});
     CHECK(read_text(t.scratch / "fresh/config.json").find("\"n_heads\": 2") != std::string::npos);
+}
+
+TEST_CASE("a run that begins with --init-model stores the shape of its model") {
+    const Trained t;
+    const std::string fresh = t.scratch / "fresh", other = t.scratch / "other";
+    says(t.train(other,
+                 "--n-heads 4 --n-decoder-layers 3 --n-positions 77 --dropout 0.25 "
+                 "--learn-positional-embeddings true --activation gelu --max-train-steps 1"),
+         0, {});
+    says(run_line("train -bs 8 --threads 1 --max-train-steps 1 --data " + t.data + " -mf " + fresh +
+                  " -im " + other),
+         0, {"starting from the weights of"});
+    const auto values = nlohmann::json::parse(
+        read_text(fresh + "/checkpoints/step-00000001/state.json"))["options"]["values"];
+    const std::vector<std::pair<std::string, std::string>> stored{
+        {"embedding-size", "16"},  {"n-layers", "3"},
+        {"n-encoder-layers", "1"}, {"n-decoder-layers", "-1"},
+        {"ffn-size", "16"},        {"n-heads", "4"},
+        {"n-positions", "77"},     {"dropout", "0.25"},
+        {"activation", "gelu"},    {"learn-positional-embeddings", "true"}};
+    for (const auto& [name, value] : stored) {
+        CAPTURE(name);
+        CHECK(values.at(name) == value);
+    }
+    says(run_line("train --threads 1 --max-train-steps 2 -mf " + fresh), 0,
+         {"continuing after step 1", "continued with --max-train-steps 2 instead of 1\n"});
+    says(run_line("train --threads 1 -mf " + fresh + " --n-layers 2"), 2,
+         {"--n-layers asks for 2, but the model in", "has 1"});
 }
 
 TEST_CASE("--init-model refuses data of another dictionary of the same size") {

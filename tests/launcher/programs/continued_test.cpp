@@ -3,6 +3,8 @@
 // row once an epoch all the same.
 #include <doctest/doctest.h>
 
+#include <filesystem>
+
 #include "tests/launcher/programs/metrics_file.hpp"
 #include "tests/support/files.hpp"
 
@@ -130,6 +132,58 @@ TEST_CASE("a limit that was none is told in words") {
     CHECK_MESSAGE(holds(said, "--max-train-steps 4 instead of no limit"), said);
     CHECK_MESSAGE(holds(said, "--save-every-n-steps 2 instead of off"), said);
     CHECK_MESSAGE(holds(said, "--validation-every-n-steps -1 (off) instead of 2"), said);
+}
+
+TEST_CASE("an option that a given one replaces is told as well") {
+    const Prepared run;
+    Prepared::done("train" + run.start() +
+                   " -bs 8 --num-epochs 0.1 --text-truncate 64 --label-truncate 32");
+    const std::string said =
+        Prepared::done("train -mf " + run.model + " --max-train-steps 6 --truncate 48");
+    CHECK_MESSAGE(holds(said, "--max-train-steps 6 instead of no limit, "), said);
+    CHECK_MESSAGE(holds(said, ", without --num-epochs 0.1"), said);
+    CHECK_MESSAGE(holds(said, ", without --text-truncate 64, without --label-truncate 32"), said);
+}
+
+TEST_CASE("other data are told, and the same data under another name are none") {
+    const Prepared run;
+    Prepared::done("train" + run.start() + " -bs 8 --num-epochs 1");
+    const std::string copy = run.scratch / "copy", again = " --num-epochs 2 --data ";
+    std::filesystem::copy(run.data, copy, std::filesystem::copy_options::recursive);
+    const std::string same =
+        Prepared::done("train -mf " + run.model + again + run.data + "/../data/");
+    CHECK_MESSAGE(!holds(same, "--data "), same);
+    const std::string other =
+        Prepared::done("train -mf " + run.model + " --num-epochs 3 --data " + copy);
+    CHECK_MESSAGE(holds(other, "continued with --data " + copy + " instead of " + run.data), other);
+}
+
+TEST_CASE("a continued run does not need the model that it began with") {
+    const Prepared run;
+    const std::string initial = run.scratch / "initial";
+    Prepared::done("train" + run.start() + " -bs 8 --max-train-steps 1");
+    std::filesystem::rename(run.model, initial);
+    const std::string begin = run.start() + " -bs 8 --max-train-steps ", from = " -im " + initial;
+    CHECK_MESSAGE(!holds(Prepared::done("train" + begin + "2" + from), "is not read"), initial);
+    std::filesystem::remove_all(initial);
+    for (const int world : {1, 2}) {
+        const std::string steps = std::to_string(2 + world);
+        const std::string said = Prepared::done(ranks(world) + begin + steps + from);
+        CHECK_MESSAGE(holds(said, "continuing after step " + std::to_string(1 + world)), said);
+        CHECK_MESSAGE(holds(said, "--init-model " + initial + " is not read: the run continues"),
+                      said);
+    }
+    std::filesystem::remove_all(run.model);
+    CHECK(holds(Prepared::refused("train" + begin + "2" + from), "does not exist"));
+}
+
+TEST_CASE("-mf alone, without a checkpoint to continue from, is told as such") {
+    const Prepared run;
+    for (const int world : {1, 2}) {
+        const std::string said = Prepared::refused(ranks(world) + " -mf " + run.model);
+        CHECK_MESSAGE(holds(said, "--data: name what `lockstep prepare` wrote"), said);
+        CHECK_MESSAGE(holds(said, run.model + " holds no checkpoint to continue from"), said);
+    }
 }
 
 TEST_CASE("a limit that is given replaces the limits of the start") {
