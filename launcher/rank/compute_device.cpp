@@ -70,8 +70,8 @@ std::optional<GpuAssignment> choose_gpu(const RunConfig& config, const comm::Ran
 std::string why_on_cpu(const RunConfig& config, const comm::RankInfo& rank_info, const Gpus& gpus) {
     const bool wanted = config.device == DeviceChoice::automatic && gpus.build.version > 0;
     if (!wanted || !gpus.visible.empty()) return "";
-    return "computing on the CPU of " + rank_info.host +
-           ", which --device cuda would refuse: " + gpus.absent;
+    return "computing on the CPU of " + rank_info.host + ": no GPU is usable here (" + gpus.absent +
+           ")";
 }
 
 GpuWorld agree_on_gpus(const RunConfig& config, const comm::RankInfo& rank_info,

@@ -269,6 +269,12 @@ train::RunRecord TrainingSession::new_record() const {
     return record;
 }
 
+void TrainingSession::tell_checkpoint(std::int64_t step, const std::string& continuing) const {
+    log_.info("a checkpoint is saved: " + train::checkpoints_of(config_.model_file) + "/" +
+              train::checkpoint_name(step) + "; the same command continues from it, and so does " +
+              continuing);
+}
+
 void TrainingSession::train(const train::StopFlag& stop, const std::string& continuing) {
     train::FolderSink checkpoints(
         job_.rank_info.rank, config_.model_file,
@@ -308,9 +314,7 @@ void TrainingSession::train(const train::StopFlag& stop, const std::string& cont
     checkpoints.finish();
     log_.info("training ended: " + std::string(train::describe(reason)));
     if (reason == train::ExitReason::stop_requested)
-        log_.info("a checkpoint is saved: " + train::checkpoints_of(config_.model_file) + "/" +
-                  train::checkpoint_name(trainer.state().step) +
-                  "; the same command continues from it, and so does " + continuing);
+        tell_checkpoint(trainer.state().step, continuing);
     else
         evaluate_weights(trainer.state_for_readers(), stop, observers.entry());
 }

@@ -43,6 +43,7 @@ private:
     void prepare_folder() const;
     void announce() const;
     void write_trace() const;
+    void tell_checkpoint(std::int64_t step, const std::string& continuing) const;
     void train(const train::StopFlag& stop, const std::string& continuing);
     EvaluatorParts evaluator_parts();
     void evaluate_weights(const train::TrainerState& state, const train::StopFlag& stop,

@@ -14,6 +14,7 @@
 #include "runtime/train/checkpoint/atomic_file.hpp"
 #include "runtime/train/checkpoint/checkpoint_json.hpp"
 #include "runtime/train/checkpoint/checkpoint_names.hpp"
+#include "runtime/train/checkpoint/manifest.hpp"
 #include "runtime/train/checkpoint/retry_reading.hpp"
 
 namespace lockstep::train {
@@ -100,8 +101,9 @@ CheckpointChoice choose_checkpoint(const std::string& model_folder, Verify what)
     const std::string first =
         choice.damaged.empty() ? folder + "/" + *set_aside_before : choice.damaged.front().why;
     throw Error(ErrorKind::data, folder + ": no checkpoint there is good (" + first +
-                                     "); remove them to begin anew, or choose another "
-                                     "--model-file");
+                                     "); give another -mf to begin anew, or remove " + folder +
+                                     ": a run then begins at step 0, with the weights in " +
+                                     model_folder + "/" + weights_file + " if there are any");
 }
 
 std::optional<std::string> newest_good_checkpoint(const std::string& model_folder) {

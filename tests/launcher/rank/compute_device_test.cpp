@@ -128,7 +128,7 @@ TEST_CASE("a program for GPUs that sees none says that the CPU computes, and why
     Gpus blind = none;
     blind.build = {12040, "80"};
     CHECK(why_on_cpu(config_of(""), local(0, 1), blind) ==
-          "computing on the CPU of node1, which --device cuda would refuse: no driver");
+          "computing on the CPU of node1: no GPU is usable here (no driver)");
     CHECK(why_on_cpu(config_of("--device cpu"), local(0, 1), blind).empty());
     CHECK(why_on_cpu(config_of(""), local(0, 1), none).empty());  // built without CUDA
     CHECK(why_on_cpu(config_of(""), local(0, 1), sound()).empty());

@@ -139,7 +139,10 @@ TEST_CASE_FIXTURE(LoggedFolder,
     const auto choose = [&] { (void)choose_checkpoint(folder.path()); };
     contains(failure(ErrorKind::data, choose), "no checkpoint there is good (" + older);
     std::filesystem::remove_all(older);
-    contains(failure(ErrorKind::data, choose), "no checkpoint there is good (" + newer);
+    const std::string refusal = failure(ErrorKind::data, choose);
+    contains(refusal, "no checkpoint there is good (" + newer);
+    contains(refusal, std::string("give another -mf to begin anew, or remove ") +
+                          (folder / "checkpoints: "));
 }
 
 TEST_CASE_FIXTURE(LoggedFolder, "only a checkpoint with wrong contents is passed over") {
