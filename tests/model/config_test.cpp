@@ -92,7 +92,7 @@ TEST_CASE("a damaged config.json is refused by its name and the member's") {
     CHECK(refused("\"n_heads\": 2", "\"n_heads\": 3").find("m/config.json: --embedding-size") == 0);
     CHECK(refused("\"n_heads\": 2", "\"n_heads\": \"2\"").find("whole number") !=
           std::string::npos);
-    // Both would be other numbers in their types: -1, which means none, and 0 for a rate.
+    // In their types they would be -1, which means none, and minus infinity.
     CHECK(refused("\"n_heads\"", "\"excluded_token\": 18446744073709551615, \"n_heads\"")
               .find("\"excluded_token\" is too large") != std::string::npos);
     CHECK(refused("\"relu_dropout\": 0", "\"relu_dropout\": -1e300")

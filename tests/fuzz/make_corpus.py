@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Makes the inputs in tests/fuzz/corpus from which the fuzzers begin.
+
+    tests/fuzz/make_corpus.py [DIR]"""
+import gzip
+import json
+import os
+import struct
+import sys
+
+
+def rank_record(beat, condition=0, waiting=0, still=10, window=50, us=900000, phase='computing'):
+    numbers = [beat, 4711, condition, 60, waiting, 321, still, window, 10, us, 1000]
+    return '\x1f'.join([*map(str, numbers), 'node1', phase, '', 'all_reduce "bucket 3"', '', ''])
+
+
+def varint(value):
+    out = b''
+    while value > 127:
+        out += bytes([value & 127 | 128])
+        value >>= 7
+    return out + bytes([value])
+
+
+def field(number, value):
+    """A field of a protobuf message: an int, a float or bytes."""
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    if isinstance(value, float):
+        return varint(number << 3 | 5) + struct.pack('<f', value)
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def sentencepiece_model(kind, charsmap=b''):
+    """A model of 4 specials, 256 bytes and some pieces. kind: 1 unigram, 2 BPE."""
+    unknown, control, normal, byte = 2, 3, 1, 6
+    pieces = [('<pad>', 0.0, control), ('<s>', 0.0, control), ('</s>', 0.0, control), ('<unk>', 0.0, unknown)]
+    pieces += [(f'<0x{value:02X}>', 0.0, byte) for value in range(256)]
+    words = ['\u2581', 't', 'h', 'e', 'a', 'c', 'th', 'the', '\u2581the', 'at', 'cat', '\u2581cat', 'o', 'n', 'on']
+    pieces += [(word, -1.0 - index, normal) for index, word in enumerate(words)]
+    model = b''.join(field(1, field(1, piece.encode()) + field(2, score) + field(3, sort))
+                     for piece, score, sort in pieces)
+    trainer = field(3, kind) + field(4, len(pieces)) + field(35, 1)
+    trainer += field(40, 3) + field(41, 1) + field(42, 2) + field(43, 0)
+    normalizer = field(1, b'identity') + field(2, charsmap) + field(3, 1) + field(4, 1) + field(5, 1)
+    return model + field(2, trainer) + field(3, normalizer)
+
+
+def charsmap():
+    """A table of replacements: the units of a double array with nothing in it, and texts."""
+    units = struct.pack('<256I', 0, *[1 << 31] * 255)
+    return struct.pack('<I', len(units)) + units + b'a\0b\0'
+
+
+def safetensors(tensors, metadata=None, tail=b''):
+    header, data = {}, b''
+    if metadata:
+        header['__metadata__'] = metadata
+    for name, (dtype, shape, values) in tensors.items():
+        header[name] = {'dtype': dtype, 'shape': shape, 'data_offsets': [len(data), len(data) + len(values)]}
+        data += values
+    text = json.dumps(header).encode()
+    return struct.pack('<Q', len(text)) + text + data + tail
+
+
+TRAINER = {'epoch': 1, 'step_in_epoch': 3, 'rows_in_epoch': 24, 'step': 13, 'updates': 13, 'epochs': 1.3, 'seed': 1, 'lanes': 4,
+           'tokens': 1000, 'rows': 80, 'update_tokens': 900, 'nonfinite_in_a_row': 0, 'seconds': 2.5,
+           'schedule': {'factor': 1.0, 'bad_validations': 0, 'validations': 1, 'best_loss': None},
+           'validation': {'best': 3.25, 'without_better': 0, 'last_updates': 10, 'last_epochs': 1.0},
+           'loss_scale': {'value': 65536.0, 'steps': 13, 'last_overflow': -1}}
+MODEL = {'model': 'transformer/generator', 'variant': 'aiayn', 'activation': 'relu', 'positions': 'sinusoidal',
+         'embeddings_scale': 'sqrt_dim', 'vocabulary_size': 1004, 'embedding_size': 32, 'ffn_size': 64, 'n_heads': 2,
+         'n_encoder_layers': 1, 'n_decoder_layers': 2, 'n_positions': 128, 'dropout': 0.1, 'attention_dropout': 0.0,
+         'relu_dropout': 0.0, 'label_smoothing': 0.0, 'dictionary_hash': '0123456789abcdef'}
+DATASET = {'format_version': 1, 'kind': 'dialogue', 'tokenizer': 're', 'vocabulary': 1004,
+           'dictionary_hash': '0123456789abcdef', 'rows_per_block': 64,
+           'splits': [{'name': 'train', 'rows': 5, 'source_tokens': 20, 'target_tokens': 10, 'longest_source': 7,
+                       'longest_target': 4, 'text_tokens': 30, 'unknown_tokens': 1,
+                       'shards': [{'file': 'train-00000-of-00001.h5', 'bytes': 5000, 'rows': 5, 'tokens': 30,
+                                   'xxh3': '0123456789abcdef'}]}],
+           'options': {'history_size': -1, 'delimiter': '\n'}}
+MANIFEST = {'format_version': 2, 'files': {name: {'bytes': 100, 'xxh3': '0123456789abcdef'} for name in
+                                           ('model.safetensors', 'part-00000.safetensors', 'state.json')}}
+OLD_MANIFEST = {'format_version': 1, 'files': {name: {'bytes': 100, 'xxh3': '0123456789abcdef'} for name in
+                                               ('model.safetensors', 'optimizer.safetensors', 'state.json')}}
+STATE = {'format_version': 2, 'trainer': TRAINER, 'versions': {'lockstep': '0.1.0'},
+         'options': {'values': {'batchsize': '8', 'data': 'DATA'}, 'config': 'batchsize = 8\n'}}
+TOKENIZER = {'tokenizer': 're', 'file': 'dictionary.txt', 'letter_case': 'lower', 'hash': '0123456789abcdef'}
+SLURM = ('SLURM_JOB_ID=12\nSLURM_STEP_ID=0\nSLURM_PROCID=1\nSLURM_LOCALID=1\nSLURM_NTASKS=4\nSLURM_STEP_NUM_TASKS=4\n'
+         'SLURM_STEP_NODELIST=n[07-08]\nSLURM_STEP_TASKS_PER_NODE=2(x2)\nSLURM_NODEID=0\n')
+TORCHRUN = ('RANK=1\nWORLD_SIZE=4\nLOCAL_RANK=1\nLOCAL_WORLD_SIZE=2\nMASTER_ADDR=n1\nMASTER_PORT=29500\n'
+            'TORCHELASTIC_RUN_ID=a\n')
+OPEN_MPI = ('OMPI_COMM_WORLD_RANK=1\nOMPI_COMM_WORLD_SIZE=4\nOMPI_COMM_WORLD_LOCAL_RANK=1\n'
+            'OMPI_COMM_WORLD_LOCAL_SIZE=2\nPMIX_RANK=1\nPMI_SIZE=4\n')
+PARLAI = 'text:hello \\n you__PIPE__\tlabels:hi|hey\tepisode_done:True\ntext:a\tlabels:b\treward:1\n'
+FBDIALOG = '1 your persona: i ski.\n2 hi !\thello|hey\t\ta|b\n3 and you ?\tfine\n1 new\tone\t1.0\n'
+DIALOG = {'dialog': [[{'id': 'a', 'text': 'hi'}, {'id': 'b', 'text': 'hello'}], [{'id': 'a', 'text': 'bye'}]]}
+MESSAGES = {'messages': [{'role': 'system', 'content': 'be kind'}, {'role': 'user', 'content': 'hi'},
+                         {'role': 'assistant', 'content': [{'type': 'text', 'text': 'hello'}], 'weight': 1}]}
+CONFIG = ('# a run\nbatchsize = 8   # rows\ndata = "a b\\n"\ndata = \'c\'\nlearningrate = 1e-3\nfp16 = true\n'
+          'optimizer = adam\nlr_scheduler = cosine\ntruncate = -1\nseed = 7\n')
+
+
+def store_frame(payload):
+    return struct.pack('<I', len(payload)) + payload
+
+
+def request(command, number, key, value):
+    return struct.pack('<BqI', command, number, len(key)) + key + struct.pack('<I', len(value)) + value
+
+
+def store_session():
+    """What a rank sends in tests/fuzz/store_session.cpp: a kind, and what belongs to it."""
+    ask = b''.join(struct.pack('<BBqB', 3, command, 5, 3) + b'key' + struct.pack('<H', 5) + b'value'
+                   for command in (0, 1, 2, 3))
+    own = request(1, 0, b'k', b'v')
+    return ask + struct.pack('<BH', 2, len(own)) + own
+
+
+def pretty(value):
+    return json.dumps(value, indent=1).encode()
+
+
+def line(value):
+    return json.dumps(value).encode() + b'\n'
+
+
+def shard(changes, *parts):
+    return struct.pack('<B', changes) + b''.join(parts)
+
+
+def corpus():
+    values = struct.pack('<4f', 1, 2, 3, 4)
+    yield 'config_file', 'train', CONFIG.encode()
+    yield 'config_file', 'prepare', b'format = jsonl\ninput = a b\nout = D\nshards = 4\ndict-lower = true\n'
+    yield 'config_json', 'generator', pretty(MODEL)
+    yield 'config_json', 'gpt2', pretty({**MODEL, 'model': 'gpt2', 'positions': 'learned', 'activation': 'gelu_tanh',
+                                         'variant': 'prelayernorm', 'embeddings_scale': 'none', 'excluded_token': 5})
+    yield 'dataset_json', 'dialogue', pretty(DATASET)
+    yield 'dictionary', 'words', b'__null__\t1000000003\n__start__\t1000000002\nthe\t12\ncat\t5\n\\n\t2\n'
+    yield 'dictionary', 'specials', 'P1\t1000000004\nP2\t1000000005\n\u00e9\t3\nold\n'.encode()
+    yield 'fbdialog', 'persona', FBDIALOG.encode()
+    yield 'jsonl', 'dialog', line(DIALOG) * 2
+    yield 'manifest_json', 'version_1', pretty(OLD_MANIFEST)
+    yield 'manifest_json', 'version_2', pretty(MANIFEST)
+    yield 'messages', 'chat', line(MESSAGES) * 2
+    yield 'parlai_text', 'compressed', gzip.compress(PARLAI.encode(), mtime=0)
+    yield 'parlai_text', 'plain', PARLAI.encode()
+    yield 'rank_variables', 'mpi', OPEN_MPI.encode()
+    yield 'rank_variables', 'pmix', (SLURM + 'PMIX_RANK=1\nPMIX_NAMESPACE=a\nSLURM_RESTART_COUNT=1\n').encode()
+    yield 'rank_variables', 'slurm', SLURM.encode()
+    yield 'rank_variables', 'torchrun', TORCHRUN.encode()
+    yield 'safetensors', 'checksum', safetensors({'w': ('F32', [2, 2], values)}, {'xxh3': '0123456789abcdef', 'a': 'b'})
+    yield 'safetensors', 'types', safetensors({'a': ('F32', [4], values), 'b': ('BF16', [2, 4], values),
+                                               'c': ('U64', [2], values), 'd': ('F32', [0], b'')})
+    yield 'sentencepiece_model', 'bpe', sentencepiece_model(2)
+    yield 'sentencepiece_model', 'charsmap', sentencepiece_model(1, charsmap())
+    yield 'sentencepiece_model', 'unigram', sentencepiece_model(1)
+    yield 'shard', 'attribute', shard(1, struct.pack('<BBBHq', 0, 0, 0, 2, 1))
+    yield 'shard', 'byte', shard(0, struct.pack('<HBB', 100, 0, 1))
+    yield 'shard', 'dataset', shard(1, struct.pack('<BBBBHIBBQ', 1, 0, 1, 63, 47, 4096, 4, 0, 5))
+    yield 'shard', 'link', shard(1, struct.pack('<BBBB', 2, 0, 2, 0))
+    yield 'shard', 'resized', shard(1, struct.pack('<BBH', 5, 0, 40))
+    yield 'shard', 'value', shard(1, struct.pack('<BBHQ', 3, 1, 2, 1 << 40))
+    yield 'slurm_nodes', 'nodes', b'n[07-09,12],m1'
+    yield 'slurm_nodes', 'racks', b'rack[1-2]n[3-4]'
+    yield 'slurm_nodes', 'tasks', b'4(x2),3'
+    yield 'state_json', 'state', pretty(STATE)
+    yield 'store_frames', 'frames', b'\7' + store_frame(request(2, 1000, b'key', b'')) + store_frame(b'\1' + bytes(12))
+    yield 'store_frames', 'rank', b'\1' + store_session()
+    yield 'store_frames', 'stranger', b'\0' + struct.pack('<BH', 1, 64) + bytes(64)
+    yield 'tokenizer_json', 're', pretty(TOKENIZER)
+    yield 'watch_record', 'late', '\x1e'.join([rank_record(1, waiting=1, still=400000), rank_record(2, still=400000)]).encode()
+    yield 'watch_record', 'pace', '\x1e'.join([rank_record(1), rank_record(2), rank_record(3, us=9900000)]).encode()
+    yield 'watch_record', 'verdict', b'1 stuck'
+
+
+def main():
+    root = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(os.path.abspath(__file__)), 'corpus')
+    for target, name, content in corpus():
+        os.makedirs(os.path.join(root, target), exist_ok=True)
+        with open(os.path.join(root, target, name), 'wb') as file:
+            file.write(content)
+
+
+if __name__ == '__main__':
+    main()
