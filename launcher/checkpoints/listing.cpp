@@ -5,6 +5,7 @@
 #include <charconv>
 #include <filesystem>
 #include <map>
+#include <utility>
 
 #include "launcher/checkpoints/stored_run.hpp"
 #include "launcher/model_folder/model_folder.hpp"
@@ -152,14 +153,17 @@ std::optional<ListedModel> model_of(const std::string& folder, const Lister& lis
     return model;
 }
 
-std::string writer_of(const std::string& folder) {
+void add_writer(const std::string& folder, Listing& listing) {
     try {
         const train::LockContent lock = train::read_lock(folder + "/run.lock");
-        if (!lock.there) return "";
-        if (!lock.owner) return "a run that its lock does not name";
-        return train::name(*lock.owner) + " since " + lock.owner->since;
+        if (!lock.there) return;
+        listing.writer = "a run that its lock does not name";
+        if (!lock.owner) return;
+        listing.writer = train::name(*lock.owner) + " since " + lock.owner->since;
+        if (train::state_of(*lock.owner, train::this_process()) == train::OwnerState::gone)
+            std::swap(listing.writer, listing.ended);
     } catch (const Error& error) {
-        return std::string("not known: ") + error.what();
+        listing.writer = std::string("not known: ") + error.what();
     }
 }
 
@@ -193,7 +197,7 @@ Listing list_checkpoints(const std::string& model_folder) {
     Lister lister(model_folder);
     listing.checkpoints = lister.list();
     listing.model = model_of(model_folder, lister);
-    listing.writer = writer_of(model_folder);
+    add_writer(model_folder, listing);
     return listing;
 }
 

@@ -42,6 +42,7 @@ struct Listing {
     std::vector<ListedCheckpoint> checkpoints;  // newest first
     std::optional<ListedModel> model;
     std::string writer;  // the run that has the folder, by its lock; empty: none
+    std::string ended;   // the run that left its lock behind and has surely ended; empty: none
 };
 
 // Looks at a model folder without reading the tensors, changes nothing and takes no lock. Entries

@@ -70,6 +70,9 @@ std::string model_text(const Listing& listing) {
 std::string text(const Listing& listing) {
     std::string text = listing.folder + "\n";
     if (!listing.writer.empty()) text += "a run writes into it: " + listing.writer + "\n";
+    if (!listing.ended.empty())
+        text += "no run writes into it: " + listing.ended +
+                ", has ended and left its lock; the next run takes the folder over\n";
     text += model_text(listing);
     if (listing.checkpoints.empty()) return text + "no checkpoints\n";
     TextTable table;
@@ -86,6 +89,7 @@ std::string text(const Listing& listing) {
 std::string json_text(const Listing& listing) {
     Json json{{"folder", listing.folder},
               {"run", listing.writer.empty() ? Json() : Json(listing.writer)},
+              {"ended_run", listing.ended.empty() ? Json() : Json(listing.ended)},
               {"model", nullptr},
               {"checkpoints", Json::array()}};
     if (const auto& model = listing.model)

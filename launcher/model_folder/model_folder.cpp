@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "launcher/model_folder/model_files.hpp"
 #include "model/config_json.hpp"
 #include "runtime/core/durable_files.hpp"
 #include "runtime/core/error.hpp"
@@ -80,6 +81,9 @@ void require_writable(const std::string& folder) {
         throw Error(ErrorKind::config, "-mf " + folder +
                                            ": is a prepared data set, not a model's folder; choose "
                                            "another folder");
+    if (const std::string broken = broken_link(folder); !broken.empty())
+        throw Error(ErrorKind::config,
+                    "-mf " + folder + ": " + broken + "; make that folder, or choose another one");
     const fs::path path = nearest_existing(folder);
     const bool holds_files = is_folder(path);
     if (holds_files && access(path.c_str(), W_OK | X_OK) == 0) return;
@@ -193,6 +197,8 @@ std::string model_folder_of(const std::string& path) {
 }
 
 void require_model(const std::string& folder) {
+    if (const std::string broken = broken_link(folder); !broken.empty())
+        throw Error(ErrorKind::config, folder + ": holds no model: " + broken);
     if (!holds_model(folder))
         throw Error(ErrorKind::config,
                     folder + ": holds no model (no config.json); train one with -mf " + folder);
@@ -200,6 +206,7 @@ void require_model(const std::string& folder) {
 
 OpenedModel open_model_folder(const std::string& folder) {
     require_model(folder);
+    require_regular_files(folder);
     const train::ModelDescription description = train::read_description(folder);
     OpenedModel opened;
     opened.config = model::config_from_json(description.config_json, folder + "/config.json");

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <iostream>
 #include <map>
 #include <optional>
@@ -119,11 +120,29 @@ Command find_command(const std::string& word) {
                                                       : "did you mean " + meant + "?"));
 }
 
-// Puts the option of the paths before paths that stand first.
-std::vector<std::string> with_option(std::vector<std::string> words) {
-    if (!words.empty() && !words.front().starts_with("-"))
-        words.insert(words.begin(), "--model-file");
-    return words;
+// Tells whether the next word is the value of this one.
+bool takes(const std::string& word, const std::string& next) {
+    const std::string name = word.substr(std::min(word.find_first_not_of('-'), word.size()));
+    if (name == "json" || name == "overwrite") return is_bool_word(next);
+    return name == "tolerance" || name == "like" || name == "config";
+}
+
+// Returns the options and then all paths behind their option, as paths may stand anywhere.
+std::vector<std::string> with_option(const std::vector<std::string>& words) {
+    std::vector<std::string> options, paths;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        const std::string& word = words[i];
+        const bool path = !word.starts_with("-");
+        (path ? paths : options).push_back(word);
+        if (!path && i + 1 < words.size() && takes(word, words[i + 1]))
+            options.push_back(words[++i]);
+    }
+    std::erase_if(options, [&](const std::string& word) {
+        return !paths.empty() && (word == "-mf" || word == "--model-file");
+    });
+    if (!paths.empty()) options.emplace_back("--model-file");
+    options.insert(options.end(), paths.begin(), paths.end());
+    return options;
 }
 
 void check(const Command& command, const CheckpointOptions& options,

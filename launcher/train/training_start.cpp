@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "launcher/model_folder/model_files.hpp"
 #include "launcher/model_folder/model_folder.hpp"
 #include "launcher/model_folder/newest_checkpoint.hpp"
 #include "launcher/rank/broadcast_text.hpp"
@@ -123,6 +124,7 @@ TrainingStart read_start(const TrainingCommand& command, const RunConfig& launch
     if (!newest_checkpoint_name(launch.model_file).empty()) read.init_model.clear();
     check_models(read);
     require_writable(launch.model_file);
+    require_regular_files(launch.model_file);
     auto lock = lock_folder(launch, stop, log);
     const auto choice = train::choose_checkpoint(launch.model_file, train::Verify::sizes);
     TrainingStart start = start_from(choice.path, command, launch.model_file, mode);

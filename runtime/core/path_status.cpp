@@ -26,4 +26,20 @@ bool path_exists(const std::string& path) { return fs::exists(status_of(path)); 
 bool is_folder(const std::string& path) { return fs::is_directory(status_of(path)); }
 bool is_file(const std::string& path) { return fs::is_regular_file(status_of(path)); }
 
+std::string other_kind(const std::string& path) {
+    switch (status_of(path).type()) {
+        case fs::file_type::not_found:
+        case fs::file_type::regular:
+            return "";
+        case fs::file_type::directory:
+            return "a folder";
+        case fs::file_type::fifo:
+            return "a pipe";
+        case fs::file_type::socket:
+            return "a socket";
+        default:
+            return "a device";
+    }
+}
+
 }  // namespace lockstep

@@ -12,4 +12,8 @@ bool path_exists(const std::string& path);
 bool is_folder(const std::string& path);
 bool is_file(const std::string& path);  // a regular file
 
+// Says what the path names, with its article, if that is not a regular file: "a folder", "a pipe".
+// Empty: it is one, or nothing is there.
+std::string other_kind(const std::string& path);
+
 }  // namespace lockstep

@@ -17,10 +17,12 @@ namespace fs = std::filesystem;
 constexpr std::string_view prefix = "step-";
 
 [[noreturn]] void fail_to_list(const std::string& folder, const std::error_code& failure) {
+    const bool is_file = failure == std::errc::not_a_directory;
     throw SystemFailure(
-        folder + ": cannot be read: " + failure.message() +
-            "; nothing was changed: make this folder readable for the user of the run, or choose "
-            "another --model-file",
+        folder + ": cannot be read: " + failure.message() + "; nothing was changed: " +
+            (is_file ? "give what has this name another one, as checkpoints are in a folder"
+                     : "make this folder readable for the user of the run") +
+            ", or choose another --model-file",
         failure.value());
 }
 

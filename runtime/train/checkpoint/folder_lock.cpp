@@ -171,12 +171,13 @@ FolderLock::FolderLock(const std::string& folder, const LockOwner& self, const L
       self_(self),
       times_(times),
       made_folders_(make_model_folder(folder)) {
-    Acquisition(folder_, self_, waiting, times_).acquire(path_);
-    remove_lock_leftovers(path_, self_);
     try {
+        Acquisition(folder_, self_, waiting, times_).acquire(path_);
+        remove_lock_leftovers(path_, self_);
         heart_ = std::jthread([this](std::stop_token stop) { beat_until(stop); });
-    } catch (const std::system_error&) {
+    } catch (...) {
         remove_own(path_, self_);
+        remove_if_empty(folder_, made_folders_);
         throw;
     }
 }

@@ -79,9 +79,14 @@ class TemporaryFile {
 public:
     TemporaryFile(std::string path, const std::string& text) : path_(std::move(path)) {
         OutputFile file(path_, OutputFile::Mode::create);
-        file.write(text);
-        file.sync();
-        file.close();
+        try {
+            file.write(text);
+            file.sync();
+            file.close();
+        } catch (...) {
+            ::unlink(path_.c_str());
+            throw;
+        }
     }
     TemporaryFile(const TemporaryFile&) = delete;
     TemporaryFile& operator=(const TemporaryFile&) = delete;

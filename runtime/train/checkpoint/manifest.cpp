@@ -90,6 +90,8 @@ std::string manifest_text(const std::map<std::string, WrittenFile>& files) {
 
 void verify_size(const std::string& folder, const ListedFile& file) {
     const std::string path = folder + "/" + file.name;
+    if (const std::string kind = other_kind(path); !kind.empty())
+        throw Error(ErrorKind::data, path + ": is damaged: it is " + kind);
     std::error_code failure;
     const auto bytes = std::filesystem::file_size(path, failure);
     if (failure == std::errc::no_such_file_or_directory) missing(path);

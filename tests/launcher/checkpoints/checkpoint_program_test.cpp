@@ -116,6 +116,34 @@ TEST_CASE_FIXTURE(Trained, "a folder is read while a run saves into it and remov
     says(checkpoint("verify " + live), 0, {});
 }
 
+TEST_CASE_FIXTURE(Trained, "options and paths may stand in any order") {
+    for (const std::string& words :
+         {"list --json " + model, "list " + model + " --json", "list --json true " + model,
+          "list -mf " + model + " --json"}) {
+        CAPTURE(words);
+        CHECK(nlohmann::json::accept(checkpoint(words).out));
+    }
+    says(checkpoint("diff --tolerance 100 " + step_2 + " " + model), 0, {"equal within 100"});
+    says(checkpoint("diff " + step_2 + " --tolerance=100 " + model), 0, {"equal within 100"});
+    says(checkpoint("convert --like " + model + " " + step_2 + " " + (scratch / "new")), 0, {});
+}
+
+TEST_CASE_FIXTURE(Trained, "a run that was killed is told from one that lives") {
+    const std::string killed = scratch / "killed";
+    RunningJob run("train --data " + data + options + "-mf " + killed +
+                       " --save-every-n-steps 1 --num-epochs 1000000 --log-every-n-steps 1",
+                   killed);
+    REQUIRE(run.wait_for_first_step());
+    kill(run.launcher(), SIGKILL);
+    (void)run.wait();
+    REQUIRE(fs::exists(killed + "/run.lock"));
+    const auto listed = checkpoint("list " + killed);
+    says(listed, 0, {"no run writes into it: process", "has ended and left its lock"});
+    const auto json = nlohmann::json::parse(checkpoint("list --json " + killed).out);
+    CHECK(json.at("run").is_null());
+    CHECK(json.at("ended_run").get<std::string>().starts_with("process "));
+}
+
 TEST_CASE_FIXTURE(Trained, "wrong requests are refused in one line") {
     refused("", {"give list, verify, diff or convert"});
     refused("lst " + model, {"'lst': no such command; did you mean list?"});

@@ -14,6 +14,7 @@
 
 #include "runtime/core/error.hpp"
 #include "runtime/train/checkpoint/lock_file.hpp"
+#include "tests/runtime/train/file_size_limit.hpp"
 #include "tests/support/files.hpp"
 
 using namespace lockstep;
@@ -344,4 +345,24 @@ TEST_CASE("what killed starts left beside the lock is removed once it is safe") 
     CHECK(folder.names() == std::set<std::string>{"run.lock", "run.lock.tmp-04", "run.lock.tmp-05",
                                                   "run.lock.tmp-07", "run.lock.tmp-09",
                                                   "run.locked.tmp-01"});
+}
+
+TEST_CASE("a start that cannot write its lock leaves nothing behind") {
+    const tests::ScratchFolder scratch;
+    const std::string folder = scratch / "a/b";
+    const train::LockWaiting waiting{[](const std::string&) {}, [] { return false; }};
+    {
+        const tests::FileSizeLimit full(0);
+        CHECK_THROWS_WITH_AS(FolderLock(folder, train::this_process(), waiting, soon),
+                             doctest::Contains("run.lock"), Error);
+    }
+    CHECK(scratch.names().empty());
+    // Files that are not the start's stay.
+    std::filesystem::create_directory(scratch / "a");
+    {
+        const tests::FileSizeLimit full(0);
+        CHECK_THROWS_AS(FolderLock(scratch / "a", train::this_process(), waiting, soon), Error);
+    }
+    CHECK(scratch.names() == std::set<std::string>{"a"});
+    CHECK(scratch.names("a").empty());
 }

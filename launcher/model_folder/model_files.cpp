@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/model_folder/model_files.hpp"
+
+#include <array>
+#include <filesystem>
+
+#include "data/storage/shard_format.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/path_status.hpp"
+#include "runtime/train/checkpoint/checkpoint_names.hpp"
+#include "runtime/train/checkpoint/manifest.hpp"
+
+namespace lockstep::launcher {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::array files{"config.json",
+                           train::weights_file,
+                           data::format::tokenizer_file,
+                           data::format::dictionary_file,
+                           data::format::sentencepiece_file,
+                           "metrics.jsonl",
+                           "report.json",
+                           "failure.json"};
+
+[[noreturn]] void refuse(const std::string& path, const std::string& is, const char* wanted) {
+    throw Error(ErrorKind::config, path + ": is " + is + ", but a model's folder has " + wanted +
+                                       " of this name; give it another name, or choose another "
+                                       "--model-file");
+}
+
+}  // namespace
+
+void require_regular_files(const std::string& folder) {
+    for (const char* name : files) {
+        const std::string path = folder + "/" + name;
+        if (const std::string kind = other_kind(path); !kind.empty()) refuse(path, kind, "a file");
+    }
+    const std::string checkpoints = train::checkpoints_of(folder);
+    if (!path_exists(checkpoints) || is_folder(checkpoints)) return;
+    const std::string kind = other_kind(checkpoints);
+    refuse(checkpoints, kind.empty() ? "a file" : kind, "a folder");
+}
+
+std::string broken_link(const std::string& folder) {
+    std::error_code unknown;
+    for (fs::path path = folder; !path.empty() && !path_exists(path); path = path.parent_path()) {
+        if (fs::symlink_status(path, unknown).type() == fs::file_type::symlink)
+            return path.string() + " is a link to " + fs::read_symlink(path, unknown).string() +
+                   ", which does not exist";
+    }
+    return "";
+}
+
+}  // namespace lockstep::launcher

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+namespace lockstep::launcher {
+
+// Looks at the names that programs open in a model folder, and changes nothing. Throws a config
+// error that names the first one that is there and is no regular file, or "checkpoints" if that is
+// no folder. Opening a pipe would wait for ever, and what is found at the start costs no work.
+void require_regular_files(const std::string& folder);
+
+// Returns a text such as "runs is a link to /mnt/runs, which does not exist" if the folder does not
+// exist because of such a link on its path, and otherwise an empty one.
+std::string broken_link(const std::string& folder);
+
+}  // namespace lockstep::launcher

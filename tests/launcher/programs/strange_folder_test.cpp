@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Model folders in which something else has the name of a file.
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "tests/support/program_checks.hpp"
+
+using namespace lockstep::tests;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Trained : PreparedDialogues {
+    std::string options =
+        " --embedding-size 16 --n-layers 1 --ffn-size 16 --threads 1 -bs 8 --device cpu ";
+    std::string step_2 = model + "/checkpoints/step-00000002";
+    std::string step_4 = model + "/checkpoints/step-00000004";
+
+    Trained() { says(train(model, "--save-every-n-steps 2 --max-train-steps 4"), 0, {}); }
+    // A run that hangs ends with 124.
+    ProgramResult train(const std::string& folder, const std::string& more = "") const {
+        return run_line("timeout -k 1 60 " + program_path("lockstep") + " train --data " + data +
+                        options + "-mf " + folder + " " + more);
+    }
+    // Makes a copy of the model in which `name` is missing.
+    std::string without(const std::string& name) const {
+        const std::string copy = scratch / "copy";
+        fs::remove_all(copy);
+        fs::copy(model, copy, fs::copy_options::recursive);
+        fs::remove_all(copy + "/" + name);
+        return copy;
+    }
+};
+
+void refused(const ProgramResult& run, const std::vector<std::string>& said) {
+    says(run, 2, said);
+    CHECK(run.out.empty());
+    CHECK(std::ranges::count(run.err, '\n') == 1);
+}
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Trained, "a pipe or a folder in place of a file is refused at the start") {
+    for (const char* name : {"config.json", "model.safetensors", "tokenizer.json", "dictionary.txt",
+                             "metrics.jsonl", "report.json"}) {
+        CAPTURE(name);
+        const std::string folder = without(name), path = folder + "/" + name;
+        REQUIRE(::mkfifo(path.c_str(), 0666) == 0);
+        const auto names = scratch.names("copy");
+        refused(train(folder, "--max-train-steps 6"), {path + ": is", "a pipe"});
+        CHECK(scratch.names("copy") == names);
+        fs::remove(path);
+        fs::create_directory(path);
+        refused(train(folder, "--max-train-steps 6"), {path + ": is", "a folder"});
+        CHECK(scratch.names("copy/checkpoints") ==
+              std::set<std::string>{"step-00000002", "step-00000004"});
+    }
+}
+
+TEST_CASE_FIXTURE(Trained, "a file in place of the checkpoints is refused with the right advice") {
+    const std::string folder = without("checkpoints");
+    write_text(folder + "/checkpoints", "");
+    refused(train(folder, "--max-train-steps 6"),
+            {folder + "/checkpoints: is a file", "give it another name"});
+    refused(run_line("lockstep checkpoint list " + folder), {"give what has this name another"});
+}
+
+TEST_CASE_FIXTURE(Trained, "a link to a folder that is not there is named") {
+    const std::string link = scratch / "link", gone = scratch / "gone";
+    fs::create_directory_symlink(gone, link);
+    for (const std::string& folder : {link, link + "/", link + "/below"}) {
+        CAPTURE(folder);
+        refused(train(folder, "--max-train-steps 6"),
+                {link + " is a link to " + gone + ", which does not exist"});
+        refused(run_line("lockstep generate --device cpu -mf " + folder),
+                {link + " is a link to " + gone + ", which does not exist"});
+    }
+    CHECK_FALSE(fs::exists(gone));
+}
+
+TEST_CASE_FIXTURE(Trained, "a checkpoint with a pipe or a folder for a file is set aside") {
+    for (const char* name :
+         {"state.json", "manifest.json", "model.safetensors", "part-00000.safetensors"}) {
+        CAPTURE(name);
+        const std::string file = "checkpoints/step-00000004/" + std::string(name);
+        const std::string folder = without(file), path = folder + "/" + file;
+        const bool pipe = std::string(name) != "model.safetensors";
+        REQUIRE((pipe ? ::mkfifo(path.c_str(), 0666) : ::mkdir(path.c_str(), 0777)) == 0);
+        says(run_line("lockstep checkpoint verify " + folder), 1, {"BAD", path + ": is damaged"});
+        const auto run = train(folder, "--max-train-steps 6");
+        says(run, 0, {"set aside", path + ": is damaged: it is a", "continuing after step 2"});
+        CHECK(scratch.names("copy/checkpoints").contains("step-00000004.damaged"));
+    }
+}
