@@ -6,7 +6,9 @@
 
 #include "data/tokenizers/tokenizer.hpp"
 #include "launcher/model_folder/model_folder.hpp"
+#include "launcher/model_folder/recorded_model.hpp"
 #include "model/blocks/layout.hpp"
+#include "model/config_json.hpp"
 #include "runtime/core/durable_files.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/path_status.hpp"
@@ -42,11 +44,15 @@ void fill(const std::string& folder, const std::string& weights, const std::stri
     const auto places = train::places_of(table, view_of(master));
     train::SafetensorsFile file(weights);
     train::check_places(file, places, "give --like a model of the same kind and sizes");
+    if (const std::string other = contradiction(like, model.config, weights); !other.empty())
+        throw Error(ErrorKind::config, other + "; give --like a model of the same kind");
     file.verify();
     train::read_places(file, places);
     model.tokenizer->save(folder);
     for (const auto& entry : fs::directory_iterator(folder)) sync_file(entry.path());
-    train::save_model(folder, train::read_description(like), table, view_of(master));
+    train::ModelDescription description = train::read_description(like);
+    description.arithmetic_json = model::to_json(model.config);
+    train::save_model(folder, description, table, view_of(master));
 }
 
 }  // namespace

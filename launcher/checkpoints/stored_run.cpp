@@ -52,7 +52,8 @@ StoredRun read_stored_run(const std::string& checkpoint) {
         if (options.contains("values")) run.options = leaves(options.at("values"));
         for (const char* name : {"data", "data_set"})
             if (options.contains(name)) run.state[name] = text_of(options.at(name));
-        if (options.contains("dealing")) run.state.merge(leaves({{"dealing", options["dealing"]}}));
+        for (const char* name : {"dealing", "model"})
+            if (options.contains(name)) run.state.merge(leaves({{name, options[name]}}));
         run.versions = leaves(json.at("versions"));
         return run;
     });

@@ -10,6 +10,7 @@
 
 #include "launcher/checkpoints/stored_run.hpp"
 #include "launcher/model_folder/model_folder.hpp"
+#include "launcher/model_folder/recorded_model.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/path_status.hpp"
 #include "runtime/train/checkpoint/checkpoint_names.hpp"
@@ -109,11 +110,30 @@ Verified verify_file(const std::string& path) {
     return verified;
 }
 
-Verified verify_description(const std::string& folder) {
+// What is wrong with the weights themselves is told with them.
+void require_no_contradiction(const std::string& folder, const model::ModelConfig& config,
+                              const std::string& weights) {
+    std::string found;
+    try {
+        if (path_exists(weights)) found = contradiction(folder, config, weights);
+    } catch (const Error&) {
+        return;
+    }
+    if (!found.empty()) throw Error(ErrorKind::data, found);
+}
+
+Verified verify_description(const std::string& folder, const std::vector<std::string>& names) {
     Verified verified;
     verified.path = folder + "/config.json";
     verified.files = 1;
-    found_good(verified, [&] { (void)open_model_folder(folder); });
+    found_good(verified, [&] {
+        const OpenedModel opened = open_model_folder(folder);
+        std::vector<std::string> weights{folder};
+        for (const std::string& name : train::checkpoints_among(names))
+            weights.push_back(train::checkpoints_of(folder) + "/" + name);
+        for (const std::string& place : weights)
+            require_no_contradiction(folder, opened.config, place + "/" + train::weights_file);
+    });
     if (!verified.findings.empty()) verified.verdict = Verdict::bad;
     return verified;
 }
@@ -134,7 +154,7 @@ bool verify_model(const std::string& folder, const std::function<void(const Veri
     };
     const std::string checkpoints = train::checkpoints_of(folder);
     const auto names = train::retry_reading([&] { return train::names_in(checkpoints); });
-    if (holds_model(folder)) tell(verify_description(folder));
+    if (holds_model(folder)) tell(verify_description(folder, names));
     const std::string weights = folder + "/" + train::weights_file;
     if (path_exists(weights)) tell(verify_file(weights));
     for (const std::string& name : train::checkpoints_among(names))

@@ -104,7 +104,8 @@ std::uintmax_t room_for(const std::string& folder) {
     for (fs::recursive_directory_iterator at(folder, fs::directory_options::skip_permission_denied,
                                              none);
          at != fs::recursive_directory_iterator(); at.increment(none)) {
-        const bool counts = at->is_regular_file(none);
+        // A file with a second name keeps its bytes when it is replaced.
+        const bool counts = at->is_regular_file(none) && at->hard_link_count(none) == 1;
         const std::uintmax_t bytes = counts ? at->file_size(none) : 0;
         if (!none) room += bytes;
     }

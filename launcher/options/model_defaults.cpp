@@ -111,7 +111,7 @@ train::ModelDescription describe(const model::ModelConfig& model, const RunConfi
                                  std::span<const data::Dataset> datasets) {
     auto json = nlohmann::ordered_json::parse(model::to_json(model));
     json["defaults"] = model_defaults(config, datasets);
-    return {json.dump(), datasets.front().dictionary_hash()};
+    return {json.dump(), datasets.front().dictionary_hash(), model::to_json(model)};
 }
 
 OptionValues stored_defaults(const std::string& folder) {

@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "launcher/model_folder/recorded_model.hpp"
 #include "model/blocks/layout.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/path_status.hpp"
@@ -49,7 +50,9 @@ std::string weights_of(const std::string& folder, const Warn& warn) {
 
 LoadedModel::LoadedModel(const std::string& folder, const ComputeDevice& device, const Warn& warn)
     : opened_(open_model_folder(folder)) {
-    const std::string weights = with_room_for(opened_.config, folder, weights_of(folder, warn));
+    std::string weights = weights_of(folder, warn);
+    require_recorded_model(folder, weights);
+    weights = with_room_for(opened_.config, folder, std::move(weights));
     model_ = make_model(opened_.config, device);
     model_->load_weights(weights);
 }

@@ -7,6 +7,7 @@
 #include "launcher/evaluate/final_evaluation.hpp"
 #include "launcher/evaluate/set_evaluators.hpp"
 #include "launcher/model_folder/checkpoint_size.hpp"
+#include "launcher/model_folder/earlier_files.hpp"
 #include "launcher/model_folder/model_folder.hpp"
 #include "launcher/options/batching.hpp"
 #include "launcher/options/model_defaults.hpp"
@@ -17,6 +18,7 @@
 #include "launcher/train/gpu_memory_check.hpp"
 #include "launcher/train/metrics_first.hpp"
 #include "launcher/version.hpp"
+#include "model/config_json.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/path_status.hpp"
 #include "runtime/train/checkpoint/checkpoint_names.hpp"
@@ -110,39 +112,48 @@ void TrainingSession::prepare_folder() const {
 void TrainingSession::start_weights() {
     std::string record_json;
     if (job_.rank_info.rank == 0) {
-        if (plan_.checkpoint) {
-            const train::RunRecord record = train::retry_reading([&] {
-                return train::load_verified_checkpoint(*plan_.checkpoint, engine_->fetch());
-            });
-            engine_->write_back();
-            record_json = nlohmann::json(continuation_of(record)).dump();
-            train::Metadata versions = versions_of(job_);
-            if (options_.reducer.lane_order == train::LaneOrder::fixed) versions.erase("ranks");
-            const std::string changed = differences(record.versions, versions);
-            if (!changed.empty())
-                log_.info("continuing, but not bit for bit: changed since: " + changed);
-        } else if (!config_.init_model.empty()) {
-            const bool model = holds_model(config_.init_model);
-            model_->load_weights(model ? weights_of(config_.init_model) : config_.init_model);
-            const bool described = !model_folder_of(config_.init_model).empty();
-            log_.info("starting from the weights of " + config_.init_model +
-                      (described ? ""
-                                 : "; no config.json says what they are: only their names and "
-                                   "shapes were compared"));
-        } else if (path_exists(config_.model_file + "/model.safetensors")) {
-            // The user copied a model here. Training must continue from it instead of overwriting
-            // it.
-            model_->load_weights(config_.model_file);
-            log_.info(config_.model_file + ": has no checkpoint; starting from its weights");
-        } else {
-            if (holds_model(config_.model_file))
-                log_.info(config_.model_file + ": has no checkpoint yet; starting at step 0");
-            model_->initialize(options_.seed);
-        }
+        if (plan_.checkpoint)
+            record_json = load_checkpoint();
+        else
+            load_first_weights();
     }
     record_json = broadcast_text(*job_.communicator, record_json);
     if (record_json.empty()) return require_lanes(options_.lanes, job_.rank_info.size);
     continue_from(nlohmann::json::parse(record_json).get<Continuation>());
+}
+
+std::string TrainingSession::load_checkpoint() {
+    const train::RunRecord record = train::retry_reading(
+        [&] { return train::load_verified_checkpoint(*plan_.checkpoint, engine_->fetch()); });
+    engine_->write_back();
+    train::Metadata versions = versions_of(job_);
+    if (options_.reducer.lane_order == train::LaneOrder::fixed) versions.erase("ranks");
+    const std::string changed = differences(record.versions, versions);
+    if (!changed.empty()) log_.info("continuing, but not bit for bit: changed since: " + changed);
+    return nlohmann::json(continuation_of(record)).dump();
+}
+
+void TrainingSession::load_first_weights() {
+    if (!config_.init_model.empty()) {
+        const bool model = holds_model(config_.init_model);
+        model_->load_weights(model ? weights_of(config_.init_model) : config_.init_model);
+        const bool described = !model_folder_of(config_.init_model).empty();
+        log_.info("starting from the weights of " + config_.init_model +
+                  (described ? ""
+                             : "; no config.json says what they are: only their names and "
+                               "shapes were compared"));
+    } else if (path_exists(config_.model_file + "/model.safetensors")) {
+        // The user copied a model here, or its checkpoints are gone.
+        model_->load_weights(config_.model_file);
+        log_.info(config_.model_file + ": has no checkpoint; starting from its weights");
+    } else {
+        if (holds_model(config_.model_file))
+            log_.info(config_.model_file + ": has no checkpoint yet; starting at step 0");
+        model_->initialize(options_.seed);
+    }
+    const std::string kept = keep_earlier_files(config_.model_file);
+    if (!kept.empty())
+        log_.info(config_.model_file + ": what this run would replace is kept: " + kept);
 }
 
 void TrainingSession::continue_from(const Continuation& shared) {
@@ -264,6 +275,7 @@ train::RunRecord TrainingSession::new_record() const {
     else
         options["data_set"] = data_set_text(plan_.data);
     options["dealing"] = dealing();
+    options["model"] = nlohmann::json::parse(model::to_json(plan_.model));
     record.options_json = options.dump();
     record.versions = versions_of(job_);
     return record;

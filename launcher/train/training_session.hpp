@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "data/loading/step_loader.hpp"
@@ -35,6 +36,9 @@ public:
 
 private:
     void start_weights();
+    // Returns what all ranks have to know of the checkpoint.
+    std::string load_checkpoint();
+    void load_first_weights();
     void continue_from(const Continuation& shared);
     void open_data();
     DealingRecord dealing() const;

@@ -10,13 +10,17 @@
 #include "launcher/model_folder/model_files.hpp"
 #include "launcher/model_folder/model_folder.hpp"
 #include "launcher/model_folder/newest_checkpoint.hpp"
+#include "launcher/model_folder/recorded_model.hpp"
+#include "launcher/options/option_table.hpp"
 #include "launcher/rank/broadcast_text.hpp"
 #include "launcher/train/continuation.hpp"
 #include "model/config_json.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/path_status.hpp"
 #include "runtime/train/checkpoint/atomic_file.hpp"
 #include "runtime/train/checkpoint/checkpoint_folder.hpp"
 #include "runtime/train/checkpoint/checkpoint_json.hpp"
+#include "runtime/train/checkpoint/manifest.hpp"
 #include "runtime/train/checkpoint/retry_reading.hpp"
 
 namespace lockstep::launcher {
@@ -99,19 +103,50 @@ void agree(comm::Communicator& communicator, const std::exception_ptr& error) {
         throw Error(ErrorKind::peer, "another rank cannot start; its own message says why");
 }
 
+// Checks the config.json that belongs to the weights with which the run begins.
+void require_recorded(const std::optional<std::string>& checkpoint, const RunConfig& config) {
+    const bool own = checkpoint || config.init_model.empty();
+    const std::string folder = own ? config.model_file : model_folder_of(config.init_model);
+    const std::string from = checkpoint.value_or(own ? config.model_file : config.init_model);
+    const std::string weights = is_folder(from) ? from + "/" + train::weights_file : from;
+    if (!folder.empty() && path_exists(weights)) require_recorded_model(folder, weights);
+}
+
+// Dropout is an option of the run, so a continued run has that of its checkpoint unless the command
+// line changes it. config.json is written with the best weights only, and may have an older value.
+void take_recorded_rates(const std::string& checkpoint, const RunConfig& config,
+                         model::ModelConfig& model, Log& log) {
+    const auto recorded = recorded_model(checkpoint + "/" + train::weights_file);
+    if (!recorded) return;
+    const auto take = [&](const char* option, float& value, float then) {
+        if (value == then || config.given.contains(option)) return;
+        log.info(config.model_file + "/config.json: has --" + option + " " + number_word(value) +
+                 ", but the run goes on with " + number_word(then) +
+                 " as its checkpoint says; give the option to change it");
+        value = then;
+    };
+    take("dropout", model.dropout, recorded->dropout);
+    take("attention-dropout", model.attention_dropout, recorded->attention_dropout);
+    take("relu-dropout", model.relu_dropout, recorded->relu_dropout);
+    take("label-smoothing", model.label_smoothing, recorded->label_smoothing);
+}
+
 // Makes the start from a checkpoint, or without one, from all that is known without its tensors.
 TrainingStart start_from(const std::optional<std::string>& checkpoint,
                          const TrainingCommand& command, const std::string& model_file,
-                         LaunchMode mode) {
+                         LaunchMode mode, Log& log) {
     std::optional<StoredOptions> stored;
     if (checkpoint)
         stored = train::retry_reading([&] { return stored_options(model_file, *checkpoint); });
     RunConfig config = parse(command, stored, FolderAccess::reads);
+    require_recorded(checkpoint, config);
     RunConfig read = config;
     if (checkpoint) read.init_model.clear();  // it is not needed, so it may be gone
     TrainingPlan plan = check_patiently(read, [&] { return check_training(read, mode); });
-    if (checkpoint)
+    if (checkpoint) {
         require_continuable(continuation_at(*checkpoint), config, plan.data, plan.weights);
+        take_recorded_rates(*checkpoint, config, plan.model, log);
+    }
     plan.checkpoint = checkpoint;
     return {std::move(config), std::move(plan), std::move(stored)};
 }
@@ -127,7 +162,7 @@ TrainingStart read_start(const TrainingCommand& command, const RunConfig& launch
     require_regular_files(launch.model_file);
     auto lock = lock_folder(launch, stop, log);
     const auto choice = train::choose_checkpoint(launch.model_file, train::Verify::sizes);
-    TrainingStart start = start_from(choice.path, command, launch.model_file, mode);
+    TrainingStart start = start_from(choice.path, command, launch.model_file, mode, log);
     warn_of_lost_work(start.config, log);
     start.plan.lock = std::move(lock);
     return start;
@@ -138,7 +173,7 @@ void verify_start(TrainingStart& start, const TrainingCommand& command, LaunchMo
     const train::CheckpointChoice choice = train::choose_checkpoint(model_file);
     if (choice.path != start.plan.checkpoint) {
         auto lock = std::move(start.plan.lock);
-        start = start_from(choice.path, command, model_file, mode);
+        start = start_from(choice.path, command, model_file, mode, log);
         start.plan.lock = std::move(lock);
     }
     train::set_aside(choice, log);

@@ -66,7 +66,9 @@ void save_model(const std::string& folder, const ModelDescription& description,
                 const BeforeCommit& before_commit) {
     if (before_commit) before_commit();
     save_description(folder, description);
-    write_model(folder + "/model.safetensors", places_of(table, master), before_commit);
+    Metadata metadata;
+    if (!description.arithmetic_json.empty()) metadata[model_key] = description.arithmetic_json;
+    write_model(folder + "/model.safetensors", places_of(table, master), before_commit, metadata);
 }
 
 ModelDescription read_description(const std::string& folder) {

@@ -14,10 +14,12 @@
 namespace lockstep::train {
 
 // Holds the contents of config.json: the model's options as the caller's JSON object, and the hash
-// of its dictionary.
+// of its dictionary. `arithmetic_json` is what model.safetensors itself says of the model that its
+// weights belong to (see model_key); empty: nothing.
 struct ModelDescription {
     std::string config_json;
     std::string dictionary_hash;
+    std::string arithmetic_json;
 };
 
 // Writes the model that evaluation and chat use: FOLDER/config.json and FOLDER/model.safetensors,
@@ -26,7 +28,7 @@ void save_model(const std::string& folder, const ModelDescription& description,
                 const ParameterTable& table, HostView<float> master,
                 const BeforeCommit& before_commit = {});
 void save_description(const std::string& folder, const ModelDescription& description);
-// Throws kind io for a missing config.json and kind data for a damaged one.
+// Reads config.json alone. Throws kind io if it is missing and kind data if it is damaged.
 ModelDescription read_description(const std::string& folder);
 
 struct DamagedCheckpoint {

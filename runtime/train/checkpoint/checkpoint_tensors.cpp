@@ -100,10 +100,11 @@ WrittenFile write_places(const std::string& path, std::span<const TensorExtent> 
 }
 
 void write_model(const std::string& path, std::span<const TensorExtent> places,
-                 const BeforeCommit& before_commit) {
+                 const BeforeCommit& before_commit, const Metadata& more) {
     const std::vector<TensorToWrite> tensors = to_write(places);
-    write_safetensors(path, tensors, {{"format", "pt"}, {checksum_key, checksum_of(tensors)}},
-                      before_commit);
+    Metadata metadata{{"format", "pt"}, {checksum_key, checksum_of(tensors)}};
+    metadata.insert(more.begin(), more.end());
+    write_safetensors(path, tensors, metadata, before_commit);
 }
 
 void load_weights(const std::string& path, const ParameterTable& table, HostView<float> master) {

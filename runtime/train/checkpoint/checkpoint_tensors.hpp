@@ -34,9 +34,12 @@ void require_finite(const std::string& path, std::span<const TensorExtent> place
 WrittenFile write_places(const std::string& path, std::span<const TensorExtent> places,
                          const BeforeCommit& before_commit = {});
 
-// Writes the model that others use, with the checksum of its tensors in the metadata.
+// The key of __metadata__ under which weights may carry the JSON of the model that they belong to.
+inline constexpr const char* model_key = "model";
+
+// Writes the model that others use, with the checksum of its tensors and `more` in the metadata.
 void write_model(const std::string& path, std::span<const TensorExtent> places,
-                 const BeforeCommit& before_commit = {});
+                 const BeforeCommit& before_commit = {}, const Metadata& more = {});
 
 // Loads weights to start from (--init-model): `path` is a model folder, a checkpoint or a
 // .safetensors file (F32 or BF16). Throws kind config as above if names or shapes differ from the

@@ -47,7 +47,7 @@ struct SavedModel : LoggedFolder {
     }
     void save_best() const {
         FiniteRun run(1);
-        train::save_model(model, {"{}", "00ff"}, run.table, view_of(run.master));
+        train::save_model(model, {"{}", "00ff", ""}, run.table, view_of(run.master));
     }
 };
 

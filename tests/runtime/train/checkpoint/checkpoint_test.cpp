@@ -230,7 +230,7 @@ TEST_CASE_FIXTURE(LoggedFolder,
 TEST_CASE_FIXTURE(LoggedFolder, "weights come from a file, a model folder or a checkpoint") {
     SavedRun run(1);
     const std::string model = folder / "model";
-    save_model(model, {R"({"kind":"gpt2"})", "00ff"}, run.table, view_of(run.master));
+    save_model(model, {R"({"kind":"gpt2"})", "00ff", ""}, run.table, view_of(run.master));
     save_checkpoint(path, run.tensors(), run.record);
     CheckpointFolder(folder / "unfinished", {}, log).save(run.tensors(), run.record);
     for (const std::string& from :

@@ -49,7 +49,7 @@ struct Sinks : LoggedFolder {
                 {{}, max_failures},
                 log,
                 [this] { return run.tensors(); },
-                {"{}", "00ff"},
+                {"{}", "00ff", ""},
                 run.record};
     }
     train::TrainerState at(std::int64_t step) const {
@@ -89,7 +89,7 @@ TEST_CASE_FIXTURE(Sinks, "training goes on while a copy is written, and waits fo
             ++copies;
             return run.tensors();
         },
-        {"{}", "00ff"}, run.record);
+        {"{}", "00ff", ""}, run.record);
     // No commit comes before the line that tells of the waiting.
     writer.commit_after([&] { released.wait(); });
     writer.save(CheckpointKind::best, at(8));
@@ -168,7 +168,7 @@ TEST_CASE_FIXTURE(Sinks, "best weights that cannot be written are kept while the
             copied.master = run.master;
             return copied.tensors();
         },
-        {"{}", "00ff"}, run.record);
+        {"{}", "00ff", ""}, run.record);
     const SavedRun best(7);
     const auto fails = [&](CheckpointKind kind, std::int64_t step) {
         const FileSizeLimit limit(100);
