@@ -59,15 +59,9 @@ Outcome read_part(const Column& column, const hsize_t* start, const hsize_t* cou
 }  // namespace
 
 Hdf5File open_file(const std::string& path) {
-    Hdf5Properties access(H5Pcreate(H5P_FILE_ACCESS));
+    const Hdf5Properties access(H5Pcreate(H5P_FILE_ACCESS));
     H5Pset_file_locking(access.raw(), 0, 1);
-    Hdf5File file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.raw()));
-    if (file) return file;
-    // Closing the properties would clear the reason.
-    const hid_t reason = H5Eget_current_stack();
-    access = Hdf5Properties();
-    H5Eset_current_stack(reason);
-    return file;
+    return Hdf5File(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.raw()));
 }
 
 void require_openable(const std::string& path) {

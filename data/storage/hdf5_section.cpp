@@ -46,6 +46,13 @@ bool lacked_memory() {
     return failed;
 }
 
+void close_keeping_reason(hid_t raw, herr_t (*close)(hid_t)) noexcept {
+    const bool failed = H5Eget_num(H5E_DEFAULT) > 0;
+    const hid_t reason = failed ? H5Eget_current_stack() : H5I_INVALID_HID;
+    close(raw);
+    if (failed) H5Eset_current_stack(reason);
+}
+
 Hdf5Section::Hdf5Section() : lock_(library_mutex()) {
     H5Eget_auto2(H5E_DEFAULT, &printer_, &printer_data_);
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);

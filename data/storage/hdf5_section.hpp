@@ -20,7 +20,7 @@ public:
     Hdf5Section(const Hdf5Section&) = delete;
     Hdf5Section& operator=(const Hdf5Section&) = delete;
 
-    // Returns the library's message about the last failed call.
+    // Returns the library's message about the last failed call; closing what was opened keeps it.
     std::string reason() const;
 
 private:
@@ -33,11 +33,15 @@ private:
 // Must be called inside a section.
 bool lacked_memory();
 
+// Calls `close`, which would clear what the library knows about the last failed call, and keeps
+// that.
+void close_keeping_reason(hid_t raw, herr_t (*close)(hid_t)) noexcept;
+
 template <herr_t (*close)(hid_t)>
 struct Hdf5Traits {
     using Raw = hid_t;
     static constexpr Raw null() noexcept { return H5I_INVALID_HID; }
-    static void destroy(Raw raw) noexcept { close(raw); }
+    static void destroy(Raw raw) noexcept { close_keeping_reason(raw, close); }
 };
 
 using Hdf5File = UniqueHandle<Hdf5Traits<H5Fclose>>;

@@ -217,6 +217,7 @@ TEST_CASE("damaged tokens are found by their checksum") {
     const std::string message = training_complaint(data);
     CHECK(says(message, data.shard()));
     CHECK(says(message, "damaged"));
+    CHECK(says(message, "checksum"));
     CHECK(says(message, "lockstep prepare"));
 }
 
