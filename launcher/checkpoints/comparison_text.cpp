@@ -7,6 +7,7 @@
 #include "launcher/checkpoints/comparison.hpp"
 #include "launcher/text/text_table.hpp"
 #include "launcher/text/units.hpp"
+#include "runtime/core/printable.hpp"
 #include "runtime/train/checkpoint/safetensors.hpp"
 
 namespace lockstep::launcher::checkpoints {
@@ -82,8 +83,8 @@ Json number_json(double value) { return std::isfinite(value) ? Json(value) : Jso
 }  // namespace
 
 std::string text(const Comparison& comparison) {
-    std::string text = "A " + comparison.a + "\nB " + comparison.b + "\n";
-    for (const std::string& note : comparison.notes) text += "note: " + note + "\n";
+    std::string text = "A " + printable(comparison.a) + "\nB " + printable(comparison.b) + "\n";
+    for (const std::string& note : comparison.notes) text += "note: " + printable(note) + "\n";
     text += values_text("option", comparison.options);
     text += values_text("state", comparison.state);
     text += values_text("version", comparison.versions);

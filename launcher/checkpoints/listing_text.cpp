@@ -6,6 +6,7 @@
 #include "launcher/checkpoints/listing.hpp"
 #include "launcher/text/text_table.hpp"
 #include "launcher/text/units.hpp"
+#include "runtime/core/printable.hpp"
 
 namespace lockstep::launcher::checkpoints {
 
@@ -68,7 +69,7 @@ std::string model_text(const Listing& listing) {
 }  // namespace
 
 std::string text(const Listing& listing) {
-    std::string text = listing.folder + "\n";
+    std::string text = printable(listing.folder) + "\n";
     if (!listing.writer.empty()) text += "a run writes into it: " + listing.writer + "\n";
     if (!listing.ended.empty())
         text += "no run writes into it: " + listing.ended +
@@ -82,7 +83,7 @@ std::string text(const Listing& listing) {
     text += "\n" + table.text();
     for (const ListedCheckpoint& listed : listing.checkpoints)
         if (listed.state == ListedState::damaged || listed.state == ListedState::unreadable)
-            text += kept_text(listed) + " " + listed.problem + "\n";
+            text += kept_text(listed) + " " + printable(listed.problem) + "\n";
     return text;
 }
 

@@ -3,6 +3,7 @@
 
 #include "launcher/checkpoints/verification.hpp"
 #include "launcher/text/units.hpp"
+#include "runtime/core/printable.hpp"
 
 namespace lockstep::launcher::checkpoints {
 
@@ -22,18 +23,20 @@ std::string text(const Verified& verified) {
     std::string text;
     switch (verified.verdict) {
         case Verdict::good:
-            text = "good     " + verified.path;
+            text = "good     " + printable(verified.path);
             if (verified.tensors > 0) text += " (" + counts_text(verified) + ")";
             return text + (verified.note.empty() ? "" : ": " + verified.note) + "\n";
         case Verdict::gone:
-            return "gone     " + verified.path +
+            return "gone     " + printable(verified.path) +
                    ": it was removed meanwhile, as by a run that keeps the newest (--keep)\n";
         case Verdict::skipped:
-            return "skipped  " + verified.path + ": it was set aside as damaged before\n";
+            return "skipped  " + printable(verified.path) +
+                   ": it was set aside as damaged before\n";
         case Verdict::bad:
             break;
     }
-    for (const std::string& finding : verified.findings) text += "BAD      " + finding + "\n";
+    for (const std::string& finding : verified.findings)
+        text += "BAD      " + printable(finding) + "\n";
     return text;
 }
 

@@ -13,6 +13,7 @@
 #include "launcher/options/spelling.hpp"
 #include "launcher/programs/programs.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/printable.hpp"
 
 namespace lockstep::launcher {
 
@@ -88,7 +89,7 @@ int convert(const CheckpointOptions& options) {
     const checkpoints::Conversion conversion{
         options.paths[0], options.paths[1], options.like,
         options.overwrite ? checkpoints::Existing::overwrite : checkpoints::Existing::refuse};
-    std::cout << checkpoints::convert(conversion, waiting) << '\n';
+    std::cout << printable(checkpoints::convert(conversion, waiting)) << '\n';
     return 0;
 }
 

@@ -157,9 +157,18 @@ TEST_CASE_FIXTURE(Trained, "wrong requests are refused in one line") {
     refused("convert " + step_2 + " /proc/new", {"/proc/new"});
     says(checkpoint("--help"), 0, {"lockstep checkpoint list MODEL", "--tolerance"});
     says(checkpoint("diff --help"), 0, {"lockstep checkpoint diff A B"});
+    // A line feed in a name does not begin a line.
+    const std::string lines = scratch / "two\nlines";
+    fs::copy(model, lines, fs::copy_options::recursive);
+    fs::remove(lines + "/checkpoints/step-00000002/state.json");
+    for (const std::string command : {"list", "verify"}) {
+        const auto run = run_program({"lockstep", "checkpoint", command, lines});
+        says(run, command == "list" ? 0 : 1, {"two\\x0alines"});
+        CHECK(run.out.find("two\nlines") == std::string::npos);
+    }
     // A model that is not UTF-8.
     const std::string odd = scratch / "odd\xFF";
     fs::copy(model, odd, fs::copy_options::recursive);
-    says(checkpoint("verify " + odd), 0, {"good     " + odd});
+    says(checkpoint("verify " + odd), 0, {"good     " + (scratch / "odd\\xff")});
     says(checkpoint("diff " + odd + " " + model), 0, {});
 }

@@ -124,7 +124,7 @@ TEST_CASE_FIXTURE(SavedModel, "names that are not UTF-8 are listed, also in JSON
     FiniteRun run(10);
     odd.save(run.tensors(), run.record);
     const Listing listing = list_checkpoints(model);
-    CHECK(text(listing).starts_with(model + "\n"));
+    CHECK(text(listing).starts_with((folder / "model\\xff") + "\n"));
     CHECK(nlohmann::json::parse(json_text(listing)).at("checkpoints").size() == 1);
 }
 
