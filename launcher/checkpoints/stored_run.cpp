@@ -50,7 +50,7 @@ StoredRun read_stored_run(const std::string& checkpoint) {
         run.state = leaves(json.at("trainer"));
         const nlohmann::json& options = json.at("options");
         if (options.contains("values")) run.options = leaves(options.at("values"));
-        for (const char* name : {"data", "data_set"})
+        for (const char* name : {"data", "data_set", "data_content"})
             if (options.contains(name)) run.state[name] = text_of(options.at(name));
         for (const char* name : {"dealing", "model"})
             if (options.contains(name)) run.state.merge(leaves({{name, options[name]}}));

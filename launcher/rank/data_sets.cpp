@@ -9,6 +9,7 @@
 
 #include "launcher/options/option_table.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/hash.hpp"
 #include "runtime/core/path_status.hpp"
 
 namespace lockstep::launcher {
@@ -138,6 +139,18 @@ std::string data_set_text(const DataSets& sets) {
     return std::to_string(split.rows) + " rows with " +
            std::to_string(split.source_tokens + split.target_tokens) + " tokens in " +
            std::to_string(split.shards.size()) + (split.shards.size() == 1 ? " shard" : " shards");
+}
+
+std::string content_of(const DataSets& sets) {
+    std::string hashes;
+    for (const data::Dataset& set : sets.sets) {
+        for (const data::ShardInfo& shard : set.split(data::format::train_split).shards) {
+            if (shard.xxh3.empty()) return "";
+            hashes += shard.xxh3 + "\n";
+        }
+        hashes += "\n";
+    }
+    return hex(hash64(hashes));
 }
 
 }  // namespace lockstep::launcher

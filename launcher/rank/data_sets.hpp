@@ -48,4 +48,8 @@ std::string mixture_text(const DataSets& sets, const std::vector<double>& weight
 // The text is empty when there are several.
 std::string data_set_text(const DataSets& sets);
 
+// Returns one hash of the training splits' contents, made of the hashes of their shards in order,
+// as 16 hexadecimal digits. The text is empty if a data set of an older version has none.
+std::string content_of(const DataSets& sets);
+
 }  // namespace lockstep::launcher

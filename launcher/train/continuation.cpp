@@ -10,29 +10,9 @@ namespace lockstep::launcher {
 
 namespace {
 
-// A checkpoint's position is only valid in the mixture of data sets that it was made with.
-void require_same_mixture(const RunConfig& config, const std::string& then,
-                          const std::string& now) {
-    if (then == now) return;
-    const auto told = [](const std::string& mixture) {
-        return mixture.empty() ? "one data set" : mixture;
-    };
-    throw Error(ErrorKind::config, "--data: the run in " + config.model_file +
-                                       " was started with " + told(then) + ", not with " +
-                                       told(now) +
-                                       "; continue with those, or start another -mf from it by "
-                                       "--init-model");
-}
-
-// Another data set has other rows, so it cannot continue an epoch; it can begin one.
-void require_data_set(const RunConfig& config, const train::Position& position,
-                      const std::string& then, const std::string& now) {
-    if (then.empty() || then == now || position.step_in_epoch == 0) return;
-    throw Error(ErrorKind::config,
-                "--data: the checkpoint in " + config.model_file + " is in the middle of epoch " +
-                    std::to_string(position.epoch + 1) + " over " + then + ", not " + now +
-                    "; finish the epoch with those, or start another -mf from "
-                    "it by --init-model");
+// Two data sets of the same size are told by their contents.
+std::string told(const std::string& text, const std::string& content) {
+    return content.empty() ? text : text + " (content " + content + ")";
 }
 
 }  // namespace
@@ -43,6 +23,7 @@ Continuation continuation_of(const train::RunRecord& record) {
     found.trainer = record.trainer;
     found.mixture = data::unescape_bytes(options.value("data", ""));
     found.data_set = options.value("data_set", "");
+    found.content = options.value("data_content", "");
     if (const auto dealing = options.find("dealing");
         dealing != options.end() && dealing->is_object())
         found.dealing = dealing->get<DealingRecord>();
@@ -52,7 +33,8 @@ Continuation continuation_of(const train::RunRecord& record) {
 void to_json(nlohmann::json& json, const Continuation& continuation) {
     json = {{"trainer", continuation.trainer},
             {"data", data::escape_bytes(continuation.mixture)},
-            {"data_set", continuation.data_set}};
+            {"data_set", continuation.data_set},
+            {"content", continuation.content}};
     if (continuation.dealing) json["dealing"] = *continuation.dealing;
 }
 
@@ -60,15 +42,48 @@ void from_json(const nlohmann::json& json, Continuation& continuation) {
     json.at("trainer").get_to(continuation.trainer);
     continuation.mixture = data::unescape_bytes(json.at("data").get<std::string>());
     json.at("data_set").get_to(continuation.data_set);
+    json.at("content").get_to(continuation.content);
     if (const auto dealing = json.find("dealing"); dealing != json.end())
         continuation.dealing = dealing->get<DealingRecord>();
 }
 
+DataChange data_change(const Continuation& continuation, const DataSets& data,
+                       const std::vector<double>& weights) {
+    const bool mixed = !continuation.mixture.empty() || data.several();
+    const std::string& earlier = mixed ? continuation.mixture : continuation.data_set;
+    const std::string now = mixed ? mixture_text(data, weights) : data_set_text(data);
+    const std::string content = content_of(data);
+    DataChange change;
+    if (mixed ? earlier != now : !earlier.empty() && earlier != now) {
+        change = {true, earlier, now};
+    } else if (!continuation.content.empty() && !content.empty() &&
+               continuation.content != content) {
+        change = {true, told(earlier, continuation.content), told(now, content)};
+    }
+    for (std::string* text : {&change.then, &change.now})
+        if (text->empty()) *text = "one data set";
+    return change;
+}
+
+// A position in a mixture of data sets is only valid in that mixture. One data set that is another
+// one has other rows, so it cannot continue an epoch; it can begin one.
 void require_continuable(const Continuation& continuation, const RunConfig& config,
                          const DataSets& data, const std::vector<double>& weights) {
-    require_same_mixture(config, continuation.mixture, mixture_text(data, weights));
-    require_data_set(config, continuation.trainer.position, continuation.data_set,
-                     data_set_text(data));
+    const DataChange change = data_change(continuation, data, weights);
+    if (!change.is_other) return;
+    const train::Position& position = continuation.trainer.position;
+    if (!continuation.mixture.empty() || data.several())
+        throw Error(ErrorKind::config, "--data: the run in " + config.model_file +
+                                           " was started with " + change.then + ", not with " +
+                                           change.now +
+                                           "; continue with those, or start another -mf from it "
+                                           "by --init-model");
+    if (position.step_in_epoch == 0) return;
+    throw Error(ErrorKind::config,
+                "--data: the checkpoint in " + config.model_file + " is in the middle of epoch " +
+                    std::to_string(position.epoch + 1) + " over " + change.then + ", not " +
+                    change.now +
+                    "; finish the epoch with those, or start another -mf from it by --init-model");
 }
 
 }  // namespace lockstep::launcher

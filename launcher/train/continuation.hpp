@@ -19,6 +19,7 @@ struct Continuation {
     train::TrainerState trainer;
     std::string mixture;   // mixture_text() of several data sets; empty: one
     std::string data_set;  // data_set_text() of one; empty: several, or not known
+    std::string content;   // content_of() the data; empty: not known
     std::optional<DealingRecord> dealing;
 };
 
@@ -26,6 +27,14 @@ struct Continuation {
 Continuation continuation_of(const train::RunRecord& record);
 void to_json(nlohmann::json& json, const Continuation& continuation);
 void from_json(const nlohmann::json& json, Continuation& continuation);
+
+// Tells whether the data are surely others than those of the checkpoint, and describes both.
+struct DataChange {
+    bool is_other = false;
+    std::string then, now;
+};
+DataChange data_change(const Continuation& continuation, const DataSets& data,
+                       const std::vector<double>& weights);
 
 // Throws a config error if the run cannot continue with these data.
 void require_continuable(const Continuation& continuation, const RunConfig& config,

@@ -21,6 +21,7 @@
 #include "model/config_json.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/path_status.hpp"
+#include "runtime/core/printable.hpp"
 #include "runtime/train/checkpoint/checkpoint_names.hpp"
 #include "runtime/train/checkpoint/folder_sink.hpp"
 #include "runtime/train/checkpoint/retry_reading.hpp"
@@ -145,15 +146,16 @@ void TrainingSession::load_first_weights() {
     } else if (path_exists(config_.model_file + "/model.safetensors")) {
         // The user copied a model here, or its checkpoints are gone.
         model_->load_weights(config_.model_file);
-        log_.info(config_.model_file + ": has no checkpoint; starting from its weights");
+        log_.info(printable(config_.model_file) + ": has no checkpoint; starting from its weights");
     } else {
         if (holds_model(config_.model_file))
-            log_.info(config_.model_file + ": has no checkpoint yet; starting at step 0");
+            log_.info(printable(config_.model_file) +
+                      ": has no checkpoint yet; starting at step 0");
         model_->initialize(options_.seed);
     }
     const std::string kept = keep_earlier_files(config_.model_file);
     if (!kept.empty())
-        log_.info(config_.model_file + ": what this run would replace is kept: " + kept);
+        log_.info(printable(config_.model_file) + ": what this run would replace is kept: " + kept);
 }
 
 void TrainingSession::continue_from(const Continuation& shared) {
@@ -163,12 +165,12 @@ void TrainingSession::continue_from(const Continuation& shared) {
     options_.seed = resume_->seed;
     options_.lanes = resume_->lanes;
     log_.info("continuing after step " + std::to_string(resume_->step) + " from " +
-              plan_.checkpoint.value_or(config_.model_file));
-    const std::string now = data_set_text(plan_.data);
-    if (!shared.data_set.empty() && shared.data_set != now) {
+              printable(plan_.checkpoint.value_or(config_.model_file)));
+    const DataChange change = data_change(shared, plan_.data, plan_.weights);
+    if (change.is_other) {
         dealt_.reset();
         log_.info("epoch " + std::to_string(resume_->position.epoch + 1) +
-                  " begins with another data set: " + now + " instead of " + shared.data_set);
+                  " begins with another data set: " + change.now + " instead of " + change.then);
     }
     if (!config_.init_model.empty())
         log_.info("--init-model " + config_.init_model +
@@ -274,6 +276,8 @@ train::RunRecord TrainingSession::new_record() const {
         options["data"] = data::escape_bytes(mixture_text(plan_.data, plan_.weights));
     else
         options["data_set"] = data_set_text(plan_.data);
+    if (const std::string content = content_of(plan_.data); !content.empty())
+        options["data_content"] = content;
     options["dealing"] = dealing();
     options["model"] = nlohmann::json::parse(model::to_json(plan_.model));
     record.options_json = options.dump();

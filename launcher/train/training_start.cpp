@@ -17,6 +17,7 @@
 #include "model/config_json.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/path_status.hpp"
+#include "runtime/core/printable.hpp"
 #include "runtime/train/checkpoint/atomic_file.hpp"
 #include "runtime/train/checkpoint/checkpoint_folder.hpp"
 #include "runtime/train/checkpoint/checkpoint_json.hpp"
@@ -120,8 +121,8 @@ void take_recorded_rates(const std::string& checkpoint, const RunConfig& config,
     if (!recorded) return;
     const auto take = [&](const char* option, float& value, float then) {
         if (value == then || config.given.contains(option)) return;
-        log.info(config.model_file + "/config.json: has --" + option + " " + number_word(value) +
-                 ", but the run goes on with " + number_word(then) +
+        log.info(printable(config.model_file) + "/config.json: has --" + option + " " +
+                 number_word(value) + ", but the run goes on with " + number_word(then) +
                  " as its checkpoint says; give the option to change it");
         value = then;
     };

@@ -3,7 +3,9 @@
 // row once an epoch all the same.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <sstream>
 
 #include "tests/launcher/programs/metrics_file.hpp"
 #include "tests/support/files.hpp"
@@ -232,4 +234,39 @@ TEST_CASE("another data set is refused in the middle of an epoch, and begins the
     const std::string next = Prepared::done(other);
     CHECK_MESSAGE(holds(next, "begins with another data set: 120 rows"), next);
     CHECK_MESSAGE(holds(next, "epoch 2: each of 120 rows used exactly once"), next);
+}
+
+TEST_CASE("another data set of the same size is refused in mid-epoch, and begins the next one") {
+    const Prepared run;
+    // The same lines in another order: rows, tokens and shards are as many.
+    std::string text = read_text(run.scratch / "train.txt");
+    std::vector<std::string> lines;
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);) lines.push_back(line);
+    text.clear();
+    for (auto line = lines.rbegin(); line != lines.rend(); ++line) text += *line + "\n";
+    write_text(run.scratch / "reversed.txt", text);
+    const auto prepare = [&](const std::string& input, const std::string& name) {
+        Prepared::done("lockstep prepare --dict-file " + run.data + " --history-size 1 --input " +
+                       (run.scratch / input) + " --out " + (run.scratch / name));
+    };
+    prepare("train.txt", "forward");
+    prepare("train.txt", "again");
+    prepare("reversed.txt", "backward");
+    const auto with = [&](const std::string& name) {
+        return "train -mf " + run.model + " --data " + (run.scratch / name) + " --num-epochs 2";
+    };
+    Prepared::done("train" + run.start() + " --data " + (run.scratch / "forward") +
+                   " -bs 8 --max-train-steps 6");
+    const std::string said = Prepared::refused(with("backward"));
+    CHECK_MESSAGE(holds(said, "in the middle of epoch 1 over 397 rows"), said);
+    CHECK_MESSAGE(holds(said, "(content "), said);
+    CHECK(std::ranges::count(said, '\n') == 1);
+    // The content decides, not the path.
+    Prepared::done(with("again") + " --max-train-steps 7");
+    Prepared::done("train -mf " + run.model + " --data " + (run.scratch / "again") +
+                   " --num-epochs 1");
+    const std::string next = Prepared::done(with("backward"));
+    CHECK_MESSAGE(holds(next, "epoch 2 begins with another data set: 397 rows"), next);
+    CHECK_MESSAGE(holds(next, "epoch 2: each of 397 rows used exactly once"), next);
 }
