@@ -96,6 +96,13 @@ public:
             if (pid > 0) ::kill(pid, signal);
         }
     }
+    // Ends the ranks because one has failed. A queued signal has another code than kill's, so they
+    // do not take it for somebody's request.
+    void end_all() const noexcept {
+        for (const pid_t pid : pids_) {
+            if (pid > 0) ::sigqueue(pid, SIGTERM, sigval{});
+        }
+    }
     // Kills the ranks and everything that they have started.
     void kill_all() const noexcept {
         for (const pid_t pid : pids_) {
@@ -155,7 +162,7 @@ public:
         if (child.status == 0) return;
         if (result_.failed_rank < 0) {
             record(child);
-            children_.ask_all(SIGTERM);
+            children_.end_all();
             kill_in(options_.grace_ms);
         } else if (only_told_of_a_peer() && !by_our_hand(child.status)) {
             record(child);

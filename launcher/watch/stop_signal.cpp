@@ -94,7 +94,8 @@ void StopSignal::watch() {
         signalfd_siginfo info{};
         if (read(signals_, &info, sizeof info) != sizeof info) continue;
         requested_ = true;
-        received(static_cast<int>(info.ssi_signo));
+        // A launcher queues the signal when another rank has failed; what it says is enough.
+        if (info.ssi_code != SI_QUEUE) received(static_cast<int>(info.ssi_signo));
         if (info.ssi_signo == SIGINT && ++interrupts == 2) end_at_once();
     }
 }

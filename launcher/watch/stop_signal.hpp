@@ -12,7 +12,8 @@ namespace lockstep::launcher {
 // Turns INT, TERM, HUP, USR1 and USR2 into a flag that the training loop reads. HUP is left alone
 // if the process was started with HUP ignored (nohup). The object must be made before any other
 // thread starts because threads inherit the blocked signals. A second INT ends the process at once.
-// The first signal and the second INT are told in a line each, once tell() was called.
+// The first signal and the second INT are told in a line each, once tell() was called. A signal
+// that was queued (sigqueue) is obeyed and not told.
 class StopSignal {
 public:
     StopSignal();
