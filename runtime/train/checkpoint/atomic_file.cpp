@@ -148,9 +148,9 @@ AtomicFile::~AtomicFile() {
 
 void AtomicFile::write(std::span<const std::byte> bytes) {
     // Each block is hashed while it is in the processor's cache for the system's copy.
-    constexpr std::size_t block_bytes = std::size_t{1} << 20;
+    constexpr std::size_t cached_bytes = std::size_t{1} << 20;
     while (!bytes.empty()) {
-        const auto block = bytes.first(std::min(bytes.size(), block_bytes));
+        const auto block = bytes.first(std::min(bytes.size(), cached_bytes));
         file_.write(block);
         hash_.add(block.data(), block.size());
         bytes_ += block.size();

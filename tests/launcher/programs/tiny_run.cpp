@@ -36,12 +36,14 @@ bool is_temporary(const std::string& name) {
 
 // An old checkpoint may be left over whole or in part: the next save removes it. Together nothing
 // larger than a checkpoint and one copy of the weights is left.
-std::string names_besides(const FolderTree& tree, const FolderTree& expected) {
-    const std::set<std::string> here = names_of(tree), there = names_of(expected);
+std::string names_besides(const FolderTree& tree, const FolderTree& allowed,
+                          const FolderTree& expected) {
+    const std::set<std::string> here = names_of(tree), known = names_of(allowed),
+                                there = names_of(expected);
     std::string text;
     int old = 0, temporary = 0;
     for (const std::string& name : here) {
-        if (there.contains(name) || is_checkpoint(fs::path(name).parent_path())) continue;
+        if (known.contains(name) || is_checkpoint(fs::path(name).parent_path())) continue;
         if (is_temporary(name) && ++temporary == 1) continue;
         if (name.find("-before-") != std::string::npos)
             continue;  // of a start without a checkpoint
@@ -52,8 +54,8 @@ std::string names_besides(const FolderTree& tree, const FolderTree& expected) {
     return text;
 }
 
-// A save that fails is told, and the run goes on without this checkpoint. The last one must be
-// there.
+// A save that fails is told, and the run goes on without this checkpoint, which may have got its
+// name before the folder could not be synced. The last one must be there.
 FolderTree without_unsaved(FolderTree expected, const ProgramResult& met) {
     for (int step = 1; step < TinyRun::last_step; ++step) {
         const std::string number = std::to_string(step);
@@ -138,7 +140,7 @@ std::string RunCheck::operator()(const std::string& folder, const ProgramResult&
     if (next.code != 0) return wrong + "; the next start: " + next.err;
     const FolderTree after = read_tree(folder);
     return wrong + wrong_beginning(next.out, met.code == 0 ? run_.last_step : first_step_) +
-           names_besides(after, without_unsaved(calm_, met)) + wrong_result(after);
+           names_besides(after, calm_, without_unsaved(calm_, met)) + wrong_result(after);
 }
 
 std::string RunCheck::wrong_weights(const FolderTree& tree) const {
