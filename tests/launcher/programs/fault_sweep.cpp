@@ -95,7 +95,7 @@ std::vector<DiskCall> calls_of(const SweptOperation& operation) {
 }  // namespace
 
 SweepResult sweep(const SweptOperation& operation, std::size_t max_points) {
-    const char* const extent = std::getenv("LOCKSTEP_SWEEP");
+    const char* const extent = std::getenv("FAULT_SWEEP");
     const std::vector<DiskCall> calls = calls_of(operation);
     std::vector<DiskFault> faults = extent != nullptr && std::string(extent) == "full"
                                         ? all_faults(calls)

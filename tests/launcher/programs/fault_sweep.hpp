@@ -33,7 +33,7 @@ struct SweepResult {
 };
 
 // Runs the operation once without a fault and then with one fault after another: errors, short
-// writes, kills, power cuts after kills, and one after a good end. LOCKSTEP_SWEEP=full tries every
+// writes, kills, power cuts after kills, and one after a good end. FAULT_SWEEP=full tries every
 // call with every error. Without it each kind of call at each kind of file is tried once, and at
 // most `max_points` of them.
 SweepResult sweep(const SweptOperation& operation, std::size_t max_points);
