@@ -6,6 +6,8 @@
 #include <array>
 #include <cerrno>
 #include <new>
+#include <string>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 
@@ -64,7 +66,13 @@ Hdf5File open_file(const std::string& path) {
     return Hdf5File(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.raw()));
 }
 
-void require_openable(const std::string& path) {
+void require_openable(const std::string& path, const std::string& reason) {
+    // Another thread may have closed a file since, and the next attempt would succeed.
+    for (const int code : {EMFILE, ENFILE, ENOMEM, EIO, ESTALE}) {
+        if (reason.find(std::generic_category().message(code)) == std::string::npos) continue;
+        errno = code;
+        throw_errno("cannot be opened", path);
+    }
     const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!file && errno != ENOENT) throw_errno("cannot be opened", path);
 }

@@ -16,9 +16,9 @@ namespace lockstep::data::hdf5 {
 // Returns an invalid handle if the file cannot be opened. Opens without file locking, which network
 // file systems refuse.
 Hdf5File open_file(const std::string& path);
-// Throws an io error if the file is there and the system does not let it be opened: the library
-// has then failed for a reason that says nothing about the file.
-void require_openable(const std::string& path);
+// Throws an io error if the library's `reason` is a failure of the system, or if the file is there
+// and cannot be opened: this says nothing about the file.
+void require_openable(const std::string& path, const std::string& reason);
 
 // Returns nothing if there is no such attribute, or if it is not one integer or one text of at most
 // 4 KiB. Nothing is read of an attribute of another size.

@@ -43,7 +43,7 @@ void LengthIndex::open(const Dataset& dataset, const SplitInfo& split, const Hdf
     file_ = hdf5::open_file(path_);
     if (!file_) {
         const std::string reason = section.reason();
-        hdf5::require_openable(path_);
+        hdf5::require_openable(path_, reason);
         damaged("not a whole HDF5 file (" + reason + ")");
     }
     if (hdf5::read_text(file_, format::dictionary_hash) != dataset.dictionary_hash())

@@ -60,7 +60,7 @@ void ShardReader::open(const Hdf5Section& section) {
     file_ = hdf5::open_file(path_);
     if (file_) return;
     const std::string reason = section.reason();
-    hdf5::require_openable(path_);
+    hdf5::require_openable(path_, reason);
     throw Error(ErrorKind::data, path_ + ": not a whole HDF5 file (" + reason + ")" + restore);
 }
 
