@@ -4,6 +4,7 @@
 #include <boost/program_options.hpp>
 #include <iostream>
 
+#include "launcher/options/memory_options.hpp"
 #include "runtime/core/error.hpp"
 
 namespace lockstep::bench {
@@ -38,7 +39,7 @@ launcher::DeviceChoice device_of(const std::string& name) {
 
 // These options have words as values.
 struct Words {
-    std::string kind, dtype, device;
+    std::string kind, dtype, device, recompute;
 };
 
 po::options_description description(StepOptions& o, Words& words) {
@@ -65,6 +66,8 @@ po::options_description description(StepOptions& o, Words& words) {
     add("warmup", po::value(&o.warmup), "steps before them");
     add("dropout", po::value(&o.dropout), "dropout, at every place");
     add("threads", po::value(&o.threads), "threads of a rank");
+    add("recompute", po::value(&words.recompute)->default_value("none"),
+        "none, ffn, layer or layer:N");
     add("ranks", po::value(&o.ranks), "ranks on this machine, started by the program itself");
     add("compile", po::bool_switch(&o.compile), "ignored: what PyTorch compiles is compiled here");
     add("trace", po::value(&o.trace), "write a Perfetto trace of the steps");
@@ -91,6 +94,9 @@ std::optional<StepOptions> parse_step_options(const std::vector<std::string>& ar
     }
     o.precision = precision_of(words.dtype);
     o.device = device_of(words.device);
+    const auto recompute = launcher::parse_recompute(words.recompute);
+    if (!recompute) refuse("--recompute auto: name a level, so that times can be compared");
+    o.recompute = *recompute;
     if (o.steps < 1 || o.passes < 1 || o.warmup < 0 || o.warmup_passes < 0 || o.batch < 1 ||
         o.update_freq < 1 || o.ranks < 1)
         refuse(

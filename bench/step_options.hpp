@@ -8,6 +8,7 @@
 
 #include "launcher/options/run_config.hpp"
 #include "model/config.hpp"
+#include "model/recompute.hpp"
 #include "runtime/train/parameters.hpp"
 
 namespace lockstep::bench {
@@ -26,6 +27,7 @@ struct StepOptions {
     float dropout = 0;  // for all kinds of dropout
     int threads = 0;    // per rank; 0: its share of the cores
     int ranks = 1;
+    model::RecomputePlan recompute = {};
     bool compile = false;  // accepted so that command lines are alike; has no effect
     std::string trace;
 };

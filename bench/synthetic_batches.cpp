@@ -8,6 +8,7 @@
 
 #include "data/batching/batch_rules.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/read_lines.hpp"
 
 namespace lockstep::bench {
 
@@ -32,12 +33,13 @@ void fill_up(train::RaggedTokens& side) {
 std::vector<std::vector<RowLengths>> batches_of_file(const std::string& path, std::int64_t batch) {
     std::ifstream file(path);
     std::vector<RowLengths> rows;
-    for (std::string line; std::getline(file, line);) {
+    std::string line;
+    for (std::uint64_t number = 1; read_line(file, line, path, number); ++number) {
         if (line.empty()) continue;
         std::istringstream words(line);
         RowLengths row;
         if (!(words >> row.source >> row.target) || row.source < 1 || row.target < 1) {
-            throw Error(ErrorKind::data, path + ":" + std::to_string(rows.size() + 1) +
+            throw Error(ErrorKind::data, path + ":" + std::to_string(number) +
                                              ": expected a source and a target length");
         }
         rows.push_back(row);

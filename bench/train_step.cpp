@@ -97,7 +97,7 @@ public:
           trace_(options.trace.empty() ? Trace::Recording::off : Trace::Recording::on,
                  communicator.rank()),
           device_(device),
-          model_(launcher::make_model(config_, device)),
+          model_(launcher::make_model(config_, device, options.recompute)),
           engine_(model_->make_engine(train_options(), communicator, trace_, nullptr)) {
         model_->initialize(1);
         engine_->restore({}, 1);
@@ -199,6 +199,8 @@ nlohmann::ordered_json Session::describe(const bench::MeasuredSteps& measured,
                                 {"device", device_.name()},
                                 {"threads", device_.threads},
                                 {"params", model_->parameters().count()},
+                                {"recompute", model::name(options_.recompute)},
+                                {"activation_bytes", model_->peak_activation_bytes()},
                                 {"step_peak_bytes", step_peak_bytes}};
     line.update(measured.figures(options_.lengths.empty() ? Steps::alike : Steps::different,
                                  ceiling, communicator_));

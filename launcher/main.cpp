@@ -21,6 +21,7 @@
 #include "launcher/text/exception_text.hpp"
 #include "launcher/text/exit_code.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/printable.hpp"
 
 namespace {
 
@@ -65,7 +66,7 @@ void outlive(int signal) {
 
 // Writes the line in one piece because other ranks write to the same terminal.
 void complain(const std::string& name, const std::string& what) {
-    std::cerr << name + ": " + what + "\n" << std::flush;
+    std::cerr << printable(name) + ": " + what + "\n" << std::flush;
 }
 
 // Ends the process with one line where a library needs memory for giving memory back, as the

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "runtime/core/error.hpp"
+#include "runtime/core/ordered_json.hpp"
 
 namespace lockstep::model {
 
@@ -56,7 +57,7 @@ void visit(Config& c, Visitor&& v) {
 }
 
 struct Writer {
-    Json json;
+    Json& json;
 
     template <class Enum, std::size_t N>
     void choice(const char* member, Enum value, const Names<Enum, N>& names) {
@@ -135,13 +136,14 @@ const char* name(Kind kind) noexcept {
 }
 
 std::string to_json(const ModelConfig& config) {
-    Writer writer;
+    Json json;
+    Writer writer{json};
     visit(config, writer);
-    return writer.json.dump(2) + "\n";
+    return json.dump(2) + "\n";
 }
 
 ModelConfig config_from_json(const std::string& text, const std::string& origin) {
-    const Json json = Json::parse(text, nullptr, false);
+    const Json json = parse_ordered_json(text);
     if (!json.is_object()) {
         throw Error(
             ErrorKind::config,

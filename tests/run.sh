@@ -16,4 +16,5 @@ cmake -S . -B build -G Ninja "${options[@]}" > build-configure.log 2>&1 \
     || { cat build-configure.log; exit 1; }
 rm -f build-configure.log
 cmake --build build -- --quiet
-exec ctest --test-dir build --output-on-failure --no-tests=error "$@"
+# Many tests wait for processes and time-outs most of the time, so that two at once take half as long.
+exec ctest --test-dir build --output-on-failure --no-tests=error --parallel 2 "$@"

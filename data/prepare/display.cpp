@@ -7,6 +7,7 @@
 #include "data/storage/dataset.hpp"
 #include "data/storage/shard_store.hpp"
 #include "data/tokenizers/tokenizer.hpp"
+#include "runtime/core/printable.hpp"
 
 namespace lockstep::data {
 namespace {
@@ -45,11 +46,12 @@ void display(const DisplayOptions& options, std::ostream& out) {
         store.read_tokens(extent.shard, extent.first_token, tokens);
         const std::span<const std::int32_t> all(tokens);
         const auto source = static_cast<std::size_t>(extent.source);
-        out << "- - - " << split.name << " " << row << " - - -\n";
-        if (source > 0) out << tokenizer->decode(all.first(source)) << '\n';
-        out << "   " << labels_of(store, extent, *tokenizer, all.subspan(source)) << '\n';
+        const std::string labels = labels_of(store, extent, *tokenizer, all.subspan(source));
+        out << "- - - " << printable(split.name) << " " << row << " - - -\n";
+        if (source > 0) out << printable_lines(tokenizer->decode(all.first(source))) << '\n';
+        out << "   " << printable_lines(labels) << '\n';
     }
-    out << split.name << ": " << shown << " of " << split.rows << " rows\n";
+    out << printable(split.name) << ": " << shown << " of " << split.rows << " rows\n";
 }
 
 }  // namespace lockstep::data

@@ -11,6 +11,7 @@
 #include "data/storage/read_shard.hpp"
 #include "data/storage/shard_reader.hpp"
 #include "data/storage/shard_store.hpp"
+#include "data/storage/verify_shard.hpp"
 #include "data/tokenizers/tokenizer.hpp"
 #include "data/tokenizers/unknown_words.hpp"
 #include "runtime/core/error.hpp"
@@ -79,8 +80,8 @@ private:
 
     void write_counts() {
         all_.out << '\n'
-                 << split_.name << ": " << split_.rows << " rows in " << split_.shards.size()
-                 << " shards\n";
+                 << printable(split_.name) << ": " << split_.rows << " rows in "
+                 << split_.shards.size() << " shards\n";
         const auto side = [&](const char* name, std::uint64_t tokens, std::int64_t longest) {
             all_.out << "  " << name << ": " << tokens << " tokens, " << mean(tokens, split_.rows)
                      << " a row, " << longest << " the longest\n";
@@ -91,15 +92,15 @@ private:
             all_.out << "  text: " << split_.texts.all << " tokens, " << unknown_text(split_.texts)
                      << '\n';
         for (const ShardInfo& shard : split_.shards)
-            all_.out << "  " << shard.file << ": " << shard.rows << " rows, " << shard.tokens
-                     << " tokens, " << shard.bytes << " bytes\n";
+            all_.out << "  " << printable(shard.file) << ": " << shard.rows << " rows, "
+                     << shard.tokens << " tokens, " << shard.bytes << " bytes\n";
     }
 
     void verify() {
         for (std::size_t number = 0; number < split_.shards.size(); ++number) {
             const ShardInfo& shard = split_.shards[number];
             read_shard(all_.dataset, split_, number, Clock::time_point::max());
-            all_.out << "  " << shard.file
+            all_.out << "  " << printable(shard.file)
                      << (shard.xxh3.empty() ? ": every row was read; dataset.json has no hash of it"
                                             : ": verified, it is what prepare wrote")
                      << '\n';
@@ -160,6 +161,24 @@ private:
     LengthHistogram source_, target_;
 };
 
+// The verdict comes last, where a reader of many lines looks for it.
+void write_verdict(const Inspection& all) {
+    const bool index_known = verify_index(all.dataset) == Verification::same;
+    std::size_t shards = 0, unknown = index_known ? 0 : 1;
+    for (const SplitInfo& split : all.dataset.info().splits) {
+        for (const ShardInfo& shard : split.shards) {
+            ++shards;
+            unknown += shard.xxh3.empty() ? 1 : 0;
+        }
+    }
+    all.out << '\n' << printable(all.options.data) << ": ";
+    if (unknown == 0)
+        all.out << "verified: index.h5 and " << shards << " shards are what prepare wrote\n";
+    else
+        all.out << "all rows can be read, but dataset.json has no hash of " << unknown << " of "
+                << shards + 1 << " files: an older version prepared them\n";
+}
+
 }  // namespace
 
 void inspect(const InspectOptions& options, std::ostream& out) {
@@ -169,10 +188,12 @@ void inspect(const InspectOptions& options, std::ostream& out) {
         throw Error(ErrorKind::data,
                     options.data + "/" + format::tokenizer_file +
                         ": not the tokenizer that the shards were made with; prepare again");
-    out << options.data << ": " << name(dataset.kind()) << ", tokenizer " << tokenizer->name()
-        << " of " << tokenizer->size() << " tokens, hash " << dataset.dictionary_hash() << '\n';
+    out << printable(options.data) << ": " << name(dataset.kind()) << ", tokenizer "
+        << tokenizer->name() << " of " << tokenizer->size() << " tokens, hash "
+        << dataset.dictionary_hash() << '\n';
     const Inspection all{dataset, *tokenizer, options, out};
     for (const SplitInfo& split : dataset.info().splits) SplitInspection(all, split).write();
+    if (options.shards == InspectOptions::Shards::verify) write_verdict(all);
 }
 
 }  // namespace lockstep::data

@@ -119,6 +119,7 @@ DatasetInfo write_dataset(const PrepareOptions& options, const std::vector<Split
                      .tokenizer = std::string(tokenizer->name()),
                      .vocabulary = tokenizer->size(),
                      .dictionary_hash = hex(tokenizer->hash()),
+                     .index_xxh3 = "",
                      .splits = {},
                      .options = options_record(options)};
     Hdf5Output index(directory + "/" + format::index_file);
@@ -135,6 +136,7 @@ DatasetInfo write_dataset(const PrepareOptions& options, const std::vector<Split
     for (const SplitInfo& split : info.splits)
         warn_of_unknown(split.name, split.texts, *tokenizer, options.tokenizer.dict_file, log);
     index.close();
+    info.index_xxh3 = hex(hash_file(directory + "/" + format::index_file));
     write_dataset_info(directory, info);
     return info;
 }

@@ -9,6 +9,7 @@
 #include "runtime/core/error.hpp"
 #include "runtime/core/json_object.hpp"
 #include "runtime/core/json_text.hpp"
+#include "runtime/core/ordered_json.hpp"
 
 namespace lockstep::data {
 namespace {
@@ -53,11 +54,11 @@ std::string file_of(const Object& shard) {
     return file;
 }
 
-std::string hash_in(const Object& shard) {
-    if (!shard.has("xxh3")) return "";
-    const std::string hash = shard.text("xxh3");
+std::string hash_in(const Object& json, const char* name) {
+    if (!json.has(name)) return "";
+    const std::string hash = json.text(name);
     if (hash.size() != 16 || hash.find_first_not_of("0123456789abcdef") != std::string::npos)
-        shard.refuse("xxh3", "16 hexadecimal digits");
+        json.refuse(name, "16 hexadecimal digits");
     return hash;
 }
 
@@ -66,7 +67,7 @@ ShardInfo shard_of(const Object& json) {
             .bytes = json.count("bytes"),
             .rows = json.count("rows", max_rows),
             .tokens = json.count("tokens", max_tokens),
-            .xxh3 = hash_in(json)};
+            .xxh3 = hash_in(json, "xxh3")};
 }
 
 SplitInfo split_of(const Object& json) {
@@ -100,6 +101,7 @@ DatasetInfo info_of(const Object& json) {
         .tokenizer = json.text("tokenizer"),
         .vocabulary = json.whole<std::int32_t>("vocabulary", {1, max_vocabulary}),
         .dictionary_hash = json.text("dictionary_hash"),
+        .index_xxh3 = hash_in(json, "index_xxh3"),
         .splits = {},
         .options = json.at("options").dump(-1, ' ', false, Json::error_handler_t::replace)};
     for (const Object& split : json.objects("splits")) info.splits.push_back(split_of(split));
@@ -119,7 +121,7 @@ DatasetInfo read_dataset_info(const std::string& directory) {
     const std::string path = directory + "/" + format::dataset_file;
     const std::string text =
         read_json_text(path, "not a prepared data directory (make one with lockstep prepare)");
-    const Json json = Json::parse(text, nullptr, false);
+    const Json json = parse_ordered_json(text);
     const JsonOrigin origin{path, "; restore the file, or run 'lockstep prepare' again"};
     const Object object(json, origin);
     const auto version = object.count(format::version);
@@ -132,14 +134,15 @@ DatasetInfo read_dataset_info(const std::string& directory) {
 void write_dataset_info(const std::string& directory, const DatasetInfo& info) {
     Json splits = Json::array();
     for (const SplitInfo& split : info.splits) splits.push_back(to_json(split));
-    const Json json = {{format::version, format_version},
-                       {"kind", name(info.kind)},
-                       {"tokenizer", info.tokenizer},
-                       {"vocabulary", info.vocabulary},
-                       {"dictionary_hash", info.dictionary_hash},
-                       {"rows_per_block", rows_per_block},
-                       {"splits", std::move(splits)},
-                       {"options", Json::parse(info.options.empty() ? "{}" : info.options)}};
+    Json json = {{format::version, format_version},
+                 {"kind", name(info.kind)},
+                 {"tokenizer", info.tokenizer},
+                 {"vocabulary", info.vocabulary},
+                 {"dictionary_hash", info.dictionary_hash},
+                 {"rows_per_block", rows_per_block},
+                 {"splits", std::move(splits)},
+                 {"options", Json::parse(info.options.empty() ? "{}" : info.options)}};
+    if (!info.index_xxh3.empty()) json["index_xxh3"] = info.index_xxh3;
     const std::string path = directory + "/" + format::dataset_file;
     std::ofstream file(path);
     file << json.dump(2) << '\n';

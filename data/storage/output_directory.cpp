@@ -107,12 +107,17 @@ OutputDirectory::OutputDirectory(const std::string& path, Existing existing)
     : path_(prepared(path, existing)), partial_(path_), existing_(existing) {}
 
 void OutputDirectory::commit() {
-    check_free(path_, existing_);  // checked again: files may have appeared meanwhile
+    check_free(path_, existing_);  // checked again before the long sync: files may have appeared
     // A file of the work that stays would be one that --overwrite refuses to delete.
     for (const auto& entry : fs::directory_iterator(partial_.path()))
         if (!is_ours(entry)) fs::remove(entry.path());
     for (const auto& entry : fs::directory_iterator(partial_.path())) sync_file(entry.path());
-    partial_.put_in_place(path_);
+    if (existing_ == Existing::overwrite) {
+        partial_.put_in_place(path_);
+    } else if (partial_.put_in_free_place(path_) == Placed::name_is_taken) {
+        check_free(path_, existing_);  // says what is there
+        refuse(path_, "another program used that name meanwhile; choose another");
+    }
 }
 
 }  // namespace lockstep::data

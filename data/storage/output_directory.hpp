@@ -9,8 +9,8 @@
 namespace lockstep::data {
 
 // Makes a directory that appears complete or not at all. Files are written to a temporary directory
-// beside it; commit() flushes them to disk and exchanges the two. Without a commit() everything is
-// removed.
+// beside it; commit() flushes them to disk and gives it the name. With Existing::overwrite the two
+// are exchanged. Without a commit() everything is removed.
 class OutputDirectory {
 public:
     // Follows a symbolic link and removes what interrupted writers left beside the directory.
@@ -19,6 +19,8 @@ public:
     OutputDirectory(const std::string& path, Existing existing);
     // Returns the directory to write to before commit().
     const std::string& partial() const noexcept { return partial_.path(); }
+    // Without Existing::overwrite it throws a config error, at the last moment too, if another
+    // writer has taken the name.
     void commit();
 
 private:

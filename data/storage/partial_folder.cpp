@@ -125,6 +125,11 @@ void PartialFolder::put_in_place(const std::string& path) {
     remove_quietly(path_);
 }
 
+Placed PartialFolder::put_in_free_place(const std::string& path) {
+    sync_folder(path_);
+    return put_new_folder(path_, path);
+}
+
 void remove_partial_folders(const std::string& path) {
     for (const fs::path& partial : partial_folders(path)) {
         if (!is_abandoned(partial)) continue;

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "runtime/core/durable_files.hpp"
 #include "runtime/core/file_descriptor.hpp"
 
 namespace lockstep::data {
@@ -21,6 +22,8 @@ public:
     const std::string& path() const noexcept { return path_; }
     // Syncs the folder and gives it the name `path`. What had that name is removed.
     void put_in_place(const std::string& path);
+    // Does the same, but replaces no more than an empty folder. Returns whether it did.
+    Placed put_in_free_place(const std::string& path);
 
 private:
     bool is_own() const;

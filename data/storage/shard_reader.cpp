@@ -137,9 +137,10 @@ void ShardReader::read(const hdf5::Column& column, const char* name, std::uint64
                        std::span<T> out, const Hdf5Section& section) const {
     const hdf5::Outcome outcome = hdf5::read(column, first, out);
     if (outcome == hdf5::Outcome::done) return;
-    throw Error(ErrorKind::data, path_ + ": " + name + " " + std::to_string(first) + " to " +
-                                     std::to_string(first + out.size()) + " are damaged (" +
-                                     hdf5::reason_of(outcome, section) + ")" + restore);
+    throw Error(ErrorKind::data, path_ + ": damaged within " + name + " " + std::to_string(first) +
+                                     " to " + std::to_string(first + out.size()) +
+                                     ", read at once (" + hdf5::reason_of(outcome, section) + ")" +
+                                     restore);
 }
 
 void ShardReader::append_extents(std::int64_t first, std::int64_t count,

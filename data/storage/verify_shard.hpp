@@ -17,4 +17,7 @@ enum class Verification {
 Verification verify_shard(const Dataset& dataset, const ShardInfo& shard,
                           Clock::time_point deadline = Clock::time_point::max());
 
+// Does so for index.h5, which only `lockstep plan` reads.
+Verification verify_index(const Dataset& dataset);
+
 }  // namespace lockstep::data

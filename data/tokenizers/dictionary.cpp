@@ -10,6 +10,7 @@
 #include "data/text/unicode.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/path_status.hpp"
+#include "runtime/core/read_lines.hpp"
 
 namespace lockstep::data {
 namespace {
@@ -104,7 +105,7 @@ Dictionary Dictionary::load(const std::string& path, LetterCase letter_case) {
     Dictionary dictionary(letter_case);
     dictionary.add_specials();
     std::string line;
-    for (std::size_t number = 1; std::getline(file, line); ++number) {
+    for (std::size_t number = 1; read_line(file, line, path, number); ++number) {
         if (!line.empty() && line.back() == '\r') line.pop_back();
         require_text_line(line, path, number);
         const std::string_view all = line;

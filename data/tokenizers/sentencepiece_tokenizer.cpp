@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <new>
 
 #include "data/storage/shard_format.hpp"
 #include "data/tokenizers/sentencepiece_charsmap.hpp"
@@ -26,13 +27,25 @@ bool has_our_specials(const sentencepiece::SentencePieceProcessor& processor) {
            processor.eos_id() == s.end && processor.unk_id() == s.unk;
 }
 
+// The library throws its own exceptions for some models, such as one with a piece that begins with
+// NUL.
+bool loads(sentencepiece::SentencePieceProcessor& processor, const std::string& model) {
+    try {
+        return processor.LoadFromSerializedProto(model).ok();
+    } catch (const std::bad_alloc&) {
+        throw;
+    } catch (const std::exception&) {
+        return false;
+    }
+}
+
 }  // namespace
 
 SentencePieceTokenizer::SentencePieceTokenizer(std::string model, const std::string& origin)
     : model_(std::move(model)),
       hash_(hash64(model_)),
       processor_(std::make_unique<sentencepiece::SentencePieceProcessor>()) {
-    if (!charsmaps_are_sound(model_) || !processor_->LoadFromSerializedProto(model_).ok())
+    if (!charsmaps_are_sound(model_) || !loads(*processor_, model_))
         throw Error(ErrorKind::data,
                     origin + ": not a SentencePiece model, or a damaged one; copy it again");
     line_feed_ = processor_->PieceToId("<0x0A>");

@@ -3,6 +3,7 @@
 
 #include "data/storage/dataset.hpp"
 #include "data/storage/read_shard.hpp"
+#include "data/storage/verify_shard.hpp"
 #include "launcher/doctor/run_with_timeout.hpp"
 #include "launcher/text/units.hpp"
 #include "runtime/core/error.hpp"
@@ -16,9 +17,18 @@ namespace {
 using std::chrono::milliseconds;
 
 std::string hash_of(const std::string& folder) {
-    namespace format = data::format;
-    return hex(hash_file(folder + "/" + format::index_file) ^
-               hash_file(folder + "/" + format::dataset_file));
+    return hex(hash_file(folder + "/" + data::format::dataset_file));
+}
+
+std::string index_problem(const data::Dataset& dataset) {
+    try {
+        const std::string path = dataset.directory() + "/" + data::format::index_file;
+        if (!path_exists(path)) return path + ": is not there";
+        (void)data::verify_index(dataset);
+        return "";
+    } catch (const Error& error) {
+        return error.what();
+    }
 }
 
 ShardFacts look_at(const data::Dataset& dataset, const data::SplitInfo& split, std::size_t number,
@@ -39,7 +49,7 @@ ShardFacts look_at(const data::Dataset& dataset, const data::SplitInfo& split, s
 }
 
 struct Looked {
-    std::string problem, hash;
+    std::string problem, hash, warning;
     std::vector<ShardFacts> shards;
 };
 
@@ -48,6 +58,7 @@ Looked look(const std::string& folder, int part, int parts, milliseconds read_fo
     try {
         const data::Dataset dataset = data::Dataset::open(folder);
         looked.hash = hash_of(folder);
+        looked.warning = index_problem(dataset);
         std::size_t left = 0;
         for (const auto& split : dataset.info().splits) left += split.shards.size();
         const auto end = Clock::now() + read_for;
@@ -84,6 +95,7 @@ void look_at_data(const std::string& folder, int part, int parts, milliseconds r
     }
     sight.data_problem = std::move(looked->problem);
     sight.data_hash = std::move(looked->hash);
+    sight.data_warning = std::move(looked->warning);
     sight.shards = std::move(looked->shards);
 }
 

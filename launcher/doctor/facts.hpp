@@ -81,6 +81,7 @@ struct RankObservations {
     std::vector<Lookup> lookups;
     std::vector<Probe> probes;
     std::string data_problem, data_hash;  // the folder as a whole
+    std::string data_warning;             // what a run does not need
     std::vector<ShardFacts> shards;       // the shards that this rank reads
     std::string folder_problem;           // why it cannot see what rank 0 wrote; empty: it can
 };

@@ -31,7 +31,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Lookup, host, addresses, name, name_addresses
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Probe, host, address, problem, round_trip_s, clock_ahead_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ShardFacts, file, problem, missing, rows, rows_read, hash)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankObservations, rank, lookups, probes, data_problem, data_hash,
-                                   shards, folder_problem)
+                                   data_warning, shards, folder_problem)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FolderFacts, path, existing, problem, free_bytes,
                                    checkpoints_bytes, write_bytes_per_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankEndpoint, rank, host, address, probe_port)

@@ -80,7 +80,9 @@ std::vector<Finding> judge_ranks(const Facts& facts) {
             twice.add(other.rank,
                       "has the local rank " + std::to_string(one.local_rank) + " of rank " +
                           std::to_string(one.rank) + ": both would choose the same GPU",
-                      "start the ranks by srun, mpirun or distributed_launch, which number them");
+                      "let one launcher start all ranks of a host: srun, mpirun, or "
+                      "distributed_launch with "
+                      "--nproc-per-node");
         }
     }
     append(found, twice.findings());

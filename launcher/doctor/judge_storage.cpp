@@ -70,8 +70,7 @@ void judge_folders(const Facts& facts, std::vector<Finding>& found) {
         if (sight.data_hash != *first)
             differs.add(sight.rank,
                         facts.data + " holds another data set than on rank " +
-                            std::to_string(facts.sights.front().rank) +
-                            " (dataset.json or index.h5 differ)",
+                            std::to_string(facts.sights.front().rank) + " (dataset.json differs)",
                         "copy the data set anew to all hosts");
     }
     append(found, differs.findings());
@@ -82,14 +81,18 @@ void judge_folders(const Facts& facts, std::vector<Finding>& found) {
 std::vector<Finding> judge_data(const Facts& facts) {
     std::vector<Finding> found;
     // The problems' texts already say what to do.
-    Grouped broken(facts, Severity::breaks, "data");
+    Grouped broken(facts, Severity::breaks, "data"), unused(facts, Severity::warns, "data");
     for (const RankObservations& sight : facts.sights) {
+        if (!sight.data_warning.empty())
+            unused.add(sight.rank, sight.data_warning,
+                       "`lockstep plan` needs this file, a run does not");
         if (!sight.data_problem.empty()) broken.add(sight.rank, sight.data_problem, "");
         for (const ShardFacts& shard : sight.shards) {
             if (!shard.problem.empty()) broken.add(sight.rank, shard.problem, "");
         }
     }
     append(found, broken.findings());
+    append(found, unused.findings());
     judge_folders(facts, found);
     judge_copies(facts, found);
     return found;

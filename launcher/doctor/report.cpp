@@ -11,6 +11,7 @@
 #include "launcher/host/nvml.hpp"
 #include "launcher/text/text_table.hpp"
 #include "launcher/text/units.hpp"
+#include "runtime/comm/environment/rank_info.hpp"
 #include "runtime/comm/store/store_join.hpp"
 
 namespace lockstep::launcher::doctor {
@@ -52,7 +53,8 @@ std::string host_text(const Facts& facts, const RankFacts& one) {
 
 std::string title(const Facts& facts) {
     const std::size_t hosts = hosts_of(stands_of(facts.ranks)).size();
-    const std::string source = facts.ranks.empty() ? "nobody" : facts.ranks.front().source;
+    std::string source = facts.ranks.empty() ? "nobody" : facts.ranks.front().source;
+    if (source == comm::name(comm::RankSource::torchrun)) source += " or distributed_launch";
     return "lockstep doctor: " + counted(static_cast<std::size_t>(facts.size), "rank") + " on " +
            counted(hosts, "host") + ", placed by " + source + "\n";
 }

@@ -56,10 +56,10 @@ void print(const std::string& split, const train::ValidationReport& report) {
 
 }  // namespace
 
-void check_evaluation(const RunConfig& config) {
+void check_evaluation(const RunConfig& config, data::MissingShards missing) {
     const DataSets sets = open_data_sets("data", config.data);
-    check_shards(sets, config.split, data::MissingShards::allow);
-    if (config.unigram_baseline) check_shards(sets, "train", data::MissingShards::allow);
+    check_shards(sets, config.split, missing);
+    if (config.unigram_baseline) check_shards(sets, "train", missing);
     require_output_file("--report-filename", report_path(config), "opt");
     require_logs(sets, config.world_logs);
     if (!config.world_logs.empty() && config.world_logs == report_path(config))
@@ -70,7 +70,7 @@ void check_evaluation(const RunConfig& config) {
 
 int run_evaluation(const RunConfig& config, LaunchMode mode) {
     const comm::RankInfo rank_info = rank_info_of(config, mode);
-    check_patiently(config, [&] { check_evaluation(config); });
+    check_patiently(config, [&] { check_evaluation(config, missing_shards(rank_info)); });
     Job job = join_job(config, rank_info);
     const DataSets sets = open_data_sets("data", config.data);
     const Warn silent = [](const std::string&) {};  // each rank looks, and rank 0 tells

@@ -3,9 +3,12 @@
 
 #include <unistd.h>
 
+#include <cstdint>
 #include <iostream>
 
 #include "launcher/generate/line_editor.hpp"
+#include "runtime/core/printable.hpp"
+#include "runtime/core/read_lines.hpp"
 
 namespace lockstep::launcher {
 
@@ -17,14 +20,16 @@ public:
 
     bool next(std::string& line) override {
         if (isatty(STDIN_FILENO) == 1) std::cout << prompt_ << std::flush;
-        if (!std::getline(std::cin, line)) return false;
+        if (!read_line(std::cin, line, "standard input", ++number_)) return false;
         if (!line.empty() && line.back() == '\r') line.pop_back();
-        if (isatty(STDIN_FILENO) == 0) std::cout << prompt_ << line << '\n' << std::flush;
+        if (isatty(STDIN_FILENO) == 0)
+            std::cout << prompt_ << printable_lines(line) << '\n' << std::flush;
         return true;
     }
 
 private:
     const std::string prompt_;
+    std::uint64_t number_ = 0;
 };
 
 }  // namespace

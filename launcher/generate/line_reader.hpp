@@ -11,7 +11,7 @@ class LineReader {
 public:
     virtual ~LineReader() = default;
 
-    // Returns false at the end of the input.
+    // Returns false at the end of the input. Throws a data error for a line that is too long.
     virtual bool next(std::string& line) = 0;
 };
 

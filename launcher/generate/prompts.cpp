@@ -5,6 +5,7 @@
 
 #include "launcher/generate/chat_session.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/read_lines.hpp"
 
 namespace lockstep::launcher {
 
@@ -57,7 +58,7 @@ std::string on_one_line(std::string text) { return replaced(std::move(text), "\n
 bool PromptReader::next(Prompt& prompt) {
     std::string line;
     do {
-        if (!std::getline(in_, line)) {
+        if (!read_line(in_, line, origin_, line_ + 1)) {
             if (in_.bad()) throw_errno("--input cannot be read to its end", origin_);
             return false;
         }

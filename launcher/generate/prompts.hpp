@@ -19,7 +19,7 @@ struct Prompt {
 // Reads prompts one after the other. `text` has one turn per line, in which \n is a line feed, as
 // in ParlAI's interactive. `jsonl` has {"text": "..."} or {"context": ["turn", ...]} on each line
 // and skips empty lines. Throws a data error "origin:line: ..." for any other line, or one that is
-// not UTF-8.
+// not UTF-8 or longer than read_line allows.
 class PromptReader {
 public:
     // `in` must outlive the reader.

@@ -51,6 +51,8 @@ constexpr std::array replaced_options{
     Replaced{"n-layers", {"n-encoder-layers", "n-decoder-layers"}},
     Replaced{"precision", {"fp16"}},
     Replaced{"fp16", {"precision"}},
+    Replaced{"recompute", {"checkpoint-activations"}},
+    Replaced{"checkpoint-activations", {"recompute"}},
     Replaced{"num-epochs", {"max-train-steps", "max-train-time"}},
     Replaced{"max-train-steps", {"num-epochs", "max-train-time"}},
     Replaced{"max-train-time", {"num-epochs", "max-train-steps"}}};

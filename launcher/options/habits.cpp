@@ -82,9 +82,6 @@ constexpr std::array option_habits{
                 "there are"},
     OptionHabit{"no-cuda", "it is --device cpu here"},
     OptionHabit{"model-parallel ddp-backend", "leave it out: each rank holds the whole model"},
-    OptionHabit{"checkpoint-activations",
-                "leave it out, and take a smaller --batchsize with a larger --update-freq; "
-                "`lockstep plan` tells what fits"},
     OptionHabit{"force-fp16-tokens", "leave it out: the dictionary is the same in every precision"},
     OptionHabit{"gpu-beam-blocking verbose-topk", "leave it out"},
     // These options are about replies.

@@ -143,6 +143,13 @@ void check_device(const RunConfig& config) {
         config_error("--fp16-impl needs --precision fp16");
 }
 
+void check_memory(const RunConfig& config) {
+    const model::RecomputePlan layers{model::Recompute::layer};
+    if (config.checkpoint_activations && config.given.contains("recompute") &&
+        config.recompute != layers)
+        config_error("--checkpoint-activations is --recompute layer; leave one of the two out");
+}
+
 void check_talk(const RunConfig& config) {
     const int n = config.talk.n_best, width = config.generation.beam_size;
     if (n > width) {
@@ -187,6 +194,7 @@ void check(Task task, const RunConfig& config) {
     if (task == Task::doctor && config.data.size() > 1)
         config_error("--data: the doctor looks at one data set; call it for each of them");
     check_device(config);
+    check_memory(config);
     check_gpt2(config);
     if (task == Task::train || task == Task::ladder) {
         check_train(config);
@@ -217,6 +225,7 @@ void derive(RunConfig& config) {
     if (config.precision == PrecisionChoice::fp16)
         config.train.loss_scaling = fp16_scaling(config.gpu.fp16);
     if (config.batch.batch_tokens > 0) config.batch.dynamic = data::Dynamic::full;
+    if (config.checkpoint_activations) config.recompute = {model::Recompute::layer};
     if (config.no_overlap) config.train.reducer.overlap = train::Overlap::off;
     if (config.deterministic) {
         config.train.reducer.lane_order = train::LaneOrder::fixed;
@@ -310,6 +319,7 @@ std::vector<OptionTable> run_tables(Task task, RunConfig& config) {
         tables.push_back(length_table(config));
         tables.push_back(validation_table(config));
         tables.push_back(reducer_table(config));
+        tables.push_back(memory_table(config));
         tables.push_back(graphs_table(config));
         OptionTable start("Start");
         start.text("init-model,im", config.init_model, "PATH",
@@ -358,6 +368,7 @@ std::optional<RunConfig> parse_run(Task task, const std::string& usage,
     require_data(task, config);
     check(task, config);
     derive(config);
+    config.compared = compared_options(option_values(task, config), config.given);
     if (stored)
         config.changes = changed_options(*stored, config, tables, option_values(task, config));
     return config;
@@ -373,6 +384,7 @@ std::optional<RunConfig> parse_launch(const std::string& usage,
     require_folder(Task::train, config);
     check_launch(config);
     derive(config);
+    config.compared = compared_options(option_values(Task::train, config), config.given);
     return config;
 }
 

@@ -2,13 +2,16 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "data/batching/batching_options.hpp"
+#include "launcher/options/compared_options.hpp"
 #include "model/config.hpp"
 #include "model/decoding/generation.hpp"
+#include "model/recompute.hpp"
 #include "runtime/comm/environment/rank_info.hpp"
 #include "runtime/comm/join/make_communicator.hpp"
 #include "runtime/train/options.hpp"
@@ -86,6 +89,8 @@ struct RunConfig {
     bool learned_positions = false, embeddings_scale = true;
     BatchConfig batch;
     train::TrainOptions train;
+    std::optional<model::RecomputePlan> recompute = model::RecomputePlan{};  // empty: auto
+    bool checkpoint_activations = false;  // ParlAI's option for a level
     bool no_overlap = false;
     bool deterministic = false;  // lanes are added in a fixed order
     bool skip_generation = true;
@@ -109,6 +114,7 @@ struct RunConfig {
     std::int64_t memory_bytes = -1, vocabulary = -1;  // plan
     std::set<std::string> given;  // long names of the options that the user gave
     std::string lines;            // the same with their values, as a --config file
+    ComparedOptions compared;     // what has to be the same on all ranks
     std::string changes;          // of a continued run: the given options that differ from before
 };
 

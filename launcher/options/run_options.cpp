@@ -7,6 +7,8 @@ namespace {
 
 constexpr std::uint64_t max_rows = INT32_MAX;
 constexpr std::uint64_t max_lanes = 1 << 16;
+// The keys and values of more hypotheses fill any memory.
+constexpr std::uint64_t max_beam_size = 1024;
 
 }  // namespace
 
@@ -95,7 +97,8 @@ OptionTable generation_table(RunConfig& config) {
                              {"topk", Inference::topk},
                              {"nucleus", Inference::nucleus}},
                             "how a reply is chosen");
-    table.integer("beam-size", g.beam_size, "hypotheses; of topk and nucleus: samples", 1);
+    table.integer("beam-size", g.beam_size, "hypotheses; of topk and nucleus: samples", 1,
+                  max_beam_size);
     table.integer("beam-min-length", g.beam_min_length,
                   "fewest tokens of a reply; greedy heeds it not, as in ParlAI", 0);
     table.integer("beam-block-ngram", g.beam_block_ngram, "no n-gram twice in a reply (-1: off)");
@@ -124,7 +127,9 @@ OptionTable place_table(RunConfig& config) {
     table.integer("rank", config.rank,
                   "this rank, with --world-size, --master-addr, --master-port");
     table.text("master-addr", config.master_addr, "HOST", "rank 0's host");
-    table.integer("master-port,port", config.master_port, "first port of rank 0's store");
+    table.integer("master-port,port", config.master_port,
+                  "first port of rank 0's store (torchrun and distributed_launch "
+                  "have a --master-port of their own, and the store begins at the next)");
     table.choice<comm::Backend>("backend", config.comm.backend,
                                 {{"auto", comm::Backend::automatic},
                                  {"mpi", comm::Backend::mpi},
@@ -132,9 +137,10 @@ OptionTable place_table(RunConfig& config) {
                                 "auto: MPI where MPI started the run, else Gloo");
     table.text("interface", config.comm.interface, "NAME",
                "network between hosts: of Gloo, of the watchdogs, of Open MPI's TCP");
-    table.text("secret-file", config.secret_file, "FILE",
-               "its first line is the ranks' common secret; nobody else may read it (default: "
-               "LOCKSTEP_SECRET, else Munge or PMIx, else only this host's ranks)");
+    table.text(
+        "secret-file", config.secret_file, "FILE",
+        "its first line is the ranks' common secret; nobody else may read it. It comes before "
+        "LOCKSTEP_SECRET; without both Munge, PMIx or this host's files hand one over");
     table.number("timeout", config.timeout_s, "seconds that a rank waits for another");
     return table;
 }

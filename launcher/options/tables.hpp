@@ -19,6 +19,7 @@ OptionTable schedule_table(RunConfig& config);
 OptionTable length_table(RunConfig& config);
 OptionTable validation_table(RunConfig& config);
 OptionTable reducer_table(RunConfig& config);
+OptionTable memory_table(RunConfig& config);
 OptionTable graphs_table(RunConfig& config);
 OptionTable run_table(RunConfig& config);
 OptionTable device_table(RunConfig& config);

@@ -13,9 +13,8 @@ Machine cpu(const RunConfig& config, int ranks) {
     refuse_on_cpu(config);
     Machine machine;
     machine.name = "the CPU";
-    const Memory memory = launcher::memory();
-    const bool limited = memory.limit_bytes != unlimited;
-    machine.bytes = (limited ? memory.limit_bytes : memory.bytes) / ranks;
+    const bool limited = launcher::memory().limit_bytes != unlimited;
+    machine.bytes = host_bytes_of_rank(ranks);
     machine.limit = limited ? "that the control group allows" : "of this host";
     if (ranks > 1) machine.limit += ", shared by " + std::to_string(ranks) + " ranks";
     return machine;
@@ -39,6 +38,11 @@ Machine gpu(const RunConfig& config) {
 }
 
 }  // namespace
+
+std::int64_t host_bytes_of_rank(int ranks) {
+    const Memory memory = launcher::memory();
+    return (memory.limit_bytes != unlimited ? memory.limit_bytes : memory.bytes) / ranks;
+}
 
 Machine machine_of(const RunConfig& config, int ranks) {
     const bool on_gpu = config.device == DeviceChoice::cuda ||

@@ -22,4 +22,7 @@ struct Machine {
 // --memory, and when the CPU is requested for something that only GPUs support.
 Machine machine_of(const RunConfig& config, int ranks);
 
+// Returns the memory that each of `ranks` ranks on this host may take.
+std::int64_t host_bytes_of_rank(int ranks);
+
 }  // namespace lockstep::launcher::plan

@@ -80,7 +80,7 @@ std::int64_t total(const std::vector<Part>& parts) {
 RankMemory::RankMemory(const PlannedRun& run)
     : run_(run),
       table_(model::parameter_table(run.model)),
-      dry_(model::make_dry_model(run.model, run.precision, run.device)) {}
+      dry_(model::make_dry_model(run.model, run.precision, run.device, run.recompute)) {}
 
 BatchMemory RankMemory::training(const std::vector<train::BatchShape>& shapes) const {
     return worst(shapes, *dry_, [&](const auto& shape) { return dry_->training_bytes(shape); });

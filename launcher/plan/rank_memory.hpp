@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/devices/dry_model.hpp"
+#include "model/recompute.hpp"
 #include "runtime/batch/batch.hpp"
 #include "runtime/comm/nccl/gpu_backend.hpp"
 #include "runtime/train/options.hpp"
@@ -24,6 +25,7 @@ struct PlannedRun {
     model::DeviceKind device = model::DeviceKind::cpu;
     int ranks = 1;
     comm::GpuBackend backend = comm::GpuBackend::nccl;  // among several GPUs
+    model::RecomputePlan recompute = {};
 };
 
 // The memory in bytes that a micro-batch adds.

@@ -33,6 +33,18 @@ std::string memory_table(const RunPlan& plan) {
     return table.text();
 }
 
+std::string levels_table(const RunPlan& plan) {
+    TextTable table;
+    table.add({"--recompute", "activations", "total", ""});
+    for (const LevelMemory& level : plan.levels) {
+        std::string told = level.total <= plan.machine.bytes ? "fits" : "does not fit";
+        if (level.plan == plan.recompute) told += ", planned here";
+        table.add({model::name(level.plan), bytes_text(level.activations), bytes_text(level.total),
+                   told});
+    }
+    return table.text();
+}
+
 std::string shape_text(const train::BatchShape& shape) {
     const std::string rows = counted(shape.sequences, "row", "rows") + " with ";
     if (shape.source_total == 0) return rows + counted(shape.target_total, "token", "tokens");
@@ -85,19 +97,22 @@ std::string verdict(const RunPlan& plan) {
         return "It may not fit, " + sizes + ": the first epoch's batches would, the largest that " +
                "may come would not; " + plan.size.option + " " + std::to_string(plan.size.fits) +
                " is safe.\n";
-    const std::string remedy =
-        plan.size.fits > 0 ? "take " + plan.size.option + " " + std::to_string(plan.size.fits) +
-                                 ", with --update-freq for as many rows an update"
-                           : "not even one row would; take a smaller model, another --optimizer, "
-                             "shorter rows (--truncate) or a device "
-                             "with more memory";
+    const std::string level = plan.fitting_level();
+    std::string remedy = plan.size.fits > 0
+                             ? "take " + plan.size.option + " " + std::to_string(plan.size.fits) +
+                                   ", with --update-freq for as many rows an update"
+                             : "not even one row would; take a smaller model, another --optimizer, "
+                               "shorter rows (--truncate) or a device "
+                               "with more memory";
+    if (!level.empty()) remedy = "take --recompute " + level + "; or " + remedy;
     return "It does not fit, " + sizes + ": " + remedy + ".\n";
 }
 
 }  // namespace
 
 std::string report_text(const RunPlan& plan) {
-    return title(plan) + memory_table(plan) + "\n" + facts_table(plan) + "\n" + verdict(plan);
+    return title(plan) + memory_table(plan) + "\n" + levels_table(plan) + "\n" + facts_table(plan) +
+           "\n" + verdict(plan);
 }
 
 }  // namespace lockstep::launcher::plan

@@ -40,6 +40,8 @@ std::string report_json(const RunPlan& plan) {
                           {"memory_limit", plan.machine.limit},
                           {"parts", nlohmann::json::array()},
                           {"total_bytes", plan.total_bytes()},
+                          {"recompute", model::name(plan.recompute)},
+                          {"levels", nlohmann::json::array()},
                           {"host_bytes", plan.host_bytes},
                           {"fits", plan.fits()},
                           {"largest_batch", batch_json(plan.batch)},
@@ -52,6 +54,11 @@ std::string report_json(const RunPlan& plan) {
     for (const Part& part : plan.parts)
         report["parts"].push_back(
             {{"name", part.name}, {"bytes", part.bytes}, {"exact", part.known == Known::exactly}});
+    for (const LevelMemory& level : plan.levels)
+        report["levels"].push_back({{"recompute", model::name(level.plan)},
+                                    {"activations_bytes", level.activations},
+                                    {"total_bytes", level.total},
+                                    {"fits", level.total <= plan.machine.bytes}});
     for (const model::SlowShape& shape : plan.slow_shapes)
         report["slow_shapes"].push_back({{"what", shape.what}, {"better", shape.better}});
     if (plan.epoch) report["epoch"] = epoch_json(*plan.epoch);

@@ -8,6 +8,7 @@
 #include "launcher/options/batching.hpp"
 #include "launcher/plan/batch_search.hpp"
 #include "launcher/plan/epoch_plan.hpp"
+#include "launcher/plan/recompute_levels.hpp"
 #include "launcher/plan/row_lengths.hpp"
 #include "launcher/rank/compute_device.hpp"
 #include "launcher/rank/data_sets.hpp"
@@ -35,6 +36,7 @@ public:
         plan_.ranks = config.world_size > 0 ? static_cast<int>(config.world_size) : 1;
         plan_.machine = machine_of(config, plan_.ranks);
         plan_.model = model();
+        if (config.recompute) model::require_layers(*config.recompute, plan_.model);
         plan_.precision = precision();
         const std::int64_t lanes = this->lanes();
         plan_.lanes_of_rank = (lanes + plan_.ranks - 1) / plan_.ranks;
@@ -45,30 +47,33 @@ public:
     }
 
     RunPlan plan() {
-        train::TrainOptions options = config_.train;
-        options.lanes = lanes();
-        const RankMemory memory({plan_.model, options, plan_.precision,
-                                 gpu_settings(config_, {}).master, plan_.machine.device,
-                                 plan_.ranks, backend()});
-        plan_.parameters = memory.parameters();
-        plan_.host_bytes = memory.host_bytes();
+        const data::BatchRules rules = this->rules(batching());
+        const RankMemory keeping = memory_with({});
+        plan_.parameters = keeping.parameters();
+        plan_.host_bytes = keeping.host_bytes();
         if (plan_.machine.device == model::DeviceKind::gpu &&
             plan_.precision != train::Precision::fp32)
             plan_.slow_shapes = model::slow_shapes(plan_.model);
-        const data::BatchRules rules = this->rules(batching());
-        if (has_data()) add_epoch(rules, memory);
-        if (plan_.epoch && scope_ == Scope::first_epoch) {
-            plan_.batch = plan_.epoch->largest;
-            plan_.parts = memory.parts(plan_.batch, rows_bytes_);
-            return plan_;
+        if (has_data()) add_epoch(rules, keeping);
+        const bool quick = plan_.epoch && scope_ == Scope::first_epoch;
+        if (quick) {
+            shapes_ = epoch_shapes_;
+        } else {
+            lengths_ =
+                has_data() ? lengths_of(data_, data::format::train_split, rules) : full_rows(rules);
+            shapes_ = largest_batches(lengths_, rules);
+            evaluated_ = evaluation(keeping);
         }
-        lengths_ =
-            has_data() ? lengths_of(data_, data::format::train_split, rules) : full_rows(rules);
-        plan_.batch = largest(batching(), memory);
-        const BatchMemory evaluated = evaluation(memory);
-        plan_.batch = larger(plan_.batch, evaluated);
+        plan_.recompute = config_.recompute ? *config_.recompute : least();
+        const RankMemory memory = memory_with(plan_.recompute);
+        if (plan_.epoch) plan_.epoch->largest = memory.training(epoch_shapes_);
+        plan_.batch = quick ? plan_.epoch->largest : largest(memory);
         plan_.parts = memory.parts(plan_.batch, rows_bytes_);
-        add_size(memory, evaluated);
+        if (quick) return plan_;
+        add_levels();
+        // A larger batch may need a higher level.
+        const model::RecomputePlan layers{model::Recompute::layer};
+        add_size(memory_with(config_.recompute ? plan_.recompute : layers));
         return plan_;
     }
 
@@ -122,8 +127,33 @@ private:
         return {options, has_data() ? data_.first().kind() : data::DatasetKind::dialogue};
     }
 
-    BatchMemory largest(const data::BatchingOptions& options, const RankMemory& memory) const {
-        return memory.training(largest_batches(lengths_, rules(options)));
+    RankMemory memory_with(const model::RecomputePlan& recompute) const {
+        train::TrainOptions options = config_.train;
+        options.lanes = lanes();
+        return RankMemory({plan_.model, options, plan_.precision, gpu_settings(config_, {}).master,
+                           plan_.machine.device, plan_.ranks, backend(), recompute});
+    }
+
+    BatchMemory largest(const RankMemory& memory) const {
+        return larger(memory.training(shapes_), evaluated_);
+    }
+
+    LevelMemory level_memory(const model::RecomputePlan& recompute) const {
+        const RankMemory memory = memory_with(recompute);
+        const BatchMemory batch = largest(memory);
+        return {recompute, batch.activations, total(memory.parts(batch, rows_bytes_))};
+    }
+
+    model::RecomputePlan least() const {
+        return least_that_fits(model::stack_layers(plan_.model),
+                               [this](const model::RecomputePlan& recompute) {
+                                   return level_memory(recompute).total <= plan_.machine.bytes;
+                               });
+    }
+
+    void add_levels() {
+        for (const model::RecomputePlan& recompute : compared_levels(plan_.recompute))
+            plan_.levels.push_back(level_memory(recompute));
     }
 
     // Returns nothing when evaluation uses the batches of training: it then takes less than
@@ -152,19 +182,17 @@ private:
         facts.steps = epoch.steps;
         facts.tokens = epoch.tokens;
         facts.filler = epoch.filler;
-        std::vector<train::BatchShape> shapes;
         std::set<train::BatchShape> launched;
         for (const auto& [shape, count] : epoch.shapes) {
             facts.micro_batches += count;
-            shapes.push_back(shape);
+            epoch_shapes_.push_back(shape);
             launched.insert(memory.launched(shape));
         }
         facts.shapes = static_cast<std::int64_t>(launched.size());
-        facts.largest = memory.training(shapes);
         plan_.epoch = facts;
     }
 
-    void add_size(const RankMemory& memory, const BatchMemory& evaluated) {
+    void add_size(const RankMemory& memory) {
         const data::BatchingOptions asked = batching();
         const bool by_tokens = asked.batch_tokens > 0;
         plan_.size.option = by_tokens ? "--batch-tokens" : "--batchsize";
@@ -181,8 +209,7 @@ private:
                 return shape.source_total + shape.target_total > max_tokens;
             };
             if (std::any_of(shapes.begin(), shapes.end(), too_many)) return false;
-            BatchMemory batch = memory.training(shapes);
-            batch = larger(batch, evaluated);
+            const BatchMemory batch = larger(memory.training(shapes), evaluated_);
             return total(memory.parts(batch, rows_bytes_)) <= plan_.machine.bytes;
         });
     }
@@ -193,6 +220,9 @@ private:
     const Scope scope_;
     DataSets data_;  // empty: the rows are not known
     RowLengths lengths_;
+    std::vector<train::BatchShape> epoch_shapes_;  // those of the planned rows
+    std::vector<train::BatchShape> shapes_;        // the largest one is among them
+    BatchMemory evaluated_;
     std::int64_t rows_bytes_ = 0;
     RunPlan plan_;
 };
@@ -204,6 +234,12 @@ std::int64_t RunPlan::certain_bytes() const {
     for (const Part& part : parts)
         if (part.known == Known::exactly) bytes += part.bytes;
     return bytes - batch.activations;
+}
+
+std::string RunPlan::fitting_level() const {
+    for (const LevelMemory& level : levels)
+        if (level.total <= machine.bytes) return model::name(level.plan);
+    return "";
 }
 
 RunPlan plan_run(const RunConfig& config, Scope scope) { return Planner(config, scope).plan(); }

@@ -8,6 +8,7 @@
 #include "launcher/options/run_config.hpp"
 #include "launcher/plan/planned_device.hpp"
 #include "launcher/plan/rank_memory.hpp"
+#include "model/recompute.hpp"
 #include "model/tensor_core_shapes.hpp"
 
 namespace lockstep::launcher::plan {
@@ -29,6 +30,12 @@ struct BatchSize {
     std::int64_t max_tried = 0;  // larger values are not tried
 };
 
+// Holds the memory of a run at one level of what is calculated again.
+struct LevelMemory {
+    model::RecomputePlan plan;
+    std::int64_t activations = 0, total = 0;
+};
+
 struct RunPlan {
     model::ModelConfig model;
     std::size_t parameters = 0;
@@ -38,7 +45,9 @@ struct RunPlan {
     Machine machine;
     BatchMemory batch;  // the largest that the rules can form
     std::vector<Part> parts;
-    std::int64_t host_bytes = 0;  // extra host memory when the device has its own
+    model::RecomputePlan recompute;   // as the option says, or the choice of auto
+    std::vector<LevelMemory> levels;  // none, ffn, layer and that one; empty: a quick plan
+    std::int64_t host_bytes = 0;      // extra host memory when the device has its own
     BatchSize size;
     std::optional<EpochFacts> epoch;  // empty: there is no data
     std::vector<model::SlowShape> slow_shapes;
@@ -46,6 +55,8 @@ struct RunPlan {
     std::int64_t total_bytes() const { return total(parts); }
     // Returns the bytes that the first epoch takes for certain.
     std::int64_t certain_bytes() const;
+    // Returns the name of the first of `levels` with which the run fits, or an empty text.
+    std::string fitting_level() const;
     bool fits() const { return total_bytes() <= machine.bytes; }
     bool epoch_fits() const {
         if (!epoch) return false;
@@ -54,7 +65,8 @@ struct RunPlan {
 };
 
 // first_epoch plans quickly: it reads only as many rows as necessary, `batch` is the epoch's
-// largest, no larger batch is searched for, and certain_bytes() is the result.
+// largest, no larger batch is searched for, no levels are compared, and certain_bytes() is the
+// result.
 enum class Scope { whole, first_epoch };
 
 // Calculates the plan from the options and the data's index, without allocating the memory that it

@@ -11,6 +11,7 @@
 #include "launcher/rank/data_sets.hpp"
 #include "launcher/rank/loaded_model.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/printable.hpp"
 
 namespace lockstep::launcher {
 
@@ -22,7 +23,7 @@ DataSets open_dialogues(const RunConfig& config) {
         throw Error(ErrorKind::config, sets.first().directory() +
                                            ": holds plain text, so that there is nothing to "
                                            "answer; lockstep generate continues texts");
-    check_shards(sets, config.split, data::MissingShards::allow);
+    check_shards(sets, config.split, data::MissingShards::refuse);
     require_same_dictionary(open_model_folder(config.model_file), config.model_file, sets.first());
     return sets;
 }
@@ -32,8 +33,10 @@ DataSets open_dialogues(const RunConfig& config) {
 void show(const std::string& row, const RowTexts& texts, const std::string& reply) {
     std::string labels;
     for (const std::string& label : texts.labels) labels += (labels.empty() ? "" : "|") + label;
-    std::cout << "- - - " << row << " - - -\n"
-              << texts.context << "\n    labels: " << labels << "\n     model: " << reply << '\n';
+    std::cout << "- - - " << printable(row) << " - - -\n"
+              << printable_lines(texts.context + "\n    labels: " + labels +
+                                 "\n     model: " + reply)
+              << '\n';
 }
 
 void show_set(const RunConfig& config, const DataSets& sets, std::size_t set, LoadedModel& loaded) {

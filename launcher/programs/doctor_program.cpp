@@ -22,7 +22,9 @@
 #include "model/blocks/layout.hpp"
 #include "model/devices/gpu_heads.hpp"
 #include "runtime/comm/environment/environment.hpp"
+#include "runtime/comm/store/secret_envelope.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/printable.hpp"
 #include "runtime/train/step/weight_memory.hpp"
 
 namespace lockstep::launcher {
@@ -145,6 +147,21 @@ int preflight(const std::set<std::string>& given) {
     return doctor::would_break(findings) ? would_fail : 0;
 }
 
+// Tells where the secret of the ranks comes from, in one line; empty for a single rank.
+std::string secret_line(const RunConfig& config, const comm::RankInfo& rank_info,
+                        const comm::Secret& given) {
+    if (rank_info.size == 1) return "";
+    const std::string begin = "secret: ";
+    if (!config.secret_file.empty()) return begin + "of --secret-file\n";
+    if (!given.empty()) return begin + "of " + comm::Secret::variable + "\n";
+    if (rank_info.source == comm::RankSource::mpi && config.comm.backend != comm::Backend::gloo)
+        return begin + "not needed, because MPI joins the ranks\n";
+    if (comm::munge_envelope() != nullptr)
+        return begin + "made by rank 0 and handed over by Munge\n";
+    return begin + "made by rank 0 and handed over by " +
+           (rank_info.source == comm::RankSource::mpi ? "PMIx\n" : "a private file on this host\n");
+}
+
 // Reports why this rank cannot meet the others, and what its host sees of rank 0.
 int cannot_meet(const comm::RankInfo& rank_info, const doctor::Request& request,
                 const Error& error) {
@@ -172,9 +189,11 @@ int doctor_program(const std::vector<std::string>& args) {
         const auto facts = doctor::examine(rank_info, request);
         if (!facts) return 0;
         const auto findings = doctor::judge(*facts);
-        std::cout << (config->json ? doctor::report_json(*facts, findings)
-                                   : doctor::report_text(*facts, findings))
-                  << std::flush;
+        std::string text = config->json ? doctor::report_json(*facts, findings)
+                                        : doctor::report_text(*facts, findings);
+        if (!config->json)
+            text.insert(text.find('\n') + 1, secret_line(*config, rank_info, request.comm.secret));
+        std::cout << (config->json ? text : printable_lines(text)) << std::flush;
         return doctor::would_break(findings) ? would_fail : 0;
     } catch (const Error& error) {
         return cannot_meet(rank_info, request, error);

@@ -13,6 +13,7 @@
 #include "launcher/programs/programs.hpp"
 #include "launcher/text/terminal.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/printable.hpp"
 
 namespace lockstep::launcher {
 
@@ -31,18 +32,18 @@ public:
     ReplyWriter(std::ostream& out, const TalkConfig& talk)
         : out_(out),
           talk_(talk),
-          shows_prompts_(talk.output.empty() && output_kind() == OutputKind::terminal &&
-                         (!talk.input.empty() || isatty(STDIN_FILENO) == 0)) {}
+          on_terminal_(talk.output.empty() && output_kind() == OutputKind::terminal),
+          shows_prompts_(on_terminal_ && (!talk.input.empty() || isatty(STDIN_FILENO) == 0)) {}
 
     void write(const Prompt& prompt, std::vector<Reply> replies) {
         replies.resize(std::min(replies.size(), static_cast<std::size_t>(talk_.n_best)));
         if (talk_.json) return write_json(prompt, replies);
         if (shows_prompts_) {
-            for (const std::string& turn : prompt.turns) out_ << "> " << on_one_line(turn) << '\n';
+            for (const std::string& turn : prompt.turns) out_ << "> " << line_of(turn) << '\n';
         }
         for (const Reply& reply : replies) {
             if (talk_.n_best > 1) out_ << prompt.number + 1 << '\t' << reply.score << '\t';
-            out_ << on_one_line(reply.text) << '\n';
+            out_ << line_of(reply.text) << '\n';
         }
     }
 
@@ -52,6 +53,11 @@ public:
     }
 
 private:
+    // A terminal must not obey what a text holds; a file gets the text as it is.
+    std::string line_of(const std::string& text) const {
+        return on_terminal_ ? printable_lines(on_one_line(text)) : on_one_line(text);
+    }
+
     void write_json(const Prompt& prompt, const std::vector<Reply>& replies) {
         Json line;
         prompt.turns.size() == 1 ? line["prompt"] = prompt.turns.front()
@@ -65,6 +71,7 @@ private:
 
     std::ostream& out_;
     const TalkConfig& talk_;
+    const bool on_terminal_;
     const bool shows_prompts_;
 };
 

@@ -12,6 +12,7 @@
 #include "launcher/programs/programs.hpp"
 #include "launcher/text/terminal.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/printable.hpp"
 
 namespace lockstep::launcher {
 
@@ -62,7 +63,7 @@ private:
     }
 
     void show(const std::string& text) {
-        std::cout << text << '\n';
+        std::cout << printable_lines(text) << '\n';
         flush_output();
     }
 

@@ -104,7 +104,7 @@ int multiprocessing_eval_program(const std::vector<std::string>& args) {
     if (!config) return 0;
     constexpr const char* program = "multiprocessing_eval";
     if (is_rank_of(program)) return run_evaluation(*config, LaunchMode::in_job);
-    check_patiently(*config, [&] { check_evaluation(*config); });
+    check_patiently(*config, [&] { check_evaluation(*config, data::MissingShards::refuse); });
     return run_ranks(program, *config, args, "");
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <iostream>
 #include <optional>
+#include <utility>
 
 #include "data/prepare/build_dict.hpp"
 #include "data/prepare/display.hpp"
@@ -38,9 +39,13 @@ std::optional<PrepareConfig> parse_prepare(const std::string& usage,
     return config;
 }
 
-// Inserts --data when the first word is the folder.
+// Inserts --data when the first word is the folder, or the last one behind --verify.
 std::vector<std::string> with_data(std::vector<std::string> words) {
-    if (!words.empty() && !words.front().starts_with("-")) words.insert(words.begin(), "--data");
+    if (words.empty()) return words;
+    const bool last = words.front() == "--verify" && words.size() == 2 &&
+                      !words.back().starts_with("-") && !is_bool_word(words.back());
+    if (last) std::swap(words.front(), words.back());
+    if (!words.front().starts_with("-")) words.insert(words.begin(), "--data");
     return words;
 }
 
@@ -86,8 +91,9 @@ int inspect_program(const std::vector<std::string>& args) {
     table.text("data", options.data, "DIR", "what `lockstep prepare` wrote");
     table.integer("rows", options.sample_rows, "sample rows shown of each split", 0);
     bool verify = false;
-    table.flag("verify", verify,
-               "read every row, and compare each shard with its hash in dataset.json");
+    table.flag(
+        "verify", verify,
+        "read every row, and compare each shard and index.h5 with the hashes in dataset.json");
     if (!parse_or_answer("lockstep inspect DIR\n", with_data(args), {table})) return 0;
     if (verify) options.shards = data::InspectOptions::Shards::verify;
     require_given(!options.data.empty(), "--data: name a directory that `lockstep prepare` wrote");

@@ -11,6 +11,7 @@
 #include "launcher/report/style.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/path_status.hpp"
+#include "runtime/core/printable.hpp"
 #include "runtime/train/checkpoint/atomic_file.hpp"
 
 namespace lockstep::launcher {
@@ -89,7 +90,7 @@ int report_program(const std::vector<std::string>& args) {
         runs.push_back(report::read_run(folder, options.abscissa));
     check_place(out);
     train::write_atomically(out, report::page(runs));
-    std::cout << out << '\n';
+    std::cout << printable(out) << '\n';
     return 0;
 }
 

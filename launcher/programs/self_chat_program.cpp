@@ -11,6 +11,8 @@
 #include "launcher/text/terminal.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/philox.hpp"
+#include "runtime/core/printable.hpp"
+#include "runtime/core/read_lines.hpp"
 
 namespace lockstep::launcher {
 
@@ -25,9 +27,9 @@ std::vector<std::string> openers_of(const std::string& path) {
     if (path.empty()) return openers;
     std::ifstream file(path);
     if (!file) throw_errno("--seed-messages-from-file cannot be read", path);
-    std::uint64_t number = 0;
-    for (std::string line; std::getline(file, line);) {
-        require_utf8(line, path + ":" + std::to_string(++number));
+    std::string line;
+    for (std::uint64_t number = 1; read_line(file, line, path, number); ++number) {
+        require_utf8(line, path + ":" + std::to_string(number));
         const std::string_view text = data::stripped(line);
         if (!text.empty()) openers.emplace_back(text);
     }
@@ -81,7 +83,7 @@ private:
 
     void show(const std::string& line) {
         if (!config_.talk.display) return;
-        std::cout << line << '\n';
+        std::cout << printable_lines(line) << '\n';
         flush_output();
     }
 

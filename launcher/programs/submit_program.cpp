@@ -12,8 +12,11 @@
 #include "launcher/programs/programs.hpp"
 #include "launcher/programs/stop_time.hpp"
 #include "launcher/slurm/sbatch_script.hpp"
+#include "runtime/comm/environment/environment.hpp"
+#include "runtime/comm/store/secret.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/path_status.hpp"
+#include "runtime/core/printable.hpp"
 #include "runtime/core/read_file.hpp"
 #include "runtime/train/checkpoint/atomic_file.hpp"
 
@@ -24,6 +27,12 @@ namespace {
 constexpr const char* usage =
     "submit [options] -- distributed_train --data DIR -mf DIR [options]\n"
     "Writes a Slurm job script that starts the command once for each task, and submits it.\n";
+
+// Holds the command's own options.
+struct Checked {
+    Task task;
+    RunConfig config;
+};
 
 // These values need parsing after they are stored.
 struct Texts {
@@ -76,9 +85,26 @@ int seconds_of_warning(const std::string& signal) {
     return static_cast<int>(parse_integer("signal", signal.substr(before.size()), 1, most));
 }
 
+// The script's ranks take the secret of this environment, which Slurm passes on, or of the file.
+void check_secret(const RunConfig& config) {
+    if (config.secret_file.empty())
+        (void)comm::Secret::from(comm::process_environment());
+    else
+        (void)comm::Secret::from_file(config.secret_file);
+}
+
+// The data may be on the hosts of the job alone.
+std::string warning_of_absent_data(const RunConfig& config) {
+    for (const std::string& folder : config.data)
+        if (!path_exists(folder))
+            return "warning: --data " + shown(folder) +
+                   ": is not there on this host; the hosts of the job need it";
+    return "";
+}
+
 // Finds errors that a rank would report only when the job starts, hours later. Returns the options
-// of a training run.
-std::optional<RunConfig> check_command(const SlurmJob& job) {
+// of a run.
+std::optional<Checked> check_command(const SlurmJob& job) {
     require_ranks(job.command, job.nodes * job.tasks_per_node);
     const std::string program = lockstep_program(job.command);
     const bool trains = program == "distributed_train" || program == "train";
@@ -86,9 +112,11 @@ std::optional<RunConfig> check_command(const SlurmJob& job) {
     const bool by_name = std::filesystem::path(job.command.front()).filename() != "lockstep";
     const std::vector<std::string> args(job.command.begin() + (by_name ? 1 : 2), job.command.end());
     const Ranks ranks = program.starts_with("distributed") ? Ranks::of_job : Ranks::one;
-    auto config =
-        parse_run(trains ? Task::train : Task::evaluate, program + " [options]\n", args, ranks);
-    return trains ? config : std::nullopt;
+    const Task task = trains ? Task::train : Task::evaluate;
+    auto config = parse_run(task, program + " [options]\n", args, ranks);
+    if (!config) return std::nullopt;
+    check_secret(*config);
+    return Checked{task, std::move(*config)};
 }
 
 // A script that a person wrote is not replaced.
@@ -123,13 +151,15 @@ bool on_path(const std::string& program) {
 int submit(const std::string& script_file) {
     if (!on_path("sbatch")) {
         throw Error(ErrorKind::launch, "sbatch is not on PATH: " + script_file +
-                                           " is written, submit it on a host of the cluster");
+                                           " is written and stays; submit it on a host of the "
+                                           "cluster");
     }
     const ProcessSpec sbatch{{"sbatch", script_file}, comm::process_environment()};
     const GroupResult result = run_process_group({sbatch}, GroupOptions());
     if (result.failed_rank < 0) return 0;
     throw Error(ErrorKind::launch, "sbatch refused " + script_file + " (status " +
-                                       std::to_string(result.status) + ", its reason is above)");
+                                       std::to_string(result.status) +
+                                       ", its reason is above); the script stays");
 }
 
 }  // namespace
@@ -146,12 +176,16 @@ SubmitOptions parse_submit(const std::vector<std::string>& args) {
     options.job.warning_s =
         texts.signal.empty() ? usual_warning_s(line.rest) : seconds_of_warning(texts.signal);
     check(options.job);
-    const auto trained = check_command(options.job);
-    if (!trained) return options;
-    options.job.model_folder = trained->model_file;
-    options.warnings = {
-        warning_of_slow_stop(bytes_saved_at_stop(*trained), options.job.warning_s),
-        texts.requeue && !train::saves_on_the_way(trained->train) ? restarts_lose_work : ""};
+    const auto checked = check_command(options.job);
+    if (!checked) return options;
+    const RunConfig& run_config = checked->config;
+    options.warnings = {warning_of_absent_data(run_config)};
+    if (checked->task != Task::train) return options;
+    options.job.model_folder = run_config.model_file;
+    options.warnings.push_back(
+        warning_of_slow_stop(bytes_saved_at_stop(run_config), options.job.warning_s));
+    if (texts.requeue && !train::saves_on_the_way(run_config.train))
+        options.warnings.push_back(restarts_lose_work);
     return options;
 }
 

@@ -5,14 +5,14 @@
 
 namespace lockstep::launcher {
 
-std::string broadcast_text(comm::Communicator& communicator, std::string text) {
+std::string broadcast_text(comm::Communicator& communicator, std::string text, int root) {
     std::vector<std::uint64_t> size{text.size()};
-    communicator.broadcast(view_of(size), 0, "text size");
+    communicator.broadcast(view_of(size), root, "text size");
     communicator.finish();
     text.resize(size.front());
     if (text.empty()) return text;
     communicator.broadcast(
-        HostView<std::byte>(reinterpret_cast<std::byte*>(text.data()), text.size()), 0, "text");
+        HostView<std::byte>(reinterpret_cast<std::byte*>(text.data()), text.size()), root, "text");
     communicator.finish();
     return text;
 }

@@ -7,7 +7,7 @@
 
 namespace lockstep::launcher {
 
-// Returns rank 0's text on every rank. Collective.
-std::string broadcast_text(comm::Communicator& communicator, std::string text);
+// Returns the text of rank `root` on every rank. Collective.
+std::string broadcast_text(comm::Communicator& communicator, std::string text, int root = 0);
 
 }  // namespace lockstep::launcher

@@ -154,9 +154,12 @@ ComputeDevice lone_device(const RunConfig& config) {
 }
 
 std::unique_ptr<model::Model> make_model(const model::ModelConfig& config,
-                                         const ComputeDevice& device) {
-    if (device.gpu) return make_gpu_model(config, device.precision, device.settings);
-    return model::make_cpu_model(config, device.precision, device.threads);
+                                         const ComputeDevice& device,
+                                         const model::RecomputePlan& plan) {
+    if (!device.gpu) return model::make_cpu_model(config, device.precision, device.threads, plan);
+    model::GpuSettings settings = device.settings;
+    settings.recompute = plan;
+    return make_gpu_model(config, device.precision, settings);
 }
 
 }  // namespace lockstep::launcher

@@ -73,6 +73,7 @@ std::vector<std::string> idle_options(const RunConfig& config, const ComputeDevi
 ComputeDevice lone_device(const RunConfig& config);
 
 std::unique_ptr<model::Model> make_model(const model::ModelConfig& config,
-                                         const ComputeDevice& device);
+                                         const ComputeDevice& device,
+                                         const model::RecomputePlan& plan = {});
 
 }  // namespace lockstep::launcher

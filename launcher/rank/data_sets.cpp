@@ -110,6 +110,10 @@ DataSets validation_sets(const RunConfig& config, const DataSets& training) {
     return sets;
 }
 
+data::MissingShards missing_shards(const comm::RankInfo& rank_info) noexcept {
+    return rank_info.one_host() ? data::MissingShards::refuse : data::MissingShards::allow;
+}
+
 void check_shards(const DataSets& sets, const std::string& split, data::MissingShards missing) {
     for (const data::Dataset& set : sets.sets) data::check_shards(set, set.split(split), missing);
 }

@@ -7,6 +7,7 @@
 #include "data/storage/check_shards.hpp"
 #include "data/storage/dataset.hpp"
 #include "launcher/options/run_config.hpp"
+#include "runtime/comm/environment/rank_info.hpp"
 
 namespace lockstep::launcher {
 
@@ -34,6 +35,9 @@ std::vector<double> weights_of(const RunConfig& config, const DataSets& sets);
 // Opens the sets of --eval-data, otherwise those of --data. Returns none when no validation is
 // requested and no set has the split. Throws a config error when one of several sets lacks it.
 DataSets validation_sets(const RunConfig& config, const DataSets& training);
+
+// Returns whether a shard may be missing on this host. Where all ranks run here, none has it.
+data::MissingShards missing_shards(const comm::RankInfo& rank_info) noexcept;
 
 void check_shards(const DataSets& sets, const std::string& split, data::MissingShards missing);
 

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "launcher/host/core_binding.hpp"
+#include "launcher/rank/same_options.hpp"
 #include "launcher/rank/threads_per_rank.hpp"
+#include "launcher/rank/wait_notice.hpp"
 #include "runtime/comm/environment/environment.hpp"
 #include "runtime/comm/environment/network_interface.hpp"
 #include "runtime/core/error.hpp"
@@ -56,7 +58,10 @@ std::unique_ptr<comm::Communicator> connect(const RunConfig& config,
     comm::CommOptions options = config.comm;
     options.secret = config.secret_file.empty() ? comm::Secret::from(comm::process_environment())
                                                 : comm::Secret::from_file(config.secret_file);
-    return comm::make_communicator(rank_info, options);
+    const WaitNotice notice(rank_info);
+    auto communicator = comm::make_communicator(rank_info, options);
+    require_same_options(*communicator, rank_info, config.compared);
+    return communicator;
 }
 
 Job join_job(const RunConfig& launch, const comm::RankInfo& rank_info, const SharedConfig& shared) {

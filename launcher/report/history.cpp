@@ -4,9 +4,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "launcher/report/lines.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/path_status.hpp"
+#include "runtime/core/read_lines.hpp"
 
 namespace lockstep::launcher::report {
 

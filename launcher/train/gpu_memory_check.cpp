@@ -13,9 +13,10 @@ namespace lockstep::launcher {
 
 namespace {
 
-plan::RunPlan planned(const RunConfig& config, const Job& job, std::int64_t free,
-                      plan::Scope scope) {
+plan::RunPlan planned(const RunConfig& config, const model::RecomputePlan& recompute,
+                      const Job& job, std::int64_t free, plan::Scope scope) {
     RunConfig asked = config;
+    asked.recompute = recompute;
     asked.device = DeviceChoice::cuda;
     asked.memory_bytes = free;
     asked.world_size = job.rank_info.size;
@@ -25,10 +26,11 @@ plan::RunPlan planned(const RunConfig& config, const Job& job, std::int64_t free
 }
 
 // Returns nothing when the index cannot be read, because training does not need it.
-std::optional<plan::RunPlan> first_epoch(const RunConfig& config, const Job& job,
+std::optional<plan::RunPlan> first_epoch(const RunConfig& config,
+                                         const model::RecomputePlan& recompute, const Job& job,
                                          std::int64_t free) {
     try {
-        return planned(config, job, free, plan::Scope::first_epoch);
+        return planned(config, recompute, job, free, plan::Scope::first_epoch);
     } catch (const Error&) {
         return std::nullopt;
     }
@@ -42,10 +44,12 @@ std::uint64_t sum_over_ranks(comm::Communicator& communicator, std::uint64_t own
 }
 
 std::string too_small(const plan::RunPlan& plan, std::int64_t free) {
-    const std::string remedy = plan.size.fits > 0 ? "give " + plan.size.option + " " +
-                                                        std::to_string(plan.size.fits) +
-                                                        " with a larger --update-freq"
-                                                  : "take a smaller model";
+    std::string remedy = plan.size.fits > 0
+                             ? "give " + plan.size.option + " " + std::to_string(plan.size.fits) +
+                                   " with a larger --update-freq"
+                             : "take a smaller model";
+    const std::string level = plan.fitting_level();
+    if (!level.empty()) remedy = "give --recompute " + level + ", or " + remedy;
     return "this run takes at least " + bytes_text(plan.certain_bytes()) +
            " of its GPU's memory, of which " + bytes_text(free) + " are free: " + remedy +
            " (lockstep plan says what takes it)";
@@ -53,15 +57,16 @@ std::string too_small(const plan::RunPlan& plan, std::int64_t free) {
 
 }  // namespace
 
-std::int64_t activations_to_reserve(const RunConfig& config, const Job& job, Log& log) {
+std::int64_t activations_to_reserve(const RunConfig& config, const model::RecomputePlan& recompute,
+                                    const Job& job, Log& log) {
     if (!job.device.gpu) return 0;
     const std::int64_t free = free_gpu_bytes(job.device.gpu->number);
-    const auto plan = first_epoch(config, job, free);
+    const auto plan = first_epoch(config, recompute, job, free);
     const bool fits = !plan || plan->certain_bytes() <= free;
     const std::uint64_t without_room = sum_over_ranks(*job.communicator, fits ? 0 : 1);
     if (!fits)
         throw Error(ErrorKind::config,
-                    too_small(planned(config, job, free, plan::Scope::whole), free));
+                    too_small(planned(config, recompute, job, free, plan::Scope::whole), free));
     if (without_room > 0)
         throw Error(ErrorKind::config, std::to_string(without_room) +
                                            " of the ranks have no room for this run on their "

@@ -67,11 +67,11 @@ using ModelOf = std::function<model::ModelConfig(const data::Dataset&)>;
 
 TrainingPlan check_data(const RunConfig& config, LaunchMode mode, const ModelOf& model_of) {
     DataSets sets = open_data_sets("data", config.data);
-    const auto missing =
-        mode == LaunchMode::alone ? data::MissingShards::refuse : data::MissingShards::allow;
+    const data::MissingShards missing = missing_shards(rank_info_of(config, mode));
     // Any rank may need any shard of several sets.
     check_shards(sets, "train", sets.several() ? data::MissingShards::refuse : missing);
     const model::ModelConfig model = model_of(sets.first());
+    if (config.recompute) model::require_layers(*config.recompute, model);
     DataSets validation = validation_sets(config, sets);
     check_shards(validation, "valid", missing);
     require_metric(config, validation);
@@ -155,13 +155,18 @@ TrainingPlan check_training(const RunConfig& config, LaunchMode mode) {
 }
 
 TrainingPlan check_training(const RunConfig& config, LaunchMode mode, const SharedModel& model) {
-    return check_data(config, mode, [&](const data::Dataset& first) {
+    TrainingPlan plan = check_data(config, mode, [&](const data::Dataset& first) {
         if (first.dictionary_hash() != model.dictionary_hash)
             throw Error(ErrorKind::config, "--data " + first.directory() +
                                                ": has another dictionary than rank 0's data; give "
                                                "all ranks the same data");
         return model.config;
     });
+    if (content_of(plan.data) != model.content)
+        throw Error(ErrorKind::config, "--data " + plan.data.first().directory() +
+                                           ": has other rows than rank 0's data; give all ranks "
+                                           "the same data");
+    return plan;
 }
 
 int run_training(const TrainingCommand& command, LaunchMode mode) {

@@ -35,6 +35,7 @@ TrainingPlan check_training(const RunConfig& config, LaunchMode mode);
 struct SharedModel {
     model::ModelConfig config;
     std::string dictionary_hash;
+    std::string content;  // content_of() the training sets
 };
 // Does so on a rank that does not look at the model folder.
 TrainingPlan check_training(const RunConfig& config, LaunchMode mode, const SharedModel& model);

@@ -17,6 +17,7 @@
 #include "launcher/rank/loaded_model.hpp"
 #include "launcher/train/gpu_memory_check.hpp"
 #include "launcher/train/metrics_first.hpp"
+#include "launcher/train/recompute_choice.hpp"
 #include "launcher/version.hpp"
 #include "model/config_json.hpp"
 #include "runtime/core/error.hpp"
@@ -84,8 +85,9 @@ TrainingSession::TrainingSession(const RunConfig& config, const TrainingPlan& pl
       options_(config.train),
       trace_(config.trace_file.empty() ? Trace::Recording::off : Trace::Recording::on,
              job.rank_info.rank),
-      activations_bytes_(activations_to_reserve(config, job, log)),
-      model_(make_model(plan.model, job.device)),
+      recompute_(recompute_of(config, job, log)),
+      activations_bytes_(activations_to_reserve(config, recompute_, job, log)),
+      model_(make_model(plan.model, job.device, recompute_)),
       engine_(model_->make_engine(options_, *job.communicator, trace_, progress)) {
     options_.lanes = config.batch.logical_shards > 0
                          ? config.batch.logical_shards

@@ -60,6 +60,7 @@ private:
     comm::RankProgress* progress_;
     train::TrainOptions options_;
     Trace trace_;
+    const model::RecomputePlan recompute_;
     const std::int64_t activations_bytes_;  // reserved before the first step
     std::unique_ptr<model::Model> model_;
     std::unique_ptr<train::Engine> engine_;

@@ -13,14 +13,19 @@
 #include "launcher/model_folder/recorded_model.hpp"
 #include "launcher/options/option_table.hpp"
 #include "launcher/rank/broadcast_text.hpp"
+#include "launcher/rank/loaded_model.hpp"
+#include "launcher/rank/same_options.hpp"
 #include "launcher/train/continuation.hpp"
+#include "model/blocks/layout.hpp"
 #include "model/config_json.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/path_status.hpp"
 #include "runtime/core/printable.hpp"
+#include "runtime/core/system_failure.hpp"
 #include "runtime/train/checkpoint/atomic_file.hpp"
 #include "runtime/train/checkpoint/checkpoint_folder.hpp"
 #include "runtime/train/checkpoint/checkpoint_json.hpp"
+#include "runtime/train/checkpoint/checkpoint_tensors.hpp"
 #include "runtime/train/checkpoint/manifest.hpp"
 #include "runtime/train/checkpoint/retry_reading.hpp"
 
@@ -63,7 +68,8 @@ std::string text_of(const Json& json) {
 
 std::string shared_text(const TrainingStart& start) {
     Json json{{"model", model::to_json(start.plan.model)},
-              {"dictionary", start.plan.data.first().dictionary_hash()}};
+              {"dictionary", start.plan.data.first().dictionary_hash()},
+              {"content", content_of(start.plan.data)}};
     if (start.stored) json["stored"] = *start.stored;
     return text_of(json);
 }
@@ -76,7 +82,7 @@ TrainingStart start_from_text(const std::string& text, const TrainingCommand& co
     RunConfig config = parse(command, stored, FolderAccess::none);
     const SharedModel model{
         model::config_from_json(json.at("model").get<std::string>(), "rank 0's model"),
-        json.at("dictionary").get<std::string>()};
+        json.at("dictionary").get<std::string>(), json.at("content").get<std::string>()};
     TrainingPlan plan =
         check_patiently(config, [&] { return check_training(config, mode, model); });
     return {std::move(config), std::move(plan), std::move(stored)};
@@ -152,6 +158,22 @@ TrainingStart start_from(const std::optional<std::string>& checkpoint,
     return {std::move(config), std::move(plan), std::move(stored)};
 }
 
+// Reads the weights of --init-model before the ranks build their models: a launcher does not start
+// again a program that refuses a damaged file here.
+void require_first_weights(const TrainingStart& start) {
+    const std::string& path = start.config.init_model;
+    if (start.plan.checkpoint || path.empty()) return;
+    const Warn silent = [](const std::string&) {};  // the session warns when it loads the weights
+    try {
+        train::check_weights(holds_model(path) ? weights_of(path, silent) : path,
+                             model::parameter_table(start.plan.model));
+    } catch (const SystemFailure&) {
+        throw;
+    } catch (const Error& error) {
+        throw Error(error.kind(), std::string("--init-model ") + error.what());
+    }
+}
+
 }  // namespace
 
 TrainingStart read_start(const TrainingCommand& command, const RunConfig& launch, LaunchMode mode,
@@ -177,6 +199,7 @@ void verify_start(TrainingStart& start, const TrainingCommand& command, LaunchMo
         start = start_from(choice.path, command, model_file, mode, log);
         start.plan.lock = std::move(lock);
     }
+    require_first_weights(start);
     train::set_aside(choice, log);
     train::remove_leftovers(model_file, model_files);
 }
@@ -222,6 +245,9 @@ TrainingStart share_start(const TrainingCommand& command, LaunchMode mode,
         }
     }
     agree(communicator, error);
+    // An option may be given on one rank only and repeat the default, where the checkpoint has
+    // another value.
+    require_same_options(communicator, rank_info, own->config.compared);
     return std::move(own).value();
 }
 

@@ -54,7 +54,8 @@ void verify_together(const TrainingCommand& command, const RunConfig& launch, La
                      const WatchedRank& self, std::optional<TrainingStart>& own, Log& log);
 
 // Returns the start of each rank; `own` is empty on all ranks except rank 0. Collective. Throws
-// kind peer if another rank cannot start, and RefusedByRank0.
+// kind peer if another rank cannot start, kind config if the ranks' options differ with those of
+// the checkpoint taken in, and RefusedByRank0.
 TrainingStart share_start(const TrainingCommand& command, LaunchMode mode,
                           const comm::RankInfo& rank_info, comm::Communicator& communicator,
                           std::optional<TrainingStart> own);

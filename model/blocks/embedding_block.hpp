@@ -90,7 +90,7 @@ auto EmbeddingBlock<Ctx, T>::forward(const StackPass<Ctx, T>& run, const Weights
     if (!weights.first_norm) return {x, x, {x}};
     const Matrix input = run.take_input(x.rows, x.cols);
     PlainNorm<Ctx, T>::forward(run, *weights.first_norm, x, input, saved.first_norm);
-    return {x, input, source_of<Ctx, T>(input, *weights.first_norm, saved.first_norm)};
+    return {x, input, source_of<Ctx, T>(run, input, *weights.first_norm, saved.first_norm)};
 }
 
 template <class Ctx, class T>

@@ -4,6 +4,7 @@
 #include "model/blocks/linear.hpp"
 #include "model/blocks/stack_pass.hpp"
 #include "model/blocks/weights.hpp"
+#include "runtime/kernels/company.hpp"
 #include "runtime/kernels/relu_mask.hpp"
 
 namespace lockstep::model {
@@ -17,17 +18,30 @@ struct FeedForwardBlock {
     using Matrix = MatrixView<T, Space>;
 
     struct Saved {
-        Matrix hidden;     // before the activation; for relu after it
+        Matrix hidden;     // before the activation, for relu after it; empty: made again
         Matrix activated;  // after the activation; empty: backward calculates it again
         MatrixView<std::uint8_t, Space> mask;  // relu's, or empty (relu_mask.hpp)
     };
 
+    // The first one takes the result's memory from the arena; the second one writes to y.
     static Matrix forward(const StackPass<Ctx, T>& run, const Weights& weights, Constant x,
-                          Saved& saved);
+                          Saved& saved) {
+        const Matrix y = run.take(x.rows, weights.down.w.rows);
+        forward(run, weights, x, y, saved);
+        return y;
+    }
+    static void forward(const StackPass<Ctx, T>& run, const Weights& weights, Constant x, Matrix y,
+                        Saved& saved);
     // Calculates all gradients except that of the last bias, which the kernel that made dy has
     // written.
     static void backward(const StackPass<Ctx, T>& run, const Weights& weights, const Saved& saved,
                          Constant x, Constant dy, Matrix dx, Into into);
+
+private:
+    static Saved take(const StackPass<Ctx, T>& run, std::int64_t rows, std::int64_t cols);
+    // Writes to activated, to made.hidden, and to made.mask unless that has to be empty.
+    static void activate(const StackPass<Ctx, T>& run, const Weights& weights, Constant x,
+                         Matrix activated, Saved& made);
 };
 
 template <class Ctx, class T>
@@ -36,36 +50,50 @@ kernels::ActivationSite<typename Ctx::Space> activation_site(const StackPass<Ctx
 }
 
 template <class Ctx, class T>
-auto FeedForwardBlock<Ctx, T>::forward(const StackPass<Ctx, T>& run, const Weights& weights,
-                                       Constant x, Saved& saved) -> Matrix {
-    saved.hidden = run.take(x.rows, weights.up.w.rows);
-    const Matrix& hidden = saved.hidden;
+auto FeedForwardBlock<Ctx, T>::take(const StackPass<Ctx, T>& run, std::int64_t rows,
+                                    std::int64_t cols) -> Saved {
+    Saved made;
+    made.hidden = run.take(rows, cols);
     if (run.settings.activation == kernels::Activation::relu)
-        saved.activated = hidden;  // relu's backward needs only its output
-    else if constexpr (Ctx::keeps_activations)
-        saved.activated = run.take(hidden.rows, hidden.cols);
+        made.activated = made.hidden;  // relu's backward needs only its output
+    else if (run.recompute < Recompute::outputs)
+        made.activated = run.take(rows, cols);
     if (run.state != nullptr) {  // backward follows
-        const auto cols =
-            kernels::relu_mask_cols<T>(run.ctx, activation_site(run), hidden.rows, hidden.cols);
-        saved.mask = run.arena.template take_matrix<std::uint8_t>(hidden.rows, cols);
+        const auto mask_cols =
+            kernels::relu_mask_cols<T>(run.ctx, activation_site(run), rows, cols);
+        made.mask = run.arena.template take_matrix<std::uint8_t>(rows, mask_cols);
     }
-    const Matrix y = run.take(x.rows, weights.down.w.rows);
-    const auto mark = run.arena.mark();
+    return made;
+}
+
+template <class Ctx, class T>
+void FeedForwardBlock<Ctx, T>::activate(const StackPass<Ctx, T>& run, const Weights& weights,
+                                        Constant x, Matrix activated, Saved& made) {
+    if (kernels::linear_relu_forward<T>(run.ctx, x, weights.up.w, weights.up.b, activated,
+                                        made.mask))
+        return;
+    made.mask = {};
+    kernels::linear_activation_forward<T>(run.ctx, {.x = x,
+                                                    .w = weights.up.w,
+                                                    .bias = weights.up.b,
+                                                    .site = activation_site(run),
+                                                    .hidden = made.hidden,
+                                                    .y = activated});
+}
+
+template <class Ctx, class T>
+void FeedForwardBlock<Ctx, T>::forward(const StackPass<Ctx, T>& run, const Weights& weights,
+                                       Constant x, Matrix y, Saved& saved) {
+    const auto before = run.arena.mark();
+    saved = take(run, x.rows, weights.up.w.rows);
+    const auto after = run.arena.mark();
     const Matrix activated =
-        saved.activated.empty() ? run.take(hidden.rows, hidden.cols) : saved.activated;
-    if (!kernels::linear_relu_forward<T>(run.ctx, x, weights.up.w, weights.up.b, activated,
-                                         saved.mask)) {
-        saved.mask = {};
-        kernels::linear_activation_forward<T>(run.ctx, {.x = x,
-                                                        .w = weights.up.w,
-                                                        .bias = weights.up.b,
-                                                        .site = activation_site(run),
-                                                        .hidden = hidden,
-                                                        .y = activated});
-    }
+        saved.activated.empty() ? run.take(x.rows, weights.up.w.rows) : saved.activated;
+    activate(run, weights, x, activated, saved);
     LinearBlock<Ctx, T>::forward(run, weights.down, activated, y);
-    run.arena.rewind(mark);
-    return y;
+    const bool keeps = run.recompute < Recompute::ffn;
+    run.arena.rewind(keeps ? after : before);
+    if (!keeps) saved = {};
 }
 
 template <class Ctx, class T>
@@ -73,16 +101,19 @@ void FeedForwardBlock<Ctx, T>::backward(const StackPass<Ctx, T>& run, const Weig
                                         const Saved& saved, Constant x, Constant dy, Matrix dx,
                                         Into into) {
     const auto site = activation_site(run);
-    const Matrix& hidden = saved.hidden;
-    const Matrix d_hidden = run.take(hidden.rows, hidden.cols);
-    Matrix activated = saved.activated;
-    if (activated.empty()) {
-        activated = d_hidden;
-        kernels::activation_forward<T>(run.ctx, site.f, site.dropout, site.coordinates, hidden,
+    const bool again = saved.hidden.empty();
+    Saved made = again ? take(run, x.rows, weights.up.w.rows) : saved;
+    const Matrix d_hidden = run.take(made.hidden.rows, made.hidden.cols);
+    const Matrix activated = made.activated.empty() ? d_hidden : made.activated;
+    if (again) {
+        const kernels::ProductsOfForward<Ctx> same_bits(run.ctx);
+        activate(run, weights, x, activated, made);
+    } else if (made.activated.empty()) {
+        kernels::activation_forward<T>(run.ctx, site.f, site.dropout, site.coordinates, made.hidden,
                                        activated);
     }
     kernels::linear_backward_weight<T>(run.ctx, activated, dy, weights.down.dw, run.gradients_into);
-    if (kernels::linear_relu_backward<T>(run.ctx, dy, weights.down.w, saved.mask, d_hidden)) {
+    if (kernels::linear_relu_backward<T>(run.ctx, dy, weights.down.w, made.mask, d_hidden)) {
         kernels::linear_backward_parameters<T>(run.ctx, x, d_hidden, weights.up.dw, weights.up.db,
                                                run.gradients_into);
         return kernels::linear_backward_input<T>(run.ctx, d_hidden, weights.up.w, dx, into);
@@ -90,7 +121,7 @@ void FeedForwardBlock<Ctx, T>::backward(const StackPass<Ctx, T>& run, const Weig
     kernels::linear_activation_backward<T>(run.ctx, {.dz = dy,
                                                      .w = weights.down.w,
                                                      .site = site,
-                                                     .hidden = hidden,
+                                                     .hidden = made.hidden,
                                                      .y = activated,
                                                      .d_hidden = d_hidden,
                                                      .db = weights.up.db,

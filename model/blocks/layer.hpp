@@ -4,6 +4,7 @@
 #include "model/blocks/attention_block.hpp"
 #include "model/blocks/ffn_block.hpp"
 #include "model/blocks/residual_norm.hpp"
+#include "runtime/kernels/company.hpp"
 
 namespace lockstep::model {
 
@@ -16,10 +17,12 @@ struct LayerBlock {
     using Constant = MatrixView<const T, Space>;
     using Matrix = MatrixView<T, Space>;
 
-    // Holds everything that backward needs. It can be dropped, and a second call of forward makes
-    // it again.
+    // Holds what backward needs. If the layer is calculated again (Recompute::layer), only x, kv
+    // and after_ffn are valid when forward has ended.
     struct Saved {
-        InputSource<T, Space> self_input, cross_input, ffn_input;
+        Stream<T, Space> x;
+        Matrix kv;
+        InputSource<T, Space> cross_input, ffn_input;
         AttentionSaved<T, Space> self_attention, cross_attention;
         typename FeedForwardBlock<Ctx, T>::Saved ffn;
         typename ResidualNorm<Ctx, T>::Saved after_self, after_cross, after_ffn;
@@ -31,34 +34,73 @@ struct LayerBlock {
                                     Stream<T, Space> x, Matrix kv, Saved& saved);
     static void backward(const StackPass<Ctx, T>& run, const Weights& weights, const Saved& saved,
                          StreamGradient<T, Space>& d, Matrix d_kv);
+
+private:
+    using Sum = ResidualNorm<Ctx, T>;
+
+    // Returns the stream before the feed-forward block.
+    static Stream<T, Space> attentions(const StackPass<Ctx, T>& run, const Weights& weights,
+                                       Stream<T, Space> x, Saved& saved);
+    static void backward_of_kept(const StackPass<Ctx, T>& run, const Weights& weights,
+                                 const Saved& saved, StreamGradient<T, Space>& d, Matrix d_kv);
 };
 
 template <class Ctx, class T>
 auto LayerBlock<Ctx, T>::forward(const StackPass<Ctx, T>& run, const Weights& weights,
                                  Stream<T, Space> x, Matrix kv, Saved& saved) -> Stream<T, Space> {
-    using Sum = ResidualNorm<Ctx, T>;
-    saved.self_input = x.source;
+    const Matrix fed = run.take(x.input.rows, x.input.cols);
+    saved.after_ffn = Sum::take(run, fed);
+    saved.x = x;
+    saved.kv = kv;
+    const auto mark = run.arena.mark();
+    x = attentions(run, weights, x, saved);
+    FeedForwardBlock<Ctx, T>::forward(run, weights.ffn, x.input, fed, saved.ffn);
+    x = Sum::forward(run, DropoutSite::ffn_output, weights.after_ffn, x.residual, fed,
+                     saved.after_ffn);
+    // The new x is in memory that was taken before the mark, and in the shared memory for inputs.
+    if (run.recompute == Recompute::layer) run.arena.rewind(mark);
+    return x;
+}
+
+template <class Ctx, class T>
+auto LayerBlock<Ctx, T>::attentions(const StackPass<Ctx, T>& run, const Weights& weights,
+                                    Stream<T, Space> x, Saved& saved) -> Stream<T, Space> {
     const Matrix attended = SelfAttentionBlock<Ctx, T>::forward(run, weights.self_attention,
                                                                 x.input, saved.self_attention);
+    saved.after_self = Sum::take(run, attended);
     x = Sum::forward(run, DropoutSite::self_output, weights.after_self, x.residual, attended,
                      saved.after_self);
     if (weights.cross_attention) {
         saved.cross_input = x.source;
         const Matrix read = CrossAttentionBlock<Ctx, T>::forward(
-            run, *weights.cross_attention, x.input, kv, saved.cross_attention);
+            run, *weights.cross_attention, x.input, saved.kv, saved.cross_attention);
+        saved.after_cross = Sum::take(run, read);
         x = Sum::forward(run, DropoutSite::cross_output, weights.after_cross, x.residual, read,
                          saved.after_cross);
     }
     saved.ffn_input = x.source;
-    const Matrix fed = FeedForwardBlock<Ctx, T>::forward(run, weights.ffn, x.input, saved.ffn);
-    return Sum::forward(run, DropoutSite::ffn_output, weights.after_ffn, x.residual, fed,
-                        saved.after_ffn);
+    return x;
 }
 
 template <class Ctx, class T>
 void LayerBlock<Ctx, T>::backward(const StackPass<Ctx, T>& run, const Weights& weights,
                                   const Saved& saved, StreamGradient<T, Space>& d, Matrix d_kv) {
-    using Sum = ResidualNorm<Ctx, T>;
+    if (run.recompute < Recompute::layer) return backward_of_kept(run, weights, saved, d, d_kv);
+    const auto mark = run.arena.mark();
+    Saved again = saved;
+    {
+        const kernels::ProductsOfForward<Ctx> same_bits(run.ctx);
+        attentions(run, weights, stream_again(run, saved.x), again);
+    }
+    // The last residual sum was kept, so the feed-forward block's second product is not needed.
+    backward_of_kept(run, weights, again, d, d_kv);
+    run.arena.rewind(mark);
+}
+
+template <class Ctx, class T>
+void LayerBlock<Ctx, T>::backward_of_kept(const StackPass<Ctx, T>& run, const Weights& weights,
+                                          const Saved& saved, StreamGradient<T, Space>& d,
+                                          Matrix d_kv) {
     const Into into = Sum::branch_into(run);
     const auto mark = run.arena.mark();
     const Constant d_fed = Sum::backward(run, DropoutSite::ffn_output, weights.after_ffn,
@@ -78,7 +120,7 @@ void LayerBlock<Ctx, T>::backward(const StackPass<Ctx, T>& run, const Weights& w
     const Constant d_attended = Sum::backward(run, DropoutSite::self_output, weights.after_self,
                                               saved.after_self, d, weights.self_attention.out.db);
     SelfAttentionBlock<Ctx, T>::backward(run, weights.self_attention, saved.self_attention,
-                                         input_again(run, saved.self_input), d_attended, d.input,
+                                         input_again(run, saved.x.source), d_attended, d.input,
                                          into);
     run.arena.rewind(mark);
 }

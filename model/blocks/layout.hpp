@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "model/config.hpp"
+#include "model/recompute.hpp"
 #include "runtime/train/parameters.hpp"
 #include "runtime/train/step/forward_backward.hpp"
 
@@ -17,6 +18,7 @@ train::ParameterTable parameter_table(const ModelConfig& config);
 // parameter_table(config). Store and context must outlive the model.
 template <class Ctx>
 std::unique_ptr<train::ForwardBackward> make_model(
-    const ModelConfig& config, const train::ParameterStore<typename Ctx::Space>& store, Ctx& ctx);
+    const ModelConfig& config, const train::ParameterStore<typename Ctx::Space>& store, Ctx& ctx,
+    const RecomputePlan& plan = {});
 
 }  // namespace lockstep::model

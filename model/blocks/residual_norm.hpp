@@ -35,6 +35,12 @@ template <class Ctx, class T>
 MatrixView<const T, typename Ctx::Space> input_again(
     const StackPass<Ctx, T>& run, const InputSource<T, typename Ctx::Space>& source);
 
+// Returns the same stream with its input calculated again, from what outlives the memory of
+// `stream.input`: the source and, if norms come before branches, the residual sum.
+template <class Ctx, class T>
+Stream<T, typename Ctx::Space> stream_again(const StackPass<Ctx, T>& run,
+                                            const Stream<T, typename Ctx::Space>& stream);
+
 // Holds the gradients of a Stream, which backward updates in place from the last branch to the
 // first. If norms follow the sums, only `input` is used; it holds the gradient of both.
 template <class T, class Space>
@@ -56,10 +62,15 @@ struct ResidualNorm {
 
     using Saved = NormSaved<T, Space>;
 
-    // The sum is written to the branch's memory. The memory of x.input may be overwritten.
+    // Returns the memory of what backward needs; the sum is written to the branch's.
+    static Saved take(const StackPass<Ctx, T>& run, Matrix branch) {
+        return {branch, run.take_floats(branch.rows), run.take_floats(branch.rows)};
+    }
+    // Writes to `saved`, which take() returned for the branch. The memory of x.input may be
+    // overwritten.
     static Stream<T, Space> forward(const StackPass<Ctx, T>& run, DropoutSite site,
                                     const Weights& weights, Constant residual, Matrix branch,
-                                    Saved& saved);
+                                    const Saved& saved);
     // Returns the branch's gradient and writes that of the bias at the end of the branch. `d`
     // becomes the gradient of the incoming stream, except for the branch's contribution to d.input,
     // which the branch's backward writes there as branch_into() says.
@@ -88,12 +99,14 @@ struct PlainNorm {
                          Constant dy, Constant d_past, Matrix dx);
 };
 
-// Returns the source of the output that a norm has just written for a branch.
+// Returns the source of the output that a norm has just written for a branch. An output in memory
+// that others reuse is not kept.
 template <class Ctx, class T>
-InputSource<T, typename Ctx::Space> source_of(MatrixView<const T, typename Ctx::Space> y,
+InputSource<T, typename Ctx::Space> source_of(const StackPass<Ctx, T>& run,
+                                              MatrixView<const T, typename Ctx::Space> y,
                                               const Norm<T, typename Ctx::Space>& norm,
                                               const NormSaved<T, typename Ctx::Space>& saved) {
-    if constexpr (Ctx::keeps_activations) return {y};
+    if (run.input_space.empty()) return {y};
     return {{}, &norm, saved};
 }
 
@@ -114,11 +127,18 @@ MatrixView<const T, typename Ctx::Space> input_again(
 }
 
 template <class Ctx, class T>
+Stream<T, typename Ctx::Space> stream_again(const StackPass<Ctx, T>& run,
+                                            const Stream<T, typename Ctx::Space>& stream) {
+    const auto input = input_again(run, stream.source);
+    const bool one = run.settings.norms == NormPosition::after_sum;
+    return {one ? input : stream.residual, input, stream.source};
+}
+
+template <class Ctx, class T>
 auto ResidualNorm<Ctx, T>::forward(const StackPass<Ctx, T>& run, DropoutSite site,
                                    const Weights& weights, Constant residual, Matrix branch,
-                                   Saved& saved) -> Stream<T, Space> {
+                                   const Saved& saved) -> Stream<T, Space> {
     const Matrix y = run.take_input(branch.rows, branch.cols);
-    saved = {branch, run.take_floats(branch.rows), run.take_floats(branch.rows)};
     kernels::norm_forward<T>(run.ctx, {.dropout = run.dropout(site),
                                        .coordinates = run.batch.coordinates,
                                        .x = residual,
@@ -129,7 +149,7 @@ auto ResidualNorm<Ctx, T>::forward(const StackPass<Ctx, T>& run, DropoutSite sit
                                        .y = y,
                                        .mean = saved.mean,
                                        .rstd = saved.rstd});
-    const auto source = source_of<Ctx, T>(y, weights, saved);
+    const auto source = source_of<Ctx, T>(run, y, weights, saved);
     if (run.settings.norms == NormPosition::after_sum) return {y, y, source};
     return {branch, y, source};
 }

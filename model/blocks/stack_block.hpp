@@ -19,8 +19,8 @@ struct StackBlock {
     using Matrix = MatrixView<T, Space>;
 
     struct Saved {
-        // All branches share this memory; after forward it holds the output. If it is empty, each
-        // branch's input is kept.
+        // The branches whose input is calculated again share this memory. It is empty if there are
+        // none. After forward it holds the output if the last layer is one of them.
         Matrix input_space;
         typename EmbeddingBlock<Ctx, T>::Saved embedding;
         std::vector<typename LayerBlock<Ctx, T>::Saved> layers;
@@ -53,15 +53,16 @@ template <class Ctx, class T>
 auto StackBlock<Ctx, T>::forward(StackPass<Ctx, T> run, const Weights& weights, Constant embeddings,
                                  Constant memory, Saved& saved) -> Constant {
     saved.layers.resize(weights.layers.size());
-    if constexpr (!Ctx::keeps_activations)
+    // No later layer has a higher level than the first one.
+    if (level_of<Ctx>(run.plan, 0) >= Recompute::outputs)
         saved.input_space = run.take(run.batch.total, embeddings.cols);
-    run.input_space = saved.input_space;
+    run.enter(0, saved.input_space);
     const Matrix kv = MemoryBlock<Ctx, T>::forward(run, weights.memory_projections, memory);
     auto x = EmbeddingBlock<Ctx, T>::forward(run, weights, embeddings, saved.embedding);
-    for (run.layer = 0; run.layer < weights.layers.size(); ++run.layer) {
-        x = LayerBlock<Ctx, T>::forward(run, weights.layers[run.layer], x,
-                                        layer_columns(kv, run.layer, embeddings.cols),
-                                        saved.layers[run.layer]);
+    for (std::size_t i = 0; i < weights.layers.size(); ++i) {
+        run.enter(i, saved.input_space);
+        x = LayerBlock<Ctx, T>::forward(run, weights.layers[i], x,
+                                        layer_columns(kv, i, embeddings.cols), saved.layers[i]);
     }
     return x.input;
 }
@@ -101,7 +102,6 @@ void StackBlock<Ctx, T>::backward(StackPass<Ctx, T> run, const Weights& weights,
                                   Matrix d_output, Constant memory, Matrix d_memory,
                                   const InputGradient<Space>& input,
                                   const std::function<void()>& finish) {
-    run.input_space = saved.input_space;
     StreamGradient<T, Space> d{d_output, {}, {}};
     if (run.settings.norms == NormPosition::before_branch) {
         d.residual_space = run.take(d_output.rows, d_output.cols);
@@ -111,7 +111,7 @@ void StackBlock<Ctx, T>::backward(StackPass<Ctx, T> run, const Weights& weights,
     const auto layers = static_cast<std::int64_t>(weights.layers.size());
     const Matrix d_kv = run.take(memory.rows, has_memory ? layers * 2 * d_model : 0);
     for (std::size_t i = weights.layers.size(); i-- > 0;) {
-        run.layer = i;
+        run.enter(i, saved.input_space);
         LayerBlock<Ctx, T>::backward(run, weights.layers[i], saved.layers[i], d,
                                      layer_columns(d_kv, i, d_model));
         finish();

@@ -3,6 +3,7 @@
 
 #include "model/config.hpp"
 #include "model/dropout_sites.hpp"
+#include "model/recompute.hpp"
 #include "runtime/batch/batch.hpp"
 #include "runtime/core/view.hpp"
 #include "runtime/device/arena.hpp"
@@ -121,13 +122,23 @@ struct StackPass {
     const Ragged<Space>& batch;
     const Ragged<Space>* memory;      // the encoder's side, for cross-attention; else null
     const kernels::StepState* state;  // null: no dropout
+    RecomputePlan plan = {};
     std::size_t layer = 0;
+    Recompute recompute = Ctx::recompute;  // this layer's
     // All branches reuse this memory for their input; if it is empty, each input gets its own
     // memory.
     MatrixView<T, Space> input_space = {};
     // Tells whether backward overwrites the weights' gradients or adds to them. It writes each
     // once.
     kernels::Into gradients_into = kernels::Into::add;
+
+    // Moves to a layer of a training pass. `shared` is the memory for inputs of the layers whose
+    // inputs are calculated again.
+    void enter(std::size_t entered, MatrixView<T, Space> shared) {
+        layer = entered;
+        recompute = level_of<Ctx>(plan, layer);
+        input_space = recompute >= Recompute::outputs ? shared : MatrixView<T, Space>();
+    }
 
     MatrixView<T, Space> take(std::int64_t rows, std::int64_t cols) const {
         return arena.template take_matrix<T>(rows, cols);

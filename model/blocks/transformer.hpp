@@ -58,12 +58,14 @@ public:
     using Constant = MatrixView<const T, Space>;
     using Stacks = StackBlock<Ctx, T>;
 
-    Transformer(const ModelConfig& config, const train::ParameterStore<Space>& store, Ctx& ctx)
+    Transformer(const ModelConfig& config, const train::ParameterStore<Space>& store, Ctx& ctx,
+                const RecomputePlan& plan)
         : config_(config),
           table_(parameter_table(config)),
           weights_(bind_weights<T>(ctx, config_, table_, store)),
           encoder_(stack_settings(config, StackKind::encoder)),
           decoder_(stack_settings(config, StackKind::decoder)),
+          plan_(plan),
           ctx_(ctx),
           upload_(ctx) {}
 
@@ -222,16 +224,17 @@ private:
     }
 
     StackPass<Ctx, T> encoder_run(const Sides& sides, const kernels::StepState* state) {
-        return {ctx_, arena_, encoder_, sides.source, nullptr, state};
+        return {ctx_, arena_, encoder_, sides.source, nullptr, state, plan_};
     }
     StackPass<Ctx, T> decoder_run(const Sides& sides, const kernels::StepState* state) {
-        return {ctx_, arena_, decoder_, sides.target, &sides.source, state};
+        return {ctx_, arena_, decoder_, sides.target, &sides.source, state, plan_};
     }
 
     const ModelConfig config_;
     const train::ParameterTable table_;
     const TransformerWeights<T, Space> weights_;
     const StackSettings encoder_, decoder_;
+    const RecomputePlan plan_;
     Ctx& ctx_;
     device::Upload<Ctx> upload_;
     device::Arena<Space> arena_;
@@ -241,10 +244,11 @@ private:
 
 template <class Ctx>
 std::unique_ptr<train::ForwardBackward> make_model(
-    const ModelConfig& config, const train::ParameterStore<typename Ctx::Space>& store, Ctx& ctx) {
+    const ModelConfig& config, const train::ParameterStore<typename Ctx::Space>& store, Ctx& ctx,
+    const RecomputePlan& plan) {
     using Made = std::unique_ptr<train::ForwardBackward>;
     return train::with_element(typename Ctx::Elements{}, store.precision(), [&]<class T>() -> Made {
-        return std::make_unique<Transformer<Ctx, T>>(config, store, ctx);
+        return std::make_unique<Transformer<Ctx, T>>(config, store, ctx, plan);
     });
 }
 

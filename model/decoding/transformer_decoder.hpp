@@ -227,7 +227,6 @@ private:
         using Sum = ResidualNorm<Ctx, T>;
         const auto& weights = weights_.decoder.layers[run.layer];
         const std::int64_t d = config_.embedding_size;
-        typename Sum::Saved unused;
         const Matrix qkv = LinearBlock<Ctx, T>::forward(run, weights.self_attention.qkv, x.input);
         const auto real = static_cast<std::int64_t>(ranges.next_rows.size());
         cache_.write_each(run.layer, ranges.next_rows, qkv.columns(d, 2 * d).rows_from(0, real));
@@ -235,7 +234,7 @@ private:
             attend(run, decoder_.self_attention, ranges.begin, ranges.length, qkv.columns(0, d),
                    cache_.keys(run.layer), cache_.values(run.layer), weights.self_attention.out);
         x = Sum::forward(run, DropoutSite::self_output, weights.after_self, x.residual, attended,
-                         unused);
+                         Sum::take(run, attended));
         if (weights.cross_attention) {
             const Matrix q = LinearBlock<Ctx, T>::forward(run, weights.cross_attention->q, x.input);
             const Matrix kv = memory(run.layer);
@@ -243,12 +242,12 @@ private:
                 attend(run, decoder_.cross_attention, ranges.memory_begin, ranges.memory_length, q,
                        kv.columns(0, d), kv.columns(d, d), weights.cross_attention->out);
             x = Sum::forward(run, DropoutSite::cross_output, weights.after_cross, x.residual, read,
-                             unused);
+                             Sum::take(run, read));
         }
         typename FeedForwardBlock<Ctx, T>::Saved dropped;
         const Matrix fed = FeedForwardBlock<Ctx, T>::forward(run, weights.ffn, x.input, dropped);
         return Sum::forward(run, DropoutSite::ffn_output, weights.after_ffn, x.residual, fed,
-                            unused);
+                            Sum::take(run, fed));
     }
 
     static Matrix attend(const Work& run, const kernels::AttentionShape& shape,

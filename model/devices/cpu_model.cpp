@@ -11,15 +11,15 @@ using device::CpuContext;
 
 template std::unique_ptr<train::ForwardBackward> make_model(const ModelConfig&,
                                                             const train::ParameterStore<HostSpace>&,
-                                                            CpuContext&);
+                                                            CpuContext&, const RecomputePlan&);
 template std::unique_ptr<IncrementalDecoder> make_decoder(const ModelConfig&,
                                                           const train::ParameterStore<HostSpace>&,
                                                           CpuContext&);
 
 std::unique_ptr<Model> make_cpu_model(const ModelConfig& config, train::Precision precision,
-                                      int threads) {
+                                      int threads, const RecomputePlan& plan) {
     return std::make_unique<ModelOn<CpuContext>>(config, precision, train::Master::kept,
-                                                 std::make_unique<CpuContext>(threads));
+                                                 std::make_unique<CpuContext>(threads), plan);
 }
 
 }  // namespace lockstep::model

@@ -17,7 +17,7 @@ using device::CudaContext;
 
 template std::unique_ptr<train::ForwardBackward> make_model(const ModelConfig&,
                                                             const train::ParameterStore<CudaSpace>&,
-                                                            CudaContext&);
+                                                            CudaContext&, const RecomputePlan&);
 template std::unique_ptr<IncrementalDecoder> make_decoder(const ModelConfig&,
                                                           const train::ParameterStore<CudaSpace>&,
                                                           CudaContext&);
@@ -36,7 +36,7 @@ std::unique_ptr<Model> make_cuda_model(const ModelConfig& config, train::Precisi
         return comm::make_collectives(gpu, ranks, settings.backend, settings.timeout_ms, progress);
     };
     return std::make_unique<ModelOn<CudaContext>>(config, precision, settings.master,
-                                                  std::move(context), connect);
+                                                  std::move(context), settings.recompute, connect);
 }
 
 }  // namespace lockstep::model

@@ -48,14 +48,15 @@ class DryModelLike final : public DryModel {
 public:
     using Ctx = device::DryContext<Like>;
 
-    DryModelLike(const ModelConfig& config, train::Precision precision)
+    DryModelLike(const ModelConfig& config, train::Precision precision, const RecomputePlan& plan)
         : config_(config),
           step_config_(quickly_made(config)),
+          plan_(plan),
           store_(parameter_table(step_config_), precision) {}
 
     std::size_t training_bytes(const train::BatchShape& shape) override {
         const train::Batch batch = batch_of(shape);
-        const auto model = make_model<Ctx>(step_config_, store_, ctx_);
+        const auto model = make_model<Ctx>(step_config_, store_, ctx_, plan_);
         const kernels::StepState state;
         train::NoSink sink;
         model->upload(batch);
@@ -63,7 +64,7 @@ public:
         return model->peak_activation_bytes();
     }
     std::size_t evaluation_bytes(const train::BatchShape& shape) override {
-        const auto model = make_model<Ctx>(step_config_, store_, ctx_);
+        const auto model = make_model<Ctx>(step_config_, store_, ctx_, plan_);
         std::vector<kernels::LossSums> losses(static_cast<std::size_t>(shape.target_total));
         model->evaluate(batch_of(shape), losses.data());
         return model->peak_activation_bytes();
@@ -116,6 +117,7 @@ private:
     }
 
     const ModelConfig config_, step_config_;
+    const RecomputePlan plan_;
     Ctx ctx_;
     const train::ParameterStore<device::DrySpace> store_;
 };
@@ -123,11 +125,11 @@ private:
 }  // namespace
 
 std::unique_ptr<DryModel> make_dry_model(const ModelConfig& config, train::Precision precision,
-                                         DeviceKind device) {
+                                         DeviceKind device, const RecomputePlan& plan) {
     if (device == DeviceKind::cpu)
-        return std::make_unique<DryModelLike<device::CpuTraits>>(config, precision);
+        return std::make_unique<DryModelLike<device::CpuTraits>>(config, precision, plan);
     require_gpu_heads(config);
-    return std::make_unique<DryModelLike<device::CudaTraits>>(config, precision);
+    return std::make_unique<DryModelLike<device::CudaTraits>>(config, precision, plan);
 }
 
 }  // namespace lockstep::model

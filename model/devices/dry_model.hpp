@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "model/config.hpp"
+#include "model/recompute.hpp"
 #include "runtime/batch/batch.hpp"
 #include "runtime/train/precision.hpp"
 
@@ -39,6 +40,6 @@ public:
 
 // Throws kind config if the device cannot compute the model.
 std::unique_ptr<DryModel> make_dry_model(const ModelConfig& config, train::Precision precision,
-                                         DeviceKind device);
+                                         DeviceKind device, const RecomputePlan& plan = {});
 
 }  // namespace lockstep::model

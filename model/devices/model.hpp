@@ -9,6 +9,7 @@
 
 #include "model/config.hpp"
 #include "model/decoding/decoder.hpp"
+#include "model/recompute.hpp"
 #include "runtime/batch/batch.hpp"
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/nccl/gpu_backend.hpp"
@@ -42,6 +43,8 @@ public:
     // Allocates the memory of a step with that many bytes of activations, so that steps up to that
     // size allocate nothing. Call it before the first batch.
     virtual void reserve(std::size_t activation_bytes) = 0;
+    // Returns the largest memory that the activations of a training or evaluation step have taken.
+    virtual std::size_t peak_activation_bytes() const noexcept = 0;
 
     // Evaluates with teacher forcing and returns the sums over each row's label tokens. It waits
     // for them.
@@ -59,7 +62,7 @@ public:
 
 // Makes a model on the CPU with that many threads, in fp32 or bf16.
 std::unique_ptr<Model> make_cpu_model(const ModelConfig& config, train::Precision precision,
-                                      int threads);
+                                      int threads, const RecomputePlan& plan = {});
 
 // Tells how a GPU is used.
 struct GpuSettings {
@@ -72,6 +75,7 @@ struct GpuSettings {
     std::size_t max_graphs = 64;  // maximum of shapes that are captured and replayed; 0: none
     comm::GpuBackend backend = comm::GpuBackend::nccl;  // used among several GPUs
     int timeout_ms = 300'000;                           // limit of one operation among them
+    RecomputePlan recompute = {};
 };
 
 // Makes a model on a GPU, in fp32, bf16 or fp16. It is part of lockstep_model_cuda, which a build

@@ -27,14 +27,14 @@ public:
 
     // `connect` is not called if the device's memory is the host's.
     ModelOn(const ModelConfig& config, train::Precision precision, train::Master master,
-            std::unique_ptr<Ctx> context, Connect connect = {})
+            std::unique_ptr<Ctx> context, const RecomputePlan& plan, Connect connect = {})
         : config_(config),
           table_(parameter_table(config)),
           context_(std::move(context)),
           connect_(std::move(connect)),
           store_(table_, precision, master),
           weights_(*context_, store_),
-          model_(make_model<Ctx>(config, store_, *context_)) {}
+          model_(make_model<Ctx>(config, store_, *context_, plan)) {}
 
     const train::ParameterTable& parameters() const noexcept override { return table_; }
 
@@ -55,6 +55,9 @@ public:
     }
 
     void reserve(std::size_t activation_bytes) override { model_->reserve(activation_bytes); }
+    std::size_t peak_activation_bytes() const noexcept override {
+        return model_->peak_activation_bytes();
+    }
 
     std::vector<kernels::LossSums> evaluate(const train::Batch& batch) override {
         const auto tokens = static_cast<std::size_t>(batch.target.total());

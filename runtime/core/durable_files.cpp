@@ -82,6 +82,16 @@ void put_folder(const std::string& from, const std::string& to) {
     sync_folder(parent_of(to));
 }
 
+Placed put_new_folder(const std::string& from, const std::string& to) {
+    // The system itself replaces an empty folder and no other.
+    if (::rename(from.c_str(), to.c_str()) != 0) {
+        if (errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR) return Placed::name_is_taken;
+        fail(to, "cannot be put in place", errno);
+    }
+    sync_folder(parent_of(to));
+    return Placed::yes;
+}
+
 std::string name_aside(const std::string& from) { return from + "-old"; }
 
 }  // namespace lockstep

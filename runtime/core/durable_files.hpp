@@ -22,6 +22,12 @@ void make_folders(const std::string& path);
 // SystemFailure; the older folder then keeps its name, unless only the last sync failed.
 void put_folder(const std::string& from, const std::string& to);
 
+enum class Placed { yes, name_is_taken };
+// Does the same, unless a folder of that name has something in it or a file has the name: then
+// nothing changes. An empty folder of that name is replaced. Nobody else can take the name between
+// the look and the rename.
+Placed put_new_folder(const std::string& from, const std::string& to);
+
 // Returns the name that the older folder has for a moment on a file system that cannot exchange.
 std::string name_aside(const std::string& from);
 

@@ -32,12 +32,12 @@ def field(number, value):
     return varint(number << 3 | 2) + varint(len(value)) + value
 
 
-def sentencepiece_model(kind, charsmap=b''):
+def sentencepiece_model(kind, charsmap=b'', more_words=()):
     """A model of 4 specials, 256 bytes and some pieces. kind: 1 unigram, 2 BPE."""
     unknown, control, normal, byte = 2, 3, 1, 6
     pieces = [('<pad>', 0.0, control), ('<s>', 0.0, control), ('</s>', 0.0, control), ('<unk>', 0.0, unknown)]
     pieces += [(f'<0x{value:02X}>', 0.0, byte) for value in range(256)]
-    words = ['\u2581', 't', 'h', 'e', 'a', 'c', 'th', 'the', '\u2581the', 'at', 'cat', '\u2581cat', 'o', 'n', 'on']
+    words = ['\u2581', 't', 'h', 'e', 'a', 'c', 'th', 'the', '\u2581the', 'at', 'cat', '\u2581cat', 'o', 'n', 'on', *more_words]
     pieces += [(word, -1.0 - index, normal) for index, word in enumerate(words)]
     model = b''.join(field(1, field(1, piece.encode()) + field(2, score) + field(3, sort))
                      for piece, score, sort in pieces)
@@ -156,6 +156,7 @@ def corpus():
                                                'c': ('U64', [2], values), 'd': ('F32', [0], b'')})
     yield 'sentencepiece_model', 'bpe', sentencepiece_model(2)
     yield 'sentencepiece_model', 'charsmap', sentencepiece_model(1, charsmap())
+    yield 'sentencepiece_model', 'nul', sentencepiece_model(1, more_words=['\0he'])
     yield 'sentencepiece_model', 'unigram', sentencepiece_model(1)
     yield 'shard', 'attribute', shard(1, struct.pack('<BBBHq', 0, 0, 0, 2, 1))
     yield 'shard', 'byte', shard(0, struct.pack('<HBB', 100, 0, 1))

@@ -33,11 +33,11 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     fuzz::InputReader input(data, size);
     switch (input.number<std::uint8_t>() % 8) {
         case 0:
-            fuzz::talk_to_store(fuzz::Stranger::without_secret, input);
+            fuzz::talk_to_store(fuzz::Peer::without_secret, input);
             break;
         case 1:
         case 2:
-            fuzz::talk_to_store(fuzz::Stranger::with_secret, input);
+            fuzz::talk_to_store(fuzz::Peer::with_secret, input);
             break;
         default:
             const auto rest = input.piece(size);

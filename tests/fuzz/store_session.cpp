@@ -121,9 +121,9 @@ void send_next(Session& session, InputReader& input) {
 
 }  // namespace
 
-void talk_to_store(Stranger stranger, InputReader& input) {
+void talk_to_store(Peer peer, InputReader& input) {
     Session session;
-    if (stranger == Stranger::with_secret) session.greet();
+    if (peer == Peer::with_secret) session.greet();
     while (!input.at_end()) send_next(session, input);
     session.wait_for_end();
     Session other;

@@ -5,11 +5,11 @@
 
 namespace lockstep::fuzz {
 
-enum class Stranger { without_secret, with_secret };
+enum class Peer { without_secret, with_secret };
 
 // Connects to a store that serves on a thread of this process, sends it frames and other bytes as
 // the input says, and waits until the store has ended the connection. The store must go on serving
 // others.
-void talk_to_store(Stranger stranger, InputReader& input);
+void talk_to_store(Peer peer, InputReader& input);
 
 }  // namespace lockstep::fuzz

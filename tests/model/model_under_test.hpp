@@ -14,10 +14,11 @@ namespace lockstep::tests {
 // A model with the goldens' weights, and everything that it needs.
 struct ModelUnderTest {
     explicit ModelUnderTest(const model::ModelConfig& config,
-                            train::Precision precision = train::Precision::fp32)
+                            train::Precision precision = train::Precision::fp32,
+                            const model::RecomputePlan& plan = {})
         : table(model::parameter_table(config)),
           store(table, precision),
-          model(model::make_model<device::CpuContext>(config, store, ctx)) {
+          model(model::make_model<device::CpuContext>(config, store, ctx, plan)) {
         set_pattern(table, store.master());
         refresh();
     }

@@ -2,10 +2,11 @@
 #include "runtime/comm/gloo/gloo_rendezvous.hpp"
 
 #include <gloo/common/error.h>
-#include <gloo/transport/tcp/device.h>
 
+#include <regex>
 #include <utility>
 
+#include "runtime/comm/gloo/proven_device.hpp"
 #include "runtime/comm/net/socket.hpp"
 #include "runtime/core/error.hpp"
 
@@ -33,12 +34,13 @@ void GlooRendezvous::wait(const std::vector<std::string>& keys,
 }
 
 std::shared_ptr<gloo::transport::Device> gloo_device(const std::string& interface,
-                                                     const std::string& address) {
+                                                     const std::string& address,
+                                                     const std::string& key) {
     gloo::transport::tcp::attr attributes;
     attributes.iface = interface;
     if (interface.empty()) attributes.hostname = address;
     try {
-        return gloo::transport::tcp::CreateDevice(attributes);
+        return std::make_shared<ProvenDevice>(attributes, key);
     } catch (const std::exception& error) {
         const std::string what = interface.empty() ? "address " + address : interface;
         throw Error(ErrorKind::config, "Gloo cannot use " + what + " of " + host_name() + " (" +
@@ -56,6 +58,8 @@ void throw_gloo_error(int timeout_ms) {
         std::string what = error.what();  // "[file:line] text"
         const auto text = what.find("] ");
         if (what.starts_with("[") && text != std::string::npos) what.erase(0, text + 2);
+        // Gloo writes ports with their bytes swapped.
+        what = std::regex_replace(what, std::regex(R"(\[([^\]]*)\]:\d+)"), "$1");
         const bool late =
             what.find("imed out") != std::string::npos || what.find("imeout") != std::string::npos;
         throw Error(ErrorKind::peer,

@@ -13,10 +13,8 @@
 #include "runtime/comm/environment/network_interface.hpp"
 #include "runtime/comm/gloo/gloo_collectives.hpp"
 #include "runtime/comm/gloo/gloo_links.hpp"
-#include "runtime/comm/gloo/gloo_proof.hpp"
 #include "runtime/comm/gloo/gloo_rendezvous.hpp"
 #include "runtime/comm/reduction.hpp"
-#include "runtime/comm/store/store_protocol.hpp"
 #include "runtime/core/error.hpp"
 
 namespace lockstep::comm {
@@ -25,7 +23,7 @@ namespace {
 
 // The kind of an operation is part of its slot. Ranks that disagree on the next operation then wait
 // for each other instead of mistaking one operation for another. Gloo's own kinds are 1 to 8.
-enum class Kind : std::uint8_t { ring = 0x40, spread, meet, message, proof };
+enum class Kind : std::uint8_t { ring = 0x40, spread, meet, message };
 
 // Holds the resources that all communicators of one job share.
 struct Shared {
@@ -56,7 +54,6 @@ public:
           shared_(std::move(shared)),
           name_(std::move(name)),
           links_(connect(rank, size, shared_, name_), shared_.timeout_ms) {
-        prove_peers(self(), slot(Kind::proof, 0), shared_.store->key_for(name_), nonce());
         // Rank 0 may close its store only after all ranks have read the addresses of their peers.
         barrier();
     }
@@ -111,12 +108,6 @@ private:
     }
     std::uint64_t next_slot(Kind kind) { return slot(kind, ++operations_); }
     Member self() { return {rank_, size_, links_}; }
-    // Returns what rank 0 has drawn for these connections, so that no recorded proof serves again.
-    std::string nonce() {
-        const std::string key = name_ + "/nonce";
-        if (rank_ == 0) shared_.store->set(key, protocol::random_nonce());
-        return shared_.store->get(key, shared_.timeout_ms);
-    }
 
     int rank_;
     int size_;
@@ -152,8 +143,9 @@ void check_gloo(const RankInfo& rank_info, const std::string& interface) {
 
 std::unique_ptr<Transport> connect_gloo(int rank, int size, std::shared_ptr<Store> store,
                                         const GlooOptions& options) {
-    Shared shared{std::move(store), gloo_device(options.interface, options.address),
-                  options.timeout_ms};
+    auto device =
+        gloo_device(options.interface, options.address, store->key_for("connections of ranks"));
+    Shared shared{std::move(store), std::move(device), options.timeout_ms};
     return std::make_unique<GlooTransport>(rank, size, std::move(shared), "gloo");
 }
 

@@ -148,6 +148,15 @@ SocketAddress local_address_of(const FileDescriptor& socket) {
     return address;
 }
 
+SocketAddress peer_address_of(const FileDescriptor& socket) {
+    SocketAddress address;
+    address.length = sizeof address.storage;
+    if (::getpeername(socket.raw(), reinterpret_cast<sockaddr*>(&address.storage),
+                      &address.length) != 0)
+        return {};
+    return address;
+}
+
 bool wait_for(const FileDescriptor& socket, short events, int timeout_ms) {
     pollfd entry{socket.raw(), events, 0};
     return ::poll(&entry, 1, std::max(timeout_ms, 0)) > 0;

@@ -45,6 +45,8 @@ FileDescriptor connect_to(const SocketAddress& address, int timeout_ms);
 SocketAddress any_address(int family, int port);
 
 SocketAddress local_address_of(const FileDescriptor& socket);
+// Returns the other side's address; an empty one if the connection has ended.
+SocketAddress peer_address_of(const FileDescriptor& socket);
 
 // Waits for POLLIN or POLLOUT. Returns false after the time-out. A negative time counts as 0.
 bool wait_for(const FileDescriptor& socket, short events, int timeout_ms);

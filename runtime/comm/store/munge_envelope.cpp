@@ -51,6 +51,8 @@ class MungeEnvelope : public SecretEnvelope {
 public:
     explicit MungeEnvelope(const Library& library) : library_(library) {}
 
+    Reach reach() const noexcept override { return Reach::cluster; }
+
     std::string close(const std::string& text) override {
         const std::unique_ptr<Library::Context, void (*)(Library::Context*)> context(
             library_.create(), library_.destroy);
@@ -78,9 +80,10 @@ public:
         const int failure =
             library_.decode(credential.c_str(), nullptr, &text, &bytes, &user, &group);
         const std::unique_ptr<void, Free> owner(text);
-        // All ranks of a host open the same credential, and late ranks open an old one, so replayed
-        // and expired credentials are accepted. A process that may not know the secret fails at the
-        // proof that follows, which is different every time.
+        // All ranks that run on one host open the same credential, and late ranks open an old one,
+        // so replayed and expired credentials are accepted. Munge gives the text to this user's
+        // processes alone. Another process that repeats the credential does not know the text, and
+        // fails at the proof that follows, which is different every time.
         const bool genuine = failure == Library::success || failure == Library::replayed ||
                              failure == Library::expired || failure == Library::rewound;
         if (!genuine || text == nullptr || bytes <= 0 || user != ::geteuid()) return std::nullopt;

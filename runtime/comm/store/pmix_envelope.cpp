@@ -18,6 +18,8 @@ class PmixEnvelope : public SecretEnvelope {
 public:
     explicit PmixEnvelope(std::unique_ptr<PmixClient> client) : client_(std::move(client)) {}
 
+    Reach reach() const noexcept override { return Reach::cluster; }
+
     std::string close(const std::string& text) override {
         if (!client_->put(key, text)) {
             throw Error(ErrorKind::store,

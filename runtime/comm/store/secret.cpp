@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/comm/store/secret.hpp"
 
+#include <fcntl.h>
 #include <openssl/rand.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <array>
 #include <utility>
 
 #include "runtime/core/error.hpp"
-#include "runtime/core/read_file.hpp"
+#include "runtime/core/file_descriptor.hpp"
 
 namespace lockstep::comm {
 
@@ -32,13 +34,21 @@ Secret Secret::from(const Environment& environment) {
 }
 
 Secret Secret::from_file(const std::string& path) {
+    const char* cannot = "--secret-file cannot be read";
+    const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
     struct stat status {};
-    const std::string text = read_file(path, "--secret-file cannot be read");
-    if (::stat(path.c_str(), &status) != 0) throw_errno("--secret-file cannot be read", path);
+    if (!file || ::fstat(file.raw(), &status) != 0) throw_errno(cannot, path);
+    if (!S_ISREG(status.st_mode))
+        throw Error(ErrorKind::config, "--secret-file " + path + ": is not a regular file");
     if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
-        throw Error(ErrorKind::config,
-                    "--secret-file " + path + " may be read by others: type chmod 600 " + path);
+        throw Error(
+            ErrorKind::config,
+            "--secret-file " + path + " may be read or changed by others: type chmod 600 " + path);
     }
+    std::array<char, 4096> bytes{};
+    const ssize_t read = ::read(file.raw(), bytes.data(), bytes.size());
+    if (read < 0) throw_errno(cannot, path);
+    const std::string text(bytes.data(), static_cast<std::size_t>(read));
     std::string line = text.substr(0, text.find('\n'));
     require_length(line, "--secret-file " + path + ": its first line");
     return Secret(std::move(line));

@@ -13,7 +13,7 @@ class Secret {
 public:
     static constexpr const char* variable = "LOCKSTEP_SECRET";
 
-    Secret() = default;  // no secret: the store then listens only on loopback
+    Secret() = default;  // no secret was given: open_store() then makes one
     explicit Secret(std::string text) : text_(std::move(text)) {}
 
     // Reads the variable; none is no secret. Throws kind config when it is too short.

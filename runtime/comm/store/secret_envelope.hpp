@@ -7,11 +7,14 @@
 
 namespace lockstep::comm {
 
-// Closes a text so that only processes of the same user or of the same job can open it, on any host
-// of the cluster.
+// Tells which hosts can open what an envelope has closed.
+enum class Reach { this_host, cluster };
+
+// Closes a text so that only processes of the same user or of the same job can open it.
 class SecretEnvelope {
 public:
     virtual ~SecretEnvelope() = default;
+    virtual Reach reach() const noexcept = 0;
     // Throws kind store when the host's service does not answer.
     virtual std::string close(const std::string& text) = 0;
     // Returns an empty result if the credential is not for this process.

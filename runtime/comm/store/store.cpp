@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/comm/store/store.hpp"
 
+#include <arpa/inet.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -23,9 +24,9 @@ namespace {
 // Rank 0's store owns the server, which lives as long as rank 0's own connection.
 class ServedStore : public Store {
 public:
-    ServedStore(std::shared_ptr<SecretEnvelope> seal, std::unique_ptr<StoreServer> server,
+    ServedStore(std::shared_ptr<SecretEnvelope> envelope, std::unique_ptr<StoreServer> server,
                 std::unique_ptr<StoreClient> client)
-        : seal_(std::move(seal)), server_(std::move(server)), client_(std::move(client)) {}
+        : envelope_(std::move(envelope)), server_(std::move(server)), client_(std::move(client)) {}
 
     void set(const std::string& key, const std::string& value) override {
         client_->set(key, value);
@@ -42,7 +43,7 @@ public:
     }
 
 private:
-    std::shared_ptr<SecretEnvelope> seal_;  // others open it until they have joined
+    std::shared_ptr<SecretEnvelope> envelope_;  // others open it until they have joined
     std::unique_ptr<StoreServer> server_;
     std::unique_ptr<StoreClient> client_;
 };
@@ -53,8 +54,31 @@ Secret of_job(const Secret& secret, const RankInfo& rank_info) {
     return secret.of_job(rank_info.job + " of " + std::to_string(rank_info.size) + " ranks");
 }
 
-// Tells which hosts may connect to the store: only this host if there is no secret.
-enum class Reach { loopback, network };
+// Tells whether a name or an address means, on every host, that host itself. The host's own name
+// does not count: Debian gives it a loopback address in /etc/hosts, which other hosts do not know.
+bool means_this_host(const std::string& address) {
+    if (address == "localhost" || address.ends_with(".localhost")) return true;
+    in_addr four{};
+    in6_addr six{};
+    constexpr std::uint32_t loopback_net = 127;
+    if (::inet_pton(AF_INET, address.c_str(), &four) == 1)
+        return ntohl(four.s_addr) >> 24 == loopback_net;
+    return ::inet_pton(AF_INET6, address.c_str(), &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six) != 0;
+}
+
+bool on_one_host(const RankInfo& rank_info) {
+    return rank_info.one_host() || means_this_host(rank_info.master_addr);
+}
+
+void require_reach(Reach reach, const RankInfo& rank_info) {
+    if (reach == Reach::cluster || on_one_host(rank_info)) return;
+    throw Error(ErrorKind::config,
+                "ranks on several hosts need a secret that they share, and neither munged nor "
+                "PMIx answers on " +
+                    rank_info.host + ": set " + Secret::variable +
+                    " to the same random text for all of them, or give --secret-file; if all ranks "
+                    "are on this host, give --master-addr localhost");
+}
 
 // Two ranks that reached rank 0 by loopback addresses of different families could not connect to
 // each other.
@@ -67,33 +91,24 @@ void keep_one_family(std::vector<SocketAddress>& addresses) {
 }
 
 // Ranks on one host use loopback, whatever the host's name is.
-std::vector<SocketAddress> master_addresses(const RankInfo& rank_info, Reach reach) {
+std::vector<SocketAddress> master_addresses(const RankInfo& rank_info) {
     if (rank_info.master_addr.empty() || rank_info.master_port <= 0) {
         throw Error(ErrorKind::config,
                     "nobody said where rank 0 is: give --master-addr and --master-port");
     }
     auto addresses =
         resolve(rank_info.one_host() ? "localhost" : rank_info.master_addr, rank_info.master_port);
-    if (rank_info.one_host()) keep_one_family(addresses);
-    if (reach == Reach::network) return addresses;
-    std::erase_if(addresses, [](const auto& address) { return !address.loopback(); });
-    if (addresses.empty()) {
-        throw Error(ErrorKind::config,
-                    "ranks on several hosts need a secret that they share, and neither munged nor "
-                    "PMIx answers on " +
-                        rank_info.host + ": set " + Secret::variable +
-                        " to the same random text for all of them, or give --secret-file");
-    }
+    if (on_one_host(rank_info)) keep_one_family(addresses);
     return addresses;
 }
 
 // Debian gives the host's own name a loopback address in /etc/hosts, which other hosts cannot
 // reach.
 std::vector<SocketAddress> serving_addresses(std::vector<SocketAddress> addresses,
-                                             const RankInfo& rank_info, Reach reach) {
+                                             const RankInfo& rank_info) {
     const bool only_loopback =
         std::all_of(addresses.begin(), addresses.end(), [](const auto& a) { return a.loopback(); });
-    if (reach == Reach::loopback || rank_info.one_host() || !only_loopback) return addresses;
+    if (on_one_host(rank_info) || !only_loopback) return addresses;
     return {any_address(AF_INET, rank_info.master_port),
             any_address(AF_INET6, rank_info.master_port)};
 }
@@ -141,13 +156,12 @@ Served listen_on_first_free(const std::vector<SocketAddress>& addresses,
 struct Protection {
     Secret key;
     std::string credential;
-    std::shared_ptr<SecretEnvelope> seal;
+    std::shared_ptr<SecretEnvelope> envelope;
 };
 
 std::unique_ptr<Store> serve_store(const RankInfo& rank_info, Protection protection,
-                                   const std::vector<SocketAddress>& addresses, Reach reach,
-                                   int timeout_ms) {
-    auto served = listen_on_first_free(serving_addresses(addresses, rank_info, reach), rank_info);
+                                   const std::vector<SocketAddress>& addresses, int timeout_ms) {
+    auto served = listen_on_first_free(serving_addresses(addresses, rank_info), rank_info);
     allow_connections(rank_info.size);
     StoreLimits limits;
     limits.unproven += rank_info.size;
@@ -155,7 +169,7 @@ std::unique_ptr<Store> serve_store(const RankInfo& rank_info, Protection protect
                                                 std::move(protection.credential));
     auto client = std::make_unique<StoreClient>(addresses, std::vector<int>{served.port},
                                                 std::move(protection.key), timeout_ms);
-    return std::make_unique<ServedStore>(std::move(protection.seal), std::move(server),
+    return std::make_unique<ServedStore>(std::move(protection.envelope), std::move(server),
                                          std::move(client));
 }
 
@@ -173,38 +187,36 @@ void allow_connections(int count) {
 
 std::unique_ptr<Store> open_store(const RankInfo& rank_info, const Secret& secret, int timeout_ms) {
     if (!secret.empty()) return open_store(rank_info, secret, nullptr, timeout_ms);
-    std::shared_ptr<SecretEnvelope> seal = munge_envelope();
-    if (seal == nullptr && rank_info.source == RankSource::mpi) seal = pmix_envelope();
-    if (seal == nullptr && rank_info.one_host()) seal = file_envelope();
-    return open_store(rank_info, secret, std::move(seal), timeout_ms);
+    std::shared_ptr<SecretEnvelope> envelope = munge_envelope();
+    if (envelope == nullptr && rank_info.source == RankSource::mpi) envelope = pmix_envelope();
+    if (envelope == nullptr) envelope = file_envelope();
+    return open_store(rank_info, secret, std::move(envelope), timeout_ms);
 }
 
 std::unique_ptr<Store> open_store(const RankInfo& rank_info, const Secret& secret,
-                                  std::shared_ptr<SecretEnvelope> seal, int timeout_ms) {
-    const bool sealed = secret.empty() && seal != nullptr;
-    const Reach reach = secret.empty() && !sealed ? Reach::loopback : Reach::network;
+                                  std::shared_ptr<SecretEnvelope> envelope, int timeout_ms) {
+    const bool sealed = secret.empty();
+    require(!sealed || envelope != nullptr, "a store needs a secret or an envelope for it");
+    if (sealed) require_reach(envelope->reach(), rank_info);
     const auto addresses = retry_transient(
-        timeout_ms, [&] { return master_addresses(rank_info, reach); }, [](const auto&) {});
+        timeout_ms, [&] { return master_addresses(rank_info); }, [](const auto&) {});
     if (sealed && rank_info.rank == 0) {
         const Secret made = Secret::make();
-        std::string credential = seal->close(made.text());
-        return serve_store(rank_info, {of_job(made, rank_info), std::move(credential), seal},
-                           addresses, reach, timeout_ms);
+        std::string credential = envelope->close(made.text());
+        return serve_store(rank_info, {of_job(made, rank_info), std::move(credential), envelope},
+                           addresses, timeout_ms);
     }
     if (sealed) {
-        const auto unseal = [seal, rank_info](const std::string& credential) {
-            const auto text = seal->open(credential);
+        const auto unseal = [envelope, rank_info](const std::string& credential) {
+            const auto text = envelope->open(credential);
             return text ? std::optional(of_job(Secret(*text), rank_info)) : std::nullopt;
         };
         return std::make_unique<StoreClient>(addresses, ports_of(rank_info), Secret(), timeout_ms,
                                              StoreClient::usual_answer_ms, unseal);
     }
-    // Jobs that have no secret are at least told apart on one host by the first port.
-    const Secret key =
-        of_job(secret.empty() ? Secret("port " + std::to_string(rank_info.master_port)) : secret,
-               rank_info);
+    const Secret key = of_job(secret, rank_info);
     if (rank_info.rank == 0)
-        return serve_store(rank_info, {key, "", nullptr}, addresses, reach, timeout_ms);
+        return serve_store(rank_info, {key, "", nullptr}, addresses, timeout_ms);
     return std::make_unique<StoreClient>(addresses, ports_of(rank_info), key, timeout_ms);
 }
 

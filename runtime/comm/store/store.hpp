@@ -35,13 +35,15 @@ constexpr int store_ports = 16;  // rank 0 serves on the first free port of P to
 
 // Opens the job's store. Rank 0 serves it as long as the object lives; all ranks connect to it,
 // rank 0 included. Both sides prove that they know the secret. If no secret is given, rank 0 makes
-// one, and Munge hands it to the same user's ranks, or PMIx to the same job's ranks; on a single
-// host a private file does. If there is none of these, only loopback is served.
+// one, and Munge hands it to the same user's ranks, or PMIx to the same job's ranks. Without both a
+// private file does so on rank 0's host; only loopback is served then. Throws kind config if ranks
+// may be on several hosts and have neither.
 std::unique_ptr<Store> open_store(const RankInfo& rank_info, const Secret& secret, int timeout_ms);
 
-// Uses `seal` instead of Munge, PMIx and file; null means no seal. Otherwise as above.
+// Uses `envelope` instead of Munge, PMIx and file; it may be null if there is a secret. Otherwise
+// as above.
 std::unique_ptr<Store> open_store(const RankInfo& rank_info, const Secret& secret,
-                                  std::shared_ptr<SecretEnvelope> seal, int timeout_ms);
+                                  std::shared_ptr<SecretEnvelope> envelope, int timeout_ms);
 
 // Raises this process's limit of open descriptors as far as the system allows, to hold `count`
 // connections in addition to its other descriptors. The usual limits are below the number of ranks

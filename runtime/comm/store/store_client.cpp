@@ -25,7 +25,24 @@ using namespace protocol;
 constexpr int first_attempt_ms = 1'000;
 constexpr int attempt_ms = 5'000;
 
-constexpr const char* silent = "nobody listens there";
+std::string why_sealed(const std::string& credential) {
+    if (credential.empty())
+        return "the ranks there share a secret, which this rank was not given: set LOCKSTEP_SECRET "
+               "or "
+               "--secret-file for this rank, too";
+    const bool in_file = credential.front() == '/';
+    return std::string("the store there belongs to another user or job") +
+           (in_file ? ", or this rank does not see its /dev/shm and /tmp, as in a container: set "
+                      "LOCKSTEP_SECRET or --secret-file for all ranks"
+                    : "");
+}
+
+std::string why_refused(const std::string& credential) {
+    return credential.empty()
+               ? "the store there belongs to a job with another secret"
+               : "the ranks there were given no secret, but this one was: set LOCKSTEP_SECRET or "
+                 "--secret-file for all ranks or for none";
+}
 
 int left_ms(Clock::time_point deadline) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
@@ -61,18 +78,18 @@ StoreClient::StoreClient(const std::vector<SocketAddress>& addresses, const std:
     : secret_(std::move(secret)), unseal_(std::move(unseal)), answer_ms_(answer_ms) {
     const auto deadline = in(timeout_ms);
     constexpr std::chrono::milliseconds longest_pause(200);
-    std::string problem = silent;
+    Attempt best{Outcome::silent, "nobody listens there"};
     int limit_ms = first_attempt_ms;
     for (std::chrono::milliseconds pause(5);; pause = std::min(2 * pause, longest_pause)) {
         for (const int port : ports) {
             for (const auto& address : addresses) {
-                const std::string wrong =
+                Attempt attempt =
                     try_to_join(address.with_port(port), std::min(deadline, in(limit_ms)));
-                if (wrong.empty()) {
+                if (attempt.outcome == Outcome::joined) {
                     address_ = address.with_port(port);
                     return;
                 }
-                if (wrong != silent) problem = wrong;
+                if (attempt.outcome > best.outcome) best = std::move(attempt);
             }
         }
         limit_ms = attempt_ms;
@@ -82,27 +99,34 @@ StoreClient::StoreClient(const std::vector<SocketAddress>& addresses, const std:
     throw Error(ErrorKind::peer,
                 "rank 0's store at " + addresses.front().text() + " ports " +
                     std::to_string(ports.front()) + "-" + std::to_string(ports.back()) +
-                    " was not found in " + std::to_string(timeout_ms / 1000) + " s: " + problem +
-                    "; is rank 0 running, and reachable from " + host_name() + "?");
+                    " was not found in " + std::to_string(timeout_ms / 1000) + " s: " + best.why +
+                    (best.outcome == Outcome::refused
+                         ? ""
+                         : "; is rank 0 running, and reachable from " + host_name() + "?"));
 }
 
-std::string StoreClient::try_to_join(const SocketAddress& address, Clock::time_point deadline) {
+StoreClient::Attempt StoreClient::try_to_join(const SocketAddress& address,
+                                              Clock::time_point deadline) {
     socket_ = connect_to(address, left_ms(deadline));
     buffer_.clear();
-    if (!socket_) return silent;
+    silent_ = false;
+    if (!socket_) return {};
     std::string hello;
     const std::size_t hello_bytes = magic.size() + nonce_bytes;
     if (!receive_frame(hello, max_hello_bytes, deadline) || hello.size() < hello_bytes ||
         !hello.starts_with(magic)) {
-        return "another program listens there";
+        return {Outcome::no_store, "other programs listen there"};
     }
+    return prove(address, hello, deadline);
+}
+
+StoreClient::Attempt StoreClient::prove(const SocketAddress& address, const std::string& hello,
+                                        Clock::time_point deadline) {
     const std::string server_nonce = hello.substr(magic.size(), nonce_bytes);
-    const std::string credential = hello.substr(hello_bytes);
+    const std::string credential = hello.substr(magic.size() + nonce_bytes);
     if (unseal_) {
         const auto secret = unseal_(credential);
-        if (!secret)
-            return "the store there belongs to another user or job, or to hosts without Munge and "
-                   "PMIx";
+        if (!secret) return {Outcome::refused, why_sealed(credential)};
         secret_ = *secret;
     }
     const Greeting greeting{server_nonce, random_nonce(), address.port()};
@@ -112,12 +136,10 @@ std::string StoreClient::try_to_join(const SocketAddress& address, Clock::time_p
         receive_frame(welcome, max_greeting_bytes, deadline);
     if (answered && equal_proofs(welcome, server_proof(secret_, greeting))) {
         seal_.emplace(secret_, greeting, FrameSeal::Side::client);
-        return "";
+        return {Outcome::joined, ""};
     }
-    return unseal_ || credential.empty()
-               ? "the store there belongs to a job with another secret"
-               : "the store there needs Munge or PMIx, which " + host_name() +
-                     " does not have: set LOCKSTEP_SECRET or --secret-file for all ranks";
+    if (!answered && silent_) return {Outcome::no_store, "a store there does not answer"};
+    return {Outcome::refused, unseal_ ? why_refused("") : why_refused(credential)};
 }
 
 void StoreClient::reconnect(int timeout_ms) {
@@ -128,7 +150,9 @@ void StoreClient::reconnect(int timeout_ms) {
     while (!silent && Clock::now() < deadline) {
         const auto [socket, failure] = try_to_connect(address_, left_ms(deadline));
         if (failure == ECONNREFUSED) break;
-        if (socket && try_to_join(address_, std::min(deadline, in(attempt_ms))).empty()) return;
+        if (socket &&
+            try_to_join(address_, std::min(deadline, in(attempt_ms))).outcome == Outcome::joined)
+            return;
         std::this_thread::sleep_for(pause);
     }
     socket_ = FileDescriptor();

@@ -50,8 +50,15 @@ public:
     std::optional<std::string> find(const std::string& key, int timeout_ms);
 
 private:
-    // Returns "" after a successful join, else the reason of the failure.
-    std::string try_to_join(const SocketAddress& address, Clock::time_point deadline);
+    // Orders what an attempt to join shows: a later one tells more of why the store is not found.
+    enum class Outcome { silent, no_store, refused, joined };
+    struct Attempt {
+        Outcome outcome = Outcome::silent;
+        std::string why;  // empty if it has joined
+    };
+    Attempt try_to_join(const SocketAddress& address, Clock::time_point deadline);
+    Attempt prove(const SocketAddress& address, const std::string& hello,
+                  Clock::time_point deadline);
     // These two move the deadline by the time in which this process was suspended.
     bool send_frame(const std::string& payload, Clock::time_point& deadline);
     bool receive_frame(std::string& payload, std::size_t max_bytes, Clock::time_point& deadline);

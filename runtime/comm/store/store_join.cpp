@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 
+#include "runtime/comm/store/store_server.hpp"
 #include "runtime/core/error.hpp"
 
 namespace lockstep::comm {
@@ -20,6 +21,16 @@ std::optional<std::string> host_of(Store& store, int rank) {
         return store.get(key_of(rank), 0);
     } catch (const Error&) {
         return std::nullopt;
+    }
+}
+
+// Tells of processes that were not let in, which may be the missing ranks.
+std::string refusals(Store& store) {
+    try {
+        return "; a process with another secret was refused " +
+               store.get(StoreServer::refused_key, 0);
+    } catch (const Error&) {
+        return "";
     }
 }
 
@@ -50,7 +61,8 @@ std::string list(const std::set<std::string>& hosts) {
                 "only " + std::to_string(come) + " of " + std::to_string(rank_info.size) +
                     " ranks have come within " + std::to_string(timeout_ms / 1000) +
                     " s; missing: rank " + short_list(missing, max_runs) + "; those here are on " +
-                    list(hosts) + ". Start one process for each rank, or give a longer --timeout");
+                    list(hosts) + refusals(store) +
+                    ". Start one process for each rank, or give a longer --timeout");
 }
 
 // Two processes with one rank would send each other's gradients.

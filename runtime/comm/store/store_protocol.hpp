@@ -13,13 +13,14 @@
 //     server: hello    = magic, server nonce, and the credential if a seal protects the secret
 //     client: proof    = client nonce, HMAC(secret, "client" server nonce client nonce port)
 //     server: welcome  = HMAC(secret, "server" server nonce client nonce port)
+//     session key      = HMAC(secret, "session" server nonce client nonce port), which is not sent
 // The port is that of the server, so nobody can pass the greeting on from another port. Requests
 // and replies then follow in turn, each with a tag of frame_seal.hpp.
 namespace lockstep::comm::protocol {
 
 constexpr std::size_t nonce_bytes = 32;
 constexpr std::size_t proof_bytes = 32;          // SHA-256
-constexpr std::size_t max_greeting_bytes = 128;  // sent by a client
+constexpr std::size_t max_greeting_bytes = 128;  // of a proof, and of a welcome
 constexpr std::size_t max_hello_bytes = 4096;
 constexpr std::size_t max_frame_bytes = 1u << 20;
 constexpr std::string_view magic = "lockstep store 2\n";

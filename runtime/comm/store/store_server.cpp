@@ -204,8 +204,8 @@ void StoreServer::attend(Id id, std::uint32_t events) {
     }
 }
 
-// Nothing is read while an answer is being sent, and never more than one frame, so a flood cannot
-// fill the memory.
+// Nothing is read while an answer is being sent, and never more than the length of one frame
+// at a time, so a flood cannot fill the memory.
 void StoreServer::watch(Connection& connection, int operation) {
     const std::uint32_t input = connection.takes_more() ? EPOLLIN : 0u;
     const std::uint32_t events = connection.out.empty() ? input : std::uint32_t{EPOLLOUT};
@@ -273,7 +273,11 @@ bool StoreServer::greet(Connection& connection, const std::string& payload) {
     const Greeting greeting{connection.server_nonce, payload.substr(0, nonce_bytes),
                             local_address_of(connection.socket).port()};
     const std::string_view proof(payload.data() + nonce_bytes, proof_bytes);
-    if (!equal_proofs(proof, client_proof(secret_, greeting))) return false;
+    if (!equal_proofs(proof, client_proof(secret_, greeting))) {
+        values_.set(refused_key, std::to_string(++refused_) + " times, the last time from " +
+                                     peer_address_of(connection.socket).text());
+        return false;
+    }
     connection.seal.emplace(secret_, greeting, FrameSeal::Side::server);
     unproven_.erase(connection.id);
     set_deadline(connection, std::nullopt);

@@ -40,6 +40,10 @@ public:
     static constexpr const char* broken = "broken";
     static constexpr const char* unacknowledged = "unacknowledged";
 
+    // Holds how often a wrong proof was shown, and from where, for people; not set if there was
+    // none.
+    static constexpr const char* refused_key = "refused proofs";
+
     // `listeners` must already listen. `credential` is the sealed secret for clients that can open
     // it.
     StoreServer(std::vector<FileDescriptor> listeners, Secret secret, StoreLimits limits,
@@ -101,6 +105,7 @@ private:
     std::unordered_map<std::string, std::set<Id>> waiting_;  // connections that wait, by key
     std::map<std::string, std::string> wills_;               // wills of ended connections
     Id next_id_ = 0;
+    std::uint64_t refused_ = 0;                       // proofs
     std::optional<Clock::time_point> listens_again_;  // set after descriptors ran out
     bool stopped_ = false;
     FileDescriptor stop_;

@@ -107,14 +107,38 @@ void write_model(const std::string& path, std::span<const TensorExtent> places,
     write_safetensors(path, tensors, metadata, before_commit);
 }
 
+namespace {
+
+constexpr const char* other_weights =
+    "give --init-model a model of the same kind, sizes and dictionary, or change this run's "
+    "options to fit it";
+
+}  // namespace
+
+void check_weights(const std::string& path, const ParameterTable& table) {
+    const std::string weights = weights_file(path);
+    std::vector<TensorExtent> places;
+    for (const Parameter& p : table.all()) places.push_back({p.name, p.shape, {}});
+    retry_reading([&] {
+        SafetensorsFile file(weights);
+        check_places(file, places, other_weights);
+        file.verify();
+        std::vector<float> values;
+        for (TensorExtent& place : places) {
+            values.resize(file.find(place.name)->count);
+            place.values = view_of(values);
+            read_places(file, {&place, 1});
+            require_finite(weights, {&place, 1});
+        }
+    });
+}
+
 void load_weights(const std::string& path, const ParameterTable& table, HostView<float> master) {
     const std::string weights = weights_file(path);
     const std::vector<TensorExtent> places = places_of(table, master);
     retry_reading([&] {
         SafetensorsFile file(weights);
-        check_places(file, places,
-                     "give --init-model a model of the same kind, sizes and dictionary, or change "
-                     "this run's options to fit it");
+        check_places(file, places, other_weights);
         file.verify();
         read_places(file, places);
         require_finite(weights, places);

@@ -46,4 +46,8 @@ void write_model(const std::string& path, std::span<const TensorExtent> places,
 // table's.
 void load_weights(const std::string& path, const ParameterTable& table, HostView<float> master);
 
+// Reads the same file and throws the same errors, but keeps nothing: it takes the memory of the
+// largest tensor.
+void check_weights(const std::string& path, const ParameterTable& table);
+
 }  // namespace lockstep::train

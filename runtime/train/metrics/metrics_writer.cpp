@@ -4,11 +4,13 @@
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "runtime/core/error.hpp"
+#include "runtime/core/ordered_json.hpp"
 #include "runtime/core/path_status.hpp"
+#include "runtime/core/read_lines.hpp"
 #include "runtime/train/metrics/metrics_values.hpp"
 
 namespace lockstep::train {
@@ -40,8 +42,8 @@ constexpr const char* final_kind = "final";
 
 // Returns the step of a line. Returns -1 if the line is not whole or describes the end of a run,
 // which a continued run has not reached.
-std::int64_t step_of(const std::string& line) {
-    const Json json = Json::parse(line, nullptr, false);
+std::int64_t step_of(std::string_view line) {
+    const Json json = parse_ordered_json(line);
     if (!json.is_object() || !json.contains("step")) return -1;
     if (json.contains("kind") && json["kind"] == final_kind) return -1;
     return json["step"].is_number_integer() ? json["step"].get<std::int64_t>() : -1;
@@ -70,21 +72,18 @@ std::string final_line(const ValidationReport& report) {
 void truncate_metrics(const std::string& path, std::int64_t step) {
     if (path_exists(path) && !is_file(path))
         throw Error(ErrorKind::io, path + ": cannot be read: not a regular file");
-    std::ifstream in(path, std::ios::binary);
-    if (!in && path_exists(path)) throw_errno("cannot be read", path);
-    if (!in) return;
+    if (!path_exists(path)) return;
     std::string kept;
     bool is_prefix = true;  // the kept lines are the beginning of the file
     bool removed = false;
-    // A last line without a line end, which getline reports as eof, was cut off by a crash.
-    for (std::string line; std::getline(in, line) && !in.eof();) {
+    // A last line without a line end was cut off by a crash.
+    for_each_line(path, [&](std::string_view line) {
         const std::int64_t at = step_of(line);
         const bool stays = at >= 0 && at <= step;
-        if (stays) kept += line + "\n";
+        if (stays) kept.append(line) += '\n';
         is_prefix = is_prefix && !(stays && removed);
         removed = removed || !stays;
-    }
-    if (in.bad()) throw_errno("cannot be read", path);
+    });
     if (!is_prefix) {
         write_atomically(path, kept);
         return;

@@ -66,6 +66,23 @@ TEST_CASE("rows are shown in the order of the text, with all their labels where 
     CHECK_THROWS_WITH_AS(displayed(shown), doctest::Contains("which has: train, valid"), Error);
 }
 
+TEST_CASE("what a terminal would obey is shown as bytes") {
+    const tests::ScratchFolder dir;
+    tests::write_text(dir / "t",
+                      "text:a\x1b[31m \x07\tlabels:b \xc2\x9b"
+                      "2J c\n");
+    PrepareOptions options;
+    options.inputs = {dir / "t"};
+    options.out = dir / "d";
+    make(options);
+    const std::string text = displayed({.data = dir / "d", .split = "", .examples = 1});
+    CAPTURE(text);
+    CHECK(text.find("\\x1b") != std::string::npos);
+    CHECK(text.find("\\x07") != std::string::npos);
+    CHECK(text.find("\n   b \\xc2\\x9b 2J c\n") != std::string::npos);
+    CHECK(text.find_first_of("\x1b\x07\xc2") == std::string::npos);
+}
+
 TEST_CASE("plain text is shown as targets alone, of the first split that there is") {
     const tests::ScratchFolder dir;
     tests::write_text(dir / "t", "one two three\n");

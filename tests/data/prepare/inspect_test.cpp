@@ -124,6 +124,7 @@ TEST_CASE(
         return out.str();
     };
     CHECK(has(verified(), "train-00000-of-00001.h5: verified, it is what prepare wrote"));
+    CHECK(verified().ends_with("d: verified: index.h5 and 1 shards are what prepare wrote\n"));
     const std::string path = dir / "d/dataset.json", json = tests::read_text(path);
     const std::size_t hash = json.find("\"xxh3\": \"");
     REQUIRE(hash < json.size());
@@ -137,4 +138,31 @@ TEST_CASE(
     const std::size_t begin = json.rfind(',', hash), end = json.find('}', hash);
     tests::write_text(path, json.substr(0, begin) + json.substr(end));
     CHECK(has(verified(), "every row was read; dataset.json has no hash of it"));
+    CHECK(has(verified(), "no hash of 1 of 2 files"));
+}
+
+TEST_CASE("an index that was changed, exchanged or lost is named on request") {
+    const tests::ScratchFolder dir;
+    make(dir / "d", "examples/shakespeare/valid.txt", TextFormat::parlai);
+    const std::string path = dir / "d/index.h5", index = tests::read_text(path);
+    const auto failure = [&]() -> std::string {
+        std::ostringstream out;
+        using Shards = InspectOptions::Shards;
+        try {
+            inspect({.data = dir / "d", .sample_rows = 0, .shards = Shards::verify}, out);
+        } catch (const Error& error) {
+            return error.what();
+        }
+        return "";
+    };
+    CHECK(failure().empty());
+    std::string changed = index;
+    changed[changed.size() / 2] ^= 1;
+    for (const std::string& other :
+         {changed, tests::read_text(dir / "d/train-00000-of-00001.h5")}) {
+        tests::write_text(path, other);
+        CHECK(has(failure(), "index.h5: is not the file that prepare wrote"));
+    }
+    std::filesystem::remove(path);
+    CHECK(has(failure(), "index.h5"));
 }

@@ -78,6 +78,8 @@ TEST_CASE("a bad dictionary file is refused by file and line") {
     CHECK(load_error(path, "a\t-1\n").starts_with(path + ":1: '-1' is not a count"));
     CHECK(load_error(path, "a\t2\nb\xFF\t1\n").starts_with(path + ":2: not UTF-8 text"));
     CHECK(load_error(path, std::string("a\t2\n\0", 5)).starts_with(path + ":2: not UTF-8 text"));
+    CHECK(load_error(path, "a\t2\n" + std::string((1 << 20) + 1, 'b'))
+              .starts_with(path + ":2: the line is longer than 1 MiB"));
     CHECK(load_error(path, "").find("no tokens") != std::string::npos);
     CHECK_THROWS_AS(Dictionary::load(dir / "absent", LetterCase::keep), Error);
 }

@@ -4,14 +4,16 @@
 #include <doctest/doctest.h>
 #include <sentencepiece_trainer.h>
 
+#include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <fstream>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
 #include "data/tokenizers/sentencepiece_tokenizer.hpp"
 #include "runtime/core/error.hpp"
+#include "tests/support/files.hpp"
 
 using namespace lockstep;
 using namespace lockstep::data;
@@ -53,9 +55,10 @@ std::string model_with(const std::string& rule) {
 }
 
 std::string bytes_of(const std::vector<std::uint32_t>& units) {
-    std::string bytes(units.size() * sizeof units[0], '\0');
-    std::memcpy(bytes.data(), units.data(), bytes.size());
-    return bytes;
+    const auto bytes = std::as_bytes(std::span(units));
+    std::string text;
+    for (const std::byte byte : bytes) text.push_back(static_cast<char>(byte));
+    return text;
 }
 
 std::string length_and(const std::string& bytes) {
@@ -125,4 +128,14 @@ TEST_CASE("bytes that are no model are left to the library") {
             (void)charsmaps_are_sound(model);
             CHECK_THROWS_AS(SentencePieceTokenizer(model, "m"), Error);
         }
+}
+
+TEST_CASE("a model for which the library throws an exception of its own is a damaged file") {
+    const auto model = [](const char* name) {
+        return tests::read_text(std::string("tests/fuzz/corpus/sentencepiece_model/") + name);
+    };
+    CHECK_NOTHROW(SentencePieceTokenizer(model("unigram"), "m"));
+    CHECK_THROWS_WITH_AS(SentencePieceTokenizer(model("nul"), "m"),
+                         doctest::Contains("m: not a SentencePiece model, or a damaged one"),
+                         Error);
 }

@@ -70,11 +70,13 @@ TEST_CASE("alone: everything but the network is looked at, and nothing is left b
 
 TEST_CASE("under launchers every rank is in the table, and every pair is measured") {
     const PreparedFolder place;
-    for (const std::string launcher :
-         {"distributed_launch --nproc-per-node 4", "mpirun --oversubscribe -np 4"}) {
+    for (const auto& [launcher, secret] : std::vector<std::pair<std::string, std::string>>{
+             {"distributed_launch --nproc-per-node 4",
+              "placed by torchrun or distributed_launch\nsecret: of LOCKSTEP_SECRET\n"},
+             {"mpirun --oversubscribe -np 4", "placed by mpi\nsecret: not needed"}}) {
         CAPTURE(launcher);
         says(run_line(launcher + " " + place.doctor(), {"", environment(), ""}), 0,
-             {"4 ranks on 1 host", "\n  3     ", "rank 2 - 3 on ",
+             {"4 ranks on 1 host", secret, "\n  3     ", "rank 2 - 3 on ",
               "ring of all ranks: ", "verdict: a run can start"});
     }
 }

@@ -108,6 +108,7 @@ TEST_CASE("defaults that nobody can follow are refused in one line that names th
     Folder(json::array()).refused("/config.json: \"defaults\" is not an object");
     Folder(json{{"beam-size", 7}}).refused("has no text for \"beam-size\"");
     Folder(json{{"beam-size", "0"}}).refused("--beam-size: '0'");
+    Folder(json{{"beam-size", "1025"}}).refused("--beam-size: '1025'");
     CHECK(Folder(json{{"of-a-later-version", "x"}}).evaluate({"--data", "d"}).data.front() == "d");
 }
 

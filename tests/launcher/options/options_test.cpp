@@ -117,6 +117,29 @@ TEST_CASE("wrong values name the option and what is allowed") {
     CHECK(refusal({"-vmt", "f1"}).find("--skip-generation false") != std::string::npos);
 }
 
+TEST_CASE("levels of what is calculated again, ParlAI's option among them") {
+    using model::Recompute;
+    using Plan = model::RecomputePlan;
+    CHECK(train_config({}).recompute == Plan{});
+    CHECK(train_config({"--recompute", "ffn"}).recompute == Plan{Recompute::ffn});
+    CHECK(train_config({"--recompute", "layer:3"}).recompute == Plan{Recompute::layer, 3});
+    CHECK_FALSE(train_config({"--recompute", "auto"}).recompute);
+    for (const Words& layers : {Words{"--recompute", "layer"}, Words{"--checkpoint-activations"},
+                                Words{"--checkpoint-activations", "--recompute", "layer"}})
+        CHECK(train_config(layers).recompute == Plan{Recompute::layer});
+    CHECK(train_config({"--checkpoint-activations", "false"}).recompute == Plan{});
+    CHECK(refusal({"--recompute", "layer:0"}) ==
+          "--recompute: 'layer:0' is not allowed: give layer:1 or more, or none");
+    for (const char* wrong : {"layer:", "layer:x", "layer:-1", "layer:1.5"})
+        CHECK(refusal({"--recompute", wrong}) ==
+              "--recompute: '" + std::string(wrong) + "' is not layer:N with a whole number N");
+    CHECK(refusal({"--recompute", "ffn:2"}) ==
+          "--recompute: 'ffn:2' is not one of none|ffn|layer|layer:N|auto");
+    CHECK(refusal({"--checkpoint-activations", "--recompute", "ffn"}) ==
+          "--checkpoint-activations is --recompute layer; leave one of the two out");
+    CHECK_NOTHROW(train_config({"--recompute", "layer:99999999999999999999"}));
+}
+
 TEST_CASE("adafactor's options: ParlAI's defaults, fairseq's with a relative step") {
     const auto optimizer_of = [](const Words& more) { return train_config(more).train.optimizer; };
     CHECK_FALSE(optimizer_of({"-opt", "adafactor"}).adafactor_scale_parameter);
@@ -164,7 +187,9 @@ TEST_CASE("a run that continues takes back every value that it has stored") {
     for (const Words& words :
          {Words{}, Words{"-m", "gpt2"}, Words{"--activation", "gelu"}, Words{"--fp16", "true"},
           Words{"-opt", "lion"}, Words{"-opt", "adafactor", "--adafactor-relative-step", "true"},
-          Words{"--multitask-weights", "1"}, Words{"--validation-metric", "loss"}}) {
+          Words{"--recompute", "layer:2"}, Words{"--recompute", "auto"},
+          Words{"--checkpoint-activations"}, Words{"--multitask-weights", "1"},
+          Words{"--validation-metric", "loss"}}) {
         CAPTURE(words.empty() ? "nothing" : words.back());
         const RunConfig start = train_config(words);
         const StoredOptions stored{.checkpoint = "m/checkpoints/step-00000001",

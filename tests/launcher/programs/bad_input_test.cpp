@@ -2,6 +2,7 @@
 // What a wrong request gets: one line that says what, where and what to do; exit code 2; nothing
 // written.
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -172,6 +173,45 @@ TEST_CASE("a damaged shard is named") {
         if (name.starts_with("train-")) fs::resize_file(entry.path(), entry.file_size() / 2);
     }
     refused(prepared.train(""), {"train-", "prepare"});
+}
+
+TEST_CASE("a shard that is missing is named before an evaluation or a run starts") {
+    const ValidatedDialogues made(30);
+    const std::string options = " --data " + made.data + " -mf " + made.model + " --threads 1";
+    const std::string sizes =
+        " --embedding-size 8 --n-heads 2 --n-layers 1 --ffn-size 8 --n-positions 16"
+        " --max-train-steps 1";
+    REQUIRE(run_line("train" + options + sizes).code == 0);
+    const std::string valid = "valid-00000-of-00001.h5";
+    fs::rename(made.data + "/" + valid, made.data + "/aside");
+    refused(run_line("lockstep eval" + options), {valid});
+    refused(run_line("lockstep display_model" + options), {valid});
+    refused(run_line("lockstep multiprocessing_eval --distributed-world-size 2" + options),
+            {valid});
+    fs::remove_all(made.model);
+    refused(run_line("lockstep multiprocessing_train --distributed-world-size 2" + options + sizes),
+            {valid});
+}
+
+TEST_CASE("weights of --init-model that are damaged are refused before anything starts") {
+    const Prepared prepared;
+    REQUIRE(prepared.train("").code == 0);
+    const std::string weights = prepared.scratch / "w.safetensors";
+    const std::string sound = read_text(prepared.model + "/model.safetensors");
+    fs::remove_all(prepared.model);
+    const std::string asked = "--init-model " + weights;
+    std::string changed = sound;
+    changed[changed.size() - 9] ^= 1;
+    for (const std::string& bytes : {changed, std::string()}) {
+        write_text(weights, bytes);
+        refused(prepared.train(asked), {"--init-model", "w.safetensors"});
+    }
+    fs::remove(weights);
+    REQUIRE(::mkfifo(weights.c_str(), 0600) == 0);
+    refused(prepared.train(asked), {"--init-model", "w.safetensors", "not a regular file"});
+    fs::remove(weights);
+    write_text(weights, sound);
+    CHECK(prepared.train(asked).code == 0);
 }
 
 TEST_CASE("a shard made with another dictionary is named") {

@@ -123,6 +123,23 @@ TEST_CASE("at a terminal lines are edited and come back") {
     CHECK(program.wait() == 0);
 }
 
+TEST_CASE("what a terminal would obey is shown as bytes and kept as it is") {
+    const SmallTalk talk;
+    const std::string text = "\x1b[31mred\x07", shown = "\\x1b[31mred\\x07";
+    const std::string file = talk.scratch / "text.txt", log = talk.scratch / "chat.jsonl";
+    write_text(file, text + "\n");
+    CHECK(interactive(talk, "", text + "\n").starts_with("you: " + shown + "\nmodel: "));
+    const std::string chat = "self_chat --threads 1 -mf " + talk.model +
+                             " --selfchat-max-turns 2 --seed-messages-from-file " + file;
+    const std::string said = SmallTalk::done(chat + " --outfile " + log);
+    CHECK(said.find("_1: " + shown + "\n") != std::string::npos);
+    CHECK(dialog_of(read_text(log)).at(0).at(0) == text);
+    TerminalProgram program(
+        {"lockstep", "generate", "--threads", "1", "-mf", talk.model, "--input", file});
+    program.read_until("> " + shown);
+    CHECK(program.wait() == 0);
+}
+
 TEST_CASE("Ctrl-C ends a talk, and the log has it") {
     const SmallTalk talk;
     const std::string log = talk.scratch / "log.jsonl";
@@ -184,4 +201,9 @@ TEST_CASE("a model talks to itself") {
     says(run_line(chat + "--seed-messages-from-file " + seeds), 2, {"no message"});
     write_text(seeds, "fine\n\xFF\n");
     says(run_line(chat + "--seed-messages-from-file " + seeds), 2, {"seeds.txt:2", "UTF-8"});
+    const std::string too_long((1 << 20) + 1, 'x');
+    write_text(seeds, "fine\n" + too_long);
+    says(run_line(chat + "--seed-messages-from-file " + seeds), 2, {"seeds.txt:2", "1 MiB"});
+    says(run_line("interactive --threads 1 -mf " + talk.model, ProgramInput{too_long, {}, ""}), 2,
+         {"standard input:1", "1 MiB"});
 }

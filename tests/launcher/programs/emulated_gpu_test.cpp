@@ -76,6 +76,19 @@ TEST_CASE("a run that no GPU memory is left for is refused before it starts") {
     CHECK_FALSE(std::filesystem::exists(prepared.model("large") + "/config.json"));
 }
 
+TEST_CASE("a GPU that calculates layers again trains the same weights") {
+    const Prepared prepared;
+    const std::string steps = "--device cuda --max-train-steps 4 ";
+    prepared.train("kept", steps);
+    const std::string saved = "/checkpoints/step-00000004/model.safetensors";
+    for (const std::string level : {"ffn", "layer", "auto"}) {
+        const auto run = prepared.train(level, steps + "--recompute " + level);
+        CHECK(contains(run.out, "--recompute auto takes none: ") == (level == "auto"));
+        CHECK(read_text(prepared.model(level) + saved) ==
+              read_text(prepared.model("kept") + saved));
+    }
+}
+
 TEST_CASE("heads that are too wide for a GPU are refused in one line, before anything is written") {
     const Prepared prepared;
     const std::string wide = " --embedding-size 514 --n-layers 1 --ffn-size 16 --n-heads 2 -bs 2 ";

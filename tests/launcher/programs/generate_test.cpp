@@ -155,6 +155,7 @@ TEST_CASE("prompts that are none, and replies that cannot be written") {
     refused("{\"context\": \"hello\"}", {"\"context\" is not a list"});
     refused("{\"context\": [\"a\", null]}", {"a turn that is not a string"});
     refused(std::string(100'000, '['), {"not JSON"});
+    refused(std::string((1 << 20) + 1, ' '), {"longer than 1 MiB"});
 
     write_text(file, "{\"text\": \"hello\"}\n");
     for (const char* own : {"/config.json", "/model.safetensors"}) {

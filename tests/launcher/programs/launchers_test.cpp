@@ -62,3 +62,82 @@ TEST_CASE("a rank killed under one launcher starts the ranks of both again") {
     CHECK(contains(run.out, "continuing after step"));
     CHECK(contains(run.out, "training ended"));
 }
+
+namespace {
+
+const std::string shape = " --embedding-size 16 --n-layers 1 --ffn-size 16 --threads 1 -bs 4";
+
+// Runs `program` as two ranks started by hand, each with options of its own. The exit code is that
+// of rank 0 times ten plus that of rank 1.
+ProgramResult two_by_hand(const std::string& folder, const std::string& program,
+                          const std::string& rank_0, const std::string& rank_1) {
+    const std::string command = program +
+                                " --world-size 2 --master-addr localhost --timeout 60"
+                                " --master-port $port ";
+    return run_program(
+        {"bash", "-c",
+         "export PATH=$(dirname $(readlink /proc/$PPID/exe)):$PATH; port=$((20000 + $$ % 30000));" +
+             command + "--rank 1 " + rank_1 + " & one=$!; " + command + "--rank 0 " + rank_0 +
+             "; zero=$?; wait $one; exit $((10 * zero + $?))"},
+        {"", {}, folder});
+}
+
+int count(const std::string& text, const std::string& part) {
+    int found = 0;
+    for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+    return found;
+}
+
+// Prepares data in the scratch folder, in which the programs then run.
+void prepare(const ScratchFolder& scratch) {
+    copy_head("examples/shakespeare/train.txt", scratch / "train.txt", 60);
+    const auto run = run_line("lockstep prepare --input " + (scratch / "train.txt") + " --valid " +
+                              (scratch / "train.txt") + " --out " + (scratch / "data"));
+    REQUIRE_MESSAGE(run.code == 0, run.err);
+}
+
+}  // namespace
+
+TEST_CASE("ranks with different options end together, each with one line that names the option") {
+    const ScratchFolder scratch;
+    prepare(scratch);
+    const std::string train = "distributed_train --data data --max-train-steps 2" + shape;
+    const auto refused = [&](const std::string& program, const std::string& zero,
+                             const std::string& one, const std::string& line) {
+        const auto run = two_by_hand(scratch / "", program, zero, one);
+        CAPTURE(run.out);
+        CAPTURE(run.err);
+        CHECK(run.code == 22);
+        CHECK(count(run.err, line + "; give all ranks") == 2);
+        CHECK(count(run.err, "\n") == 2);
+        CHECK_FALSE(contains(run.out, "training ended"));
+    };
+    refused(train, "-mf m -lr 1e-3", "-mf m -lr 5e-2",
+            "--learningrate: 0.001 on rank 0, but 0.05 on rank 1");
+    refused(train + " -mf m", "-opt adam", "-opt lion",
+            "--optimizer: adam on rank 0, but lion on rank 1");
+    refused(train, "-mf m", "-mf other", "--model-file: m on rank 0, but other on rank 1");
+    const std::string absolute = "-mf " + (scratch / "m") + " --num-workers 2 --verbose";
+    const auto same =
+        two_by_hand(scratch / "", train, "-mf m -lr 0.05 --trace t", absolute + " -lr 5e-2");
+    CHECK_MESSAGE(same.code == 0, same.err);
+    // It repeats the default, but the checkpoint has another value, which rank 0 takes.
+    const std::string more = "distributed_train --max-train-steps 4 -mf m";
+    refused(more, "", "-lr 1e-3", "--learningrate: 0.05 on rank 0, but 0.001 on rank 1");
+    const auto continued = two_by_hand(scratch / "", more, "", "");
+    CHECK_MESSAGE(continued.code == 0, continued.err);
+    refused("distributed_eval -mf m", "", "-bs 3", "--batchsize: 32 on rank 0, but 3 on rank 1");
+}
+
+TEST_CASE("ranks of MPI compare their options, too") {
+    const ScratchFolder scratch;
+    prepare(scratch);
+    const std::string rank = " -np 1 " + program_path("lockstep") + " distributed_train --data " +
+                             (scratch / "data") + " -mf " + (scratch / "m") + shape +
+                             " --max-train-steps 2 --timeout 60 --seed ";
+    const auto run =
+        run_line("mpirun --allow-run-as-root --oversubscribe" + rank + "1 :" + rank + "2");
+    CAPTURE(run.err);
+    CHECK(run.code == 2);
+    CHECK(contains(run.err, "--seed: 1 on rank 0, but 2 on rank 1"));
+}

@@ -49,7 +49,7 @@ TEST_CASE("what a program prints is written, or the program fails") {
           "lockstep submit --help", "lockstep doctor --help", "interactive --help",
           "train --data d -mf m --num-epochs 1 --dump-config",
           "lockstep plan --vocabulary 9 -mf m --device cpu --dump-config",
-          "lockstep submit --dry-run true -- distributed_train --data d -mf m --num-epochs 1",
+          "lockstep submit --dry-run true -- distributed_train --data . -mf m --num-epochs 1",
           "lockstep plan --vocabulary 9 --n-layers 1 --embedding-size 8 --ffn-size 8 --n-positions "
           "8 --device cpu --json"}) {
         fails_on_a_full_disk(command);

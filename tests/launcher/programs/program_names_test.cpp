@@ -106,6 +106,12 @@ TEST_CASE("a mistyped program names the one that was meant, another word all of 
     CHECK(refusal("swim").find("lockstep has prepare, build_dict") != std::string::npos);
 }
 
+TEST_CASE("a name cannot write to the terminal") {
+    const std::string told = refusal("no\x1b[31m\x07");
+    CHECK(told.starts_with("no\\x1b[31m\\x07: no such program; "));
+    CHECK(told.find_first_of("\x1b\x07") == std::string::npos);
+}
+
 TEST_CASE("the version is told") {
     const std::string line = run_line("lockstep --version").out;
     CHECK(std::regex_match(line, std::regex("lockstep [0-9]+\\.[0-9]+\\.[0-9]+\n")));

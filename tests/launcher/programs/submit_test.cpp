@@ -22,6 +22,7 @@ const std::string command = " -- distributed_train --data data -mf model --num-e
 
 // Programs of this test that stand before all others on PATH.
 struct Fakes {
+    Fakes() { std::filesystem::create_directory(folder / "data"); }
     void add(const std::string& name, const std::string& script) {
         write_text(folder / name, "#!/bin/bash\n" + script);
         std::filesystem::permissions(folder / name, std::filesystem::perms::owner_all);
@@ -116,6 +117,26 @@ TEST_CASE("what the ranks would refuse in hours is refused now") {
     CHECK(refusal("--signal USR1@0" + command).find("--signal") != std::string::npos);
     CHECK(refusal("--requeue --signal off" + command).find("--requeue") != std::string::npos);
     CHECK(refusal("--node 2" + command).find("did you mean --nodes") != std::string::npos);
+}
+
+TEST_CASE("a secret with which no rank would start is refused now, and absent data are told") {
+    const ScratchFolder folder;
+    const std::string file = folder / "secret";
+    CHECK(refusal(command.substr(1) + " --secret-file " + file).find("cannot be read") !=
+          std::string::npos);
+    write_text(file, "0123456789abcdef0123456789abcdef\n");
+    std::filesystem::permissions(file, std::filesystem::perms(0644));
+    CHECK(refusal(command.substr(1) + " --secret-file " + file).find("chmod 600") !=
+          std::string::npos);
+    std::filesystem::permissions(file, std::filesystem::perms(0600));
+    const auto run = run_line("lockstep submit --dry-run" + command + " --secret-file " + file,
+                              {"", {}, folder / ""});
+    CHECK(run.code == 0);
+    CHECK(run.err.find("warning: --data data: is not there on this host") != std::string::npos);
+    const auto shortened =
+        run_line("lockstep submit --dry-run" + command, {"", {{"LOCKSTEP_SECRET", "short"}}, ""});
+    CHECK(shortened.code == 2);
+    CHECK(shortened.err.find("LOCKSTEP_SECRET") != std::string::npos);
 }
 
 TEST_CASE("a job that queues itself again is warned when it saves nothing on the way") {

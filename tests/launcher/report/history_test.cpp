@@ -5,7 +5,6 @@
 
 #include <vector>
 
-#include "launcher/report/lines.hpp"
 #include "runtime/core/error.hpp"
 #include "tests/support/files.hpp"
 
@@ -24,17 +23,6 @@ std::string valid_line(std::int64_t step, const std::string& more) {
 }
 
 }  // namespace
-
-TEST_CASE("lines come one by one, without one that has no end or is too long") {
-    const tests::ScratchFolder scratch;
-    tests::write_text(scratch / "lines", "one\n\n" + std::string(longest_line_bytes + 1, 'x') +
-                                             "\n" + std::string(300000, 'y') + "\nlast\nunfin");
-    std::vector<std::string> lines;
-    for_each_line(scratch / "lines", [&](std::string_view line) { lines.emplace_back(line); });
-    CHECK(lines == std::vector<std::string>{"one", "", "", "", "last"});
-    CHECK_THROWS_AS(for_each_line(scratch / "none", [](std::string_view) {}), Error);
-    CHECK_THROWS_AS(for_each_line(scratch.path(), [](std::string_view) {}), Error);
-}
 
 TEST_CASE("null, a missing value and one that cannot be meant are gaps") {
     History history;

@@ -33,10 +33,11 @@ std::vector<T> values_of(CudaContext& ctx, CudaView<const T> view) {
 // The counterpart of ModelUnderTest in a GPU's memory.
 class OnGpu {
 public:
-    OnGpu(const model::ModelConfig& config, train::Precision precision)
+    OnGpu(const model::ModelConfig& config, train::Precision precision,
+          const model::RecomputePlan& plan = {})
         : table_(model::parameter_table(config)),
           store_(table_, precision),
-          model_(model::make_model<CudaContext>(config, store_, ctx_)),
+          model_(model::make_model<CudaContext>(config, store_, ctx_, plan)),
           step_(1) {
         train::HostWeights<CudaContext> weights(ctx_, store_);
         tests::set_pattern(table_, weights.fetch());
@@ -207,11 +208,18 @@ TEST_CASE("a dry run for a GPU takes what a step takes there, to the byte") {
             tests::with_following_labels(tests::with_filler(golden.batch(""), 5));
         for (const auto precision : {train::Precision::fp32, train::Precision::fp16}) {
             CAPTURE(train::name(precision));
+            using enum model::Recompute;
+            for (const model::RecomputePlan& plan :
+                 {model::RecomputePlan{}, {ffn}, {layer}, {layer, 1}}) {
+                CAPTURE(model::name(plan));
+                OnGpu trained(config, precision, plan);
+                (void)trained.train(batch);
+                CHECK(make_dry_model(config, precision, model::DeviceKind::gpu, plan)
+                          ->training_bytes(tests::shape_of(batch)) ==
+                      trained.model().peak_activation_bytes());
+            }
             const auto dry = model::make_dry_model(config, precision, model::DeviceKind::gpu);
-            OnGpu trained(config, precision), evaluated(config, precision);
-            (void)trained.train(batch);
-            CHECK(dry->training_bytes(tests::shape_of(batch)) ==
-                  trained.model().peak_activation_bytes());
+            OnGpu evaluated(config, precision);
             (void)evaluated.evaluate(batch);
             CHECK(dry->evaluation_bytes(tests::shape_of(batch)) ==
                   evaluated.model().peak_activation_bytes());

@@ -19,12 +19,12 @@ namespace {
 constexpr std::size_t very_many = 100'001;
 
 void check_same(const model::ModelConfig& config, train::Precision precision,
-                const train::Batch& given) {
+                const train::Batch& given, const model::RecomputePlan& plan = {}) {
     const train::Batch batch = tests::with_following_labels(given);
     CAPTURE(train::name(precision));
-    const auto dry = model::make_dry_model(config, precision, DeviceKind::cpu);
+    const auto dry = model::make_dry_model(config, precision, DeviceKind::cpu, plan);
     const train::BatchShape shape = tests::shape_of(batch);
-    ModelUnderTest trained(config, precision);
+    ModelUnderTest trained(config, precision, plan);
     trained.train(batch);
     CHECK(dry->training_bytes(shape) == trained.model->peak_activation_bytes());
     ModelUnderTest evaluated(config, precision);
@@ -46,6 +46,12 @@ TEST_CASE("a dry run takes what a step takes, to the byte") {
             check_same(dropping, precision, batch);
             check_same(golden.config(), precision, tests::with_filler(batch, 13));
             check_same(dropping, precision, tests::one_row(batch, 1));
+            using enum model::Recompute;
+            for (const model::RecomputePlan& plan :
+                 {model::RecomputePlan{ffn}, {layer}, {layer, 1}}) {
+                CAPTURE(model::name(plan));
+                check_same(dropping, precision, tests::with_filler(batch, 300), plan);
+            }
         }
     }
 }

@@ -2,6 +2,7 @@
 #include "runtime/kernels/cuda/matmul/product.hpp"
 
 #include <string>
+#include <utility>
 
 #include "runtime/core/bf16.hpp"
 #include "runtime/core/fp16.hpp"
@@ -70,6 +71,13 @@ void plan_products_for(CudaContext& ctx, Company company) {
     const bool shared = company == Company::collectives && gpu.for_collectives() > 0;
     ctx.cached<cuda::ProductSettings>().multiprocessors =
         shared ? gpu.multiprocessors - gpu.for_collectives() : 0;
+}
+
+ProductsOfForward<CudaContext>::ProductsOfForward(CudaContext& ctx)
+    : ctx_(ctx), before_(std::exchange(ctx.cached<cuda::ProductSettings>().multiprocessors, 0)) {}
+
+ProductsOfForward<CudaContext>::~ProductsOfForward() {
+    ctx_.cached<cuda::ProductSettings>().multiprocessors = before_;
 }
 
 }  // namespace lockstep::kernels

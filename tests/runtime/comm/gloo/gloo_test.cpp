@@ -18,6 +18,7 @@
 #include "runtime/core/error.hpp"
 #include "tests/runtime/comm/collective_checks.hpp"
 #include "tests/runtime/comm/free_port.hpp"
+#include "tests/runtime/comm/gloo/passing_store.hpp"
 
 using namespace lockstep;
 using namespace lockstep::comm;
@@ -243,23 +244,12 @@ TEST_CASE("what cannot work is refused with the remedy") {
 namespace {
 
 // Stands for a stranger: all that it says comes from the job's store, but it does not know the key.
-class WithoutKey : public Store {
+class WithoutKey : public PassingStore {
 public:
-    explicit WithoutKey(std::shared_ptr<Store> store) : store_(std::move(store)) {}
-    void set(const std::string& key, const std::string& value) override { store_->set(key, value); }
-    std::string get(const std::string& key, int timeout_ms) override {
-        return store_->get(key, timeout_ms);
-    }
-    std::int64_t add(const std::string& key, std::int64_t amount) override {
-        return store_->add(key, amount);
-    }
-    std::string local_address() const override { return store_->local_address(); }
+    using PassingStore::PassingStore;
     std::string key_for(const std::string& purpose) const override {
-        return store_->key_for(purpose + " guessed");
+        return PassingStore::key_for(purpose + " guessed");
     }
-
-private:
-    std::shared_ptr<Store> store_;
 };
 
 std::string joined_with(int rank, int size, int port, int stranger) {

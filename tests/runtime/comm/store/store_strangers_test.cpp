@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Connections of strangers, and of ranks that do not belong to the job.
 #include <doctest/doctest.h>
-#include <poll.h>
 #include <sys/socket.h>
 
-#include <array>
-#include <atomic>
 #include <future>
 #include <string>
 #include <thread>
@@ -19,45 +16,12 @@
 #include "runtime/comm/store/store_protocol.hpp"
 #include "runtime/core/error.hpp"
 #include "tests/runtime/comm/free_port.hpp"
+#include "tests/runtime/comm/relay.hpp"
 #include "tests/runtime/comm/store/served_store.hpp"
 
 using namespace lockstep;
 using namespace lockstep::comm;
 using namespace lockstep::tests;
-
-namespace {
-
-// Takes the connections to one port and passes every byte on to another, both ways.
-class Relay {
-public:
-    Relay(const FileDescriptor& from, const SocketAddress& to)
-        : thread_([this, &from, to](const std::stop_token& stop) {
-              while (!stop.stop_requested()) {
-                  if (!wait_for(from, POLLIN, 20)) continue;
-                  const FileDescriptor near(
-                      ::accept4(from.raw(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-                  const FileDescriptor far = connect_to(to, 1000);
-                  while (!stop.stop_requested() && pass(near, far) && pass(far, near)) {
-                  }
-              }
-          }) {}
-    int passed_on() const noexcept { return bytes_; }
-
-private:
-    bool pass(const FileDescriptor& from, const FileDescriptor& to) {
-        if (!wait_for(from, POLLIN, 5)) return true;
-        std::array<char, 4096> buffer;
-        const auto got = ::recv(from.raw(), buffer.data(), buffer.size(), 0);
-        if (got <= 0) return false;
-        bytes_ += static_cast<int>(got);
-        return ::send(to.raw(), buffer.data(), static_cast<std::size_t>(got), MSG_NOSIGNAL) == got;
-    }
-
-    std::atomic<int> bytes_ = 0;
-    std::jthread thread_;
-};
-
-}  // namespace
 
 TEST_CASE("neither a recorded proof nor the server's own opens a second connection") {
     const Secret secret("s");

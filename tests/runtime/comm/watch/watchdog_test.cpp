@@ -31,12 +31,14 @@ public:
     void report(const WatchNews& news) override { reported = news; }
     void end(const WatchNews& news) override {
         ended = encode(news.verdict);
+        has_ended = true;
         done.set_value();
     }
     std::string stack() override { return "where it is stuck"; }
 
     std::optional<WatchNews> reported;
-    std::string ended;
+    std::string ended;  // to be read after `done`
+    std::atomic<bool> has_ended = false;
     std::promise<void> done;
 };
 
@@ -171,7 +173,7 @@ TEST_CASE("a rank that saves is waited for while it reads or writes, and no long
             out << zeros << std::flush;
             std::this_thread::sleep_for(std::chrono::milliseconds(20));
         }
-        written = self.listener.ended.empty();
+        written = !self.listener.has_ended;
         self.wait();
     });
     CHECK(written);

@@ -154,8 +154,9 @@ TEST_CASE("what a crash left half-written goes") {
     const std::string path = folder / "metrics.jsonl";
     const std::string good = metrics_line(report_of(1)) + "\n";
     const std::string next = metrics_line(report_of(2));
-    for (const std::string& tail : {next, next.substr(0, 9), next.substr(0, 9) + "\n",
-                                    std::string("{}\n"), std::string("\n"), std::string("7\n")}) {
+    for (const std::string& tail :
+         {next, next.substr(0, 9), next.substr(0, 9) + "\n", std::string("{}\n"), std::string("\n"),
+          std::string("7\n"), std::string(1 << 17, ' ') + next + "\n"}) {
         tests::write_text(path, good + tail);
         truncate_metrics(path, 10);
         CHECK(tests::read_text(path) == good);

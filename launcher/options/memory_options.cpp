@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/options/memory_options.hpp"
+
+#include "launcher/options/tables.hpp"
+
+namespace lockstep::launcher {
+
+namespace {
+
+using model::Recompute;
+using model::RecomputePlan;
+
+constexpr const char* option = "recompute";
+
+std::string word_of(const std::optional<RecomputePlan>& plan) {
+    return plan ? model::name(*plan) : "auto";
+}
+
+RecomputePlan first_layers(const std::string& word, const std::string& count) {
+    const bool digits =
+        !count.empty() && count.find_first_not_of("0123456789") == std::string::npos;
+    if (!digits) OptionTable::reject(option, word, "layer:N with a whole number N");
+    if (count.find_first_not_of('0') == std::string::npos)
+        OptionTable::reject(option, word, "allowed: give layer:1 or more, or none");
+    constexpr std::size_t max_digits = 9;  // more layers than any model has
+    const std::string most(max_digits, '9');
+    return {Recompute::layer, std::stoll(count.size() > max_digits ? most : count)};
+}
+
+}  // namespace
+
+std::optional<RecomputePlan> parse_recompute(const std::string& word) {
+    const std::string layers = "layer:";
+    if (word == "auto") return std::nullopt;
+    if (word == "none") return RecomputePlan{};
+    if (word == "ffn") return RecomputePlan{Recompute::ffn};
+    if (word == "layer") return RecomputePlan{Recompute::layer};
+    if (word.starts_with(layers)) return first_layers(word, word.substr(layers.size()));
+    OptionTable::reject(option, word, "one of none|ffn|layer|layer:N|auto");
+}
+
+OptionTable memory_table(RunConfig& config) {
+    OptionTable table("Memory");
+    table.add(option, Arity::one, "none|ffn|layer[:N]|auto",
+              "what backward calculates again instead of keeping it; the results are the same. "
+              "ffn: the inside of feed-forward blocks; layer: that of layers (N: of the first N of "
+              "each stack); auto: the least that fits",
+              word_of(config.recompute),
+              [&config](const auto& given) { config.recompute = parse_recompute(given.front()); });
+    table.flag("checkpoint-activations", config.checkpoint_activations,
+               "the same as --recompute layer");
+    return table;
+}
+
+}  // namespace lockstep::launcher

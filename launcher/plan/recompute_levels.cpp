@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/plan/recompute_levels.hpp"
+
+#include <algorithm>
+
+namespace lockstep::launcher::plan {
+
+using model::Recompute;
+using model::RecomputePlan;
+
+std::vector<RecomputePlan> compared_levels(const RecomputePlan& chosen) {
+    std::vector<RecomputePlan> levels{{}, {Recompute::ffn}, {Recompute::layer}};
+    if (std::ranges::find(levels, chosen) == levels.end()) levels.insert(levels.end() - 1, chosen);
+    return levels;
+}
+
+RecomputePlan least_that_fits(std::int64_t layers,
+                              const std::function<bool(const RecomputePlan&)>& fits) {
+    for (const RecomputePlan& plan : {RecomputePlan{}, RecomputePlan{Recompute::ffn}})
+        if (fits(plan)) return plan;
+    std::int64_t too_few = 0, enough = layers;
+    while (enough - too_few > 1) {
+        const std::int64_t middle = (too_few + enough) / 2;
+        (fits({Recompute::layer, middle}) ? enough : too_few) = middle;
+    }
+    return enough == layers ? RecomputePlan{Recompute::layer}
+                            : RecomputePlan{Recompute::layer, enough};
+}
+
+}  // namespace lockstep::launcher::plan

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Builds the unit tests with sanitizers and runs them; the closing lines of each run are ctest's.
+#   tests/sanitizers.sh [address|long|thread]     without a word: address and thread
+# address: every program that holds code of the project, ranks as threads included, with the address and the
+# undefined-behaviour sanitizer; memory that is not given back is a finding. The fuzzers run here, too.
+# long: the same for whole steps on the emulated GPU, which take most of an hour.
+# thread: the programs whose threads meet (communicators, reducer, workers, watchdog, checkpoint writer).
+# Both end with the first finding of a program.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+cmake/install-packages.sh cmake/packages.txt cmake/packages-tests.txt
+
+# check PRESET TARGET [TESTS]: configures, builds and tests.
+check() {
+    local log
+    log=$(mktemp)
+    cmake --preset "$1" > "$log" 2>&1 || { cat "$log"; exit 1; }
+    rm "$log"
+    cmake --build --preset "$1" --target "$2" -- --quiet
+    "${fixed_addresses[@]}" ctest --preset "${3-$1}" --parallel 2
+}
+
+# GCC 12's thread sanitizer ends at the start where the kernel moves programs further than it expects.
+fixed_addresses=()
+! setarch --addr-no-randomize true 2> /dev/null || fixed_addresses=(setarch --addr-no-randomize)
+
+case ${1-} in
+'')
+    check asan-ubsan unit_tests
+    check tsan thread_tests
+    ;;
+address) check asan-ubsan unit_tests ;;
+long) check asan-ubsan long_unit_tests asan-ubsan-long ;;
+thread) check tsan thread_tests ;;
+*) echo "tests/sanitizers.sh [address|long|thread]" >&2; exit 2 ;;
+esac
