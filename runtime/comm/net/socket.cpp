@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/comm/net/socket.hpp"
 
+#include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -98,6 +99,16 @@ std::vector<SocketAddress> resolve(const std::string& host, int port) {
         result.push_back(address);
     }
     return result;
+}
+
+bool means_this_host(const std::string& address) {
+    if (address == "localhost" || address.ends_with(".localhost")) return true;
+    in_addr four{};
+    in6_addr six{};
+    constexpr std::uint32_t loopback_net = 127;
+    if (::inet_pton(AF_INET, address.c_str(), &four) == 1)
+        return ntohl(four.s_addr) >> 24 == loopback_net;
+    return ::inet_pton(AF_INET6, address.c_str(), &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six) != 0;
 }
 
 Listening listen_on(const SocketAddress& address) {

@@ -26,6 +26,10 @@ struct SocketAddress {
 // TransientFailure when no name server answers.
 std::vector<SocketAddress> resolve(const std::string& host, int port);
 
+// Tells whether a name or an address means, on every host, that host itself. The host's own name
+// does not count: Debian gives it a loopback address in /etc/hosts, which other hosts do not know.
+bool means_this_host(const std::string& address);
+
 struct Listening {
     FileDescriptor socket;  // non-blocking; empty: see failure
     int failure = 0;        // errno: EADDRINUSE, EADDRNOTAVAIL ...

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/comm/store/store.hpp"
 
-#include <arpa/inet.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -52,18 +51,6 @@ private:
 // meet in one store.
 Secret of_job(const Secret& secret, const RankInfo& rank_info) {
     return secret.of_job(rank_info.job + " of " + std::to_string(rank_info.size) + " ranks");
-}
-
-// Tells whether a name or an address means, on every host, that host itself. The host's own name
-// does not count: Debian gives it a loopback address in /etc/hosts, which other hosts do not know.
-bool means_this_host(const std::string& address) {
-    if (address == "localhost" || address.ends_with(".localhost")) return true;
-    in_addr four{};
-    in6_addr six{};
-    constexpr std::uint32_t loopback_net = 127;
-    if (::inet_pton(AF_INET, address.c_str(), &four) == 1)
-        return ntohl(four.s_addr) >> 24 == loopback_net;
-    return ::inet_pton(AF_INET6, address.c_str(), &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six) != 0;
 }
 
 bool on_one_host(const RankInfo& rank_info) {

@@ -97,9 +97,9 @@ std::vector<SocketAddress> addresses_for_others(const RankInfo& rank_info,
 
 std::pair<std::unique_ptr<StoreServer>, Invitation> serve(const RankInfo& rank_info,
                                                           const WatchPostOptions& options) {
-    const auto addresses = rank_info.one_host()
-                               ? resolve("127.0.0.1", 0)
-                               : addresses_for_others(rank_info, options.interface);
+    const bool here = rank_info.one_host() || means_this_host(rank_info.master_addr);
+    const auto addresses =
+        here ? resolve("127.0.0.1", 0) : addresses_for_others(rank_info, options.interface);
     Invitation invitation;
     invitation.secret = Secret::make().text();
     std::vector<FileDescriptor> listeners;

@@ -58,23 +58,42 @@ RankInfo rank_info_of(int rank, int size) {
     return rank_info;
 }
 
-int port_of(int file, int (*name)(int, sockaddr*, socklen_t*)) {
+// Returns an empty address if the file is no IPv4 socket with such a name.
+SocketAddress address_of(int file, int (*name)(int, sockaddr*, socklen_t*)) {
     SocketAddress address;
     address.length = sizeof address.storage;
     auto* const generic = reinterpret_cast<sockaddr*>(&address.storage);
     const bool known = name(file, generic, &address.length) == 0 && address.family() == AF_INET;
-    return known ? address.port() : 0;
+    return known ? address : SocketAddress();
 }
 
-std::set<int> served_ports() {
-    std::set<int> ports;
+int port_of(int file, int (*name)(int, sockaddr*, socklen_t*)) {
+    const SocketAddress address = address_of(file, name);
+    return address.family() == AF_INET ? address.port() : 0;
+}
+
+std::vector<int> listening_sockets() {
+    std::vector<int> files;
     for (int file = 3; file < 1024; ++file) {
         int listens = 0;
         socklen_t size = sizeof listens;
         const bool socket = ::getsockopt(file, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0;
-        if (socket && listens != 0) ports.insert(port_of(file, ::getsockname));
+        if (socket && listens != 0) files.push_back(file);
     }
+    return files;
+}
+
+std::set<int> served_ports() {
+    std::set<int> ports;
+    for (const int file : listening_sockets()) ports.insert(port_of(file, ::getsockname));
     return ports;
+}
+
+std::set<std::string> served_addresses() {
+    std::set<std::string> addresses;
+    for (const int file : listening_sockets())
+        addresses.insert(address_of(file, ::getsockname).text());
+    return addresses;
 }
 
 // Resets the ranks' ends of all connections, as a network device does: the store hears of it.
@@ -205,6 +224,16 @@ TEST_CASE("the store of the watchdogs raises the limit of descriptors for all ra
     getrlimit(RLIMIT_NOFILE, &raised);
     CHECK(raised.rlim_cur >= std::min<rlim_t>(before.rlim_max, 700));
     setrlimit(RLIMIT_NOFILE, &before);
+}
+
+TEST_CASE("with rank 0 on localhost only this host reaches the store of the watchdogs") {
+    RankInfo rank_info = rank_info_of(0, 1);
+    rank_info.size = 2;  // the ranks do not know that they share a host
+    rank_info.master_addr = "localhost";
+    ThreadWorld world(1);
+    const auto communicator = world.join(0);
+    const WatchStore post = open_watch_post(rank_info, *communicator, {});
+    CHECK(served_addresses() == std::set<std::string>{"127.0.0.1"});
 }
 
 TEST_CASE("time in which a process is suspended does not count") {
