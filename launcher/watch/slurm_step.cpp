@@ -6,22 +6,41 @@
 #include <unistd.h>
 
 #include <array>
-#include <chrono>
 #include <thread>
 
 namespace lockstep::launcher {
 
-void kill_slurm_step(const std::string& step) {
-    using namespace std::chrono_literals;
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+enum class Called { succeeded, failed, missing };
+
+Called call_scancel(const std::string& step, Clock::time_point deadline) {
     std::string program = "scancel", signal = "--signal=KILL", name = step;
     std::array<char*, 4> words{program.data(), signal.data(), name.data(), nullptr};
     pid_t process = 0;
     // fork() is not safe here because this process has threads.
-    if (::posix_spawnp(&process, "scancel", nullptr, nullptr, words.data(), environ) != 0) return;
-    for (int waits = 0; waits < 200; ++waits) {
-        if (::waitpid(process, nullptr, WNOHANG) != 0) return;
+    if (::posix_spawnp(&process, "scancel", nullptr, nullptr, words.data(), environ) != 0)
+        return Called::missing;
+    int status = 0;
+    while (Clock::now() < deadline) {
+        if (::waitpid(process, &status, WNOHANG) != 0)
+            return status == 0 ? Called::succeeded : Called::failed;
         std::this_thread::sleep_for(10ms);
     }
+    return Called::failed;
+}
+
+}  // namespace
+
+// When the last rank of a host ends, Slurm kills what it has started there. So this rank stays
+// until Slurm's controller, which may be busy for seconds, has heard of the request.
+void kill_slurm_step(const std::string& step, std::chrono::milliseconds patience) {
+    const auto deadline = Clock::now() + patience;
+    while (call_scancel(step, deadline) == Called::failed && Clock::now() < deadline)
+        std::this_thread::sleep_for(1s);
 }
 
 }  // namespace lockstep::launcher

@@ -28,6 +28,7 @@ constexpr int peer_failed = 3;
 
 constexpr milliseconds short_wait(500);
 constexpr milliseconds long_wait(2'000);
+constexpr int slurm_patience_ms = 10'000;  // at least
 
 // Ends the process when the run cannot go on. Nothing that it does may wait for ever.
 class Ending : public comm::WatchListener {
@@ -36,7 +37,8 @@ public:
         : folder_(std::move(folder)),
           self_(self),
           log_(log),
-          abort_wait_(std::min(1'000, limits.timeout_ms / 20)) {}
+          abort_wait_(std::min(1'000, limits.timeout_ms / 20)),
+          slurm_patience_(std::max(slurm_patience_ms, limits.timeout_ms / 4)) {}
 
     void report(const comm::WatchNews& news) override {
         using namespace std::chrono_literals;
@@ -67,7 +69,7 @@ public:
         const bool hangs =
             news.verdict.cause != comm::Cause::failed && news.verdict.cause != comm::Cause::lost;
         if (reported_ && hangs && !own && !self_.rank_info.job.empty())
-            kill_slurm_step(self_.rank_info.job);
+            kill_slurm_step(self_.rank_info.job, slurm_patience_);
         ::_exit(own ? this_rank_failed : peer_failed);
     }
 
@@ -112,6 +114,7 @@ private:
     WatchedRank self_;
     Log& log_;
     milliseconds abort_wait_;
+    milliseconds slurm_patience_;  // the job still ends by --timeout, unless that is short
     bool reported_ = false;
     ThreadStack stack_;
 };

@@ -14,7 +14,7 @@ process_of() {
 }
 ranks_left() { pgrep -f -- "^[^ ]*distributed_train.*-mf $model"; }
 all_ranks_end() {
-    for _ in $(seq 200); do
+    for _ in $(seq 300); do
         ranks_left > /dev/null || return 0
         sleep 0.1
     done
