@@ -18,8 +18,10 @@ using Clock = std::chrono::steady_clock;
 enum class Called { succeeded, failed, missing };
 
 Called call_scancel(const std::string& step, Clock::time_point deadline) {
-    std::string program = "scancel", signal = "--signal=KILL", name = step;
-    std::array<char*, 4> words{program.data(), signal.data(), name.data(), nullptr};
+    // The controller has to pass the signal on. Without --ctld, scancel itself sends it from host
+    // to host, and is killed as soon as it has reached this one.
+    std::string program = "scancel", signal = "--signal=KILL", through = "--ctld", name = step;
+    std::array<char*, 5> words{program.data(), signal.data(), through.data(), name.data(), nullptr};
     pid_t process = 0;
     // fork() is not safe here because this process has threads.
     if (::posix_spawnp(&process, "scancel", nullptr, nullptr, words.data(), environ) != 0)

@@ -38,7 +38,7 @@ TEST_CASE("the step is killed by a scancel whose controller answers late") {
     const FakeScancel fake("sleep 3; echo $@ > ${0%/*}/words");
     launcher::kill_slurm_step("12.0", 60s);
     REQUIRE(fake.has("words"));
-    CHECK(tests::read_text(fake.folder / "words") == "--signal=KILL 12.0\n");
+    CHECK(tests::read_text(fake.folder / "words") == "--signal=KILL --ctld 12.0\n");
 }
 
 TEST_CASE("a scancel that fails is called again") {
