@@ -55,12 +55,18 @@ struct Activity {
     bool waited_for = false;      // the caller is blocked in finish()
 };
 
+// Stands for one operation of one communicator, to wait for it. That of the last operation stands
+// for all before it, because they run in the order of the calls. The initial value stands for none.
+struct Ticket {
+    std::uint64_t number = 0;
+};
+
 // Lets ranks 0 to size() - 1 act together on memory of Space. Every operation is asynchronous: the
-// call queues it and returns at once. The caller owns the ranges and neither frees nor changes them
-// before finish(). Every rank queues the same operations in the same order. No operation averages.
-// Only one thread uses an object. In a device's memory an operation starts after the work that was
-// given to the compute stream before the call, and overlaps with the work that is given to it
-// later. Usage:
+// call queues it and returns its ticket at once. The caller owns the ranges and neither frees nor
+// changes them before finish(). Every rank queues the same operations in the same order. No
+// operation averages. Only one thread uses an object. In a device's memory an operation starts
+// after the work that was given to the compute stream before the call, and overlaps with the work
+// that is given to it later. Usage:
 //     std::vector<float> gradients(n);
 //     comm->all_reduce(view_of(gradients), ReduceOp::sum, "bucket 0");  // queued
 //     compute_something_else();
@@ -75,21 +81,24 @@ public:
     virtual int size() const noexcept = 0;
 
     // Reduces in place. `label` names the operation in traces and failure reports ("bucket 3").
-    virtual void all_reduce(Range<Space> range, ReduceOp reduction, std::string label) = 0;
+    virtual Ticket all_reduce(Range<Space> range, ReduceOp reduction, std::string label) = 0;
     // Reduces in place. `range` is cut into size() equal parts; afterwards this rank's part holds
     // the reduction and the other parts are undefined. range.count must be a multiple of size().
-    virtual void reduce_scatter(Range<Space> range, ReduceOp reduction, std::string label) = 0;
+    virtual Ticket reduce_scatter(Range<Space> range, ReduceOp reduction, std::string label) = 0;
     // Gathers every rank's `from` in `to`, ordered by rank. to.count == size() * from.count.
-    virtual void all_gather(Range<Space> from, Range<Space> to, std::string label) = 0;
-    virtual void broadcast(Range<Space> range, int root, std::string label) = 0;
+    virtual Ticket all_gather(Range<Space> from, Range<Space> to, std::string label) = 0;
+    virtual Ticket broadcast(Range<Space> range, int root, std::string label) = 0;
     // Waits for all queued operations in host memory and throws the error of any of them (kind peer
     // when another rank failed or timed out). In a device's memory the compute stream waits for
     // them, and the host need not.
     virtual void finish() = 0;
+    // Does the same for the operation of the ticket and those before it; later ones may still run.
+    // It throws the error of a later one, too, if that has failed already.
+    virtual void finish(Ticket through) = 0;
 
     // Returns the times of the operations finished since the last call, in order. In a device's
     // memory it returns those of the oldest finish() that has not been asked about yet, and the
-    // host waits for them.
+    // host waits for them; a finish() with a ticket does not count.
     virtual std::vector<Timing> take_timings() = 0;
 
     // Announces memory that many operations will use and that outlives this object, so that an
@@ -107,13 +116,13 @@ public:
 // Lets ranks act together on host memory and send messages to each other.
 class Communicator : public Collectives<HostSpace> {
 public:
-    virtual void send(HostRange range, int to, std::string label) = 0;
-    virtual void recv(HostRange range, int from, std::string label) = 0;
-    virtual void barrier(std::string label) = 0;
+    virtual Ticket send(HostRange range, int to, std::string label) = 0;
+    virtual Ticket recv(HostRange range, int from, std::string label) = 0;
+    virtual Ticket barrier(std::string label) = 0;
 
     // Queues work of this rank alone between its operations. An exception from it fails the
     // communicator as a failed operation does.
-    virtual void run(std::function<void()> work, std::string label) = 0;
+    virtual Ticket run(std::function<void()> work, std::string label) = 0;
 
     // Makes a new communicator of the ranks that gave the same colour, ordered by rank. The call is
     // collective and waits.

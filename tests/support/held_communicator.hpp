@@ -17,13 +17,18 @@ namespace lockstep::tests {
 class HeldCommunicator final : public comm::LocalCommunicator {
 public:
     int size() const noexcept override { return 2; }
-    void all_reduce(comm::HostRange range, comm::ReduceOp reduction, std::string) override {
+    comm::Ticket all_reduce(comm::HostRange range, comm::ReduceOp reduction, std::string) override {
         held_.push_back([range, reduction] {
             comm::reduce_into(range.data, range.data, range.count, range.element, reduction);
         });
+        return {};
     }
-    void run(std::function<void()> work, std::string) override { held_.push_back(std::move(work)); }
+    comm::Ticket run(std::function<void()> work, std::string) override {
+        held_.push_back(std::move(work));
+        return {};
+    }
     void finish() override { perform(); }
+    void finish(comm::Ticket) override { perform(); }
 
     void perform() {
         for (const auto& work : std::exchange(held_, {})) work();

@@ -29,42 +29,47 @@ public:
 
     int rank() const noexcept override { return below_.rank(); }
     int size() const noexcept override { return below_.size(); }
-    void all_reduce(comm::HostRange range, comm::ReduceOp reduction, std::string label) override {
+    comm::Ticket all_reduce(comm::HostRange range, comm::ReduceOp reduction,
+                            std::string label) override {
         count();
-        below_.all_reduce(range, reduction, std::move(label));
+        return below_.all_reduce(range, reduction, std::move(label));
     }
-    void reduce_scatter(comm::HostRange range, comm::ReduceOp reduction,
-                        std::string label) override {
+    comm::Ticket reduce_scatter(comm::HostRange range, comm::ReduceOp reduction,
+                                std::string label) override {
         count();
-        below_.reduce_scatter(range, reduction, std::move(label));
+        return below_.reduce_scatter(range, reduction, std::move(label));
     }
-    void all_gather(comm::HostRange from, comm::HostRange to, std::string label) override {
+    comm::Ticket all_gather(comm::HostRange from, comm::HostRange to, std::string label) override {
         count();
-        below_.all_gather(from, to, std::move(label));
+        return below_.all_gather(from, to, std::move(label));
     }
-    void broadcast(comm::HostRange range, int root, std::string label) override {
+    comm::Ticket broadcast(comm::HostRange range, int root, std::string label) override {
         count();
-        below_.broadcast(range, root, std::move(label));
+        return below_.broadcast(range, root, std::move(label));
     }
-    void send(comm::HostRange range, int to, std::string label) override {
+    comm::Ticket send(comm::HostRange range, int to, std::string label) override {
         count();
-        below_.send(range, to, std::move(label));
+        return below_.send(range, to, std::move(label));
     }
-    void recv(comm::HostRange range, int from, std::string label) override {
+    comm::Ticket recv(comm::HostRange range, int from, std::string label) override {
         count();
-        below_.recv(range, from, std::move(label));
+        return below_.recv(range, from, std::move(label));
     }
-    void barrier(std::string label) override {
+    comm::Ticket barrier(std::string label) override {
         count();
-        below_.barrier(std::move(label));
+        return below_.barrier(std::move(label));
     }
-    void run(std::function<void()> work, std::string label) override {
-        below_.run(std::move(work), std::move(label));
+    comm::Ticket run(std::function<void()> work, std::string label) override {
+        return below_.run(std::move(work), std::move(label));
     }
     std::unique_ptr<comm::Communicator> split(int colour) override { return below_.split(colour); }
     void finish() override {
         count();
         below_.finish();
+    }
+    void finish(comm::Ticket through) override {
+        count();
+        below_.finish(through);
     }
     std::vector<comm::Timing> take_timings() override { return below_.take_timings(); }
     void give_up() override { below_.give_up(); }

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "runtime/device/cuda/cuda_check.hpp"
 #include "runtime/device/cuda/cuda_clock.hpp"
 
 namespace lockstep::comm {
@@ -91,76 +92,80 @@ NcclCommunicator::~NcclCommunicator() {
     }
 }
 
-void NcclCommunicator::run(const char* what, std::string label,
-                           const std::function<ncclResult_t(ncclComm_t, cudaStream_t)>& operation) {
+Ticket NcclCommunicator::run(
+    const char* what, std::string label,
+    const std::function<ncclResult_t(ncclComm_t, cudaStream_t)>& operation) {
     const std::string name = std::string(what) + " \"" + label + "\"";
     const cudaStream_t stream = context_.communication_stream();
     auto& clock = context_.cached<device::CudaClock>();
     const std::int64_t after = clock.mark(context_.stream());
     const std::int64_t begin = clock.unrecorded_mark(), end = clock.unrecorded_mark();
-    session_->queue({name, [operation, stream](ncclComm_t comm) { return operation(comm, stream); },
-                     stream, clock.event(after), clock.event(begin), clock.event(end)});
+    const std::uint64_t number = session_->queue(
+        {name, [operation, stream](ncclComm_t comm) { return operation(comm, stream); }, stream,
+         clock.event(after), clock.event(begin), clock.event(end)});
     running_.push_back({std::move(label), begin, end});
+    ends_.push_back(end);
+    return {number};
 }
 
-void NcclCommunicator::all_reduce(Range<CudaSpace> range, ReduceOp reduction, std::string label) {
+Ticket NcclCommunicator::all_reduce(Range<CudaSpace> range, ReduceOp reduction, std::string label) {
     require_reducible(range);
-    run("all_reduce", std::move(label), [=, this](ncclComm_t comm, cudaStream_t stream) {
+    return run("all_reduce", std::move(label), [=, this](ncclComm_t comm, cudaStream_t stream) {
         return session_->library().all_reduce(range.data, range.data, range.count,
                                               type_of(range.element), operation_of(reduction), comm,
                                               stream);
     });
 }
 
-void NcclCommunicator::reduce_scatter(Range<CudaSpace> range, ReduceOp reduction,
-                                      std::string label) {
+Ticket NcclCommunicator::reduce_scatter(Range<CudaSpace> range, ReduceOp reduction,
+                                        std::string label) {
     require_reducible(range);
     const auto ranks = static_cast<std::size_t>(size());
     require(range.count % ranks == 0, "reduce_scatter needs a multiple of the number of ranks");
     const std::size_t part = range.count / ranks;
     void* own = static_cast<std::byte*>(range.data) +
                 static_cast<std::size_t>(rank()) * part * bytes_of(range.element);
-    run("reduce_scatter", std::move(label), [=, this](ncclComm_t comm, cudaStream_t stream) {
+    return run("reduce_scatter", std::move(label), [=, this](ncclComm_t comm, cudaStream_t stream) {
         return session_->library().reduce_scatter(range.data, own, part, type_of(range.element),
                                                   operation_of(reduction), comm, stream);
     });
 }
 
-void NcclCommunicator::all_gather(Range<CudaSpace> from, Range<CudaSpace> to, std::string label) {
+Ticket NcclCommunicator::all_gather(Range<CudaSpace> from, Range<CudaSpace> to, std::string label) {
     require(from.element == to.element && to.count == from.count * static_cast<std::size_t>(size()),
             "all_gather needs room for one part of each rank");
-    run("all_gather", std::move(label), [=, this](ncclComm_t comm, cudaStream_t stream) {
+    return run("all_gather", std::move(label), [=, this](ncclComm_t comm, cudaStream_t stream) {
         return session_->library().all_gather(from.data, to.data, from.count, type_of(from.element),
                                               comm, stream);
     });
 }
 
-void NcclCommunicator::broadcast(Range<CudaSpace> range, int root, std::string label) {
+Ticket NcclCommunicator::broadcast(Range<CudaSpace> range, int root, std::string label) {
     require(root >= 0 && root < size(), "broadcast from a rank that does not exist");
-    run("broadcast", std::move(label), [=, this](ncclComm_t comm, cudaStream_t stream) {
+    return run("broadcast", std::move(label), [=, this](ncclComm_t comm, cudaStream_t stream) {
         return session_->library().broadcast(range.data, range.data, range.count,
                                              type_of(range.element), root, comm, stream);
     });
 }
 
-void NcclCommunicator::send(Range<CudaSpace> range, int to, std::string label) {
+Ticket NcclCommunicator::send(Range<CudaSpace> range, int to, std::string label) {
     require(to >= 0 && to < size() && to != rank(), "send to a rank that does not exist");
-    run("send", std::move(label), [=, this](ncclComm_t comm, cudaStream_t stream) {
+    return run("send", std::move(label), [=, this](ncclComm_t comm, cudaStream_t stream) {
         return session_->library().send(range.data, range.count, type_of(range.element), to, comm,
                                         stream);
     });
 }
 
-void NcclCommunicator::recv(Range<CudaSpace> range, int from, std::string label) {
+Ticket NcclCommunicator::recv(Range<CudaSpace> range, int from, std::string label) {
     require(from >= 0 && from < size() && from != rank(), "recv from a rank that does not exist");
-    run("recv", std::move(label), [=, this](ncclComm_t comm, cudaStream_t stream) {
+    return run("recv", std::move(label), [=, this](ncclComm_t comm, cudaStream_t stream) {
         return session_->library().recv(range.data, range.count, type_of(range.element), from, comm,
                                         stream);
     });
 }
 
-void NcclCommunicator::barrier(std::string label) {
-    run("barrier", std::move(label), [=, this](ncclComm_t comm, cudaStream_t stream) {
+Ticket NcclCommunicator::barrier(std::string label) {
+    return run("barrier", std::move(label), [=, this](ncclComm_t comm, cudaStream_t stream) {
         float* nothing = barrier_.view().data();
         return session_->library().all_reduce(nothing, nothing, 1, ncclFloat32, ncclSum, comm,
                                               stream);
@@ -168,11 +173,23 @@ void NcclCommunicator::barrier(std::string label) {
 }
 
 void NcclCommunicator::finish() {
-    session_->set_waited_for(true);
-    session_->wait_until_accepted();
-    session_->set_waited_for(false);
-    context_.order(context_.communication_stream(), context_.stream());
+    finish(Ticket{waited_ + ends_.size()});
     finished_.push_back(std::exchange(running_, {}));
+}
+
+// The stream cannot wait for an event before the session has recorded it.
+void NcclCommunicator::finish(Ticket through) {
+    require(through.number <= waited_ + ends_.size(), "a ticket of another communicator");
+    session_->set_waited_for(true);
+    session_->wait_until_accepted(through.number);
+    session_->set_waited_for(false);
+    if (through.number <= waited_) return;
+    const auto past = static_cast<std::ptrdiff_t>(through.number - waited_);
+    const std::int64_t last = ends_[static_cast<std::size_t>(past - 1)];
+    const cudaEvent_t end = context_.cached<device::CudaClock>().event(last);
+    device::check(cudaStreamWaitEvent(context_.stream(), end, 0), "cudaStreamWaitEvent");
+    ends_.erase(ends_.begin(), ends_.begin() + past);
+    waited_ = through.number;
 }
 
 std::vector<Timing> NcclCommunicator::take_timings() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <exception>
 #include <functional>
@@ -16,10 +17,11 @@ namespace lockstep::comm {
 
 // Uses NCCL's collectives among ranks with one GPU each. Operations run on the context's
 // communication stream. Each starts after the work that the compute stream was given before it.
-// finish() makes the compute stream wait; the host waits only until NCCL has accepted the
-// operations. Two communicators of one context, as split() makes them, take turns with a finish()
-// in between. When a rank fails or hangs, the waiting operations are aborted and take_timings() or
-// the next operation throws kind peer; the GPU's results until then are invalid.
+// finish() makes the compute stream wait for an event that follows the operation; the host waits
+// only until NCCL has accepted the operation. Two communicators of one context, as split() makes
+// them, take turns with a finish() in between. When a rank fails or hangs, the waiting operations
+// are aborted and take_timings() or the next operation throws kind peer; the GPU's results until
+// then are invalid.
 class NcclCommunicator final : public Collectives<CudaSpace> {
 public:
     // Joins the ranks of `host`, which brings the id of rank 0 to all. The call is collective and
@@ -30,14 +32,15 @@ public:
     int rank() const noexcept override { return session_->rank(); }
     int size() const noexcept override { return session_->size(); }
 
-    void all_reduce(Range<CudaSpace> range, ReduceOp reduction, std::string label) override;
-    void reduce_scatter(Range<CudaSpace> range, ReduceOp reduction, std::string label) override;
-    void all_gather(Range<CudaSpace> from, Range<CudaSpace> to, std::string label) override;
-    void broadcast(Range<CudaSpace> range, int root, std::string label) override;
-    void send(Range<CudaSpace> range, int to, std::string label);
-    void recv(Range<CudaSpace> range, int from, std::string label);
-    void barrier(std::string label);
+    Ticket all_reduce(Range<CudaSpace> range, ReduceOp reduction, std::string label) override;
+    Ticket reduce_scatter(Range<CudaSpace> range, ReduceOp reduction, std::string label) override;
+    Ticket all_gather(Range<CudaSpace> from, Range<CudaSpace> to, std::string label) override;
+    Ticket broadcast(Range<CudaSpace> range, int root, std::string label) override;
+    Ticket send(Range<CudaSpace> range, int to, std::string label);
+    Ticket recv(Range<CudaSpace> range, int from, std::string label);
+    Ticket barrier(std::string label);
     void finish() override;
+    void finish(Ticket through) override;
     std::vector<Timing> take_timings() override;
 
     // Works as Communicator::split. A negative colour joins no communicator and gets null.
@@ -61,8 +64,8 @@ private:
 
     NcclCommunicator(device::CudaContext& context, std::unique_ptr<NcclSession> session,
                      int timeout_ms);
-    void run(const char* what, std::string label,
-             const std::function<ncclResult_t(ncclComm_t, cudaStream_t)>& operation);
+    Ticket run(const char* what, std::string label,
+               const std::function<ncclResult_t(ncclComm_t, cudaStream_t)>& operation);
 
     device::CudaContext& context_;
     int unwinding_ = std::uncaught_exceptions();  // number of exceptions at construction
@@ -72,6 +75,8 @@ private:
     device::Buffer<float, CudaSpace> barrier_{1};
     std::unique_ptr<NcclSession> session_;
     std::vector<void*> registered_;
+    std::uint64_t waited_ = 0;                   // the compute stream waits for this ticket
+    std::deque<std::int64_t> ends_;              // marks of the operations after it
     std::vector<Running> running_;               // since the last finish()
     std::deque<std::vector<Running>> finished_;  // not yet returned by take_timings()
 };

@@ -92,11 +92,12 @@ ncclResult_t NcclSession::settle(std::unique_lock<std::mutex>& lock, ncclResult_
     return result;
 }
 
-void NcclSession::queue(Operation operation) {
+std::uint64_t NcclSession::queue(Operation operation) {
     const std::lock_guard lock(mutex_);
     if (failure_) std::rethrow_exception(failure_);
     queued_.push_back(std::move(operation));
     changed_.notify_all();
+    return accepted_operations_ + queued_.size();
 }
 
 void NcclSession::await_acceptance(std::unique_lock<std::mutex>& lock) {
@@ -104,9 +105,10 @@ void NcclSession::await_acceptance(std::unique_lock<std::mutex>& lock) {
     if (failure_) std::rethrow_exception(failure_);
 }
 
-void NcclSession::wait_until_accepted() {
+void NcclSession::wait_until_accepted(std::uint64_t operations) {
     std::unique_lock lock(mutex_);
-    await_acceptance(lock);
+    changed_.wait(lock, [&] { return failure_ || accepted_operations_ >= operations; });
+    if (failure_) std::rethrow_exception(failure_);
 }
 
 Clock::time_point NcclSession::operation_deadline() const noexcept {
@@ -192,7 +194,8 @@ void NcclSession::launch(std::unique_lock<std::mutex>& lock) {
     device::check(cudaEventRecord(first.end, first.stream), "cudaEventRecord");
     accepted_.push_back({first.what, first.begin, first.end, std::nullopt});
     queued_.pop_front();
-    if (queued_.empty()) changed_.notify_all();
+    ++accepted_operations_;
+    changed_.notify_all();
 }
 
 void NcclSession::look() {

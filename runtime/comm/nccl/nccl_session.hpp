@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <exception>
 #include <functional>
@@ -55,10 +56,12 @@ public:
         cudaEvent_t after, begin, end;
     };
 
-    // Returns at once. Nothing else may use the stream before wait_until_accepted() has returned.
-    void queue(Operation operation);
-    // Blocks the host until NCCL has accepted all queued operations.
-    void wait_until_accepted();
+    // Returns at once, with the number of operations queued so far. Nothing else may use the stream
+    // before wait_until_accepted() has returned for it.
+    std::uint64_t queue(Operation operation);
+    // Blocks the host until NCCL has accepted the first `operations` queued operations. The events
+    // of these are recorded then.
+    void wait_until_accepted(std::uint64_t operations);
     // Calls NCCL after all queued operations and waits until it has accepted the call. call() and
     // check() throw the error of this or an earlier operation.
     void call(const std::string& what, const Call& call);
@@ -100,6 +103,7 @@ private:
     // NCCL may have the first operation already but not have accepted it yet.
     std::deque<Operation> queued_;
     std::deque<Accepted> accepted_;
+    std::uint64_t accepted_operations_ = 0;
     bool leaving_ = false;
     // The activity has its own mutex because it is read while an abort, which may take long, holds
     // the other.

@@ -55,8 +55,8 @@ void StagedCollectives::end(const std::string& label) {
     running_.push_back({label, begun_, Clock::now()});
 }
 
-void StagedCollectives::stage(const Range<CudaSpace>& range, Way way, const std::string& label,
-                              const Operate& operate) {
+Ticket StagedCollectives::stage(const Range<CudaSpace>& range, Way way, const std::string& label,
+                                const Operate& operate) {
     auto& clock = context_.cached<device::CudaClock>();
     const cudaEvent_t computed = clock.event(clock.mark(context_.stream()));
     const std::size_t most = piece_.size() / bytes_of(range.element);
@@ -69,24 +69,27 @@ void StagedCollectives::stage(const Range<CudaSpace>& range, Way way, const std:
         operate(host(), {memory, part.count, part.element});
         if (way != Way::to_host) host().run([=, this] { copy(memory, part.data, bytes); }, label);
     }
-    host().run([this, label] { end(label); }, label);
+    return host().run([this, label] { end(label); }, label);
 }
 
-void StagedCollectives::all_reduce(Range<CudaSpace> range, ReduceOp reduction, std::string label) {
+Ticket StagedCollectives::all_reduce(Range<CudaSpace> range, ReduceOp reduction,
+                                     std::string label) {
     require(reducible(range.element), "bytes and fp16 cannot be reduced");
-    stage(range, Way::there_and_back, label,
-          [&](Communicator& ranks, HostRange piece) { ranks.all_reduce(piece, reduction, label); });
+    return stage(range, Way::there_and_back, label, [&](Communicator& ranks, HostRange piece) {
+        ranks.all_reduce(piece, reduction, label);
+    });
 }
 
 // The other ranks' parts are undefined afterwards, so they may as well hold their sums.
-void StagedCollectives::reduce_scatter(Range<CudaSpace> range, ReduceOp reduction,
-                                       std::string label) {
+Ticket StagedCollectives::reduce_scatter(Range<CudaSpace> range, ReduceOp reduction,
+                                         std::string label) {
     require(range.count % static_cast<std::size_t>(size_) == 0,
             "reduce_scatter needs a multiple of the number of ranks");
-    all_reduce(range, reduction, std::move(label));
+    return all_reduce(range, reduction, std::move(label));
 }
 
-void StagedCollectives::all_gather(Range<CudaSpace> from, Range<CudaSpace> to, std::string label) {
+Ticket StagedCollectives::all_gather(Range<CudaSpace> from, Range<CudaSpace> to,
+                                     std::string label) {
     require(from.element == to.element && to.count == from.count * static_cast<std::size_t>(size_),
             "all_gather needs room for one part of each rank");
     const auto part = [&](int rank) {
@@ -94,18 +97,25 @@ void StagedCollectives::all_gather(Range<CudaSpace> from, Range<CudaSpace> to, s
     };
     if (from.data != part(rank_).data)
         device::copy_bytes(context_, from.data, part(rank_).data, from.bytes());
-    for (int rank = 0; rank < size_; ++rank) broadcast(part(rank), rank, label);
+    Ticket last;
+    for (int rank = 0; rank < size_; ++rank) last = broadcast(part(rank), rank, label);
+    return last;
 }
 
-void StagedCollectives::broadcast(Range<CudaSpace> range, int root, std::string label) {
+Ticket StagedCollectives::broadcast(Range<CudaSpace> range, int root, std::string label) {
     require(root >= 0 && root < size_, "broadcast from a rank that does not exist");
     stage(range, root == rank_ ? Way::to_host : Way::to_gpu, label,
           [&](Communicator& ranks, HostRange piece) { ranks.broadcast(piece, root, label); });
 }
 
+void StagedCollectives::finish(Ticket through) {
+    host().finish(through);
+    (void)host().take_timings();  // drops the times of the pieces
+}
+
 void StagedCollectives::finish() {
     host().finish();
-    (void)host().take_timings();  // drops the times of the pieces
+    (void)host().take_timings();
     const std::lock_guard lock(mutex_);
     finished_.push_back(std::exchange(running_, {}));
 }

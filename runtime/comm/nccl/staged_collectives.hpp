@@ -31,11 +31,12 @@ public:
     int rank() const noexcept override { return rank_; }
     int size() const noexcept override { return size_; }
 
-    void all_reduce(Range<CudaSpace> range, ReduceOp reduction, std::string label) override;
-    void reduce_scatter(Range<CudaSpace> range, ReduceOp reduction, std::string label) override;
-    void all_gather(Range<CudaSpace> from, Range<CudaSpace> to, std::string label) override;
-    void broadcast(Range<CudaSpace> range, int root, std::string label) override;
+    Ticket all_reduce(Range<CudaSpace> range, ReduceOp reduction, std::string label) override;
+    Ticket reduce_scatter(Range<CudaSpace> range, ReduceOp reduction, std::string label) override;
+    Ticket all_gather(Range<CudaSpace> from, Range<CudaSpace> to, std::string label) override;
+    Ticket broadcast(Range<CudaSpace> range, int root, std::string label) override;
     void finish() override;
+    void finish(Ticket through) override;
     std::vector<Timing> take_timings() override;
 
     void give_up() override;
@@ -47,8 +48,8 @@ private:
     // Queues a piece's operation on the host's communicator.
     using Operate = std::function<void(Communicator&, HostRange)>;
 
-    void stage(const Range<CudaSpace>& range, Way way, const std::string& label,
-               const Operate& operate);
+    Ticket stage(const Range<CudaSpace>& range, Way way, const std::string& label,
+                 const Operate& operate);
     void begin(cudaEvent_t computed);
     void copy(const void* from, void* to, std::size_t bytes) const;
     void end(const std::string& label);

@@ -8,46 +8,57 @@
 
 namespace lockstep::comm {
 
-void LocalCommunicator::record(std::string label, Clock::time_point begin) {
+Ticket LocalCommunicator::record(std::string label, Clock::time_point begin) {
     timings_.push_back({std::move(label), begin, Clock::now()});
+    return {};
 }
 
-void LocalCommunicator::all_reduce(HostRange range, ReduceOp /*reduction*/, std::string label) {
+Ticket LocalCommunicator::all_reduce(HostRange range, ReduceOp /*reduction*/, std::string label) {
     require(reducible(range.element), "bytes and fp16 cannot be reduced");
-    record(std::move(label), Clock::now());
+    return record(std::move(label), Clock::now());
 }
 
-void LocalCommunicator::reduce_scatter(HostRange range, ReduceOp /*reduction*/, std::string label) {
+Ticket LocalCommunicator::reduce_scatter(HostRange range, ReduceOp /*reduction*/,
+                                         std::string label) {
     require(reducible(range.element), "bytes and fp16 cannot be reduced");
-    record(std::move(label), Clock::now());
+    return record(std::move(label), Clock::now());
 }
 
-void LocalCommunicator::all_gather(HostRange from, HostRange to, std::string label) {
+Ticket LocalCommunicator::all_gather(HostRange from, HostRange to, std::string label) {
     require(from.element == to.element && from.count == to.count,
             "all_gather needs room for one part of each rank");
     const auto begin = Clock::now();
     if (from.bytes() > 0) std::memmove(to.data, from.data, from.bytes());
-    record(std::move(label), begin);
+    return record(std::move(label), begin);
 }
 
-void LocalCommunicator::broadcast(HostRange /*range*/, int root, std::string label) {
+Ticket LocalCommunicator::broadcast(HostRange /*range*/, int root, std::string label) {
     require(root == 0, "broadcast from a rank that does not exist");
-    record(std::move(label), Clock::now());
+    return record(std::move(label), Clock::now());
 }
 
-void LocalCommunicator::send(HostRange /*range*/, int /*to*/, std::string /*label*/) {
+Ticket LocalCommunicator::send(HostRange /*range*/, int /*to*/, std::string /*label*/) {
     require(false, "send to a rank that does not exist");
+    return {};
 }
 
-void LocalCommunicator::recv(HostRange /*range*/, int /*from*/, std::string /*label*/) {
+Ticket LocalCommunicator::recv(HostRange /*range*/, int /*from*/, std::string /*label*/) {
     require(false, "recv from a rank that does not exist");
+    return {};
 }
 
-void LocalCommunicator::barrier(std::string label) { record(std::move(label), Clock::now()); }
+Ticket LocalCommunicator::barrier(std::string label) {
+    return record(std::move(label), Clock::now());
+}
 
-void LocalCommunicator::run(std::function<void()> work, std::string /*label*/) { work(); }
+Ticket LocalCommunicator::run(std::function<void()> work, std::string /*label*/) {
+    work();
+    return {};
+}
 
 void LocalCommunicator::finish() {}
+
+void LocalCommunicator::finish(Ticket /*through*/) {}
 
 std::unique_ptr<Communicator> LocalCommunicator::split(int /*colour*/) {
     return std::make_unique<LocalCommunicator>();

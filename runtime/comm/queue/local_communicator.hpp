@@ -14,20 +14,21 @@ class LocalCommunicator : public Communicator {
 public:
     int rank() const noexcept override { return 0; }
     int size() const noexcept override { return 1; }
-    void all_reduce(HostRange range, ReduceOp reduction, std::string label) override;
-    void reduce_scatter(HostRange range, ReduceOp reduction, std::string label) override;
-    void all_gather(HostRange from, HostRange to, std::string label) override;
-    void broadcast(HostRange range, int root, std::string label) override;
-    void send(HostRange range, int to, std::string label) override;
-    void recv(HostRange range, int from, std::string label) override;
-    void barrier(std::string label) override;
-    void run(std::function<void()> work, std::string label) override;
+    Ticket all_reduce(HostRange range, ReduceOp reduction, std::string label) override;
+    Ticket reduce_scatter(HostRange range, ReduceOp reduction, std::string label) override;
+    Ticket all_gather(HostRange from, HostRange to, std::string label) override;
+    Ticket broadcast(HostRange range, int root, std::string label) override;
+    Ticket send(HostRange range, int to, std::string label) override;
+    Ticket recv(HostRange range, int from, std::string label) override;
+    Ticket barrier(std::string label) override;
+    Ticket run(std::function<void()> work, std::string label) override;
     void finish() override;
+    void finish(Ticket through) override;
     std::unique_ptr<Communicator> split(int colour) override;
     std::vector<Timing> take_timings() override;
 
 private:
-    void record(std::string label, Clock::time_point begin);
+    Ticket record(std::string label, Clock::time_point begin);
 
     std::vector<Timing> timings_;
 };

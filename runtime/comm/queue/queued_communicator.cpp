@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <exception>
 #include <future>
 #include <utility>
@@ -26,8 +27,9 @@ std::exception_ptr named(const std::exception& cause, ErrorKind kind, const std:
 struct QueuedCommunicator::State {
     std::unique_ptr<Transport> transport;
     std::atomic<bool> abandoned{false};
-    std::atomic<int> pending{0};
     std::mutex mutex;
+    std::condition_variable changed;
+    std::uint64_t passed = 0;    // operations that ran, failed or were left out
     std::exception_ptr failure;  // the mutex guards it and the members below
     std::vector<Timing> timings;
     Activity activity;
@@ -65,14 +67,27 @@ struct QueuedCommunicator::State {
         activity.operation.clear();
     }
 
-    void begin_wait() {
-        const std::lock_guard lock(mutex);
-        activity.waited_for = true;
+    void pass() {
+        {
+            const std::lock_guard lock(mutex);
+            ++passed;
+        }
+        changed.notify_all();
     }
 
-    void end_wait() {
-        const std::lock_guard lock(mutex);
+    // Waits until `number` operations have passed, and throws the error of one that failed.
+    void wait(std::uint64_t number) {
+        std::unique_lock lock(mutex);
+        activity.waited_for = true;
+        changed.wait(lock, [&] { return passed >= number; });
         activity.waited_for = false;
+        if (failure) std::rethrow_exception(failure);
+    }
+
+    // Tells whether all of `number` operations were done.
+    bool done(std::uint64_t number) {
+        const std::lock_guard lock(mutex);
+        return !failure && passed == number;
     }
 
     void set_operation(const std::string& full_name) {
@@ -115,12 +130,11 @@ QueuedCommunicator::QueuedCommunicator(std::shared_ptr<Worker> worker,
 }
 
 QueuedCommunicator::~QueuedCommunicator() {
-    state_->abandoned = true;
     // Peers wait for operations that this rank will never join; interrupting tells them now instead
     // of at their time-out. A clean end must not disturb peers that are still in the last
     // operation.
-    const bool clean =
-        state_->pending == 0 && !state_->failed() && std::uncaught_exceptions() == unwinding_;
+    const bool clean = state_->done(queued_) && std::uncaught_exceptions() == unwinding_;
+    state_->abandoned = true;
     if (!clean) state_->transport->interrupt();
     worker_->run([this]() noexcept { state_->transport.reset(); });
 }
@@ -131,70 +145,74 @@ void QueuedCommunicator::adopt(std::unique_ptr<Transport> transport) {
     state_->transport = std::move(transport);
 }
 
-void QueuedCommunicator::enqueue(const char* what, std::string label, Operation operation) {
-    ++state_->pending;
-    worker_->post([state = state_, what, label = std::move(label),
-                   operation = std::move(operation)]() mutable {
-        state->run(what, std::move(label), operation);
-        --state->pending;
+// What the task owns is gone when it has passed: a caller may free what it refers to.
+Ticket QueuedCommunicator::post(std::function<void()> task) {
+    worker_->post([state = state_, task = std::move(task)]() mutable {
+        task();
+        task = nullptr;
+        state->pass();
     });
+    return {++queued_};
 }
 
-void QueuedCommunicator::all_reduce(HostRange range, ReduceOp reduction, std::string label) {
+Ticket QueuedCommunicator::enqueue(const char* what, std::string label, Operation operation) {
+    return post([state = state_.get(), what, label = std::move(label),
+                 operation = std::move(operation)] { state->run(what, label, operation); });
+}
+
+Ticket QueuedCommunicator::all_reduce(HostRange range, ReduceOp reduction, std::string label) {
     require(reducible(range), "bytes cannot be reduced");
-    enqueue("all_reduce", std::move(label),
-            [range, reduction](Transport& t) { t.all_reduce(range, reduction); });
+    return enqueue("all_reduce", std::move(label),
+                   [range, reduction](Transport& t) { t.all_reduce(range, reduction); });
 }
 
-void QueuedCommunicator::reduce_scatter(HostRange range, ReduceOp reduction, std::string label) {
+Ticket QueuedCommunicator::reduce_scatter(HostRange range, ReduceOp reduction, std::string label) {
     require(reducible(range), "bytes cannot be reduced");
     require(range.count % static_cast<std::size_t>(size_) == 0,
             "reduce_scatter needs a multiple of the number of ranks");
-    enqueue("reduce_scatter", std::move(label),
-            [range, reduction](Transport& t) { t.reduce_scatter(range, reduction); });
+    return enqueue("reduce_scatter", std::move(label),
+                   [range, reduction](Transport& t) { t.reduce_scatter(range, reduction); });
 }
 
-void QueuedCommunicator::all_gather(HostRange from, HostRange to, std::string label) {
+Ticket QueuedCommunicator::all_gather(HostRange from, HostRange to, std::string label) {
     require(from.element == to.element && to.count == from.count * static_cast<std::size_t>(size_),
             "all_gather needs room for one part of each rank");
-    enqueue("all_gather", std::move(label), [from, to](Transport& t) { t.all_gather(from, to); });
+    return enqueue("all_gather", std::move(label),
+                   [from, to](Transport& t) { t.all_gather(from, to); });
 }
 
-void QueuedCommunicator::broadcast(HostRange range, int root, std::string label) {
+Ticket QueuedCommunicator::broadcast(HostRange range, int root, std::string label) {
     require(root >= 0 && root < size_, "broadcast from a rank that does not exist");
-    enqueue("broadcast", std::move(label),
-            [range, root](Transport& t) { t.broadcast(range, root); });
+    return enqueue("broadcast", std::move(label),
+                   [range, root](Transport& t) { t.broadcast(range, root); });
 }
 
-void QueuedCommunicator::send(HostRange range, int to, std::string label) {
+Ticket QueuedCommunicator::send(HostRange range, int to, std::string label) {
     require(to >= 0 && to < size_ && to != rank_, "send to a rank that does not exist");
-    enqueue("send", std::move(label), [range, to](Transport& t) { t.send(range, to); });
+    return enqueue("send", std::move(label), [range, to](Transport& t) { t.send(range, to); });
 }
 
-void QueuedCommunicator::recv(HostRange range, int from, std::string label) {
+Ticket QueuedCommunicator::recv(HostRange range, int from, std::string label) {
     require(from >= 0 && from < size_ && from != rank_, "recv from a rank that does not exist");
-    enqueue("recv", std::move(label), [range, from](Transport& t) { t.recv(range, from); });
+    return enqueue("recv", std::move(label), [range, from](Transport& t) { t.recv(range, from); });
 }
 
-void QueuedCommunicator::barrier(std::string label) {
-    enqueue("barrier", std::move(label), [](Transport& t) { t.barrier(); });
+Ticket QueuedCommunicator::barrier(std::string label) {
+    return enqueue("barrier", std::move(label), [](Transport& t) { t.barrier(); });
 }
 
 // This work waits for no other rank, so the watchdog does not see it as an operation.
-void QueuedCommunicator::run(std::function<void()> work, std::string label) {
-    ++state_->pending;
-    worker_->post([state = state_, work = std::move(work), label = std::move(label)] {
+Ticket QueuedCommunicator::run(std::function<void()> work, std::string label) {
+    return post([state = state_.get(), work = std::move(work), label = std::move(label)] {
         if (!state->abandoned && !state->failed()) state->attempt("\"" + label + "\"", work);
-        --state->pending;
     });
 }
 
-void QueuedCommunicator::finish() {
-    state_->begin_wait();
-    worker_->run([] {});
-    state_->end_wait();
-    const std::lock_guard lock(state_->mutex);
-    if (state_->failure) std::rethrow_exception(state_->failure);
+void QueuedCommunicator::finish() { state_->wait(queued_); }
+
+void QueuedCommunicator::finish(Ticket through) {
+    require(through.number <= queued_, "a ticket of another communicator");
+    state_->wait(through.number);
 }
 
 std::unique_ptr<Communicator> QueuedCommunicator::split(int colour) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -31,15 +32,16 @@ public:
     int rank() const noexcept override { return rank_; }
     int size() const noexcept override { return size_; }
 
-    void all_reduce(HostRange range, ReduceOp reduction, std::string label) override;
-    void reduce_scatter(HostRange range, ReduceOp reduction, std::string label) override;
-    void all_gather(HostRange from, HostRange to, std::string label) override;
-    void broadcast(HostRange range, int root, std::string label) override;
-    void send(HostRange range, int to, std::string label) override;
-    void recv(HostRange range, int from, std::string label) override;
-    void barrier(std::string label) override;
-    void run(std::function<void()> work, std::string label) override;
+    Ticket all_reduce(HostRange range, ReduceOp reduction, std::string label) override;
+    Ticket reduce_scatter(HostRange range, ReduceOp reduction, std::string label) override;
+    Ticket all_gather(HostRange from, HostRange to, std::string label) override;
+    Ticket broadcast(HostRange range, int root, std::string label) override;
+    Ticket send(HostRange range, int to, std::string label) override;
+    Ticket recv(HostRange range, int from, std::string label) override;
+    Ticket barrier(std::string label) override;
+    Ticket run(std::function<void()> work, std::string label) override;
     void finish() override;
+    void finish(Ticket through) override;
     // The new communicator shares the worker, because a library may require that one thread makes
     // all calls.
     std::unique_ptr<Communicator> split(int colour) override;
@@ -56,12 +58,15 @@ private:
 
     QueuedCommunicator(std::shared_ptr<Worker> worker, std::unique_ptr<Transport> transport);
     void adopt(std::unique_ptr<Transport> transport);
-    void enqueue(const char* what, std::string label, Operation operation);
+    Ticket enqueue(const char* what, std::string label, Operation operation);
+    // Queues the task under the next ticket. `task` must not throw.
+    Ticket post(std::function<void()> task);
 
     std::shared_ptr<Worker> worker_;
     std::shared_ptr<State> state_;  // shared with the queued tasks
     int rank_ = 0;
     int size_ = 1;
+    std::uint64_t queued_ = 0;  // the last ticket's number
     int unwinding_ =
         std::uncaught_exceptions();  // number at construction: more at the end means no clean end
 };

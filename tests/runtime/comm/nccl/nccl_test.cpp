@@ -163,6 +163,31 @@ TEST_CASE("finish() makes the compute stream wait, not the host") {
     });
 }
 
+TEST_CASE(
+    "finish(ticket) makes the compute stream wait for its operation, and not for later ones") {
+    std::atomic<int> queued{0}, seen{0};
+    run_as_threads(2, [&](Communicator& host) {
+        Rank rank(host, impatient_ms);
+        connect(rank);
+        const OnDevice x(rank.context, filled<float>(3, 1)), y(rank.context, filled<float>(3, 1));
+        const bool late = rank.nccl.rank() == 1;
+        while (late && queued < 1) std::this_thread::yield();
+        const Ticket first = rank.nccl.all_reduce(x.view(), ReduceOp::sum, "bucket 0");
+        if (!late) rank.nccl.all_reduce(y.view(), ReduceOp::sum, "bucket 1");
+        ++queued;
+        rank.nccl.finish(first);
+        CHECK(x.values() == filled<float>(3, 2));  // because the copy is on the compute stream
+        ++seen;
+        while (late && seen < 2) std::this_thread::yield();
+        if (late) rank.nccl.all_reduce(y.view(), ReduceOp::sum, "bucket 1");
+        rank.nccl.finish();
+        CHECK(y.values() == filled<float>(3, 2));
+        CHECK(rank.nccl.take_timings().size() == 2);
+        rank.nccl.finish(first);  // it is long done
+        CHECK_THROWS_AS(rank.nccl.finish(Ticket{4}), Error);
+    });
+}
+
 TEST_CASE("a rank that never joins an operation is an error of kind peer that names it") {
     run_as_threads(2, [](Communicator& host) {
         Rank rank(host, impatient_ms);

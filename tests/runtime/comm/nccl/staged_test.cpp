@@ -183,6 +183,23 @@ TEST_CASE("staged buckets travel while the caller goes on") {
     });
 }
 
+TEST_CASE("finish(ticket) of a staged operation does not wait for later ones") {
+    run_ranks(2, [](Rank& rank) {
+        const OnDevice x(rank.context, filled<float>(40, 1)), y(rank.context, filled<float>(3, 1));
+        const auto backward = std::make_shared<EmulatedTask>();
+        const Ticket first = rank.gpus.all_reduce(x.view(), ReduceOp::sum, "bucket 0");
+        emulated_queue(rank.context.stream(), backward);
+        rank.gpus.all_reduce(y.view(), ReduceOp::sum, "bucket 1");
+        rank.gpus.finish(first);
+        CHECK(rank.gpus.take_timings().empty());  // a finish() without a ticket tells of it
+        for (int i = 0; i < 40; ++i) CHECK(x.data()[i] == 2);
+        backward->done = true;
+        rank.gpus.finish();
+        CHECK(y.values() == filled<float>(3, 2));
+        CHECK(rank.gpus.take_timings().size() == 2);
+    });
+}
+
 TEST_CASE("timings of staged operations are those of the oldest finish() not asked about") {
     run_ranks(2, [](Rank& rank) {
         const OnDevice x(rank.context, filled<float>(100, 1));

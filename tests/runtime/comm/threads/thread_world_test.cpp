@@ -3,6 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
+#include <chrono>
+#include <future>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -120,6 +123,47 @@ TEST_CASE("operations are timed one by one, in order, on the communicator's own 
     CHECK(timings[0].end <= timings[1].begin);
     CHECK(queued < timings[1].end);
     CHECK(slow->take_timings().empty());
+}
+
+TEST_CASE("finish(ticket) waits for its operation, and not for later ones") {
+    run_as_threads(2, [](Communicator& ranks) {
+        std::promise<void> go_on;
+        std::atomic<bool> later_done{false};
+        std::vector<float> first{1}, second{1};
+        ranks.finish(Ticket{});  // nothing was queued
+        const Ticket sum = ranks.all_reduce(view_of(first), ReduceOp::sum, "first");
+        const Ticket later = ranks.run(
+            [&] {
+                go_on.get_future().wait_for(std::chrono::seconds(20));
+                later_done = true;
+            },
+            "later");
+        ranks.all_reduce(view_of(second), ReduceOp::sum, "second");
+        ranks.finish(sum);
+        CHECK(first == std::vector<float>{2});
+        CHECK(!later_done);
+        go_on.set_value();
+        ranks.finish(later);
+        CHECK(later_done);
+        ranks.finish();
+        CHECK(second == std::vector<float>{2});
+        ranks.finish(sum);  // it is long done
+        CHECK_THROWS_AS(ranks.finish(Ticket{4}), Error);
+    });
+}
+
+TEST_CASE("finish(ticket) of one group does not wait for another group of the rank") {
+    run_as_threads(2, [](Communicator& ranks) {
+        const auto part = ranks.split(0);
+        std::promise<void> go_on;
+        std::vector<float> sums{1};
+        const Ticket sum = part->all_reduce(view_of(sums), ReduceOp::sum, "of the group");
+        ranks.run([&] { go_on.get_future().wait(); }, "of all");
+        part->finish(sum);
+        CHECK(sums == std::vector<float>{2});
+        go_on.set_value();
+        ranks.finish();
+    });
 }
 
 TEST_CASE("wrong requests are refused before they are queued") {

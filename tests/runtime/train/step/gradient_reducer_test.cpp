@@ -139,10 +139,10 @@ TEST_CASE("buckets are handed over as soon as they are final, and only then") {
     // Records the operations that are queued. There is one rank, so nothing else has to happen.
     class Recorder final : public comm::LocalCommunicator {
     public:
-        void all_reduce(comm::HostRange range, comm::ReduceOp reduction,
-                        std::string label) override {
+        comm::Ticket all_reduce(comm::HostRange range, comm::ReduceOp reduction,
+                                std::string label) override {
             labels.push_back(label);
-            LocalCommunicator::all_reduce(range, reduction, std::move(label));
+            return LocalCommunicator::all_reduce(range, reduction, std::move(label));
         }
         std::vector<std::string> labels;
     };
