@@ -104,8 +104,9 @@ Ticket StagedCollectives::all_gather(Range<CudaSpace> from, Range<CudaSpace> to,
 
 Ticket StagedCollectives::broadcast(Range<CudaSpace> range, int root, std::string label) {
     require(root >= 0 && root < size_, "broadcast from a rank that does not exist");
-    stage(range, root == rank_ ? Way::to_host : Way::to_gpu, label,
-          [&](Communicator& ranks, HostRange piece) { ranks.broadcast(piece, root, label); });
+    return stage(
+        range, root == rank_ ? Way::to_host : Way::to_gpu, label,
+        [&](Communicator& ranks, HostRange piece) { ranks.broadcast(piece, root, label); });
 }
 
 void StagedCollectives::finish(Ticket through) {
