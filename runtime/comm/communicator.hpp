@@ -101,6 +101,14 @@ public:
     // host waits for them; a finish() with a ticket does not count.
     virtual std::vector<Timing> take_timings() = 0;
 
+    // Makes the collectives of the ranks that gave the same colour, which is not negative, ordered
+    // by rank. The call is collective and waits. The operations of all groups of a rank run in the
+    // order of the calls; every rank brings those of its groups in an order in which none waits for
+    // another for ever.
+    virtual std::unique_ptr<Collectives> group(int colour) = 0;
+    // Makes the collectives of this rank alone. The call is not collective.
+    virtual std::unique_ptr<Collectives> lone_group() = 0;
+
     // Announces memory that many operations will use and that outlives this object, so that an
     // implementation may reach it without a copy.
     virtual void register_memory(Range<Space>) {}
@@ -127,6 +135,7 @@ public:
     // Makes a new communicator of the ranks that gave the same colour, ordered by rank. The call is
     // collective and waits.
     virtual std::unique_ptr<Communicator> split(int colour) = 0;
+    std::unique_ptr<Collectives<HostSpace>> group(int colour) override { return split(colour); }
 
     // Gives up all operations and ends every rank's process if the library can do so (MPI_Abort);
     // otherwise it returns. It may be called while operations are stuck. Only the launcher decides

@@ -63,6 +63,9 @@ public:
         return below_.run(std::move(work), std::move(label));
     }
     std::unique_ptr<comm::Communicator> split(int colour) override { return below_.split(colour); }
+    std::unique_ptr<comm::Collectives<HostSpace>> lone_group() override {
+        return below_.lone_group();
+    }
     void finish() override {
         count();
         below_.finish();

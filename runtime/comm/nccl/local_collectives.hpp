@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
+#include <string>
+#include <vector>
+
 #include "runtime/comm/communicator.hpp"
 #include "runtime/device/cuda/cuda_context.hpp"
 
@@ -28,6 +32,10 @@ public:
     void finish() override {}
     void finish(Ticket) override {}
     std::vector<Timing> take_timings() override { return {}; }
+    std::unique_ptr<Collectives<CudaSpace>> group(int) override { return lone_group(); }
+    std::unique_ptr<Collectives<CudaSpace>> lone_group() override {
+        return std::make_unique<LocalCollectives>(context_);
+    }
 
 private:
     device::CudaContext& context_;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/comm/nccl/nccl_communicator.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <utility>
 
+#include "runtime/comm/nccl/local_collectives.hpp"
 #include "runtime/device/cuda/cuda_check.hpp"
 #include "runtime/device/cuda/cuda_clock.hpp"
 
@@ -52,13 +55,19 @@ ncclUniqueId agree_on_id(Communicator& host) {
     return id;
 }
 
-std::unique_ptr<NcclSession> join(const device::CudaContext& context, Communicator& host,
+std::shared_ptr<NcclLauncher> make_launcher(int timeout_ms) {
+    return std::make_shared<NcclLauncher>(
+        std::chrono::milliseconds(std::clamp(timeout_ms / 10, 1, 100)));
+}
+
+std::unique_ptr<NcclSession> join(const std::shared_ptr<NcclLauncher>& launcher,
+                                  const device::CudaContext& context, Communicator& host,
                                   int timeout_ms) {
     const ncclUniqueId id = agree_on_id(host);
     const int rank = host.rank(), size = host.size();
     const int blocks = context.properties().for_collectives();
     return std::make_unique<NcclSession>(
-        context.device(), timeout_ms,
+        launcher, context.device(), timeout_ms,
         [=](const NcclLibrary& library, ncclComm_t* comm, ncclConfig_t* config) {
             if (blocks > 0) config->maxCTAs = blocks;
             return library.init_rank(comm, size, id, rank, config);
@@ -72,11 +81,17 @@ void require_reducible(const Range<CudaSpace>& range) {
 }  // namespace
 
 NcclCommunicator::NcclCommunicator(device::CudaContext& context, Communicator& host, int timeout_ms)
-    : NcclCommunicator(context, join(context, host, timeout_ms), timeout_ms) {}
+    : context_(context),
+      timeout_ms_(timeout_ms),
+      launcher_(make_launcher(timeout_ms)),
+      session_(join(launcher_, context, host, timeout_ms)) {}
 
-NcclCommunicator::NcclCommunicator(device::CudaContext& context,
-                                   std::unique_ptr<NcclSession> session, int timeout_ms)
-    : context_(context), timeout_ms_(timeout_ms), session_(std::move(session)) {}
+NcclCommunicator::NcclCommunicator(const NcclCommunicator& whole,
+                                   std::unique_ptr<NcclSession> session)
+    : context_(whole.context_),
+      timeout_ms_(whole.timeout_ms_),
+      launcher_(whole.launcher_),
+      session_(std::move(session)) {}
 
 NcclCommunicator::~NcclCommunicator() {
     // Peers wait for operations that this rank will never join; aborting tells them now.
@@ -220,13 +235,21 @@ std::unique_ptr<NcclCommunicator> NcclCommunicator::split(int colour) {
     });
     if (part == nullptr) return nullptr;
     auto session =
-        std::make_unique<NcclSession>(context_.device(), timeout_ms_,
+        std::make_unique<NcclSession>(launcher_, context_.device(), timeout_ms_,
                                       [part](const NcclLibrary&, ncclComm_t* comm, ncclConfig_t*) {
                                           *comm = part;
                                           return ncclInProgress;
                                       });
-    return std::unique_ptr<NcclCommunicator>(
-        new NcclCommunicator(context_, std::move(session), timeout_ms_));
+    return std::unique_ptr<NcclCommunicator>(new NcclCommunicator(*this, std::move(session)));
+}
+
+std::unique_ptr<Collectives<CudaSpace>> NcclCommunicator::group(int colour) {
+    require(colour >= 0, "a colour is not negative");
+    return split(colour);
+}
+
+std::unique_ptr<Collectives<CudaSpace>> NcclCommunicator::lone_group() {
+    return std::make_unique<LocalCollectives>(context_);
 }
 
 void NcclCommunicator::give_up() {

@@ -18,10 +18,10 @@ namespace lockstep::comm {
 // Uses NCCL's collectives among ranks with one GPU each. Operations run on the context's
 // communication stream. Each starts after the work that the compute stream was given before it.
 // finish() makes the compute stream wait for an event that follows the operation; the host waits
-// only until NCCL has accepted the operation. Two communicators of one context, as split() makes
-// them, take turns with a finish() in between. When a rank fails or hangs, the waiting operations
-// are aborted and take_timings() or the next operation throws kind peer; the GPU's results until
-// then are invalid.
+// only until NCCL has accepted the operation. Communicators that split() made
+// give NCCL their operations in the order of the calls. When a rank fails or hangs, the waiting
+// operations are aborted and take_timings() or the next operation throws kind peer; the GPU's
+// results until then are invalid.
 class NcclCommunicator final : public Collectives<CudaSpace> {
 public:
     // Joins the ranks of `host`, which brings the id of rank 0 to all. The call is collective and
@@ -45,6 +45,8 @@ public:
 
     // Works as Communicator::split. A negative colour joins no communicator and gets null.
     std::unique_ptr<NcclCommunicator> split(int colour);
+    std::unique_ptr<Collectives<CudaSpace>> group(int colour) override;
+    std::unique_ptr<Collectives<CudaSpace>> lone_group() override;
 
     // Lets NCCL reach the memory from other GPUs and the network without a copy if it can.
     void register_memory(Range<CudaSpace> range) override;
@@ -62,8 +64,8 @@ private:
         std::int64_t begin, end;  // marks of the context's clock
     };
 
-    NcclCommunicator(device::CudaContext& context, std::unique_ptr<NcclSession> session,
-                     int timeout_ms);
+    // Makes a part of `whole`.
+    NcclCommunicator(const NcclCommunicator& whole, std::unique_ptr<NcclSession> session);
     Ticket run(const char* what, std::string label,
                const std::function<ncclResult_t(ncclComm_t, cudaStream_t)>& operation);
 
@@ -73,6 +75,7 @@ private:
     // It outlives the session because freeing it waits for operations, which may have to be
     // aborted.
     device::Buffer<float, CudaSpace> barrier_{1};
+    std::shared_ptr<NcclLauncher> launcher_;  // shared with what split() makes
     std::unique_ptr<NcclSession> session_;
     std::vector<void*> registered_;
     std::uint64_t waited_ = 0;                   // the compute stream waits for this ticket

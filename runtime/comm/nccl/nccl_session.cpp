@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <thread>
+#include <utility>
 
 #include "runtime/comm/nccl/nccl_join.hpp"
 #include "runtime/device/cuda/cuda_check.hpp"
@@ -29,8 +31,9 @@ std::chrono::microseconds pause_before_look(int looks) noexcept {
     return std::chrono::microseconds(looks < looks_without_pause ? 0 : 50);
 }
 
-NcclSession::NcclSession(int device, int timeout_ms, const Connect& connect)
-    : timeout_ms_(timeout_ms) {
+NcclSession::NcclSession(std::shared_ptr<NcclLauncher> launcher, int device, int timeout_ms,
+                         const Connect& connect)
+    : launcher_(std::move(launcher)), device_(device), timeout_ms_(timeout_ms) {
     const auto until = Clock::now() + milliseconds(timeout_ms);
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     config.blocking = 0;
@@ -45,16 +48,16 @@ NcclSession::NcclSession(int device, int timeout_ms, const Connect& connect)
         if (comm_ != nullptr) library_.abort(comm_);
         throw;
     }
-    watcher_ = std::thread([this, device] { run(device); });
+    lock.unlock();
+    launcher_->add(*this);
 }
 
 NcclSession::~NcclSession() {
     {
-        const std::lock_guard lock(mutex_);
-        leaving_ = true;
-        changed_.notify_all();
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return failure_ || queued_.empty(); });
     }
-    watcher_.join();
+    launcher_->remove(*this);
     try {
         end();
     } catch (const std::exception&) {
@@ -93,11 +96,15 @@ ncclResult_t NcclSession::settle(std::unique_lock<std::mutex>& lock, ncclResult_
 }
 
 std::uint64_t NcclSession::queue(Operation operation) {
-    const std::lock_guard lock(mutex_);
-    if (failure_) std::rethrow_exception(failure_);
-    queued_.push_back(std::move(operation));
-    changed_.notify_all();
-    return accepted_operations_ + queued_.size();
+    std::uint64_t number = 0;
+    {
+        const std::lock_guard lock(mutex_);
+        if (failure_) std::rethrow_exception(failure_);
+        queued_.push_back(std::move(operation));
+        number = accepted_operations_ + queued_.size();
+    }
+    launcher_->launch(*this);
+    return number;
 }
 
 void NcclSession::await_acceptance(std::unique_lock<std::mutex>& lock) {
@@ -158,22 +165,24 @@ void NcclSession::set_waited_for(bool waited_for) {
     activity_.waited_for = waited_for;
 }
 
-void NcclSession::run(int device) {
-    const auto interval = milliseconds(std::clamp(timeout_ms_ / 10, 1, 100));
+template <class Task>
+void NcclSession::attempt(const Task& task) noexcept {
     std::unique_lock lock(mutex_);
+    if (failure_) return;
     try {
-        device::check(cudaSetDevice(device), "cudaSetDevice");
-        while (!failure_ && !(leaving_ && queued_.empty())) {
-            while (!failure_ && !queued_.empty()) launch(lock);
-            if (failure_ || leaving_) break;
-            look();
-            changed_.wait_for(lock, interval,
-                              [&] { return leaving_ || failure_ || !queued_.empty(); });
-        }
+        task(lock);
     } catch (...) {
         if (!lock.owns_lock()) lock.lock();
         abort_locked(std::current_exception());
     }
+}
+
+void NcclSession::launch_next() noexcept {
+    attempt([this](auto& lock) { launch(lock); });
+}
+
+void NcclSession::look() noexcept {
+    attempt([this](auto&) { look_at_first(); });
 }
 
 // Nothing may be queued on the stream before NCCL has accepted the call. NCCL launches it from a
@@ -181,6 +190,7 @@ void NcclSession::run(int device) {
 void NcclSession::launch(std::unique_lock<std::mutex>& lock) {
     const Operation& first = queued_.front();
     lock.unlock();
+    device::check(cudaSetDevice(device_), "cudaSetDevice");
     device::check(cudaStreamWaitEvent(first.stream, first.after, 0), "cudaStreamWaitEvent");
     device::check(cudaEventRecord(first.begin, first.stream), "cudaEventRecord");
     lock.lock();
@@ -198,7 +208,7 @@ void NcclSession::launch(std::unique_lock<std::mutex>& lock) {
     changed_.notify_all();
 }
 
-void NcclSession::look() {
+void NcclSession::look_at_first() {
     std::int64_t completed = 0;
     for (; !accepted_.empty() && is_done(accepted_.front().end); ++completed) accepted_.pop_front();
     Accepted* const first = accepted_.empty() ? nullptr : &accepted_.front();

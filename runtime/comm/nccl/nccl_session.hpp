@@ -10,12 +10,13 @@
 #include <deque>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 
 #include "runtime/comm/communicator.hpp"
+#include "runtime/comm/nccl/nccl_launcher.hpp"
 #include "runtime/comm/nccl/nccl_library.hpp"
 
 namespace lockstep::comm {
@@ -25,17 +26,18 @@ namespace lockstep::comm {
 // joining takes seconds.
 std::chrono::microseconds pause_before_look(int looks) noexcept;
 
-// Owns an NCCL communicator that never blocks, and a thread that gives it the operations and
+// Owns an NCCL communicator that never blocks. The launcher's thread gives it the operations and
 // watches it. When NCCL reports an error or an operation runs longer than the time-out, the thread
 // aborts the communicator. The GPU and any waiting thread then go on, and every later call throws
 // the error.
-class NcclSession {
+class NcclSession final : NcclLauncher::Group {
 public:
     // Makes the communicator or begins to make it.
     using Connect = std::function<ncclResult_t(const NcclLibrary&, ncclComm_t*, ncclConfig_t*)>;
 
     // Waits until all ranks have joined. Throws kind peer after the time-out.
-    NcclSession(int device, int timeout_ms, const Connect& connect);
+    NcclSession(std::shared_ptr<NcclLauncher> launcher, int device, int timeout_ms,
+                const Connect& connect);
     // Waits for the other ranks to leave as well unless the session has failed.
     ~NcclSession();
     NcclSession(const NcclSession&) = delete;
@@ -56,8 +58,8 @@ public:
         cudaEvent_t after, begin, end;
     };
 
-    // Returns at once, with the number of operations queued so far. Nothing else may use the stream
-    // before wait_until_accepted() has returned for it.
+    // Returns at once, with the number of operations queued so far. Only sessions of the same
+    // launcher may use the stream before wait_until_accepted() has returned for it.
     std::uint64_t queue(Operation operation);
     // Blocks the host until NCCL has accepted the first `operations` queued operations. The events
     // of these are recorded then.
@@ -85,14 +87,19 @@ private:
     ncclResult_t settle(std::unique_lock<std::mutex>& lock, ncclResult_t result,
                         Clock::time_point until, const std::string& what);
     void await_acceptance(std::unique_lock<std::mutex>& lock);
-    void run(int device);
+    void launch_next() noexcept override;
+    void look() noexcept override;
+    template <class Task>
+    void attempt(const Task& task) noexcept;
     void launch(std::unique_lock<std::mutex>& lock);
-    void look();
+    void look_at_first();
     void end();
     Clock::time_point operation_deadline() const noexcept;
     void abort_locked(std::exception_ptr reason);
 
+    const std::shared_ptr<NcclLauncher> launcher_;
     NcclLibrary library_;
+    const int device_;
     int timeout_ms_, rank_ = 0, size_ = 1;
     std::atomic<int> operation_ms_{timeout_ms_};
 
@@ -104,12 +111,10 @@ private:
     std::deque<Operation> queued_;
     std::deque<Accepted> accepted_;
     std::uint64_t accepted_operations_ = 0;
-    bool leaving_ = false;
     // The activity has its own mutex because it is read while an abort, which may take long, holds
     // the other.
     mutable std::mutex activity_mutex_;
     Activity activity_;
-    std::thread watcher_;  // the last member because the thread uses all the others
 };
 
 }  // namespace lockstep::comm

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/comm/nccl/local_collectives.hpp"
 #include "runtime/device/cuda/cuda_check.hpp"
 #include "runtime/device/cuda/cuda_clock.hpp"
 
@@ -20,11 +21,15 @@ Range<CudaSpace> part_of(const Range<CudaSpace>& range, std::size_t first, std::
 
 StagedCollectives::StagedCollectives(device::CudaContext& context, Communicator& host,
                                      std::size_t piece_bytes)
+    : StagedCollectives(context, host.split(0), piece_bytes) {}
+
+StagedCollectives::StagedCollectives(device::CudaContext& context,
+                                     std::unique_ptr<Communicator> host, std::size_t piece_bytes)
     : context_(context),
-      rank_(host.rank()),
-      size_(host.size()),
+      rank_(host->rank()),
+      size_(host->size()),
       piece_(piece_bytes),
-      host_(host.split(0)) {}
+      host_(std::move(host)) {}
 
 StagedCollectives::~StagedCollectives() {
     // The queued operations use all other members, so they end first.
@@ -127,6 +132,15 @@ std::vector<Timing> StagedCollectives::take_timings() {
     std::vector<Timing> timings = std::move(finished_.front());
     finished_.pop_front();
     return timings;
+}
+
+std::unique_ptr<Collectives<CudaSpace>> StagedCollectives::group(int colour) {
+    return std::unique_ptr<Collectives<CudaSpace>>(
+        new StagedCollectives(context_, host().split(colour), piece_.size()));
+}
+
+std::unique_ptr<Collectives<CudaSpace>> StagedCollectives::lone_group() {
+    return std::make_unique<LocalCollectives>(context_);
 }
 
 void StagedCollectives::give_up() {

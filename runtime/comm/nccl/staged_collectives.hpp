@@ -38,6 +38,8 @@ public:
     void finish() override;
     void finish(Ticket through) override;
     std::vector<Timing> take_timings() override;
+    std::unique_ptr<Collectives<CudaSpace>> group(int colour) override;
+    std::unique_ptr<Collectives<CudaSpace>> lone_group() override;
 
     void give_up() override;
     Activity activity() const override;
@@ -50,6 +52,8 @@ private:
 
     Ticket stage(const Range<CudaSpace>& range, Way way, const std::string& label,
                  const Operate& operate);
+    StagedCollectives(device::CudaContext& context, std::unique_ptr<Communicator> host,
+                      std::size_t piece_bytes);
     void begin(cudaEvent_t computed);
     void copy(const void* from, void* to, std::size_t bytes) const;
     void end(const std::string& label);

@@ -64,6 +64,10 @@ std::unique_ptr<Communicator> LocalCommunicator::split(int /*colour*/) {
     return std::make_unique<LocalCommunicator>();
 }
 
+std::unique_ptr<Collectives<HostSpace>> LocalCommunicator::lone_group() {
+    return std::make_unique<LocalCommunicator>();
+}
+
 std::vector<Timing> LocalCommunicator::take_timings() { return std::exchange(timings_, {}); }
 
 }  // namespace lockstep::comm

@@ -25,6 +25,7 @@ public:
     void finish() override;
     void finish(Ticket through) override;
     std::unique_ptr<Communicator> split(int colour) override;
+    std::unique_ptr<Collectives<HostSpace>> lone_group() override;
     std::vector<Timing> take_timings() override;
 
 private:

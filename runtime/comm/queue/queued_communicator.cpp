@@ -8,6 +8,7 @@
 #include <future>
 #include <utility>
 
+#include "runtime/comm/queue/local_communicator.hpp"
 #include "runtime/core/error.hpp"
 
 namespace lockstep::comm {
@@ -25,7 +26,9 @@ std::exception_ptr named(const std::exception& cause, ErrorKind kind, const std:
 }  // namespace
 
 struct QueuedCommunicator::State {
+    std::mutex parts_mutex;  // guards the end of the transport, and the parts
     std::unique_ptr<Transport> transport;
+    std::vector<std::weak_ptr<State>> parts;  // split off this one
     std::atomic<bool> abandoned{false};
     std::mutex mutex;
     std::condition_variable changed;
@@ -65,6 +68,26 @@ struct QueuedCommunicator::State {
         if (failure) return;  // keep the last operation's name: it shows where this rank got stuck
         ++activity.completed;
         activity.operation.clear();
+    }
+
+    // Ends the running operation and makes all later ones fail, here and in what was split off: it
+    // would hold up the worker's thread.
+    void interrupt() {
+        const std::lock_guard lock(parts_mutex);
+        if (transport) transport->interrupt();
+        for (const std::weak_ptr<State>& part : parts)
+            if (const auto living = part.lock()) living->interrupt();
+    }
+
+    void add_part(const std::shared_ptr<State>& part) {
+        const std::lock_guard lock(parts_mutex);
+        std::erase_if(parts, [](const auto& old) { return old.expired(); });
+        parts.push_back(part);
+    }
+
+    std::unique_ptr<Transport> take_transport() {
+        const std::lock_guard lock(parts_mutex);
+        return std::move(transport);
     }
 
     void pass() {
@@ -135,8 +158,8 @@ QueuedCommunicator::~QueuedCommunicator() {
     // operation.
     const bool clean = state_->done(queued_) && std::uncaught_exceptions() == unwinding_;
     state_->abandoned = true;
-    if (!clean) state_->transport->interrupt();
-    worker_->run([this]() noexcept { state_->transport.reset(); });
+    if (!clean) state_->interrupt();
+    worker_->run([this]() noexcept { state_->take_transport().reset(); });
 }
 
 void QueuedCommunicator::adopt(std::unique_ptr<Transport> transport) {
@@ -220,20 +243,26 @@ std::unique_ptr<Communicator> QueuedCommunicator::split(int colour) {
     enqueue("split", "colour " + std::to_string(colour),
             [&part, colour](Transport& t) { part = t.split(colour); });
     finish();
-    return std::unique_ptr<Communicator>(new QueuedCommunicator(worker_, std::move(part)));
+    std::unique_ptr<QueuedCommunicator> group(new QueuedCommunicator(worker_, std::move(part)));
+    state_->add_part(group->state_);
+    return group;
 }
 
 // The wait is short because the transport ends the running operation, and later ones do not run.
 void QueuedCommunicator::give_up() {
     state_->fail(
         std::make_exception_ptr(Error(ErrorKind::peer, "this rank has left the other ranks")));
-    state_->transport->interrupt();
+    state_->interrupt();
     worker_->run([] {});
 }
 
 Activity QueuedCommunicator::activity() const {
     const std::lock_guard lock(state_->mutex);
     return state_->activity;
+}
+
+std::unique_ptr<Collectives<HostSpace>> QueuedCommunicator::lone_group() {
+    return std::make_unique<LocalCommunicator>();
 }
 
 std::vector<Timing> QueuedCommunicator::take_timings() {
@@ -245,7 +274,7 @@ void QueuedCommunicator::set_timeout(int timeout_ms) { state_->transport->set_ti
 
 void QueuedCommunicator::abort(int exit_code) {
     state_->abandoned = true;
-    state_->transport->interrupt();
+    state_->interrupt();
     worker_->run([this, exit_code] { state_->transport->abort(exit_code); });
 }
 

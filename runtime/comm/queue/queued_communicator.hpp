@@ -43,8 +43,9 @@ public:
     void finish() override;
     void finish(Ticket through) override;
     // The new communicator shares the worker, because a library may require that one thread makes
-    // all calls.
+    // all calls. When this one gives up, or ends with an exception, so does the new one.
     std::unique_ptr<Communicator> split(int colour) override;
+    std::unique_ptr<Collectives<HostSpace>> lone_group() override;
     std::vector<Timing> take_timings() override;
     // When it returns, no operation uses the caller's memory any more. Later operations fail.
     void give_up() override;

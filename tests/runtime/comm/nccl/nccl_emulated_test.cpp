@@ -54,6 +54,48 @@ TEST_CASE("the host goes on while NCCL has not accepted an operation") {
     CHECK(emulated_nccl_calls() - calls == 4);
 }
 
+TEST_CASE("NCCL gets the operations of two groups in the order of the calls") {
+    std::atomic<int> queued{0};
+    const int calls = emulated_nccl_calls();
+    run_ranks(2, [&](Rank& rank) {
+        const auto group = rank.nccl.group(0);
+        const OnDevice x(rank.context, filled<float>(3, 1)), y(rank.context, filled<float>(3, 1));
+        emulated_nccl_hold(EmulatedHold::calls);
+        rank.nccl.all_reduce(x.view(), ReduceOp::sum, "of all");
+        group->all_reduce(y.view(), ReduceOp::sum, "of the group");
+        ++queued;
+        while (queued < 2 || emulated_nccl_calls() - calls < 2) std::this_thread::yield();
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        CHECK(emulated_nccl_calls() - calls == 2);  // the group's wait for their turn
+        ++queued;
+        while (queued < 4) std::this_thread::yield();
+        emulated_nccl_hold(EmulatedHold::nothing);
+        group->finish();
+        CHECK(y.values() == filled<float>(3, 2));
+        rank.nccl.finish();
+        CHECK(x.values() == filled<float>(3, 2));
+        CHECK(group->take_timings().size() == 1);
+        CHECK(rank.nccl.take_timings().size() == 1);
+    });
+    CHECK(left_behind() == 0);
+}
+
+TEST_CASE("a group that fails does not hold up the operations of another") {
+    run_as_threads(2, [](Communicator& host) {
+        Rank rank(host);
+        const auto group = rank.nccl.group(0);
+        const OnDevice x(rank.context, filled<float>(3, 1));
+        group->give_up();
+        CHECK(thrown_by([&] {
+                  group->all_reduce(x.view(), ReduceOp::sum, "of the group");
+              }).first == ErrorKind::peer);
+        rank.nccl.all_reduce(x.view(), ReduceOp::sum, "of all");
+        rank.nccl.finish();
+        CHECK(x.values() == filled<float>(3, 2));
+    });
+    CHECK(left_behind() == 0);
+}
+
 TEST_CASE("a rank whose call is never accepted is an error of kind peer") {
     run_as_threads(2, [](Communicator& host) {
         Rank rank(host, impatient_ms);

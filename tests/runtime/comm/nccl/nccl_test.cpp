@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "runtime/comm/mesh.hpp"
 #include "tests/runtime/comm/nccl_ranks.hpp"
 
 // These tests run with the real NCCL if there are GPUs, and with the emulated one.
@@ -166,8 +167,7 @@ TEST_CASE("finish() makes the compute stream wait, not the host") {
 TEST_CASE(
     "finish(ticket) makes the compute stream wait for its operation, and not for later ones") {
     std::atomic<int> queued{0}, seen{0};
-    run_as_threads(2, [&](Communicator& host) {
-        Rank rank(host, impatient_ms);
+    run_ranks(2, [&](Rank& rank) {
         connect(rank);
         const OnDevice x(rank.context, filled<float>(3, 1)), y(rank.context, filled<float>(3, 1));
         const bool late = rank.nccl.rank() == 1;
@@ -267,6 +267,38 @@ TEST_SUITE_END();
 TEST_SUITE_BEGIN("4 ranks");
 
 TEST_CASE("NCCL's collectives of 4 ranks, for each type") { check_collectives(4); }
+
+TEST_CASE("a mesh of GPUs sums over its rows and its columns") {
+    run_ranks(4, [](Rank& rank) {
+        const Mesh<CudaSpace> mesh({2, 2}, rank.nccl);
+        const int own = rank.nccl.rank();
+        const OnDevice row(rank.context, filled<float>(2, own + 1));
+        const OnDevice column(rank.context, filled<float>(2, own + 1));
+        const OnDevice all(rank.context, filled<float>(2, own + 1));
+        mesh.shard().all_reduce(row.view(), ReduceOp::sum, "row");
+        mesh.world.all_reduce(all.view(), ReduceOp::sum, "all");
+        mesh.replica().all_reduce(column.view(), ReduceOp::sum, "column");
+        mesh.replica().finish();
+        CHECK(column.values() == filled<float>(2, own % 2 == 0 ? 4 : 6));
+        mesh.shard().finish();
+        CHECK(row.values() == filled<float>(2, own < 2 ? 3 : 7));
+        mesh.world.finish();
+        CHECK(all.values() == filled<float>(2, 10));
+    });
+    CHECK(left_behind() == 0);
+}
+
+TEST_CASE("a GPU that is a group of its own does not ask NCCL") {
+    run_ranks(4, [](Rank& rank) {
+        const Mesh<CudaSpace> mesh({1, 4}, rank.nccl);
+        CHECK(&mesh.shard() == &mesh.world);
+        CHECK(mesh.replica().size() == 1);
+        const OnDevice x(rank.context, filled<float>(2, 3));
+        mesh.replica().all_reduce(x.view(), ReduceOp::sum, "alone");
+        mesh.replica().finish();
+        CHECK(x.values() == filled<float>(2, 3));
+    });
+}
 
 TEST_CASE("NCCL splits by colour, and a rank may be in no part") {
     run_ranks(4, [](Rank& rank) {

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "runtime/comm/join/make_communicator.hpp"
+#include "runtime/comm/mesh.hpp"
 #include "runtime/comm/nccl/make_collectives.hpp"
 #include "runtime/comm/nccl/nccl_communicator.hpp"
 #include "runtime/comm/nccl/staged_collectives.hpp"
@@ -197,6 +198,21 @@ TEST_CASE("finish(ticket) of a staged operation does not wait for later ones") {
         rank.gpus.finish();
         CHECK(y.values() == filled<float>(3, 2));
         CHECK(rank.gpus.take_timings().size() == 2);
+    });
+}
+
+TEST_CASE("a mesh of staged GPUs sums over its rows and its columns") {
+    run_ranks(4, [](Rank& rank) {
+        const Mesh<CudaSpace> mesh({2, 2}, rank.gpus);
+        const int own = rank.gpus.rank();
+        const OnDevice row(rank.context, filled<float>(20, own + 1));
+        const OnDevice column(rank.context, filled<float>(20, own + 1));
+        mesh.shard().all_reduce(row.view(), ReduceOp::sum, "row");
+        mesh.replica().all_reduce(column.view(), ReduceOp::sum, "column");
+        mesh.replica().finish();
+        mesh.shard().finish();
+        CHECK(row.values() == filled<float>(20, own < 2 ? 3 : 7));
+        CHECK(column.values() == filled<float>(20, own % 2 == 0 ? 4 : 6));
     });
 }
 

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "runtime/comm/communicator.hpp"
+
+namespace lockstep::comm {
+
+// Cuts the ranks into replicas of a model, each of which is held by `shard` ranks together. Rank
+// numbers count the shards of a replica first, so that neighbours, as a rule those of one host,
+// hold a replica.
+struct MeshShape {
+    int replica = 1;
+    int shard = 1;
+
+    int ranks() const noexcept { return replica * shard; }
+};
+
+// Tells the place of a rank. `data` is its number among the ranks that read data, which are all of
+// them: a shard reads batches of its own.
+struct Coordinates {
+    int replica = 0;
+    int shard = 0;
+    int data = 0;
+};
+Coordinates coordinates(const MeshShape& shape, int rank);
+
+// Returns the shape. Refuses (kind config) one that has not exactly `ranks` ranks.
+MeshShape checked(const MeshShape& shape, int ranks);
+
+// The groups of one rank. A group of all ranks is the world, and a group of one needs no other
+// rank, so users never ask how large a group is.
+template <class Space>
+class Mesh {
+public:
+    // The call is collective and waits. `world` must outlive the mesh. Giving up `world` gives up
+    // the groups of host memory, too.
+    Mesh(const MeshShape& mesh_shape, Collectives<Space>& all)
+        : shape(checked(mesh_shape, all.size())),
+          here(coordinates(shape, all.rank())),
+          world(all),
+          own_shard_(group_of(all, shape.shard, here.replica)),
+          own_replica_(group_of(all, shape.replica, here.shard)) {}
+
+    const MeshShape shape;
+    const Coordinates here;
+    Collectives<Space>& world;
+
+    // The ranks that hold one replica together. rank() is here.shard.
+    Collectives<Space>& shard() const { return own_shard_ ? *own_shard_ : world; }
+    // The ranks that hold the same part of each replica. rank() is here.replica.
+    Collectives<Space>& replica() const { return own_replica_ ? *own_replica_ : world; }
+
+    // Aborts everything that waits for other ranks in any group.
+    void give_up();
+    // Tells of the group that has an operation; any thread may call it.
+    Activity activity() const;
+
+private:
+    // Returns null for a group of all ranks.
+    static std::unique_ptr<Collectives<Space>> group_of(Collectives<Space>& all, int size,
+                                                        int colour) {
+        if (size == all.size()) return nullptr;
+        return size == 1 ? all.lone_group() : all.group(colour);
+    }
+
+    std::unique_ptr<Collectives<Space>> own_shard_, own_replica_;
+};
+
+template <class Space>
+void Mesh<Space>::give_up() {
+    world.give_up();
+    if (own_shard_) own_shard_->give_up();
+    if (own_replica_) own_replica_->give_up();
+}
+
+template <class Space>
+Activity Mesh<Space>::activity() const {
+    Activity sum = world.activity();
+    for (const Collectives<Space>* group : {own_shard_.get(), own_replica_.get()}) {
+        if (group == nullptr) continue;
+        Activity one = group->activity();
+        sum.completed += one.completed;
+        sum.waited_for = sum.waited_for || one.waited_for;
+        if (sum.operation.empty()) sum.operation = std::move(one.operation);
+    }
+    return sum;
+}
+
+}  // namespace lockstep::comm
