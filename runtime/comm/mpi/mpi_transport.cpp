@@ -4,6 +4,7 @@
 #include <sys/prctl.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <cstring>
@@ -139,20 +140,59 @@ void MpiTransport::all_reduce(HostRange range, ReduceOp reduction) {
     while (!under_way.empty()) wait_for_first();
 }
 
-// Uses one rooted reduction for each part: MPI_Ireduce_scatter_block would leave the result at the
-// start of the range and cannot be cut into chunks.
+MPI_Request MpiTransport::start_send(const HostRange& range, int to) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    check(::MPI_Isend(range.data, count_of(range), MpiSession::type(range.element), to, message_tag,
+                      communicator_, &request),
+          "MPI_Isend");
+    return request;
+}
+
+MPI_Request MpiTransport::start_recv(const HostRange& range, int from) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    check(::MPI_Irecv(range.data, count_of(range), MpiSession::type(range.element), from,
+                      message_tag, communicator_, &request),
+          "MPI_Irecv");
+    return request;
+}
+
+// Goes around the ring that gloo_collectives.hpp describes, so that sums have the same bits as
+// Gloo's. Open MPI's own non-blocking operation sends everything to rank 0, which adds and
+// scatters.
 void MpiTransport::reduce_scatter(HostRange range, ReduceOp reduction) {
-    for (int root = 0; root < size_; ++root) {
-        in_chunks(even_part_of(range, root, size_), options_.max_count, [&](const HostRange& part) {
-            complete("MPI_Ireduce", [&](MPI_Request* request) {
-                const bool own = root == rank_;
-                return ::MPI_Ireduce(own ? MPI_IN_PLACE : part.data, own ? part.data : nullptr,
-                                     count_of(part), MpiSession::type(part.element),
-                                     session_->operation(part.element, reduction), root,
-                                     communicator_, request);
-            });
-        });
+    if (size_ == 1 || range.count == 0) return;
+    const int left = (rank_ + size_ - 1) % size_, right = (rank_ + 1) % size_;
+    const std::size_t most = std::min(options_.max_count, piece_bytes / bytes_of(range.element));
+    const auto part_in = [&](int step) {
+        return even_part_of(range, (rank_ - step - 2 + 2 * size_) % size_, size_);
+    };
+    std::vector<HostRange> received;
+    for (int step = 0; step < size_ - 1; ++step)
+        in_chunks(part_in(step), most, [&](const HostRange& piece) { received.push_back(piece); });
+    const std::size_t sent_on =
+        received.size() - received.size() / static_cast<std::size_t>(size_ - 1);
+    const auto memory_of = [&](std::size_t i) {
+        const HostRange& piece = received[i];
+        return HostRange(ring_memory_[i % 2].data(), piece.count, piece.element);
+    };
+    std::array<MPI_Request, 2> arriving{};
+    const auto expect = [&](std::size_t i) {
+        if (i < received.size()) arriving[i % 2] = start_recv(memory_of(i), left);
+    };
+    for (auto& memory : ring_memory_) memory.resize(received.front().bytes());
+    std::vector<MPI_Request> sends;
+    const auto send_on = [&](const HostRange& p) { sends.push_back(start_send(p, right)); };
+    expect(0);
+    expect(1);  // one receive more than is being added, so that the connection never idles
+    in_chunks(part_in(-1), most, send_on);
+    for (std::size_t i = 0; i < received.size(); ++i) {
+        wait("MPI_Irecv", arriving[i % 2]);
+        const HostRange& piece = received[i];
+        reduce_into(piece.data, memory_of(i).data, piece.count, piece.element, reduction);
+        if (i < sent_on) send_on(piece);
+        expect(i + 2);
     }
+    for (MPI_Request& request : sends) wait("MPI_Isend", request);
 }
 
 void MpiTransport::all_gather(HostRange from, HostRange to) {
@@ -179,19 +219,15 @@ void MpiTransport::broadcast(HostRange range, int root) {
 
 void MpiTransport::send(HostRange range, int to) {
     in_chunks(range, options_.max_count, [&](const HostRange& part) {
-        complete("MPI_Isend", [&](MPI_Request* request) {
-            return ::MPI_Isend(part.data, count_of(part), MpiSession::type(part.element), to,
-                               message_tag, communicator_, request);
-        });
+        MPI_Request request = start_send(part, to);
+        wait("MPI_Isend", request);
     });
 }
 
 void MpiTransport::recv(HostRange range, int from) {
     in_chunks(range, options_.max_count, [&](const HostRange& part) {
-        complete("MPI_Irecv", [&](MPI_Request* request) {
-            return ::MPI_Irecv(part.data, count_of(part), MpiSession::type(part.element), from,
-                               message_tag, communicator_, request);
-        });
+        MPI_Request request = start_recv(part, from);
+        wait("MPI_Irecv", request);
     });
 }
 

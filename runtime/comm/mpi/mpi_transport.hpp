@@ -3,8 +3,11 @@
 
 #include <mpi.h>
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <memory>
+#include <vector>
 
 #include "runtime/comm/mpi/mpi_module.hpp"
 #include "runtime/comm/mpi/mpi_session.hpp"
@@ -44,6 +47,8 @@ private:
     template <class Start>
     void complete(const char* what, const Start& start);
     void wait(const char* what, MPI_Request& request);
+    MPI_Request start_send(const HostRange& range, int to);
+    MPI_Request start_recv(const HostRange& range, int from);
 
     std::shared_ptr<MpiSession> session_;  // MPI ends with the last communicator
     MPI_Comm communicator_ = MPI_COMM_NULL;
@@ -52,6 +57,8 @@ private:
     int rank_ = 0;
     int size_ = 1;
     std::atomic<bool> interrupted_{false};
+    // MPI may write here after an operation was given up, so it lives as long as this object.
+    std::array<std::vector<std::byte>, 2> ring_memory_;
 };
 
 }  // namespace lockstep::comm

@@ -124,6 +124,23 @@ void check_collectives(Communicator& ranks, std::size_t count) {
     check_movement<std::byte>(ranks, count);
 }
 
+void check_ring_order(Communicator& ranks, std::size_t count) {
+    const auto value = [](int rank, std::size_t i) {
+        return 1.0F / static_cast<float>(3 + (i * 7 + static_cast<std::size_t>(rank) * 13) % 89);
+    };
+    const int size = ranks.size(), own = ranks.rank();
+    std::vector<float> values(count * static_cast<std::size_t>(size));
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = value(own, i);
+    ranks.finish(ranks.reduce_scatter(view_of(values), ReduceOp::sum, "ring"));
+    const std::size_t first = count * static_cast<std::size_t>(own);
+    for (std::size_t i = first; i < first + count; ++i) {
+        float sum = value((own + 1) % size, i);
+        for (int step = 2; step <= size; ++step) sum = value((own + step) % size, i) + sum;
+        if (values[i] != sum)
+            throw std::runtime_error("reduce_scatter has another order at " + std::to_string(i));
+    }
+}
+
 void check_split(Communicator& ranks, std::size_t count) {
     const auto part = ranks.split(ranks.rank() % 2);
     const int expected_size = (ranks.size() + 1 - ranks.rank() % 2) / 2;

@@ -12,6 +12,11 @@ namespace lockstep::tests {
 // Every rank must call it.
 void check_collectives(comm::Communicator& ranks, std::size_t count);
 
+// Checks that a reduce_scatter adds in the order of the ring that gloo_collectives.hpp describes,
+// which inexact sums tell: the same bits come from every transport that has one. `count` is per
+// rank.
+void check_ring_order(comm::Communicator& ranks, std::size_t count);
+
 // Splits into odd and even ranks, and checks the parts.
 void check_split(comm::Communicator& ranks, std::size_t count);
 
