@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -81,6 +83,45 @@ void ring(const Member& self, std::uint64_t slot, const HostRange& range, RingSt
         expect(i + 2);
     }
     whole.wait_sends();
+}
+
+void reduce_by_doubling(const Member& self, std::uint64_t slot, const HostRange& range,
+                        ReduceOp reduction) {
+    if (self.size == 1 || range.count == 0) return;
+    const int even = static_cast<int>(std::bit_floor(static_cast<unsigned>(self.size)));
+    const int partner = self.rank < even ? self.rank + even : self.rank - even;
+    const auto scratch = std::make_unique_for_overwrite<std::byte[]>(range.bytes());
+    GlooBuffer own(self.links, range);
+    GlooBuffer incoming(self.links, scratch.get(), range.bytes());
+    const auto send = [&](int to) { own.start_send(to, slot, 0, range.bytes()); };
+    const auto expect = [&](GlooBuffer& into, int from) {
+        into.start_recv(from, slot, 0, range.bytes());
+    };
+    const auto add = [&](int from) {
+        incoming.wait_recv();
+        own.wait_sends();
+        void* const lower = self.rank < from ? range.data : scratch.get();
+        void* const higher = self.rank < from ? scratch.get() : range.data;
+        reduce_into(lower, higher, range.count, range.element, reduction);
+        if (lower != range.data) std::memcpy(range.data, lower, range.bytes());
+    };
+    if (self.rank >= even) {
+        send(partner);
+        own.wait_sends();
+        expect(own, partner);
+        return own.wait_recv();
+    }
+    if (partner < self.size) {
+        expect(incoming, partner);
+        add(partner);
+    }
+    for (int distance = 1; distance < even; distance *= 2) {
+        expect(incoming, self.rank ^ distance);
+        send(self.rank ^ distance);
+        add(self.rank ^ distance);
+    }
+    if (partner < self.size) send(partner);
+    own.wait_sends();
 }
 
 void spread(const Member& self, std::uint64_t slot, const HostRange& range, int root) {

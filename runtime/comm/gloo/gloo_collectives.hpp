@@ -28,6 +28,14 @@ struct RingSteps {
 void ring(const Member& self, std::uint64_t slot, const HostRange& range, RingSteps steps,
           ReduceOp reduction);
 
+// Reduces in log2(size) rounds, each of which sends the whole range: for ranges so small that the
+// number of messages counts. In round k a rank exchanges its result with the rank whose number
+// differs in bit k, and both take the lower rank's operand first, so that all ranks get the same
+// bits. Ranks beyond the last power of two first give their values to a rank before it, and hear
+// the result from there.
+void reduce_by_doubling(const Member& self, std::uint64_t slot, const HostRange& range,
+                        ReduceOp reduction);
+
 // Broadcasts from `root` along a binomial tree.
 void spread(const Member& self, std::uint64_t slot, const HostRange& range, int root);
 

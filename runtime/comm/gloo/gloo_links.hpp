@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <gloo/context.h>
+#include <gloo/transport/device.h>
 #include <gloo/transport/unbound_buffer.h>
 
 #include <algorithm>
@@ -9,19 +9,34 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "runtime/comm/communicator.hpp"
+#include "runtime/comm/store/store.hpp"
 
 namespace lockstep::comm {
 
 class GlooBuffer;
 
-// Holds the connections between ranks by Gloo. Another thread can give up the waits on them, which
-// Gloo's own collectives do not offer.
+// Tells where the ranks of one communicator find each other.
+struct GlooMeeting {
+    std::shared_ptr<Store> store;
+    std::shared_ptr<gloo::transport::Device> device;
+    int timeout_ms;
+    std::string name;  // keeps the keys of several communicators apart
+};
+
+// Holds the connections of a rank with some other ranks by Gloo. Another thread can give up the
+// waits on them, which Gloo's own collectives do not offer.
 class GlooLinks {
 public:
-    GlooLinks(std::shared_ptr<gloo::Context> context, int timeout_ms);
+    GlooLinks(int rank, int size, GlooMeeting meeting);
+
+    // Connects with those of the ranks that are not connected yet, and returns when they are. Each
+    // of them makes the same call for this rank; all ranks name their peers in ascending order, so
+    // that they never wait for each other in a circle.
+    void connect(const std::vector<int>& peers);
 
     // Ends all waits: those of this rank at once, those of its peers because their connections
     // close.
@@ -34,9 +49,15 @@ public:
 private:
     friend class GlooBuffer;
 
-    std::shared_ptr<gloo::Context> context_;
+    class Context;
+
+    // Returns the value of a key that a peer sets.
+    std::string await(const std::string& key, int peer) const;
+
+    const GlooMeeting meeting_;
+    std::shared_ptr<Context> context_;
     std::atomic<int> timeout_ms_;
-    mutable std::mutex mutex_;
+    mutable std::mutex mutex_;  // guards the members below, and which connections there are
     bool given_up_ = false;
     std::vector<GlooBuffer*> buffers_;
 };

@@ -4,34 +4,13 @@
 #include <gloo/common/error.h>
 
 #include <regex>
-#include <utility>
 
+#include "runtime/comm/environment/rank_info.hpp"
 #include "runtime/comm/gloo/proven_device.hpp"
 #include "runtime/comm/net/socket.hpp"
 #include "runtime/core/error.hpp"
 
 namespace lockstep::comm {
-
-GlooRendezvous::GlooRendezvous(comm::Store& store, std::string prefix, int timeout_ms)
-    : store_(store), prefix_(std::move(prefix)), timeout_ms_(timeout_ms) {}
-
-void GlooRendezvous::set(const std::string& key, const std::vector<char>& data) {
-    store_.set(prefix_ + key, std::string(data.begin(), data.end()));
-}
-
-std::vector<char> GlooRendezvous::get(const std::string& key) {
-    const std::string value = store_.get(prefix_ + key, timeout_ms_);
-    return {value.begin(), value.end()};
-}
-
-void GlooRendezvous::wait(const std::vector<std::string>& keys) {
-    for (const auto& key : keys) store_.get(prefix_ + key, timeout_ms_);
-}
-
-void GlooRendezvous::wait(const std::vector<std::string>& keys,
-                          const std::chrono::milliseconds& /*timeout*/) {
-    wait(keys);
-}
 
 std::shared_ptr<gloo::transport::Device> gloo_device(const std::string& interface,
                                                      const std::string& address,

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/comm/gloo/gloo_transport.hpp"
 
-#include <gloo/rendezvous/context.h>
 #include <gloo/types.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -23,37 +21,16 @@ namespace {
 
 // The kind of an operation is part of its slot. Ranks that disagree on the next operation then wait
 // for each other instead of mistaking one operation for another. Gloo's own kinds are 1 to 8.
-enum class Kind : std::uint8_t { ring = 0x40, spread, meet, message };
+enum class Kind : std::uint8_t { ring = 0x40, spread, meet, message, doubling };
 
-// Holds the resources that all communicators of one job share.
-struct Shared {
-    std::shared_ptr<Store> store;
-    std::shared_ptr<gloo::transport::Device> device;
-    int timeout_ms;
-};
-
-std::shared_ptr<gloo::Context> connect(int rank, int size, const Shared& shared,
-                                       const std::string& name) {
-    try {
-        auto context = std::make_shared<gloo::rendezvous::Context>(rank, size);
-        context->setTimeout(std::chrono::milliseconds(shared.timeout_ms));
-        GlooRendezvous rendezvous(*shared.store, name + "/", shared.timeout_ms);
-        auto device = shared.device;
-        context->connectFullMesh(rendezvous, device);
-        return context;
-    } catch (...) {
-        throw_gloo_error(shared.timeout_ms);
-    }
-}
+// Below this size the number of messages counts, and not the bytes.
+constexpr std::size_t small_bytes = 64 * 1024;
 
 class GlooTransport : public Transport {
 public:
-    GlooTransport(int rank, int size, Shared shared, std::string name)
-        : rank_(rank),
-          size_(size),
-          shared_(std::move(shared)),
-          name_(std::move(name)),
-          links_(connect(rank, size, shared_, name_), shared_.timeout_ms) {
+    GlooTransport(int rank, int size, GlooMeeting meeting)
+        : rank_(rank), size_(size), meeting_(std::move(meeting)), links_(rank, size, meeting_) {
+        links_.connect(near_ranks(rank, size));
         // Rank 0 may close its store only after all ranks have read the addresses of their peers.
         barrier();
     }
@@ -74,9 +51,13 @@ public:
     int size() const noexcept override { return size_; }
 
     void all_reduce(HostRange range, ReduceOp reduction) override {
+        if (range.bytes() < small_bytes)
+            return reduce_by_doubling(self(), next_slot(Kind::doubling), range, reduction);
         ring(self(), next_slot(Kind::ring), range, {0, 2 * (size_ - 1)}, reduction);
     }
+    // A part has the same bits as that of an all_reduce of the range.
     void reduce_scatter(HostRange range, ReduceOp reduction) override {
+        if (range.bytes() < small_bytes) return all_reduce(range, reduction);
         ring(self(), next_slot(Kind::ring), range, {0, size_ - 1}, reduction);
     }
     void all_gather(HostRange from, HostRange to) override {
@@ -89,11 +70,13 @@ public:
     }
     void barrier() override { meet(self(), next_slot(Kind::meet)); }
     void send(HostRange range, int to) override {
+        links_.connect({to});
         GlooBuffer buffer(links_, range);
         buffer.start_send(to, slot(Kind::message, 0), 0, range.bytes());
         buffer.wait_sends();
     }
     void recv(HostRange range, int from) override {
+        links_.connect({from});
         GlooBuffer buffer(links_, range);
         buffer.start_recv(from, slot(Kind::message, 0), 0, range.bytes());
         buffer.wait_recv();
@@ -111,8 +94,7 @@ private:
 
     int rank_;
     int size_;
-    Shared shared_;
-    std::string name_;
+    const GlooMeeting meeting_;
     GlooLinks links_;
     std::uint32_t operations_ = 0;
     int splits_ = 0;
@@ -125,19 +107,26 @@ std::unique_ptr<Transport> GlooTransport::split(int colour) {
     const auto mine = colours.begin() + rank_;
     const auto new_rank = std::count(colours.begin(), mine, *mine);
     const auto new_size = std::count(colours.begin(), colours.end(), *mine);
-    const std::string name = name_ + "." + std::to_string(++splits_) + "." + std::to_string(colour);
+    GlooMeeting meeting = meeting_;
+    meeting.name += "." + std::to_string(++splits_) + "." + std::to_string(colour);
     return std::make_unique<GlooTransport>(static_cast<int>(new_rank), static_cast<int>(new_size),
-                                           shared_, name);
+                                           std::move(meeting));
 }
 
 }  // namespace
 
-void check_gloo(const RankInfo& rank_info, const std::string& interface) {
-    if (rank_info.size > gloo_max_ranks) {
-        throw Error(ErrorKind::config, "Gloo connects at most " + std::to_string(gloo_max_ranks) +
-                                           " ranks, not " + std::to_string(rank_info.size) +
-                                           ": start the run by mpirun, or by srun --mpi=pmix");
+std::vector<int> near_ranks(int rank, int size) {
+    std::vector<int> near;
+    for (int distance = 1; distance < size; distance *= 2) {
+        near.push_back((rank + distance) % size);
+        near.push_back((rank + size - distance) % size);
     }
+    std::sort(near.begin(), near.end());
+    near.erase(std::unique(near.begin(), near.end()), near.end());
+    return near;
+}
+
+void check_gloo(const RankInfo& rank_info, const std::string& interface) {
     check_interface(interface, rank_info);
 }
 
@@ -145,8 +134,8 @@ std::unique_ptr<Transport> connect_gloo(int rank, int size, std::shared_ptr<Stor
                                         const GlooOptions& options) {
     auto device =
         gloo_device(options.interface, options.address, store->key_for("connections of ranks"));
-    Shared shared{std::move(store), std::move(device), options.timeout_ms};
-    return std::make_unique<GlooTransport>(rank, size, std::move(shared), "gloo");
+    return std::make_unique<GlooTransport>(
+        rank, size, GlooMeeting{std::move(store), std::move(device), options.timeout_ms, "gloo"});
 }
 
 }  // namespace lockstep::comm

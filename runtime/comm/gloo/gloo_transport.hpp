@@ -3,14 +3,12 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "runtime/comm/store/store.hpp"
 #include "runtime/comm/transport.hpp"
 
 namespace lockstep::comm {
-
-// Every rank holds a connection to every other rank, so the number of ranks is limited.
-constexpr int gloo_max_ranks = 128;
 
 struct GlooOptions {
     std::string interface;  // empty: bind to `address`
@@ -18,12 +16,17 @@ struct GlooOptions {
     int timeout_ms = 300'000;
 };
 
-// Checks what one rank can check before it has met another. Throws kind config for more ranks than
-// gloo_max_ranks, and for an interface that does not exist or does not reach the other hosts.
+// Checks what one rank can check before it has met another. Throws kind config for an
+// interface that does not exist or does not reach the other hosts.
 void check_gloo(const RankInfo& rank_info, const std::string& interface);
 
-// Connects every rank with every other over TCP (Gloo has no encryption and no authentication).
-// Returns when all ranks are connected. Throws kind peer when ranks are missing.
+// Returns the ranks with whom a rank connects at first: those at a distance of 2^k around the
+// circle of all ranks. The collectives need no others. They ascend.
+std::vector<int> near_ranks(int rank, int size);
+
+// Connects the ranks over TCP (Gloo has no encryption and no authentication): each with about
+// 2 log2(size) others, and with further ones when it first sends to them or receives from them.
+// Returns when all ranks have met. Throws kind peer when ranks are missing.
 std::unique_ptr<Transport> connect_gloo(int rank, int size, std::shared_ptr<Store> store,
                                         const GlooOptions& options);
 

@@ -18,64 +18,14 @@
 #include "runtime/core/error.hpp"
 #include "tests/runtime/comm/collective_checks.hpp"
 #include "tests/runtime/comm/free_port.hpp"
+#include "tests/runtime/comm/gloo/gloo_ranks.hpp"
 #include "tests/runtime/comm/gloo/passing_store.hpp"
 
 using namespace lockstep;
 using namespace lockstep::comm;
+using namespace lockstep::tests;
 
 namespace {
-
-RankInfo rank_info_of(int rank, int size, int port) {
-    RankInfo rank_info = alone();
-    rank_info.rank = rank;
-    rank_info.size = size;
-    rank_info.local_rank = rank;
-    rank_info.local_size = size;
-    rank_info.source = RankSource::flags;
-    rank_info.master_addr = "127.0.0.1";
-    rank_info.master_port = port;
-    return rank_info;
-}
-
-CommOptions options_of(int timeout_ms) {
-    CommOptions options;
-    options.timeout_ms = timeout_ms;
-    options.secret = Secret("of the test");
-    return options;
-}
-
-// Runs ranks as threads, each with its own store connection and Gloo sockets, and returns what each
-// of them threw.
-std::vector<std::exception_ptr> run_gloo(int size, int timeout_ms,
-                                         const std::function<void(Communicator&)>& body) {
-    const int port = tests::free_port();
-    std::vector<std::exception_ptr> failures(static_cast<std::size_t>(size));
-    std::vector<std::thread> ranks;
-    for (int rank = 0; rank < size; ++rank) {
-        ranks.emplace_back([&, rank] {
-            try {
-                const auto rank_info = rank_info_of(rank, size, port);
-                const auto communicator = make_communicator(rank_info, options_of(timeout_ms));
-                body(*communicator);
-            } catch (...) {
-                failures[static_cast<std::size_t>(rank)] = std::current_exception();
-            }
-        });
-    }
-    for (auto& rank : ranks) rank.join();
-    return failures;
-}
-
-std::string text_of(const std::exception_ptr& failure) {
-    if (!failure) return "";
-    try {
-        std::rethrow_exception(failure);
-    } catch (const Error& error) {
-        return std::string(name(error.kind())) + ": " + error.what();
-    } catch (const std::exception& error) {
-        return error.what();
-    }
-}
 
 // Starts a rank in its own process. It sums without end, and exits with code 3 when a peer ends.
 pid_t start_peer(int rank, int size, int port, int timeout_ms, int ready) {
@@ -230,8 +180,6 @@ TEST_CASE("what cannot work is refused with the remedy") {
     auto two = rank_info_of(0, 2, tests::free_port());
     CHECK(refused(two, options).find("--interface no-such-if0") != std::string::npos);
     options.interface.clear();
-    auto many = rank_info_of(0, gloo_max_ranks + 1, tests::free_port());
-    CHECK(refused(many, options).find("config: Gloo connects at most") == 0);
     options.backend = Backend::mpi;
     CHECK(refused(two, options).find("config: MPI did not start") == 0);
     options = options_of(0);
