@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "runtime/comm/mesh.hpp"
+#include "runtime/device/cuda/cuda_check.hpp"
 #include "tests/runtime/comm/nccl_ranks.hpp"
 
 // These tests run with the real NCCL if there are GPUs, and with the emulated one.
@@ -176,7 +177,10 @@ TEST_CASE(
         if (!late) rank.nccl.all_reduce(y.view(), ReduceOp::sum, "bucket 1");
         ++queued;
         rank.nccl.finish(first);
-        CHECK(x.values() == filled<float>(3, 2));  // because the copy is on the compute stream
+        std::vector<float> sums(3);  // values() would wait for the communication stream, too
+        device::copy(rank.context, x.const_view(), view_of(sums));
+        device::check(cudaStreamSynchronize(rank.context.stream()), "cudaStreamSynchronize");
+        CHECK(sums == filled<float>(3, 2));
         ++seen;
         while (late && seen < 2) std::this_thread::yield();
         if (late) rank.nccl.all_reduce(y.view(), ReduceOp::sum, "bucket 1");
