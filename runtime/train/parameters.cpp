@@ -10,9 +10,6 @@ namespace lockstep::train {
 
 namespace {
 
-// Aligns every parameter to a cache line, which holds 16 floats.
-constexpr std::size_t alignment = 16;
-
 std::size_t elements_of(const std::vector<std::int64_t>& shape) {
     std::size_t count = 1;
     for (const std::int64_t extent : shape) {
@@ -43,7 +40,7 @@ std::size_t ParameterTable::add(std::string name, std::vector<std::int64_t> shap
     require(parts == 1 || (!shape.empty() && shape.front() % parts == 0),
             "a parameter's parts are of different sizes");
     all_.push_back({std::move(name), std::move(shape), flat_size_, count, block, decay, parts});
-    flat_size_ += (count + alignment - 1) / alignment * alignment;
+    flat_size_ += (count + grain - 1) / grain * grain;
     return all_.size() - 1;
 }
 

@@ -13,12 +13,16 @@
 
 namespace lockstep::train {
 
+// Parameters begin at multiples of this many elements in every flat buffer, so that a cell of this
+// size never holds elements of two parameters.
+constexpr std::size_t grain = 256;
+
 enum class WeightDecay { apply, skip };  // skip: for biases and norms
 
 struct Parameter {
     std::string name;
     std::vector<std::int64_t> shape;
-    std::size_t offset = 0;  // elements from the start of every flat buffer; a multiple of 16
+    std::size_t offset = 0;  // elements from the start of every flat buffer; a multiple of grain
     std::size_t count = 0;
     int block = 0;
     WeightDecay decay = WeightDecay::apply;

@@ -23,15 +23,25 @@ ParameterTable two_parameters() {
 
 }  // namespace
 
-TEST_CASE("parameters lie one after another, each on a cache line") {
+TEST_CASE("parameters lie one after another, each at a multiple of 256") {
     const auto table = two_parameters();
     CHECK(table[0].offset == 0);
     CHECK(table[0].count == 21);
-    CHECK(table[1].offset == 32);
-    CHECK(table.flat_size() == 48);
+    CHECK(table[1].offset == 256);
+    CHECK(table.flat_size() == 512);
     CHECK(table.count() == 26);
     CHECK(table.find("b")->shape == std::vector<std::int64_t>{5});
     CHECK(table.find("c") == nullptr);
+}
+
+TEST_CASE("a parameter of a whole number of grains leaves no gap, and one element more does") {
+    ParameterTable table;
+    table.add("whole", {2, 256}, 0, WeightDecay::apply);
+    table.add("more", {257}, 0, WeightDecay::apply);
+    table.add("last", {1}, 0, WeightDecay::apply);
+    CHECK(table[1].offset == 512);
+    CHECK(table[2].offset == 1024);
+    CHECK(table.flat_size() == 1280);
 }
 
 TEST_CASE("a table refuses double names, empty shapes and blocks out of order") {

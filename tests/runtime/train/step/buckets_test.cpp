@@ -31,21 +31,21 @@ std::vector<std::size_t> counts(const train::ParameterTable& table, std::size_t 
 
 TEST_CASE("the first bucket is small, the others full, the last block its own") {
     train::ParameterTable table;
-    table.add("a", {160}, 0, apply);
-    table.add("b", {320}, 1, apply);
-    table.add("table", {640}, 2, apply);
+    table.add("a", {256}, 0, apply);
+    table.add("b", {512}, 1, apply);
+    table.add("table", {768}, 2, apply);
     using Counts = std::vector<std::size_t>;
-    CHECK(counts(table, 100, 200) == Counts{100, 200, 180, 640});
-    CHECK(counts(table, 1000, 2000) == Counts{480, 640});
-    CHECK(counts(table, 480, 1).size() == 2);
-    CHECK(counts(table, 0, 240) == Counts{1, 240, 239, 640});
+    CHECK(counts(table, 100, 400) == Counts{100, 400, 268, 768});
+    CHECK(counts(table, 1000, 2000) == Counts{768, 768});
+    CHECK(counts(table, 768, 1).size() == 2);
+    CHECK(counts(table, 0, 384) == Counts{1, 384, 383, 768});
 }
 
 TEST_CASE("a single block is a single bucket and no parameter is none") {
     train::ParameterTable table;
     CHECK(counts(table, 16, 16).empty());
-    table.add("a", {64}, 0, apply);
-    CHECK(counts(table, 16, 16) == std::vector<std::size_t>{64});
+    table.add("a", {256}, 0, apply);
+    CHECK(counts(table, 16, 16) == std::vector<std::size_t>{256});
 }
 
 TEST_CASE("buckets that travel as bf16 lie where fp32 elements were that were sent before them") {

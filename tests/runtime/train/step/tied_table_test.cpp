@@ -67,7 +67,7 @@ TEST_CASE("counters of many ranks do not run over into those of other rows") {
 TEST_CASE("a tied table is the last of several blocks, and GPUs with overlap sum it in parts") {
     const auto table = train::tied_table(table_of(1));
     REQUIRE(table.has_value());
-    CHECK(table->first == 64);
+    CHECK(table->first == 256);
     CHECK(table->rows == 10);
     CHECK(table->count() == 160);
     CHECK(table->max_named() == 5);

@@ -13,13 +13,13 @@ using train::Precision;
 
 namespace {
 
-// All sizes are multiples of 16, so that the flat buffers have no gaps.
+// All sizes are multiples of 256, so that the flat buffers have no gaps.
 train::ParameterTable table_without_gaps() {
     train::ParameterTable table;
     table.add("matrix", {32, 48}, 0, train::WeightDecay::apply);
-    table.add("bias", {32}, 0, train::WeightDecay::skip);
-    table.add("qkv", {24, 16}, 0, train::WeightDecay::apply, 3);
-    table.add("column", {64, 1}, 1, train::WeightDecay::apply);
+    table.add("bias", {256}, 0, train::WeightDecay::skip);
+    table.add("qkv", {48, 16}, 0, train::WeightDecay::apply, 3);
+    table.add("column", {256, 1}, 1, train::WeightDecay::apply);
     return table;
 }
 
@@ -61,7 +61,7 @@ TEST_CASE("the weights' memory is that of the buffers that there are") {
     options.reducer.comm_dtype = Dtype::bf16;
     const auto bf16 = train::weight_memory(table, Precision::bf16, train::Master::kept, options, 2);
     CHECK(bf16.compute == 2 * weights);
-    CHECK(bf16.exchanged == 2 * (weights - 64));  // all but the last block
+    CHECK(bf16.exchanged == 2 * (weights - 256));  // all but the last block
     CHECK(bf16.total() == 10 * weights + bf16.exchanged);
     options.reducer.first_bucket_bytes = options.reducer.bucket_bytes = 16 * sizeof(float);
     const auto small =
@@ -70,8 +70,8 @@ TEST_CASE("the weights' memory is that of the buffers that there are") {
     options.reducer.table_sum = train::TableSum::in_parts;
     const auto parts =
         train::weight_memory(table, Precision::fp16, train::Master::kept, options, 2);
-    CHECK(parts.exchanged == 2 * 64);               // the last block, which is sent first
-    CHECK(parts.tied_rows >= 4 * 32 + 4 * 64 * 4);  // half of the column, and slots
+    CHECK(parts.exchanged == 2 * 256);                // the last block, which is sent first
+    CHECK(parts.tied_rows >= 4 * 128 + 4 * 256 * 4);  // half of the column, and slots
     CHECK(parts.total() == small.total() - small.exchanged + parts.exchanged + parts.tied_rows);
     const auto lean = train::weight_memory(table, Precision::fp16, train::Master::none, options, 1);
     CHECK(lean.master == 0);
