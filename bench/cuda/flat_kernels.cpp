@@ -20,10 +20,16 @@ struct Flat {
           first(numbers<float>(ctx, n)),
           second(static_cast<std::size_t>(n)),
           narrow(static_cast<std::size_t>(n)),
+          first_codes(static_cast<std::size_t>(n)),
+          second_codes(static_cast<std::size_t>(n)),
+          scales(moment_scales(static_cast<std::size_t>(n))),
+          scales2(scales.size()),
           state(on_device(ctx, std::vector<StepState>{{.lr = 1e-4f, .adam_step_size = 1e-4f}})) {}
 
     device::Buffer<float, CudaSpace> gradient, master, first, second;
     device::Buffer<bf16, CudaSpace> narrow;
+    device::Buffer<std::uint8_t, CudaSpace> first_codes, second_codes;
+    device::Buffer<float, CudaSpace> scales, scales2;
     device::Buffer<StepState, CudaSpace> state;
 };
 
@@ -40,6 +46,15 @@ void optimizers(CudaContext& ctx, KernelTable& table, const Flat& flat, std::int
                          .first_moment = flat.first.view(),
                          .second_moment = flat.second.view(),
                          .compute = flat.narrow.view()});
+    });
+    table.moves("adam, moments in int8", "bf16", 18 * n, [&] {
+        coded_adam<bf16>(ctx, {.options = options,
+                               .state = state,
+                               .gradient = gradient,
+                               .master = flat.master.view(),
+                               .first_moment = {flat.first_codes.view(), flat.scales.view()},
+                               .second_moment = {flat.second_codes.view(), flat.scales2.view()},
+                               .compute = flat.narrow.view()});
     });
     table.moves("sgd, with momentum", "bf16", 22 * n, [&] {
         sgd<bf16>(ctx, {.options = {0.9f, 0, SgdOptions::Kind::plain},

@@ -39,6 +39,19 @@ void check(const Adam<T, Space>& o) {
             "adam: sizes differ");
 }
 
+template <class Space>
+bool moments_fit(std::size_t size, const CodedMoment<Space>& moment) {
+    return moment.codes.size() == size && moment.scales.size() == moment_scales(size);
+}
+
+template <class T, class Space>
+void check(const CodedAdam<T, Space>& o) {
+    const std::size_t n = o.gradient.size();
+    require(weights_fit(n, o.master, o.compute) && moments_fit(n, o.first_moment) &&
+                moments_fit(n, o.second_moment) && decays_fit(n, o.decays),
+            "coded_adam: sizes differ");
+}
+
 template <class T, class Space>
 void check(const Lion<T, Space>& o) {
     const std::size_t n = o.gradient.size();

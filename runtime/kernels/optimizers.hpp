@@ -7,6 +7,7 @@
 #include "runtime/core/bf16.hpp"
 #include "runtime/core/fp16.hpp"
 #include "runtime/device/contexts.hpp"
+#include "runtime/kernels/moment_codes.hpp"
 #include "runtime/kernels/step_state.hpp"
 
 namespace lockstep::kernels {
@@ -74,6 +75,29 @@ template <class T>
 void adam(CpuContext& ctx, const Adam<T, HostSpace>& operands);
 template <class T>
 void adam(CudaContext& ctx, const Adam<T, CudaSpace>& operands);
+
+// A moment of n elements in 8 bits: codes [n] of a dynamic map, and scales [moment_scales(n)].
+template <class Space>
+struct CodedMoment {
+    View<std::uint8_t, Space> codes;
+    View<float, Space> scales;
+};
+// Is Adam without AMSGrad on moments that are decoded before the update and coded after it, a cell
+// at a time. All arithmetic is fp32. The update takes the moments before they are coded.
+template <class T, class Space>
+struct CodedAdam {
+    AdamOptions options;
+    const StepState* state;
+    View<const float, Space> gradient;
+    View<float, Space> master = {};
+    CodedMoment<Space> first_moment, second_moment;
+    View<T, Space> compute = {};
+    DecayLines<Space> decays = {};
+};
+template <class T>
+void coded_adam(CpuContext& ctx, const CodedAdam<T, HostSpace>& operands);
+template <class T>
+void coded_adam(CudaContext& ctx, const CodedAdam<T, CudaSpace>& operands);
 
 struct LionOptions {
     double beta1, beta2, weight_decay;  // double: the rest 1 - beta is exact until it is rounded

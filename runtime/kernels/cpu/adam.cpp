@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/kernels/cpu/decay_runs.hpp"
+#include "runtime/kernels/cpu/adam_update.hpp"
 #include "runtime/kernels/cpu/parallel.hpp"
 #include "runtime/kernels/cpu/vector_math.hpp"
 #include "runtime/kernels/optimizer_checks.hpp"
@@ -7,30 +7,6 @@
 namespace lockstep::kernels {
 
 namespace {
-
-// The numbers of one update. Those that torch calculates in double are rounded once.
-struct Update {
-    float gradient_scale, l2, shrink;  // w *= shrink: decoupled decay
-    float rest1, beta2, rest2;         // rest = 1 - beta
-    float step_size, root_correction2, epsilon;
-};
-
-Update update_of(const AdamOptions& options, const StepState& state, cpu::Decays decays) {
-    const double lr = double{state.lr};
-    const double decay = decays == cpu::Decays::yes ? options.weight_decay : 0.0;
-    const bool decoupled = options.decay == AdamOptions::Decay::decoupled;
-    Update u{};
-    u.gradient_scale = state.gradient_scale;
-    u.l2 = decoupled ? 0.0f : static_cast<float>(decay);
-    u.shrink = decoupled ? static_cast<float>(1.0 - lr * decay) : 1.0f;
-    u.rest1 = static_cast<float>(1.0 - options.beta1);
-    u.beta2 = static_cast<float>(options.beta2);
-    u.rest2 = static_cast<float>(1.0 - options.beta2);
-    u.step_size = state.adam_step_size;
-    u.root_correction2 = state.adam_root_correction2;
-    u.epsilon = static_cast<float>(options.epsilon);
-    return u;
-}
 
 // A range of the flat buffers. `largest` and `compute` may be null.
 template <class T>
@@ -45,8 +21,8 @@ enum class Bound { none, largest };
 enum class Copy { none, write };
 
 template <Bound bound, Copy copy, class T>
-[[gnu::always_inline]] inline void run(const Update& update, const Range<T>& range) {
-    const Update u = update;
+[[gnu::always_inline]] inline void run(const cpu::AdamUpdate& update, const Range<T>& range) {
+    const cpu::AdamUpdate u = update;
     const float* gradient = range.gradient;
     float *master = range.master, *m = range.first_moment, *v = range.second_moment;
     float* largest = range.largest;
@@ -69,7 +45,7 @@ template <Bound bound, Copy copy, class T>
 }
 
 template <class T>
-[[gnu::always_inline]] inline void run_any(const Update& update, const Range<T>& range) {
+[[gnu::always_inline]] inline void run_any(const cpu::AdamUpdate& update, const Range<T>& range) {
     const bool bounded = range.largest != nullptr;
     if (range.compute == nullptr)
         return bounded ? run<Bound::largest, Copy::none>(update, range)
@@ -79,11 +55,11 @@ template <class T>
 }
 
 [[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void update_range(
-    const Update& update, const Range<float>& range) {
+    const cpu::AdamUpdate& update, const Range<float>& range) {
     run_any(update, range);
 }
 [[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void update_range(
-    const Update& update, const Range<bf16>& range) {
+    const cpu::AdamUpdate& update, const Range<bf16>& range) {
     run_any(update, range);
 }
 
@@ -98,8 +74,8 @@ template <class T>
 void adam(CpuContext& ctx, const Adam<T, HostSpace>& o) {
     check(o);
     if (o.state->skip != 0) return;
-    const Update with_decay = update_of(o.options, *o.state, cpu::Decays::yes);
-    const Update without = update_of(o.options, *o.state, cpu::Decays::no);
+    const cpu::AdamUpdate with_decay = cpu::adam_update(o.options, *o.state, cpu::Decays::yes);
+    const cpu::AdamUpdate without = cpu::adam_update(o.options, *o.state, cpu::Decays::no);
     constexpr std::int64_t block = 4096;
     const auto size = static_cast<std::int64_t>(o.gradient.size());
     cpu::parallel_blocks(

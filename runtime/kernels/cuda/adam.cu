@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/kernels/cuda/primitives/weight_update.hpp"
+#include "runtime/kernels/cuda/adam_rule.hpp"
 #include "runtime/kernels/optimizer_checks.hpp"
 
 namespace lockstep::kernels {
@@ -10,26 +10,14 @@ using namespace cuda;
 
 template <class T>
 struct AdamBody {
-    struct Update {
-        float gradient_scale, shrink;  // w *= shrink: decoupled decay
-        float step_size, root_correction2;
-        bool skip;
-    };
+    using Update = AdamRule::Update;
 
-    const StepState* state;
+    AdamRule rule;
     const float* gradient;
     Weights<T> weights;
     float *first_moment, *second_moment, *largest;  // largest may be null
-    DecayBits decays;
-    double decoupled_decay;
-    float l2, rest1, beta2, rest2, epsilon;  // rest = 1 - beta
 
-    // Calculates in double, as in torch.
-    __device__ Update prepare() const {
-        return {state->gradient_scale,
-                static_cast<float>(1.0 - double{state->lr} * decoupled_decay),
-                state->adam_step_size, state->adam_root_correction2, state->skip != 0};
-    }
+    __device__ Update prepare() const { return rule.prepare(); }
 
     static constexpr int vectors = 1, resident = 5;
     template <int width>
@@ -44,9 +32,9 @@ struct AdamBody {
         load(first_moment + i, r.m);
         load(second_moment + i, r.v);
         if (largest != nullptr) load(largest + i, r.most);
-        const bool decay = decays.at(i);
+        const bool decay = rule.decays.at(i);
         r.shrink = decay ? u.shrink : 1.0f;
-        r.l2 = decay ? l2 : 0.0f;
+        r.l2 = decay ? rule.l2 : 0.0f;
         return r;
     }
     template <int width>
@@ -56,10 +44,10 @@ struct AdamBody {
         for (int k = 0; k < width; ++k) {
             w[k] *= shrink;
             const float g = gradients[k] * u.gradient_scale + l2_here * w[k];
-            m[k] += rest1 * (g - m[k]);
-            v[k] = beta2 * v[k] + rest2 * g * g;
+            m[k] += rule.rest1 * (g - m[k]);
+            v[k] = rule.beta2 * v[k] + rule.rest2 * g * g;
             most[k] = largest != nullptr && most[k] > v[k] ? most[k] : v[k];
-            w[k] -= u.step_size * m[k] / (sqrtf(most[k]) / u.root_correction2 + epsilon);
+            w[k] -= u.step_size * m[k] / (sqrtf(most[k]) / u.root_correction2 + rule.epsilon);
         }
         store(first_moment + i, m);
         store(second_moment + i, v);
@@ -73,21 +61,12 @@ struct AdamBody {
 template <class T>
 void adam(CudaContext& ctx, const Adam<T, CudaSpace>& o) {
     check(o);
-    const AdamOptions& options = o.options;
-    const bool decoupled = options.decay == AdamOptions::Decay::decoupled;
-    const AdamBody<T> body{o.state,
+    const AdamBody<T> body{adam_rule(o.options, o.state, o.decays),
                            o.gradient.data(),
                            weights_of(o.master, o.compute),
                            o.first_moment.data(),
                            o.second_moment.data(),
-                           o.largest.data(),
-                           decay_bits(o.decays),
-                           decoupled ? options.weight_decay : 0.0,
-                           decoupled ? 0.0f : static_cast<float>(options.weight_decay),
-                           static_cast<float>(1.0 - options.beta1),
-                           static_cast<float>(options.beta2),
-                           static_cast<float>(1.0 - options.beta2),
-                           static_cast<float>(options.epsilon)};
+                           o.largest.data()};
     for_each_element(ctx, body, o.gradient.size(), o.gradient.data(), o.master.data(),
                      o.first_moment.data(), o.second_moment.data(), o.largest.data(),
                      o.compute.data());

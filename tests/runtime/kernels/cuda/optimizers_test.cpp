@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tests/runtime/kernels/coded_adam_case.hpp"
 #include "tests/runtime/kernels/cuda/against_cpu.hpp"
 #include "tests/runtime/kernels/optimizer_case.hpp"
 #include "tests/runtime/kernels/optimizer_goldens.hpp"
@@ -113,6 +114,93 @@ TEST_CASE_TEMPLATE("CUDA's adam is the CPU's on awkward sizes", T, float, bf16, 
         require_close(on_w.values(), w);
         require_close(on_v.values(), v);
         require_close(compute.values(), widened(on_w.values()));
+    }
+}
+
+namespace {
+
+// A moment in int8 in the device's memory.
+struct DeviceMoment {
+    DeviceMoment(CudaContext& ctx, const HostMoment& host)
+        : codes(ctx, host.codes), scales(ctx, host.scales) {}
+
+    kernels::CodedMoment<CudaSpace> view() const { return {codes.view(), scales.view()}; }
+    void copy_to(HostMoment& host) const {
+        host.codes = codes.values();
+        host.scales = scales.values();
+    }
+
+    OnDevice<std::uint8_t> codes;
+    OnDevice<float> scales;
+};
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("CUDA's coded_adam is the CPU's on awkward sizes", T, float, bf16, fp16) {
+    CudaContext ctx(0);
+    CpuContext cpu(1);
+    const AdamOptions options{0.9, 0.98, 1e-6, 5, Decay::decoupled};
+    using kernels::DynamicMap;
+    for (const std::int64_t n : {1, 8, 33, 255, 256, 257, 4097, 20001}) {
+        auto w = random_numbers<float>(n, 1);
+        HostMoment m(w.size(), DynamicMap::with_sign), v(w.size(), DynamicMap::without_sign);
+        const auto decays = awkward_decays(n);
+        const OnDevice lines(ctx, decays);
+        for (std::uint64_t t = 0; t < 3; ++t) {
+            const auto g = random_numbers<float>(n, 10 + t, 3.0 - static_cast<double>(t));
+            const StepState host = for_adam(options, state_of(t));
+            // Both begin an update with the same bits.
+            const OnDevice on_w(ctx, w), gradient(ctx, g);
+            const OnDevice compute(ctx, unwritten<T>(n));
+            const DeviceMoment on_m(ctx, m), on_v(ctx, v);
+            const OnDevice<StepState> state(ctx, {host});
+            kernels::coded_adam<T>(ctx, {.options = options,
+                                         .state = state.data(),
+                                         .gradient = gradient.view(),
+                                         .master = on_w.view(),
+                                         .first_moment = on_m.view(),
+                                         .second_moment = on_v.view(),
+                                         .compute = compute.view(),
+                                         .decays = lines.const_view()});
+            kernels::coded_adam<float>(cpu, {.options = options,
+                                             .state = &host,
+                                             .gradient = view_of(g),
+                                             .master = view_of(w),
+                                             .first_moment = m.view(),
+                                             .second_moment = v.view(),
+                                             .decays = view_of(decays)});
+            ctx.synchronize();
+            require_close(on_w.values(), w);
+            require_close(compute.values(), widened(on_w.values()));
+            HostMoment device_m = m, device_v = v;
+            on_m.copy_to(device_m);
+            on_v.copy_to(device_v);
+            require_same_moment(device_m, m);
+            require_same_moment(device_v, v);
+        }
+    }
+}
+
+TEST_CASE("CUDA's coded_adam updates a copy without a master, and skips when told") {
+    CudaContext ctx(0);
+    StepState host = for_adam(0.5, 0.5, {.lr = 0.5f});
+    using kernels::DynamicMap;
+    const DeviceMoment m(ctx, HostMoment(2, DynamicMap::with_sign));
+    const DeviceMoment v(ctx, HostMoment(2, DynamicMap::without_sign));
+    const OnDevice<float> gradient(ctx, {1, 2});
+    const OnDevice weights(ctx, numbers<fp16>({4, 8}));
+    for (const std::uint32_t skip : {0u, 1u}) {
+        host.skip = skip;
+        const OnDevice<StepState> state(ctx, {host});
+        kernels::coded_adam<fp16>(ctx, {.options = {0.5, 0.5, 1e-8, 0, Decay::l2},
+                                        .state = state.data(),
+                                        .gradient = gradient.view(),
+                                        .first_moment = m.view(),
+                                        .second_moment = v.view(),
+                                        .compute = weights.view()});
+        ctx.synchronize();
+        CHECK(to_doubles(weights.values()) == std::vector<double>{3.5, 7.5});
+        CHECK(m.scales.values() == std::vector<float>{1});
     }
 }
 
