@@ -13,6 +13,7 @@
 #include "runtime/core/durable_files.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/path_status.hpp"
+#include "runtime/kernels/moment_codes.hpp"
 #include "runtime/train/checkpoint/checkpoint.hpp"
 #include "runtime/train/checkpoint/checkpoint_names.hpp"
 #include "runtime/train/checkpoint/manifest.hpp"
@@ -29,7 +30,8 @@ namespace {
 struct LoadedTensors {
     train::ParameterTable table;
     std::vector<float> master;
-    std::vector<std::vector<float>> values;  // of the optimizer
+    std::vector<std::vector<float>> values;  // of the optimizer; of moments in int8 the scales
+    std::vector<std::vector<std::uint8_t>> codes;
     std::vector<train::OptimizerTensor> optimizer;
 
     train::RunTensors tensors() { return {table, view_of(master), optimizer}; }
@@ -51,12 +53,19 @@ void load_weights(train::StoredTensors& stored, LoadedTensors& loaded) {
 void load_optimizer(train::StoredTensors& stored, LoadedTensors& loaded) {
     for (const train::StoredTensor& tensor : stored.tensors()) {
         if (tensor.role != train::TensorRole::optimizer) continue;
-        std::vector<float>& values = loaded.values.emplace_back(tensor.count);
-        stored.read(tensor, 0, view_of(values));
+        const std::size_t cells = kernels::moment_scales(tensor.count);
+        auto& values = loaded.values.emplace_back(tensor.coded ? cells : tensor.count);
+        auto& codes = loaded.codes.emplace_back(tensor.coded ? tensor.count : 0);
+        if (tensor.coded)
+            stored.read_codes(tensor, view_of(codes), view_of(values));
+        else
+            stored.read(tensor, 0, view_of(values));
         loaded.optimizer.push_back({tensor.name, tensor.shape, {}});
     }
-    for (std::size_t i = 0; i < loaded.values.size(); ++i)
+    for (std::size_t i = 0; i < loaded.values.size(); ++i) {
         loaded.optimizer[i].values = view_of(loaded.values[i]);
+        loaded.optimizer[i].codes = view_of(loaded.codes[i]);
+    }
 }
 
 // Returns the verified file or checkpoint that `from` names.

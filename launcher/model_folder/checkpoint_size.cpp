@@ -3,10 +3,11 @@
 
 namespace lockstep::launcher {
 
-std::uintmax_t bytes_of_checkpoints(std::uintmax_t weights, std::uintmax_t optimizer_values,
+std::uintmax_t bytes_of_checkpoints(std::uintmax_t weights, std::uintmax_t optimizer_bytes,
                                     int kept) {
-    const std::uintmax_t checkpoint = weights + optimizer_values;
-    return ((static_cast<std::uintmax_t>(kept) + 1) * checkpoint + 2 * weights) * sizeof(float);
+    const std::uintmax_t weight_bytes = weights * sizeof(float);
+    const std::uintmax_t checkpoint = weight_bytes + optimizer_bytes;
+    return (static_cast<std::uintmax_t>(kept) + 1) * checkpoint + 2 * weight_bytes;
 }
 
 }  // namespace lockstep::launcher

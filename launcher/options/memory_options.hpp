@@ -5,11 +5,15 @@
 #include <string>
 
 #include "model/recompute.hpp"
+#include "runtime/train/options.hpp"
 
 namespace lockstep::launcher {
 
 // Reads a value of --recompute; the result is empty for auto. Throws a config error for any other
 // word.
 std::optional<model::RecomputePlan> parse_recompute(const std::string& word);
+
+// Throws a config error if the optimizer cannot keep its moments as --moments says.
+void check_moments(const train::OptimizerOptions& options);
 
 }  // namespace lockstep::launcher

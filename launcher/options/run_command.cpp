@@ -9,6 +9,7 @@
 #include "launcher/options/command_line.hpp"
 #include "launcher/options/continued_options.hpp"
 #include "launcher/options/habits.hpp"
+#include "launcher/options/memory_options.hpp"
 #include "launcher/options/model_defaults.hpp"
 #include "launcher/options/program_options.hpp"
 #include "launcher/options/tables.hpp"
@@ -148,6 +149,7 @@ void check_memory(const RunConfig& config) {
     if (config.checkpoint_activations && config.given.contains("recompute") &&
         config.recompute != layers)
         config_error("--checkpoint-activations is --recompute layer; leave one of the two out");
+    check_moments(config.train.optimizer);
 }
 
 void check_talk(const RunConfig& config) {

@@ -109,7 +109,9 @@ std::vector<Part> RankMemory::parts(const BatchMemory& batch, std::int64_t rows_
         {"weights, fp32", signed_of(weights.master)},
         {named("weights that compute", run_.precision), signed_of(weights.compute)},
         {"gradients, fp32", signed_of(weights.gradient)},
-        {"optimizer", signed_of(weights.optimizer)},
+        {run_.train.optimizer.moments == train::Moments::int8 ? "optimizer, moments in int8"
+                                                              : "optimizer",
+         signed_of(weights.optimizer)},
         {"gradients as sent, bf16", signed_of(weights.exchanged)},
         {"rows of the tied table", signed_of(weights.tied_rows)},
         {"gradients of single lanes, fp32", signed_of(weights.lane_sums)},

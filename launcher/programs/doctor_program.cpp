@@ -87,7 +87,7 @@ void add_needs(const RunConfig& config, int ranks, doctor::Request& request) {
     if (!model) return;
     const auto table = model::parameter_table(*model);
     const std::size_t weights = table.flat_size();
-    const std::size_t optimizer = train::optimizer_floats(config.train.optimizer, table);
+    const std::size_t optimizer = train::optimizer_bytes(config.train.optimizer, table);
     request.checkpoints_bytes =
         static_cast<std::int64_t>(bytes_of_checkpoints(weights, optimizer, config.train.keep));
     add_memory(config, ranks, request);

@@ -29,9 +29,9 @@ double bytes_saved_at_stop(const RunConfig& config) {
         const auto dataset = data::Dataset::open(config.data.at(0));
         const auto model = agree_on_model({config.model_file}, config.model, config.given, dataset);
         const auto table = model::parameter_table(model);
-        const auto optimizer = train::optimizer_floats(config.train.optimizer, table);
-        const std::size_t best = table.flat_size();
-        return static_cast<double>((table.flat_size() + optimizer + best) * sizeof(float));
+        const auto optimizer = train::optimizer_bytes(config.train.optimizer, table);
+        const std::size_t best_too = 2 * table.flat_size() * sizeof(float);
+        return static_cast<double>(best_too + optimizer);
     } catch (const std::exception&) {
         return 0;  // the job's own hosts may have what this one lacks
     }

@@ -104,7 +104,7 @@ void TrainingSession::prepare_folder() const {
     const train::ParameterTable& table = engine_->parameters();
     require_room(
         config_.model_file,
-        bytes_of_checkpoints(table.flat_size(), train::optimizer_floats(options_.optimizer, table),
+        bytes_of_checkpoints(table.flat_size(), train::optimizer_bytes(options_.optimizer, table),
                              options_.keep));
     if (!holds_model(config_.model_file))
         create_model_folder(config_.model_file, describe(plan_.model, config_, plan_.data.sets),
@@ -129,6 +129,7 @@ std::string TrainingSession::load_checkpoint() {
     const train::RunRecord record = train::retry_reading(
         [&] { return train::load_verified_checkpoint(*plan_.checkpoint, engine_->fetch()); });
     engine_->write_back();
+    if (!record.conversion.empty()) log_.info(record.conversion);
     train::Metadata versions = versions_of(job_);
     if (options_.reducer.lane_order == train::LaneOrder::fixed) versions.erase("ranks");
     const std::string changed = differences(record.versions, versions);

@@ -12,6 +12,8 @@
 namespace lockstep::train {
 
 enum class OptimizerKind { sgd, adam, adamw, adafactor, lion };
+// Tells what an optimizer keeps its moments in. int8: see kernels/moment_codes.hpp.
+enum class Moments { fp32, int8 };
 enum class ScheduleKind { none, fixed, linear, cosine, invsqrt, reduceonplateau };
 enum class Overlap { on, off };
 enum class Direction { minimise, maximise };
@@ -27,6 +29,7 @@ struct OptimizerOptions {
     bool nesterov = true;
     double weight_decay = 0;
     bool amsgrad = false;
+    Moments moments = Moments::fp32;  // int8: of adam and adamw without amsgrad
     double adafactor_eps1 = 1e-30, adafactor_eps2 = 1e-3;
     bool adafactor_relative_step = false, adafactor_scale_parameter = false;
     double gradient_clip = 0.1;  // maximum norm; <= 0: off

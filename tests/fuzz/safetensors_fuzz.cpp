@@ -8,6 +8,10 @@ namespace {
 
 // Reads the tensor whole, and its last element alone.
 void read(train::SafetensorsFile& file, const train::TensorInfo& tensor) {
+    if (tensor.type == Dtype::byte) {
+        std::vector<std::uint8_t> values(tensor.count);
+        return file.read_range(tensor, 0, view_of(values));
+    }
     if (tensor.type == Dtype::u64) {
         std::vector<std::uint64_t> values(tensor.count);
         return file.read(tensor, view_of(values));

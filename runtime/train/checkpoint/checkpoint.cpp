@@ -24,7 +24,7 @@ constexpr std::size_t most_part_elements = std::size_t{1} << 30;
 
 std::vector<TensorExtent> places_of(const std::vector<OptimizerTensor>& tensors) {
     std::vector<TensorExtent> places;
-    for (const OptimizerTensor& t : tensors) places.push_back({t.name, t.shape, t.values});
+    for (const OptimizerTensor& t : tensors) places.push_back({t.name, t.shape, t.values, t.codes});
     return places;
 }
 
@@ -37,23 +37,39 @@ std::string state_text(const RunRecord& record) {
     return json.dump(1) + "\n";
 }
 
-void load_tensors(const std::string& folder, const Manifest& manifest, const RunTensors& tensors) {
+// Returns what reading converts, told as RunRecord::conversion.
+std::string conversion_of(std::span<const TensorExtent> places, const PartFiles* parts) {
+    for (const TensorExtent& place : places) {
+        const bool stored = parts != nullptr && parts->is_coded(place.name);
+        if (stored == !place.codes.empty()) continue;
+        return stored ? "the checkpoint's moments are in int8; this run keeps them in fp32"
+                      : "the checkpoint's moments are in fp32; this run rounds them to int8";
+    }
+    return "";
+}
+
+std::string load_tensors(const std::string& folder, const Manifest& manifest,
+                         const RunTensors& tensors) {
     SafetensorsFile model(folder + "/" + weights_file);
     const auto model_places = places_of(tensors.table, tensors.master);
     const auto optimizer_places = places_of(tensors.optimizer);
+    std::string conversion;
     check_places(model, model_places, weights_remedy);
     if (manifest.version == 1) {
         SafetensorsFile optimizer(folder + "/" + whole_optimizer_file);
         check_places(optimizer, optimizer_places, optimizer_remedy);
+        conversion = conversion_of(optimizer_places, nullptr);
         read_places(optimizer, optimizer_places);
     } else {
         PartFiles parts(manifest.parts(folder));
         parts.check(optimizer_places, folder, optimizer_remedy);
+        conversion = conversion_of(optimizer_places, &parts);
         parts.read(whole_tensors(optimizer_places));
     }
     read_places(model, model_places);
     require_finite(folder, optimizer_places);
     require_finite(model.path(), model_places);
+    return conversion;
 }
 
 }  // namespace
@@ -111,7 +127,7 @@ RunRecord load_checkpoint(const std::string& path, const RunTensors& tensors) {
 
 RunRecord load_verified_checkpoint(const std::string& path, const RunTensors& tensors) {
     RunRecord record = read_run_record(path);
-    load_tensors(path, read_manifest(path), tensors);
+    record.conversion = load_tensors(path, read_manifest(path), tensors);
     return record;
 }
 

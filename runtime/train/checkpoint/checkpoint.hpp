@@ -19,6 +19,8 @@ struct RunRecord {
     std::string options_json = "{}";  // a JSON object of the caller's, returned unchanged
     // These versions, by name, must stay the same for a resume with the same bits.
     Metadata versions;
+    // Tells that loading has converted the optimizer's moments; else empty. It is not saved.
+    std::string conversion;
 };
 
 // A checkpoint is a folder with model.safetensors, the optimizer's tensors in pieces

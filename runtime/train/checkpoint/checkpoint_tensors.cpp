@@ -6,6 +6,7 @@
 
 #include "runtime/core/path_status.hpp"
 #include "runtime/train/checkpoint/checkpoint_folder.hpp"
+#include "runtime/train/checkpoint/coded_tensors.hpp"
 #include "runtime/train/checkpoint/retry_reading.hpp"
 
 namespace lockstep::train {
@@ -46,7 +47,7 @@ void check_places(const SafetensorsFile& file, std::span<const TensorExtent> pla
         if (tensor->shape != place.shape) {
             mismatch(file, "it has " + shape_text(tensor->shape) + " for " + here, remedy);
         }
-        if (tensor->type == Dtype::u64) {
+        if (tensor->type != Dtype::fp32 && tensor->type != Dtype::bf16) {
             mismatch(file, "it has whole numbers for " + here, remedy);
         }
     }
@@ -65,7 +66,13 @@ void read_places(SafetensorsFile& file, std::span<const TensorExtent> places) {
     for (const TensorExtent& place : places) {
         const TensorInfo* tensor = file.find(place.name);
         require(tensor != nullptr, "places are checked before they are read");
-        file.read(*tensor, place.values);
+        if (place.codes.empty()) {
+            file.read(*tensor, place.values);
+            continue;
+        }
+        std::vector<float> values(tensor->count);
+        file.read(*tensor, view_of(values));
+        kernels::encode_moments(moment_map(place.name), view_of(values), place.codes, place.values);
     }
 }
 

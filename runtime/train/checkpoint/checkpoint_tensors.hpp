@@ -12,11 +12,13 @@
 
 namespace lockstep::train {
 
-// Holds the name, shape and destination of one tensor of a file.
+// Holds the name, shape and destination of one tensor of a file. A moment in int8 has codes, and
+// `values` are its scales; a file holds them as NAME (U8) and NAME.scale (F32).
 struct TensorExtent {
     std::string_view name;
     const std::vector<std::int64_t>& shape;
     HostView<float> values;
+    HostView<std::uint8_t> codes = {};
 };
 
 std::vector<TensorExtent> places_of(const ParameterTable& table, HostView<float> master);

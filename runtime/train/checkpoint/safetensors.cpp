@@ -62,9 +62,10 @@ std::string_view name(Dtype type) noexcept {
             return "BF16";
         case Dtype::u64:
             return "U64";
+        case Dtype::byte:
+            return "U8";
         case Dtype::fp64:
         case Dtype::fp16:
-        case Dtype::byte:
             break;
     }
     return "unknown";
@@ -87,6 +88,9 @@ TensorToWrite::TensorToWrite(std::string n, std::vector<std::int64_t> s,
 TensorToWrite::TensorToWrite(std::string n, std::vector<std::int64_t> s,
                              HostView<const std::uint64_t> values)
     : name(std::move(n)), shape(std::move(s)), type(Dtype::u64), bytes(bytes_of(values)) {}
+TensorToWrite::TensorToWrite(std::string n, std::vector<std::int64_t> s,
+                             HostView<const std::uint8_t> values)
+    : name(std::move(n)), shape(std::move(s)), type(Dtype::byte), bytes(bytes_of(values)) {}
 
 namespace {
 

@@ -30,6 +30,7 @@ struct TensorToWrite {
     TensorToWrite(std::string n, std::vector<std::int64_t> s,
                   HostView<const lockstep::bf16> values);
     TensorToWrite(std::string n, std::vector<std::int64_t> s, HostView<const std::uint64_t> values);
+    TensorToWrite(std::string n, std::vector<std::int64_t> s, HostView<const std::uint8_t> values);
 
     std::string name;
     std::vector<std::int64_t> shape;
@@ -79,6 +80,8 @@ public:
     void read(const TensorInfo& tensor, HostView<std::uint64_t> values);
     // Reads the elements [first, first + values.size()) of a tensor of floats, as read() does.
     void read_range(const TensorInfo& tensor, std::size_t first, HostView<float> values);
+    // Reads those of a tensor of bytes (U8).
+    void read_range(const TensorInfo& tensor, std::size_t first, HostView<std::uint8_t> values);
 
 private:
     void read_bytes(const TensorInfo& tensor, std::size_t from, void* to, std::size_t bytes);

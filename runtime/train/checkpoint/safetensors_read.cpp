@@ -78,7 +78,7 @@ public:
 
 private:
     Dtype type(const std::string& tensor_name, const Json& dtype) const {
-        for (const Dtype known : {Dtype::fp32, Dtype::bf16, Dtype::u64}) {
+        for (const Dtype known : {Dtype::fp32, Dtype::bf16, Dtype::u64, Dtype::byte}) {
             if (dtype == name(known)) return known;
         }
         const std::string text = dtype.is_string() ? dtype.get<std::string>() : "none";
@@ -239,6 +239,14 @@ void SafetensorsFile::read_range(const TensorInfo& tensor, std::size_t first,
     }
     require(tensor.type == Dtype::fp32, "the tensor holds floats");
     read_bytes(tensor, first * sizeof(float), values.data(), values.size() * sizeof(float));
+}
+
+void SafetensorsFile::read_range(const TensorInfo& tensor, std::size_t first,
+                                 HostView<std::uint8_t> values) {
+    require(first <= tensor.count && values.size() <= tensor.count - first,
+            "a range is inside of its tensor");
+    require(tensor.type == Dtype::byte, "the tensor holds bytes");
+    read_bytes(tensor, first, values.data(), values.size());
 }
 
 void SafetensorsFile::read(const TensorInfo& tensor, HostView<lockstep::bf16> values) {

@@ -31,7 +31,8 @@ StoredTensors::StoredTensors(const std::string& path) {
     }
     parts_.emplace(manifest.parts(path));
     for (const auto& [name, shape] : parts_->tensors())
-        tensors_.push_back({name, shape, count_of(shape), TensorRole::optimizer});
+        tensors_.push_back(
+            {name, shape, count_of(shape), TensorRole::optimizer, parts_->is_coded(name)});
 }
 
 void StoredTensors::add(const std::string& path, TensorRole role) {
@@ -58,6 +59,13 @@ void StoredTensors::read(const StoredTensor& tensor, std::size_t first, HostView
     const TensorInfo* info = file.find(tensor.name);
     require(info != nullptr, "the tensor is one of tensors()");
     file.read_range(*info, first, values);
+}
+
+void StoredTensors::read_codes(const StoredTensor& tensor, HostView<std::uint8_t> codes,
+                               HostView<float> scales) {
+    require(tensor.coded && parts_, "the tensor is a moment in int8");
+    const std::vector<TensorPiece> wanted{{tensor.name, tensor.shape, 0, scales, codes}};
+    parts_->read(wanted);
 }
 
 void StoredTensors::verify() const {

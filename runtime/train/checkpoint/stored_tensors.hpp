@@ -24,6 +24,7 @@ struct StoredTensor {
     std::vector<std::int64_t> shape;
     std::size_t count = 0;  // number of elements
     TensorRole role = TensorRole::weights;
+    bool coded = false;  // a moment in int8
 };
 
 // Gives access to the tensors that are on disk, whatever model they are of: those of a checkpoint
@@ -41,8 +42,11 @@ public:
     // Returns the weights, then the optimizer's, in the order of the files.
     const std::vector<StoredTensor>& tensors() const noexcept { return tensors_; }
     const StoredTensor* find(std::string_view name) const noexcept;
-    // Reads the elements [first, first + values.size()); BF16 is widened.
+    // Reads the elements [first, first + values.size()); BF16 is widened, and int8 is decoded.
     void read(const StoredTensor& tensor, std::size_t first, HostView<float> values);
+    // Reads all of a moment in int8 as it is stored.
+    void read_codes(const StoredTensor& tensor, HostView<std::uint8_t> codes,
+                    HostView<float> scales);
     // Compares the checksums that files carry in their metadata; see SafetensorsFile::verify().
     void verify() const;
     // Tells whether the file with the weights carries such a checksum.

@@ -16,19 +16,23 @@
 
 namespace lockstep::train {
 
-// A range of a tensor's elements in row-major order, [first, first + values.size()), with the
-// memory that it is written from or read into.
+// A range of a tensor's elements in row-major order, [first, first + size()), with the
+// memory that it is written from or read into. A piece of a moment in int8 has codes, and `values`
+// are the scales of its cells; it begins where a cell does.
 struct TensorPiece {
     std::string_view name;
     const std::vector<std::int64_t>& shape;  // of the whole tensor
     std::size_t first = 0;
     HostView<float> values;
+    HostView<std::uint8_t> codes = {};
+
+    std::size_t size() const noexcept { return codes.empty() ? values.size() : codes.size(); }
 };
 
 // Returns one piece for each tensor, which holds all of it.
 std::vector<TensorPiece> whole_tensors(std::span<const TensorExtent> tensors);
 // Returns the elements [first, first + count) of the pieces laid end to end. A range that ends
-// behind them is cut there.
+// behind them is cut there. Moments in int8 are cut at the end of the cell.
 std::vector<TensorPiece> cut(std::span<const TensorPiece> pieces, std::size_t first,
                              std::size_t count);
 std::size_t elements(std::span<const TensorPiece> pieces) noexcept;
@@ -48,13 +52,16 @@ public:
     // contradict each other.
     explicit PartFiles(const std::vector<std::string>& paths);
 
-    // Returns names and shapes of the tensors, ordered by name.
+    // Returns names and shapes of the tensors, ordered by name. Scales are no tensors of their own.
     std::vector<std::pair<std::string, std::vector<std::int64_t>>> tensors() const;
     // Throws kind config with `where`, the first difference and `remedy` if the tensors have other
     // names or shapes than `places`.
     void check(std::span<const TensorExtent> places, const std::string& where,
                std::string_view remedy) const;
-    // Fills the wanted pieces, whose tensors have been checked.
+    // Tells whether the tensor, which there is, is a moment in int8.
+    bool is_coded(std::string_view name) const;
+    // Fills the wanted pieces, whose tensors have been checked. Moments are decoded or coded if the
+    // files hold them in the other kind.
     void read(std::span<const TensorPiece> wanted);
 
 private:
@@ -66,9 +73,22 @@ private:
     struct Tensor {
         std::vector<std::int64_t> shape;
         std::vector<Stored> pieces;  // ordered by `first`
+
+        Dtype type() const noexcept { return pieces.front().info->type; }
+        bool coded() const noexcept { return !pieces.empty() && type() == Dtype::byte; }
     };
 
     void add(SafetensorsFile& file);
+    const Tensor& tensor_of(std::string_view name) const;
+    // Returns the tensor that `name` is the scales of, or nullptr.
+    const Tensor* coded_by(const std::string& name) const;
+    void require_scales(const std::string& name, const Tensor& tensor) const;
+    template <class T>
+    void read_as_stored(std::string_view name, std::size_t first, HostView<T> values);
+    void read_coded(std::string_view name, std::size_t first, HostView<std::uint8_t> codes,
+                    HostView<float> scales);
+    void decode(const TensorPiece& want);
+    void encode(const TensorPiece& want);
     static void require_complete(const std::string& name, Tensor& tensor);
 
     std::deque<SafetensorsFile> files_;

@@ -13,12 +13,14 @@
 namespace lockstep::train {
 
 // Describes a parameter's share of an optimizer's memory, for saving and loading. The name follows
-// PyTorch, such as "NAME.exp_avg".
+// PyTorch, such as "NAME.exp_avg". A moment in int8 has codes, and `values` are the scales of its
+// cells (kernels/moment_codes.hpp).
 template <class Space>
 struct NamedTensor {
     std::string name;
     std::vector<std::int64_t> shape;
     View<float, Space> values;
+    View<std::uint8_t, Space> codes = {};
 };
 using OptimizerTensor = NamedTensor<HostSpace>;
 

@@ -3,6 +3,7 @@
 
 #include "runtime/train/optim/adafactor_optimizer.hpp"
 #include "runtime/train/optim/adam_optimizer.hpp"
+#include "runtime/train/optim/coded_adam_optimizer.hpp"
 #include "runtime/train/optim/lion_optimizer.hpp"
 #include "runtime/train/optim/optimizer.hpp"
 #include "runtime/train/optim/sgd_optimizer.hpp"
@@ -21,6 +22,8 @@ std::unique_ptr<Optimizer<typename Ctx::Space>> make_optimizer(
                 return std::make_unique<SgdOptimizer<Ctx, T>>(options, target);
             case OptimizerKind::adam:
             case OptimizerKind::adamw:
+                if (options.moments == Moments::int8)
+                    return std::make_unique<CodedAdamOptimizer<Ctx, T>>(options, target);
                 return std::make_unique<AdamOptimizer<Ctx, T>>(options, target);
             case OptimizerKind::lion:
                 return std::make_unique<LionOptimizer<Ctx, T>>(options, target);

@@ -102,8 +102,12 @@ void DeviceEngine<Ctx>::share_weights() {
 
 template <class Ctx>
 void DeviceEngine<Ctx>::share_optimizer() {
-    for (const NamedTensor<Space>& tensor : optimizer_->state())
+    for (const NamedTensor<Space>& tensor : optimizer_->state()) {
         parts_.collectives.broadcast(tensor.values, 0, "optimizer state");
+        if (tensor.codes.empty()) continue;
+        const comm::Range<Space> codes(tensor.codes.data(), tensor.codes.size(), Dtype::byte);
+        parts_.collectives.broadcast(codes, 0, "optimizer state");
+    }
     parts_.collectives.finish();
     trace_sharing();
 }

@@ -12,19 +12,19 @@
 
 namespace lockstep::train {
 
-// Gives the host access to a device's floats: to the floats themselves if they are in host memory,
+// Gives the host access to a device's values: to the values themselves if they are in host memory,
 // else to a copy of them. copy() makes a copy in either case.
-template <class Ctx>
-class HostFloats {
+template <class Ctx, class T = float>
+class HostValues {
 public:
     using Space = typename Ctx::Space;
     static constexpr bool copied = !std::is_same_v<Space, HostSpace>;
 
-    explicit HostFloats(View<float, Space> values) : values_(values) {}
+    explicit HostValues(View<T, Space> values) : values_(values) {}
 
     // fetch() and write_back() are ordered with the device's work; the host may read the values
     // after synchronize().
-    HostView<float> fetch(Ctx& ctx) {
+    HostView<T> fetch(Ctx& ctx) {
         if constexpr (copied) {
             return copy(ctx);
         } else {
@@ -33,26 +33,26 @@ public:
     }
     // Takes the memory of the copy. The zeros bring its pages into memory, which takes longer than
     // copying. Uses no device.
-    HostView<float> reserve() {
+    HostView<T> reserve() {
         if (copy_.size() != values_.size())
-            copy_ = device::Buffer<float, HostSpace>(values_.size(), device::Content::zeroed);
+            copy_ = device::Buffer<T, HostSpace>(values_.size(), device::Content::zeroed);
         return copy_.view();
     }
     // The memory is taken by the first copy, unless it was reserved, and renewed by the next one,
     // or by fetch().
-    HostView<float> copy(Ctx& ctx) {
+    HostView<T> copy(Ctx& ctx) {
         if (copy_.size() != values_.size())
-            copy_ = device::Buffer<float, HostSpace>(values_.size(), device::Content::undefined);
-        device::copy(ctx, View<const float, Space>(values_), copy_.view());
+            copy_ = device::Buffer<T, HostSpace>(values_.size(), device::Content::undefined);
+        device::copy(ctx, View<const T, Space>(values_), copy_.view());
         return copy_.view();
     }
     void write_back(Ctx& ctx) {
-        if constexpr (copied) device::copy(ctx, HostView<const float>(copy_.view()), values_);
+        if constexpr (copied) device::copy(ctx, HostView<const T>(copy_.view()), values_);
     }
 
 private:
-    View<float, Space> values_;
-    device::Buffer<float, HostSpace> copy_;
+    View<T, Space> values_;
+    device::Buffer<T, HostSpace> copy_;
 };
 
 // Gives access to the weights of a store as fp32 in host memory, with or without a master.
@@ -92,7 +92,7 @@ private:
 
     Ctx& ctx_;
     const ParameterStore<Space>& store_;
-    HostFloats<Ctx> master_;
+    HostValues<Ctx> master_;
     std::vector<float> widened_;  // used only if there is no master
 };
 
@@ -107,28 +107,36 @@ public:
         : ctx_(ctx), table_(table), weights_(ctx, store) {
         for (const NamedTensor<Space>& tensor : optimizer.state()) {
             optimizer_.emplace_back(tensor.values);
+            codes_.emplace_back(tensor.codes);
             views_.push_back({tensor.name, tensor.shape, {}});
             copies_.push_back({tensor.name, tensor.shape, {}});
         }
     }
 
     RunTensors fetch() {
-        for (std::size_t i = 0; i < views_.size(); ++i)
+        for (std::size_t i = 0; i < views_.size(); ++i) {
             views_[i].values = optimizer_[i].fetch(ctx_);
+            views_[i].codes = codes_[i].fetch(ctx_);
+        }
         return {table_, weights_.fetch(), views_};
     }
     RunTensors copy() {
-        for (std::size_t i = 0; i < copies_.size(); ++i)
+        for (std::size_t i = 0; i < copies_.size(); ++i) {
             copies_[i].values = optimizer_[i].copy(ctx_);
+            copies_[i].codes = codes_[i].copy(ctx_);
+        }
         return {table_, weights_.copy(), copies_};
     }
     RunTensors reserve_copy() {
-        for (std::size_t i = 0; i < copies_.size(); ++i)
+        for (std::size_t i = 0; i < copies_.size(); ++i) {
             copies_[i].values = optimizer_[i].reserve();
+            copies_[i].codes = codes_[i].reserve();
+        }
         return {table_, weights_.reserve(), copies_};
     }
     void write_back() {
-        for (HostFloats<Ctx>& tensor : optimizer_) tensor.write_back(ctx_);
+        for (HostValues<Ctx>& tensor : optimizer_) tensor.write_back(ctx_);
+        for (HostValues<Ctx, std::uint8_t>& tensor : codes_) tensor.write_back(ctx_);
         weights_.write_back();
     }
 
@@ -136,7 +144,8 @@ private:
     Ctx& ctx_;
     const ParameterTable& table_;
     HostWeights<Ctx> weights_;
-    std::vector<HostFloats<Ctx>> optimizer_;
+    std::vector<HostValues<Ctx>> optimizer_;
+    std::vector<HostValues<Ctx, std::uint8_t>> codes_;  // empty ones except of moments in int8
     std::vector<OptimizerTensor> views_, copies_;
 };
 

@@ -43,19 +43,22 @@ std::size_t lane_floats(const ParameterTable& table, const TrainOptions& options
 
 }  // namespace
 
-std::size_t optimizer_floats(const OptimizerOptions& options, const ParameterTable& table) {
+std::size_t optimizer_bytes(const OptimizerOptions& options, const ParameterTable& table) {
+    const std::size_t elements = table.flat_size(), moment = elements * sizeof(float);
     switch (options.kind) {
         case OptimizerKind::sgd:
-            return options.momentum == 0 ? 0 : table.flat_size();
+            return options.momentum == 0 ? 0 : moment;
         case OptimizerKind::adam:
         case OptimizerKind::adamw:
-            return (options.amsgrad ? 3 : 2) * table.flat_size();
+            if (options.moments == Moments::int8)
+                return 2 * (elements + kernels::moment_scales(elements) * sizeof(float));
+            return (options.amsgrad ? 3 : 2) * moment;
         case OptimizerKind::lion:
-            return table.flat_size();
+            return moment;
         case OptimizerKind::adafactor:
             break;
     }
-    return adafactor_floats(options, table);
+    return adafactor_floats(options, table) * sizeof(float);
 }
 
 WeightMemory weight_memory(const ParameterTable& table, Precision precision, Master master,
@@ -65,7 +68,7 @@ WeightMemory weight_memory(const ParameterTable& table, Precision precision, Mas
     memory.master = master == Master::kept ? weights * sizeof(float) : 0;
     memory.compute = precision == Precision::fp32 ? 0 : weights * sizeof(bf16);
     memory.gradient = weights * sizeof(float);
-    memory.optimizer = optimizer_floats(options.optimizer, table) * sizeof(float);
+    memory.optimizer = optimizer_bytes(options.optimizer, table);
     if (options.optimizer.kind != OptimizerKind::adafactor)
         memory.optimizer +=
             decay_lines(table, options.optimizer.weight_decay).size() * sizeof(std::uint32_t);

@@ -27,7 +27,7 @@ struct WeightMemory {
 WeightMemory weight_memory(const ParameterTable& table, Precision precision, Master master,
                            const TrainOptions& options, int ranks);
 
-// Returns how many floats an optimizer keeps, including Adafactor's scratch memory.
-std::size_t optimizer_floats(const OptimizerOptions& options, const ParameterTable& table);
+// Returns how many bytes of state an optimizer keeps, including Adafactor's scratch memory.
+std::size_t optimizer_bytes(const OptimizerOptions& options, const ParameterTable& table);
 
 }  // namespace lockstep::train

@@ -128,6 +128,11 @@ TEST_CASE("parts are the buffers that a run has") {
     CHECK(run.total_bytes() > 18 * weights + run.batch.activations);
     CHECK_FALSE(run.epoch);
     CHECK(run.host_bytes == 0);
+    // Codes of a byte, and an fp32 scale for each 256 of them.
+    const auto small = plan_run(
+        config_of({"-m", "gpt2", "--vocabulary", "1000", "--device", "cpu", "--moments", "int8"}));
+    CHECK(bytes_of(small, "optimizer, moments in int8") == 2 * weights + 2 * 4 * weights / 256);
+    CHECK(bytes_of(small, "copy of rank 0") == 6 * weights + weights / 32);
 }
 
 TEST_CASE("on GPUs there are more parts, and checkpoints pass through the host's memory") {

@@ -8,7 +8,7 @@ bin=$(cd "$1" && pwd) rounds=$2
 RANDOM=${3:-1}
 source=$(cd "$(dirname "$0")/../../.." && pwd)
 work=$(mktemp -d)
-optimizers=("sgd --momentum 0.9" "adam" "adam --amsgrad true" "adamw --weight-decay 0.01" "adafactor" "lion" "sgd")
+optimizers=("sgd --momentum 0.9" "adam" "adam --amsgrad true" "adamw --weight-decay 0.01" "adam --moments int8" "adafactor" "lion" "sgd")
 precisions=(fp32 bf16)
 kills=0 kills_in_saves=0 job=0
 

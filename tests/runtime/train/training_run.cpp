@@ -19,9 +19,12 @@ std::vector<float> copy(HostView<const float> values) { return {values.begin(), 
 
 void restore(const Snapshot& snapshot, const train::RunTensors& tensors) {
     std::copy(snapshot.weights.begin(), snapshot.weights.end(), tensors.master.begin());
-    for (std::size_t i = 0; i < snapshot.optimizer.size(); ++i)
+    for (std::size_t i = 0; i < snapshot.optimizer.size(); ++i) {
         std::copy(snapshot.optimizer[i].begin(), snapshot.optimizer[i].end(),
                   tensors.optimizer[i].values.begin());
+        std::copy(snapshot.codes[i].begin(), snapshot.codes[i].end(),
+                  tensors.optimizer[i].codes.begin());
+    }
 }
 
 // Observes, saves and validates for one rank.
@@ -46,7 +49,8 @@ public:
         if (copy_) {
             const Snapshot kept = snapshot(kind, state);
             if (kept.weights != run_.saves.back().weights ||
-                kept.optimizer != run_.saves.back().optimizer)
+                kept.optimizer != run_.saves.back().optimizer ||
+                kept.codes != run_.saves.back().codes)
                 ++run_.changed_copies;
         }
         copy_.emplace(engine_.copy_for_save());
@@ -70,9 +74,11 @@ public:
 
 private:
     Snapshot snapshot(train::CheckpointKind kind, const train::TrainerState& state) const {
-        Snapshot snapshot{kind, state, copy(copy_->master), {}};
-        for (const auto& tensor : copy_->optimizer)
+        Snapshot snapshot{kind, state, copy(copy_->master), {}, {}};
+        for (const auto& tensor : copy_->optimizer) {
             snapshot.optimizer.push_back(copy(tensor.values));
+            snapshot.codes.emplace_back(tensor.codes.begin(), tensor.codes.end());
+        }
         return snapshot;
     }
 

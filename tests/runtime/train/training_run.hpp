@@ -18,6 +18,7 @@ struct Snapshot {
     train::TrainerState state;
     std::vector<float> weights;
     std::vector<std::vector<float>> optimizer;
+    std::vector<std::vector<std::uint8_t>> codes;  // of moments in int8
 };
 
 // The events and results of one rank in a run.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "runtime/kernels/moment_codes.hpp"
 #include "tests/runtime/train/checkpoint/saved_run.hpp"
 
 using namespace lockstep;
@@ -64,6 +65,130 @@ TEST_CASE_FIXTURE(LoggedFolder, "a state in any number of pieces comes back bit 
                               13 * sizeof(float)) == 0);
         }
     }
+}
+
+namespace {
+
+// Both moments of a parameter of 602 elements, three cells, in both kinds.
+struct BothKinds {
+    std::vector<std::int64_t> shape{2, 301};
+    std::string names[2] = {"w.exp_avg", "w.exp_avg_sq"};
+    std::vector<float> values[2], scales[2];
+    std::vector<std::uint8_t> codes[2];
+
+    explicit BothKinds(std::uint64_t seed) {
+        PhiloxStream random(seed);
+        for (int i = 0; i < 2; ++i) {
+            values[i].resize(602);
+            codes[i].resize(602);
+            scales[i].resize(3);
+            for (float& value : values[i])
+                value = (static_cast<float>(random() % 2001) - (i == 0 ? 1000.0f : 0.0f)) / 500;
+            const auto map =
+                i == 0 ? kernels::DynamicMap::with_sign : kernels::DynamicMap::without_sign;
+            kernels::encode_moments(map, view_of(values[i]), view_of(codes[i]), view_of(scales[i]));
+        }
+    }
+    std::vector<TensorExtent> fp32() {
+        return {{names[0], shape, view_of(values[0])}, {names[1], shape, view_of(values[1])}};
+    }
+    std::vector<TensorExtent> int8() {
+        return {{names[0], shape, view_of(scales[0]), view_of(codes[0])},
+                {names[1], shape, view_of(scales[1]), view_of(codes[1])}};
+    }
+    std::vector<float> decoded(int i) const {
+        std::vector<float> result(602);
+        const auto map =
+            i == 0 ? kernels::DynamicMap::with_sign : kernels::DynamicMap::without_sign;
+        kernels::decode_moments(map, view_of(codes[i]), view_of(scales[i]), view_of(result));
+        return result;
+    }
+};
+
+std::vector<std::string> written(const LoggedFolder& to, const std::vector<TensorExtent>& tensors,
+                                 std::size_t writers) {
+    std::vector<std::string> paths;
+    const auto all = train::whole_tensors(tensors);
+    const std::size_t total = train::elements(all);
+    for (std::size_t w = 0; w < writers; ++w) {
+        const std::size_t first = total * w / writers, end = total * (w + 1) / writers;
+        const auto pieces = train::cut(all, first, end - first);
+        if (pieces.empty()) continue;  // the cell is another writer's
+        paths.push_back(to.folder.path() + "/" + train::part_name(w));
+        train::write_part(paths.back(), pieces);
+    }
+    return paths;
+}
+
+void read(const std::vector<std::string>& paths, const std::vector<TensorExtent>& tensors,
+          std::size_t readers) {
+    train::PartFiles files(paths);
+    files.check(tensors, "here", "");
+    const auto all = train::whole_tensors(tensors);
+    const std::size_t total = train::elements(all);
+    for (std::size_t r = 0; r < readers; ++r) {
+        const std::size_t first = total * r / readers, end = total * (r + 1) / readers;
+        files.read(train::cut(all, first, end - first));
+    }
+}
+
+}  // namespace
+
+TEST_CASE_FIXTURE(LoggedFolder, "moments in int8 come back bit for bit, whoever has which cells") {
+    BothKinds saved(1);
+    for (const std::size_t writers : {1, 2, 3, 7, 11}) {
+        const auto paths = written(*this, saved.int8(), writers);
+        for (const std::size_t readers : {1, 2, 5}) {
+            BothKinds loaded(2);
+            read(paths, loaded.int8(), readers);
+            for (int i = 0; i < 2; ++i) {
+                CHECK(loaded.codes[i] == saved.codes[i]);
+                CHECK(loaded.scales[i] == saved.scales[i]);
+            }
+            read(paths, loaded.fp32(), readers);
+            for (int i = 0; i < 2; ++i) CHECK(loaded.values[i] == saved.decoded(i));
+        }
+        const train::PartFiles files(paths);
+        CHECK(files.is_coded("w.exp_avg_sq"));
+        CHECK(files.tensors().size() == 2);  // the scales are not told
+    }
+}
+
+TEST_CASE_FIXTURE(LoggedFolder, "moments in fp32 are rounded to int8 by who wants them so") {
+    BothKinds saved(1);
+    for (const std::size_t writers : {1, 3}) {
+        const auto paths = written(*this, saved.fp32(), writers);
+        for (const std::size_t readers : {1, 5}) {
+            BothKinds loaded(2);
+            read(paths, loaded.int8(), readers);
+            for (int i = 0; i < 2; ++i) {
+                CHECK(loaded.codes[i] == saved.codes[i]);
+                CHECK(loaded.scales[i] == saved.scales[i]);
+            }
+        }
+    }
+}
+
+TEST_CASE_FIXTURE(LoggedFolder, "codes without their scales are damage") {
+    BothKinds saved(1);
+    const std::string file = folder.path() + "/" + train::part_name(0);
+    const auto write = [&](const std::string& named, std::int64_t cells) {
+        std::vector<float> scales(static_cast<std::size_t>(cells));
+        const std::string count = std::to_string(cells);
+        const std::string pieces = R"({"a":{"first":0,"count":602,"shape":[602]},")" + named +
+                                   R"(":{"first":0,"count":)" + count + R"(,"shape":[)" + count +
+                                   "]}}";
+        const std::vector<train::TensorToWrite> tensors{
+            {"a", {602}, HostView<const std::uint8_t>(view_of(saved.codes[0]))},
+            {named, {cells}, HostView<const float>(view_of(scales))}};
+        train::write_safetensors(file, tensors, {{"pieces", pieces}});
+    };
+    write("a.scale", 3);
+    CHECK_NOTHROW(train::PartFiles({file}));
+    write("a.scale", 2);
+    opens_not({file}, "a has codes without their scales");
+    write("b.scale", 3);
+    opens_not({file}, "a has codes without their scales");
 }
 
 TEST_CASE_FIXTURE(LoggedFolder, "a hash made while writing is the file's") {

@@ -212,6 +212,7 @@ void check_continued(const RunSetup& whole, const RankRun& expected, std::int64_
     const auto continued = run_training(second);
     CHECK(continued[0].weights == expected.weights);
     CHECK(last_latest(continued[0]).optimizer == last_latest(expected).optimizer);
+    CHECK(last_latest(continued[0]).codes == last_latest(expected).codes);
     CHECK(continued[0].state.updates == expected.state.updates);
     CHECK(continued[0].state.tokens == expected.state.tokens);
     CHECK(continued[0].steps.back().lr == expected.steps.back().lr);
@@ -244,6 +245,21 @@ TEST_CASE("a run that was stopped and continued is bit for bit the uninterrupted
             for (const std::int64_t stop_at : {2, 3, 4, 5, 6, 8, 9, 10, 17})
                 check_continued(whole, expected, stop_at);
         }
+}
+
+TEST_CASE("a run with moments in int8 continues bit for bit") {
+    auto whole = two_ranks();
+    whole.options.limits.max_train_steps = 20;
+    whole.options.validation.every_n_steps = 3;
+    whole.options.validation.patience = 0;
+    whole.options.save_after_valid = false;
+    whole.options.optimizer.kind = train::OptimizerKind::adamw;
+    whole.options.optimizer.moments = train::Moments::int8;
+    for (const auto precision : {train::Precision::fp32, train::Precision::bf16}) {
+        whole.precision = precision;
+        const RankRun expected = run_training(whole)[0];
+        for (const std::int64_t stop_at : {2, 3, 8, 17}) check_continued(whole, expected, stop_at);
+    }
 }
 
 TEST_CASE("a validation that a stop abandoned is made by the run that continues, bit for bit") {

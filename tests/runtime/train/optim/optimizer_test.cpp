@@ -124,6 +124,35 @@ TEST_CASE("adam's first update has length lr; adamw shrinks the weight beside it
     CHECK(Bench(options).state_names().size() == 9);
 }
 
+TEST_CASE("adam with moments in int8 steps alike, and each parameter has scales of its own") {
+    auto options = options_of(OptimizerKind::adamw, 0.5);
+    options.moments = train::Moments::int8;
+    for (const Precision precision : {Precision::fp32, Precision::bf16}) {
+        Bench bench(options, precision);
+        bench.update();
+        bench.check("a", weight * (1 - lr * 0.5) - lr);
+        bench.check("bias", weight - lr);
+        bench.check_gaps();
+        CHECK(bench.state_names() == std::vector<std::string>{"a.exp_avg", "bias.exp_avg",
+                                                              "b.exp_avg", "a.exp_avg_sq",
+                                                              "bias.exp_avg_sq", "b.exp_avg_sq"});
+        const auto& first = bench.optimizer->state()[0];
+        CHECK(first.shape == std::vector<std::int64_t>{3, 5});
+        CHECK(first.codes.size() == 15);
+        CHECK(first.values.size() == 1);
+        CHECK(first.values[0] == doctest::Approx(0.1 * gradient * scale));
+        for (const std::uint8_t code : first.codes) CHECK(code == 255);
+        // A gradient that is larger in one parameter changes no scale of another one.
+        bench.store->gradient()[bench.table.find("bias")->offset] = 1000;
+        bench.update();
+        CHECK(first.values[0] < 1);
+        CHECK(bench.optimizer->state()[1].values[0] > 20);
+        bench.check("b", (weight * (1 - lr * 0.5) - lr) * (1 - lr * 0.5) - lr);
+    }
+    options.amsgrad = true;
+    CHECK_THROWS_AS(Bench{options}, Error);
+}
+
 TEST_CASE("lion's steps have the length lr; it decays beside them and has betas of its own") {
     Bench bench(options_of(OptimizerKind::lion, 0.5));
     bench.update();

@@ -30,6 +30,30 @@ std::size_t absent_pages(HostView<const float> values) {
 
 }  // namespace
 
+TEST_CASE("a copy of moments in int8 is codes and scales, which later updates do not change") {
+    train::ParameterTable table;
+    table.add("a", {2, 300}, 0, train::WeightDecay::apply);
+    device::CpuContext context(1);
+    const train::ParameterStore<HostSpace> store(table, train::Precision::fp32);
+    train::OptimizerOptions options;
+    options.moments = train::Moments::int8;
+    const auto optimizer =
+        train::make_optimizer<device::CpuContext>(options, table, store, context);
+    train::HostTensors<device::CpuContext> tensors(context, table, store, *optimizer);
+    std::ranges::fill(store.gradient(), 1.0f);
+    kernels::StepState state{.lr = 1, .adam_step_size = 1, .adam_root_correction2 = 1};
+    const train::RunTensors copied = tensors.copy();
+    REQUIRE(copied.optimizer.size() == 2);
+    optimizer->update(&state);
+    for (const train::OptimizerTensor& tensor : copied.optimizer) {
+        CHECK(tensor.codes.size() == 600);
+        CHECK(tensor.values.size() == 3);
+        CHECK(tensor.values[0] == 0);
+    }
+    CHECK(copied.optimizer[0].codes[0] == 127);
+    CHECK(tensors.fetch().optimizer[0].codes[0] == 255);
+}
+
 TEST_CASE("a copy into reserved memory takes none: all pages are there, and the same ones") {
     train::ParameterTable table;
     table.add("a", {1024, 2048}, 0, train::WeightDecay::apply);

@@ -93,6 +93,28 @@ TEST_CASE("a deterministic run has the same bits with every optimizer, in fp32 a
         }
 }
 
+TEST_CASE("a deterministic run has the same bits with moments in int8, on 1 to 7 ranks") {
+    for (const auto kind : {train::OptimizerKind::adam, train::OptimizerKind::adamw})
+        for (const auto precision : {train::Precision::fp32, train::Precision::bf16}) {
+            const auto of = [&](int world) {
+                RunSetup setup = setup_of(world);
+                setup.precision = precision;
+                setup.options.optimizer.kind = kind;
+                setup.options.optimizer.moments = train::Moments::int8;
+                setup.options.optimizer.weight_decay = 0.01;
+                return setup;
+            };
+            const RankRun alone = run_training(of(1))[0];
+            for (const int world : {2, 4, 7}) {
+                CAPTURE(world);
+                check_same(run_training(of(world)), alone);
+            }
+            RunSetup exact = of(1);
+            exact.options.optimizer.moments = train::Moments::fp32;
+            CHECK_FALSE(run_training(exact)[0].weights == alone.weights);
+        }
+}
+
 TEST_CASE("a deterministic run has the same bits with any buckets, overlap and loss scale") {
     const RankRun alone = run_training(setup_of(1))[0];
     RunSetup other = setup_of(5);

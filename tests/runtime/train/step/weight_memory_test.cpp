@@ -23,19 +23,20 @@ train::ParameterTable table_without_gaps() {
     return table;
 }
 
-std::size_t floats_of(const OptimizerOptions& options, const train::ParameterTable& table) {
+std::size_t bytes_kept_by(const OptimizerOptions& options, const train::ParameterTable& table) {
     device::CpuContext context(1);
     const train::ParameterStore<HostSpace> store(table, Precision::fp32);
     const auto optimizer =
         train::make_optimizer<device::CpuContext>(options, table, store, context);
-    std::size_t floats = 0;
-    for (const auto& tensor : optimizer->state()) floats += tensor.values.size();
-    return floats;
+    std::size_t bytes = 0;
+    for (const auto& tensor : optimizer->state())
+        bytes += tensor.values.size() * sizeof(float) + tensor.codes.size();
+    return bytes;
 }
 
 }  // namespace
 
-TEST_CASE("an optimizer keeps as many floats as it is reckoned to") {
+TEST_CASE("an optimizer keeps as many bytes as it is reckoned to") {
     const train::ParameterTable table = table_without_gaps();
     const std::size_t largest = 32 * 48;  // adafactor's scratch
     for (const auto kind : {OptimizerKind::sgd, OptimizerKind::adam, OptimizerKind::adamw,
@@ -46,9 +47,14 @@ TEST_CASE("an optimizer keeps as many floats as it is reckoned to") {
             options.kind = kind;
             options.momentum = options.beta1 = decay;
             options.amsgrad = decay > 0;
-            CHECK(train::optimizer_floats(options, table) == floats_of(options, table) + scratch);
+            CHECK(train::optimizer_bytes(options, table) ==
+                  bytes_kept_by(options, table) + scratch * sizeof(float));
         }
     }
+    OptimizerOptions options;
+    options.moments = train::Moments::int8;
+    CHECK(train::optimizer_bytes(options, table) == bytes_kept_by(options, table));
+    CHECK(bytes_kept_by(options, table) == 2 * (table.flat_size() + table.flat_size() / 64));
 }
 
 TEST_CASE("the weights' memory is that of the buffers that there are") {
