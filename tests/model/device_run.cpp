@@ -74,7 +74,7 @@ public:
     void save(train::CheckpointKind, const train::TrainerState& state) override {
         const train::RunTensors tensors = engine_.fetch();
         run_.weights.assign(tensors.master.begin(), tensors.master.end());
-        if (!to_.empty()) save_checkpoint(to_, tensors, {state, "{}", {}});
+        if (!to_.empty()) save_checkpoint(to_, tensors, {state, "{}", {}, {}});
     }
 
 private:
