@@ -39,15 +39,18 @@ std::optional<RecomputePlan> parse_recompute(const std::string& word) {
     OptionTable::reject(option, word, "one of none|ffn|layer|layer:N|auto");
 }
 
-void check_moments(const train::OptimizerOptions& options) {
+bool can_code_moments(const train::OptimizerOptions& options) {
     using train::OptimizerKind;
-    if (options.moments == train::Moments::fp32) return;
     const bool adam = options.kind == OptimizerKind::adam || options.kind == OptimizerKind::adamw;
-    if (!adam || options.amsgrad)
-        throw Error(ErrorKind::config,
-                    std::string("--moments int8 is for --optimizer adam and adamw") +
-                        (adam ? " without --amsgrad; leave one of the two out"
-                              : "; leave it out, or choose one of them"));
+    return adam && !options.amsgrad;
+}
+
+void check_moments(const train::OptimizerOptions& options) {
+    if (options.moments == train::Moments::fp32 || can_code_moments(options)) return;
+    throw Error(ErrorKind::config,
+                std::string("--moments int8 is for --optimizer adam and adamw") +
+                    (options.amsgrad ? " without --amsgrad; leave one of the two out"
+                                     : "; leave it out, or choose one of them"));
 }
 
 OptionTable memory_table(RunConfig& config) {

@@ -13,6 +13,9 @@ namespace lockstep::launcher {
 // word.
 std::optional<model::RecomputePlan> parse_recompute(const std::string& word);
 
+// Tells whether the optimizer can keep its moments in int8.
+bool can_code_moments(const train::OptimizerOptions& options);
+
 // Throws a config error if the optimizer cannot keep its moments as --moments says.
 void check_moments(const train::OptimizerOptions& options);
 

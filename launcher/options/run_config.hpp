@@ -38,6 +38,8 @@ struct BatchConfig {
 };
 
 // Controls CUDA graphs. `automatic` captures as many shapes of work as are worth their memory.
+// Tells whether a plan is that of the given options, or of the fastest ones that fit.
+enum class Fit { given, automatic };
 enum class GraphChoice { automatic, on, off };
 
 // Selects how several GPUs reduce. `automatic` takes NCCL when it is installed and supports the
@@ -112,6 +114,7 @@ struct RunConfig {
     bool preflight = false;                           // doctor
     bool json = false;                                // doctor, plan, ladder
     std::int64_t memory_bytes = -1, vocabulary = -1;  // plan
+    Fit fit = Fit::given;                             // plan
     std::set<std::string> given;  // long names of the options that the user gave
     std::string lines;            // the same with their values, as a --config file
     ComparedOptions compared;     // what has to be the same on all ranks

@@ -92,6 +92,8 @@ std::string facts_table(const RunPlan& plan) {
 std::string verdict(const RunPlan& plan) {
     const std::string sizes =
         bytes_text(plan.total_bytes()) + " of " + bytes_text(plan.machine.bytes);
+    if (plan.fits() && plan.fitted)
+        return "It fits: " + sizes + ". The fastest that does:\n  " + plan.command + "\n";
     if (plan.fits()) return "It fits: " + sizes + ".\n";
     if (plan.epoch_fits())
         return "It may not fit, " + sizes + ": the first epoch's batches would, the largest that " +
@@ -104,6 +106,7 @@ std::string verdict(const RunPlan& plan) {
                              : "not even one row would; take a smaller model, another --optimizer, "
                                "shorter rows (--truncate) or a device "
                                "with more memory";
+    if (plan.fitted) remedy = "nothing that --fit auto chooses from does; " + remedy;
     if (!level.empty()) remedy = "take --recompute " + level + "; or " + remedy;
     return "It does not fit, " + sizes + ": " + remedy + ".\n";
 }

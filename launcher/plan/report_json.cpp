@@ -40,6 +40,7 @@ std::string report_json(const RunPlan& plan) {
                           {"memory_limit", plan.machine.limit},
                           {"parts", nlohmann::json::array()},
                           {"total_bytes", plan.total_bytes()},
+                          {"moments", train::name(plan.moments)},
                           {"recompute", model::name(plan.recompute)},
                           {"levels", nlohmann::json::array()},
                           {"host_bytes", plan.host_bytes},
@@ -61,6 +62,7 @@ std::string report_json(const RunPlan& plan) {
                                     {"fits", level.total <= plan.machine.bytes}});
     for (const model::SlowShape& shape : plan.slow_shapes)
         report["slow_shapes"].push_back({{"what", shape.what}, {"better", shape.better}});
+    if (plan.fitted) report["command"] = plan.command;
     if (plan.epoch) report["epoch"] = epoch_json(*plan.epoch);
     return report.dump(2) + "\n";
 }

@@ -6,8 +6,10 @@
 
 #include "launcher/model_folder/model_folder.hpp"
 #include "launcher/options/batching.hpp"
+#include "launcher/options/memory_options.hpp"
 #include "launcher/plan/batch_search.hpp"
 #include "launcher/plan/epoch_plan.hpp"
+#include "launcher/plan/fit.hpp"
 #include "launcher/plan/recompute_levels.hpp"
 #include "launcher/plan/row_lengths.hpp"
 #include "launcher/rank/compute_device.hpp"
@@ -38,6 +40,7 @@ public:
         plan_.model = model();
         if (config.recompute) model::require_layers(*config.recompute, plan_.model);
         plan_.precision = precision();
+        plan_.moments = config.train.optimizer.moments;
         const std::int64_t lanes = this->lanes();
         plan_.lanes_of_rank = (lanes + plan_.ranks - 1) / plan_.ranks;
         if (lanes < plan_.ranks)
@@ -50,7 +53,6 @@ public:
         const data::BatchRules rules = this->rules(batching());
         const RankMemory keeping = memory_with({});
         plan_.parameters = keeping.parameters();
-        plan_.host_bytes = keeping.host_bytes();
         if (plan_.machine.device == model::DeviceKind::gpu &&
             plan_.precision != train::Precision::fp32)
             plan_.slow_shapes = model::slow_shapes(plan_.model);
@@ -64,8 +66,9 @@ public:
             shapes_ = largest_batches(lengths_, rules);
             evaluated_ = evaluation(keeping);
         }
-        plan_.recompute = config_.recompute ? *config_.recompute : least();
+        choose();
         const RankMemory memory = memory_with(plan_.recompute);
+        plan_.host_bytes = memory.host_bytes();
         if (plan_.epoch) plan_.epoch->largest = memory.training(epoch_shapes_);
         plan_.batch = quick ? plan_.epoch->largest : largest(memory);
         plan_.parts = memory.parts(plan_.batch, rows_bytes_);
@@ -130,6 +133,7 @@ private:
     RankMemory memory_with(const model::RecomputePlan& recompute) const {
         train::TrainOptions options = config_.train;
         options.lanes = lanes();
+        options.optimizer.moments = plan_.moments;
         return RankMemory({plan_.model, options, plan_.precision, gpu_settings(config_, {}).master,
                            plan_.machine.device, plan_.ranks, backend(), recompute});
     }
@@ -142,6 +146,30 @@ private:
         const RankMemory memory = memory_with(recompute);
         const BatchMemory batch = largest(memory);
         return {recompute, batch.activations, total(memory.parts(batch, rows_bytes_))};
+    }
+
+    void choose() {
+        if (config_.fit == Fit::given) {
+            plan_.recompute = config_.recompute ? *config_.recompute : least();
+            return;
+        }
+        const Savings savings = fastest_that_fits(fit_choices(), [this](const Savings& tried) {
+            plan_.moments = tried.moments;
+            return level_memory(tried.recompute).total <= plan_.machine.bytes;
+        });
+        plan_.moments = savings.moments;
+        plan_.recompute = savings.recompute;
+        plan_.fitted = true;
+    }
+
+    FitChoices fit_choices() const {
+        const train::OptimizerOptions& optimizer = config_.train.optimizer;
+        FitChoices choices{{optimizer.moments}, std::nullopt, model::stack_layers(plan_.model)};
+        if (!config_.given.contains("moments") && can_code_moments(optimizer))
+            choices.moments = {train::Moments::fp32, train::Moments::int8};
+        if (config_.given.contains("recompute") || config_.checkpoint_activations)
+            choices.recompute = config_.recompute;
+        return choices;
     }
 
     model::RecomputePlan least() const {

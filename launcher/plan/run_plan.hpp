@@ -45,7 +45,10 @@ struct RunPlan {
     Machine machine;
     BatchMemory batch;  // the largest that the rules can form
     std::vector<Part> parts;
+    train::Moments moments = train::Moments::fp32;
     model::RecomputePlan recompute;   // as the option says, or the choice of auto
+    bool fitted = false;              // --fit auto chose the two above
+    std::string command;              // of the training run; empty unless `fitted`
     std::vector<LevelMemory> levels;  // none, ffn, layer and that one; empty: a quick plan
     std::int64_t host_bytes = 0;      // extra host memory when the device has its own
     BatchSize size;

@@ -2,6 +2,7 @@
 #include <iostream>
 
 #include "launcher/options/run_command.hpp"
+#include "launcher/plan/fitting_command.hpp"
 #include "launcher/plan/report.hpp"
 #include "launcher/plan/report_json.hpp"
 #include "launcher/programs/programs.hpp"
@@ -11,7 +12,8 @@ namespace lockstep::launcher {
 namespace {
 
 constexpr const char* usage =
-    "lockstep plan [--data DIR] [-mf DIR] [--device cpu|cuda] [--memory 80GiB] [options]\n"
+    "lockstep plan [--data DIR] [-mf DIR] [--device cpu|cuda] [--memory 80GiB] [--fit auto]\n"
+    "    [options]\n"
     "What a training run with these options takes of its device's memory, and the largest batches\n"
     "that fit, by a step that is gone through without being computed. Needs no such device, and\n"
     "without --data only the size of the dictionary. Exit code 1: it does not fit.\n";
@@ -23,7 +25,8 @@ constexpr int does_not_fit = 1;
 int plan_program(const std::vector<std::string>& args) {
     const auto config = parse_run(Task::plan, usage, args);
     if (!config) return 0;
-    const plan::RunPlan plan = plan::plan_run(*config);
+    plan::RunPlan plan = plan::plan_run(*config);
+    if (plan.fitted) plan.command = plan::fitting_command(args, plan);
     std::cout << (config->json ? plan::report_json(plan) : plan::report_text(plan)) << std::flush;
     return plan.fits() ? 0 : does_not_fit;
 }

@@ -14,6 +14,9 @@ namespace lockstep::train {
 enum class OptimizerKind { sgd, adam, adamw, adafactor, lion };
 // Tells what an optimizer keeps its moments in. int8: see kernels/moment_codes.hpp.
 enum class Moments { fp32, int8 };
+constexpr const char* name(Moments moments) noexcept {
+    return moments == Moments::int8 ? "int8" : "fp32";
+}
 enum class ScheduleKind { none, fixed, linear, cosine, invsqrt, reduceonplateau };
 enum class Overlap { on, off };
 enum class Direction { minimise, maximise };

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "model/recompute.hpp"
+#include "runtime/train/options.hpp"
+
+namespace lockstep::launcher::plan {
+
+// Says what a run does to take less memory.
+struct Savings {
+    train::Moments moments = train::Moments::fp32;
+    model::RecomputePlan recompute;
+
+    bool operator==(const Savings&) const = default;
+};
+
+// Holds what --fit auto chooses from.
+struct FitChoices {
+    std::vector<train::Moments> moments;
+    std::optional<model::RecomputePlan> recompute;  // empty: any
+    std::int64_t layers = 1;                        // of the model's largest stack
+};
+
+// Returns the time that the savings add to a step, in units of the products of the model's layers
+// in forward and backward (72 parts; see docs/memory.md). Moments in int8 count as 0.03, which is
+// an estimate for a step of about 1,000 tokens.
+double added_time(const Savings& savings, std::int64_t layers);
+
+// Returns the fastest of the choices with which the run fits; if none fits, the one that takes the
+// least memory. More layers that are calculated again must not take more memory.
+Savings fastest_that_fits(const FitChoices& choices,
+                          const std::function<bool(const Savings&)>& fits);
+
+}  // namespace lockstep::launcher::plan
