@@ -20,6 +20,7 @@ namespace {
 using Tokens = std::vector<std::int32_t>;
 
 constexpr std::int32_t start_token = 1, end_token = 2;
+constexpr std::uint64_t seed = 2;  // of weights by which more than two replies end
 
 ModelConfig config_of(Kind kind, Variant variant) {
     ModelConfig c;
@@ -46,8 +47,10 @@ struct Trained {
         : config(c), table(parameter_table(c)), store(table, precision), ctx(2) {
         model = make_model<device::CpuContext>(config, store, ctx);
         initial_weights(config, table, 7, store.master());
-        PhiloxStream random(3);
-        for (float& w : store.master()) w += static_cast<float>(random.uniform() - 0.5);
+        PhiloxStream random(seed);
+        for (const train::Parameter& p : table.all())
+            for (float& w : store.master().subview(p.offset, p.count))
+                w += static_cast<float>(random.uniform() - 0.5);
         if (precision == train::Precision::bf16) {
             const auto compute = store.compute<bf16>();
             for (std::size_t i = 0; i < compute.size(); ++i) compute[i] = bf16(store.master()[i]);
