@@ -76,7 +76,7 @@ std::string verified_source(const std::string& from) {
         throw Error(ErrorKind::config, from +
                                            ": is neither a model's folder nor a checkpoint nor a "
                                            ".safetensors file");
-    const std::string source = model ? weights_of(from) : from;
+    std::string source = model ? weights_of(from) : from;
     train::retry_reading([&] {
         if (is_folder(source)) train::verify_checkpoint(source);
         train::StoredTensors(source).verify();

@@ -74,9 +74,10 @@ constexpr std::array<float, 256> moment_shares(DynamicMap map) noexcept {
     const int first = moment_codes::decade_size(map, 0);
     for (int n = first; n <= one; ++n) {
         const auto share = static_cast<float>(moment_codes::share_of_number(map, n));
-        shares[static_cast<std::size_t>(zero + n)] = share;
+        const int code = zero + n, code_of_negative = zero - n;
+        shares[static_cast<std::size_t>(code)] = share;
         if (map == DynamicMap::with_sign && n < one)
-            shares[static_cast<std::size_t>(zero - n)] = -share;
+            shares[static_cast<std::size_t>(code_of_negative)] = -share;
     }
     return shares;
 }
