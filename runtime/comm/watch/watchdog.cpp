@@ -214,13 +214,19 @@ Condition Watchdog::condition() {
 }
 
 WatchRecord Watchdog::own_record() {
+    WatchRecord record;
+    {
+        // A failure is read before the position, which is then the one at which the rank failed.
+        const std::lock_guard lock(mutex_);
+        record.condition = condition_;
+        record.error = error_;
+    }
     const RankProgress::Reading reading = progress_.read();
     Activity activity = communicator_.activity();
     const Activity device = progress_.device_activity();
     activity.completed += device.completed;
     if (!device.operation.empty()) activity.operation = device.operation;
     if (device.waited_for) activity.waited_for = true;
-    WatchRecord record;
     record.host = rank_info_.host;
     record.process = ::getpid();
     record.beat = ++beat_;
@@ -230,11 +236,6 @@ WatchRecord Watchdog::own_record() {
     record.waiting = activity.waited_for;
     record.completed = activity.completed;
     record.window = progress_.pace().last();
-    {
-        const std::lock_guard lock(mutex_);
-        record.condition = condition_;
-        record.error = error_;
-    }
     const std::uint64_t bytes = activity.waited_for ? 0 : progress_.bytes_moved();
     const Moves moves{reading.changes, activity.completed, bytes, activity.waited_for,
                       record.condition};
