@@ -3,24 +3,14 @@
 
 #include <algorithm>
 
+#include "launcher/plan/recompute_levels.hpp"
+
 namespace lockstep::launcher::plan {
 
 namespace {
 
 using model::Recompute;
 using model::RecomputePlan;
-
-// Returns layer:N with the smallest N that fits, or layer, which may not fit.
-RecomputePlan fewest_layers(std::int64_t layers,
-                            const std::function<bool(const RecomputePlan&)>& fits) {
-    std::int64_t too_few = 0, enough = layers;
-    while (enough - too_few > 1) {
-        const std::int64_t middle = (too_few + enough) / 2;
-        (fits({Recompute::layer, middle}) ? enough : too_few) = middle;
-    }
-    return enough == layers ? RecomputePlan{Recompute::layer}
-                            : RecomputePlan{Recompute::layer, enough};
-}
 
 }  // namespace
 

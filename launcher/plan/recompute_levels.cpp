@@ -14,10 +14,8 @@ std::vector<RecomputePlan> compared_levels(const RecomputePlan& chosen) {
     return levels;
 }
 
-RecomputePlan least_that_fits(std::int64_t layers,
-                              const std::function<bool(const RecomputePlan&)>& fits) {
-    for (const RecomputePlan& plan : {RecomputePlan{}, RecomputePlan{Recompute::ffn}})
-        if (fits(plan)) return plan;
+RecomputePlan fewest_layers(std::int64_t layers,
+                            const std::function<bool(const RecomputePlan&)>& fits) {
     std::int64_t too_few = 0, enough = layers;
     while (enough - too_few > 1) {
         const std::int64_t middle = (too_few + enough) / 2;
@@ -25,6 +23,13 @@ RecomputePlan least_that_fits(std::int64_t layers,
     }
     return enough == layers ? RecomputePlan{Recompute::layer}
                             : RecomputePlan{Recompute::layer, enough};
+}
+
+RecomputePlan least_that_fits(std::int64_t layers,
+                              const std::function<bool(const RecomputePlan&)>& fits) {
+    for (const RecomputePlan& plan : {RecomputePlan{}, RecomputePlan{Recompute::ffn}})
+        if (fits(plan)) return plan;
+    return fewest_layers(layers, fits);
 }
 
 }  // namespace lockstep::launcher::plan

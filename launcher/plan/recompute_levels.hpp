@@ -11,6 +11,11 @@ namespace lockstep::launcher::plan {
 // Returns the levels that plans compare: none, ffn, layer, and `chosen` if it is another one.
 std::vector<model::RecomputePlan> compared_levels(const model::RecomputePlan& chosen);
 
+// Returns layer:N with the smallest N that fits, or layer, which may not fit. More layers must not
+// take more memory.
+model::RecomputePlan fewest_layers(std::int64_t layers,
+                                   const std::function<bool(const model::RecomputePlan&)>& fits);
+
 // Returns the first that fits of none, ffn, layer:1, layer:2, ... and layer, for stacks of `layers`
 // layers; layer if nothing fits. More layers must not take more memory.
 model::RecomputePlan least_that_fits(std::int64_t layers,
