@@ -2,6 +2,7 @@
 #include "runtime/core/read_lines.hpp"
 
 #include <ios>
+#include <string>
 
 #include "runtime/core/error.hpp"
 #include "runtime/core/read_file.hpp"
@@ -10,16 +11,24 @@ namespace lockstep {
 
 namespace {
 
+[[noreturn]] void refuse_line(const std::string& path, std::uint64_t number) {
+    throw Error(ErrorKind::data,
+                path + ":" + std::to_string(number) + ": the line is longer than " +
+                    std::to_string(longest_text_line_bytes >> 20) + " MiB; is it the right file?");
+}
+
 class Splitter {
 public:
-    explicit Splitter(const std::function<void(std::string_view)>& action) : action_(action) {}
+    Splitter(const std::string& path, const std::function<void(std::string_view)>& action)
+        : path_(path), action_(action) {}
 
     void add(std::string_view block) {
         for (std::size_t end; (end = block.find('\n')) != std::string_view::npos;) {
             keep(block.substr(0, end));
-            action_(too_long_ ? std::string_view() : line_);
+            action_(line_);
+            ++number_;
             line_.clear();
-            too_long_ = false;
+            bytes_ = 0;
             block.remove_prefix(end + 1);
         }
         keep(block);
@@ -27,17 +36,20 @@ public:
 
 private:
     void keep(std::string_view part) {
-        too_long_ = too_long_ || line_.size() + part.size() > longest_kept_line_bytes;
-        if (too_long_) {
+        bytes_ += part.size();
+        if (bytes_ > longest_text_line_bytes) refuse_line(path_, number_);
+        if (bytes_ > longest_kept_line_bytes) {
             line_.clear();
         } else {
             line_ += part;
         }
     }
 
+    const std::string& path_;
     const std::function<void(std::string_view)>& action_;
-    std::string line_;
-    bool too_long_ = false;
+    std::uint64_t number_ = 1;  // of the line
+    std::size_t bytes_ = 0;     // of the line so far
+    std::string line_;          // empty if it is too long to be kept
 };
 
 }  // namespace
@@ -50,11 +62,7 @@ bool read_line(std::istream& in, std::string& line, const std::string& path, std
         // The line feed is counted, but not stored.
         const bool ended = !in.eof() && !in.fail();
         line.append(part, ended ? got - 1 : got);
-        if (line.size() > longest_text_line_bytes)
-            throw Error(ErrorKind::data, path + ":" + std::to_string(number) +
-                                             ": the line is longer than " +
-                                             std::to_string(longest_text_line_bytes >> 20) +
-                                             " MiB; is it the right file?");
+        if (line.size() > longest_text_line_bytes) refuse_line(path, number);
         if (ended) return true;
         if (in.bad() || (!in.eof() && got == 0)) return false;
         if (!in.eof()) {
@@ -67,7 +75,7 @@ bool read_line(std::istream& in, std::string& line, const std::string& path, std
 }
 
 void for_each_line(const std::string& path, const std::function<void(std::string_view)>& action) {
-    Splitter lines(action);
+    Splitter lines(path, action);
     read_blocks(path, "cannot be read", [&lines](std::string_view block) { lines.add(block); });
 }
 

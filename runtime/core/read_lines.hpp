@@ -20,8 +20,9 @@ bool read_line(std::istream& in, std::string& line, const std::string& path, std
 // No run writes longer lines, so they are not kept in memory.
 constexpr std::size_t longest_kept_line_bytes = 1 << 16;
 
-// Calls `action` with each complete line of a file, in order. A line that is too long is passed as
-// an empty one. Throws an io error that names the file.
+// Calls `action` with each complete line of a file, in order. A line that is too long to be kept is
+// passed as an empty one; one that is longer than a text's longest is refused, so that no file that
+// only looks large is read for hours. Throws an error that names the file.
 void for_each_line(const std::string& path, const std::function<void(std::string_view)>& action);
 
 }  // namespace lockstep

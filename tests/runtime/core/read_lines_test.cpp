@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
+#include <filesystem>
 #include <sstream>
 #include <streambuf>
 #include <vector>
@@ -74,5 +76,11 @@ TEST_CASE("lines of a file come one by one, without one that has no end or is to
     for_each_line(scratch / "lines", [&](std::string_view line) { lines.emplace_back(line); });
     CHECK(lines == std::vector<std::string>{"one", "", "", "", "last"});
     CHECK_THROWS_AS(for_each_line(scratch / "none", [](std::string_view) {}), Error);
+    tests::write_text(scratch / "sparse", "one\n");
+    std::filesystem::resize_file(scratch / "sparse", std::uintmax_t{1} << 40);
+    const std::string refused =
+        (scratch / "sparse") + ":2: the line is longer than 1 MiB; is it the right file?";
+    CHECK_THROWS_WITH_AS(for_each_line(scratch / "sparse", [](std::string_view) {}),
+                         refused.c_str(), Error);
     CHECK_THROWS_AS(for_each_line(scratch.path(), [](std::string_view) {}), Error);
 }
