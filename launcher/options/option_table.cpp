@@ -5,6 +5,7 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <sstream>
 
 #include "launcher/options/habits.hpp"
@@ -144,6 +145,8 @@ void OptionTable::number_from_0(const std::string& names, double& target, const 
         [&target, name = first_name(names)](const auto& given) {
             target = parse_number(name, given.front());
             if (target < 0) reject(name, given.front(), "a number of 0 or more");
+            if (target > std::numeric_limits<float>::max())
+                reject(name, given.front(), "a number of at most 3.4e38, the largest of fp32");
         });
 }
 

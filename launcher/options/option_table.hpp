@@ -63,6 +63,7 @@ public:
             });
     }
     void number(const std::string& names, double& target, const std::string& help);
+    // Accepts a number of 0 or more that is also finite in fp32, in which it is used.
     void number_from_0(const std::string& names, double& target, const std::string& help);
     // Accepts a number in [0, 1).
     void rate(const std::string& names, float& target, const std::string& help);

@@ -103,6 +103,8 @@ TEST_CASE("wrong values name the option and what is allowed") {
                                "--warmup-rate", "--lr-scheduler-decay"})  // as torch.optim does
         CHECK(refusal({option, "-1"}) ==
               std::string(option) + ": '-1' is not a number of 0 or more");
+    CHECK(refusal({"-lr", "1e308"}) ==
+          "--learningrate: '1e308' is not a number of at most 3.4e38, the largest of fp32");
     CHECK(refusal({"-opt", "lamb"}) ==
           "--optimizer: 'lamb' is not one of sgd|adam|adamw|adafactor|lion");
     CHECK(refusal({"--seed"}) == "--seed: needs a value");
