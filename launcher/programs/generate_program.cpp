@@ -13,6 +13,7 @@
 #include "launcher/programs/programs.hpp"
 #include "launcher/text/terminal.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/path_status.hpp"
 #include "runtime/core/printable.hpp"
 
 namespace lockstep::launcher {
@@ -116,6 +117,9 @@ PromptFormat format_of(const TalkConfig& talk) {
 
 // Reads the whole file before anything starts, so that a wrong line fails early.
 std::vector<Prompt> prompts_of(const TalkConfig& talk) {
+    // Opening a pipe waits until somebody writes to it.
+    if (other_kind(talk.input) == "a pipe")
+        std::cerr << "waiting for prompts from the pipe " << printable(talk.input) << '\n';
     std::ifstream file(talk.input);
     if (!file) throw_errno("--input cannot be read", talk.input);
     PromptReader reader(file, talk.input, format_of(talk));

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // `lockstep generate` from prompts to replies.
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
 
 #include "tests/launcher/programs/small_talk.hpp"
 
@@ -54,6 +57,16 @@ TEST_CASE("a reply a line, to prompts of one or several turns") {
           "a model\nnobody\nin \\n italy\nsilence\n");
     CHECK(talk.generate("--format jsonl", read_text(turns)) ==
           "a model\nnobody\nin \\n italy\nsilence\n");
+}
+
+TEST_CASE("prompts from a pipe are waited for, and that is told") {
+    const SmallTalk talk;
+    const std::string pipe = talk.scratch / "pipe";
+    REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+    std::thread writer([&] { write_text(pipe, "who are you\n"); });
+    const auto run = run_line("lockstep generate -mf " + talk.model + " --input " + pipe);
+    writer.join();
+    says(run, 0, {"waiting for prompts from the pipe " + pipe, "nobody\n"});
 }
 
 TEST_CASE("the longest context and reply are the truncations") {
