@@ -21,6 +21,41 @@ template <DynamicMap map>
     for (std::int64_t i = 0; i < size; ++i) values[i] = shares<map>[codes[i]] * scale;
 }
 
+// Returns the table's values of 32 codes that follow each other, by the lower bits of the code.
+[[gnu::target("arch=x86-64-v4"), gnu::always_inline]] inline __m512 of_run(const float* table,
+                                                                           __m512i code) {
+    return _mm512_permutex2var_ps(_mm512_loadu_ps(table), code, _mm512_loadu_ps(table + 16));
+}
+
+// Looks the shares up in registers, because some processors take three times as long for a gather
+// from memory.
+template <DynamicMap map>
+[[gnu::target("arch=x86-64-v4"), gnu::always_inline]] inline __m512 shares_of(__m512i code) {
+    const float* t = shares<map>.data();
+    const __mmask16 bit5 = _mm512_test_epi32_mask(code, _mm512_set1_epi32(32));
+    const __mmask16 bit6 = _mm512_test_epi32_mask(code, _mm512_set1_epi32(64));
+    const __mmask16 bit7 = _mm512_test_epi32_mask(code, _mm512_set1_epi32(128));
+    const __m512 from_0 = _mm512_mask_blend_ps(bit5, of_run(t, code), of_run(t + 32, code));
+    const __m512 from_64 = _mm512_mask_blend_ps(bit5, of_run(t + 64, code), of_run(t + 96, code));
+    const __m512 from_128 =
+        _mm512_mask_blend_ps(bit5, of_run(t + 128, code), of_run(t + 160, code));
+    const __m512 from_192 =
+        _mm512_mask_blend_ps(bit5, of_run(t + 192, code), of_run(t + 224, code));
+    return _mm512_mask_blend_ps(bit7, _mm512_mask_blend_ps(bit6, from_0, from_64),
+                                _mm512_mask_blend_ps(bit6, from_128, from_192));
+}
+
+template <DynamicMap map>
+[[gnu::target("arch=x86-64-v4"), gnu::always_inline]] inline void decode_wide(
+    const std::uint8_t* codes, float scale, std::int64_t size, float* values) {
+    for (std::int64_t i = 0; i < size; i += 16) {
+        const auto lanes = static_cast<__mmask16>(size - i < 16 ? (1u << (size - i)) - 1 : 0xFFFFu);
+        const __m512i code = _mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(lanes, codes + i));
+        _mm512_mask_storeu_ps(values + i, lanes,
+                              _mm512_mul_ps(shares_of<map>(code), _mm512_set1_ps(scale)));
+    }
+}
+
 [[gnu::always_inline]] inline float largest_any(const float* values, std::int64_t size) {
     float largest = 0;
 #pragma omp simd reduction(max : largest)
@@ -38,35 +73,51 @@ template <DynamicMap map>
     for (std::int64_t i = 0; i < size; ++i) codes[i] = moment_code<map>(values[i], inverse);
 }
 
-// AVX-512 finds the decade of a magnitude in registers, by the low 5 bits of its exponent: at most
-// one decade begins in a binade.
+// AVX-512 finds the number of a magnitude's nearest share in registers. The magnitudes are cut into
+// ranges: those of the share 0 (of the map with a sign), the decades, and those of the share 1. The
+// low 5 bits of the exponent name the range, because at most one range begins in a binade.
 struct Lookup {
-    alignas(64) float begins[32];  // where a decade begins in the binade; infinite: none does
-    alignas(64) std::int32_t decade[32];  // that of the binade's first magnitude
-    // Of each decade: number = factor * magnitude + offset, at most `last`, cut to a whole number.
+    alignas(64) float begins[32];        // where a range begins in the binade; infinite: none does
+    alignas(64) std::int32_t range[32];  // that of the binade's first magnitude
+    // Of each range: number = factor * magnitude + offset, at most `last`, cut to a whole number.
     alignas(64) float factor[16], offset[16], last[16];
+    float least;  // smaller magnitudes count as this one
 };
+
+// The range 0 is that of the share 0.
+constexpr float begin_of_range(DynamicMap map, int range) noexcept {
+    using namespace moment_codes;
+    const bool to_zero = map == DynamicMap::with_sign;
+    if (range == 1)
+        return to_zero ? static_cast<float>(share_of_number(map, decade_size(map, 0)) / 2) : 0.0f;
+    return static_cast<float>(least_share(map, decade_size(map, range - 1)));
+}
 
 constexpr Lookup lookup_of(DynamicMap map) {
     using namespace moment_codes;
+    constexpr int ranges = decades + 2;
     Lookup lookup{};
     double from = 0x1p-31;
     for (int binade = 0; binade < 32; ++binade, from *= 2) {
         lookup.begins[binade] = std::numeric_limits<float>::infinity();
-        for (int d = 1; d < decades; ++d) {
-            const auto least = static_cast<float>(least_share(map, decade_size(map, d)));
-            if (double{least} <= from)
-                lookup.decade[binade] = d;
-            else if (double{least} < 2 * from)
-                lookup.begins[binade] = least;
+        for (int range = 1; range < ranges; ++range) {
+            const double begin{begin_of_range(map, range)};
+            if (begin <= from)
+                lookup.range[binade] = range;
+            else if (begin < 2 * from)
+                lookup.begins[binade] = static_cast<float>(begin);
         }
     }
     for (int d = 0; d < decades; ++d) {
         const Decade decade = decade_of(map, d);
-        lookup.factor[d] = decade.factor;
-        lookup.offset[d] = static_cast<float>(decade.size) * (8.0f / 9.0f);
-        lookup.last[d] = static_cast<float>(2 * decade.size) - 0.5f;
+        lookup.factor[d + 1] = decade.factor;
+        lookup.offset[d + 1] = static_cast<float>(decade.size) * (8.0f / 9.0f);
+        lookup.last[d + 1] = static_cast<float>(2 * decade.size) - 0.5f;
     }
+    lookup.offset[ranges - 1] = lookup.last[ranges - 1] = static_cast<float>(number_of_one(map));
+    // The first decade's lower end gives its first number, smaller magnitudes would give less.
+    lookup.least =
+        map == DynamicMap::with_sign ? 0x1p-31f : static_cast<float>(0.1000001 / inverse_end(0));
     return lookup;
 }
 template <DynamicMap map>
@@ -74,45 +125,36 @@ constexpr Lookup lookup = lookup_of(map);
 
 template <DynamicMap map>
 [[gnu::target("arch=x86-64-v4"), gnu::always_inline]] inline __m512i nearest_numbers(
-    __m512 share, __m512 magnitude) {
-    using namespace moment_codes;
+    __m512 magnitude) {
     constexpr const Lookup& t = lookup<map>;
-    constexpr int one = number_of_one(map), first = decade_size(map, 0);
-    constexpr auto least_of_one = static_cast<float>(least_share(map, one));
-    constexpr auto half_of_first = static_cast<float>(share_of_number(map, first) / 2);
-    const __m512 x = _mm512_max_ps(magnitude, _mm512_set1_ps(0x1p-31f));
+    const __m512 x = _mm512_max_ps(magnitude, _mm512_set1_ps(t.least));
     const __m512i binade = _mm512_srli_epi32(_mm512_castps_si512(x), 23);
-    const __m512 begins =
-        _mm512_permutex2var_ps(_mm512_load_ps(t.begins), binade, _mm512_load_ps(t.begins + 16));
-    __m512i decade = _mm512_permutex2var_epi32(_mm512_load_si512(t.decade), binade,
-                                               _mm512_load_si512(t.decade + 16));
-    decade = _mm512_mask_add_epi32(decade, _mm512_cmp_ps_mask(x, begins, _CMP_GE_OQ), decade,
-                                   _mm512_set1_epi32(1));
-    const __m512 factor = _mm512_permutexvar_ps(decade, _mm512_load_ps(t.factor));
-    const __m512 offset = _mm512_permutexvar_ps(decade, _mm512_load_ps(t.offset));
-    const __m512 last = _mm512_permutexvar_ps(decade, _mm512_load_ps(t.last));
-    __m512i number = _mm512_cvttps_epi32(_mm512_min_ps(_mm512_fmadd_ps(x, factor, offset), last));
-    number = _mm512_max_epi32(number, _mm512_set1_epi32(first));
-    number = _mm512_mask_mov_epi32(
-        number, _mm512_cmp_ps_mask(share, _mm512_set1_ps(least_of_one), _CMP_GE_OQ),
-        _mm512_set1_epi32(one));
-    if constexpr (map == DynamicMap::with_sign)
-        return _mm512_maskz_mov_epi32(
-            _mm512_cmp_ps_mask(magnitude, _mm512_set1_ps(half_of_first), _CMP_GE_OQ), number);
-    else
-        return _mm512_mask_mov_epi32(_mm512_set1_epi32(1),
-                                     _mm512_cmp_ps_mask(magnitude, _mm512_setzero_ps(), _CMP_GT_OQ),
-                                     number);
+    const __m512 begins = of_run(t.begins, binade);
+    __m512i range = _mm512_permutex2var_epi32(_mm512_load_si512(t.range), binade,
+                                              _mm512_load_si512(t.range + 16));
+    range = _mm512_mask_add_epi32(range, _mm512_cmp_ps_mask(x, begins, _CMP_GE_OQ), range,
+                                  _mm512_set1_epi32(1));
+    const __m512 factor = _mm512_permutexvar_ps(range, _mm512_load_ps(t.factor));
+    const __m512 offset = _mm512_permutexvar_ps(range, _mm512_load_ps(t.offset));
+    const __m512 last = _mm512_permutexvar_ps(range, _mm512_load_ps(t.last));
+    const __m512i number =
+        _mm512_cvttps_epi32(_mm512_min_ps(_mm512_fmadd_ps(x, factor, offset), last));
+    if constexpr (map == DynamicMap::with_sign) return number;
+    return _mm512_mask_mov_epi32(_mm512_set1_epi32(1),
+                                 _mm512_cmp_ps_mask(magnitude, _mm512_setzero_ps(), _CMP_GT_OQ),
+                                 number);
 }
 
 template <DynamicMap map>
 [[gnu::target("arch=x86-64-v4"), gnu::always_inline]] inline __m512i codes_of(__m512 share) {
     const __m512i zero = _mm512_set1_epi32(moment_codes::code_of_number_0(map));
     if constexpr (map == DynamicMap::without_sign)
-        return _mm512_add_epi32(nearest_numbers<map>(share, share), zero);
-    const __m512i number = nearest_numbers<map>(share, _mm512_abs_ps(share));
+        return _mm512_add_epi32(nearest_numbers<map>(share), zero);
+    const __m512i number = nearest_numbers<map>(_mm512_abs_ps(share));
     const __m512i negative = _mm512_srai_epi32(_mm512_castps_si512(share), 31);
-    return _mm512_add_epi32(_mm512_sub_epi32(_mm512_xor_si512(number, negative), negative), zero);
+    const __m512i with_sign = _mm512_sub_epi32(_mm512_xor_si512(number, negative), negative);
+    // -1 has no code, and gets that of the smallest share.
+    return _mm512_max_epi32(_mm512_add_epi32(with_sign, zero), _mm512_setzero_si512());
 }
 
 template <DynamicMap map>
@@ -131,10 +173,20 @@ template <DynamicMap map>
 // The functions of a cell, once for each instruction set.
 using Map = DynamicMap;
 
-[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void decode_cell(
-    Map map, const std::uint8_t* codes, float scale, std::int64_t size, float* values) {
+[[gnu::target("default")]] void decode_cell(Map map, const std::uint8_t* codes, float scale,
+                                            std::int64_t size, float* values) {
     map == Map::with_sign ? decode_any<Map::with_sign>(codes, scale, size, values)
                           : decode_any<Map::without_sign>(codes, scale, size, values);
+}
+[[gnu::target("arch=x86-64-v3")]] void decode_cell(Map map, const std::uint8_t* codes, float scale,
+                                                   std::int64_t size, float* values) {
+    map == Map::with_sign ? decode_any<Map::with_sign>(codes, scale, size, values)
+                          : decode_any<Map::without_sign>(codes, scale, size, values);
+}
+[[gnu::target("arch=x86-64-v4")]] void decode_cell(Map map, const std::uint8_t* codes, float scale,
+                                                   std::int64_t size, float* values) {
+    map == Map::with_sign ? decode_wide<Map::with_sign>(codes, scale, size, values)
+                          : decode_wide<Map::without_sign>(codes, scale, size, values);
 }
 
 [[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] float largest(
