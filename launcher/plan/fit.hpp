@@ -15,6 +15,7 @@ namespace lockstep::launcher::plan {
 struct Savings {
     train::Moments moments = train::Moments::fp32;
     model::RecomputePlan recompute;
+    train::Saving saving = train::Saving::beside_training;
 
     bool operator==(const Savings&) const = default;
 };
@@ -24,11 +25,13 @@ struct FitChoices {
     std::vector<train::Moments> moments;
     std::optional<model::RecomputePlan> recompute;  // empty: any
     std::int64_t layers = 1;                        // of the model's largest stack
+    std::vector<train::Saving> saving = {train::Saving::beside_training};
 };
 
 // Returns the time that the savings add to a step, in units of the products of the model's layers
 // in forward and backward (72 parts; see docs/memory.md). Moments in int8 count as 0.03, which is
-// an estimate for a step of about 1,000 tokens.
+// an estimate for a step of about 1,000 tokens, and training that waits for saves as 0.01, one for
+// a save of 20 s every 30 minutes.
 double added_time(const Savings& savings, std::int64_t layers);
 
 // Returns the fastest of the choices with which the run fits; if none fits, the one that takes the

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/plan/fitting_command.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -33,6 +34,9 @@ std::string fitting_command(const std::vector<std::string>& words, const RunPlan
             ++i;
     }
     if (plan.moments == train::Moments::int8) command += " --moments int8";
+    const bool given = std::ranges::any_of(
+        words, [](const std::string& word) { return word.starts_with("--async-save"); });
+    if (plan.saving == train::Saving::training_waits && !given) command += " --async-save false";
     if (plan.recompute != model::RecomputePlan{})
         command += " --recompute " + model::name(plan.recompute);
     return command;

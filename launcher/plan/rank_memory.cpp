@@ -136,6 +136,9 @@ std::vector<Part> RankMemory::parts(const BatchMemory& batch, std::int64_t rows_
 }
 
 std::int64_t RankMemory::copy_bytes() const {
+    const bool in_place = run_.device == model::DeviceKind::cpu &&
+                          saving_of(run_.train) == train::Saving::training_waits;
+    if (in_place) return 0;
     return signed_of(table_.flat_size() * sizeof(float) + weight_memory().optimizer);
 }
 

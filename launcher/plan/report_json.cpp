@@ -42,6 +42,7 @@ std::string report_json(const RunPlan& plan) {
                           {"total_bytes", plan.total_bytes()},
                           {"moments", train::name(plan.moments)},
                           {"recompute", model::name(plan.recompute)},
+                          {"async_save", plan.saving == train::Saving::beside_training},
                           {"levels", nlohmann::json::array()},
                           {"host_bytes", plan.host_bytes},
                           {"fits", plan.fits()},

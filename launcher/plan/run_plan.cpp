@@ -41,6 +41,7 @@ public:
         if (config.recompute) model::require_layers(*config.recompute, plan_.model);
         plan_.precision = precision();
         plan_.moments = config.train.optimizer.moments;
+        plan_.saving = saving_of(config.train);
         const std::int64_t lanes = this->lanes();
         plan_.lanes_of_rank = (lanes + plan_.ranks - 1) / plan_.ranks;
         if (lanes < plan_.ranks)
@@ -134,6 +135,7 @@ private:
         train::TrainOptions options = config_.train;
         options.lanes = lanes();
         options.optimizer.moments = plan_.moments;
+        options.async_save = plan_.saving == train::Saving::beside_training;
         return RankMemory({plan_.model, options, plan_.precision, gpu_settings(config_, {}).master,
                            plan_.machine.device, plan_.ranks, backend(), recompute});
     }
@@ -155,10 +157,12 @@ private:
         }
         const Savings savings = fastest_that_fits(fit_choices(), [this](const Savings& tried) {
             plan_.moments = tried.moments;
+            plan_.saving = tried.saving;
             return level_memory(tried.recompute).total <= plan_.machine.bytes;
         });
         plan_.moments = savings.moments;
         plan_.recompute = savings.recompute;
+        plan_.saving = savings.saving;
         plan_.fitted = true;
     }
 
@@ -169,6 +173,9 @@ private:
             choices.moments = {train::Moments::fp32, train::Moments::int8};
         if (config_.given.contains("recompute") || config_.checkpoint_activations)
             choices.recompute = config_.recompute;
+        choices.saving = {saving_of(config_.train)};
+        if (!config_.given.contains("async-save") && plan_.machine.device == model::DeviceKind::cpu)
+            choices.saving = {train::Saving::beside_training, train::Saving::training_waits};
         return choices;
     }
 

@@ -46,8 +46,9 @@ struct RunPlan {
     BatchMemory batch;  // the largest that the rules can form
     std::vector<Part> parts;
     train::Moments moments = train::Moments::fp32;
-    model::RecomputePlan recompute;   // as the option says, or the choice of auto
-    bool fitted = false;              // --fit auto chose the two above
+    model::RecomputePlan recompute;  // as the option says, or the choice of auto
+    train::Saving saving = train::Saving::beside_training;
+    bool fitted = false;              // --fit auto chose the three above
     std::string command;              // of the training run; empty unless `fitted`
     std::vector<LevelMemory> levels;  // none, ffn, layer and that one; empty: a quick plan
     std::int64_t host_bytes = 0;      // extra host memory when the device has its own

@@ -295,10 +295,14 @@ void TrainingSession::tell_checkpoint(std::int64_t step, const std::string& cont
 }
 
 void TrainingSession::train(const train::StopFlag& stop, const std::string& continuing) {
+    const train::Saving saving = train::saving_of(options_);
     train::FolderSink checkpoints(
         job_.rank_info.rank, config_.model_file,
-        {{options_.keep, options_.keep_every_n_steps}, options_.max_save_failures}, log_,
-        [this] { return engine_->copy_for_save(); },
+        {{options_.keep, options_.keep_every_n_steps}, options_.max_save_failures, saving}, log_,
+        [this, saving] {
+            return saving == train::Saving::beside_training ? engine_->copy_for_save()
+                                                            : engine_->fetch();
+        },
         describe(plan_.model, config_, plan_.data.sets), new_record());
     checkpoints.trace_to(trace_);
     // The others wait for rank 0 while it waits for this thread.

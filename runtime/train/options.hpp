@@ -20,6 +20,9 @@ constexpr const char* name(Moments moments) noexcept {
 enum class ScheduleKind { none, fixed, linear, cosine, invsqrt, reduceonplateau };
 enum class Overlap { on, off };
 enum class Direction { minimise, maximise };
+// Tells when checkpoints are written. beside_training: a thread writes a copy that rank 0 holds.
+// training_waits: no copy is held, and training goes on when they are written.
+enum class Saving { beside_training, training_waits };
 
 // The names and meanings are ParlAI's (docs/options.md lists the defaults that differ).
 struct OptimizerOptions {
@@ -102,10 +105,15 @@ struct TrainOptions {
     std::int64_t keep_every_n_steps = -1;  // checkpoints of multiples stay; <= 0: none
     int max_save_failures = 3;             // in a row; -1: no limit
     bool save_after_valid = true;
+    bool async_save = true;                   // see Saving
     std::int64_t hash_every_n_updates = 100;  // ranks compare their parameters; <= 0: never
     std::uint64_t seed = 1;
     std::int64_t lanes = 1;
 };
+
+inline Saving saving_of(const TrainOptions& options) noexcept {
+    return options.async_save ? Saving::beside_training : Saving::training_waits;
+}
 
 // Tells whether a run saves checkpoints before its end.
 inline bool saves_on_the_way(const TrainOptions& options) noexcept {

@@ -8,12 +8,13 @@
 namespace lockstep::train {
 
 FolderSink::FolderSink(int rank, const std::string& model_folder, const SaveOptions& options,
-                       Log& log, std::function<RunTensors()> copy, ModelDescription description,
+                       Log& log, std::function<RunTensors()> tensors, ModelDescription description,
                        RunRecord record)
     : rank_(rank),
       model_folder_(model_folder),
       checkpoints_(model_folder, options.keep, log),
-      copy_(std::move(copy)),
+      saving_(options.saving),
+      take_(std::move(tensors)),
       description_(std::move(description)),
       record_(std::move(record)),
       log_(log),
@@ -26,7 +27,7 @@ void FolderSink::commit_after(const BeforeCommit& check) {
 }
 
 void FolderSink::take_memory_early(std::function<void()> reserve) {
-    if (rank_ == 0) start("take memory", std::move(reserve));
+    if (rank_ == 0 && saving_ == Saving::beside_training) start("take memory", std::move(reserve));
 }
 
 void FolderSink::continues_from(const std::string& checkpoint) { checkpoints_.trust(checkpoint); }
@@ -34,24 +35,27 @@ void FolderSink::continues_from(const std::string& checkpoint) { checkpoints_.tr
 void FolderSink::save(CheckpointKind kind, const TrainerState& state) {
     if (rank_ != 0) return;
     thread_.check();
-    if (copied_step_ != state.step) copy_tensors(kind, state.step);
+    if (tensors_step_ != state.step) take_tensors(kind, state.step);
     kind == CheckpointKind::best ? save_best(state.step) : save_latest(state);
+    if (saving_ == Saving::beside_training) return;
+    thread_.wait();
+    keep_unsaved_best();
 }
 
-void FolderSink::copy_tensors(CheckpointKind kind, std::int64_t step) {
-    const bool saving = copied_step_ >= 0 && thread_.busy();
+void FolderSink::take_tensors(CheckpointKind kind, std::int64_t step) {
+    const bool saving = tensors_step_ >= 0 && thread_.busy();
     if (saving && !std::exchange(told_of_waiting_, true))
         log_.info(
             "training waits for a checkpoint that is still being written: saves are due more "
             "often than this disk takes them (told once)");
     thread_.wait();
     if (kind == CheckpointKind::latest) keep_unsaved_best();
-    tensors_.emplace(copy_());
-    copied_step_ = step;
+    tensors_.emplace(take_());
+    tensors_step_ = step;
 }
 
-// The copy is all that holds best weights that could not be written, so they are kept beside it
-// until they can be, or until there are better ones.
+// The tensors that were taken are all that holds best weights that could not be written, so these
+// are kept beside them until they can be written, or until there are better ones.
 void FolderSink::keep_unsaved_best() {
     if (!best_lost_ || !kept_best_.empty()) return;
     try {

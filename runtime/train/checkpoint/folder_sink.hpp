@@ -19,26 +19,28 @@ namespace lockstep::train {
 struct SaveOptions {
     KeepPolicy keep;
     int max_failures = 3;  // in a row; -1: no limit
+    Saving saving = Saving::beside_training;
 };
 
 // Saves into a model folder for the trainer: the latest state as a checkpoint, the best weights as
 // the folder's model. Rank 0 writes; the other ranks do nothing. save() only copies the tensors; a
-// thread writes them, one copy at a time. A save that fails is told and leaves what was there; see
-// SaveFailures. Best weights that could not be written are kept and tried again with each later
-// save and at the end.
+// thread writes them, one copy at a time. With Saving::training_waits it returns when they are
+// written. A save that fails is told and leaves what was there; see SaveFailures. Best weights that
+// could not be written are kept and tried again with each later save and at the end.
 class FolderSink final : public CheckpointSink {
 public:
-    // Rank 0 calls `copy` for a copy of the tensors, which must stay unchanged until the next call.
-    // It replaces `record.trainer` at each save.
+    // Rank 0 calls `tensors` for a copy of the tensors, which must stay unchanged until the next
+    // call; with Saving::training_waits they may be the training's own. It replaces
+    // `record.trainer` at each save.
     FolderSink(int rank, const std::string& model_folder, const SaveOptions& options, Log& log,
-               std::function<RunTensors()> copy, ModelDescription description, RunRecord record);
+               std::function<RunTensors()> tensors, ModelDescription description, RunRecord record);
 
     // `check` is called before each change of the folder; see CheckpointFolder. It is called from
     // the thread that writes.
     void commit_after(const BeforeCommit& check);
     // Calls `reserve`, which takes the memory of the copy, from the thread that writes, so that the
     // first save need not take it. Call it before the first save. An error of it is thrown by the
-    // next save() or check().
+    // next save() or check(). It is not called if training waits for saves.
     void take_memory_early(std::function<void()> reserve);
     // Names the verified checkpoint that the run continues from.
     void continues_from(const std::string& checkpoint);
@@ -53,7 +55,7 @@ public:
     void finish() override;
 
 private:
-    void copy_tensors(CheckpointKind kind, std::int64_t step);
+    void take_tensors(CheckpointKind kind, std::int64_t step);
     void keep_unsaved_best();
     void start(const char* name, std::function<void()> write);
     void save_latest(const TrainerState& state);
@@ -66,20 +68,21 @@ private:
     std::string model_folder_;
     BeforeCommit check_;
     CheckpointFolder checkpoints_;
-    std::function<RunTensors()> copy_;
+    const Saving saving_;
+    std::function<RunTensors()> take_;
     ModelDescription description_;
     RunRecord record_;
     Log& log_;
     Trace* trace_ = nullptr;  // null: no trace
     bool told_of_waiting_ = false;
-    std::optional<RunTensors> tensors_;  // the copy
-    std::int64_t copied_step_ = -1;
+    std::optional<RunTensors> tensors_;  // of the step below
+    std::int64_t tensors_step_ = -1;
     std::string queued_;  // the newest state that was given to the thread, as JSON
 
     // The thread changes these; the others read them only while it is idle.
     std::string saved_;                      // the state of the newest checkpoint, as JSON
     std::optional<std::int64_t> best_lost_;  // the step of best weights that could not be written
-    std::vector<float> kept_best_;           // these weights; empty: the copy has them
+    std::vector<float> kept_best_;           // these weights; empty: tensors_ has them
     SaveFailures latest_failures_, best_failures_;
 
     SaveThread thread_;  // last, so that it ends before what it uses

@@ -19,14 +19,16 @@ using plan::fastest_that_fits;
 using plan::RunPlan;
 using plan::Savings;
 using train::Moments;
+using train::Saving;
 using Words = std::vector<std::string>;
 
 namespace {
 
 // The bytes of a run whose layers keep 10 units each: 4 of them with ffn are gone, with layer 9.
-// Moments take 80 or 20 units.
+// Moments take 80 or 20 units, and as many again where checkpoints are written beside training.
 std::int64_t units(const Savings& savings, std::int64_t layers) {
-    const std::int64_t moments = savings.moments == Moments::int8 ? 20 : 80;
+    const std::int64_t copies = savings.saving == Saving::beside_training ? 2 : 1;
+    const std::int64_t moments = copies * (savings.moments == Moments::int8 ? 20 : 80);
     const std::int64_t planned = std::min(savings.recompute.layers, layers);
     if (savings.recompute.level == Recompute::ffn) return moments + 6 * layers;
     if (savings.recompute.level == Recompute::layer) return moments + 10 * layers - 9 * planned;
@@ -70,14 +72,17 @@ RunPlan planned(const Words& more) {
 
 TEST_CASE("the choice is the fastest of all that fit, and the smallest where none does") {
     constexpr std::int64_t layers = 6;
-    const plan::FitChoices choices{{Moments::fp32, Moments::int8}, std::nullopt, layers};
+    const plan::FitChoices choices{{Moments::fp32, Moments::int8},
+                                   std::nullopt,
+                                   layers,
+                                   {Saving::beside_training, Saving::training_waits}};
+    std::vector<RecomputePlan> plans{{}, {Recompute::ffn}};
+    for (std::int64_t n = 1; n <= layers; ++n) plans.push_back({Recompute::layer, n});
     std::vector<Savings> all;
-    for (const Moments moments : choices.moments) {
-        all.push_back({moments, {}});
-        all.push_back({moments, {Recompute::ffn}});
-        for (std::int64_t n = 1; n <= layers; ++n) all.push_back({moments, {Recompute::layer, n}});
-    }
-    for (std::int64_t memory = 20; memory < 150; ++memory) {
+    for (const Moments moments : choices.moments)
+        for (const Saving saving : choices.saving)
+            for (const RecomputePlan& one : plans) all.push_back({moments, one, saving});
+    for (std::int64_t memory = 20; memory < 240; ++memory) {
         CAPTURE(memory);
         const auto fits = [&](const Savings& one) { return units(one, layers) <= memory; };
         const Savings chosen = fastest_that_fits(choices, fits);
@@ -87,7 +92,8 @@ TEST_CASE("the choice is the fastest of all that fit, and the smallest where non
             if (fits(one)) CHECK(added_time(chosen, layers) <= added_time(one, layers) + 1e-12);
         }
         CHECK(fits(chosen) == any);
-        if (!any) CHECK(chosen == Savings{Moments::int8, {Recompute::layer}});
+        if (!any)
+            CHECK(chosen == Savings{Moments::int8, {Recompute::layer}, Saving::training_waits});
     }
 }
 
@@ -103,6 +109,7 @@ TEST_CASE("repeated products are counted in parts of all of a layer's products")
     CHECK(added_time({Moments::fp32, {Recompute::layer}}, 12) == doctest::Approx(16.0 / 72));
     CHECK(added_time({Moments::fp32, {Recompute::layer, 3}}, 12) == doctest::Approx(4.0 / 72));
     CHECK(added_time({Moments::int8, {}}, 12) == doctest::Approx(0.03));
+    CHECK(added_time({Moments::fp32, {}, Saving::training_waits}, 12) == doctest::Approx(0.01));
 }
 
 TEST_CASE("--fit auto chooses among moments and levels, and its plan is that of its command") {
@@ -113,8 +120,10 @@ TEST_CASE("--fit auto chooses among moments and levels, and its plan is that of 
     for (const std::string memory : {"1TiB", "150MiB", "140MiB", "130MiB"}) {
         CAPTURE(memory);
         const RunPlan fitted = planned({"--memory", memory, "--fit", "auto"});
-        const RunPlan typed = planned({"--memory", memory, "--moments", train::name(fitted.moments),
-                                       "--recompute", model::name(fitted.recompute)});
+        const bool waits = fitted.saving == Saving::training_waits;
+        const RunPlan typed =
+            planned({"--memory", memory, "--moments", train::name(fitted.moments), "--recompute",
+                     model::name(fitted.recompute), "--async-save", waits ? "false" : "true"});
         CHECK(fitted.total_bytes() == typed.total_bytes());
         CHECK(fitted.host_bytes == typed.host_bytes);
         CHECK(fitted.fits() == typed.fits());
@@ -122,6 +131,7 @@ TEST_CASE("--fit auto chooses among moments and levels, and its plan is that of 
     const RunPlan kept = planned({"--memory", "1MiB", "--fit", "auto", "--moments", "fp32"});
     CHECK(kept.moments == Moments::fp32);
     CHECK(kept.recompute == RecomputePlan{Recompute::layer});
+    CHECK(kept.saving == Saving::training_waits);
     CHECK_FALSE(kept.fits());
     CHECK(planned({"--memory", "1MiB", "--fit", "auto", "-opt", "sgd"}).moments == Moments::fp32);
 }
@@ -134,6 +144,11 @@ TEST_CASE("the command has the words of the plan, without what only plans have")
                       "-bs",    "4",   "--json",        "--recompute", "auto"};
     CHECK(plan::fitting_command(words, plan) ==
           "lockstep train --data 'a b' -bs 4 --moments int8 --recompute layer:3");
+    plan.saving = Saving::training_waits;
+    CHECK(plan::fitting_command({"-bs", "4"}, plan) ==
+          "lockstep train -bs 4 --moments int8 --async-save false --recompute layer:3");
+    CHECK(plan::fitting_command({"--async-save", "no"}, plan) ==
+          "lockstep train --async-save no --moments int8 --recompute layer:3");
     plan = {};
     plan.ranks = 2;
     CHECK(plan::fitting_command({"--fit=auto", "-bs", "4"}, plan) == "multiprocessing_train -bs 4");

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <filesystem>
 #include <thread>
+#include <utility>
 
 #include "tests/launcher/programs/metrics_file.hpp"
 #include "tests/support/faulty_files.hpp"
@@ -65,6 +66,18 @@ TEST_CASE_FIXTURE(Saves, "a checkpoint that cannot be written is told, and train
     CHECK(names.contains("step-00000003"));
     CHECK(names.contains("step-00000004"));
     CHECK_FALSE(names.contains("step-00000002"));
+}
+
+TEST_CASE_FIXTURE(Saves, "checkpoints are the same if training waits for them") {
+    const auto saved = [&](const std::string& more) {
+        says(train("no such name", ENOSPC, always, "--save-every-n-steps 1 " + more), 0, {});
+        const std::string weights = read_text(checkpoint(4) + "/model.safetensors");
+        const std::string moments = read_text(checkpoint(4) + "/part-00000.safetensors");
+        std::filesystem::remove_all(model);
+        return std::pair(weights, moments);
+    };
+    const auto beside = saved("--async-save true");
+    CHECK(saved("--async-save false") == beside);
 }
 
 TEST_CASE_FIXTURE(Saves, "saves that fail again and again end the run") {

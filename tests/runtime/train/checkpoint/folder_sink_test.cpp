@@ -104,6 +104,30 @@ TEST_CASE_FIXTURE(Sinks, "training goes on while a copy is written, and waits fo
     contains(released.str(), "training waits for a checkpoint that is still being written");
 }
 
+TEST_CASE_FIXTURE(Sinks, "if training waits, a save is written from its own tensors") {
+    train::FolderSink writer(
+        0, folder.path(), {{}, -1, train::Saving::training_waits}, log,
+        [this] { return run.tensors(); }, {"{}", "00ff", ""}, run.record);
+    writer.take_memory_early([] { throw std::bad_alloc(); });
+    writer.check();
+    const SavedRun best(7);
+    writer.save(CheckpointKind::latest, at(8));
+    CHECK(folder.names("checkpoints") == Names{"step-00000008"});
+    {
+        const FileSizeLimit limit(100);
+        writer.save(CheckpointKind::best, at(8));
+    }
+    contains(lines.str(), "the model with the weights of step 8 is not saved (EFBIG)");
+    for (float& value : run.master) value = 1;  // training goes on
+    writer.save(CheckpointKind::latest, at(9));
+    SavedRun loaded(1), latest(1);
+    train::load_weights(folder.path(), loaded.table, view_of(loaded.master));
+    CHECK(std::memcmp(loaded.master.data(), best.master.data(), best.master.size() * 4) == 0);
+    train::load_checkpoint(folder / "checkpoints/step-00000009", latest.tensors());
+    CHECK(latest.master[0] == 1);
+    CHECK(lines.str().find("training waits") == std::string::npos);
+}
+
 TEST_CASE_FIXTURE(Sinks, "a state that is saved is not saved again") {
     train::FolderSink writer = sink(0);
     writer.save(CheckpointKind::latest, at(8));
