@@ -9,6 +9,7 @@
 #include "data/text/fields.hpp"
 #include "data/text/unicode.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/followed_path.hpp"
 #include "runtime/core/path_status.hpp"
 #include "runtime/core/read_lines.hpp"
 
@@ -131,7 +132,7 @@ Dictionary Dictionary::load(const std::string& path, LetterCase letter_case) {
 }
 
 void Dictionary::save(const std::string& path) const {
-    std::ofstream file(path, std::ios::binary);
+    std::ofstream file(followed_path(path), std::ios::binary);
     for (std::int32_t id = 0; id < size(); ++id)
         file << escape(token(id)) << '\t' << count(id) << '\n';
     if (!file.flush()) throw_errno("cannot write the dictionary", path);

@@ -11,6 +11,7 @@
 #include "data/tokenizers/sentencepiece_charsmap.hpp"
 #include "data/tokenizers/tokenizer_file.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/followed_path.hpp"
 #include "runtime/core/hash.hpp"
 #include "runtime/core/read_file.hpp"
 
@@ -103,7 +104,7 @@ std::int32_t SentencePieceTokenizer::size() const noexcept { return processor_->
 
 std::vector<std::string> SentencePieceTokenizer::save(const std::string& directory) const {
     const std::string path = directory + "/" + format::sentencepiece_file;
-    std::ofstream file(path, std::ios::binary);
+    std::ofstream file(followed_path(path), std::ios::binary);
     file << model_;
     if (!file.flush()) throw_errno("cannot write the SentencePiece model", path);
     write_tokenizer_file(directory, {.name = std::string(name()),

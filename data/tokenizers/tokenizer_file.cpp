@@ -8,6 +8,7 @@
 
 #include "data/storage/shard_format.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/followed_path.hpp"
 #include "runtime/core/hash.hpp"
 #include "runtime/core/json_object.hpp"
 #include "runtime/core/json_text.hpp"
@@ -26,7 +27,7 @@ void write_tokenizer_file(const std::string& directory, const TokenizerFile& con
                                          {"file", content.file},
                                          {"letter_case", content.letter_case},
                                          {"hash", hex(content.hash)}};
-    std::ofstream file(path_in(directory));
+    std::ofstream file(followed_path(path_in(directory)));
     file << json.dump(2) << '\n';
     if (!file.flush()) throw_errno("cannot write", path_in(directory));
 }

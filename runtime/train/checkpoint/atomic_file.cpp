@@ -14,6 +14,7 @@
 
 #include "runtime/core/durable_files.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/followed_path.hpp"
 #include "runtime/core/path_status.hpp"
 #include "runtime/core/system_failure.hpp"
 #include "runtime/train/checkpoint/lock_owner.hpp"
@@ -81,13 +82,11 @@ void remove_quietly(const std::string& path) noexcept {
 
 // Returns the path of the file that a rename to `path` is to replace.
 std::string replaceable(const std::string& path) {
-    if (!path_exists(path)) return path;
-    if (!is_file(path))
+    const std::string file = followed_path(path);
+    if (!path_exists(file)) return path;
+    if (!is_file(file))
         throw Error(ErrorKind::io,
                     path + ": is no regular file, and is not replaced; choose another name");
-    std::error_code failure;
-    const fs::path file = fs::canonical(path, failure);
-    if (failure) fail("cannot be followed", path, failure.value());
     return file;
 }
 
@@ -95,9 +94,10 @@ std::string replaceable(const std::string& path) {
 
 OutputFile::OutputFile(std::string path, Mode mode)
     : path_(std::move(path)),
-      file_(::open(path_.c_str(),
-                   O_WRONLY | O_CREAT | O_CLOEXEC | (mode == Mode::append ? O_APPEND : O_EXCL),
-                   0666)) {
+      file_(::open(
+          path_.c_str(),
+          O_WRONLY | O_CREAT | O_CLOEXEC | (mode == Mode::append ? O_APPEND | O_NOFOLLOW : O_EXCL),
+          0666)) {
     if (!file_) fail("cannot be opened for writing", path_, errno);
 }
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "runtime/core/followed_path.hpp"
 #include "runtime/core/system_failure.hpp"
 
 namespace lockstep::train {
@@ -56,6 +57,7 @@ void MetricsFile::write_waiting() {
 }
 
 void MetricsFile::open() {
+    path_ = followed_path(path_);
     if (whole_bytes_) cut_back();
     if (prepare_) prepare_(path_);
     file_.emplace(path_, OutputFile::Mode::append);

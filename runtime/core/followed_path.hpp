@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+namespace lockstep {
+
+// Returns the path behind the links that `path` names; nothing need be there. Throws an io error
+// for a link that another user made, unless that is the superuser: whoever may write into a folder
+// could otherwise have any file of this user overwritten. The folders above are not looked at.
+std::string followed_path(const std::string& path);
+
+}  // namespace lockstep
