@@ -22,7 +22,7 @@
 #include "model/blocks/layout.hpp"
 #include "model/devices/gpu_heads.hpp"
 #include "runtime/comm/environment/environment.hpp"
-#include "runtime/comm/store/secret_envelope.hpp"
+#include "runtime/comm/store/store.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/printable.hpp"
 #include "runtime/train/step/weight_memory.hpp"
@@ -156,10 +156,8 @@ std::string secret_line(const RunConfig& config, const comm::RankInfo& rank_info
     if (!given.empty()) return begin + "of " + comm::Secret::variable + "\n";
     if (rank_info.source == comm::RankSource::mpi && config.comm.backend != comm::Backend::gloo)
         return begin + "not needed, because MPI joins the ranks\n";
-    if (comm::munge_envelope() != nullptr)
-        return begin + "made by rank 0 and handed over by Munge\n";
-    return begin + "made by rank 0 and handed over by " +
-           (rank_info.source == comm::RankSource::mpi ? "PMIx\n" : "a private file on this host\n");
+    return begin + "made by rank 0 and handed over by " + comm::envelope_of(rank_info)->name() +
+           "\n";
 }
 
 // Reports why this rank cannot meet the others, and what its host sees of rank 0.

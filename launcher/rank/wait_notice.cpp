@@ -2,7 +2,6 @@
 #include "launcher/rank/wait_notice.hpp"
 
 #include <condition_variable>
-#include <iostream>
 #include <mutex>
 
 #include "runtime/comm/store/store.hpp"
@@ -21,15 +20,18 @@ std::string waiting_line(const comm::RankInfo& rank_info) {
            " to " + std::to_string(rank_info.master_port + comm::store_ports - 1) + "\n";
 }
 
-WaitNotice::WaitNotice(const comm::RankInfo& rank_info, std::chrono::milliseconds patience) {
+WaitNotice::WaitNotice(const comm::RankInfo& rank_info, std::chrono::milliseconds patience,
+                       std::ostream& out) {
     if (rank_info.size == 1 || rank_info.local_rank != 0) return;
-    thread_ = std::jthread([line = waiting_line(rank_info), patience](const std::stop_token& stop) {
+    const auto wait_and_tell = [line = waiting_line(rank_info), patience,
+                                &out](const std::stop_token& stop) {
         std::mutex mutex;
         std::unique_lock lock(mutex);
         std::condition_variable_any never;
         never.wait_for(lock, stop, patience, [] { return false; });
-        if (!stop.stop_requested()) std::cerr << line << std::flush;
-    });
+        if (!stop.stop_requested()) out << line << std::flush;
+    };
+    thread_ = std::jthread(wait_and_tell);
 }
 
 }  // namespace lockstep::launcher

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <iostream>
 #include <string>
 #include <thread>
 
@@ -12,12 +13,13 @@ namespace lockstep::launcher {
 // Returns one line that says for which ranks this one waits, and where.
 std::string waiting_line(const comm::RankInfo& rank_info);
 
-// Prints that line to standard error once if the object lives for `patience`. Only the first rank
-// of each host does so, and not a rank that is alone.
+// Prints that line to `out` once if the object lives for `patience`. Only the first rank of each
+// host does so, and not a rank that is alone.
 class WaitNotice {
 public:
     explicit WaitNotice(const comm::RankInfo& rank_info,
-                        std::chrono::milliseconds patience = std::chrono::seconds(15));
+                        std::chrono::milliseconds patience = std::chrono::seconds(15),
+                        std::ostream& out = std::cerr);
 
 private:
     std::jthread thread_;

@@ -129,7 +129,7 @@ public:
     virtual Ticket barrier(std::string label) = 0;
 
     // Queues work of this rank alone between its operations. An exception from it fails the
-    // communicator as a failed operation does.
+    // communicator as a failed operation does; where a rank is alone, the call itself throws it.
     virtual Ticket run(std::function<void()> work, std::string label) = 0;
 
     // Makes a new communicator of the ranks that gave the same colour, ordered by rank. The call is

@@ -24,8 +24,9 @@ void check_gloo(const RankInfo& rank_info, const std::string& interface);
 // circle of all ranks. The collectives need no others. They ascend.
 std::vector<int> near_ranks(int rank, int size);
 
-// Connects the ranks over TCP (Gloo has no encryption and no authentication): each with about
-// 2 log2(size) others, and with further ones when it first sends to them or receives from them.
+// Connects the ranks over TCP: each with about 2 log2(size) others, and with further ones when it
+// first sends to them or receives from them. Ranks prove the job's key when they connect; what they
+// send then is neither encrypted nor signed.
 // Returns when all ranks have met. Throws kind peer when ranks are missing.
 std::unique_ptr<Transport> connect_gloo(int rank, int size, std::shared_ptr<Store> store,
                                         const GlooOptions& options);

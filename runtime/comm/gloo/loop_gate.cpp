@@ -9,10 +9,12 @@
 namespace lockstep::comm {
 
 LoopGate::LoopGate(gloo::transport::tcp::Device& device)
-    : event_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+    : device_(device), event_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
     if (!event_) throw Error(ErrorKind::gloo, "the system gives no descriptor for an event");
     device.registerDescriptor(event_.raw(), EPOLLIN, this);
 }
+
+LoopGate::~LoopGate() { device_.unregisterDescriptor(event_.raw(), this); }
 
 LoopGate::Pause::Pause(LoopGate& gate) : gate_(gate), turn_(gate.turn_) {
     std::unique_lock lock(gate_.mutex_);

@@ -14,9 +14,10 @@ namespace lockstep::comm {
 // just being made.
 class LoopGate final : public gloo::transport::tcp::Handler {
 public:
-    // Throws kind gloo if the system gives no descriptor. The device's thread must not run any more
-    // when the gate is destroyed, or no pause may be going on.
+    // Throws kind gloo if the system gives no descriptor. The device must outlive the gate.
     explicit LoopGate(gloo::transport::tcp::Device& device);
+    // Returns when the device's thread has left the gate. No pause may be going on.
+    ~LoopGate() override;
 
     // The device's thread stands still as long as a pause lives.
     class Pause {
@@ -34,6 +35,7 @@ public:
     void handleEvents(int events) override;
 
 private:
+    gloo::transport::tcp::Device& device_;
     FileDescriptor event_;
     std::mutex turn_;   // held by the pause
     std::mutex mutex_;  // guards the members below

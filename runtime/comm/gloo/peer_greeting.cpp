@@ -71,15 +71,14 @@ public:
     void check(int peer, int strangers) const {
         if (patience_.given_up()) throw Error(ErrorKind::peer, "this rank gave the connection up");
         if (left_ms() > 0) return;
-        const std::string name = "rank " + std::to_string(peer);
-        if (strangers > 0)
-            throw Error(ErrorKind::peer,
-                        "another program has connected in the place of " + name +
-                            ": it does not know this job's secret, or addresses are translated on "
-                            "the way (NAT); use a network of the job's own (--interface)");
-        throw Error(ErrorKind::peer, name + " did not answer within " +
-                                         std::to_string(patience_.timeout_ms) +
-                                         " ms: it hangs, or ended");
+        const std::string silent = "rank " + std::to_string(peer) + " did not answer within " +
+                                   std::to_string(patience_.timeout_ms) + " ms: it hangs, or ended";
+        if (strangers == 0) throw Error(ErrorKind::peer, silent);
+        throw Error(ErrorKind::peer,
+                    silent +
+                        "; another program has connected that does not know this job's secret, or "
+                        "addresses are translated on the way (NAT): use a network of the job's own "
+                        "(--interface)");
     }
 
 private:
@@ -157,7 +156,8 @@ private:
         if (visitors_.empty())
             throw Error(ErrorKind::gloo, "no connection with rank " +
                                              std::to_string(greeting_.peer_rank) + ": " +
-                                             std::generic_category().message(failure));
+                                             std::generic_category().message(failure) +
+                                             "; allow more open files (ulimit -n)");
         visitors_.clear();
     }
 

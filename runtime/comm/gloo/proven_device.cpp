@@ -47,8 +47,11 @@ SocketAddress address_of(const tcp::Address& address) {
 FileDescriptor listener_at(const SocketAddress& address) {
     auto [socket, failure] = listen_on(address);
     if (socket) return std::move(socket);
-    throw Error(ErrorKind::gloo, "no port for another rank at " + address.text() + ": " +
-                                     std::generic_category().message(failure));
+    throw Error(
+        ErrorKind::gloo,
+        "no port for another rank at " + address.text() + ": " +
+            std::generic_category().message(failure) +
+            (failure == EMFILE || failure == ENFILE ? "; allow more open files (ulimit -n)" : ""));
 }
 
 // The lower of two ranks listens, and keeps its port until the other one has come. A pair's address

@@ -156,9 +156,9 @@ MPI_Request MpiTransport::start_recv(const HostRange& range, int from) {
     return request;
 }
 
-// Goes around the ring that gloo_collectives.hpp describes, so that sums have the same bits as
-// Gloo's. Open MPI's own non-blocking operation sends everything to rank 0, which adds and
-// scatters.
+// Goes around the ring that gloo_collectives.hpp describes, so that sums of 64 KiB and more have
+// the same bits as Gloo's. Open MPI's own non-blocking operation sends everything to rank 0, which
+// adds and scatters.
 void MpiTransport::reduce_scatter(HostRange range, ReduceOp reduction) {
     if (size_ == 1 || range.count == 0) return;
     const int left = (rank_ + size_ - 1) % size_, right = (rank_ + 1) % size_;

@@ -272,7 +272,10 @@ std::vector<Timing> QueuedCommunicator::take_timings() {
 
 void QueuedCommunicator::set_timeout(int timeout_ms) { state_->transport->set_timeout(timeout_ms); }
 
+// What is left out after this counts as failed: the library may return, and the caller must not
+// take its own values for the sum of all ranks'.
 void QueuedCommunicator::abort(int exit_code) {
+    state_->fail(std::make_exception_ptr(Error(ErrorKind::peer, "this rank ends the run")));
     state_->abandoned = true;
     state_->interrupt();
     worker_->run([this, exit_code] { state_->transport->abort(exit_code); });

@@ -52,6 +52,7 @@ public:
     explicit MungeEnvelope(const Library& library) : library_(library) {}
 
     Reach reach() const noexcept override { return Reach::cluster; }
+    std::string name() const override { return "Munge"; }
 
     std::string close(const std::string& text) override {
         const std::unique_ptr<Library::Context, void (*)(Library::Context*)> context(

@@ -19,6 +19,7 @@ public:
     explicit PmixEnvelope(std::unique_ptr<PmixClient> client) : client_(std::move(client)) {}
 
     Reach reach() const noexcept override { return Reach::cluster; }
+    std::string name() const override { return "PMIx"; }
 
     std::string close(const std::string& text) override {
         if (!client_->put(key, text)) {

@@ -15,6 +15,7 @@ class SecretEnvelope {
 public:
     virtual ~SecretEnvelope() = default;
     virtual Reach reach() const noexcept = 0;
+    virtual std::string name() const = 0;  // for messages: "Munge"
     // Throws kind store when the host's service does not answer.
     virtual std::string close(const std::string& text) = 0;
     // Returns an empty result if the credential is not for this process.

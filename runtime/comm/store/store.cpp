@@ -149,9 +149,9 @@ struct Protection {
 std::unique_ptr<Store> serve_store(const RankInfo& rank_info, Protection protection,
                                    const std::vector<SocketAddress>& addresses, int timeout_ms) {
     auto served = listen_on_first_free(serving_addresses(addresses, rank_info), rank_info);
-    allow_connections(rank_info.size);
     StoreLimits limits;
     limits.unproven += rank_info.size;
+    allow_connections(rank_info.size + limits.unproven);
     auto server = std::make_unique<StoreServer>(std::move(served.listeners), protection.key, limits,
                                                 std::move(protection.credential));
     auto client = std::make_unique<StoreClient>(addresses, std::vector<int>{served.port},
@@ -172,11 +172,15 @@ void allow_connections(int count) {
     ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-std::unique_ptr<Store> open_store(const RankInfo& rank_info, const Secret& secret, int timeout_ms) {
-    if (!secret.empty()) return open_store(rank_info, secret, nullptr, timeout_ms);
-    std::shared_ptr<SecretEnvelope> envelope = munge_envelope();
+std::unique_ptr<SecretEnvelope> envelope_of(const RankInfo& rank_info) {
+    std::unique_ptr<SecretEnvelope> envelope = munge_envelope();
     if (envelope == nullptr && rank_info.source == RankSource::mpi) envelope = pmix_envelope();
-    if (envelope == nullptr) envelope = file_envelope();
+    return envelope == nullptr ? file_envelope() : std::move(envelope);
+}
+
+std::unique_ptr<Store> open_store(const RankInfo& rank_info, const Secret& secret, int timeout_ms) {
+    std::shared_ptr<SecretEnvelope> envelope;
+    if (secret.empty()) envelope = envelope_of(rank_info);
     return open_store(rank_info, secret, std::move(envelope), timeout_ms);
 }
 

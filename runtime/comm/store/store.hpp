@@ -40,7 +40,10 @@ constexpr int store_ports = 16;  // rank 0 serves on the first free port of P to
 // may be on several hosts and have neither.
 std::unique_ptr<Store> open_store(const RankInfo& rank_info, const Secret& secret, int timeout_ms);
 
-// Uses `envelope` instead of Munge, PMIx and file; it may be null if there is a secret. Otherwise
+// Returns what hands over a secret that rank 0 makes: Munge, PMIx or the file.
+std::unique_ptr<SecretEnvelope> envelope_of(const RankInfo& rank_info);
+
+// Uses `envelope` instead of these; it may be null if there is a secret. Otherwise
 // as above.
 std::unique_ptr<Store> open_store(const RankInfo& rank_info, const Secret& secret,
                                   std::shared_ptr<SecretEnvelope> envelope, int timeout_ms);

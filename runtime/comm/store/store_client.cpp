@@ -28,8 +28,7 @@ constexpr int attempt_ms = 5'000;
 std::string why_sealed(const std::string& credential) {
     if (credential.empty())
         return "the ranks there share a secret, which this rank was not given: set LOCKSTEP_SECRET "
-               "or "
-               "--secret-file for this rank, too";
+               "or --secret-file for this rank, too";
     const bool in_file = credential.front() == '/';
     return std::string("the store there belongs to another user or job") +
            (in_file ? ", or this rank does not see its /dev/shm and /tmp, as in a container: set "

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // This is one rank in its own process, for gloo_test: gloo_peer RANK SIZE PORT TIMEOUT_MS READY_FD
+// GO_FD It joins, tells so, waits until it may go on, and only then sums with this time-out.
 #include <unistd.h>
 
 #include <cstdio>
@@ -11,22 +12,27 @@
 
 int main(int argc, char** argv) {
     using namespace lockstep;
-    if (argc != 6) return 2;
+    if (argc != 7) return 2;
     comm::RankInfo rank_info = comm::alone();
     rank_info.rank = std::stoi(argv[1]);
     rank_info.size = rank_info.local_size = std::stoi(argv[2]);
     rank_info.master_addr = "127.0.0.1";
     rank_info.master_port = std::stoi(argv[3]);
     comm::CommOptions options;
-    options.timeout_ms = std::stoi(argv[4]);
+    options.timeout_ms = 60'000;
     options.secret = comm::Secret("of the test");
     try {
         const auto ranks = comm::make_communicator(rank_info, options);
         std::vector<float> data(300'000);
-        for (bool first = true;; first = false) {
+        ranks->barrier("joined");
+        ranks->finish();
+        char go = 0;
+        if (::write(std::stoi(argv[5]), "r", 1) != 1 || ::read(std::stoi(argv[6]), &go, 1) != 1)
+            return 1;
+        ranks->set_timeout(std::stoi(argv[4]));
+        for (;;) {
             ranks->all_reduce(view_of(data), comm::ReduceOp::sum, "without end");
             ranks->finish();
-            if (first && ::write(std::stoi(argv[5]), "r", 1) != 1) return 1;
         }
     } catch (const Error& error) {
         return error.kind() == ErrorKind::peer ? 3 : 1;

@@ -147,12 +147,34 @@ TEST_CASE(
     });
     CHECK(text_of(failures[3]) == "planned");
     CHECK(text_of(failures[0]).starts_with("peer: "));
-    failures = run_gloo(9, 20'000, [](Communicator& ranks) {
+    left = false;
+    failures = run_gloo(9, 20'000, [&](Communicator& ranks) {
         std::vector<float> data(10);
-        if (ranks.rank() != 3) return std::this_thread::sleep_for(std::chrono::seconds(1));
+        if (ranks.rank() != 3) {
+            while (!left) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+            return;
+        }
         ranks.set_timeout(300);
         ranks.send(view_of(data), 0, "to nobody");
-        ranks.finish();
+        try {
+            ranks.finish();
+        } catch (...) {
+            left = true;
+            throw;
+        }
     });
     CHECK(text_of(failures[3]).find("rank 0 did not come within 300 ms") != std::string::npos);
+}
+
+TEST_CASE("after an abort no operation passes for one that all ranks did") {
+    const auto failures = run_gloo(2, 20'000, [](Communicator& ranks) {
+        std::vector<float> data(10);
+        ranks.barrier("begin");
+        ranks.finish();
+        if (ranks.rank() == 0) ranks.abort(1);  // Gloo cannot end the processes, and returns
+        ranks.all_reduce(view_of(data), ReduceOp::sum, "too late");
+        ranks.finish();
+    });
+    CHECK(text_of(failures[0]).starts_with("peer: this rank ends the run"));
+    CHECK(text_of(failures[1]).starts_with("peer: "));
 }

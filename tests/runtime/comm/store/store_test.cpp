@@ -39,6 +39,7 @@ class FakeEnvelope : public SecretEnvelope {
 public:
     explicit FakeEnvelope(std::string user) : user_(std::move(user)) {}
     Reach reach() const noexcept override { return Reach::cluster; }
+    std::string name() const override { return "a test"; }
     std::string close(const std::string& text) override { return user_ + ":" + text; }
     std::optional<std::string> open(const std::string& credential) override {
         if (!credential.starts_with(user_ + ":")) return std::nullopt;
