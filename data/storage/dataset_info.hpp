@@ -31,8 +31,8 @@ struct DatasetInfo {
     std::string tokenizer;        // name of the tokenizer
     std::int32_t vocabulary = 0;  // number of tokens, including specials
     std::string dictionary_hash;  // 16 hex digits
-    std::string
-        index_xxh3;  // hash of index.h5, 16 hex digits; empty in data sets of older versions
+    // Hash of index.h5, 16 hex digits; empty in data sets of older versions.
+    std::string index_xxh3;
     std::vector<SplitInfo> splits;
     std::string options;  // options of prepare, as a JSON object
 

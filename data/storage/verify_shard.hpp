@@ -17,7 +17,8 @@ enum class Verification {
 Verification verify_shard(const Dataset& dataset, const ShardInfo& shard,
                           Clock::time_point deadline = Clock::time_point::max());
 
-// Does so for index.h5, which only `lockstep plan` reads.
+// Does so for index.h5, which only planning reads: `lockstep plan`, --recompute auto, and a run
+// that reserves memory on a GPU. The latter two go on without it.
 Verification verify_index(const Dataset& dataset);
 
 }  // namespace lockstep::data

@@ -81,8 +81,7 @@ std::vector<Finding> judge_ranks(const Facts& facts) {
                       "has the local rank " + std::to_string(one.local_rank) + " of rank " +
                           std::to_string(one.rank) + ": both would choose the same GPU",
                       "let one launcher start all ranks of a host: srun, mpirun, or "
-                      "distributed_launch with "
-                      "--nproc-per-node");
+                      "distributed_launch with --nproc-per-node");
         }
     }
     append(found, twice.findings());

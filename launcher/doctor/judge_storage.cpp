@@ -85,7 +85,7 @@ std::vector<Finding> judge_data(const Facts& facts) {
     for (const RankObservations& sight : facts.sights) {
         if (!sight.data_warning.empty())
             unused.add(sight.rank, sight.data_warning,
-                       "`lockstep plan` needs this file, a run does not");
+                       "`lockstep plan` needs this file; a run goes on without it");
         if (!sight.data_problem.empty()) broken.add(sight.rank, sight.data_problem, "");
         for (const ShardFacts& shard : sight.shards) {
             if (!shard.problem.empty()) broken.add(sight.rank, shard.problem, "");

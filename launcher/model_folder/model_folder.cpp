@@ -151,6 +151,13 @@ model::ModelConfig agreed(const ModelSource& source, const model::ModelConfig& s
 
 }  // namespace
 
+ModelSource source_of(const std::string& model_file, const std::string& init_model) {
+    if (!init_model.empty() && !path_exists(init_model))
+        throw Error(ErrorKind::config, "--init-model " + init_model + ": does not exist");
+    if (init_model.empty() || holds_model(model_file)) return {model_file};
+    return {model_folder_of(init_model), "--init-model"};
+}
+
 model::ModelConfig agree_on_model(const ModelSource& source, model::ModelConfig wanted,
                                   const std::set<std::string>& given,
                                   const data::Dataset& dataset) {
@@ -164,10 +171,10 @@ model::ModelConfig agree_on_model(const ModelSource& source, model::ModelConfig 
     return wanted;
 }
 
-model::ModelConfig agree_on_model(const std::string& folder, const model::ModelConfig& wanted,
+model::ModelConfig agree_on_model(const ModelSource& source, const model::ModelConfig& wanted,
                                   const std::set<std::string>& given) {
-    if (holds_model(folder))
-        return agreed({folder}, open_model_folder(folder).config, wanted, given);
+    if (holds_model(source.folder))
+        return agreed(source, open_model_folder(source.folder).config, wanted, given);
     model::validate(wanted);
     return wanted;
 }

@@ -41,6 +41,10 @@ struct ModelSource {
     const char* option = "-mf";
 };
 
+// Returns the run's own folder, or the folder of the initial weights when there is no model yet.
+// Throws a config error if these do not exist.
+ModelSource source_of(const std::string& model_file, const std::string& init_model);
+
 // Returns the model that a training run uses. When the folder already holds a model, the stored
 // options count. An option that the user gave (`given`) and that contradicts the folder is a config
 // error, unless it changes no weight (dropout, label smoothing). A different dictionary of the data
@@ -50,7 +54,7 @@ model::ModelConfig agree_on_model(const ModelSource& source, model::ModelConfig 
 
 // Does the same before there is data. `wanted` must have its vocabulary when the folder holds no
 // model.
-model::ModelConfig agree_on_model(const std::string& folder, const model::ModelConfig& wanted,
+model::ModelConfig agree_on_model(const ModelSource& source, const model::ModelConfig& wanted,
                                   const std::set<std::string>& given);
 
 // Creates the folder with its config.json and the data's tokenizer. Rank 0 calls it before anything

@@ -37,9 +37,10 @@ struct BatchConfig {
     std::int64_t logical_shards = -1;  // lanes; -1: world x update_freq
 };
 
-// Controls CUDA graphs. `automatic` captures as many shapes of work as are worth their memory.
 // Tells whether a plan is that of the given options, or of the fastest ones that fit.
 enum class Fit { given, automatic };
+
+// Controls CUDA graphs. `automatic` captures as many shapes of work as are worth their memory.
 enum class GraphChoice { automatic, on, off };
 
 // Selects how several GPUs reduce. `automatic` takes NCCL when it is installed and supports the

@@ -147,7 +147,7 @@ OptionTable length_table(RunConfig& config) {
     table.flag("save-after-valid,sval", t.save_after_valid, "a checkpoint at every validation");
     table.flag("async-save", t.async_save,
                "checkpoints are written beside training, from a copy of weights and optimizer that "
-               "rank 0 holds; false: training waits, and there is no copy");
+               "rank 0 holds; false: training waits, and on the CPU there is no copy");
     return table;
 }
 

@@ -94,16 +94,15 @@ private:
     }
 
     model::ModelConfig model() const {
-        if (has_data())
-            return agree_on_model({config_.model_file}, config_.model, config_.given,
-                                  data_.first());
+        const ModelSource source = source_of(config_.model_file, config_.init_model);
+        if (has_data()) return agree_on_model(source, config_.model, config_.given, data_.first());
         model::ModelConfig wanted = config_.model;
-        if (!holds_model(config_.model_file) && config_.vocabulary < 0)
+        if (!holds_model(source.folder) && config_.vocabulary < 0)
             throw Error(ErrorKind::config,
                         "--vocabulary: give the number of the dictionary's entries, or --data, "
                         "which tells it");
         wanted.vocabulary = config_.vocabulary;
-        return agree_on_model(config_.model_file, wanted, config_.given);
+        return agree_on_model(source, wanted, config_.given);
     }
 
     train::Precision precision() const {
@@ -275,6 +274,13 @@ std::string RunPlan::fitting_level() const {
     for (const LevelMemory& level : levels)
         if (level.total <= machine.bytes) return model::name(level.plan);
     return "";
+}
+
+RunConfig with_model(RunConfig config, const model::ModelConfig& model) {
+    config.model = model;
+    config.model_file.clear();
+    config.init_model.clear();
+    return config;
 }
 
 RunPlan plan_run(const RunConfig& config, Scope scope) { return Planner(config, scope).plan(); }

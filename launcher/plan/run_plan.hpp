@@ -73,6 +73,10 @@ struct RunPlan {
 // result.
 enum class Scope { whole, first_epoch };
 
+// Returns the options of a run whose model is known, so that no folder says which it is. Ranks on
+// other hosts may not see the folder of rank 0.
+RunConfig with_model(RunConfig config, const model::ModelConfig& model);
+
 // Calculates the plan from the options and the data's index, without allocating the memory that it
 // plans. Throws config errors.
 RunPlan plan_run(const RunConfig& config, Scope scope = Scope::whole);

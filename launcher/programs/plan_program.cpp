@@ -26,7 +26,7 @@ int plan_program(const std::vector<std::string>& args) {
     const auto config = parse_run(Task::plan, usage, args);
     if (!config) return 0;
     plan::RunPlan plan = plan::plan_run(*config);
-    if (plan.fitted) plan.command = plan::fitting_command(args, plan);
+    if (plan.fitted) plan.command = plan::fitting_command(config->lines, plan);
     std::cout << (config->json ? plan::report_json(plan) : plan::report_text(plan)) << std::flush;
     return plan.fits() ? 0 : does_not_fit;
 }

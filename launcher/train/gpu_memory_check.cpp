@@ -15,7 +15,7 @@ namespace {
 
 plan::RunPlan planned(const RunConfig& config, const model::RecomputePlan& recompute,
                       const Job& job, std::int64_t free, plan::Scope scope) {
-    RunConfig asked = config;
+    RunConfig asked = config;  // of a known model
     asked.recompute = recompute;
     asked.device = DeviceChoice::cuda;
     asked.memory_bytes = free;
@@ -57,9 +57,11 @@ std::string too_small(const plan::RunPlan& plan, std::int64_t free) {
 
 }  // namespace
 
-std::int64_t activations_to_reserve(const RunConfig& config, const model::RecomputePlan& recompute,
-                                    const Job& job, Log& log) {
+std::int64_t activations_to_reserve(const RunConfig& given, const model::ModelConfig& model,
+                                    const model::RecomputePlan& recompute, const Job& job,
+                                    Log& log) {
     if (!job.device.gpu) return 0;
+    const RunConfig config = plan::with_model(given, model);
     const std::int64_t free = free_gpu_bytes(job.device.gpu->number);
     const auto plan = first_epoch(config, recompute, job, free);
     const bool fits = !plan || plan->certain_bytes() <= free;

@@ -5,6 +5,8 @@
 
 #include "launcher/options/run_config.hpp"
 #include "launcher/rank/job.hpp"
+#include "model/config.hpp"
+#include "model/recompute.hpp"
 #include "runtime/core/log.hpp"
 
 namespace lockstep::launcher {
@@ -13,7 +15,8 @@ namespace lockstep::launcher {
 // before the first step. Returns 0 on the CPU, where memory costs nothing until it is used, and
 // when the data set's index cannot be read. Collective. Throws a config error on every rank when
 // that epoch cannot fit into the free memory of some rank's GPU.
-std::int64_t activations_to_reserve(const RunConfig& config, const model::RecomputePlan& recompute,
-                                    const Job& job, Log& log);
+std::int64_t activations_to_reserve(const RunConfig& config, const model::ModelConfig& model,
+                                    const model::RecomputePlan& recompute, const Job& job,
+                                    Log& log);
 
 }  // namespace lockstep::launcher

@@ -38,14 +38,6 @@ void require_references(const RunConfig& config, const DataSets& validation) {
                                        "; give ppl, loss, token_acc or token_em");
 }
 
-// Returns the run's own folder, or the folder of the initial weights when there is no model yet.
-ModelSource starts_from(const RunConfig& config) {
-    if (!config.init_model.empty() && !path_exists(config.init_model))
-        throw Error(ErrorKind::config, "--init-model " + config.init_model + ": does not exist");
-    if (config.init_model.empty() || holds_model(config.model_file)) return {config.model_file};
-    return {model_folder_of(config.init_model), "--init-model"};
-}
-
 // A metric "NAME/ppl" selects one of several data sets.
 void require_metric(const RunConfig& config, const DataSets& validation) {
     const std::string& metric = config.train.validation.metric;
@@ -148,7 +140,8 @@ int train_together(const TrainingCommand& command, const RunConfig& launch, Laun
 
 TrainingPlan check_training(const RunConfig& config, LaunchMode mode) {
     TrainingPlan plan = check_data(config, mode, [&](const data::Dataset& first) {
-        return agree_on_model(starts_from(config), config.model, config.given, first);
+        return agree_on_model(source_of(config.model_file, config.init_model), config.model,
+                              config.given, first);
     });
     require_writable(config.model_file);
     return plan;

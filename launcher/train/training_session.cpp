@@ -85,8 +85,8 @@ TrainingSession::TrainingSession(const RunConfig& config, const TrainingPlan& pl
       options_(config.train),
       trace_(config.trace_file.empty() ? Trace::Recording::off : Trace::Recording::on,
              job.rank_info.rank),
-      recompute_(recompute_of(config, job, log)),
-      activations_bytes_(activations_to_reserve(config, recompute_, job, log)),
+      recompute_(recompute_of(config, plan.model, job, log)),
+      activations_bytes_(activations_to_reserve(config, plan.model, recompute_, job, log)),
       model_(make_model(plan.model, job.device, recompute_)),
       engine_(model_->make_engine(options_, *job.communicator, trace_, progress)) {
     options_.lanes = config.batch.logical_shards > 0

@@ -136,20 +136,40 @@ TEST_CASE("--fit auto chooses among moments and levels, and its plan is that of 
     CHECK(planned({"--memory", "1MiB", "--fit", "auto", "-opt", "sgd"}).moments == Moments::fp32);
 }
 
-TEST_CASE("the command has the words of the plan, without what only plans have") {
+TEST_CASE("the command has the options of the plan, without what only plans have") {
+    const auto command_of = [](const Words& words, const RunPlan& plan) {
+        return plan::fitting_command(parse_run(Task::plan, "", words)->lines, plan);
+    };
     RunPlan plan;
     plan.moments = Moments::int8;
     plan.recompute = {Recompute::layer, 3};
-    const Words words{"--data", "a b", "--memory=3GiB", "--fit",       "auto",
-                      "-bs",    "4",   "--json",        "--recompute", "auto"};
-    CHECK(plan::fitting_command(words, plan) ==
-          "lockstep train --data 'a b' -bs 4 --moments int8 --recompute layer:3");
+    const Words words{"--world-size",
+                      "2",
+                      "-memory=3GiB",
+                      "--vocabulary",
+                      "9",
+                      "-fit",
+                      "auto",
+                      "-bs",
+                      "4",
+                      "--json",
+                      "true",
+                      "--fp16",
+                      "--recompute",
+                      "auto",
+                      "--max_train_steps",
+                      "-1"};
+    CHECK(command_of(words, plan) ==
+          "lockstep train --batchsize 4 --distributed-world-size 2 --fp16 true"
+          " --max-train-steps -1 --moments int8 --recompute layer:3");
     plan.saving = Saving::training_waits;
-    CHECK(plan::fitting_command({"-bs", "4"}, plan) ==
-          "lockstep train -bs 4 --moments int8 --async-save false --recompute layer:3");
-    CHECK(plan::fitting_command({"--async-save", "no"}, plan) ==
-          "lockstep train --async-save no --moments int8 --recompute layer:3");
+    const std::string small = "lockstep train --batchsize 4";
+    CHECK(command_of({"--vocabulary", "9", "-bs", "4"}, plan) ==
+          small + " --moments int8 --async-save false --recompute layer:3");
+    CHECK(command_of({"--vocabulary", "9", "-bs", "4", "--async_save=no"}, plan) ==
+          "lockstep train --async-save no --batchsize 4 --moments int8 --recompute layer:3");
     plan = {};
     plan.ranks = 2;
-    CHECK(plan::fitting_command({"--fit=auto", "-bs", "4"}, plan) == "multiprocessing_train -bs 4");
+    CHECK(command_of({"--vocabulary=9", "--fit=auto", "-bs", "4"}, plan) ==
+          "multiprocessing_train --batchsize 4");
 }
