@@ -123,11 +123,13 @@ TEST_CASE("coding what was decoded changes nothing, on any size") {
             auto values = random_numbers<float>(n, 3);
             for (float& value : values)
                 value = map == DynamicMap::with_sign ? value : value * value;
+            // The largest magnitude of a cell is positive, because -1 is none of the shares.
+            for (std::size_t i = 0; i < values.size(); i += lockstep::kernels::moment_cell)
+                values[i] = 8;
             const Coded coded = encoded(map, values);
             const Coded again = encoded(map, decoded(map, coded));
-            if (map == DynamicMap::without_sign) CHECK(again.codes == coded.codes);
-            if (map == DynamicMap::without_sign) CHECK(again.scales == coded.scales);
-            CHECK(decoded(map, again).size() == values.size());
+            CHECK(again.codes == coded.codes);
+            CHECK(again.scales == coded.scales);
         }
 }
 
