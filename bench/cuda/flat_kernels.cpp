@@ -109,7 +109,7 @@ void time_flat_kernels(CudaContext& ctx, KernelTable& table, const KernelSizes& 
     table.moves("fill_zero", "fp32", 4 * n, [&] { fill_zero(ctx, flat.second.view()); });
     table.moves("cast to bf16", "fp32", 6 * n,
                 [&] { cast<float, bf16>(ctx, gradient, flat.narrow.view()); });
-    const device::Buffer<double, CudaSpace> squares(1);
+    const device::Buffer<ExactSum, CudaSpace> squares(1);
     table.moves("add_sum_of_squares", "fp32", 4 * n,
                 [&] { add_sum_of_squares(ctx, gradient, squares.view()); });
     const device::Buffer<std::int64_t, CudaSpace> nonfinite(1);

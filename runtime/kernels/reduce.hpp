@@ -4,6 +4,7 @@
 #include "runtime/core/bf16.hpp"
 #include "runtime/core/fp16.hpp"
 #include "runtime/device/contexts.hpp"
+#include "runtime/kernels/exact_sum.hpp"
 
 namespace lockstep::kernels {
 
@@ -15,10 +16,12 @@ using device::CudaContext;
 double sum_of_squares(CpuContext& ctx, HostView<const float> x);
 std::int64_t count_nonfinite(CpuContext& ctx, HostView<const float> x);
 
-// These functions add to the one element of `total`. The host reads it when it likes.
-void add_sum_of_squares(CpuContext& ctx, HostView<const float> x, HostView<double> total);
+// These functions add to the one element of `total`. The host reads it when it likes. Each cell of
+// square_cell elements from the first one on is an addend of an exact sum. The bits do not depend
+// on the number of threads.
+void add_sum_of_squares(CpuContext& ctx, HostView<const float> x, HostView<ExactSum> total);
 void add_count_nonfinite(CpuContext& ctx, HostView<const float> x, HostView<std::int64_t> total);
-void add_sum_of_squares(CudaContext& ctx, CudaView<const float> x, CudaView<double> total);
+void add_sum_of_squares(CudaContext& ctx, CudaView<const float> x, CudaView<ExactSum> total);
 void add_count_nonfinite(CudaContext& ctx, CudaView<const float> x, CudaView<std::int64_t> total);
 
 // Allocates the device memory that these functions need for this many elements. Otherwise the first

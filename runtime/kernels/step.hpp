@@ -6,6 +6,7 @@
 
 #include "runtime/core/view.hpp"
 #include "runtime/device/contexts.hpp"
+#include "runtime/kernels/exact_sum.hpp"
 #include "runtime/kernels/loss_scale.hpp"
 #include "runtime/kernels/loss_sums.hpp"
 #include "runtime/kernels/step_state.hpp"
@@ -32,8 +33,8 @@ struct Step {
     StepState state;
     LossSums batch;  // of the current micro-batch
     StepSums sums;
-    double sum_of_squares = 0;  // of the reduced gradient
-    std::int64_t tokens = 1;    // of the last step, at least 1; sets the loss seed of the next step
+    ExactSum squares;         // of the elements of the reduced gradient
+    std::int64_t tokens = 1;  // of the last step, at least 1; sets the loss seed of the next step
     LossScale scale;
 
     // finish_step() writes these.

@@ -33,7 +33,7 @@ constexpr void begin(const StepOrder& order, Step& step) noexcept {
     state.skip = 0;
     step.batch = {};
     step.sums = {};
-    step.sum_of_squares = 0;
+    step.squares = {};
 }
 
 constexpr void end_micro_batch(Step& step) noexcept {
@@ -44,7 +44,7 @@ constexpr void end_micro_batch(Step& step) noexcept {
 
 // Each device calculates these with its own math functions.
 struct StepFunctions {
-    double root;                           // of step.sum_of_squares
+    double root;                           // of step.squares
     double correction1, root_correction2;  // 1 - beta1^t, sqrt(1 - beta2^t)
 };
 
@@ -55,7 +55,7 @@ constexpr double update_number(const Step& step) noexcept {
 constexpr void finish(const StepRules& rules, const StepFunctions& of, Step& step) noexcept {
     StepState& state = step.state;
     const double tokens = step.sums.losses.tokens, seed = static_cast<double>(state.loss_seed);
-    const bool overflow = step.sums.nonfinite_losses > 0 || !finite(step.sum_of_squares);
+    const bool overflow = step.sums.nonfinite_losses > 0 || !finite(of.root);
     step.gradient_norm = of.root / (seed * (tokens > 1 ? tokens : 1));
     step.outcome = overflow     ? StepOutcome::not_finite
                    : tokens > 0 ? StepOutcome::updated

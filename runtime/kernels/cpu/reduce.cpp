@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/kernels/reduce.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
-#include <numeric>
 #include <vector>
 
 #include "runtime/kernels/cpu/parallel.hpp"
@@ -52,6 +52,15 @@ void convert(const float* from, float* to, std::int64_t n) {
     std::memmove(to, from, static_cast<std::size_t>(n) * sizeof(float));
 }
 
+ExactSum cells_of_block(const float* x, std::int64_t n) {
+    constexpr auto cell = static_cast<std::int64_t>(square_cell);
+    static_assert(block_size % cell == 0);
+    ExactSum sum;
+    for (std::int64_t i = 0; i < n; i += cell)
+        sum.add(block_sum_of_squares(x + i, std::min(cell, n - i)));
+    return sum;
+}
+
 // Adds the values of the blocks in order, so the sum is the same for any number of threads.
 template <class Value, class Function>
 Value sum_over_blocks(CpuContext& ctx, HostView<const float> x, Function function) {
@@ -61,7 +70,9 @@ Value sum_over_blocks(CpuContext& ctx, HostView<const float> x, Function functio
         ctx, n, block_size, n, [&](std::int64_t block, std::int64_t first, std::int64_t count) {
             parts[static_cast<std::size_t>(block)] = function(x.data() + first, count);
         });
-    return std::accumulate(parts.begin(), parts.end(), Value{0});
+    Value sum{};
+    for (const Value& part : parts) sum += part;
+    return sum;
 }
 
 }  // namespace
@@ -74,9 +85,9 @@ std::int64_t count_nonfinite(CpuContext& ctx, HostView<const float> x) {
     return sum_over_blocks<std::int64_t>(ctx, x, block_nonfinite);
 }
 
-void add_sum_of_squares(CpuContext& ctx, HostView<const float> x, HostView<double> total) {
+void add_sum_of_squares(CpuContext& ctx, HostView<const float> x, HostView<ExactSum> total) {
     require(total.size() == 1, "a sum goes into one element");
-    total[0] += sum_of_squares(ctx, x);
+    total[0] += sum_over_blocks<ExactSum>(ctx, x, cells_of_block);
 }
 
 void add_count_nonfinite(CpuContext& ctx, HostView<const float> x, HostView<std::int64_t> total) {

@@ -16,7 +16,7 @@ void end_micro_batch(CpuContext&, Step* step) { step_logic::end_micro_batch(*ste
 void finish_step(CpuContext&, const StepRules& rules, Step* step) {
     const double t = step_logic::update_number(*step);
     step_logic::finish(rules,
-                       {std::sqrt(step->sum_of_squares), 1.0 - std::pow(rules.beta1, t),
+                       {std::sqrt(step->squares.value()), 1.0 - std::pow(rules.beta1, t),
                         std::sqrt(1.0 - std::pow(rules.beta2, t))},
                        *step);
 }

@@ -17,6 +17,61 @@ struct Nonfinite {
     }
 };
 
+constexpr int square_threads = 256, cells_of_block = 64;
+
+// Adds an addend to words to which other threads add, too. Integers have no order.
+__device__ __forceinline__ void add_shared(unsigned long long* words, double addend) {
+    ExactSum::add_to(addend, [words](std::size_t index, std::uint64_t value) {
+        if (value != 0) atomicAdd(words + index, value);
+    });
+}
+
+// Returns a lane's part of the sum over a cell that has `left` elements. Element i is always lane
+// i / 4 % 32's, however it is read.
+template <int width>
+__device__ __forceinline__ double lane_squares(const float* cell, std::int64_t left, int lane) {
+    double sum = 0;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+        const int first = half * 128 + lane * 4;
+#pragma unroll
+        for (int i = 0; i < 4; i += width) {
+            float values[width];
+            if (first + i + width > left) break;
+            load(cell + first + i, values);
+#pragma unroll
+            for (int j = 0; j < width; ++j) sum += double{values[j]} * double{values[j]};
+        }
+    }
+    return sum;
+}
+
+struct SquareWords {
+    unsigned long long word[ExactSum::words];
+};
+
+// A warp sums a cell. `size` is a multiple of `width`.
+template <int width>
+__global__ void __launch_bounds__(square_threads)
+    squares_kernel(const float* x, std::int64_t size, unsigned long long* total) {
+    auto& sum = shared_memory<SquareWords>();
+    constexpr int warps = square_threads / warp_size;
+    constexpr auto cell = static_cast<std::int64_t>(square_cell);
+    const int warp = static_cast<int>(threadIdx.x) / warp_size;
+    const int lane = static_cast<int>(threadIdx.x) % warp_size;
+    if (threadIdx.x < ExactSum::words) sum.word[threadIdx.x] = 0;
+    __syncthreads();
+    for (int i = warp; i < cells_of_block; i += warps) {
+        const std::int64_t first = (std::int64_t{blockIdx.x} * cells_of_block + i) * cell;
+        if (first >= size) break;
+        const double squares = warp_reduce<Sum>(lane_squares<width>(x + first, size - first, lane));
+        if (lane == 0) add_shared(sum.word, squares);
+    }
+    __syncthreads();
+    if (threadIdx.x < ExactSum::words && sum.word[threadIdx.x] != 0)
+        atomicAdd(total + threadIdx.x, sum.word[threadIdx.x]);
+}
+
 template <class From, class To>
 struct Cast {
     struct Always {
@@ -46,9 +101,15 @@ struct Cast {
 
 }  // namespace
 
-void add_sum_of_squares(CudaContext& ctx, CudaView<const float> x, CudaView<double> total) {
+void add_sum_of_squares(CudaContext& ctx, CudaView<const float> x, CudaView<ExactSum> total) {
     require(total.size() == 1, "a sum goes into one element");
-    sum_to<Square>(ctx, x, total.data());
+    static_assert(sizeof(ExactSum) == ExactSum::words * sizeof(unsigned long long));
+    const auto size = static_cast<std::int64_t>(x.size());
+    constexpr int width = vector_width<float>;
+    launch(
+        ctx, by_vectors(x.data(), size, width) ? squares_kernel<width> : squares_kernel<1>,
+        {blocks_for(size, cells_of_block * static_cast<std::int64_t>(square_cell)), square_threads},
+        x.data(), size, reinterpret_cast<unsigned long long*>(total.data()));
 }
 
 void add_count_nonfinite(CudaContext& ctx, CudaView<const float> x, CudaView<std::int64_t> total) {

@@ -19,7 +19,7 @@ __global__ void end_micro_batch_kernel(Step* step) { step_logic::end_micro_batch
 __global__ void finish_kernel(StepRules rules, double log_beta1, double log_beta2, Step* step) {
     const double t = step_logic::update_number(*step);
     step_logic::finish(
-        rules, {sqrt(step->sum_of_squares), -expm1(t * log_beta1), sqrt(-expm1(t * log_beta2))},
+        rules, {sqrt(step->squares.value()), -expm1(t * log_beta1), sqrt(-expm1(t * log_beta2))},
         *step);
 }
 

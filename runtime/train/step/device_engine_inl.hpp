@@ -269,7 +269,7 @@ void DeviceEngine<Ctx>::update(Spans& spans) {
         kernels::Step* const step = step_.view().data();
         reducer_.unpack(order);
         if (order == BucketOrder::last_one_first) tied_->add_to(parts_.store.gradient());
-        reducer_.add_square({&step->sum_of_squares, 1});
+        reducer_.add_square({&step->squares, 1});
         finish_step(parts_.context, rules_, step);
         optimizer_->update(&step->state);
     });

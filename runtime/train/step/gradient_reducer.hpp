@@ -9,6 +9,7 @@
 #include "runtime/core/trace.hpp"
 #include "runtime/device/buffer.hpp"
 #include "runtime/device/device_timestamp.hpp"
+#include "runtime/kernels/exact_sum.hpp"
 #include "runtime/train/options.hpp"
 #include "runtime/train/step/buckets.hpp"
 #include "runtime/train/step/exchange.hpp"
@@ -26,7 +27,7 @@ namespace lockstep::train {
 //     reducer.all_ready();
 //     reducer.finish();
 //     reducer.unpack(BucketOrder::front_to_back);
-//     reducer.add_square(sum_of_squares);
+//     reducer.add_square(squares);
 //     const ReductionTiming timing = reducer.take_reduction();
 template <class Ctx>
 class GradientReducer {
@@ -60,9 +61,9 @@ public:
     // Converts the buckets back from bf16 if they were sent so, in this order. Call it after
     // finish(). It makes the same calls in every step.
     void unpack(BucketOrder order);
-    // Adds the sum of squares of the reduced gradient. The result is not finite if an element is
+    // Adds the sum of squares of the reduced gradient. Its value is not finite if an element is
     // not.
-    void add_square(View<double, Space> sum_of_squares);
+    void add_square(View<kernels::ExactSum, Space> squares);
     // Returns the timing of the oldest finish() that has not been asked for.
     ReductionTiming take_reduction();
 

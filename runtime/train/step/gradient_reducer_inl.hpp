@@ -163,10 +163,9 @@ void GradientReducer<Ctx>::unpack(std::size_t bucket, const Exchange& exchange) 
     kernels::cast<bf16, float>(context_, packed_range(bucket, exchange), part(bucket));
 }
 
-// This reads the whole buffer at once, so that the sum's bits do not depend on the buckets.
 template <class Ctx>
-void GradientReducer<Ctx>::add_square(View<double, Space> sum_of_squares) {
-    kernels::add_sum_of_squares(context_, gradient_, sum_of_squares);
+void GradientReducer<Ctx>::add_square(View<kernels::ExactSum, Space> squares) {
+    kernels::add_sum_of_squares(context_, gradient_, squares);
 }
 
 }  // namespace lockstep::train

@@ -27,7 +27,7 @@ Step taken(kernels::CpuContext& ctx, Step step, const kernels::StepRules& rules,
         step.batch += {loss, 3, 4, 1};
         end_micro_batch(ctx, &step);
     }
-    step.sum_of_squares = std::pow(6 * 8 * static_cast<double>(step.state.loss_seed), 2);
+    step.squares.add(std::pow(6 * 8 * static_cast<double>(step.state.loss_seed), 2));
     finish_step(ctx, rules, &step);
     return step;
 }
@@ -77,7 +77,7 @@ TEST_CASE("only an update moves the update count, and with it the learning rate"
     begin_step(ctx, order, &first);
     CHECK(first.state.updates == 1);
     CHECK(first.state.lr == 0.25f);
-    first.sum_of_squares = std::nan("");
+    first.squares.add(std::nan(""));
     first.sums.losses.tokens = 8;
     finish_step(ctx, {}, &first);
     CHECK(first.outcome == StepOutcome::not_finite);
@@ -114,7 +114,7 @@ TEST_CASE("an overflow of the loss or the gradient halves the scale and skips th
     begin_step(ctx, {}, &step);
     CHECK(step.state.loss_seed == 0x1p11f);  // 8 tokens
     step.sums.losses.tokens = 8;
-    step.sum_of_squares = infinity;
+    step.squares.add(infinity);
     finish_step(ctx, rules, &step);
     CHECK(step.scale.value == 0x1p13f);
     step = taken(ctx, step, {0, {}}, infinity);

@@ -21,11 +21,11 @@ struct Counter {
     }
 
     void add() { kernels::add_sum_of_squares(ctx, x.const_view(), total.view()); }
-    double value() const { return total.values()[0]; }
+    double value() const { return total.values()[0].value(); }
 
     CudaContext ctx{0};
     OnDevice<float> x{ctx, std::vector<float>{1, 2}};
-    OnDevice<double> total{ctx, std::vector<double>{0}};
+    OnDevice<kernels::ExactSum> total{ctx, std::vector<kernels::ExactSum>(1)};
     std::optional<device::Replay<CudaContext>> replay;
 };
 

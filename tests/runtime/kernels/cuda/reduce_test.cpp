@@ -15,10 +15,12 @@ using kernels::CudaContext;
 TEST_CASE("CUDA adds a sum of squares to what is there") {
     CudaContext ctx(0);
     const OnDevice<float> x(ctx, {3, -4, 0, 12});
-    const OnDevice<double> total(ctx, {1.0});
+    kernels::ExactSum one;
+    one.add(1);
+    const OnDevice<kernels::ExactSum> total(ctx, std::vector{one});
     kernels::add_sum_of_squares(ctx, x.view(), total.view());
     kernels::add_sum_of_squares(ctx, CudaView<const float>{}, total.view());
-    CHECK(total.values()[0] == 170.0);
+    CHECK(total.values()[0].value() == 170.0);
 }
 
 TEST_CASE("CUDA's sum of squares is the CPU's, also of views that vectors cannot read") {
@@ -27,13 +29,32 @@ TEST_CASE("CUDA's sum of squares is the CPU's, also of views that vectors cannot
     for (const std::int64_t n : {1, 31, 32, 33, 1000, 4097, 16384, 16385, 200001}) {
         const auto x = random_numbers<float>(n, 5);
         const OnDevice on_device(ctx, x);
-        const OnDevice<double> total(ctx, {0.0});
+        const OnDevice<kernels::ExactSum> total(ctx, std::vector<kernels::ExactSum>(1));
         const auto part = static_cast<std::size_t>(n > 1 ? 1 : 0);
         const auto rest = x.size() - part;
         kernels::add_sum_of_squares(ctx, on_device.view().subview(part, rest), total.view());
         const double expected = kernels::sum_of_squares(cpu, view_of(x).subview(part, rest));
-        CHECK(std::abs(total.values()[0] - expected) <= 1e-12 * expected);
+        CHECK(std::abs(total.values()[0].value() - expected) <= 1e-12 * expected);
     }
+}
+
+TEST_CASE("CUDA's sum of squares has the same bits in one part as in several") {
+    CudaContext ctx(0);
+    const OnDevice x(ctx, random_numbers<float>(100 * 256 + 7, 5));
+    const std::size_t size = x.values().size();
+    const auto words_of = [&](const std::vector<std::size_t>& borders) {
+        const OnDevice<kernels::ExactSum> total(ctx, std::vector<kernels::ExactSum>(1));
+        for (std::size_t i = 1; i < borders.size(); ++i)
+            kernels::add_sum_of_squares(ctx,
+                                        CudaView<const float>(x.view()).subview(
+                                            borders[i - 1], borders[i] - borders[i - 1]),
+                                        total.view());
+        const kernels::ExactSum sum = total.values()[0];
+        return std::vector<std::uint64_t>(sum.word, sum.word + kernels::ExactSum::words);
+    };
+    const auto whole = words_of({0, size});
+    CHECK(words_of({0, 256, 768, 70 * 256, size}) == whole);
+    CHECK(words_of({0, 99 * 256, size}) == whole);
 }
 
 TEST_CASE("CUDA's count_nonfinite finds every infinity and NaN and nothing else") {

@@ -27,7 +27,7 @@ void take(Ctx& ctx, const kernels::StepRules& rules, std::uint64_t number, Step*
         end_micro_batch(ctx, step);
     }
     change([&](Step& s) {
-        s.sum_of_squares = number % 4 == 1 ? std::nan("") : 11.0 * static_cast<double>(number + 1);
+        s.squares.add(number % 4 == 1 ? std::nan("") : 11.0 * static_cast<double>(number + 1));
     });
     finish_step(ctx, rules, step);
 }

@@ -63,7 +63,7 @@ TEST_CASE("adam, sgd, lion, a cast and a sum of squares are one kernel each for 
     const OnDevice m(ctx, std::vector<float>(elements)), v(ctx, std::vector<float>(elements));
     const OnDevice narrow(ctx, unwritten<bf16>(elements));
     const OnDevice lines(ctx, awkward_decays(elements));
-    const OnDevice<double> total(ctx, {0.0});
+    const OnDevice<kernels::ExactSum> total(ctx, std::vector<kernels::ExactSum>(1));
     const auto work_of = [&](const std::function<void()>& body) {
         body();  // allocates memory
         const DeviceWork work = given_by(body);
@@ -115,12 +115,12 @@ TEST_CASE("adam, sgd, lion, a cast and a sum of squares are one kernel each for 
 TEST_CASE("a sum of squares takes no memory where it was reserved") {
     CudaContext ctx(0);
     const OnDevice gradient(ctx, random_numbers<float>(elements, 1));
-    const OnDevice<double> total(ctx, {0.0});
+    const OnDevice<kernels::ExactSum> total(ctx, std::vector<kernels::ExactSum>(1));
     kernels::reserve_sums(ctx, elements);
     const DeviceWork sum =
         given_by([&] { kernels::add_sum_of_squares(ctx, gradient.const_view(), total.view()); });
     CHECK(sum.calls == std::map<std::string, std::int64_t>{{"cudaLaunchKernelEx", 1}});
-    CHECK(total.values()[0] > 0);
+    CHECK(total.values()[0].value() > 0);
 }
 
 TEST_CASE("adafactor is one kernel for a small vector and eight for a matrix") {

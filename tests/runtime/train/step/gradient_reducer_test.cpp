@@ -35,7 +35,9 @@ Finished finish(GradientReducer& reducer, BucketOrder order = BucketOrder::front
     Finished finished;
     reducer.finish();
     reducer.unpack(order);
-    reducer.add_square({&finished.sum_of_squares, 1});
+    kernels::ExactSum squares;
+    reducer.add_square({&squares, 1});
+    finished.sum_of_squares = squares.value();
     finished.reduction = reducer.take_reduction();
     return finished;
 }
