@@ -85,7 +85,8 @@ public:
     // Reduces in place. `range` is cut into size() equal parts; afterwards this rank's part holds
     // the reduction and the other parts are undefined. range.count must be a multiple of size().
     virtual Ticket reduce_scatter(Range<Space> range, ReduceOp reduction, std::string label) = 0;
-    // Gathers every rank's `from` in `to`, ordered by rank. to.count == size() * from.count.
+    // Gathers every rank's `from` in `to`, ordered by rank. to.count == size() * from.count. `from`
+    // may be this rank's part of `to`, else they have no memory in common.
     virtual Ticket all_gather(Range<Space> from, Range<Space> to, std::string label) = 0;
     virtual Ticket broadcast(Range<Space> range, int root, std::string label) = 0;
     // Waits for all queued operations in host memory and throws the error of any of them (kind peer

@@ -62,7 +62,8 @@ public:
     }
     void all_gather(HostRange from, HostRange to) override {
         const HostRange own = part_of(to, from.count * static_cast<std::size_t>(rank_), from.count);
-        if (from.bytes() > 0) std::memcpy(own.data, from.data, from.bytes());
+        if (from.bytes() > 0 && from.data != own.data)
+            std::memcpy(own.data, from.data, from.bytes());
         ring(self(), next_slot(Kind::ring), to, {size_ - 1, 2 * (size_ - 1)}, ReduceOp::sum);
     }
     void broadcast(HostRange range, int root) override {

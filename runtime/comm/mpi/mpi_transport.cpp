@@ -196,15 +196,17 @@ void MpiTransport::reduce_scatter(HostRange range, ReduceOp reduction) {
 }
 
 void MpiTransport::all_gather(HostRange from, HostRange to) {
+    const HostRange own = even_part_of(to, rank_, size_);
     if (from.count <= options_.max_count) {
         complete("MPI_Iallgather", [&](MPI_Request* request) {
             const MPI_Datatype type = MpiSession::type(from.element);
-            return ::MPI_Iallgather(from.data, count_of(from), type, to.data, count_of(from), type,
+            const void* const sent = from.data == own.data ? MPI_IN_PLACE : from.data;
+            return ::MPI_Iallgather(sent, count_of(from), type, to.data, count_of(from), type,
                                     communicator_, request);
         });
         return;
     }
-    std::memcpy(even_part_of(to, rank_, size_).data, from.data, from.bytes());
+    if (from.data != own.data) std::memcpy(own.data, from.data, from.bytes());
     for (int root = 0; root < size_; ++root) broadcast(even_part_of(to, root, size_), root);
 }
 

@@ -86,7 +86,11 @@ void check_movement(Communicator& ranks, std::size_t count) {
     std::vector<T> gathered(count * static_cast<std::size_t>(size));
     auto spread = inputs<T>(rank, count);
     std::vector<T> received(count);
+    std::vector<T> in_place(gathered.size());
+    const auto own_part = view_of(in_place).subview(static_cast<std::size_t>(rank) * count, count);
+    std::copy(own.begin(), own.end(), own_part.begin());
     ranks.all_gather(view_of(own), view_of(gathered), "check all_gather");
+    ranks.all_gather(own_part, view_of(in_place), "check all_gather in place");
     ranks.broadcast(view_of(spread), size - 1, "check broadcast");
     // The calls form a chain, since send may wait for its recv: rank r passes on the data of rank r
     // - 1.
@@ -98,6 +102,7 @@ void check_movement(Communicator& ranks, std::size_t count) {
         for (std::size_t i = 0; i < count; ++i) {
             const std::size_t at = static_cast<std::size_t>(r) * count + i;
             expect("all_gather", at, gathered[at], input(r, i));
+            expect("all_gather in place", at, in_place[at], input(r, i));
         }
     }
     for (std::size_t i = 0; i < count; ++i) {
