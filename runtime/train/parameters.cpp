@@ -32,6 +32,7 @@ PartShape part_shape(const Parameter& parameter) noexcept {
 
 std::size_t ParameterTable::add(std::string name, std::vector<std::int64_t> shape, int block,
                                 WeightDecay decay, int parts) {
+    require(padded_for_ == 1, "a padded table takes no more parameters");
     require(find(name) == nullptr, "two parameters have the same name");
     require(
         all_.empty() ? block == 0 : block == all_.back().block || block == all_.back().block + 1,
@@ -42,6 +43,19 @@ std::size_t ParameterTable::add(std::string name, std::vector<std::int64_t> shap
     all_.push_back({std::move(name), std::move(shape), flat_size_, count, block, decay, parts});
     flat_size_ += (count + grain - 1) / grain * grain;
     return all_.size() - 1;
+}
+
+void ParameterTable::pad_for(int ranks) {
+    require(ranks > 0 && padded_for_ == 1, "a table is padded once");
+    padded_for_ = ranks;
+    if (all_.empty()) return;
+    const std::size_t unit = static_cast<std::size_t>(ranks) * grain;
+    const auto padded = [unit](std::size_t size) { return (size + unit - 1) / unit * unit; };
+    const int last = all_.back().block;
+    const auto first = std::ranges::find(all_, last, &Parameter::block);
+    const std::size_t shift = padded(first->offset) - first->offset;
+    for (auto at = first; at != all_.end(); ++at) at->offset += shift;
+    flat_size_ = padded(flat_size_ + shift);
 }
 
 const Parameter* ParameterTable::find(std::string_view name) const noexcept {

@@ -26,6 +26,9 @@ public:
 
     AdafactorOptimizer(const OptimizerOptions& options, OptimizerTarget<Ctx> target)
         : target_(target), options_(adafactor_options(options)) {
+        if (!target.store.owns_all())
+            throw Error(ErrorKind::config,
+                        "adafactor updates whole matrices, which ranks cannot share");
         std::size_t largest = 0;
         for (const Parameter& parameter : target.table.all()) {
             add(parameter, options);
@@ -59,6 +62,7 @@ public:
     }
 
     const std::vector<NamedTensor<Space>>& state() const noexcept override { return tensors_; }
+    const std::vector<FlatState<Space>>& flat_state() const noexcept override { return flat_; }
 
 private:
     void add(const Parameter& parameter, const OptimizerOptions& options) {
@@ -105,6 +109,7 @@ private:
     std::vector<Floats> memory_;
     Floats scratch_;  // size of the largest parameter
     std::vector<NamedTensor<Space>> tensors_;
+    std::vector<FlatState<Space>> flat_;  // empty
 };
 
 }  // namespace lockstep::train

@@ -12,39 +12,44 @@ public:
 
     AdamOptimizer(const OptimizerOptions& options, OptimizerTarget<Ctx> target)
         : target_(target),
-          decays_(kept(target.context, decay_lines(target.table, options.weight_decay))),
+          parts_(target, options.weight_decay),
           options_(adam_options(options)),
-          first_moment_(target.table.flat_size()),
-          second_moment_(target.table.flat_size()) {
-        append_tensors(tensors_, target.table, first_moment_.view(), ".exp_avg");
-        append_tensors(tensors_, target.table, second_moment_.view(), ".exp_avg_sq");
+          first_moment_(target.store.packed_size()),
+          second_moment_(target.store.packed_size()) {
+        state_.add(target.table, target.store, {".exp_avg", first_moment_.view()});
+        state_.add(target.table, target.store, {".exp_avg_sq", second_moment_.view()});
         if (!options.amsgrad) return;
-        largest_ = device::Buffer<float, Space>(target.table.flat_size());
-        append_tensors(tensors_, target.table, largest_.view(), ".max_exp_avg_sq");
+        largest_ = device::Buffer<float, Space>(target.store.packed_size());
+        state_.add(target.table, target.store, {".max_exp_avg_sq", largest_.view()});
     }
 
     void update(const kernels::StepState* state) override {
-        const auto& store = target_.store;
-        kernels::adam<T>(target_.context, {.options = options_,
-                                           .state = state,
-                                           .gradient = store.gradient(),
-                                           .master = store.master(),
-                                           .first_moment = first_moment_.view(),
-                                           .second_moment = second_moment_.view(),
-                                           .largest = largest_.view(),
-                                           .compute = compute_copy<T>(store),
-                                           .decays = decays_.view()});
+        for (const PartOperands<T, Space>& part : parts_.all())
+            kernels::adam<T>(target_.context, {.options = options_,
+                                               .state = state,
+                                               .gradient = part.gradient,
+                                               .master = part.master,
+                                               .first_moment = part.of(first_moment_.view()),
+                                               .second_moment = part.of(second_moment_.view()),
+                                               .largest = part.of(largest_.view()),
+                                               .compute = part.compute,
+                                               .decays = part.decays});
     }
 
-    const std::vector<NamedTensor<Space>>& state() const noexcept override { return tensors_; }
+    const std::vector<NamedTensor<Space>>& state() const noexcept override {
+        return state_.tensors();
+    }
+    const std::vector<FlatState<Space>>& flat_state() const noexcept override {
+        return state_.flat();
+    }
 
 private:
     OptimizerTarget<Ctx> target_;
-    device::Buffer<std::uint32_t, Space> decays_;  // kernels::DecayLines
+    OwnedOperands<Ctx, T> parts_;
     kernels::AdamOptions options_;
     device::Buffer<float, Space> first_moment_, second_moment_;
     device::Buffer<float, Space> largest_;  // empty unless AMSGrad
-    std::vector<NamedTensor<Space>> tensors_;
+    OwnedState<Space> state_;
 };
 
 }  // namespace lockstep::train

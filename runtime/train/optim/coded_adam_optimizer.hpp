@@ -13,57 +13,62 @@ public:
 
     CodedAdamOptimizer(const OptimizerOptions& options, OptimizerTarget<Ctx> target)
         : target_(target),
-          decays_(kept(target.context, decay_lines(target.table, options.weight_decay))),
+          parts_(target, options.weight_decay),
           options_(adam_options(options)),
           first_moment_(target, kernels::DynamicMap::with_sign),
           second_moment_(target, kernels::DynamicMap::without_sign) {
         static_assert(grain % kernels::moment_cell == 0);
         require(!options.amsgrad, "moments in int8 are those of adam without amsgrad");
-        append(first_moment_.view(), ".exp_avg");
-        append(second_moment_.view(), ".exp_avg_sq");
+        append(first_moment_, ".exp_avg");
+        append(second_moment_, ".exp_avg_sq");
     }
 
     void update(const kernels::StepState* state) override {
-        const auto& store = target_.store;
-        kernels::coded_adam<T>(target_.context, {.options = options_,
-                                                 .state = state,
-                                                 .gradient = store.gradient(),
-                                                 .master = store.master(),
-                                                 .first_moment = first_moment_.view(),
-                                                 .second_moment = second_moment_.view(),
-                                                 .compute = compute_copy<T>(store),
-                                                 .decays = decays_.view()});
+        for (const PartOperands<T, Space>& part : parts_.all())
+            kernels::coded_adam<T>(target_.context,
+                                   {.options = options_,
+                                    .state = state,
+                                    .gradient = part.gradient,
+                                    .master = part.master,
+                                    .first_moment = part.of(first_moment_.view()),
+                                    .second_moment = part.of(second_moment_.view()),
+                                    .compute = part.compute,
+                                    .decays = part.decays});
     }
 
-    const std::vector<NamedTensor<Space>>& state() const noexcept override { return tensors_; }
+    const std::vector<NamedTensor<Space>>& state() const noexcept override {
+        return state_.tensors();
+    }
+    const std::vector<FlatState<Space>>& flat_state() const noexcept override {
+        return state_.flat();
+    }
 
 private:
     // Begins with the code of 0 everywhere.
     struct Moment {
         Moment(OptimizerTarget<Ctx> target, kernels::DynamicMap map)
-            : codes(kept(target.context, std::vector<std::uint8_t>(target.table.flat_size(),
-                                                                   kernels::code_of_zero(map)))),
-              scales(kernels::moment_scales(target.table.flat_size())) {}
+            : zero(kernels::code_of_zero(map)),
+              codes(kept(target.context,
+                         std::vector<std::uint8_t>(target.store.packed_size(), zero))),
+              scales(kernels::moment_scales(target.store.packed_size())) {}
 
         kernels::CodedMoment<Space> view() const { return {codes.view(), scales.view()}; }
 
+        std::uint8_t zero;
         device::Buffer<std::uint8_t, Space> codes;
         device::Buffer<float, Space> scales;
     };
 
-    void append(const kernels::CodedMoment<Space>& moment, const std::string& suffix) {
-        for (const Parameter& parameter : target_.table.all())
-            tensors_.push_back({parameter.name + suffix, parameter.shape,
-                                moment.scales.subview(parameter.offset / kernels::moment_cell,
-                                                      kernels::moment_scales(parameter.count)),
-                                moment.codes.subview(parameter.offset, parameter.count)});
+    void append(const Moment& moment, const std::string& suffix) {
+        state_.add(target_.table, target_.store,
+                   {suffix, moment.scales.view(), moment.codes.view(), moment.zero});
     }
 
     OptimizerTarget<Ctx> target_;
-    device::Buffer<std::uint32_t, Space> decays_;  // kernels::DecayLines
+    OwnedOperands<Ctx, T> parts_;
     kernels::AdamOptions options_;
     Moment first_moment_, second_moment_;
-    std::vector<NamedTensor<Space>> tensors_;
+    OwnedState<Space> state_;
 };
 
 }  // namespace lockstep::train

@@ -12,31 +12,36 @@ public:
 
     LionOptimizer(const OptimizerOptions& options, OptimizerTarget<Ctx> target)
         : target_(target),
-          decays_(kept(target.context, decay_lines(target.table, options.weight_decay))),
+          parts_(target, options.weight_decay),
           options_{options.beta1, beta2_of(options), options.weight_decay},
-          moment_(target.table.flat_size()) {
-        append_tensors(tensors_, target.table, moment_.view(), ".exp_avg");
+          moment_(target.store.packed_size()) {
+        state_.add(target.table, target.store, {".exp_avg", moment_.view()});
     }
 
     void update(const kernels::StepState* state) override {
-        const auto& store = target_.store;
-        kernels::lion<T>(target_.context, {.options = options_,
-                                           .state = state,
-                                           .gradient = store.gradient(),
-                                           .master = store.master(),
-                                           .moment = moment_.view(),
-                                           .compute = compute_copy<T>(store),
-                                           .decays = decays_.view()});
+        for (const PartOperands<T, Space>& part : parts_.all())
+            kernels::lion<T>(target_.context, {.options = options_,
+                                               .state = state,
+                                               .gradient = part.gradient,
+                                               .master = part.master,
+                                               .moment = part.of(moment_.view()),
+                                               .compute = part.compute,
+                                               .decays = part.decays});
     }
 
-    const std::vector<NamedTensor<Space>>& state() const noexcept override { return tensors_; }
+    const std::vector<NamedTensor<Space>>& state() const noexcept override {
+        return state_.tensors();
+    }
+    const std::vector<FlatState<Space>>& flat_state() const noexcept override {
+        return state_.flat();
+    }
 
 private:
     OptimizerTarget<Ctx> target_;
-    device::Buffer<std::uint32_t, Space> decays_;  // kernels::DecayLines
+    OwnedOperands<Ctx, T> parts_;
     kernels::LionOptions options_;
     device::Buffer<float, Space> moment_;
-    std::vector<NamedTensor<Space>> tensors_;
+    OwnedState<Space> state_;
 };
 
 }  // namespace lockstep::train

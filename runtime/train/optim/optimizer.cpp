@@ -5,20 +5,36 @@
 
 namespace lockstep::train {
 
-std::vector<std::uint32_t> decay_lines(const ParameterTable& table, double weight_decay) {
-    std::vector<std::uint32_t> words;
-    const auto& all = table.all();
-    const auto spared = [](const Parameter& p) { return p.decay == WeightDecay::skip; };
-    if (static_cast<float>(weight_decay) == 0 || std::none_of(all.begin(), all.end(), spared))
-        return words;
-    words.resize(kernels::decay_words(table.flat_size()));
-    for (const Parameter& parameter : all) {
+namespace {
+
+bool spared(const Parameter& parameter) { return parameter.decay == WeightDecay::skip; }
+
+std::vector<std::uint32_t> decay_lines(const ParameterTable& table, const OwnedPart& part) {
+    std::vector<std::uint32_t> words(kernels::decay_words(part.count));
+    for (const Parameter& parameter : table.all()) {
         if (spared(parameter)) continue;
-        const std::size_t end = parameter.offset + parameter.count;
-        for (std::size_t i = parameter.offset; i < end; i += kernels::decay_line) {
-            const std::size_t line = i / kernels::decay_line;
+        const std::size_t first = std::max(parameter.offset, part.first);
+        const std::size_t end =
+            std::min(parameter.offset + parameter.count, part.first + part.count);
+        for (std::size_t i = first; i < end; i += kernels::decay_line) {
+            const std::size_t line = (i - part.first) / kernels::decay_line;
             words[line / 32] |= std::uint32_t{1} << line % 32;
         }
+    }
+    return words;
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> decay_lines(const ParameterTable& table, double weight_decay,
+                                       const std::vector<OwnedPart>& owned) {
+    std::vector<std::uint32_t> words;
+    const auto& all = table.all();
+    if (static_cast<float>(weight_decay) == 0 || std::none_of(all.begin(), all.end(), spared))
+        return words;
+    for (const OwnedPart& part : owned) {
+        const std::vector<std::uint32_t> more = decay_lines(table, part);
+        words.insert(words.end(), more.begin(), more.end());
     }
     return words;
 }

@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "runtime/kernels/moment_codes.hpp"
 #include "runtime/kernels/step_state.hpp"
 #include "runtime/train/options.hpp"
 #include "runtime/train/parameters.hpp"
@@ -24,22 +26,53 @@ struct NamedTensor {
 };
 using OptimizerTensor = NamedTensor<HostSpace>;
 
+// A state that has a value for every element that this rank owns, or a scale for every cell of
+// them, in the order in which the store packs them. The tensors that ranks hold in parts are put
+// together from these.
+template <class Space>
+struct FlatState {
+    std::string suffix;  // of the tensors' names, such as ".exp_avg"
+    View<float, Space> values;
+    View<std::uint8_t, Space> codes = {};
+    std::uint8_t code_of_zero = 0;  // what the gaps between parameters hold
+};
+
 // Updates the weights of a store from its gradients.
 template <class Space>
 class Optimizer {
 public:
     virtual ~Optimizer() = default;
 
-    // Runs one update of all parameters. It reads lr, gradient_scale and the update count from
-    // `state` and writes the master weights and, if the store has one, the 16-bit compute copy.
-    // Nothing changes if `state` says to skip the update.
+    // Runs one update of what the store says this rank owns. It reads lr, gradient_scale and the
+    // update count from `state` and writes the master weights and, if the store has one, the 16-bit
+    // compute copy. Nothing changes if `state` says to skip the update.
     virtual void update(const kernels::StepState* state) = 0;
-    // Returns the tensors in an order that depends only on the options and the parameters.
+    // Returns the tensors in an order that depends only on the options and the parameters. There
+    // are none if the rank does not own all elements.
     virtual const std::vector<NamedTensor<Space>>& state() const noexcept = 0;
+    // Returns the buffers that the tensors lie in, in their order; empty for an optimizer that only
+    // works on whole parameters.
+    virtual const std::vector<FlatState<Space>>& flat_state() const noexcept = 0;
 };
 
+// Appends the tensors of a state whose buffers hold all elements, one for each parameter.
+template <class Space>
+void append_tensors(std::vector<NamedTensor<Space>>& tensors, const ParameterTable& table,
+                    const FlatState<Space>& state) {
+    const std::size_t cell = state.codes.empty() ? 1 : kernels::moment_cell;
+    for (const Parameter& parameter : table.all()) {
+        const std::size_t values = (parameter.count + cell - 1) / cell;
+        NamedTensor<Space> tensor{parameter.name + state.suffix, parameter.shape,
+                                  state.values.subview(parameter.offset / cell, values)};
+        if (!state.codes.empty())
+            tensor.codes = state.codes.subview(parameter.offset, parameter.count);
+        tensors.push_back(std::move(tensor));
+    }
+}
+
 // Makes the optimizer that `options` names. Everything passed by reference must outlive it, and the
-// table must not change any more.
+// table must not change any more. Throws kind config if the optimizer only works on whole
+// parameters and the store does not own them.
 template <class Ctx>
 std::unique_ptr<Optimizer<typename Ctx::Space>> make_optimizer(
     const OptimizerOptions& options, const ParameterTable& table,

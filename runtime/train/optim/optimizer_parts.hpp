@@ -22,8 +22,9 @@ struct OptimizerTarget {
 };
 
 // Returns the lines that weight decay applies to, as kernels::DecayLines; empty if weight_decay is
-// 0 or applies to all parameters.
-std::vector<std::uint32_t> decay_lines(const ParameterTable& table, double weight_decay);
+// 0 or applies to all parameters. Those of each owned part begin with a new word.
+std::vector<std::uint32_t> decay_lines(const ParameterTable& table, double weight_decay,
+                                       const std::vector<OwnedPart>& owned);
 
 kernels::StepRules step_rules(const TrainOptions& options);
 kernels::AdamOptions adam_options(const OptimizerOptions& options);
@@ -37,15 +38,6 @@ device::Buffer<T, typename Ctx::Space> kept(Ctx& context, const std::vector<T>& 
     device::copy(context, HostView<const T>(values.data(), values.size()), buffer.view());
     context.synchronize();
     return buffer;
-}
-
-// Appends one tensor "PARAMETER.suffix" for each parameter, a view of its range in `flat`.
-template <class Space>
-void append_tensors(std::vector<NamedTensor<Space>>& tensors, const ParameterTable& table,
-                    View<float, Space> flat, const std::string& suffix) {
-    for (const Parameter& parameter : table.all())
-        tensors.push_back({parameter.name + suffix, parameter.shape,
-                           flat.subview(parameter.offset, parameter.count)});
 }
 
 // Returns a range of the master; empty if there is no master.
@@ -64,6 +56,76 @@ View<T, Space> compute_copy(const ParameterStore<Space>& store) {
     else
         return store.template compute<T>();
 }
+// Holds what a kernel needs of one owned part besides the optimizer's state.
+template <class T, class Space>
+struct PartOperands {
+    View<const float, Space> gradient;
+    View<float, Space> master;
+    View<T, Space> compute;
+    kernels::DecayLines<Space> decays;
+    std::size_t packed = 0;
+
+    // Returns the part's share of a packed state, which may be empty.
+    View<float, Space> of(View<float, Space> state) const {
+        return state.empty() ? state : state.subview(packed, gradient.size());
+    }
+    kernels::CodedMoment<Space> of(const kernels::CodedMoment<Space>& moment) const {
+        const std::size_t count = gradient.size();
+        return {
+            moment.codes.subview(packed, count),
+            moment.scales.subview(packed / kernels::moment_cell, kernels::moment_scales(count))};
+    }
+};
+
+// Lists the owned parts for an optimizer that treats each element by itself.
+template <class Ctx, class T>
+class OwnedOperands {
+public:
+    using Space = typename Ctx::Space;
+
+    OwnedOperands(const OptimizerTarget<Ctx>& target, double weight_decay)
+        : decays_(
+              kept(target.context, decay_lines(target.table, weight_decay, target.store.owned()))) {
+        const ParameterStore<Space>& store = target.store;
+        const View<T, Space> compute = compute_copy<T>(store);
+        std::size_t word = 0;
+        for (const OwnedPart& part : store.owned()) {
+            PartOperands<T, Space> operands;
+            operands.gradient = store.gradient().subview(part.first, part.count);
+            operands.master = store.master(part);
+            if (!compute.empty()) operands.compute = compute.subview(part.first, part.count);
+            operands.packed = part.packed;
+            const std::size_t words = kernels::decay_words(part.count);
+            if (decays_.size() > 0) operands.decays = decays_.view().subview(word, words);
+            word += words;
+            parts_.push_back(operands);
+        }
+    }
+
+    const std::vector<PartOperands<T, Space>>& all() const noexcept { return parts_; }
+
+private:
+    device::Buffer<std::uint32_t, Space> decays_;
+    std::vector<PartOperands<T, Space>> parts_;
+};
+
+// Holds an optimizer's state as buffers and, if the rank owns everything, as tensors.
+template <class Space>
+class OwnedState {
+public:
+    void add(const ParameterTable& table, const ParameterStore<Space>& store,
+             FlatState<Space> state) {
+        if (store.owns_all()) append_tensors(tensors_, table, state);
+        flat_.push_back(std::move(state));
+    }
+    const std::vector<FlatState<Space>>& flat() const noexcept { return flat_; }
+    const std::vector<NamedTensor<Space>>& tensors() const noexcept { return tensors_; }
+
+private:
+    std::vector<FlatState<Space>> flat_;
+    std::vector<NamedTensor<Space>> tensors_;
+};
+
 // Returns a range of the compute copy.
 template <class T, class Space>
 View<T, Space> compute_range(const ParameterStore<Space>& store, std::size_t first,

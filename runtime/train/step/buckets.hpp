@@ -18,8 +18,16 @@ struct Bucket {
 // reducing starts early, then full-sized ones. If there are several blocks, the last block is a
 // separate bucket, because a tied table in it becomes final only at the very end and no other
 // gradient should wait for it. The result depends only on the table and the options, so ranks
-// cannot disagree.
+// cannot disagree. If the table was padded for ranks that share a replica, every bucket divides
+// into as many equal parts of whole grains, and borders lie at the ends of blocks or shortly before
+// them where buckets are not smaller than blocks.
 std::vector<Bucket> plan_buckets(const ParameterTable& table, const ReducerOptions& options);
+
+// Returns the rank-th of `ranks` equal parts of every bucket.
+std::vector<OwnedPart> owned_parts(const std::vector<Bucket>& buckets, int rank, int ranks);
+// Returns the parts of rank number `rank` among those that share a replica of the padded table.
+std::vector<OwnedPart> owned_parts(const ParameterTable& table, const ReducerOptions& options,
+                                   int rank);
 
 // Returns the number of elements of the largest bucket; 0 if there is none.
 std::size_t largest(const std::vector<Bucket>& buckets);

@@ -64,14 +64,18 @@ std::size_t optimizer_bytes(const OptimizerOptions& options, const ParameterTabl
 WeightMemory weight_memory(const ParameterTable& table, Precision precision, Master master,
                            const TrainOptions& options, int ranks) {
     const std::size_t weights = table.flat_size();
+    const auto sharing = static_cast<std::size_t>(table.padded_for());
+    const std::size_t kept = precision == Precision::fp32 ? weights : weights / sharing;
     WeightMemory memory;
-    memory.master = master == Master::kept ? weights * sizeof(float) : 0;
+    memory.master = master == Master::kept ? kept * sizeof(float) : 0;
     memory.compute = precision == Precision::fp32 ? 0 : weights * sizeof(bf16);
     memory.gradient = weights * sizeof(float);
-    memory.optimizer = optimizer_bytes(options.optimizer, table);
+    memory.optimizer = optimizer_bytes(options.optimizer, table) / sharing;
     if (options.optimizer.kind != OptimizerKind::adafactor)
-        memory.optimizer +=
-            decay_lines(table, options.optimizer.weight_decay).size() * sizeof(std::uint32_t);
+        memory.optimizer += decay_lines(table, options.optimizer.weight_decay,
+                                        owned_parts(table, options.reducer, 0))
+                                .size() *
+                            sizeof(std::uint32_t);
     if (options.reducer.lane_order == LaneOrder::fixed)
         memory.lane_sums = lane_floats(table, options, ranks) * sizeof(float);
     if (ranks == 1) return memory;

@@ -44,6 +44,42 @@ TEST_CASE("a parameter of a whole number of grains leaves no gap, and one elemen
     CHECK(table.flat_size() == 1280);
 }
 
+TEST_CASE("padding begins the last block where the ranks' parts do, and moves no other") {
+    ParameterTable table;
+    table.add("a", {257}, 0, WeightDecay::apply);
+    table.add("b", {1}, 0, WeightDecay::apply);
+    table.add("t", {300}, 1, WeightDecay::apply);
+    table.add("u", {1}, 1, WeightDecay::apply);
+    CHECK(table.padded_for() == 1);
+    table.pad_for(4);
+    CHECK(table.padded_for() == 4);
+    CHECK(table[1].offset == 512);
+    CHECK(table[2].offset == 1024);
+    CHECK(table[3].offset == 1536);
+    CHECK(table.flat_size() == 2048);
+    CHECK(table.count() == 559);
+    CHECK_THROWS_AS(table.pad_for(4), Error);
+    CHECK_THROWS_AS(table.add("v", {1}, 1, WeightDecay::apply), Error);
+}
+
+TEST_CASE("a store of a shared replica packs the master that it owns, unless it computes with it") {
+    ParameterTable table;
+    table.add("a", {512}, 0, WeightDecay::apply);
+    table.add("t", {1024}, 1, WeightDecay::apply);
+    table.pad_for(2);
+    const std::vector<train::OwnedPart> owned{{256, 256, 0}, {1024, 512, 256}};
+    const train::ParameterStore<HostSpace> half(table, Precision::bf16, train::Master::kept, owned);
+    CHECK(half.has_packed_master());
+    CHECK(half.packed_size() == 768);
+    CHECK(half.master().size() == 768);
+    CHECK(half.master(owned[1]).data() == half.master().data() + 256);
+    CHECK(half.kept_bytes().size() == 2 * table.flat_size());
+    const train::ParameterStore<HostSpace> fp32(table, Precision::fp32, train::Master::kept, owned);
+    CHECK_FALSE(fp32.has_packed_master());
+    CHECK(fp32.master().size() == table.flat_size());
+    CHECK(fp32.master(owned[1]).data() == fp32.master().data() + 1024);
+}
+
 TEST_CASE("a table refuses double names, empty shapes and blocks out of order") {
     auto table = two_parameters();
     CHECK_THROWS_AS(table.add("w", {1}, 1, WeightDecay::apply), Error);

@@ -2,6 +2,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <random>
+#include <string>
 
 #include "runtime/train/step/exchange.hpp"
 
@@ -46,6 +48,68 @@ TEST_CASE("a single block is a single bucket and no parameter is none") {
     CHECK(counts(table, 16, 16).empty());
     table.add("a", {256}, 0, apply);
     CHECK(counts(table, 16, 16) == std::vector<std::size_t>{256});
+}
+
+TEST_CASE("every element of a shared replica is owned once, in equal parts of whole grains") {
+    std::mt19937 random(11);
+    const auto up_to = [&](std::uint32_t most) {
+        return static_cast<std::uint32_t>(random() % most + 1);
+    };
+    for (int round = 0; round < 500; ++round) {
+        CAPTURE(round);
+        train::ParameterTable table;
+        const int blocks = static_cast<int>(up_to(6));
+        for (int block = 0; block < blocks; ++block)
+            for (std::uint32_t i = up_to(4); i > 0; --i)
+                table.add(std::to_string(block) + "." + std::to_string(i), {up_to(9000)}, block,
+                          apply);
+        const int ranks = static_cast<int>(up_to(9));
+        table.pad_for(ranks);
+        train::ReducerOptions options;
+        options.first_bucket_bytes = up_to(20'000);
+        options.bucket_bytes = up_to(200'000);
+        const auto buckets = train::plan_buckets(table, options);
+        const train::Parameter& last = table.all().back();
+        const auto first_of_last =
+            std::ranges::find(table.all(), last.block, &train::Parameter::block)->offset;
+        CHECK((buckets.back().first == first_of_last || ranks == 1 || blocks == 1));
+        std::vector<int> owners(table.flat_size() / train::grain);
+        for (int rank = 0; rank < ranks; ++rank) {
+            std::size_t packed = 0;
+            for (const train::OwnedPart& part : train::owned_parts(table, options, rank)) {
+                CHECK(part.first % train::grain == 0);
+                CHECK(part.count % train::grain == 0);
+                CHECK(part.packed == packed);
+                packed += part.count;
+                for (std::size_t i = 0; i < part.count; i += train::grain)
+                    ++owners[(part.first + i) / train::grain];
+            }
+            CHECK(packed * static_cast<std::size_t>(ranks) == table.flat_size());
+        }
+        CHECK(std::ranges::count(owners, 1) == static_cast<std::ptrdiff_t>(owners.size()));
+    }
+}
+
+TEST_CASE("buckets of a shared replica end with a block, or shortly before its end") {
+    train::ParameterTable table;
+    table.add("a", {1000}, 0, apply);
+    table.add("b", {2000}, 1, apply);
+    table.add("c", {3000}, 2, apply);
+    table.add("table", {5000}, 3, apply);
+    table.pad_for(2);
+    using Counts = std::vector<std::size_t>;
+    CHECK(counts(table, 4000, 7000) == Counts{3072, 3072, 5120});
+    CHECK(counts(table, 1024, 7000) == Counts{1024, 5120, 5120});
+    CHECK(counts(table, 1, 1600) == Counts{512, 512, 1536, 512, 1536, 1536, 5120});
+}
+
+TEST_CASE("a table that merely looks padded is nobody's but the rank's own") {
+    train::ParameterTable table;
+    table.add("a", {512}, 0, apply);
+    table.add("table", {1024}, 1, apply);
+    const auto parts = train::owned_parts(table, {}, 0);
+    REQUIRE(parts.size() == 1);
+    CHECK(parts[0].count == table.flat_size());
 }
 
 TEST_CASE("buckets that travel as bf16 lie where fp32 elements were that were sent before them") {
