@@ -26,9 +26,10 @@ struct StackBlock {
         std::vector<typename LayerBlock<Ctx, T>::Saved> layers;
     };
 
-    // Returns the normalised output [total, d]. memory is the encoder's output, or empty.
+    // Returns the normalised output [total, d]. memory is the encoder's output, or empty. begin()
+    // is called before a block of parameters is read, in the opposite order of the table.
     static Constant forward(StackPass<Ctx, T> run, const Weights& weights, Constant embeddings,
-                            Constant memory, Saved& saved);
+                            Constant memory, Saved& saved, const std::function<void()>& begin);
     // Does the same without keeping what backward needs. `visit`, if given, is called with each
     // layer's values.
     using Visit = std::function<void(std::size_t, const typename LayerBlock<Ctx, T>::Saved&)>;
@@ -42,6 +43,12 @@ struct StackBlock {
                          const InputGradient<Space>& input, const std::function<void()>& finish);
 };
 
+// Tells whether the embedding has parameters of its own besides the table.
+template <class T, class Space>
+bool has_embedding_block(const Stack<T, Space>& weights) {
+    return weights.first_norm || weights.embedding_norm || !weights.d_positions.empty();
+}
+
 // Returns layer i's columns of MemoryBlock's matrix, or of its gradient.
 template <class T, class Space>
 MatrixView<T, Space> layer_columns(MatrixView<T, Space> kv, std::size_t layer, std::int64_t d) {
@@ -51,15 +58,19 @@ MatrixView<T, Space> layer_columns(MatrixView<T, Space> kv, std::size_t layer, s
 
 template <class Ctx, class T>
 auto StackBlock<Ctx, T>::forward(StackPass<Ctx, T> run, const Weights& weights, Constant embeddings,
-                                 Constant memory, Saved& saved) -> Constant {
+                                 Constant memory, Saved& saved, const std::function<void()>& begin)
+    -> Constant {
     saved.layers.resize(weights.layers.size());
     // No later layer has a higher level than the first one.
     if (level_of<Ctx>(run.plan, 0) >= Recompute::outputs)
         saved.input_space = run.take(run.batch.total, embeddings.cols);
     run.enter(0, saved.input_space);
+    if (has_embedding_block(weights)) begin();
+    if (!weights.memory_projections.empty()) begin();
     const Matrix kv = MemoryBlock<Ctx, T>::forward(run, weights.memory_projections, memory);
     auto x = EmbeddingBlock<Ctx, T>::forward(run, weights, embeddings, saved.embedding);
     for (std::size_t i = 0; i < weights.layers.size(); ++i) {
+        begin();
         run.enter(i, saved.input_space);
         x = LayerBlock<Ctx, T>::forward(run, weights.layers[i], x,
                                         layer_columns(kv, i, embeddings.cols), saved.layers[i]);
@@ -121,9 +132,7 @@ void StackBlock<Ctx, T>::backward(StackPass<Ctx, T> run, const Weights& weights,
         finish();
     }
     EmbeddingBlock<Ctx, T>::backward(run, weights, saved.embedding, d, input);
-    const bool has_block =
-        weights.first_norm || weights.embedding_norm || !weights.d_positions.empty();
-    if (has_block) finish();
+    if (has_embedding_block(weights)) finish();
 }
 
 }  // namespace lockstep::model

@@ -43,6 +43,26 @@ private:
     int waiting_ = 0;  // number of blocks
 };
 
+// Tells the sink which blocks forward is about to read, from the last one of the table on.
+class BlockNeeds {
+public:
+    BlockNeeds(const train::ParameterTable& table, train::GradientSink& sink)
+        : table_(table), sink_(sink), left_(table.all().size()) {}
+
+    void pass_block() {
+        const auto& all = table_.all();
+        require(left_ > 0, "forward began more blocks than there are");
+        const int block = all[left_ - 1].block;
+        while (left_ > 0 && all[left_ - 1].block == block) --left_;
+        sink_.need(all[left_].offset);
+    }
+
+private:
+    const train::ParameterTable& table_;
+    train::GradientSink& sink_;
+    std::size_t left_;  // parameters of blocks that forward has not begun
+};
+
 inline void check_side(const train::RaggedTokens& side, std::size_t rows,
                        std::int64_t n_positions) {
     require(side.offsets.size() == rows + 1 && side.real() <= side.total(),
@@ -61,7 +81,7 @@ public:
     Transformer(const ModelConfig& config, const train::ParameterStore<Space>& store, Ctx& ctx,
                 const RecomputePlan& plan)
         : config_(config),
-          table_(parameter_table(config)),
+          table_(store.table()),
           weights_(bind_weights<T>(ctx, config_, table_, store)),
           encoder_(stack_settings(config, StackKind::encoder)),
           decoder_(stack_settings(config, StackKind::decoder)),
@@ -98,7 +118,7 @@ public:
         device::Stopwatch<Ctx> watch(ctx_);
         const Sides sides = placed_sides();
         Saved saved;
-        forward(sides, state, saved);
+        forward(sides, state, saved, sink);
         spans_.forward.push_back(watch.lap());
 
         const Matrix d_output =
@@ -176,17 +196,21 @@ private:
         return {{rows.sums, rows.count, d, d}, {rows.slots, vocabulary}};
     }
 
-    void forward(const Sides& sides, const kernels::StepState* state, Saved& saved) {
+    void forward(const Sides& sides, const kernels::StepState* state, Saved& saved,
+                 train::GradientSink& sink) {
         const NamedRange range("forward");
+        BlockNeeds needs(table_, sink);
+        const auto begin = [&needs] { needs.pass_block(); };
+        begin();  // the embedding table
         if (weights_.encoder) {
             saved.memory = Stacks::forward(encoder_run(sides, state), *weights_.encoder,
-                                           weights_.embeddings, {}, saved.encoder);
+                                           weights_.embeddings, {}, saved.encoder, begin);
         }
         // This memory outlives the decoder's activations in backward.
         saved.d_memory = arena_.template take_matrix<T>(saved.memory.rows, saved.memory.cols);
         saved.before_decoder = arena_.mark();
         saved.output = Stacks::forward(decoder_run(sides, state), weights_.decoder,
-                                       weights_.embeddings, saved.memory, saved.decoder);
+                                       weights_.embeddings, saved.memory, saved.decoder, begin);
     }
 
     void backward(const Sides& sides, const kernels::StepState* state, const Saved& saved,

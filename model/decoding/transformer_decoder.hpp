@@ -24,7 +24,7 @@ public:
     TransformerDecoder(const ModelConfig& config, const train::ParameterStore<Space>& store,
                        Ctx& ctx)
         : config_(config),
-          weights_(bind_weights<T>(ctx, config_, parameter_table(config), store)),
+          weights_(bind_weights<T>(ctx, config_, store.table(), store)),
           encoder_(stack_settings(config, StackKind::encoder)),
           decoder_(stack_settings(config, StackKind::decoder)),
           ctx_(ctx),

@@ -17,9 +17,10 @@ template std::unique_ptr<IncrementalDecoder> make_decoder(const ModelConfig&,
                                                           CpuContext&);
 
 std::unique_ptr<Model> make_cpu_model(const ModelConfig& config, train::Precision precision,
-                                      int threads, const RecomputePlan& plan) {
-    return std::make_unique<ModelOn<CpuContext>>(config, precision, train::Master::kept,
-                                                 std::make_unique<CpuContext>(threads), plan);
+                                      int threads, const RecomputePlan& plan,
+                                      const train::ReplicaShare& share) {
+    return std::make_unique<ModelOn<CpuContext>>(
+        config, precision, train::Master::kept, std::make_unique<CpuContext>(threads), plan, share);
 }
 
 }  // namespace lockstep::model

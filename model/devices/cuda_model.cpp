@@ -36,7 +36,8 @@ std::unique_ptr<Model> make_cuda_model(const ModelConfig& config, train::Precisi
         return comm::make_collectives(gpu, ranks, settings.backend, settings.timeout_ms, progress);
     };
     return std::make_unique<ModelOn<CudaContext>>(config, precision, settings.master,
-                                                  std::move(context), settings.recompute, connect);
+                                                  std::move(context), settings.recompute,
+                                                  settings.share, connect);
 }
 
 }  // namespace lockstep::model

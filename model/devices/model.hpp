@@ -16,6 +16,7 @@
 #include "runtime/comm/watch/rank_progress.hpp"
 #include "runtime/core/trace.hpp"
 #include "runtime/kernels/loss_sums.hpp"
+#include "runtime/train/options.hpp"
 #include "runtime/train/step/engine.hpp"
 
 namespace lockstep::model {
@@ -60,9 +61,11 @@ public:
                                                        comm::RankProgress* progress) = 0;
 };
 
-// Makes a model on the CPU with that many threads, in fp32 or bf16.
+// Makes a model on the CPU with that many threads, in fp32 or bf16. If ranks share a replica, its
+// weights are there after the engine's share_weights().
 std::unique_ptr<Model> make_cpu_model(const ModelConfig& config, train::Precision precision,
-                                      int threads, const RecomputePlan& plan = {});
+                                      int threads, const RecomputePlan& plan = {},
+                                      const train::ReplicaShare& share = {});
 
 // Tells how a GPU is used.
 struct GpuSettings {
@@ -76,6 +79,7 @@ struct GpuSettings {
     comm::GpuBackend backend = comm::GpuBackend::nccl;  // used among several GPUs
     int timeout_ms = 300'000;                           // limit of one operation among them
     RecomputePlan recompute = {};
+    train::ReplicaShare share = {};
 };
 
 // Makes a model on a GPU, in fp32, bf16 or fp16. It is part of lockstep_model_cuda, which a build

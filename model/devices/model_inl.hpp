@@ -12,6 +12,7 @@
 #include "model/initialize.hpp"
 #include "runtime/kernels/attention.hpp"
 #include "runtime/train/checkpoint/checkpoint_tensors.hpp"
+#include "runtime/train/step/buckets.hpp"
 #include "runtime/train/step/device_engine.hpp"
 
 namespace lockstep::model {
@@ -27,23 +28,23 @@ public:
 
     // `connect` is not called if the device's memory is the host's.
     ModelOn(const ModelConfig& config, train::Precision precision, train::Master master,
-            std::unique_ptr<Ctx> context, const RecomputePlan& plan, Connect connect = {})
+            std::unique_ptr<Ctx> context, const RecomputePlan& plan,
+            const train::ReplicaShare& share, Connect connect = {})
         : config_(config),
-          table_(parameter_table(config)),
           context_(std::move(context)),
           connect_(std::move(connect)),
-          store_(table_, precision, master),
+          store_(make_store(config, precision, master, share)),
           weights_(*context_, store_),
           model_(make_model<Ctx>(config, store_, *context_, plan)) {}
 
-    const train::ParameterTable& parameters() const noexcept override { return table_; }
+    const train::ParameterTable& parameters() const noexcept override { return store_.table(); }
 
     void initialize(std::uint64_t seed) override {
-        initial_weights(config_, table_, seed, weights_.fetch());
+        initial_weights(config_, store_.table(), seed, weights_.fetch());
         weights_.write_back();
     }
     void load_weights(const std::string& path) override {
-        train::load_weights(path, table_, weights_.fetch());
+        train::load_weights(path, store_.table(), weights_.fetch());
         weights_.write_back();
     }
 
@@ -84,6 +85,13 @@ public:
     }
 
 private:
+    static train::ParameterStore<Space> make_store(const ModelConfig& config,
+                                                   train::Precision precision, train::Master master,
+                                                   const train::ReplicaShare& share) {
+        train::ParameterTable table = parameter_table(config);
+        if (share.ranks > 1) table.pad_for(share.ranks);
+        return {table, precision, master, train::owned_parts(table, share.buckets, share.rank)};
+    }
     static std::vector<kernels::LossSums> sums_of_rows(const train::RaggedTokens& target,
                                                        std::span<const kernels::LossSums> each) {
         std::vector<kernels::LossSums> rows;
@@ -106,7 +114,6 @@ private:
     }
 
     const ModelConfig config_;
-    const train::ParameterTable table_;
     const std::unique_ptr<Ctx> context_;
     const Connect connect_;
     const train::ParameterStore<Space> store_;

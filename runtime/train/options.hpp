@@ -90,6 +90,25 @@ struct ReducerOptions {
     LaneOrder lane_order = LaneOrder::any;
 };
 
+// Tells what ranks share. Stage 0: nothing; each keeps everything. Stage 1: the optimizer's state
+// and the master weights.
+struct ZeroOptions {
+    int stage = 0;
+    int ranks = 0;  // that share one replica; 0: all ranks of the run
+};
+// Returns how many of `world` ranks share a replica; 1: each has its own.
+inline int sharing_ranks(const ZeroOptions& options, int world) noexcept {
+    if (options.stage == 0) return 1;
+    return options.ranks > 0 ? options.ranks : world;
+}
+
+// Tells which part of a replica a rank owns. All ranks of a replica must give the same buckets.
+struct ReplicaShare {
+    int ranks = 1;  // that share the replica
+    int rank = 0;   // number of this rank among them
+    ReducerOptions buckets = {};
+};
+
 struct TrainOptions {
     OptimizerOptions optimizer;
     kernels::LossScaling loss_scaling;
@@ -97,6 +116,7 @@ struct TrainOptions {
     RunLimits limits;
     ValidationOptions validation;
     ReducerOptions reducer;
+    ZeroOptions zero;
     std::int64_t log_every_n_steps = 50;
     double log_every_n_secs = -1;
     double save_every_n_secs = 1'800;

@@ -72,8 +72,13 @@ public:
     void on_validation(const train::ValidationReport&) override {}
     void on_epoch(std::int64_t) override {}
     void save(train::CheckpointKind, const train::TrainerState& state) override {
-        const train::RunTensors tensors = engine_.fetch();
-        run_.weights.assign(tensors.master.begin(), tensors.master.end());
+        const train::RunTensors tensors = engine_.copy_for_save();
+        if (tensors.master.empty()) return;
+        run_.weights.clear();
+        for (const train::Parameter& parameter : tensors.table.all()) {
+            const auto part = tensors.master.subview(parameter.offset, parameter.count);
+            run_.weights.insert(run_.weights.end(), part.begin(), part.end());
+        }
         if (!to_.empty()) save_checkpoint(to_, tensors, {state, "{}", {}, {}});
     }
 

@@ -18,7 +18,7 @@ void spread_weights(model::Model& model);
 struct DeviceRun {
     std::vector<train::StepReport> steps;
     std::vector<double> validation_losses;  // of runs whose options ask for validations by steps
-    std::vector<float> weights;
+    std::vector<float> weights;  // of all parameters, without gaps; empty where rank 0 has them
     train::TrainerState state;
 };
 

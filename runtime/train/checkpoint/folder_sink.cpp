@@ -33,13 +33,19 @@ void FolderSink::take_memory_early(std::function<void()> reserve) {
 void FolderSink::continues_from(const std::string& checkpoint) { checkpoints_.trust(checkpoint); }
 
 void FolderSink::save(CheckpointKind kind, const TrainerState& state) {
-    if (rank_ != 0) return;
+    if (rank_ != 0) return assist(state.step);
     thread_.check();
     if (tensors_step_ != state.step) take_tensors(kind, state.step);
     kind == CheckpointKind::best ? save_best(state.step) : save_latest(state);
     if (saving_ == Saving::beside_training) return;
     thread_.wait();
     keep_unsaved_best();
+}
+
+// Rank 0 takes the tensors once in a step, and so must the others.
+void FolderSink::assist(std::int64_t step) {
+    if (taken_by_ == TakenBy::all_ranks && tensors_step_ != step) (void)take_();
+    tensors_step_ = step;
 }
 
 void FolderSink::take_tensors(CheckpointKind kind, std::int64_t step) {

@@ -23,10 +23,11 @@ struct SaveOptions {
 };
 
 // Saves into a model folder for the trainer: the latest state as a checkpoint, the best weights as
-// the folder's model. Rank 0 writes; the other ranks do nothing. save() only copies the tensors; a
-// thread writes them, one copy at a time. With Saving::training_waits it returns when they are
-// written. A save that fails is told and leaves what was there; see SaveFailures. Best weights that
-// could not be written are kept and tried again with each later save and at the end.
+// the folder's model. Rank 0 writes; the other ranks only help to take the tensors if
+// they must. save() only copies the tensors; a thread writes them, one copy at a time. With
+// Saving::training_waits it returns when they are written. A save that fails is told and leaves
+// what was there; see SaveFailures. Best weights that could not be written are kept and tried again
+// with each later save and at the end.
 class FolderSink final : public CheckpointSink {
 public:
     // Rank 0 calls `tensors` for a copy of the tensors, which must stay unchanged until the next
@@ -35,6 +36,9 @@ public:
     FolderSink(int rank, const std::string& model_folder, const SaveOptions& options, Log& log,
                std::function<RunTensors()> tensors, ModelDescription description, RunRecord record);
 
+    // Says which ranks call `tensors`: rank 0, or all because they hold the tensors together.
+    enum class TakenBy { rank_0, all_ranks };
+    void take_by(TakenBy ranks) { taken_by_ = ranks; }
     // `check` is called before each change of the folder; see CheckpointFolder. It is called from
     // the thread that writes.
     void commit_after(const BeforeCommit& check);
@@ -55,6 +59,7 @@ public:
     void finish() override;
 
 private:
+    void assist(std::int64_t step);
     void take_tensors(CheckpointKind kind, std::int64_t step);
     void keep_unsaved_best();
     void start(const char* name, std::function<void()> write);
@@ -74,6 +79,7 @@ private:
     RunRecord record_;
     Log& log_;
     Trace* trace_ = nullptr;  // null: no trace
+    TakenBy taken_by_ = TakenBy::rank_0;
     bool told_of_waiting_ = false;
     std::optional<RunTensors> tensors_;  // of the step below
     std::int64_t tensors_step_ = -1;

@@ -77,6 +77,7 @@ ExitReason Trainer::run() {
             if (*reason != ExitReason::stop_requested) validate_at_the_end();
             save(CheckpointKind::latest);
             finish_saves();
+            parts_.engine.finish_weights();
             return *reason;
         }
         step();
@@ -113,10 +114,11 @@ void Trainer::step() {
     pending.data_s = seconds_between(begin, data_end);
     // The all-reduce runs while the device computes.
     const auto totals = std::make_shared<StepVector>(tell(batches));
-    parts_.communicator.all_reduce(totals->values(), comm::ReduceOp::sum, "step vector");
+    const comm::Ticket told =
+        parts_.communicator.all_reduce(totals->values(), comm::ReduceOp::sum, "step vector");
     comm::keep_alive(parts_.communicator, totals);
     parts_.engine.queue(order(), batches.lanes);
-    parts_.communicator.finish();
+    parts_.communicator.finish(told);  // the new weights may still be on their way
     pending.totals = *totals;
     advance(pending);
     pending_.push_back(std::move(pending));
@@ -325,6 +327,7 @@ void Trainer::finish_saves() {
 std::optional<ValidationReport> Trainer::evaluate() {
     const NamedRange range("validation");
     const comm::PhaseScope phase(parts_.progress, comm::Phase::validation);
+    parts_.engine.finish_weights();
     const auto begin = Clock::now();
     std::optional<ValidationReport> report = parts_.validator->evaluate(parts_.stop);
     const auto end = Clock::now();

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "runtime/comm/communicator.hpp"
+#include "runtime/comm/mesh.hpp"
 #include "runtime/comm/watch/rank_progress.hpp"
 #include "runtime/core/trace.hpp"
 #include "runtime/device/buffer.hpp"
@@ -18,7 +19,9 @@
 #include "runtime/train/step/gradient_reducer.hpp"
 #include "runtime/train/step/host_tensors.hpp"
 #include "runtime/train/step/lane_sums.hpp"
+#include "runtime/train/step/shared_tensors.hpp"
 #include "runtime/train/step/tied_rows.hpp"
+#include "runtime/train/step/weight_gather.hpp"
 #include "runtime/train/step/weight_hash.hpp"
 
 namespace lockstep::train {
@@ -33,7 +36,7 @@ struct EngineParts {
     comm::Collectives<Space>& collectives;  // among the same ranks
     Trace& trace;
     ForwardBackward& model;
-    const ParameterStore<Space>& store;
+    const ParameterStore<Space>& store;      // its table says how many ranks share a replica
     comm::RankProgress* progress = nullptr;  // null: no watchdog
 };
 
@@ -48,10 +51,13 @@ public:
     DeviceEngine& operator=(const DeviceEngine&) = delete;
 
     const ParameterTable& parameters() const noexcept override { return parts_.model.parameters(); }
-    RunTensors fetch() override { return tensors_.fetch(); }
-    RunTensors copy_for_save() override { return tensors_.copy(); }
-    RunTensors reserve_copy() override { return tensors_.reserve_copy(); }
-    void write_back() override { tensors_.write_back(); }
+    RunTensors fetch() override { return shared_ ? shared_->tensors.fetch() : tensors_.fetch(); }
+    RunTensors copy_for_save() override;
+    RunTensors reserve_copy() override {
+        return shared_ ? shared_->tensors.reserve() : tensors_.reserve_copy();
+    }
+    void write_back() override { shared_ ? shared_->tensors.write_back() : tensors_.write_back(); }
+    void finish_weights() override;
     void share_weights() override;
     void share_optimizer() override;
     void hash_weights() override;
@@ -72,7 +78,14 @@ private:
         device::Span optimizer;
     };
 
+    // What an engine has in addition if ranks share a replica.
+    struct Shared {
+        SharedTensors<Ctx> tensors;
+        WeightGather<Ctx> gather;
+    };
+
     BucketOrder bucket_order() const noexcept;  // of this step
+    void share_replica();
     void accumulate(const std::vector<Batch>& lanes, Spans& spans);
     void accumulate_one_by_one(const std::vector<Batch>& lanes, Spans& spans);
     View<double, Space> loss_sums();
@@ -86,12 +99,15 @@ private:
     void trace(const char* name, device::Span span) const;
 
     EngineParts<Ctx> parts_;
+    comm::Mesh<Space> mesh_;
     int unwinding_ = std::uncaught_exceptions();  // when the engine was made
     kernels::StepRules rules_;
     std::unique_ptr<Optimizer<Space>> optimizer_;
     HostTensors<Ctx> tensors_;
     ReducerOptions reducer_options_;
     GradientReducer<Ctx> reducer_;
+    std::optional<Shared> shared_;            // none: every rank owns everything
+    bool weights_due_ = false;                // no forward of this step has waited for weights yet
     std::optional<LaneSums<Ctx>> lane_sums_;  // none: the order of the lanes is any
     std::optional<TiedRows<Ctx>> tied_;       // none: a tied table is summed at once
     device::Replay<Ctx> replay_;

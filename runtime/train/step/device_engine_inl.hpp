@@ -2,51 +2,20 @@
 #pragma once
 
 #include <algorithm>
+#include <initializer_list>
+#include <utility>
 
 #include "runtime/core/named_range.hpp"
 #include "runtime/kernels/company.hpp"
 #include "runtime/kernels/reduce.hpp"
 #include "runtime/train/optim/optimizer_inl.hpp"
 #include "runtime/train/step/device_engine.hpp"
+#include "runtime/train/step/engine_sinks.hpp"
 #include "runtime/train/step/gradient_reducer_inl.hpp"
 #include "runtime/train/step/parameter_sync.hpp"
 #include "runtime/train/step/tied_rows_inl.hpp"
 
 namespace lockstep::train {
-
-// Sends a bucket when its gradients are final. The collectives are queued outside of backward's own
-// work, because that may be replayed.
-template <class Ctx>
-class BucketSink final : public GradientSink {
-public:
-    // `rows` is not empty if the tied table's bucket does not wait for the input's part.
-    BucketSink(Ctx& context, GradientReducer<Ctx>& reducer, device::Replay<Ctx>& replay,
-               kernels::Company company, const InputRows& rows)
-        : context_(context), reducer_(reducer), replay_(replay), company_(company), rows_(rows) {}
-
-    InputRows loss_done() override {
-        if (rows_.sums == nullptr) return {};
-        replay_.apart([&reducer = reducer_] { reducer.send_last_bucket(); });
-        kernels::plan_products_for(context_, company_);
-        return rows_;
-    }
-    void ready(std::size_t first, std::size_t count) override {
-        require(first == told_, "gradients must become final front to back, without gaps");
-        const std::size_t end = told_ = first + count;
-        if (!reducer_.starts_reduction(end)) return;
-        replay_.apart([&reducer = reducer_, end] { reducer.ready_until(end); });
-        kernels::plan_products_for(context_, company_);
-    }
-    bool waits_for(std::size_t end) const override { return reducer_.starts_reduction(end); }
-
-private:
-    Ctx& context_;
-    GradientReducer<Ctx>& reducer_;
-    device::Replay<Ctx>& replay_;
-    kernels::Company company_;  // for products that run after a bucket was sent
-    InputRows rows_;
-    std::size_t told_ = 0;
-};
 
 // Chooses how products run after a bucket was sent. With a small micro-batch, collectives run most
 // of the time; with a large one they seldom do, and products that leave room for them lose more
@@ -61,9 +30,29 @@ inline kernels::Company company_of(const UploadedShape& shape) {
 // The kinds of work that repeat in every step; a key's first number.
 enum class StepWork : std::int64_t { micro_batch, update };
 
+// Names the work of a micro-batch. `how` says in which ways it differs for one shape.
+inline device::WorkKey micro_batch_key(const UploadedShape& shape,
+                                       std::initializer_list<std::int64_t> how) {
+    device::WorkKey key{static_cast<std::int64_t>(StepWork::micro_batch),
+                        shape.source_total,
+                        shape.target_total,
+                        shape.sequences,
+                        shape.longest_source,
+                        shape.longest_target,
+                        static_cast<std::int64_t>(shape.labels)};
+    key.insert(key.end(), how);
+    return key;
+}
+
+// A table that was padded for some ranks is shared by as many.
+inline comm::MeshShape mesh_shape(int ranks, const ParameterTable& table) {
+    return {ranks / table.padded_for(), table.padded_for()};
+}
+
 template <class Ctx>
 DeviceEngine<Ctx>::DeviceEngine(const TrainOptions& options, const EngineParts<Ctx>& parts)
     : parts_(parts),
+      mesh_(mesh_shape(parts.communicator.size(), parts.store.table()), parts.collectives),
       rules_(step_rules(options)),
       optimizer_(make_optimizer<Ctx>(options.optimizer, parts.model.parameters(), parts.store,
                                      parts.context)),
@@ -77,31 +66,63 @@ DeviceEngine<Ctx>::DeviceEngine(const TrainOptions& options, const EngineParts<C
       results_(parts.context) {
     if (parts_.communicator.size() > 1) hash_.emplace(parts_.context);
     parts_.collectives.register_memory(parts_.store.gradient());
+    if (!parts_.store.owns_all()) share_replica();
     if (reducer_options_.table_sum == TableSum::in_parts)
         tied_.emplace(parts_.context, parts_.communicator, *tied_table(parts_.model.parameters()));
-    // On the CPU the collectives are the communicator, which the watchdog already observes.
-    if constexpr (!std::is_same_v<Space, HostSpace>) {
-        if (parts_.progress != nullptr)
-            parts_.progress->watch_device(
-                [&collectives = parts_.collectives] { return collectives.activity(); });
-    }
+    // On the CPU the collectives are the communicator, which the watchdog already observes, unless
+    // there are groups.
+    const bool observed =
+        std::is_same_v<Space, HostSpace> && (mesh_.shape.replica == 1 || mesh_.shape.shard == 1);
+    if (parts_.progress != nullptr && !observed)
+        parts_.progress->watch_device([&mesh = mesh_] { return mesh.activity(); });
 }
 
 template <class Ctx>
 DeviceEngine<Ctx>::~DeviceEngine() {
     if (parts_.progress != nullptr) parts_.progress->watch_device({});
-    if (std::uncaught_exceptions() > unwinding_) parts_.collectives.give_up();
+    if (std::uncaught_exceptions() > unwinding_) {
+        mesh_.give_up();
+        return;
+    }
+    try {
+        finish_weights();  // they arrive in memory that may be freed now
+    } catch (const Error&) {
+        // The communicator has failed, and writes no more.
+    }
+}
+
+template <class Ctx>
+void DeviceEngine<Ctx>::share_replica() {
+    reducer_.share_by(mesh_, parts_.store.owned());
+    shared_.emplace(
+        Shared{{parts_.context, parts_.communicator, parts_.store, *optimizer_, reducer_.buckets()},
+               {mesh_.shard(), parts_.store, reducer_.buckets()}});
+}
+
+template <class Ctx>
+void DeviceEngine<Ctx>::finish_weights() {
+    if (shared_) shared_->gather.finish();
+}
+
+template <class Ctx>
+RunTensors DeviceEngine<Ctx>::copy_for_save() {
+    finish_weights();
+    return shared_ ? shared_->tensors.copy() : tensors_.copy();
 }
 
 template <class Ctx>
 void DeviceEngine<Ctx>::share_weights() {
+    finish_weights();
     broadcast_weights(parts_.collectives, parts_.store);
     trace_sharing();
     write_compute_copy(parts_.context, parts_.store);
+    if (parts_.store.has_packed_master())
+        kernels::fill_zero(parts_.context, parts_.store.gradient());
 }
 
 template <class Ctx>
 void DeviceEngine<Ctx>::share_optimizer() {
+    if (shared_) return shared_->tensors.spread_state();
     for (const NamedTensor<Space>& tensor : optimizer_->state()) {
         parts_.collectives.broadcast(tensor.values, 0, "optimizer state");
         if (tensor.codes.empty()) continue;
@@ -122,7 +143,9 @@ void DeviceEngine<Ctx>::trace_sharing() {
 
 template <class Ctx>
 void DeviceEngine<Ctx>::hash_weights() {
-    if (hash_) hash_->queue(parts_.store);
+    if (!hash_) return;
+    finish_weights();
+    hash_->queue(parts_.store);
 }
 
 template <class Ctx>
@@ -146,6 +169,7 @@ void DeviceEngine<Ctx>::queue(const kernels::StepOrder& order, const std::vector
     kernels::Step* const step = step_.view().data();
     Spans spans;
     begin_step(parts_.context, order, step);
+    weights_due_ = shared_.has_value();
     accumulate(lanes, spans);
     // The sums of the losses are sent after the buckets and waited for with them.
     parts_.collectives.all_reduce(loss_sums(), comm::ReduceOp::sum, "losses");
@@ -228,20 +252,16 @@ void DeviceEngine<Ctx>::train(const Batch& batch, kernels::Into into, MoreFollow
                             in_parts ? tied_->rows() : InputRows{});
     GradientSink& sink = more_follow == MoreFollow::no ? static_cast<GradientSink&>(buckets)
                                                        : static_cast<GradientSink&>(nothing_final);
+    const bool needs = std::exchange(weights_due_, false);
+    std::optional<GatheringSink<Ctx>> gathering;
+    if (needs) gathering.emplace(sink, shared_->gather, replay_, reducer_.buckets().size());
+    GradientSink& told = needs ? static_cast<GradientSink&>(*gathering) : sink;
     const std::int64_t moves = shape.moves + (tied_ ? tied_->moves() : 0);
     device::Stopwatch<Ctx> watch(parts_.context);
-    const device::WorkKey key{static_cast<std::int64_t>(StepWork::micro_batch),
-                              reduces ? 1 : 0,
-                              in_parts ? 1 : 0,
-                              static_cast<std::int64_t>(into),
-                              shape.source_total,
-                              shape.target_total,
-                              shape.sequences,
-                              shape.longest_source,
-                              shape.longest_target,
-                              static_cast<std::int64_t>(shape.labels)};
+    const device::WorkKey key = micro_batch_key(
+        shape, {needs ? 1 : 0, reduces ? 1 : 0, in_parts ? 1 : 0, static_cast<std::int64_t>(into)});
     const device::Queued queued = replay_.run(key, moves, [&] {
-        parts_.model.train(&step->state, &step->batch, into, sink);
+        parts_.model.train(&step->state, &step->batch, into, told);
         end_micro_batch(parts_.context, step);
     });
     kernels::plan_products_for(parts_.context, kernels::Company::none);
@@ -270,10 +290,15 @@ void DeviceEngine<Ctx>::update(Spans& spans) {
         reducer_.unpack(order);
         if (order == BucketOrder::last_one_first) tied_->add_to(parts_.store.gradient());
         reducer_.add_square({&step->squares, 1});
+        if (shared_)
+            replay_.apart([this, step] { reducer_.add_squares_of_parts({&step->squares, 1}); });
         finish_step(parts_.context, rules_, step);
         optimizer_->update(&step->state);
     });
     spans.optimizer = watch.lap();
+    if (!shared_) return;
+    shared_->gather.start();
+    if (reducer_options_.overlap == Overlap::off) finish_weights();
 }
 
 template <class Ctx>
@@ -322,17 +347,33 @@ void DeviceEngine<Ctx>::trace(const char* name, device::Span span) const {
                      parts_.context.time_of(span.end));
 }
 
+// If ranks share a replica, each looks through what it owns.
 template <class Ctx>
 std::string DeviceEngine<Ctx>::nonfinite_gradient() {
     const device::Buffer<std::int64_t, Space> count(1);
     device::Readback<std::int64_t, Ctx> readback(parts_.context);
-    for (const Parameter& parameter : parts_.model.parameters().all()) {
-        const auto part = parts_.store.gradient().subview(parameter.offset, parameter.count);
-        kernels::add_count_nonfinite(parts_.context, part, count.view());
+    const auto& all = parts_.model.parameters().all();
+    std::uint64_t first_bad = 0;
+    for (; first_bad < all.size(); ++first_bad) {
+        const Parameter& parameter = all[first_bad];
+        for (const OwnedPart& part : parts_.store.owned()) {
+            const std::size_t first = std::max(parameter.offset, part.first);
+            const std::size_t end =
+                std::min(parameter.offset + parameter.count, part.first + part.count);
+            if (first < end)
+                kernels::add_count_nonfinite(parts_.context,
+                                             parts_.store.gradient().subview(first, end - first),
+                                             count.view());
+        }
         readback.send(count.view().data());
-        if (readback.take() > 0) return parameter.name;
+        if (readback.take() > 0) break;
     }
-    return "";
+    if (shared_) {
+        parts_.communicator.all_reduce(View<std::uint64_t, HostSpace>(&first_bad, 1),
+                                       comm::ReduceOp::min, "gradient that is not finite");
+        parts_.communicator.finish();
+    }
+    return first_bad < all.size() ? all[first_bad].name : "";
 }
 
 }  // namespace lockstep::train

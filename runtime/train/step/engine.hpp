@@ -31,11 +31,13 @@ public:
     virtual const ParameterTable& parameters() const noexcept = 0;
 
     // Returns the run's current tensors in host memory. They are valid until the next call of the
-    // engine.
+    // engine. If ranks share a replica, they have no values, only their memory is there, and only
+    // before the first step.
     virtual RunTensors fetch() = 0;
     // Returns a copy of the tensors in host memory, which steps do not change. It is valid until
     // the next call of copy_for_save() or fetch(). Its memory is taken at the first call, unless
-    // reserve_copy() has taken it.
+    // reserve_copy() has taken it. If ranks share a replica, the call is collective, and only rank
+    // 0 gets the tensors.
     virtual RunTensors copy_for_save() = 0;
     // Takes the memory of the copy, with all its pages, and returns the tensors in it, which have
     // no values yet. Another thread may call it while steps run, but not during any other call that
@@ -43,7 +45,12 @@ public:
     virtual RunTensors reserve_copy() = 0;
     // Copies the values written into fetch()'s tensors back to the run.
     virtual void write_back() = 0;
-    // Copies rank 0's weights or optimizer state to all ranks. The calls are collective.
+    // Waits for the weights that other ranks have updated. Call it before weights are read
+    // otherwise than by steps.
+    virtual void finish_weights() = 0;
+    // Copies rank 0's weights or optimizer state to all ranks, which keep their parts of them. What
+    // write_back() has written on rank 0 must not be older than its last step. The calls are
+    // collective.
     virtual void share_weights() = 0;
     virtual void share_optimizer() = 0;
     // Queues a hash of the weights after all queued work.

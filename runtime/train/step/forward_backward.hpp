@@ -23,11 +23,15 @@ struct InputRows {
     std::int64_t count = 0;
 };
 
-// Backward tells a sink which gradients are final. The ranges come front to back, without gaps, and
-// end with the flat buffer's last element.
+// The model tells a sink which weights it is about to read, and which gradients are final. The
+// ranges come front to back, without gaps, and end with the flat buffer's last element.
 class GradientSink {
 public:
     virtual ~GradientSink() = default;
+    // The model calls this before forward first reads the weights of a block, which begins with
+    // element `first` of the flat buffer. The blocks come in the order of forward, the last block
+    // of the buffer first. The weights are there for what is queued next.
+    virtual void need(std::size_t /*first*/) {}
     // The model calls this before the first ready(): a tied table now has its gradient from the
     // loss. Returns where the gradient from the input is added.
     virtual InputRows loss_done() { return {}; }

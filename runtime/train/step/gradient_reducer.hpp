@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/comm/communicator.hpp"
+#include "runtime/comm/mesh.hpp"
 #include "runtime/core/trace.hpp"
 #include "runtime/device/buffer.hpp"
 #include "runtime/device/device_timestamp.hpp"
@@ -42,6 +43,10 @@ public:
     // Lets these sums add the lanes of every bucket instead of an all-reduce. They must outlive the
     // reducer. Gradients must travel as fp32.
     void add_by(LaneSums<Ctx>& sums);
+    // Lets the ranks of mesh.shard() share a replica: each gets the sums of its owned parts, and
+    // the rest of the buffer is undefined after a step. The buckets divide into as many equal
+    // parts, and the mesh must outlive the reducer.
+    void share_by(const comm::Mesh<Space>& mesh, std::vector<OwnedPart> owned);
     // Sends the last bucket before all others, with its present values; the caller adds what is
     // missing after unpack(). Call it at the beginning of a step. The options must sum the table in
     // parts, with overlap.
@@ -64,6 +69,8 @@ public:
     // Adds the sum of squares of the reduced gradient. Its value is not finite if an element is
     // not.
     void add_square(View<kernels::ExactSum, Space> squares);
+    // Adds the sums of squares of the ranks that share a replica.
+    void add_squares_of_parts(View<kernels::ExactSum, Space> squares);
     // Returns the timing of the oldest finish() that has not been asked for.
     ReductionTiming take_reduction();
 
@@ -72,6 +79,7 @@ public:
 private:
     std::size_t in_front() const noexcept;  // number of buckets that are sent front to back
     void hand_over(std::size_t bucket);
+    void sum(comm::Range<Space> bucket, std::size_t index);
     void unpack(std::size_t bucket, const Exchange& exchange);
     View<float, Space> part(std::size_t bucket) const;
     // Returns the memory of a bucket while it travels as bf16.
@@ -85,7 +93,10 @@ private:
     std::vector<std::string> labels_;
     const std::string rest_label_ = "rest of the last bucket";
     Overlap overlap_;
-    LaneSums<Ctx>* lane_sums_ = nullptr;  // null: all-reduces add the ranks
+    LaneSums<Ctx>* lane_sums_ = nullptr;       // null: all-reduces add the ranks
+    const comm::Mesh<Space>* mesh_ = nullptr;  // null: every rank has the sums of all elements
+    std::vector<comm::Collectives<Space>*> groups_;  // all that are used, each once
+    std::vector<OwnedPart> owned_;
     // These are empty unless gradients travel as bf16.
     Exchange front_to_back_, last_one_first_;
     device::Buffer<bf16, Space> spare_;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "runtime/core/named_range.hpp"
 #include "runtime/kernels/reduce.hpp"
@@ -18,7 +20,9 @@ GradientReducer<Ctx>::GradientReducer(Ctx& context, comm::Collectives<Space>& co
       trace_(trace),
       gradient_(gradient),
       buckets_(std::move(buckets)),
-      overlap_(options.overlap) {
+      overlap_(options.overlap),
+      groups_{&collectives},
+      owned_{{0, gradient.size(), 0}} {
     std::size_t covered = 0;
     for (const Bucket& bucket : buckets_) {
         require(bucket.first == covered && bucket.count > 0, "buckets have gaps");
@@ -61,6 +65,15 @@ void GradientReducer<Ctx>::add_by(LaneSums<Ctx>& sums) {
 }
 
 template <class Ctx>
+void GradientReducer<Ctx>::share_by(const comm::Mesh<Space>& mesh, std::vector<OwnedPart> owned) {
+    require(owned.size() == buckets_.size(), "each bucket has an owned part");
+    mesh_ = &mesh;
+    owned_ = std::move(owned);
+    for (comm::Collectives<Space>* group : {&mesh.shard(), &mesh.replica()})
+        if (group != &collectives_ && group->size() > 1) groups_.push_back(group);
+}
+
+template <class Ctx>
 void GradientReducer<Ctx>::send_last_bucket() {
     require(final_ == 0 && order_ == BucketOrder::front_to_back && buckets_.size() > 1,
             "the last bucket is not the first to be sent");
@@ -96,12 +109,29 @@ void GradientReducer<Ctx>::hand_over(std::size_t bucket) {
     const Exchange& exchange =
         order_ == BucketOrder::last_one_first ? last_one_first_ : front_to_back_;
     if (exchange.places.empty()) {
-        collectives_.all_reduce(part(bucket), comm::ReduceOp::sum, labels_[bucket]);
+        sum(part(bucket), bucket);
     } else {
         const View<bf16, Space> packed = packed_range(bucket, exchange);
         kernels::cast<float, bf16>(context_, part(bucket), packed);
-        collectives_.all_reduce(packed, comm::ReduceOp::sum, labels_[bucket]);
+        sum(packed, bucket);
     }
+}
+
+// Replicas have the same parts, so only the owned part goes from one to the other.
+template <class Ctx>
+void GradientReducer<Ctx>::sum(comm::Range<Space> bucket, std::size_t index) {
+    if (mesh_ == nullptr) {
+        collectives_.all_reduce(bucket, comm::ReduceOp::sum, labels_[index]);
+        return;
+    }
+    mesh_->shard().reduce_scatter(bucket, comm::ReduceOp::sum, labels_[index]);
+    if (mesh_->replica().size() == 1) return;
+    const std::size_t count = owned_[index].count;
+    const std::size_t before =
+        (owned_[index].first - buckets_[index].first) * bytes_of(bucket.element);
+    const comm::Range<Space> own(static_cast<std::byte*>(bucket.data) + before, count,
+                                 bucket.element);
+    mesh_->replica().all_reduce(own, comm::ReduceOp::sum, labels_[index]);
 }
 
 template <class Ctx>
@@ -116,7 +146,7 @@ void GradientReducer<Ctx>::finish() {
     require(final_ == gradient_.size(), "finish() before the whole gradient is final");
     device::Stopwatch<Ctx> watch(context_);
     while (handed_over_ < in_front()) hand_over(handed_over_++);
-    collectives_.finish();
+    for (comm::Collectives<Space>* group : groups_) group->finish();
     waits_.push_back(watch.lap());
     final_ = 0;
     handed_over_ = 0;
@@ -126,7 +156,9 @@ void GradientReducer<Ctx>::finish() {
 template <class Ctx>
 ReductionTiming GradientReducer<Ctx>::take_reduction() {
     require(!waits_.empty(), "no reduction was finished");
-    std::vector<comm::Timing> timings = collectives_.take_timings();
+    std::vector<comm::Timing> timings;
+    for (comm::Collectives<Space>* group : groups_)
+        std::ranges::move(group->take_timings(), std::back_inserter(timings));
     const auto begin = context_.time_of(waits_.front().begin);
     const auto end = context_.time_of(waits_.front().end);
     waits_.pop_front();
@@ -165,7 +197,15 @@ void GradientReducer<Ctx>::unpack(std::size_t bucket, const Exchange& exchange) 
 
 template <class Ctx>
 void GradientReducer<Ctx>::add_square(View<kernels::ExactSum, Space> squares) {
-    kernels::add_sum_of_squares(context_, gradient_, squares);
+    for (const OwnedPart& owned : owned_)
+        kernels::add_sum_of_squares(context_, gradient_.subview(owned.first, owned.count), squares);
+}
+
+template <class Ctx>
+void GradientReducer<Ctx>::add_squares_of_parts(View<kernels::ExactSum, Space> squares) {
+    const View<std::uint64_t, Space> words(squares.data()->word, kernels::ExactSum::words);
+    comm::Collectives<Space>& shard = mesh_->shard();
+    shard.finish(shard.all_reduce(words, comm::ReduceOp::sum, "squares"));
 }
 
 }  // namespace lockstep::train

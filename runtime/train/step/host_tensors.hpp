@@ -55,14 +55,18 @@ private:
     device::Buffer<T, HostSpace> copy_;
 };
 
-// Gives access to the weights of a store as fp32 in host memory, with or without a master.
+// Gives access to the weights of a store as fp32 in host memory, with or without a master. Where
+// the master is packed, fetch() and write_back() use the gradient's memory as write_compute_copy()
+// says, and the other functions must not be called.
 template <class Ctx>
 class HostWeights {
 public:
     using Space = typename Ctx::Space;
 
     HostWeights(Ctx& ctx, const ParameterStore<Space>& store)
-        : ctx_(ctx), store_(store), master_(store.master()) {}
+        : ctx_(ctx),
+          store_(store),
+          master_(store.has_packed_master() ? store.gradient() : store.master()) {}
 
     HostView<float> fetch() {
         const HostView<float> values = store_.has_master() ? master_.fetch(ctx_) : widened();

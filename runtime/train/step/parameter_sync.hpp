@@ -9,11 +9,14 @@
 
 namespace lockstep::train {
 
-// Writes the compute copy from the master weights if the store has both.
+// Writes the compute copy from the master weights if the store has both. If the master is packed,
+// the gradient's memory must hold the weights of all elements, and the owned ones are written to
+// the master.
 template <class Ctx>
 void write_compute_copy(Ctx& context, const ParameterStore<typename Ctx::Space>& store);
 
-// Copies rank 0's weights to all ranks; the compute copy is not updated. The call is collective.
+// Copies rank 0's weights to all ranks; the compute copy is not updated. If the master is packed,
+// the weights go from and to the gradient's memory. The call is collective.
 template <class Space>
 void broadcast_weights(comm::Collectives<Space>& collectives, const ParameterStore<Space>& store);
 
@@ -24,15 +27,24 @@ void require_alike(comm::Communicator& communicator, std::uint64_t hash, std::in
 template <class Ctx>
 void write_compute_copy(Ctx& context, const ParameterStore<typename Ctx::Space>& store) {
     if (!store.has_master()) return;
+    const bool packed = store.has_packed_master();
+    const auto whole = packed ? store.gradient() : store.master();
+    if (packed)
+        for (const OwnedPart& part : store.owned())
+            kernels::cast<float, float>(context, whole.subview(part.first, part.count),
+                                        store.master(part));
     with_element(typename Ctx::Elements{}, store.precision(), [&]<class T>() {
         if constexpr (!std::is_same_v<T, float>)
-            kernels::cast<float, T>(context, store.master(), store.template compute<T>());
+            kernels::cast<float, T>(context, whole, store.template compute<T>());
     });
 }
 
 template <class Space>
 void broadcast_weights(comm::Collectives<Space>& collectives, const ParameterStore<Space>& store) {
-    collectives.broadcast(store.kept_bytes(), 0, "initial weights");
+    if (store.has_packed_master())
+        collectives.broadcast(store.gradient(), 0, "initial weights");
+    else
+        collectives.broadcast(store.kept_bytes(), 0, "initial weights");
     collectives.finish();
 }
 

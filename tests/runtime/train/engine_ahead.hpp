@@ -22,6 +22,7 @@ public:
     train::RunTensors copy_for_save() override { return inner_.copy_for_save(); }
     train::RunTensors reserve_copy() override { return inner_.reserve_copy(); }
     void write_back() override { inner_.write_back(); }
+    void finish_weights() override { inner_.finish_weights(); }
     void share_weights() override { inner_.share_weights(); }
     void share_optimizer() override { inner_.share_optimizer(); }
     void hash_weights() override { inner_.hash_weights(); }

@@ -42,8 +42,9 @@ train::ParameterTable ToyModel::make_table() {
 
 void ToyModel::initialize(std::uint64_t seed) {
     PhiloxStream random(seed);
+    const auto weights = store_.has_packed_master() ? store_.gradient() : store_.master();
     for (const train::Parameter& parameter : table_.all())
-        for (float& weight : store_.master().subview(parameter.offset, parameter.count))
+        for (float& weight : weights.subview(parameter.offset, parameter.count))
             weight = static_cast<float>(random.uniform() - 0.5);
 }
 
@@ -61,7 +62,7 @@ bool ToyModel::dropped(const Token& token, std::int64_t column,
 kernels::LossSums ToyModel::forward(const train::Batch& batch, const kernels::StepState* state,
                                     std::vector<double>& slopes) const {
     kernels::LossSums sums;
-    const float* table = store_.master().data() + table_[bias_blocks].offset;
+    const std::size_t table = table_[bias_blocks].offset;
     slopes.assign(static_cast<std::size_t>(batch.target.total()) * columns, 0);
     const std::vector<Token> tokens = tokens_of(batch);
     for (std::size_t t = 0; t < tokens.size(); ++t) {
@@ -70,12 +71,10 @@ kernels::LossSums ToyModel::forward(const train::Batch& batch, const kernels::St
         double* logits = slopes.data() + t * columns;
         double sum = 0, largest = -1e30;
         for (std::int64_t c = 0; c < vocabulary; ++c) {
-            if (!dropped(token, c, state)) logits[c] = table[at(token.token, c)];
+            if (!dropped(token, c, state)) logits[c] = weight(table + at(token.token, c));
             for (int block = 0; block < bias_blocks; ++block)
-                logits[c] += (block + 1) *
-                             static_cast<double>(
-                                 store_.master()[table_[static_cast<std::size_t>(block)].offset +
-                                                 static_cast<std::size_t>(c)]);
+                logits[c] += (block + 1) * weight(table_[static_cast<std::size_t>(block)].offset +
+                                                  static_cast<std::size_t>(c));
             largest = std::max(largest, logits[c]);
         }
         const auto guess = std::max_element(logits, logits + vocabulary) - logits;
@@ -93,6 +92,7 @@ void ToyModel::train(const kernels::StepState* state, kernels::LossSums* sums, k
                      train::GradientSink& sink) {
     const train::Batch& batch = *batch_;
     std::vector<double> slopes;
+    for (std::size_t p = table_.all().size(); p-- > 0;) sink.need(table_[p].offset);
     *sums += forward(batch, state, slopes);
     const std::vector<Token> tokens = tokens_of(batch);
     const double seed = static_cast<double>(state->loss_seed);

@@ -46,6 +46,12 @@ private:
     static std::vector<Token> tokens_of(const train::Batch& batch);
     kernels::LossSums forward(const train::Batch& batch, const kernels::StepState* state,
                               std::vector<double>& slopes) const;
+    // Returns a weight with which the model computes.
+    double weight(std::size_t element) const {
+        if (store_.precision() == train::Precision::fp32)
+            return static_cast<double>(store_.master()[element]);
+        return static_cast<double>(static_cast<float>(store_.compute<bf16>()[element]));
+    }
     bool dropped(const Token& token, std::int64_t column, const kernels::StepState* state) const;
 
     const train::ParameterTable& table_;

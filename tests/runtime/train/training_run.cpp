@@ -17,8 +17,31 @@ namespace {
 
 std::vector<float> copy(HostView<const float> values) { return {values.begin(), values.end()}; }
 
+// Returns the parameters of a flat buffer, which may be empty, without the gaps.
+std::vector<float> without_gaps(const train::ParameterTable& table, HostView<const float> flat) {
+    std::vector<float> values;
+    if (flat.empty()) return values;
+    for (const train::Parameter& parameter : table.all()) {
+        const auto part = flat.subview(parameter.offset, parameter.count);
+        values.insert(values.end(), part.begin(), part.end());
+    }
+    return values;
+}
+
+std::vector<float> computed_with(const train::ParameterStore<HostSpace>& store) {
+    if (store.precision() == train::Precision::fp32)
+        return without_gaps(store.table(), store.master());
+    const auto narrow = store.compute<bf16>();
+    const std::vector<float> flat(narrow.begin(), narrow.end());
+    return without_gaps(store.table(), view_of(flat));
+}
+
 void restore(const Snapshot& snapshot, const train::RunTensors& tensors) {
-    std::copy(snapshot.weights.begin(), snapshot.weights.end(), tensors.master.begin());
+    const float* from = snapshot.weights.data();
+    for (const train::Parameter& parameter : tensors.table.all()) {
+        std::copy_n(from, parameter.count, tensors.master.begin() + parameter.offset);
+        from += parameter.count;
+    }
     for (std::size_t i = 0; i < snapshot.optimizer.size(); ++i) {
         std::copy(snapshot.optimizer[i].begin(), snapshot.optimizer[i].end(),
                   tensors.optimizer[i].values.begin());
@@ -74,7 +97,7 @@ public:
 
 private:
     Snapshot snapshot(train::CheckpointKind kind, const train::TrainerState& state) const {
-        Snapshot snapshot{kind, state, copy(copy_->master), {}, {}};
+        Snapshot snapshot{kind, state, without_gaps(copy_->table, copy_->master), {}, {}};
         for (const auto& tensor : copy_->optimizer) {
             snapshot.optimizer.push_back(copy(tensor.values));
             snapshot.codes.emplace_back(tensor.codes.begin(), tensor.codes.end());
@@ -94,8 +117,11 @@ void run_rank(const RunSetup& setup, comm::Communicator& communicator, RankRun& 
     const int rank = communicator.rank();
     device::CpuContext context(1);
     Trace trace(Trace::Recording::off, rank);
-    const auto table = ToyModel::make_table();
-    const train::ParameterStore<HostSpace> store(table, setup.precision);
+    auto table = ToyModel::make_table();
+    if (setup.sharing > 1) table.pad_for(setup.sharing);
+    const train::ParameterStore<HostSpace> store(
+        table, setup.precision, train::Master::kept,
+        train::owned_parts(table, setup.options.reducer, rank % setup.sharing));
     ToyModel toy(table, store, {setup.dropout});
     // Every rank begins with other weights, so that rank 0's must replace them.
     toy.initialize(setup.options.seed + static_cast<std::uint64_t>(rank));
@@ -109,7 +135,10 @@ void run_rank(const RunSetup& setup, comm::Communicator& communicator, RankRun& 
     EngineAhead ahead(engine);
     const bool late = setup.results == RunSetup::Results::a_step_late;
     train::Engine& trained = late ? static_cast<train::Engine&>(ahead) : engine;
-    if (setup.resume) restore(*setup.resume, engine.fetch());
+    if (setup.resume) {
+        restore(*setup.resume, engine.fetch());
+        engine.write_back();
+    }
     Witness witness(setup, handle, model, engine, run);
 
     std::optional<train::TrainerState> resume;
@@ -119,7 +148,7 @@ void run_rank(const RunSetup& setup, comm::Communicator& communicator, RankRun& 
                            resume);
     run.reason = trainer.run();
     run.state = trainer.state();
-    run.weights = copy(store.master());
+    run.weights = computed_with(store);
     run.rows = source.given();
 }
 

@@ -16,7 +16,7 @@ namespace lockstep::tests {
 struct Snapshot {
     train::CheckpointKind kind = train::CheckpointKind::latest;
     train::TrainerState state;
-    std::vector<float> weights;
+    std::vector<float> weights;  // of all parameters, without gaps
     std::vector<std::vector<float>> optimizer;
     std::vector<std::vector<std::uint8_t>> codes;  // of moments in int8
 };
@@ -32,7 +32,7 @@ struct RankRun {
     std::vector<std::uint32_t> rows;
     std::optional<train::ExitReason> reason;
     train::TrainerState state;
-    std::vector<float> weights;
+    std::vector<float> weights;  // that the model computes with, of all parameters, without gaps
 };
 
 // The parts of a rank that a test may use during its run.
@@ -45,6 +45,7 @@ struct RankHandle {
 // A run of the toy model over the toy rows. Every rank is a thread.
 struct RunSetup {
     int world = 1;
+    int sharing = 1;  // ranks that share a replica
     train::TrainOptions options;
     std::int64_t rows = 60, batchsize = 3;
     float dropout = 0.2F;

@@ -5,6 +5,8 @@
 
 #include "runtime/device/cpu_context.hpp"
 #include "runtime/train/optim/optimizer_inl.hpp"
+#include "runtime/train/step/buckets.hpp"
+#include "runtime/train/step/step_traffic.hpp"
 
 using namespace lockstep;
 using train::OptimizerKind;
@@ -92,4 +94,48 @@ TEST_CASE("the weights' memory is that of the buffers that there are") {
         train::weight_memory(table, Precision::fp32, train::Master::kept, options, 2);
     CHECK(ranks.lane_sums > 2 * 4 * weights);
     CHECK(ranks.lane_sums <= 3 * 4 * weights + 64);
+}
+
+TEST_CASE("the memory of a shared replica is that of the buffers that a rank has") {
+    for (const int sharing : {2, 3, 7})
+        for (const auto precision : {Precision::fp32, Precision::bf16})
+            for (const auto moments : {train::Moments::fp32, train::Moments::int8}) {
+                CAPTURE(sharing);
+                train::ParameterTable table = table_without_gaps();
+                table.pad_for(sharing);
+                train::TrainOptions options;
+                options.optimizer.moments = moments;
+                options.reducer.first_bucket_bytes = options.reducer.bucket_bytes = 4096;
+                const train::ParameterStore<HostSpace> store(
+                    table, precision, train::Master::kept,
+                    train::owned_parts(table, options.reducer, sharing - 1));
+                device::CpuContext context(1);
+                const auto optimizer = train::make_optimizer<device::CpuContext>(
+                    options.optimizer, table, store, context);
+                std::size_t state = 0;
+                for (const auto& flat : optimizer->flat_state())
+                    state += flat.values.size() * sizeof(float) + flat.codes.size();
+                CHECK(optimizer->state().empty());
+                const auto memory = train::weight_memory(table, precision, train::Master::kept,
+                                                         options, 2 * sharing);
+                CHECK(memory.master == store.master().size() * sizeof(float));
+                CHECK(memory.gradient == store.gradient().size() * sizeof(float));
+                CHECK(memory.optimizer == state);
+            }
+}
+
+TEST_CASE("a shared replica in 16 bits sends three quarters of what whole ones send") {
+    train::ParameterTable whole = table_without_gaps(), shared = table_without_gaps();
+    const auto elements = static_cast<std::int64_t>(whole.flat_size());
+    CHECK(train::bytes_sent_in_step(whole, Precision::bf16, {}, 1) == 0);
+    CHECK(train::bytes_sent_in_step(whole, Precision::bf16, {}, 4) == 6 * elements);
+    shared.pad_for(4);
+    const auto padded = static_cast<std::int64_t>(shared.flat_size());
+    CHECK(train::bytes_sent_in_step(shared, Precision::bf16, {}, 4) * 4 == 18 * padded);
+    CHECK(train::bytes_sent_in_step(shared, Precision::fp32, {}, 4) == 6 * padded);
+    // Each rank also sends its quarter twice between the two replicas, half of it each time.
+    CHECK(train::bytes_sent_in_step(shared, Precision::bf16, {}, 8) * 4 == 22 * padded);
+    train::ReducerOptions narrow;
+    narrow.comm_dtype = Dtype::bf16;
+    CHECK(train::bytes_sent_in_step(shared, Precision::bf16, narrow, 4) == 3 * padded);
 }

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/train/step/owned_exchange.hpp"
+
+#include <cstring>
+#include <string>
+
+namespace lockstep::train {
+
+namespace {
+
+const std::string label = "owned parts";
+
+HostView<std::byte> part_in(HostView<std::byte> buffer, std::size_t first, std::size_t count,
+                            OwnedExchange::Layout layout) {
+    return buffer.subview(first / layout.cell * layout.bytes, count / layout.cell * layout.bytes);
+}
+
+void copy(HostView<const std::byte> from, HostView<std::byte> to) {
+    if (from.size() > 0) std::memcpy(to.data(), from.data(), from.size());
+}
+
+}  // namespace
+
+OwnedExchange::OwnedExchange(comm::Communicator& hosts, std::vector<Bucket> buckets, int sharing)
+    : hosts_(hosts), sharing_(sharing) {
+    for (int rank = 0; rank < sharing; ++rank)
+        parts_.push_back(owned_parts(buckets, rank, sharing));
+}
+
+// Every rank goes through the buckets in the same order, so that none waits for a rank that waits
+// for it.
+void OwnedExchange::gather(Bytes packed, Bytes whole, Layout layout) {
+    const int self = hosts_.rank();
+    for (std::size_t bucket = 0; bucket < parts_.front().size() && self < sharing_; ++bucket) {
+        const OwnedPart& own = parts_[static_cast<std::size_t>(part_of(self))][bucket];
+        const Bytes mine = part_in(packed, own.packed, own.count, layout);
+        if (self != 0) {
+            hosts_.send(mine, 0, label);
+            continue;
+        }
+        copy(mine, part_in(whole, own.first, own.count, layout));
+        for (int rank = 1; rank < sharing_; ++rank) {
+            const OwnedPart& part = parts_[static_cast<std::size_t>(rank)][bucket];
+            hosts_.recv(part_in(whole, part.first, part.count, layout), rank, label);
+        }
+    }
+    hosts_.finish();
+}
+
+void OwnedExchange::spread(Bytes packed, Bytes whole, Layout layout) {
+    const int self = hosts_.rank();
+    for (std::size_t bucket = 0; bucket < parts_.front().size(); ++bucket) {
+        const OwnedPart& own = parts_[static_cast<std::size_t>(part_of(self))][bucket];
+        const Bytes mine = part_in(packed, own.packed, own.count, layout);
+        if (self != 0) {
+            hosts_.recv(mine, 0, label);
+            continue;
+        }
+        copy(part_in(whole, own.first, own.count, layout), mine);
+        for (int rank = 1; rank < hosts_.size(); ++rank) {
+            const OwnedPart& part = parts_[static_cast<std::size_t>(part_of(rank))][bucket];
+            hosts_.send(part_in(whole, part.first, part.count, layout), rank, label);
+        }
+    }
+    hosts_.finish();
+}
+
+}  // namespace lockstep::train

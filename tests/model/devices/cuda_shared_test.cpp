@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// GPUs that share a replica train as GPUs that each keep everything, bit for bit, with every
+// precision and way to exchange.
+#include <doctest/doctest.h>
+#include <nccl.h>
+
+#include "runtime/comm/threads/thread_world.hpp"
+#include "tests/model/device_run.hpp"
+
+using namespace lockstep;
+using tests::DeviceRun;
+
+namespace {
+
+struct Setup {
+    int world = 2, sharing = 1;
+    train::Precision precision = train::Precision::bf16;
+    train::Master master = train::Master::kept;
+    comm::GpuBackend backend = comm::GpuBackend::nccl;
+    std::size_t max_graphs = 64;
+    train::TrainOptions options = {};
+};
+
+Setup setup_of(int world, train::Precision precision) {
+    Setup setup;
+    setup.world = world;
+    setup.precision = precision;
+    train::TrainOptions& options = setup.options;
+    options.lanes = world;
+    options.optimizer.learningrate = 0.01;
+    options.optimizer.weight_decay = 0.01;
+    options.optimizer.gradient_clip = 0.1;
+    options.schedule.kind = train::ScheduleKind::fixed;
+    options.limits.max_train_steps = 8;
+    options.validation.every_n_steps = 3;
+    options.hash_every_n_updates = 2;
+    options.reducer.first_bucket_bytes = options.reducer.bucket_bytes = 4096;
+    return setup;
+}
+
+std::vector<DeviceRun> run(const Setup& setup, model::Kind kind = model::Kind::gpt2) {
+    auto config = tests::toy_config(kind);
+    config.dropout = 0.1f;
+    std::vector<DeviceRun> runs(static_cast<std::size_t>(setup.world));
+    comm::run_as_threads(setup.world, [&](comm::Communicator& ranks) {
+        model::GpuSettings settings;
+        settings.master = setup.master;
+        settings.backend = setup.backend;
+        settings.max_graphs = setup.max_graphs;
+        settings.share = {setup.sharing, ranks.rank() % setup.sharing, setup.options.reducer};
+        const auto model = model::make_cuda_model(config, setup.precision, settings);
+        runs[static_cast<std::size_t>(ranks.rank())] =
+            tests::train_on(*model, setup.options, ranks);
+    });
+    return runs;
+}
+
+void check_same(const DeviceRun& expected, const DeviceRun& got) {
+    REQUIRE(expected.steps.size() == got.steps.size());
+    for (std::size_t i = 0; i < got.steps.size(); ++i) {
+        CAPTURE(i);
+        CHECK(got.steps[i].loss == expected.steps[i].loss);
+        CHECK(got.steps[i].gnorm == expected.steps[i].gnorm);
+        CHECK(got.steps[i].outcome == expected.steps[i].outcome);
+    }
+    CHECK(got.validation_losses == expected.validation_losses);
+    CHECK(got.weights == expected.weights);
+}
+
+void check_sharing(Setup setup, model::Kind kind = model::Kind::gpt2) {
+    const auto apart = run(setup, kind);
+    setup.sharing = setup.world;
+    check_same(apart[0], run(setup, kind)[0]);
+    CHECK(emulated_nccl_communicators() == 0);
+}
+
+constexpr auto fp32 = train::Precision::fp32;
+constexpr auto brain16 = train::Precision::bf16;
+constexpr auto half16 = train::Precision::fp16;
+
+}  // namespace
+
+TEST_CASE("GPUs that share a replica train as those that do not, bit for bit") {
+    for (const auto precision : {fp32, brain16, half16})
+        for (const int world : {2, 3}) {
+            CAPTURE(world);
+            CAPTURE(train::name(precision));
+            check_sharing(setup_of(world, precision));
+        }
+}
+
+TEST_CASE("a generator's blocks are gathered before it reads them") {
+    check_sharing(setup_of(2, brain16), model::Kind::generator);
+}
+
+TEST_CASE("16-bit weights without a master are shared, too") {
+    for (const auto precision : {brain16, half16}) {
+        Setup setup = setup_of(2, precision);
+        setup.master = train::Master::none;
+        check_sharing(setup);
+    }
+}
+
+TEST_CASE("GPUs share a replica in every other mode") {
+    Setup setup = setup_of(2, half16);
+    SUBCASE("through the host") { setup.backend = comm::GpuBackend::staged; }
+    SUBCASE("without graphs") { setup.max_graphs = 0; }
+    SUBCASE("gradients that travel as bf16") { setup.options.reducer.comm_dtype = Dtype::bf16; }
+    SUBCASE("without overlap") { setup.options.reducer.overlap = train::Overlap::off; }
+    SUBCASE("several lanes of a rank") { setup.options.lanes = 4; }
+    SUBCASE("moments in int8") { setup.options.optimizer.moments = train::Moments::int8; }
+    SUBCASE("an overflow is skipped together") {
+        setup.options.loss_scaling = {kernels::LossScaling::Kind::dynamic, 0x1p28F, 0x1p-5F};
+        setup.options.limits.max_train_steps = 6;
+    }
+    check_sharing(setup);
+}
+
+TEST_CASE("two replicas of two GPUs keep the same weights") {
+    Setup setup = setup_of(4, brain16);
+    setup.sharing = 4;
+    const auto all = run(setup);
+    setup.sharing = 2;
+    const auto pairs = run(setup);
+    CHECK(tests::difference(all[0], pairs[0]) < 0.05);
+    CHECK(pairs[3].steps.back().loss == pairs[0].steps.back().loss);
+}
