@@ -81,7 +81,7 @@ constexpr std::array option_habits{
                 "each rank takes the GPU of its local rank; CUDA_VISIBLE_DEVICES says which "
                 "there are"},
     OptionHabit{"no-cuda", "it is --device cpu here"},
-    OptionHabit{"model-parallel ddp-backend", "leave it out: each rank holds the whole model"},
+    OptionHabit{"model-parallel", "leave it out: each rank computes with the whole model"},
     OptionHabit{"force-fp16-tokens", "leave it out: the dictionary is the same in every precision"},
     OptionHabit{"gpu-beam-blocking verbose-topk", "leave it out"},
     // These options are about replies.

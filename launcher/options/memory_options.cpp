@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/options/memory_options.hpp"
 
+#include <cstdlib>
+
 #include "launcher/options/tables.hpp"
 
 namespace lockstep::launcher {
@@ -53,6 +55,34 @@ void check_moments(const train::OptimizerOptions& options) {
                                      : "; leave it out, or choose one of them"));
 }
 
+void check_zero(const RunConfig& config) {
+    const train::ZeroOptions& zero = config.train.zero;
+    if (config.ddp_backend != "ddp")
+        throw Error(ErrorKind::config, "--ddp-backend " + config.ddp_backend +
+                                           ": this version has the stages 0 and 1; give --zero 1 "
+                                           "instead, which shares the optimizer's state");
+    if (zero.stage == 0 && zero.ranks > 0)
+        throw Error(ErrorKind::config,
+                    "--zero-ranks: ranks share something only with --zero 1; add it, or leave "
+                    "--zero-ranks out");
+    if (zero.stage == 1 && config.train.optimizer.kind == train::OptimizerKind::adafactor)
+        throw Error(ErrorKind::config,
+                    "--zero 1: adafactor updates whole matrices, which ranks cannot share; give "
+                    "--zero 0 or another --optimizer");
+}
+
+void check_zero_ranks(const train::ZeroOptions& options, int ranks) {
+    const int sharing = train::sharing_ranks(options, ranks);
+    if (ranks % sharing == 0) return;
+    int nearest = 1;
+    for (int divisor = 1; divisor <= ranks; ++divisor)
+        if (ranks % divisor == 0 && std::abs(divisor - sharing) <= std::abs(nearest - sharing))
+            nearest = divisor;
+    throw Error(ErrorKind::config, "--zero-ranks " + std::to_string(sharing) +
+                                       ": does not divide the " + std::to_string(ranks) +
+                                       " ranks; give " + std::to_string(nearest));
+}
+
 OptionTable memory_table(RunConfig& config) {
     OptionTable table("Memory");
     table.add(option, Arity::one, "none|ffn|layer[:N]|auto",
@@ -63,6 +93,20 @@ OptionTable memory_table(RunConfig& config) {
               [&config](const auto& given) { config.recompute = parse_recompute(given.front()); });
     table.flag("checkpoint-activations", config.checkpoint_activations,
                "the same as --recompute layer");
+    table.choice<int>(
+        "zero", config.train.zero.stage, {{"0", 0}, {"1", 1}},
+        "what ranks share; the results are the same. 1: each keeps and updates a part "
+        "of the optimizer's state and of the fp32 weights of 16-bit precisions");
+    table.integer("zero-ranks", config.train.zero.ranks,
+                  "ranks that share, of which each group is a replica (0: all)", 0);
+    table.add("ddp-backend", Arity::one, "ddp|zero2|zero3",
+              "ParlAI's word for --zero: ddp is 0; the others are stages that are not here",
+              config.ddp_backend, [&config](const auto& given) {
+                  const std::string& word = given.front();
+                  if (word != "ddp" && word != "zero2" && word != "zero3")
+                      OptionTable::reject("ddp-backend", word, "one of ddp|zero2|zero3");
+                  config.ddp_backend = word;
+              });
     return table;
 }
 

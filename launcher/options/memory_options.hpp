@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "launcher/options/run_config.hpp"
 #include "model/recompute.hpp"
 #include "runtime/train/options.hpp"
 
@@ -15,6 +16,11 @@ std::optional<model::RecomputePlan> parse_recompute(const std::string& word);
 
 // Tells whether the optimizer can keep its moments in int8.
 bool can_code_moments(const train::OptimizerOptions& options);
+
+// Throws a config error if ranks cannot share what --zero says.
+void check_zero(const RunConfig& config);
+// Throws a config error if --zero-ranks does not divide the ranks of the run.
+void check_zero_ranks(const train::ZeroOptions& options, int ranks);
 
 // Throws a config error if the optimizer cannot keep its moments as --moments says.
 void check_moments(const train::OptimizerOptions& options);

@@ -93,6 +93,7 @@ struct RunConfig {
     BatchConfig batch;
     train::TrainOptions train;
     std::optional<model::RecomputePlan> recompute = model::RecomputePlan{};  // empty: auto
+    std::string ddp_backend = "ddp";      // ParlAI's word for what ranks share
     bool checkpoint_activations = false;  // ParlAI's option for a level
     bool no_overlap = false;
     bool deterministic = false;  // lanes are added in a fixed order

@@ -8,6 +8,7 @@
 #include "model/blocks/layout.hpp"
 #include "runtime/device/traits.hpp"
 #include "runtime/device/upload.hpp"
+#include "runtime/train/step/step_traffic.hpp"
 #include "runtime/train/step/tied_table.hpp"
 
 namespace lockstep::launcher::plan {
@@ -58,6 +59,13 @@ BatchMemory worst(const std::vector<train::BatchShape>& shapes, model::DryModel&
     return most;
 }
 
+train::ParameterTable shared_table(const PlannedRun& run) {
+    train::ParameterTable table = model::parameter_table(run.model);
+    const int sharing = train::sharing_ranks(run.train.zero, run.ranks);
+    if (sharing > 1) table.pad_for(sharing);
+    return table;
+}
+
 std::string named(const char* what, train::Precision precision) {
     return std::string(what) + ", " + train::name(precision);
 }
@@ -79,7 +87,7 @@ std::int64_t total(const std::vector<Part>& parts) {
 
 RankMemory::RankMemory(const PlannedRun& run)
     : run_(run),
-      table_(model::parameter_table(run.model)),
+      table_(shared_table(run)),
       dry_(model::make_dry_model(run.model, run.precision, run.device, run.recompute)) {}
 
 BatchMemory RankMemory::training(const std::vector<train::BatchShape>& shapes) const {
@@ -105,13 +113,17 @@ train::WeightMemory RankMemory::weight_memory() const {
 std::vector<Part> RankMemory::parts(const BatchMemory& batch, std::int64_t rows_bytes) const {
     const train::WeightMemory weights = weight_memory();
     const bool on_gpu = run_.device == model::DeviceKind::gpu;
+    const bool shares = table_.padded_for() > 1;
+    std::string optimizer = "optimizer";
+    if (run_.train.optimizer.moments == train::Moments::int8) optimizer += ", moments in int8";
+    if (shares) optimizer += ", of this rank's part";
     std::vector<Part> parts{
-        {"weights, fp32", signed_of(weights.master)},
+        {shares && run_.precision != train::Precision::fp32 ? "weights, fp32, of this rank's part"
+                                                            : "weights, fp32",
+         signed_of(weights.master)},
         {named("weights that compute", run_.precision), signed_of(weights.compute)},
         {"gradients, fp32", signed_of(weights.gradient)},
-        {run_.train.optimizer.moments == train::Moments::int8 ? "optimizer, moments in int8"
-                                                              : "optimizer",
-         signed_of(weights.optimizer)},
+        {optimizer, signed_of(weights.optimizer)},
         {"gradients as sent, bf16", signed_of(weights.exchanged)},
         {"rows of the tied table", signed_of(weights.tied_rows)},
         {"gradients of single lanes, fp32", signed_of(weights.lane_sums)},
@@ -136,10 +148,18 @@ std::vector<Part> RankMemory::parts(const BatchMemory& batch, std::int64_t rows_
 }
 
 std::int64_t RankMemory::copy_bytes() const {
-    const bool in_place = run_.device == model::DeviceKind::cpu &&
+    // Parts of other ranks are gathered in a copy.
+    const bool in_place = table_.padded_for() == 1 && run_.device == model::DeviceKind::cpu &&
                           saving_of(run_.train) == train::Saving::training_waits;
     if (in_place) return 0;
-    return signed_of(table_.flat_size() * sizeof(float) + weight_memory().optimizer);
+    return signed_of(table_.flat_size() * sizeof(float) +
+                     (table_.padded_for() == 1
+                          ? weight_memory().optimizer
+                          : train::optimizer_bytes(run_.train.optimizer, table_)));
+}
+
+std::int64_t RankMemory::bytes_sent() const {
+    return train::bytes_sent_in_step(table_, run_.precision, run_.train.reducer, run_.ranks);
 }
 
 std::int64_t RankMemory::host_bytes() const {

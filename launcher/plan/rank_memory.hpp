@@ -69,6 +69,8 @@ public:
     // Returns the extra host memory when the device has its own: the copy that rank 0 writes
     // checkpoints from.
     std::int64_t host_bytes() const;
+    // Returns the bytes that the rank sends to others in a step.
+    std::int64_t bytes_sent() const;
 
 private:
     std::int64_t copy_bytes() const;

@@ -45,6 +45,20 @@ std::string levels_table(const RunPlan& plan) {
     return table.text();
 }
 
+// Returns an empty text if there is one rank, which shares nothing.
+std::string stages_table(const RunPlan& plan) {
+    if (plan.stages.empty()) return "";
+    TextTable table;
+    table.add({"--zero", "total", "sent in a step", ""});
+    for (const StageMemory& stage : plan.stages) {
+        std::string told = stage.total <= plan.machine.bytes ? "fits" : "does not fit";
+        if (stage.stage == plan.stage) told += ", planned here";
+        table.add(
+            {std::to_string(stage.stage), bytes_text(stage.total), bytes_text(stage.sent), told});
+    }
+    return table.text() + "\n";
+}
+
 std::string shape_text(const train::BatchShape& shape) {
     const std::string rows = counted(shape.sequences, "row", "rows") + " with ";
     if (shape.source_total == 0) return rows + counted(shape.target_total, "token", "tokens");
@@ -114,8 +128,8 @@ std::string verdict(const RunPlan& plan) {
 }  // namespace
 
 std::string report_text(const RunPlan& plan) {
-    return title(plan) + memory_table(plan) + "\n" + levels_table(plan) + "\n" + facts_table(plan) +
-           "\n" + verdict(plan);
+    return title(plan) + memory_table(plan) + "\n" + levels_table(plan) + "\n" +
+           stages_table(plan) + facts_table(plan) + "\n" + verdict(plan);
 }
 
 }  // namespace lockstep::launcher::plan

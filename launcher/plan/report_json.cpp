@@ -44,6 +44,8 @@ std::string report_json(const RunPlan& plan) {
                           {"recompute", model::name(plan.recompute)},
                           {"async_save", plan.saving == train::Saving::beside_training},
                           {"levels", nlohmann::json::array()},
+                          {"zero", plan.stage},
+                          {"stages", nlohmann::json::array()},
                           {"host_bytes", plan.host_bytes},
                           {"fits", plan.fits()},
                           {"largest_batch", batch_json(plan.batch)},
@@ -61,6 +63,11 @@ std::string report_json(const RunPlan& plan) {
                                     {"activations_bytes", level.activations},
                                     {"total_bytes", level.total},
                                     {"fits", level.total <= plan.machine.bytes}});
+    for (const StageMemory& stage : plan.stages)
+        report["stages"].push_back({{"zero", stage.stage},
+                                    {"total_bytes", stage.total},
+                                    {"sent_bytes", stage.sent},
+                                    {"fits", stage.total <= plan.machine.bytes}});
     for (const model::SlowShape& shape : plan.slow_shapes)
         report["slow_shapes"].push_back({{"what", shape.what}, {"better", shape.better}});
     if (plan.fitted) report["command"] = plan.command;

@@ -36,6 +36,8 @@ public:
                                              "with more text");
         }
         plan_.ranks = config.world_size > 0 ? static_cast<int>(config.world_size) : 1;
+        check_zero_ranks(config.train.zero, plan_.ranks);
+        plan_.stage = config.train.zero.stage;
         plan_.machine = machine_of(config, plan_.ranks);
         plan_.model = model();
         if (config.recompute) model::require_layers(*config.recompute, plan_.model);
@@ -75,6 +77,7 @@ public:
         plan_.parts = memory.parts(plan_.batch, rows_bytes_);
         if (quick) return plan_;
         add_levels();
+        add_stages();
         // A larger batch may need a higher level.
         const model::RecomputePlan layers{model::Recompute::layer};
         add_size(memory_with(config_.recompute ? plan_.recompute : layers));
@@ -131,7 +134,12 @@ private:
     }
 
     RankMemory memory_with(const model::RecomputePlan& recompute) const {
+        return memory_with(recompute, config_.train.zero);
+    }
+    RankMemory memory_with(const model::RecomputePlan& recompute,
+                           const train::ZeroOptions& zero) const {
         train::TrainOptions options = config_.train;
+        options.zero = zero;
         options.lanes = lanes();
         options.optimizer.moments = plan_.moments;
         options.async_save = plan_.saving == train::Saving::beside_training;
@@ -188,6 +196,17 @@ private:
     void add_levels() {
         for (const model::RecomputePlan& recompute : compared_levels(plan_.recompute))
             plan_.levels.push_back(level_memory(recompute));
+    }
+
+    void add_stages() {
+        if (plan_.ranks == 1 || config_.train.optimizer.kind == train::OptimizerKind::adafactor)
+            return;
+        for (const int stage : {0, 1}) {
+            const int sharing = config_.train.zero.ranks;
+            const RankMemory memory = memory_with(plan_.recompute, {stage, sharing});
+            plan_.stages.push_back(
+                {stage, total(memory.parts(plan_.batch, rows_bytes_)), memory.bytes_sent()});
+        }
     }
 
     // Returns nothing when evaluation uses the batches of training: it then takes less than

@@ -36,6 +36,12 @@ struct LevelMemory {
     std::int64_t activations = 0, total = 0;
 };
 
+// Holds the memory of a rank, and what it sends in a step, at one stage of --zero.
+struct StageMemory {
+    int stage = 0;
+    std::int64_t total = 0, sent = 0;
+};
+
 struct RunPlan {
     model::ModelConfig model;
     std::size_t parameters = 0;
@@ -51,6 +57,8 @@ struct RunPlan {
     bool fitted = false;              // --fit auto chose the three above
     std::string command;              // of the training run; empty unless `fitted`
     std::vector<LevelMemory> levels;  // none, ffn, layer and that one; empty: a quick plan
+    int stage = 0;                    // of --zero
+    std::vector<StageMemory> stages;  // empty: one rank, adafactor or a quick plan
     std::int64_t host_bytes = 0;      // extra host memory when the device has its own
     BatchSize size;
     std::optional<EpochFacts> epoch;  // empty: there is no data

@@ -155,10 +155,13 @@ ComputeDevice lone_device(const RunConfig& config) {
 
 std::unique_ptr<model::Model> make_model(const model::ModelConfig& config,
                                          const ComputeDevice& device,
-                                         const model::RecomputePlan& plan) {
-    if (!device.gpu) return model::make_cpu_model(config, device.precision, device.threads, plan);
+                                         const model::RecomputePlan& plan,
+                                         const train::ReplicaShare& share) {
+    if (!device.gpu)
+        return model::make_cpu_model(config, device.precision, device.threads, plan, share);
     model::GpuSettings settings = device.settings;
     settings.recompute = plan;
+    settings.share = share;
     return make_gpu_model(config, device.precision, settings);
 }
 

@@ -74,6 +74,7 @@ ComputeDevice lone_device(const RunConfig& config);
 
 std::unique_ptr<model::Model> make_model(const model::ModelConfig& config,
                                          const ComputeDevice& device,
-                                         const model::RecomputePlan& plan = {});
+                                         const model::RecomputePlan& plan = {},
+                                         const train::ReplicaShare& share = {});
 
 }  // namespace lockstep::launcher

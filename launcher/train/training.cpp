@@ -12,6 +12,7 @@
 #include "launcher/evaluate/set_evaluators.hpp"
 #include "launcher/model_folder/model_folder.hpp"
 #include "launcher/model_folder/newest_checkpoint.hpp"
+#include "launcher/options/memory_options.hpp"
 #include "launcher/options/output_file.hpp"
 #include "launcher/text/exit_code.hpp"
 #include "launcher/text/terminal.hpp"
@@ -64,6 +65,7 @@ TrainingPlan check_data(const RunConfig& config, LaunchMode mode, const ModelOf&
     check_shards(sets, "train", sets.several() ? data::MissingShards::refuse : missing);
     const model::ModelConfig model = model_of(sets.first());
     if (config.recompute) model::require_layers(*config.recompute, model);
+    check_zero_ranks(config.train.zero, rank_info_of(config, mode).size);
     DataSets validation = validation_sets(config, sets);
     check_shards(validation, "valid", missing);
     require_metric(config, validation);

@@ -53,6 +53,11 @@ std::string differences(const train::Metadata& then, const train::Metadata& now)
     return text;
 }
 
+train::ReplicaShare replica_share(const RunConfig& config, const Job& job) {
+    const int ranks = train::sharing_ranks(config.train.zero, job.rank_info.size);
+    return {ranks, job.rank_info.rank % ranks, config.train.reducer};
+}
+
 // Ends a run that has lost its folder before it writes the step's metrics there.
 class KeptFolder : public train::TrainingObserver {
 public:
@@ -87,7 +92,7 @@ TrainingSession::TrainingSession(const RunConfig& config, const TrainingPlan& pl
              job.rank_info.rank),
       recompute_(recompute_of(config, plan.model, job, log)),
       activations_bytes_(activations_to_reserve(config, plan.model, recompute_, job, log)),
-      model_(make_model(plan.model, job.device, recompute_)),
+      model_(make_model(plan.model, job.device, recompute_, replica_share(config, job))),
       engine_(model_->make_engine(options_, *job.communicator, trace_, progress)) {
     options_.lanes = config.batch.logical_shards > 0
                          ? config.batch.logical_shards
@@ -296,15 +301,16 @@ void TrainingSession::tell_checkpoint(std::int64_t step, const std::string& cont
 
 void TrainingSession::train(const train::StopFlag& stop, const std::string& continuing) {
     const train::Saving saving = train::saving_of(options_);
+    const bool shares = train::sharing_ranks(options_.zero, job_.rank_info.size) > 1;
     train::FolderSink checkpoints(
         job_.rank_info.rank, config_.model_file,
         {{options_.keep, options_.keep_every_n_steps}, options_.max_save_failures, saving}, log_,
-        [this, saving] {
-            return saving == train::Saving::beside_training ? engine_->copy_for_save()
-                                                            : engine_->fetch();
+        [this, copies = shares || saving == train::Saving::beside_training] {
+            return copies ? engine_->copy_for_save() : engine_->fetch();
         },
         describe(plan_.model, config_, plan_.data.sets), new_record());
     checkpoints.trace_to(trace_);
+    if (shares) checkpoints.take_by(train::FolderSink::TakenBy::all_ranks);
     // The others wait for rank 0 while it waits for this thread.
     if (progress_ != nullptr)
         checkpoints.begin_thread_with([this] { progress_->count_this_thread(); });
