@@ -27,8 +27,9 @@ int output_columns() {
 }
 
 void print_at_once(const std::string& line) {
+    constexpr int patience_ms = 500;  // a terminal that shows other lines is busy for a moment
     pollfd ready{STDERR_FILENO, POLLOUT, 0};
-    if (::poll(&ready, 1, 0) != 1) return;
+    if (::poll(&ready, 1, patience_ms) != 1) return;
     const std::string whole = (isatty(STDERR_FILENO) == 1 ? "\r\x1b[K" : "") + line + "\n";
     (void)!::write(STDERR_FILENO, whole.data(), whole.size());
 }
