@@ -62,7 +62,8 @@ BatchMemory worst(const std::vector<train::BatchShape>& shapes, model::DryModel&
 train::ParameterTable shared_table(const PlannedRun& run) {
     train::ParameterTable table = model::parameter_table(run.model);
     const int sharing = train::sharing_ranks(run.train.zero, run.ranks);
-    if (sharing > 1) table.pad_for(sharing);
+    if (run.ranks > 1) table.pad_for(run.ranks);
+    table.share_among(sharing);
     return table;
 }
 
@@ -113,7 +114,7 @@ train::WeightMemory RankMemory::weight_memory() const {
 std::vector<Part> RankMemory::parts(const BatchMemory& batch, std::int64_t rows_bytes) const {
     const train::WeightMemory weights = weight_memory();
     const bool on_gpu = run_.device == model::DeviceKind::gpu;
-    const bool shares = table_.padded_for() > 1;
+    const bool shares = table_.sharing() > 1;
     std::string optimizer = "optimizer";
     if (run_.train.optimizer.moments == train::Moments::int8) optimizer += ", moments in int8";
     if (shares) optimizer += ", of this rank's part";
@@ -149,11 +150,11 @@ std::vector<Part> RankMemory::parts(const BatchMemory& batch, std::int64_t rows_
 
 std::int64_t RankMemory::copy_bytes() const {
     // Parts of other ranks are gathered in a copy.
-    const bool in_place = table_.padded_for() == 1 && run_.device == model::DeviceKind::cpu &&
+    const bool in_place = table_.sharing() == 1 && run_.device == model::DeviceKind::cpu &&
                           saving_of(run_.train) == train::Saving::training_waits;
     if (in_place) return 0;
     return signed_of(table_.flat_size() * sizeof(float) +
-                     (table_.padded_for() == 1
+                     (table_.sharing() == 1
                           ? weight_memory().optimizer
                           : train::optimizer_bytes(run_.train.optimizer, table_)));
 }

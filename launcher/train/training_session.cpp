@@ -55,7 +55,7 @@ std::string differences(const train::Metadata& then, const train::Metadata& now)
 
 train::ReplicaShare replica_share(const RunConfig& config, const Job& job) {
     const int ranks = train::sharing_ranks(config.train.zero, job.rank_info.size);
-    return {ranks, job.rank_info.rank % ranks, config.train.reducer};
+    return {job.rank_info.size, ranks, job.rank_info.rank % ranks, config.train.reducer};
 }
 
 // Ends a run that has lost its folder before it writes the step's metrics there.

@@ -89,7 +89,9 @@ private:
                                                    train::Precision precision, train::Master master,
                                                    const train::ReplicaShare& share) {
         train::ParameterTable table = parameter_table(config);
-        if (share.ranks > 1) table.pad_for(share.ranks);
+        // Buckets and their even parts, and so the order of sums, are the same at all stages.
+        if (share.world > 1) table.pad_for(share.world);
+        table.share_among(share.ranks);
         return {table, precision, master, train::owned_parts(table, share.buckets, share.rank)};
     }
     static std::vector<kernels::LossSums> sums_of_rows(const train::RaggedTokens& target,

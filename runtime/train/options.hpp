@@ -104,6 +104,7 @@ inline int sharing_ranks(const ZeroOptions& options, int world) noexcept {
 
 // Tells which part of a replica a rank owns. All ranks of a replica must give the same buckets.
 struct ReplicaShare {
+    int world = 1;  // ranks of the run
     int ranks = 1;  // that share the replica
     int rank = 0;   // number of this rank among them
     ReducerOptions buckets = {};

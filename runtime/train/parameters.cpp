@@ -58,6 +58,11 @@ void ParameterTable::pad_for(int ranks) {
     flat_size_ = padded(flat_size_ + shift);
 }
 
+void ParameterTable::share_among(int ranks) {
+    require(ranks > 0 && padded_for_ % ranks == 0, "the table is not padded for these ranks");
+    sharing_ = ranks;
+}
+
 const Parameter* ParameterTable::find(std::string_view name) const noexcept {
     const auto at = std::ranges::find(all_, name, &Parameter::name);
     return at == all_.end() ? nullptr : &*at;

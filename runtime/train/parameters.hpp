@@ -55,14 +55,17 @@ public:
     // Moves and extends the last block so that what lies before it and the whole flat buffer divide
     // into equal parts of whole grains for this many ranks. No parameter may be added afterwards.
     void pad_for(int ranks);
-    // Returns the ranks that share a replica; 1 unless pad_for() was called.
+    // Returns that number of ranks; 1 unless pad_for() was called.
     int padded_for() const noexcept { return padded_for_; }
+    // Says how many ranks share a replica; they divide those that the table is padded for.
+    void share_among(int ranks);
+    int sharing() const noexcept { return sharing_; }
     std::size_t count() const noexcept;  // excluding alignment gaps
 
 private:
     std::vector<Parameter> all_;
     std::size_t flat_size_ = 0;
-    int padded_for_ = 1;
+    int padded_for_ = 1, sharing_ = 1;
 };
 
 // A range of the flat buffers that one rank updates, and where it lies in the buffers that hold

@@ -76,8 +76,8 @@ std::vector<OwnedPart> owned_parts(const std::vector<Bucket>& buckets, int rank,
 
 std::vector<OwnedPart> owned_parts(const ParameterTable& table, const ReducerOptions& options,
                                    int rank) {
-    if (table.padded_for() == 1) return {{0, table.flat_size(), 0}};
-    return owned_parts(plan_buckets(table, options), rank, table.padded_for());
+    if (table.sharing() == 1) return {{0, table.flat_size(), 0}};
+    return owned_parts(plan_buckets(table, options), rank, table.sharing());
 }
 
 std::size_t largest(const std::vector<Bucket>& buckets) {

@@ -44,9 +44,8 @@ inline device::WorkKey micro_batch_key(const UploadedShape& shape,
     return key;
 }
 
-// A table that was padded for some ranks is shared by as many.
 inline comm::MeshShape mesh_shape(int ranks, const ParameterTable& table) {
-    return {ranks / table.padded_for(), table.padded_for()};
+    return {ranks / table.sharing(), table.sharing()};
 }
 
 template <class Ctx>

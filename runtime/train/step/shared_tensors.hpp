@@ -24,7 +24,7 @@ public:
           rank_(hosts.rank()),
           store_(store),
           weights_(ctx, store),
-          exchange_(hosts, buckets, store.table().padded_for()) {
+          exchange_(hosts, buckets, store.table().sharing()) {
         for (const FlatState<Space>& state : optimizer.flat_state()) states_.push_back({state});
     }
 

@@ -12,7 +12,7 @@ std::int64_t around_ring(std::int64_t bytes, int ranks) { return bytes * (ranks 
 
 std::int64_t bytes_sent_in_step(const ParameterTable& table, Precision precision,
                                 const ReducerOptions& options, int ranks) {
-    const int sharing = table.padded_for(), replicas = ranks / sharing;
+    const int sharing = table.sharing(), replicas = ranks / sharing;
     const auto elements = static_cast<std::int64_t>(table.flat_size());
     const std::int64_t gradients =
         elements * static_cast<std::int64_t>(bytes_of(options.comm_dtype));

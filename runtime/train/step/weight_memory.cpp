@@ -64,7 +64,7 @@ std::size_t optimizer_bytes(const OptimizerOptions& options, const ParameterTabl
 WeightMemory weight_memory(const ParameterTable& table, Precision precision, Master master,
                            const TrainOptions& options, int ranks) {
     const std::size_t weights = table.flat_size();
-    const auto sharing = static_cast<std::size_t>(table.padded_for());
+    const auto sharing = static_cast<std::size_t>(table.sharing());
     const std::size_t kept = precision == Precision::fp32 ? weights : weights / sharing;
     WeightMemory memory;
     memory.master = master == Master::kept ? kept * sizeof(float) : 0;

@@ -47,7 +47,8 @@ std::vector<DeviceRun> run(const Setup& setup, model::Kind kind = model::Kind::g
         settings.master = setup.master;
         settings.backend = setup.backend;
         settings.max_graphs = setup.max_graphs;
-        settings.share = {setup.sharing, ranks.rank() % setup.sharing, setup.options.reducer};
+        settings.share = {ranks.size(), setup.sharing, ranks.rank() % setup.sharing,
+                          setup.options.reducer};
         const auto model = model::make_cuda_model(config, setup.precision, settings);
         runs[static_cast<std::size_t>(ranks.rank())] =
             tests::train_on(*model, setup.options, ranks);

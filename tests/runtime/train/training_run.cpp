@@ -118,7 +118,10 @@ void run_rank(const RunSetup& setup, comm::Communicator& communicator, RankRun& 
     device::CpuContext context(1);
     Trace trace(Trace::Recording::off, rank);
     auto table = ToyModel::make_table();
-    if (setup.sharing > 1) table.pad_for(setup.sharing);
+    if (setup.sharing > 1) {
+        table.pad_for(setup.sharing);
+        table.share_among(setup.sharing);
+    }
     const train::ParameterStore<HostSpace> store(
         table, setup.precision, train::Master::kept,
         train::owned_parts(table, setup.options.reducer, rank % setup.sharing));

@@ -65,6 +65,7 @@ TEST_CASE("every element of a shared replica is owned once, in equal parts of wh
                           apply);
         const int ranks = static_cast<int>(up_to(9));
         table.pad_for(ranks);
+        table.share_among(ranks);
         train::ReducerOptions options;
         options.first_bucket_bytes = up_to(20'000);
         options.bucket_bytes = up_to(200'000);

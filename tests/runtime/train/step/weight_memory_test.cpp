@@ -103,6 +103,7 @@ TEST_CASE("the memory of a shared replica is that of the buffers that a rank has
                 CAPTURE(sharing);
                 train::ParameterTable table = table_without_gaps();
                 table.pad_for(sharing);
+                table.share_among(sharing);
                 train::TrainOptions options;
                 options.optimizer.moments = moments;
                 options.reducer.first_bucket_bytes = options.reducer.bucket_bytes = 4096;
@@ -130,6 +131,7 @@ TEST_CASE("a shared replica in 16 bits sends three quarters of what whole ones s
     CHECK(train::bytes_sent_in_step(whole, Precision::bf16, {}, 1) == 0);
     CHECK(train::bytes_sent_in_step(whole, Precision::bf16, {}, 4) == 6 * elements);
     shared.pad_for(4);
+    shared.share_among(4);
     const auto padded = static_cast<std::int64_t>(shared.flat_size());
     CHECK(train::bytes_sent_in_step(shared, Precision::bf16, {}, 4) * 4 == 18 * padded);
     CHECK(train::bytes_sent_in_step(shared, Precision::fp32, {}, 4) == 6 * padded);
