@@ -51,7 +51,7 @@ public:
     std::string close(const std::string& text) override {
         const std::string file_name = std::string(name_start) + Secret::make().text();
         for (const std::string folder : folders) {
-            const std::string path = folder + file_name;
+            std::string path = folder + file_name;
             const FileDescriptor file(
                 ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
             if (!file) continue;

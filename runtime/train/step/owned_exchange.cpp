@@ -21,7 +21,8 @@ void copy(HostView<const std::byte> from, HostView<std::byte> to) {
 
 }  // namespace
 
-OwnedExchange::OwnedExchange(comm::Communicator& hosts, std::vector<Bucket> buckets, int sharing)
+OwnedExchange::OwnedExchange(comm::Communicator& hosts, const std::vector<Bucket>& buckets,
+                             int sharing)
     : hosts_(hosts), sharing_(sharing) {
     for (int rank = 0; rank < sharing; ++rank)
         parts_.push_back(owned_parts(buckets, rank, sharing));

@@ -25,7 +25,7 @@ public:
     };
 
     // `buckets` divide into `sharing` equal parts. The communicator must outlive the object.
-    OwnedExchange(comm::Communicator& hosts, std::vector<Bucket> buckets, int sharing);
+    OwnedExchange(comm::Communicator& hosts, const std::vector<Bucket>& buckets, int sharing);
 
     // Fills rank 0's whole buffer from the packed ones of the first replica.
     template <class T>

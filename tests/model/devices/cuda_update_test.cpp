@@ -59,7 +59,7 @@ TEST_CASE("an update is one kernel and the gradient's norm another, by graphs as
     for (const std::size_t max_graphs : {0, 64}) {
         const StepsWork adamw = of_steps(options_of(OptimizerKind::adamw), 1, max_graphs);
         CHECK(adamw.launches("adam/") == steps);
-        CHECK(adamw.launches("squares_kernel") == steps);
+        CHECK(adamw.launches("reduce/squares_kernel") == steps);
         CHECK(adamw.launches("reduce/flat_kernel") == 0);
     }
     CHECK(of_steps(options_of(OptimizerKind::sgd), 1, 0).launches("sgd/") == steps);
@@ -74,6 +74,6 @@ TEST_CASE("gradients that travel in 16 bits are packed and unpacked by a kernel 
         static_cast<std::int64_t>(train::plan_buckets(table, options.reducer).size());
     REQUIRE(buckets >= buckets_at_least);
     CHECK(work.launches("reduce/flat_kernel") == steps * 2 * buckets);
-    CHECK(work.launches("squares_kernel") == steps);
+    CHECK(work.launches("reduce/squares_kernel") == steps);
     CHECK(work.launches("adam/") == steps);
 }
