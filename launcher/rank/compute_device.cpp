@@ -35,12 +35,12 @@ Gpus gpus_for(const RunConfig& config) {
 
 std::string why_unusable(const Gpus& gpus) {
     if (gpus.build.version > 0 && gpus.driver > 0) {
-        const std::string too_old = device::why_driver_is_too_old(gpus.build, gpus.driver);
+        std::string too_old = device::why_driver_is_too_old(gpus.build, gpus.driver);
         if (!too_old.empty()) return too_old;
     }
     for (const device::GpuIdentity& gpu : gpus.visible) {
         if (gpus.build.version == 0) break;
-        const std::string other =
+        std::string other =
             device::why_not_compiled_for(gpus.build, gpu.name, gpu.compute_capability);
         if (!other.empty()) return other;
     }
