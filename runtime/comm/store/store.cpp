@@ -181,11 +181,11 @@ std::unique_ptr<SecretEnvelope> envelope_of(const RankInfo& rank_info) {
 std::unique_ptr<Store> open_store(const RankInfo& rank_info, const Secret& secret, int timeout_ms) {
     std::shared_ptr<SecretEnvelope> envelope;
     if (secret.empty()) envelope = envelope_of(rank_info);
-    return open_store(rank_info, secret, std::move(envelope), timeout_ms);
+    return open_store(rank_info, secret, envelope, timeout_ms);
 }
 
 std::unique_ptr<Store> open_store(const RankInfo& rank_info, const Secret& secret,
-                                  std::shared_ptr<SecretEnvelope> envelope, int timeout_ms) {
+                                  const std::shared_ptr<SecretEnvelope>& envelope, int timeout_ms) {
     const bool sealed = secret.empty();
     require(!sealed || envelope != nullptr, "a store needs a secret or an envelope for it");
     if (sealed) require_reach(envelope->reach(), rank_info);

@@ -46,7 +46,7 @@ std::unique_ptr<SecretEnvelope> envelope_of(const RankInfo& rank_info);
 // Uses `envelope` instead of these; it may be null if there is a secret. Otherwise
 // as above.
 std::unique_ptr<Store> open_store(const RankInfo& rank_info, const Secret& secret,
-                                  std::shared_ptr<SecretEnvelope> envelope, int timeout_ms);
+                                  const std::shared_ptr<SecretEnvelope>& envelope, int timeout_ms);
 
 // Raises this process's limit of open descriptors as far as the system allows, to hold `count`
 // connections in addition to its other descriptors. The usual limits are below the number of ranks

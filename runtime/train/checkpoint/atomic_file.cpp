@@ -82,7 +82,7 @@ void remove_quietly(const std::string& path) noexcept {
 
 // Returns the path of the file that a rename to `path` is to replace.
 std::string replaceable(const std::string& path) {
-    const std::string file = followed_path(path);
+    std::string file = followed_path(path);
     if (!path_exists(file)) return path;
     if (!is_file(file))
         throw Error(ErrorKind::io,
