@@ -178,6 +178,7 @@ TEST_CASE("a gradient that is not finite is named by all, whoever owns it") {
             : ModelWrapper(toy), handle_(handle) {}
         void train(const kernels::StepState* state, kernels::LossSums* sums, kernels::Into into,
                    train::GradientSink& sink) override {
+            sink.need(0);  // all weights
             train::NoSink more_follow;
             ModelWrapper::train(state, sums, into, more_follow);
             const train::Parameter& bad = parameters()[2];
