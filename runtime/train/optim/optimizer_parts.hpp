@@ -56,6 +56,7 @@ View<T, Space> compute_copy(const ParameterStore<Space>& store) {
     else
         return store.template compute<T>();
 }
+
 // Holds what a kernel needs of one owned part besides the optimizer's state.
 template <class T, class Space>
 struct PartOperands {

@@ -2,13 +2,12 @@
 #include "runtime/train/step/owned_exchange.hpp"
 
 #include <cstring>
-#include <string>
 
 namespace lockstep::train {
 
 namespace {
 
-const std::string label = "owned parts";
+constexpr const char* label = "owned parts";
 
 HostView<std::byte> part_in(HostView<std::byte> buffer, std::size_t first, std::size_t count,
                             OwnedExchange::Layout layout) {
