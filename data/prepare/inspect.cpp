@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cerrno>
 #include <iomanip>
 #include <ostream>
 
@@ -17,6 +18,7 @@
 #include "runtime/core/error.hpp"
 #include "runtime/core/hash.hpp"
 #include "runtime/core/printable.hpp"
+#include "runtime/core/system_failure.hpp"
 
 namespace lockstep::data {
 namespace {
@@ -41,6 +43,10 @@ private:
 };
 
 constexpr std::int64_t rows_at_once = 4096;
+
+std::string counted(std::uint64_t count, const char* noun) {
+    return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
 
 std::string mean(std::uint64_t sum, std::uint64_t count) {
     const std::uint64_t tenths = count == 0 ? 0 : 10 * sum / count;
@@ -80,8 +86,8 @@ private:
 
     void write_counts() {
         all_.out << '\n'
-                 << printable(split_.name) << ": " << split_.rows << " rows in "
-                 << split_.shards.size() << " shards\n";
+                 << printable(split_.name) << ": " << counted(split_.rows, "row") << " in "
+                 << counted(split_.shards.size(), "shard") << '\n';
         const auto side = [&](const char* name, std::uint64_t tokens, std::int64_t longest) {
             all_.out << "  " << name << ": " << tokens << " tokens, " << mean(tokens, split_.rows)
                      << " a row, " << longest << " the longest\n";
@@ -92,8 +98,8 @@ private:
             all_.out << "  text: " << split_.texts.all << " tokens, " << unknown_text(split_.texts)
                      << '\n';
         for (const ShardInfo& shard : split_.shards)
-            all_.out << "  " << printable(shard.file) << ": " << shard.rows << " rows, "
-                     << shard.tokens << " tokens, " << shard.bytes << " bytes\n";
+            all_.out << "  " << printable(shard.file) << ": " << counted(shard.rows, "row") << ", "
+                     << counted(shard.tokens, "token") << ", " << shard.bytes << " bytes\n";
     }
 
     void verify() {
@@ -161,7 +167,6 @@ private:
     LengthHistogram source_, target_;
 };
 
-// The verdict comes last, where a reader of many lines looks for it.
 void write_verdict(const Inspection& all) {
     const bool index_known = verify_index(all.dataset) == Verification::same;
     std::size_t shards = 0, unknown = index_known ? 0 : 1;
@@ -173,15 +178,14 @@ void write_verdict(const Inspection& all) {
     }
     all.out << '\n' << printable(all.options.data) << ": ";
     if (unknown == 0)
-        all.out << "verified: index.h5 and " << shards << " shards are what prepare wrote\n";
+        all.out << "intact: index.h5 and " << counted(shards, "shard")
+                << (shards == 1 ? " is" : " are") << " what prepare wrote\n";
     else
         all.out << "all rows can be read, but dataset.json has no hash of " << unknown << " of "
                 << shards + 1 << " files: an older version prepared them\n";
 }
 
-}  // namespace
-
-void inspect(const InspectOptions& options, std::ostream& out) {
+void inspect_all(const InspectOptions& options, std::ostream& out) {
     const Dataset dataset = Dataset::open(options.data);
     const auto tokenizer = open_tokenizer(options.data);
     if (hex(tokenizer->hash()) != dataset.dictionary_hash())
@@ -194,6 +198,26 @@ void inspect(const InspectOptions& options, std::ostream& out) {
     const Inspection all{dataset, *tokenizer, options, out};
     for (const SplitInfo& split : dataset.info().splits) SplitInspection(all, split).write();
     if (options.shards == InspectOptions::Shards::verify) write_verdict(all);
+}
+
+// A file that the system cannot read may be sound; one that is gone is not.
+bool is_damage(const Error& error) {
+    const auto* system = dynamic_cast<const SystemFailure*>(&error);
+    return error.kind() == ErrorKind::data || (system != nullptr && system->code() == ENOENT);
+}
+
+}  // namespace
+
+Inspected inspect(const InspectOptions& options, std::ostream& out) {
+    try {
+        inspect_all(options, out);
+        return Inspected::good;
+    } catch (const Error& error) {
+        if (options.shards != InspectOptions::Shards::verify || !is_damage(error)) throw;
+        // The verdict comes last, where a reader of many lines looks for it.
+        out << '\n' << printable(options.data) << ": damaged: " << error.what() << '\n';
+        return Inspected::damaged;
+    }
 }
 
 }  // namespace lockstep::data

@@ -13,8 +13,11 @@ struct InspectOptions {
     enum class Shards { read_some, verify } shards = Shards::read_some;
 };
 
-// Writes counts, length histograms and sample rows of a data directory for people to read. Throws a
-// data error that names the file if a shard is damaged or was made with another dictionary.
-void inspect(const InspectOptions& options, std::ostream& out);
+enum class Inspected { good, damaged };
+
+// Writes counts, length histograms and sample rows of a data directory for people to read. If a
+// file is damaged, lost or was made with another dictionary, throws an error that names it. With
+// Shards::verify such damage is a result instead, and the last line is the verdict.
+Inspected inspect(const InspectOptions& options, std::ostream& out);
 
 }  // namespace lockstep::data

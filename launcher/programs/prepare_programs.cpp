@@ -94,11 +94,14 @@ int inspect_program(const std::vector<std::string>& args) {
     table.flag(
         "verify", verify,
         "read every row, and compare each shard and index.h5 with the hashes in dataset.json");
-    if (!parse_or_answer("lockstep inspect DIR\n", with_data(args), {table})) return 0;
+    const char* usage =
+        "lockstep inspect DIR [--verify]\n"
+        "What prepared data holds. Exit code 1: --verify found damage.\n";
+    if (!parse_or_answer(usage, with_data(args), {table})) return 0;
     if (verify) options.shards = data::InspectOptions::Shards::verify;
     require_given(!options.data.empty(), "--data: name a directory that `lockstep prepare` wrote");
-    data::inspect(options, std::cout);
-    return 0;
+    constexpr int found_damage = 1;  // as of `lockstep checkpoint verify`
+    return data::inspect(options, std::cout) == data::Inspected::damaged ? found_damage : 0;
 }
 
 int display_data_program(const std::vector<std::string>& args) {

@@ -291,6 +291,19 @@ TEST_CASE("a path that cannot be followed") {
          {"PROBLEM [folder]", "Too many levels of symbolic links"});
 }
 
+TEST_CASE("damaged data is a result of inspect --verify, and otherwise a wrong request") {
+    const Prepared prepared;
+    const std::string shard = prepared.data + "/train-00000-of-00001.h5";
+    const std::string verify = "lockstep inspect " + prepared.data + " --verify --rows 0";
+    says(run_line(verify), 0, {": intact: index.h5 and 1 shard is what prepare wrote\n"});
+    fs::resize_file(shard, fs::file_size(shard) - 1);
+    const auto damaged = run_line(verify);
+    says(damaged, 1, {"\n" + prepared.data + ": damaged: " + shard});
+    CHECK(damaged.err.empty());
+    refused(run_line("lockstep inspect " + prepared.data), {shard});
+    refused(run_line("lockstep inspect --verify " + prepared.model), {"no such folder"});
+}
+
 TEST_CASE("a trace that could not be written at the end") {
     const Prepared prepared;
     const std::string train = "train --num-epochs 1 --data " + prepared.data + " -mf ";
