@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/host/control_group.hpp"
 
+#include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -47,6 +49,31 @@ std::string first_word(const fs::path& path) {
     return word;
 }
 
+std::int64_t tighter(std::int64_t one, std::int64_t other) {
+    if (one == unlimited || other == unlimited) return std::max(one, other);
+    return std::min(one, other);
+}
+
+std::int64_t memory_limit_of(const fs::path& group) {
+    std::int64_t limit = unlimited;
+    for (const char* name : {"memory.max", "memory.limit_in_bytes"}) {
+        const std::string word = first_word(group / name);
+        if (!word.empty() && word != "max") limit = tighter(limit, std::atoll(word.c_str()));
+    }
+    return limit;
+}
+
+std::int64_t memory_used_in(const fs::path& group) {
+    std::int64_t used = 0, kept_files = 0, bytes = 0;
+    for (const char* name : {"memory.current", "memory.usage_in_bytes"})
+        used = std::max<std::int64_t>(used, std::atoll(first_word(group / name).c_str()));
+    std::ifstream lines(group / "memory.stat");
+    for (std::string name; lines >> name >> bytes;)  // version 1 has the total of all below, too
+        if (name == "inactive_file" || name == "total_inactive_file")
+            kept_files = std::max(kept_files, bytes);
+    return used - kept_files;
+}
+
 double quota_of(const fs::path& group) {
     std::ifstream file(group / "cpu.max");  // "150000 100000" or "max 100000"
     std::string quota;
@@ -61,15 +88,19 @@ double quota_of(const fs::path& group) {
 
 std::int64_t control_group_bytes(const std::string& root) {
     std::int64_t tightest = unlimited;
-    for (const fs::path& group : groups(root, "memory")) {
-        for (const char* name : {"memory.max", "memory.limit_in_bytes"}) {
-            const std::string word = first_word(group / name);
-            if (word.empty() || word == "max") continue;
-            const std::int64_t bytes = std::atoll(word.c_str());
-            if (tightest == unlimited || bytes < tightest) tightest = bytes;
-        }
-    }
+    for (const fs::path& group : groups(root, "memory"))
+        tightest = tighter(tightest, memory_limit_of(group));
     return tightest;
+}
+
+std::int64_t control_group_free_bytes(const std::string& root) {
+    std::int64_t least = unlimited;
+    for (const fs::path& group : groups(root, "memory")) {
+        const std::int64_t limit = memory_limit_of(group);
+        if (limit == unlimited) continue;
+        least = tighter(least, std::max<std::int64_t>(limit - memory_used_in(group), 0));
+    }
+    return least;
 }
 
 double control_group_cores(const std::string& root) {

@@ -87,6 +87,7 @@ Memory memory(const std::string& root) {
     found.available_bytes = kilobytes(value_of(meminfo, "MemAvailable"));
     found.limit_bytes = control_group_bytes(root);
     if (found.limit_bytes >= found.bytes) found.limit_bytes = unlimited;
+    if (found.limit_bytes != unlimited) found.limit_free_bytes = control_group_free_bytes(root);
     struct statvfs shared {};
     if (::statvfs((root + "/dev/shm").c_str(), &shared) == 0) {
         found.shared_bytes = static_cast<std::int64_t>(shared.f_blocks * shared.f_frsize);
@@ -118,6 +119,21 @@ std::int64_t infiniband_devices(const std::string& root) {
     std::error_code none;
     const fs::directory_iterator devices(root + "/sys/class/infiniband", none);
     return none ? 0 : std::distance(begin(devices), end(devices));
+}
+
+bool has_nvidia_gpu(const std::string& root) {
+    const auto word = [](const fs::path& path) {
+        std::ifstream file(path);
+        std::string text;
+        file >> text;
+        return text;
+    };
+    std::error_code none;
+    for (const auto& device : fs::directory_iterator(root + "/sys/bus/pci/devices", none)) {
+        const bool shows_pictures = word(device.path() / "class").starts_with("0x03");
+        if (shows_pictures && word(device.path() / "vendor") == "0x10de") return true;
+    }
+    return false;
 }
 
 Limits limits() {

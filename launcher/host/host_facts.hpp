@@ -19,6 +19,7 @@ struct Memory {
     std::int64_t bytes = 0, available_bytes = 0;           // the host's memory
     std::int64_t limit_bytes = unlimited;                  // the limit of the control group
     std::int64_t shared_bytes = 0, shared_free_bytes = 0;  // /dev/shm; 0: there is none
+    std::int64_t limit_free_bytes = unlimited;             // what is left of the limit
 };
 
 struct Processor {
@@ -65,6 +66,8 @@ Processor processor(const std::string& root = "");
 Memory memory(const std::string& root = "");
 std::vector<Interface> interfaces(const std::string& root = "");
 std::int64_t infiniband_devices(const std::string& root = "");
+// Tells whether the PCI bus shows a GPU of NVIDIA's, with a driver or without.
+bool has_nvidia_gpu(const std::string& root = "");
 Limits limits();
 
 }  // namespace lockstep::launcher

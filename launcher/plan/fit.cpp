@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "launcher/plan/recompute_levels.hpp"
+#include "launcher/text/units.hpp"
 
 namespace lockstep::launcher::plan {
 
@@ -21,6 +22,14 @@ std::vector<RecomputePlan> candidates(const FitChoices& choices, train::Moments 
 }
 
 }  // namespace
+
+std::string name(const FitChoices& choices) {
+    std::vector<std::string> options;
+    if (choices.moments.size() > 1) options.emplace_back("--moments fp32 or int8");
+    if (!choices.recompute) options.emplace_back("--recompute none, ffn, layer:N or layer");
+    if (choices.saving.size() > 1) options.emplace_back("--async-save true or false");
+    return options.empty() ? "no other option" : joined(options);
+}
 
 double added_time(const Savings& savings, std::int64_t layers) {
     constexpr double all_products = 72, in_ffn = 8, in_layer = 16;

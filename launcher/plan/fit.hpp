@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "model/recompute.hpp"
@@ -27,6 +28,10 @@ struct FitChoices {
     std::int64_t layers = 1;                        // of the model's largest stack
     std::vector<train::Saving> saving = {train::Saving::beside_training};
 };
+
+// Names the options that were to choose from, with their values: "--moments fp32 or int8". It is
+// "no other option" if all are given.
+std::string name(const FitChoices& choices);
 
 // Returns the time that the savings add to a step, in units of the products of the model's layers
 // in forward and backward (72 parts; see docs/memory.md). Moments in int8 count as 0.03, which is

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
 
 #include "launcher/options/command_line.hpp"
 #include "launcher/text/shell_word.hpp"
@@ -16,12 +17,22 @@ namespace {
 constexpr std::array<std::string_view, 6> replaced{"fit",        "json",    "memory",
                                                    "vocabulary", "moments", "recompute"};
 
+// A plan needs neither folder; the run needs both.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 2> stand_ins{
+    {{"data", "DATA"}, {"model-file", "MODEL"}}};
+
 }  // namespace
 
 std::string fitting_command(const std::string& lines, const RunPlan& plan) {
     std::string command = plan.ranks > 1 ? "multiprocessing_train" : "lockstep train";
     std::string last;
-    for (const auto& [name, value] : dumped_options(lines)) {
+    const auto options = dumped_options(lines);
+    for (const auto& [name, stand_in] : stand_ins) {
+        const auto given = [name = name](const auto& option) { return option.first == name; };
+        if (std::ranges::none_of(options, given))
+            command += " --" + std::string(name) + " " + std::string(stand_in);
+    }
+    for (const auto& [name, value] : options) {
         if (std::ranges::find(replaced, name) != replaced.end()) continue;
         if (name != last) command += " --" + name;
         command += " " + shell_word(value);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/plan/planned_device.hpp"
 
+#include <algorithm>
+
 #include "launcher/host/host_facts.hpp"
 #include "launcher/rank/compute_device.hpp"
 #include "runtime/core/error.hpp"
@@ -13,8 +15,12 @@ Machine cpu(const RunConfig& config, int ranks) {
     refuse_on_cpu(config);
     Machine machine;
     machine.name = "the CPU";
-    const bool limited = launcher::memory().limit_bytes != unlimited;
+    const Memory memory = launcher::memory();
+    const bool limited = memory.limit_bytes != unlimited;
     machine.bytes = host_bytes_of_rank(ranks);
+    machine.free_bytes = memory.available_bytes;
+    if (limited) machine.free_bytes = std::min(machine.free_bytes, memory.limit_free_bytes);
+    machine.free_bytes /= ranks;
     machine.limit = limited ? "that the control group allows" : "of this host";
     if (ranks > 1) machine.limit += ", shared by " + std::to_string(ranks) + " ranks";
     return machine;
@@ -29,6 +35,7 @@ Machine gpu(const RunConfig& config) {
         machine.name = gpus.visible.front().name;
         machine.bytes = static_cast<std::int64_t>(gpus.visible.front().bytes);
         machine.limit = "of the GPU";
+        if (config.memory_bytes < 0) machine.free_bytes = free_gpu_bytes(0);
     } else if (config.memory_bytes < 0) {
         throw Error(ErrorKind::config, "--device cuda: " + gpus.absent +
                                            ", or name the memory of the GPU that is meant, say "
@@ -51,6 +58,7 @@ Machine machine_of(const RunConfig& config, int ranks) {
     if (config.memory_bytes < 0) return machine;
     machine.bytes = config.memory_bytes;
     machine.limit = "given by --memory";
+    machine.free_bytes = unlimited;
     return machine;
 }
 

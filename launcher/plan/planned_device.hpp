@@ -5,6 +5,7 @@
 #include <string>
 
 #include "launcher/options/run_config.hpp"
+#include "launcher/text/units.hpp"
 #include "model/devices/dry_model.hpp"
 
 namespace lockstep::launcher::plan {
@@ -12,9 +13,10 @@ namespace lockstep::launcher::plan {
 // Describes the device that a run is planned for.
 struct Machine {
     model::DeviceKind device = model::DeviceKind::cpu;
-    std::string name;        // "CPU", or the GPU's name
-    std::int64_t bytes = 0;  // memory that one rank may take
-    std::string limit;       // the source of `bytes`: "--memory", "of the host"
+    std::string name;                     // "CPU", or the GPU's name
+    std::int64_t bytes = 0;               // memory that one rank may take
+    std::string limit;                    // the source of `bytes`: "--memory", "of the host"
+    std::int64_t free_bytes = unlimited;  // what is free of `bytes` now; unlimited: not known
 };
 
 // Returns the device that --device and --memory describe. Ranks on the CPU share the memory of

@@ -30,6 +30,9 @@ std::string memory_table(const RunPlan& plan) {
                    percent(part.bytes, all) + (part.known == Known::about ? ", about" : "")});
     table.add({"total", bytes_text(all), ""});
     table.add({"there is", bytes_text(plan.machine.bytes), plan.machine.limit});
+    if (plan.machine.free_bytes != unlimited)
+        table.add({"free now", bytes_text(plan.machine.free_bytes),
+                   plan.fits_now() ? "fits" : "does not fit"});
     return table.text();
 }
 
@@ -106,9 +109,12 @@ std::string facts_table(const RunPlan& plan) {
 std::string verdict(const RunPlan& plan) {
     const std::string sizes =
         bytes_text(plan.total_bytes()) + " of " + bytes_text(plan.machine.bytes);
+    const std::string but = plan.fits_now() ? ""
+                                            : ", but only " + bytes_text(plan.machine.free_bytes) +
+                                                  " are free now: end other programs first";
     if (plan.fits() && plan.fitted)
-        return "It fits: " + sizes + ". The fastest that does:\n  " + plan.command + "\n";
-    if (plan.fits()) return "It fits: " + sizes + ".\n";
+        return "It fits: " + sizes + but + ". The fastest that does:\n  " + plan.command + "\n";
+    if (plan.fits()) return "It fits: " + sizes + but + ".\n";
     if (plan.epoch_fits())
         return "It may not fit, " + sizes + ": the first epoch's batches would, the largest that " +
                "may come would not; " + plan.size.option + " " + std::to_string(plan.size.fits) +
@@ -120,7 +126,10 @@ std::string verdict(const RunPlan& plan) {
                              : "not even one row would; take a smaller model, another --optimizer, "
                                "shorter rows (--truncate) or a device "
                                "with more memory";
-    if (plan.fitted) remedy = "nothing that --fit auto chooses from does; " + remedy;
+    if (plan.fitted)
+        return "It does not fit, " + sizes + ". --fit auto tried " + plan.tried +
+               ", and the least is " + bytes_text(plan.total_bytes()) +
+               ", shown above. To do: " + remedy + ".\n";
     if (!level.empty()) remedy = "take --recompute " + level + "; or " + remedy;
     return "It does not fit, " + sizes + ": " + remedy + ".\n";
 }

@@ -38,6 +38,7 @@ std::string report_json(const RunPlan& plan) {
                           {"device", plan.machine.name},
                           {"memory_bytes", plan.machine.bytes},
                           {"memory_limit", plan.machine.limit},
+                          {"free_bytes", nullptr},
                           {"parts", nlohmann::json::array()},
                           {"total_bytes", plan.total_bytes()},
                           {"moments", train::name(plan.moments)},
@@ -55,6 +56,7 @@ std::string report_json(const RunPlan& plan) {
                             {"fits", plan.size.fits},
                             {"most_tried", plan.size.max_tried}}},
                           {"slow_shapes", nlohmann::json::array()}};
+    if (plan.machine.free_bytes != unlimited) report["free_bytes"] = plan.machine.free_bytes;
     for (const Part& part : plan.parts)
         report["parts"].push_back(
             {{"name", part.name}, {"bytes", part.bytes}, {"exact", part.known == Known::exactly}});

@@ -162,7 +162,8 @@ private:
             plan_.recompute = config_.recompute ? *config_.recompute : least();
             return;
         }
-        const Savings savings = fastest_that_fits(fit_choices(), [this](const Savings& tried) {
+        const FitChoices choices = fit_choices();
+        const Savings savings = fastest_that_fits(choices, [this](const Savings& tried) {
             plan_.moments = tried.moments;
             plan_.saving = tried.saving;
             return level_memory(tried.recompute).total <= plan_.machine.bytes;
@@ -171,6 +172,7 @@ private:
         plan_.recompute = savings.recompute;
         plan_.saving = savings.saving;
         plan_.fitted = true;
+        plan_.tried = name(choices);
     }
 
     FitChoices fit_choices() const {

@@ -55,6 +55,7 @@ struct RunPlan {
     model::RecomputePlan recompute;  // as the option says, or the choice of auto
     train::Saving saving = train::Saving::beside_training;
     bool fitted = false;              // --fit auto chose the three above
+    std::string tried;                // the options that it chose from; empty unless `fitted`
     std::string command;              // of the training run; empty unless `fitted`
     std::vector<LevelMemory> levels;  // none, ffn, layer and that one; empty: a quick plan
     int stage = 0;                    // of --zero
@@ -70,6 +71,10 @@ struct RunPlan {
     // Returns the name of the first of `levels` with which the run fits, or an empty text.
     std::string fitting_level() const;
     bool fits() const { return total_bytes() <= machine.bytes; }
+    // Tells whether what is free at this moment is enough, as far as that is known.
+    bool fits_now() const {
+        return machine.free_bytes == unlimited || total_bytes() <= machine.free_bytes;
+    }
     bool epoch_fits() const {
         if (!epoch) return false;
         return total_bytes() - batch.activations + epoch->largest.activations <= machine.bytes;

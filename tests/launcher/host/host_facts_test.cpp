@@ -52,6 +52,10 @@ TEST_CASE("control groups of version 2: the tightest limit on the way up counts"
     root.file("/sys/fs/cgroup/slurm/job_7/cpu.max", "150000 100000\n");
     root.file("/sys/fs/cgroup/cpu.max", "max 100000\n");
     CHECK(control_group_bytes(root.path) == std::int64_t{1} << 30);
+    CHECK(control_group_free_bytes(root.path) == std::int64_t{1} << 30);
+    root.file("/sys/fs/cgroup/slurm/job_7/memory.current", "73741824\n");
+    root.file("/sys/fs/cgroup/slurm/memory.current", "4194967296\n");  // by other jobs
+    CHECK(control_group_free_bytes(root.path) == 100'000'000);
     CHECK(control_group_cores(root.path) == doctest::Approx(1.5));
 }
 
@@ -69,6 +73,10 @@ TEST_CASE("control groups of version 1, and of a container that shows its own as
     CHECK(found.bytes == std::int64_t{2} << 30);
     CHECK(found.available_bytes == std::int64_t{1} << 30);
     CHECK(found.limit_bytes == 536'870'912);
+    root.file("/sys/fs/cgroup/memory/memory.usage_in_bytes", "400000000\n");
+    root.file("/sys/fs/cgroup/memory/memory.stat",
+              "cache 150000000\ninactive_file 9\ntotal_inactive_file 100000000\n");
+    CHECK(memory(root.path).limit_free_bytes == 236'870'912);  // kept files are given up
 }
 
 TEST_CASE("this machine's interfaces, with the speed that they say") {

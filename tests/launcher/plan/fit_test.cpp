@@ -160,16 +160,31 @@ TEST_CASE("the command has the options of the plan, without what only plans have
                       "--max_train_steps",
                       "-1"};
     CHECK(command_of(words, plan) ==
-          "lockstep train --batchsize 4 --distributed-world-size 2 --fp16 true"
+          "lockstep train --data DATA --model-file MODEL --batchsize 4 --distributed-world-size 2"
+          " --fp16 true"
           " --max-train-steps -1 --moments int8 --recompute layer:3");
     plan.saving = Saving::training_waits;
-    const std::string small = "lockstep train --batchsize 4";
+    const std::string small = "lockstep train --data DATA --model-file MODEL --batchsize 4";
     CHECK(command_of({"--vocabulary", "9", "-bs", "4"}, plan) ==
           small + " --moments int8 --async-save false --recompute layer:3");
     CHECK(command_of({"--vocabulary", "9", "-bs", "4", "--async_save=no"}, plan) ==
-          "lockstep train --async-save no --batchsize 4 --moments int8 --recompute layer:3");
+          "lockstep train --data DATA --model-file MODEL --async-save no --batchsize 4 --moments "
+          "int8 --recompute layer:3");
     plan = {};
     plan.ranks = 2;
     CHECK(command_of({"--vocabulary=9", "--fit=auto", "-bs", "4"}, plan) ==
-          "multiprocessing_train --batchsize 4");
+          "multiprocessing_train --data DATA --model-file MODEL --batchsize 4");
+    const std::string folders = "multiprocessing_train --batchsize 4 --data a b --model-file m";
+    CHECK(command_of({"-bs", "4", "--data", "a", "b", "-mf", "m"}, plan) ==
+          folders);  // nothing stands for folders that are given
+}
+
+TEST_CASE("what --fit auto had to choose from is named") {
+    CHECK(plan::name({{Moments::fp32, Moments::int8},
+                      std::nullopt,
+                      1,
+                      {Saving::beside_training, Saving::training_waits}}) ==
+          "--moments fp32 or int8, --recompute none, ffn, layer:N or layer, "
+          "--async-save true or false");
+    CHECK(plan::name({{Moments::fp32}, RecomputePlan{}}) == "no other option");
 }

@@ -27,7 +27,14 @@ TEST_CASE("a plan says what a run takes, and whether it fits, by its exit code")
     says(prepared.plan(options), 0,
          {"transformer/generator of", "weights, fp32", "optimizer", "activations", "this host",
           "--batchsize", "epoch", "It fits"});
-    says(prepared.plan(options + " --memory 8MiB"), 1, {"given by --memory", "It does not fit"});
+    says(prepared.plan(options), 0, {"\n  free now  "});
+    const auto given = prepared.plan(options + " --memory 8MiB");
+    says(given, 1, {"given by --memory", "It does not fit"});
+    CHECK(given.out.find("free now") == std::string::npos);  // it is not of this host
+    says(prepared.plan(options + " --memory 8MiB --fit auto"), 1,
+         {". --fit auto tried --moments fp32 or int8, --recompute none, ffn, layer:N or layer, "
+          "--async-save true or false, and the least is ",
+          ", shown above. To do: "});
     // Afterwards of the model that is there, whose options need not be given again.
     const auto train = run_line("train --data " + prepared.data + options +
                                 " --max-train-steps 1 --threads 1 -m gpt2 --quiet");
@@ -46,6 +53,8 @@ TEST_CASE("as JSON a plan has the same values") {
     for (const auto& part : plan["parts"]) sum += part["bytes"].get<std::int64_t>();
     CHECK(plan["total_bytes"] == sum);
     CHECK(plan["fits"] == true);
+    CHECK(plan["free_bytes"] > 0);
+    CHECK(plan["free_bytes"] <= plan["memory_bytes"]);
     CHECK(plan["precision"] == "fp32");
     CHECK(plan["size"]["option"] == "--batchsize");
     CHECK(plan["size"]["asked"] == 2);
