@@ -67,17 +67,15 @@ void tell(SoftwareRow& row, const std::string& text) {
 SoftwareRow driver_row(const RankFacts& rank) {
     const GpuHost& host = rank.gpu_host;
     const int driver = rank.software.driver;
-    SoftwareRow row{"driver", host.driver.empty() ? "none: " + host.absent : host.driver};
+    SoftwareRow row{"driver", host.driver.empty() ? "none" : host.driver, Severity::breaks};
     if (host.driver.empty()) {
-        row.problem = "has no NVIDIA driver that answers";  // judge_gpus() reports it, too
-        row.advice = "install one, or choose a host with GPUs";
-        row.severity = Severity::notes;
+        row.problem = "has no GPU: " + host.absent;
+        row.advice = "choose hosts with GPUs, or install the driver where there is one";
     }
-    if (driver == 0) return row;
+    if (driver == 0 || host.driver.empty()) return row;
     row.found += ", serves CUDA " + device::cuda_version_text(driver) + " and older";
     if (rank.software.build > 0)
         tell(row, device::why_driver_is_too_old({rank.software.build, ""}, driver));
-    row.severity = Severity::breaks;
     return row;
 }
 

@@ -121,18 +121,16 @@ void judge_visible(const Facts& facts, Severity severity, std::vector<Finding>& 
     append(found, wrong.findings());
 }
 
+// judge_software() tells of hosts without a driver.
 void judge_missing(const Facts& facts, std::vector<Finding>& found) {
     Grouped none(facts, Severity::breaks, "gpu");
     for (const RankFacts& one : facts.ranks) {
-        if (gpu_of_rank(one) != nullptr) continue;
-        const bool absent = !one.gpu_host.absent.empty();
+        if (gpu_of_rank(one) != nullptr || one.gpu_host.driver.empty()) continue;
         none.add(one.rank,
-                 absent ? "has no GPU: " + one.gpu_host.absent
-                        : "has no GPU of its own: " + std::to_string(one.visible_gpus.size()) +
-                              " are visible to it, for " + std::to_string(one.local_size) +
-                              " ranks on the host",
-                 absent ? "install the NVIDIA driver, or choose hosts with GPUs"
-                        : "one rank for each GPU: fewer ranks a host, or ask for more GPUs");
+                 "has no GPU of its own: " + std::to_string(one.visible_gpus.size()) +
+                     " are visible to it, for " + std::to_string(one.local_size) +
+                     " ranks on the host",
+                 "one rank for each GPU: fewer ranks a host, or ask for more GPUs");
     }
     append(found, none.findings());
 }

@@ -85,25 +85,16 @@ void judge_limits(const Facts& facts, Grouped& breaks, Grouped& warns) {
     }
 }
 
-void judge_core_files(const Facts& facts, Grouped& notes) {
-    for (const RankFacts& one : facts.ranks) {
-        if (one.limits.core_bytes == 0)
-            notes.add(one.rank, "a crash leaves no core file (ulimit -c is 0)", "");
-    }
-}
-
 }  // namespace
 
 std::vector<Finding> judge_memory(const Facts& facts) {
     Grouped breaks(facts, Severity::breaks, "memory"), warns(facts, Severity::warns, "memory");
     Grouped limits(facts, Severity::breaks, "limits"), locked(facts, Severity::warns, "limits");
-    Grouped notes(facts, Severity::notes, "limits");
     judge_room(facts, breaks);
     judge_shared(facts, breaks, warns);
     judge_limits(facts, limits, locked);
-    judge_core_files(facts, notes);
     std::vector<Finding> found;
-    for (const Grouped* group : {&breaks, &warns, &limits, &locked, &notes})
+    for (const Grouped* group : {&breaks, &warns, &limits, &locked})
         append(found, group->findings());
     return found;
 }

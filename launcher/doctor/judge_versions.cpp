@@ -53,9 +53,13 @@ std::vector<Finding> judge_versions(const Facts& facts) {
             facts, warns, "has the MPI", [](const auto& one) { return one.libraries.mpi; },
             "install the same MPI on every host, or load the same module");
     }
-    compare(
-        facts, warns, "has the GPU driver", [](const auto& one) { return one.gpu_host.driver; },
-        "use hosts with the same driver");
+    // judge_software() tells of hosts without a driver.
+    const bool driven = std::ranges::none_of(
+        facts.ranks, [](const RankFacts& one) { return one.gpu_host.driver.empty(); });
+    if (driven)
+        compare(
+            facts, warns, "has the GPU driver", [](const auto& one) { return one.gpu_host.driver; },
+            "use hosts with the same driver");
     // The run does without NCCL on all hosts when one host has none.
     const bool everywhere = std::ranges::none_of(
         facts.ranks, [](const RankFacts& one) { return one.libraries.nccl == "none"; });

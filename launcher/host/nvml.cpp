@@ -51,7 +51,8 @@ class Nvml {
 public:
     explicit Nvml(const std::string& name) : library_{name} {}
 
-    std::string start() const {
+    std::string start(const std::string& root) const {
+        if (!library_.opened() && !has_nvidia_gpu(root)) return "no NVIDIA GPU on the PCI bus";
         if (!library_.opened()) return "no NVIDIA driver: " + library_.problem();
         auto* const init = library_.find<int()>("nvmlInit_v2");
         const int code = init == nullptr ? -1 : init();
@@ -222,10 +223,10 @@ const Gpu* named(const GpuHost& host, const std::string& word) {
 
 }  // namespace
 
-GpuHost gpu_host(const std::string& library) {
+GpuHost gpu_host(const std::string& library, const std::string& root) {
     GpuHost host;
     const Nvml nvml(library);
-    host.absent = nvml.start();
+    host.absent = nvml.start(root);
     if (!host.absent.empty()) return host;
     host.driver = nvml.driver();
     host.cuda = nvml.cuda();

@@ -4,6 +4,7 @@
 #include <limits>
 #include <vector>
 
+#include "launcher/host/host_facts.hpp"
 #include "launcher/rank/threads_per_rank.hpp"
 #include "runtime/comm/environment/environment.hpp"
 #include "runtime/core/error.hpp"
@@ -67,9 +68,12 @@ std::optional<GpuAssignment> choose_gpu(const RunConfig& config, const comm::Ran
                          gpus.product_library};
 }
 
-std::string why_on_cpu(const RunConfig& config, const comm::RankInfo& rank_info, const Gpus& gpus) {
+std::string why_on_cpu(const RunConfig& config, const comm::RankInfo& rank_info, const Gpus& gpus,
+                       const std::string& root) {
     const bool wanted = config.device == DeviceChoice::automatic && gpus.build.version > 0;
     if (!wanted || !gpus.visible.empty()) return "";
+    // Nobody misses the driver of a GPU that is not there.
+    if (gpus.driver == 0 && !has_nvidia_gpu(root)) return "";
     return "computing on the CPU of " + rank_info.host + ": no GPU is usable here (" + gpus.absent +
            ")";
 }

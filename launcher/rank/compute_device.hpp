@@ -36,9 +36,10 @@ std::optional<GpuAssignment> choose_gpu(const RunConfig& config, const comm::Ran
                                         const Gpus& gpus);
 
 // Returns why the CPU computes although this program is built for GPUs, including the effect of
-// --device cuda. The result is empty when the CPU was requested, when GPUs are visible, or when the
-// program has no CUDA.
-std::string why_on_cpu(const RunConfig& config, const comm::RankInfo& rank_info, const Gpus& gpus);
+// --device cuda. The result is empty when the CPU was requested, when GPUs are visible, when the
+// program has no CUDA, or when the host has neither a driver nor a GPU. `root` is put before /sys.
+std::string why_on_cpu(const RunConfig& config, const comm::RankInfo& rank_info, const Gpus& gpus,
+                       const std::string& root = "");
 
 // Collective. Throws a config error on every rank when some ranks compute on GPUs and others do
 // not, or when judge_gpu_users() throws.

@@ -147,15 +147,16 @@ TEST_CASE("what GPUs need of a host is one table, before anything is started") {
           ": a run would fail here: 1 problem"});
     // CUDA sees its GPU without the management library, and a run computes there.
     says(preflight("absent"), 0,
-         {"| driver       | of unknown version (no NVIDIA driver: ", "| GPU 0 ", "GPUs of ",
+         {"| driver       | of unknown version (no NVIDIA ", "| GPU 0 ", "GPUs of ",
           ": a run can start"});
     const auto none = run_line("lockstep_emulated_gpu doctor --preflight",
                                {"", {{"LOCKSTEP_EMULATED_GPUS", "0"}}, ""});
     says(none, 1,
-         {"| driver       | none: no NVIDIA driver: ",
-          "| has no NVIDIA driver that answers: install one, or choose a host with GPUs",
+         {"| driver       | none  ", "| has no GPU: no NVIDIA ",
+          ": choose hosts with GPUs, or install the driver where there is one |",
           ": a run would fail here: 1 problem"});
     CHECK(none.out.find("rank 0") == std::string::npos);
+    CHECK(none.out.find("no NVIDIA") == none.out.rfind("no NVIDIA"));  // it is told once
 }
 
 TEST_CASE("a wrong request is one line and exit code 2") {

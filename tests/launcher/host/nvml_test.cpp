@@ -8,6 +8,7 @@
 
 #include "launcher/doctor/report_network.hpp"
 #include "tests/launcher/doctor/sound_facts.hpp"
+#include "tests/support/files.hpp"
 
 using namespace lockstep::tests;
 
@@ -57,8 +58,21 @@ TEST_CASE("GPUs behind an NVLink switch") {
 }
 
 TEST_CASE("a driver that is not there, or does not answer, is said in one line") {
-    CHECK(shown(gpu_host("libno-such-library.so.1")) ==
+    const ScratchFolder root;
+    const auto without_driver = [&] {
+        return shown(gpu_host("libno-such-library.so.1", root / ""));
+    };
+    CHECK(without_driver() == "GPUs of n1: none (no NVIDIA GPU on the PCI bus)\n");
+    const std::string device = root / "sys/bus/pci/devices/0000:17:00.0";
+    std::filesystem::create_directories(device);
+    write_text(device + "/vendor", "0x10de\n");
+    write_text(device + "/class", "0x040300\n");  // sound
+    CHECK(without_driver() == "GPUs of n1: none (no NVIDIA GPU on the PCI bus)\n");
+    write_text(device + "/class", "0x030200\n");
+    CHECK(without_driver() ==
           "GPUs of n1: none (no NVIDIA driver: libno-such-library.so.1 is not there)\n");
+    write_text(device + "/vendor", "0x1002\n");  // another maker's
+    CHECK(without_driver() == "GPUs of n1: none (no NVIDIA GPU on the PCI bus)\n");
     CHECK(shown(fake("broken")) ==
           "GPUs of n1: none (the GPU driver does not answer: Driver Not Loaded)\n");
 }

@@ -3,14 +3,18 @@
 
 #include <doctest/doctest.h>
 
+#include <filesystem>
 #include <functional>
 
 #include "launcher/options/run_command.hpp"
 #include "runtime/comm/threads/thread_world.hpp"
 #include "runtime/core/error.hpp"
+#include "tests/support/files.hpp"
 
 using namespace lockstep;
 using namespace lockstep::launcher;
+using tests::ScratchFolder;
+using tests::write_text;
 
 namespace {
 
@@ -124,11 +128,20 @@ TEST_CASE("a GPU that is not there, and what the CPU cannot do, are refused in o
     CHECK(refusal("--tf32 --autotune --fp16", local(0, 1), two) == "accepted");
 }
 
-TEST_CASE("a program for GPUs that sees none says that the CPU computes, and why") {
+TEST_CASE(
+    "a program for GPUs that sees none where one may be says that the CPU computes, and why") {
+    const ScratchFolder root;
+    const std::string device = root / "sys/bus/pci/devices/0000:17:00.0";
+    const std::string why = "computing on the CPU of node1: no GPU is usable here (no driver)";
     Gpus blind = none;
     blind.build = {12040, "80"};
-    CHECK(why_on_cpu(config_of(""), local(0, 1), blind) ==
-          "computing on the CPU of node1: no GPU is usable here (no driver)");
+    CHECK(why_on_cpu(config_of(""), local(0, 1), blind, root / "").empty());
+    std::filesystem::create_directories(device);
+    write_text(device + "/vendor", "0x10de\n");
+    write_text(device + "/class", "0x030200\n");
+    CHECK(why_on_cpu(config_of(""), local(0, 1), blind, root / "") == why);
+    blind.driver = 12020;  // it hides what it has
+    CHECK(why_on_cpu(config_of(""), local(0, 1), blind, root / "none") == why);
     CHECK(why_on_cpu(config_of("--device cpu"), local(0, 1), blind).empty());
     CHECK(why_on_cpu(config_of(""), local(0, 1), none).empty());  // built without CUDA
     CHECK(why_on_cpu(config_of(""), local(0, 1), sound()).empty());
