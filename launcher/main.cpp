@@ -20,6 +20,7 @@
 #include "launcher/programs/programs.hpp"
 #include "launcher/text/exception_text.hpp"
 #include "launcher/text/exit_code.hpp"
+#include "launcher/text/told_elsewhere.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/printable.hpp"
 
@@ -115,6 +116,8 @@ int main(int argc, char** argv) {
         outlive(SIGXFSZ);  // a file that may not grow (ulimit -f) is told like a full disk
         if (program->load == launcher::Load::computes) launcher::set_openmp_wait_policy(argv);
         return written(*program, name, program->run(words));
+    } catch (const launcher::ToldElsewhere& e) {
+        return launcher::exit_code(e);
     } catch (const Error& e) {
         complain(name, e.what());
         return launcher::exit_code(e);

@@ -12,6 +12,7 @@
 #include "launcher/options/batching.hpp"
 #include "launcher/options/output_file.hpp"
 #include "launcher/rank/data_sets.hpp"
+#include "launcher/rank/given_secret.hpp"
 #include "launcher/rank/loaded_model.hpp"
 #include "launcher/watch/watched_run.hpp"
 #include "runtime/train/checkpoint/atomic_file.hpp"
@@ -70,6 +71,7 @@ void check_evaluation(const RunConfig& config, data::MissingShards missing) {
 
 int run_evaluation(const RunConfig& config, LaunchMode mode) {
     const comm::RankInfo rank_info = rank_info_of(config, mode);
+    require_secret(config, rank_info);
     check_patiently(config, [&] { check_evaluation(config, missing_shards(rank_info)); });
     Job job = join_job(config, rank_info);
     const DataSets sets = open_data_sets("data", config.data);

@@ -18,6 +18,7 @@
 #include "launcher/plan/run_plan.hpp"
 #include "launcher/programs/programs.hpp"
 #include "launcher/rank/compute_device.hpp"
+#include "launcher/rank/given_secret.hpp"
 #include "launcher/rank/job.hpp"
 #include "model/blocks/layout.hpp"
 #include "model/devices/gpu_heads.hpp"
@@ -112,9 +113,7 @@ doctor::Request request_of(const RunConfig& config, const comm::RankInfo& rank_i
     request.computes = computes_on(config, request.check_time());
     request.read_for = milliseconds_of(config.data_seconds);
     request.comm = config.comm;
-    request.comm.secret = config.secret_file.empty()
-                              ? comm::Secret::from(comm::process_environment())
-                              : comm::Secret::from_file(config.secret_file);
+    request.comm.secret = given_secret(config);
     if (rank_info.rank != 0) return request;
     try {
         add_needs(config, rank_info.size, request);
@@ -182,6 +181,7 @@ int doctor_program(const std::vector<std::string>& args) {
     if (!config) return 0;
     if (config->preflight) return preflight(config->given);
     const comm::RankInfo rank_info = rank_info_of(*config, LaunchMode::in_job);
+    require_secret(*config, rank_info);
     const doctor::Request request = request_of(*config, rank_info);
     try {
         const auto facts = doctor::examine(rank_info, request);

@@ -45,9 +45,11 @@ bool is_rank_of(const std::string& program) {
 // The processes repeat the whole command as ranks, so that their messages name it. A stop from
 // outside that all ranks obeyed (exit 0) is a success. Each attempt has its own port and secret, so
 // that remains of the last attempt cannot join it. The ranks continue from the model folder's
-// newest checkpoint. `trained` is the folder that they train into; empty: none.
+// newest checkpoint. `trained` is the folder that they train into; empty: none. A --secret-file
+// that they would all refuse is refused here, once.
 int run_ranks(const char* program, const RunConfig& config, const std::vector<std::string>& args,
               const std::string& trained) {
+    if (!config.secret_file.empty()) (void)comm::Secret::from_file(config.secret_file);
     auto base = comm::process_environment();
     base[ranks_of] = program;
     const auto run = [&](int) {

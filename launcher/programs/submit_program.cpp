@@ -11,9 +11,9 @@
 #include "launcher/processes/process_group.hpp"
 #include "launcher/programs/programs.hpp"
 #include "launcher/programs/stop_time.hpp"
+#include "launcher/rank/given_secret.hpp"
 #include "launcher/slurm/sbatch_script.hpp"
 #include "runtime/comm/environment/environment.hpp"
-#include "runtime/comm/store/secret.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/path_status.hpp"
 #include "runtime/core/printable.hpp"
@@ -85,14 +85,6 @@ int seconds_of_warning(const std::string& signal) {
     return static_cast<int>(parse_integer("signal", signal.substr(before.size()), 1, most));
 }
 
-// The script's ranks take the secret of this environment, which Slurm passes on, or of the file.
-void check_secret(const RunConfig& config) {
-    if (config.secret_file.empty())
-        (void)comm::Secret::from(comm::process_environment());
-    else
-        (void)comm::Secret::from_file(config.secret_file);
-}
-
 // The data may be on the hosts of the job alone.
 std::string warning_of_absent_data(const RunConfig& config) {
     for (const std::string& folder : config.data)
@@ -115,7 +107,7 @@ std::optional<Checked> check_command(const SlurmJob& job) {
     const Task task = trains ? Task::train : Task::evaluate;
     auto config = parse_run(task, program + " [options]\n", args, ranks);
     if (!config) return std::nullopt;
-    check_secret(*config);
+    (void)given_secret(*config);  // which the script's ranks will take
     return Checked{task, std::move(*config)};
 }
 

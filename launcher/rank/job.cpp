@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "launcher/host/core_binding.hpp"
+#include "launcher/rank/given_secret.hpp"
 #include "launcher/rank/same_options.hpp"
 #include "launcher/rank/threads_per_rank.hpp"
 #include "launcher/rank/wait_notice.hpp"
@@ -56,8 +57,7 @@ comm::RankInfo rank_info_of(const RunConfig& config, LaunchMode mode) {
 std::unique_ptr<comm::Communicator> connect(const RunConfig& config,
                                             const comm::RankInfo& rank_info) {
     comm::CommOptions options = config.comm;
-    options.secret = config.secret_file.empty() ? comm::Secret::from(comm::process_environment())
-                                                : comm::Secret::from_file(config.secret_file);
+    options.secret = given_secret(config);
     const WaitNotice notice(rank_info);
     auto communicator = comm::make_communicator(rank_info, options);
     require_same_options(*communicator, rank_info, config.compared);

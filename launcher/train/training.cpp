@@ -14,6 +14,7 @@
 #include "launcher/model_folder/newest_checkpoint.hpp"
 #include "launcher/options/memory_options.hpp"
 #include "launcher/options/output_file.hpp"
+#include "launcher/rank/given_secret.hpp"
 #include "launcher/text/exit_code.hpp"
 #include "launcher/text/terminal.hpp"
 #include "launcher/train/continuing_command.hpp"
@@ -170,6 +171,7 @@ int run_training(const TrainingCommand& command, LaunchMode mode) {
     StartUp start_up;
     StopSignal stop;  // before any other thread exists
     const comm::RankInfo rank_info = rank_info_of(*launch, mode);
+    require_secret(*launch, rank_info);
     start_up.ended("place");
     Log log(std::cout, verbosity_of(*launch), rank_info.rank, rank_name(rank_info), output_kind());
     if (rank_info.rank == 0)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
+#include <filesystem>
 #include <string>
 
 #include "tests/support/files.hpp"
@@ -45,6 +46,34 @@ TEST_CASE("launchers on several hosts need nothing but rank 0's store") {
     CHECK(run.code == 0);
     CHECK(contains(run.out, "on 4 ranks"));
     CHECK(contains(run.out, "training ended"));
+}
+
+TEST_CASE("a secret file that others may read is told once, before anything starts") {
+    const ScratchFolder scratch;
+    const std::string file = scratch / "secret";
+    write_text(file, "0123456789abcdef0123456789abcdef\n");
+    std::filesystem::permissions(file, std::filesystem::perms(0640));
+    const std::string options =
+        " --data none -mf " + (scratch / "model") + " --num-epochs 1 --secret-file " + file;
+    const auto together = run_line("multiprocessing_train --distributed-world-size 3" + options);
+    CHECK(together.code == 2);
+    CHECK(together.err == "multiprocessing_train: --secret-file " + file +
+                              " may be read or changed by others: type chmod 600 " + file + "\n");
+    for (const char* local_rank : {"0", "1"}) {
+        const auto rank = run_line("distributed_train" + options, {"",
+                                                                   {{"RANK", local_rank},
+                                                                    {"LOCAL_RANK", local_rank},
+                                                                    {"WORLD_SIZE", "2"},
+                                                                    {"LOCAL_WORLD_SIZE", "2"},
+                                                                    {"MASTER_ADDR", "127.0.0.1"},
+                                                                    {"MASTER_PORT", "1"}},
+                                                                   ""});
+        CAPTURE(rank.err);
+        CHECK(rank.code == 2);
+        CHECK(contains(rank.err, "chmod 600") == (std::string(local_rank) == "0"));
+        CHECK(rank.err.empty() == (std::string(local_rank) == "1"));
+    }
+    CHECK_FALSE(std::filesystem::exists(scratch / "model"));
 }
 
 TEST_CASE("a rank killed under one launcher starts the ranks of both again") {
