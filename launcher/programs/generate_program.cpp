@@ -3,9 +3,12 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sstream>
+#include <utility>
 
 #include "launcher/generate/chat_session.hpp"
 #include "launcher/generate/prompts.hpp"
@@ -15,6 +18,7 @@
 #include "runtime/core/error.hpp"
 #include "runtime/core/path_status.hpp"
 #include "runtime/core/printable.hpp"
+#include "runtime/train/checkpoint/atomic_file.hpp"
 
 namespace lockstep::launcher {
 
@@ -26,13 +30,15 @@ Json to_json(const Reply& reply) {
     return {{"reply", reply.text}, {"score", reply.score}, {"tokens", reply.tokens}};
 }
 
+// Takes the text of replies.
+using Sink = std::function<void(const std::string&)>;
+
 // Writes the replies in the format that the options select.
 class ReplyWriter {
 public:
     // Shows prompts above their replies when people read the output and nobody typed the prompts.
-    ReplyWriter(std::ostream& out, const TalkConfig& talk)
-        : out_(out),
-          talk_(talk),
+    explicit ReplyWriter(const TalkConfig& talk)
+        : talk_(talk),
           on_terminal_(talk.output.empty() && output_kind() == OutputKind::terminal),
           shows_prompts_(on_terminal_ && (!talk.input.empty() || isatty(STDIN_FILENO) == 0)) {}
 
@@ -40,17 +46,18 @@ public:
         replies.resize(std::min(replies.size(), static_cast<std::size_t>(talk_.n_best)));
         if (talk_.json) return write_json(prompt, replies);
         if (shows_prompts_) {
-            for (const std::string& turn : prompt.turns) out_ << "> " << line_of(turn) << '\n';
+            for (const std::string& turn : prompt.turns) text_ << "> " << line_of(turn) << '\n';
         }
         for (const Reply& reply : replies) {
-            if (talk_.n_best > 1) out_ << prompt.number + 1 << '\t' << reply.score << '\t';
-            out_ << line_of(reply.text) << '\n';
+            if (talk_.n_best > 1) text_ << prompt.number + 1 << '\t' << reply.score << '\t';
+            text_ << line_of(reply.text) << '\n';
         }
     }
 
-    void flush() {
-        if (talk_.output.empty()) return flush_output();
-        if (!out_.flush()) throw_errno("--output cannot be written", talk_.output);
+    // Writes what was answered since the last call.
+    void flush(const Sink& sink) {
+        sink(text_.str());
+        text_.str("");
     }
 
 private:
@@ -67,10 +74,10 @@ private:
         if (talk_.n_best > 1) {
             for (const Reply& reply : replies) line["n_best"].push_back(to_json(reply));
         }
-        out_ << line.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+        text_ << line.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
     }
 
-    std::ostream& out_;
+    std::ostringstream text_;
     const TalkConfig& talk_;
     const bool on_terminal_;
     const bool shows_prompts_;
@@ -79,8 +86,11 @@ private:
 // Collects prompts that are answered together.
 class PromptBatch {
 public:
-    PromptBatch(ChatSession& talker, ReplyWriter& writer, std::int64_t size)
-        : talker_(talker), writer_(writer), size_(static_cast<std::size_t>(size)) {}
+    PromptBatch(ChatSession& talker, ReplyWriter& writer, Sink sink, std::int64_t size)
+        : talker_(talker),
+          writer_(writer),
+          sink_(std::move(sink)),
+          size_(static_cast<std::size_t>(size)) {}
 
     void add(Prompt prompt) {
         contexts_.push_back(talker_.context_of(prompt.turns));
@@ -95,7 +105,7 @@ public:
         for (std::size_t i = 0; i < replies.size(); ++i) {
             writer_.write(prompts_[i], std::move(replies[i]));
         }
-        writer_.flush();
+        writer_.flush(sink_);
         prompts_.clear();
         contexts_.clear();
         rows_.clear();
@@ -104,6 +114,7 @@ public:
 private:
     ChatSession& talker_;
     ReplyWriter& writer_;
+    const Sink sink_;
     const std::size_t size_;
     std::vector<Prompt> prompts_;
     std::vector<std::vector<std::int32_t>> contexts_;
@@ -128,7 +139,7 @@ std::vector<Prompt> prompts_of(const TalkConfig& talk) {
     return prompts;
 }
 
-std::ofstream opened(const TalkConfig& talk, const std::string& model_folder) {
+void require_output(const TalkConfig& talk, const std::string& model_folder) {
     std::error_code none;
     const auto real =
         std::filesystem::canonical(talk.output, none);  // empty: it does not exist yet
@@ -140,9 +151,26 @@ std::ofstream opened(const TalkConfig& talk, const std::string& model_folder) {
         throw Error(ErrorKind::config, "--output " + talk.output +
                                            ": is the --input, which it would overwrite; name "
                                            "another file");
-    std::ofstream file(talk.output);
-    if (!file) throw_errno("--output cannot be written", talk.output);
-    return file;
+}
+
+// Calls `answer` with what takes the replies. A file gets its name when all of them are in it; a
+// pipe and standard output get each batch at once.
+void write_replies(const TalkConfig& talk, const std::function<void(const Sink&)>& answer) {
+    if (talk.output.empty())
+        return answer([](const std::string& text) {
+            std::cout << text;
+            flush_output();
+        });
+    if (!other_kind(talk.output).empty()) {
+        std::ofstream stream(talk.output);
+        if (!stream) throw_errno("--output cannot be written", talk.output);
+        return answer([&](const std::string& text) {
+            if (!(stream << text).flush()) throw_errno("--output cannot be written", talk.output);
+        });
+    }
+    train::AtomicFile file(talk.output);
+    answer([&](const std::string& text) { file.write(text); });
+    file.commit();
 }
 
 }  // namespace
@@ -158,17 +186,18 @@ int generate_program(const std::vector<std::string>& args) {
     std::vector<Prompt> prompts;
     if (!talk.input.empty()) prompts = prompts_of(talk);
     ChatSession talker(*config);
-    std::ofstream file;
-    if (!talk.output.empty()) file = opened(talk, config->model_file);
-    ReplyWriter writer(talk.output.empty() ? std::cout : file, talk);
-    PromptBatch batch(talker, writer, config->batch.batchsize);
-    if (talk.input.empty()) {
-        PromptReader reader(std::cin, "standard input", format_of(talk));
-        for (Prompt prompt; reader.next(prompt);) batch.add(prompt);
-    } else {
-        for (Prompt& prompt : prompts) batch.add(std::move(prompt));
-    }
-    batch.answer();
+    if (!talk.output.empty()) require_output(talk, config->model_file);
+    write_replies(talk, [&](const Sink& sink) {
+        ReplyWriter writer(talk);
+        PromptBatch batch(talker, writer, sink, config->batch.batchsize);
+        if (talk.input.empty()) {
+            PromptReader reader(std::cin, "standard input", format_of(talk));
+            for (Prompt prompt; reader.next(prompt);) batch.add(prompt);
+        } else {
+            for (Prompt& prompt : prompts) batch.add(std::move(prompt));
+        }
+        batch.answer();
+    });
     return 0;
 }
 

@@ -114,6 +114,7 @@ std::string progress_line(const StepReport& report, const Progress& progress) {
 }
 
 std::string metric_text(double value, int digits) {
+    if (std::isnan(value)) return "-";
     constexpr double largest_exact = 0x1p53;
     const bool whole = std::trunc(value) == value && std::abs(value) <= largest_exact;
     return whole ? text("%.0f", value) : text("%.*g", digits, value);

@@ -25,7 +25,8 @@ struct Progress {
 std::string progress_bar(const StepReport& report, const Progress& progress, int columns);
 // Returns the same values and a few more, for a line that stays.
 std::string progress_line(const StepReport& report, const Progress& progress);
-// Formats with `digits` digits; a whole number, such as a count, gets all its digits.
+// Formats with `digits` digits; a whole number, such as a count, gets all its digits. A value that
+// is not a number is "-".
 std::string metric_text(double value, int digits);
 // Puts the averages over several data sets, whose names have no '/', before each set's own metrics.
 std::vector<std::pair<std::string, double>> averages_first(

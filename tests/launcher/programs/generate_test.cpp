@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <thread>
@@ -45,6 +46,13 @@ TEST_CASE("a reply a line, to prompts of one or several turns") {
     const std::string output = talk.scratch / "replies.txt";
     CHECK(talk.generate("--output " + output, prompts).empty());
     CHECK(read_text(output) == replies);
+    // Others see all replies or none.
+    says(run_line("lockstep generate -bs 1 -mf " + talk.model + " --output " + output,
+                  ProgramInput{"hello\nh\xFFi\n", {}, ""}),
+         2, {"standard input:2"});
+    CHECK(read_text(output) == replies);
+    for (const auto& entry : std::filesystem::directory_iterator(talk.scratch / ""))
+        CHECK(entry.path().string().find("replies.txt.tmp") == std::string::npos);
 
     const std::string turns = talk.scratch / "turns.jsonl";
     write_text(turns,

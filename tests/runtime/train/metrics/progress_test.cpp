@@ -90,6 +90,7 @@ TEST_CASE("a count is shown to the last digit") {
     CHECK(metric_text(0, 6) == "0");
     CHECK(metric_text(0.1188358, 6) == "0.118836");
     CHECK(metric_text(std::numeric_limits<double>::infinity(), 6) == "inf");
+    CHECK(metric_text(-std::numeric_limits<double>::quiet_NaN(), 6) == "-");
 }
 
 TEST_CASE("averages stand before the values of each data set") {
