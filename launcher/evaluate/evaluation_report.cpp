@@ -28,9 +28,11 @@ Json options_json(const std::string& lines) {
 }  // namespace
 
 std::string evaluation_report(const RunConfig& config,
-                              const std::vector<std::pair<std::string, NamedValues>>& metrics) {
+                              const std::vector<std::pair<std::string, NamedValues>>& metrics,
+                              std::optional<std::int64_t> finished_step) {
     Json report = {{"opt", options_json(config.lines)}};
     for (const auto& [name, values] : metrics) report[name] = values;
+    if (finished_step) report["finished_step"] = *finished_step;
     constexpr auto replace = Json::error_handler_t::replace;
     return report.dump(4, ' ', false, replace) + "\n";
 }

@@ -18,7 +18,8 @@ const DataSets& final_sets(const DataSets& training, const DataSets& validation)
 
 void evaluate_at_the_end(const EvaluatorParts& parts, const DataSets& sets,
                          const train::TrainerState& state, const train::StopFlag& stop, Log& log,
-                         train::TrainingObserver& observer) {
+                         train::TrainingObserver& observer,
+                         const std::function<void()>& keep_metrics) {
     const RunConfig& config = parts.config;
     const std::string weights = state.validation.best ? "best" : "last";
     const std::int64_t unseen = state.updates - state.validation.last_updates;
@@ -48,8 +49,10 @@ void evaluate_at_the_end(const EvaluatorParts& parts, const DataSets& sets,
                  train::metrics_text(*report));
         metrics.emplace_back("final_" + rows.split + "_report", report->metrics);
     }
-    if (metrics.empty() || parts.communicator.rank() != 0) return;
-    train::write_atomically(config.model_file + "/report.json", evaluation_report(config, metrics));
+    if (parts.communicator.rank() != 0) return;
+    keep_metrics();
+    train::write_atomically(config.model_file + "/report.json",
+                            evaluation_report(config, metrics, state.step));
 }
 
 }  // namespace lockstep::launcher

@@ -7,11 +7,13 @@
 namespace lockstep::launcher {
 
 void MetricsFirst::save(train::CheckpointKind kind, const train::TrainerState& state) {
-    if (kind == train::CheckpointKind::latest) {
-        observers_.flush();
-        sync();
-    }
+    if (kind == train::CheckpointKind::latest) keep_metrics();
     checkpoints_.save(kind, state);
+}
+
+void MetricsFirst::keep_metrics() {
+    observers_.flush();
+    sync();
 }
 
 void MetricsFirst::sync() {

@@ -23,6 +23,8 @@ public:
     void save(train::CheckpointKind kind, const train::TrainerState& state) override;
     void check() override { checkpoints_.check(); }
     void finish() override { checkpoints_.finish(); }
+    // Reports all steps and syncs the metrics, if this rank writes them.
+    void keep_metrics();
 
 private:
     void sync();

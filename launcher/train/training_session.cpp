@@ -15,6 +15,7 @@
 #include "launcher/options/tables.hpp"
 #include "launcher/rank/broadcast_text.hpp"
 #include "launcher/rank/loaded_model.hpp"
+#include "launcher/train/finished_run.hpp"
 #include "launcher/train/gpu_memory_check.hpp"
 #include "launcher/train/metrics_first.hpp"
 #include "launcher/train/recompute_choice.hpp"
@@ -267,6 +268,11 @@ void TrainingSession::announce() const {
                              " of them only wait for the others, as --deterministic does not "
                              "divide a lane"
                        : "several ranks divide the rows of a micro-batch"));
+    if (config_.batch.batchsize == 1 && config_.batch.batch_tokens <= 0 &&
+        config_.batch.dynamic != data::Dynamic::full)
+        log_.info(
+            "a micro-batch has one row (--batchsize 1): most of a step's time goes into reading "
+            "and updating weights; -bs 16 or more trains more rows a second");
     if (plan_.data.several())
         log_.info("an epoch's rows are of " + shares_text(plan_.data, plan_.weights));
     if (const std::string attention = model_->attention(); !attention.empty())
@@ -345,17 +351,17 @@ void TrainingSession::train(const train::StopFlag& stop, const std::string& cont
     if (reason == train::ExitReason::stop_requested)
         tell_checkpoint(trainer.state().step, continuing);
     else
-        evaluate_weights(trainer.state_for_readers(), stop, observers.entry());
+        evaluate_weights(trainer.state_for_readers(), stop, observers.entry(), saves);
 }
 
 void TrainingSession::evaluate_weights(const train::TrainerState& state,
                                        const train::StopFlag& stop,
-                                       train::TrainingObserver& observer) {
+                                       train::TrainingObserver& observer, MetricsFirst& metrics) {
     const comm::PhaseScope phase(progress_, comm::Phase::validation);
     if (job_.rank_info.rank == 0) model_->load_weights(config_.model_file);
     engine_->share_weights();
     evaluate_at_the_end(evaluator_parts(), final_sets(plan_.data, plan_.validation), state, stop,
-                        log_, observer);
+                        log_, observer, [&metrics] { metrics.keep_metrics(); });
 }
 
 void TrainingSession::write_trace() const {
@@ -365,9 +371,15 @@ void TrainingSession::write_trace() const {
 }
 
 void TrainingSession::run(const train::StopFlag& stop, const std::string& continuing) {
-    announce();
-    train(stop, continuing);
-    write_trace();
+    if (const auto reason = finished_before(config_, resume_, *job_.communicator)) {
+        log_.info("training ended before: " + std::string(train::describe(*reason)) +
+                  "; nothing was trained or written, give a larger limit (--num-epochs, "
+                  "--max-train-steps) to go on");
+    } else {
+        announce();
+        train(stop, continuing);
+        write_trace();
+    }
     job_.communicator->barrier("end");
     job_.communicator->finish();
 }

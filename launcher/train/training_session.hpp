@@ -22,6 +22,8 @@
 
 namespace lockstep::launcher {
 
+class MetricsFirst;
+
 // Owns everything that one rank of a training run needs, built in the order in which it is needed.
 class TrainingSession {
 public:
@@ -51,7 +53,7 @@ private:
     void train(const train::StopFlag& stop, const std::string& continuing);
     EvaluatorParts evaluator_parts();
     void evaluate_weights(const train::TrainerState& state, const train::StopFlag& stop,
-                          train::TrainingObserver& observer);
+                          train::TrainingObserver& observer, MetricsFirst& metrics);
 
     const RunConfig& config_;
     const TrainingPlan& plan_;

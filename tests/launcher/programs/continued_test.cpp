@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <sstream>
 
 #include "tests/launcher/programs/metrics_file.hpp"
@@ -114,6 +115,39 @@ TEST_CASE("a continued run takes the options that it was started with") {
     // The changed options are now those of the run.
     Prepared::done("train -mf " + run.model + " --max-train-steps 13");
     CHECK(train_metrics(run.model).back().at("rows") == 4);
+}
+
+TEST_CASE("a finished run that is started again says so and writes nothing") {
+    const Prepared prepared;
+    const auto files = [&] {
+        std::map<std::string, std::filesystem::file_time_type> found;
+        for (const auto& entry : std::filesystem::recursive_directory_iterator(prepared.model))
+            if (entry.is_regular_file()) found[entry.path()] = entry.last_write_time();
+        return found;
+    };
+    for (const std::string program :
+         {"train", "multiprocessing_train --distributed-world-size 2"}) {
+        CAPTURE(program);
+        const std::string line = program + prepared.start() + " -bs 8 --max-train-steps 2";
+        CHECK_FALSE(holds(Prepared::done(line), "ended before"));
+        const auto before = files();
+        CHECK(holds(Prepared::done(line), "training ended before: the number of steps is reached"));
+        CHECK(files() == before);
+        // A run whose last evaluation did not come to its end makes up for it.
+        std::filesystem::remove(prepared.model + "/report.json");
+        CHECK_FALSE(holds(Prepared::done(line), "ended before"));
+        CHECK(std::filesystem::exists(prepared.model + "/report.json"));
+        CHECK_FALSE(holds(Prepared::done(line + " --max-train-steps 3"), "ended before"));
+        std::filesystem::remove_all(prepared.model);
+    }
+}
+
+TEST_CASE("micro-batches of one row are told as slow") {
+    const Prepared prepared;
+    const std::string line = "train" + prepared.start() + " --max-train-steps 1 -bs ";
+    CHECK(holds(Prepared::done(line + "1"), "a micro-batch has one row (--batchsize 1)"));
+    std::filesystem::remove_all(prepared.model);
+    CHECK_FALSE(holds(Prepared::done(line + "2"), "a micro-batch has one row"));
 }
 
 TEST_CASE("a changed rate is told with the digits that were given") {
