@@ -61,7 +61,7 @@ constexpr void finish(const StepRules& rules, const StepFunctions& of, Step& ste
                    : tokens > 0 ? StepOutcome::updated
                                 : StepOutcome::no_tokens;
     state.skip = step.outcome == StepOutcome::updated ? 0 : 1;
-    step.tokens = tokens > 1 ? static_cast<std::int64_t>(tokens + 0.5) : 1;
+    step.tokens = tokens > 1 ? static_cast<std::int64_t>(tokens) : 1;  // a sum of whole numbers
     if (step.outcome != StepOutcome::no_tokens)
         step.scale = next(step.scale, rules.scaling, overflow ? Overflow::yes : Overflow::no);
     step.clip = 1;

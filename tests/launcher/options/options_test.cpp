@@ -137,8 +137,9 @@ TEST_CASE("levels of what is calculated again, ParlAI's option among them") {
               "--recompute: '" + std::string(wrong) + "' is not layer:N with a whole number N");
     CHECK(refusal({"--recompute", "ffn:2"}) ==
           "--recompute: 'ffn:2' is not one of none|ffn|layer|layer:N|auto");
-    CHECK(refusal({"--checkpoint-activations", "--recompute", "ffn"}) ==
-          "--checkpoint-activations is --recompute layer; leave one of the two out");
+    for (const char* other : {"none", "ffn", "layer:1", "auto"})
+        CHECK(refusal({"--checkpoint-activations", "--recompute", other}) ==
+              "--checkpoint-activations is --recompute layer; leave one of the two out");
     CHECK_NOTHROW(train_config({"--recompute", "layer:99999999999999999999"}));
 }
 
