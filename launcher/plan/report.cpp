@@ -120,16 +120,17 @@ std::string verdict(const RunPlan& plan) {
                "may come would not; " + plan.size.option + " " + std::to_string(plan.size.fits) +
                " is safe.\n";
     const std::string level = plan.fitting_level();
-    std::string remedy = plan.size.fits > 0
-                             ? "take " + plan.size.option + " " + std::to_string(plan.size.fits) +
-                                   ", with --update-freq for as many rows an update"
-                             : "not even one row would; take a smaller model, another --optimizer, "
-                               "shorter rows (--truncate) or a device "
-                               "with more memory";
+    std::string remedy =
+        plan.size.fits > 0
+            ? "take " + plan.size.option + " " + std::to_string(plan.size.fits) +
+                  ", with --update-freq for as many rows an update"
+            : "not even one row would fit; take a smaller model, another --optimizer, "
+              "shorter rows (--truncate) or a device "
+              "with more memory";
     if (plan.fitted)
         return "It does not fit, " + sizes + ". --fit auto tried " + plan.tried +
                ", and the least is " + bytes_text(plan.total_bytes()) +
-               ", shown above. To do: " + remedy + ".\n";
+               ", shown above. What is left: " + remedy + ".\n";
     if (!level.empty()) remedy = "take --recompute " + level + "; or " + remedy;
     return "It does not fit, " + sizes + ": " + remedy + ".\n";
 }

@@ -34,7 +34,7 @@ TEST_CASE("a plan says what a run takes, and whether it fits, by its exit code")
     says(prepared.plan(options + " --memory 8MiB --fit auto"), 1,
          {". --fit auto tried --moments fp32 or int8, --recompute none, ffn, layer:N or layer, "
           "--async-save true or false, and the least is ",
-          ", shown above. To do: "});
+          ", shown above. What is left: "});
     // Afterwards of the model that is there, whose options need not be given again.
     const auto train = run_line("train --data " + prepared.data + options +
                                 " --max-train-steps 1 --threads 1 -m gpt2 --quiet");
