@@ -51,6 +51,7 @@ std::optional<train::ValidationReport> Evaluator::evaluate(const train::StopFlag
     RowScores scores(metrics_);
     WorldLog log;
     source_->rewind();
+    if (replier_) parts_.model.gather_for_decoder();
     if (!add_batches(stop, scores, log)) return std::nullopt;
     train::ValidationReport report;
     report.split = rows_.split;
@@ -70,7 +71,7 @@ bool Evaluator::add_batches(const train::StopFlag& stop, RowScores& scores, Worl
         ranks_with_batches_and_stops_ = {more ? 1.0 : 0.0, stop.load() ? 1.0 : 0.0};
         parts_.communicator.all_reduce(view_of(ranks_with_batches_and_stops_), comm::ReduceOp::sum,
                                        "validation's state");
-        if (more) add_batch(batch, stop, scores, log);
+        more ? add_batch(batch, stop, scores, log) : parts_.model.evaluate_nothing();
         if (more && parts_.on_batch) parts_.on_batch();
         parts_.communicator.finish();
         const auto [with_batches, asked_to_stop] = ranks_with_batches_and_stops_;

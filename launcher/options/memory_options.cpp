@@ -55,20 +55,35 @@ void check_moments(const train::OptimizerOptions& options) {
                                      : "; leave it out, or choose one of them"));
 }
 
+int zero_stage(const RunConfig& config) {
+    if (config.ddp_backend == "zero2") return 2;
+    return config.ddp_backend == "zero3" ? 3 : config.train.zero.stage;
+}
+
 void check_zero(const RunConfig& config) {
-    const train::ZeroOptions& zero = config.train.zero;
-    if (config.ddp_backend != "ddp")
-        throw Error(ErrorKind::config, "--ddp-backend " + config.ddp_backend +
-                                           ": this version has the stages 0 and 1; give --zero 1 "
-                                           "instead, which shares the optimizer's state");
+    train::ZeroOptions zero = config.train.zero;
+    zero.stage = zero_stage(config);
+    const std::string given = "--zero " + std::to_string(zero.stage);
     if (zero.stage == 0 && zero.ranks > 0)
         throw Error(ErrorKind::config,
-                    "--zero-ranks: ranks share something only with --zero 1; add it, or leave "
-                    "--zero-ranks out");
-    if (zero.stage == 1 && config.train.optimizer.kind == train::OptimizerKind::adafactor)
+                    "--zero-ranks: ranks share something only with --zero 1, 2 or 3; add it, or "
+                    "leave --zero-ranks out");
+    if (zero.stage > 0 && config.train.optimizer.kind == train::OptimizerKind::adafactor)
         throw Error(ErrorKind::config,
-                    "--zero 1: adafactor updates whole matrices, which ranks cannot share; give "
-                    "--zero 0 or another --optimizer");
+                    given +
+                        ": adafactor updates whole matrices, which ranks cannot share; give "
+                        "--zero 0 or another --optimizer");
+    if (zero.stage > 1 && config.deterministic)
+        throw Error(ErrorKind::config,
+                    given +
+                        ": --deterministic adds whole gradients, which no rank has then; give "
+                        "--zero 1 or leave one of the two out");
+    if (zero.stage == 3 && config.precision == PrecisionChoice::fp16 &&
+        config.gpu.fp16 == Fp16Kind::mem_efficient)
+        throw Error(ErrorKind::config,
+                    given +
+                        ": --fp16-impl mem_efficient keeps no fp32 weights to share; give --zero 2 "
+                        "or leave --fp16-impl out");
 }
 
 void check_zero_ranks(const train::ZeroOptions& options, int ranks) {
@@ -94,13 +109,13 @@ OptionTable memory_table(RunConfig& config) {
     table.flag("checkpoint-activations", config.checkpoint_activations,
                "the same as --recompute layer");
     table.choice<int>(
-        "zero", config.train.zero.stage, {{"0", 0}, {"1", 1}},
-        "what ranks share; the results are the same. 1: each keeps and updates a part "
-        "of the optimizer's state and of the fp32 weights of 16-bit precisions");
+        "zero", config.train.zero.stage, {{"0", 0}, {"1", 1}, {"2", 2}, {"3", 3}},
+        "what ranks share; the results are the same. 1: each keeps and updates a part of the "
+        "optimizer's state and of the fp32 weights of 16-bit precisions; 2: and a part of the "
+        "gradients; 3: and of the weights, which come when they are needed");
     table.integer("zero-ranks", config.train.zero.ranks,
                   "ranks that share, of which each group is a replica (0: all)", 0);
-    table.add("ddp-backend", Arity::one, "ddp|zero2|zero3",
-              "ParlAI's word for --zero: ddp is 0; the others are stages that are not here",
+    table.add("ddp-backend", Arity::one, "ddp|zero2|zero3", "ParlAI's words for --zero 0, 2 and 3",
               config.ddp_backend, [&config](const auto& given) {
                   const std::string& word = given.front();
                   if (word != "ddp" && word != "zero2" && word != "zero3")

@@ -19,6 +19,8 @@ bool can_code_moments(const train::OptimizerOptions& options);
 
 // Throws a config error if ranks cannot share what --zero says.
 void check_zero(const RunConfig& config);
+// Returns the stage that --zero or --ddp-backend asks for.
+int zero_stage(const RunConfig& config);
 // Throws a config error if --zero-ranks does not divide the ranks of the run.
 void check_zero_ranks(const train::ZeroOptions& options, int ranks);
 

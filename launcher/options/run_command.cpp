@@ -228,6 +228,7 @@ void derive(RunConfig& config) {
     if (config.precision == PrecisionChoice::fp16)
         config.train.loss_scaling = fp16_scaling(config.gpu.fp16);
     if (config.batch.batch_tokens > 0) config.batch.dynamic = data::Dynamic::full;
+    config.train.zero.stage = zero_stage(config);
     if (config.checkpoint_activations) config.recompute = {model::Recompute::layer};
     if (config.no_overlap) config.train.reducer.overlap = train::Overlap::off;
     if (config.deterministic) {

@@ -6,6 +6,7 @@
 
 #include "launcher/plan/nccl_memory.hpp"
 #include "model/blocks/layout.hpp"
+#include "runtime/batch/lane_range.hpp"
 #include "runtime/device/traits.hpp"
 #include "runtime/device/upload.hpp"
 #include "runtime/train/step/step_traffic.hpp"
@@ -63,7 +64,7 @@ train::ParameterTable shared_table(const PlannedRun& run) {
     train::ParameterTable table = model::parameter_table(run.model);
     const int sharing = train::sharing_ranks(run.train.zero, run.ranks);
     if (run.ranks > 1) table.pad_for(run.ranks);
-    table.share_among(sharing);
+    table.share_among(sharing, run.train.zero.stage);
     return table;
 }
 
@@ -119,8 +120,9 @@ std::vector<Part> RankMemory::parts(const BatchMemory& batch, std::int64_t rows_
     if (run_.train.optimizer.moments == train::Moments::int8) optimizer += ", moments in int8";
     if (shares) optimizer += ", of this rank's part";
     std::vector<Part> parts{
-        {shares && run_.precision != train::Precision::fp32 ? "weights, fp32, of this rank's part"
-                                                            : "weights, fp32",
+        {shares && (run_.precision != train::Precision::fp32 || table_.stage() == 3)
+             ? "weights, fp32, of this rank's part"
+             : "weights, fp32",
          signed_of(weights.master)},
         {named("weights that compute", run_.precision), signed_of(weights.compute)},
         {"gradients, fp32", signed_of(weights.gradient)},
@@ -129,6 +131,7 @@ std::vector<Part> RankMemory::parts(const BatchMemory& batch, std::int64_t rows_
         {"rows of the tied table", signed_of(weights.tied_rows)},
         {"gradients of single lanes, fp32", signed_of(weights.lane_sums)},
         {"positions", signed_of(dry_->constant_bytes())},
+        {"weights that replies are generated with", reply_bytes()},
         {"activations of the largest micro-batch", batch.activations},
     };
     if (on_gpu) {
@@ -148,6 +151,12 @@ std::vector<Part> RankMemory::parts(const BatchMemory& batch, std::int64_t rows_
     return parts;
 }
 
+// Validations with replies need whole weights.
+std::int64_t RankMemory::reply_bytes() const {
+    if (table_.stage() < 3 || run_.replies == Replies::none) return 0;
+    return signed_of(table_.flat_size() * (run_.precision == train::Precision::fp32 ? 4 : 2));
+}
+
 std::int64_t RankMemory::copy_bytes() const {
     // Parts of other ranks are gathered in a copy.
     const bool in_place = table_.sharing() == 1 && run_.device == model::DeviceKind::cpu &&
@@ -160,7 +169,9 @@ std::int64_t RankMemory::copy_bytes() const {
 }
 
 std::int64_t RankMemory::bytes_sent() const {
-    return train::bytes_sent_in_step(table_, run_.precision, run_.train.reducer, run_.ranks);
+    const std::int64_t passes = train::lanes_of_rank(run_.train.lanes, 0, run_.ranks).count();
+    return train::bytes_sent_in_step(table_, run_.precision, run_.train.reducer, run_.ranks,
+                                     std::max<std::int64_t>(1, passes));
 }
 
 std::int64_t RankMemory::host_bytes() const {

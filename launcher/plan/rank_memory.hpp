@@ -16,6 +16,9 @@
 
 namespace lockstep::launcher::plan {
 
+// Tells whether validations generate replies.
+enum class Replies { none, generated };
+
 // A run whose memory is calculated. It contains everything except the batches.
 struct PlannedRun {
     model::ModelConfig model;
@@ -26,6 +29,7 @@ struct PlannedRun {
     int ranks = 1;
     comm::GpuBackend backend = comm::GpuBackend::nccl;  // among several GPUs
     model::RecomputePlan recompute = {};
+    Replies replies = Replies::none;
 };
 
 // The memory in bytes that a micro-batch adds.
@@ -73,6 +77,7 @@ public:
     std::int64_t bytes_sent() const;
 
 private:
+    std::int64_t reply_bytes() const;
     std::int64_t copy_bytes() const;
     train::WeightMemory weight_memory() const;
 

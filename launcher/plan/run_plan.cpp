@@ -144,7 +144,8 @@ private:
         options.optimizer.moments = plan_.moments;
         options.async_save = plan_.saving == train::Saving::beside_training;
         return RankMemory({plan_.model, options, plan_.precision, gpu_settings(config_, {}).master,
-                           plan_.machine.device, plan_.ranks, backend(), recompute});
+                           plan_.machine.device, plan_.ranks, backend(), recompute,
+                           config_.skip_generation ? Replies::none : Replies::generated});
     }
 
     BatchMemory largest(const RankMemory& memory) const {
@@ -203,7 +204,7 @@ private:
     void add_stages() {
         if (plan_.ranks == 1 || config_.train.optimizer.kind == train::OptimizerKind::adafactor)
             return;
-        for (const int stage : {0, 1}) {
+        for (const int stage : {0, 1, 2, 3}) {
             const int sharing = config_.train.zero.ranks;
             const RankMemory memory = memory_with(plan_.recompute, {stage, sharing});
             plan_.stages.push_back(

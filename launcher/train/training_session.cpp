@@ -56,7 +56,8 @@ std::string differences(const train::Metadata& then, const train::Metadata& now)
 
 train::ReplicaShare replica_share(const RunConfig& config, const Job& job) {
     const int ranks = train::sharing_ranks(config.train.zero, job.rank_info.size);
-    return {job.rank_info.size, ranks, job.rank_info.rank % ranks, config.train.reducer};
+    return {job.rank_info.size, ranks, job.rank_info.rank % ranks, config.train.reducer,
+            config.train.zero.stage};
 }
 
 // Ends a run that has lost its folder before it writes the step's metrics there.

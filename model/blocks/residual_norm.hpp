@@ -13,14 +13,25 @@ template <class T, class Space>
 struct NormSaved {
     MatrixView<const T, Space> sum;
     View<float, Space> mean, rstd;
+    View<T, Space> weights = {};  // gamma and beta as forward read them, if they are read again
 };
+
+// Takes the memory of what backward needs of a norm of `sum`.
+template <class Ctx, class T>
+NormSaved<T, typename Ctx::Space> take_norm(const StackPass<Ctx, T>& run,
+                                            MatrixView<const T, typename Ctx::Space> sum) {
+    NormSaved<T, typename Ctx::Space> saved{sum, run.take_floats(sum.rows),
+                                            run.take_floats(sum.rows)};
+    if (!run.input_space.empty())
+        saved.weights = run.arena.template take<T>(2 * static_cast<std::size_t>(sum.cols));
+    return saved;
+}
 
 // Tells how backward gets a branch's input: it was kept, or its norm calculates it again.
 template <class T, class Space>
 struct InputSource {
     MatrixView<const T, Space> kept;
-    const Norm<T, Space>* norm = nullptr;
-    NormSaved<T, Space> saved = {};
+    NormSaved<T, Space> saved = {};  // has weights if the input is calculated again
 };
 
 // Describes the state between two branches: the start of the next residual sum and the input of the
@@ -64,7 +75,7 @@ struct ResidualNorm {
 
     // Returns the memory of what backward needs; the sum is written to the branch's.
     static Saved take(const StackPass<Ctx, T>& run, Matrix branch) {
-        return {branch, run.take_floats(branch.rows), run.take_floats(branch.rows)};
+        return take_norm<Ctx, T>(run, branch);
     }
     // Writes to `saved`, which take() returned for the branch. The memory of x.input may be
     // overwritten.
@@ -107,19 +118,24 @@ InputSource<T, typename Ctx::Space> source_of(const StackPass<Ctx, T>& run,
                                               const Norm<T, typename Ctx::Space>& norm,
                                               const NormSaved<T, typename Ctx::Space>& saved) {
     if (run.input_space.empty()) return {y};
-    return {{}, &norm, saved};
+    // Backward of the next branch may come when the norm's own block is no longer there.
+    const std::size_t count = norm.gamma.size();
+    device::copy(run.ctx, norm.gamma, saved.weights.subview(0, count));
+    device::copy(run.ctx, norm.beta, saved.weights.subview(count, count));
+    return {{}, saved};
 }
 
 template <class Ctx, class T>
 MatrixView<const T, typename Ctx::Space> input_again(
     const StackPass<Ctx, T>& run, const InputSource<T, typename Ctx::Space>& source) {
-    if (source.norm == nullptr) return source.kept;
-    const auto& [sum, mean, rstd] = source.saved;
+    if (source.saved.weights.empty()) return source.kept;
+    const auto& [sum, mean, rstd, weights] = source.saved;
+    const auto count = static_cast<std::size_t>(sum.cols);
     const auto y = run.take_input(sum.rows, sum.cols);
     kernels::norm_forward<T>(run.ctx, {.coordinates = run.batch.coordinates,
                                        .x = sum,
-                                       .gamma = source.norm->gamma,
-                                       .beta = source.norm->beta,
+                                       .gamma = weights.subview(0, count),
+                                       .beta = weights.subview(count, count),
                                        .y = y,
                                        .mean = mean,
                                        .rstd = rstd});
@@ -185,7 +201,7 @@ auto ResidualNorm<Ctx, T>::backward(const StackPass<Ctx, T>& run, DropoutSite si
 template <class Ctx, class T>
 void PlainNorm<Ctx, T>::forward(const StackPass<Ctx, T>& run, const Weights& weights, Constant x,
                                 Matrix y, Saved& saved) {
-    saved = {x, run.take_floats(x.rows), run.take_floats(x.rows)};
+    saved = take_norm<Ctx, T>(run, x);
     kernels::norm_forward<T>(run.ctx, {.coordinates = run.batch.coordinates,
                                        .x = x,
                                        .gamma = weights.gamma,

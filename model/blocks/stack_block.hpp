@@ -30,11 +30,15 @@ struct StackBlock {
     // is called before a block of parameters is read, in the opposite order of the table.
     static Constant forward(StackPass<Ctx, T> run, const Weights& weights, Constant embeddings,
                             Constant memory, Saved& saved, const std::function<void()>& begin);
-    // Does the same without keeping what backward needs. `visit`, if given, is called with each
-    // layer's values.
-    using Visit = std::function<void(std::size_t, const typename LayerBlock<Ctx, T>::Saved&)>;
+    // What evaluate() calls, if given. begin: as forward does; the weights of a block are then only
+    // there until the next block but one begins. visit: with each layer's values.
+    struct Calls {
+        std::function<void()> begin;
+        std::function<void(std::size_t, const typename LayerBlock<Ctx, T>::Saved&)> visit;
+    };
+    // Does the same as forward without keeping what backward needs.
     static Constant evaluate(StackPass<Ctx, T> run, const Weights& weights, Constant embeddings,
-                             Constant memory, const Visit& visit = {});
+                             Constant memory, const Calls& calls = {});
     // Destroys d_output and adds the embedding's gradient to `input`. If d_memory is not empty, it
     // is overwritten by the gradient of `memory`. finish() is called when a block of parameters has
     // its gradients, in the order of the table.
@@ -66,9 +70,9 @@ auto StackBlock<Ctx, T>::forward(StackPass<Ctx, T> run, const Weights& weights, 
         saved.input_space = run.take(run.batch.total, embeddings.cols);
     run.enter(0, saved.input_space);
     if (has_embedding_block(weights)) begin();
+    auto x = EmbeddingBlock<Ctx, T>::forward(run, weights, embeddings, saved.embedding);
     if (!weights.memory_projections.empty()) begin();
     const Matrix kv = MemoryBlock<Ctx, T>::forward(run, weights.memory_projections, memory);
-    auto x = EmbeddingBlock<Ctx, T>::forward(run, weights, embeddings, saved.embedding);
     for (std::size_t i = 0; i < weights.layers.size(); ++i) {
         begin();
         run.enter(i, saved.input_space);
@@ -80,28 +84,39 @@ auto StackBlock<Ctx, T>::forward(StackPass<Ctx, T> run, const Weights& weights, 
 
 template <class Ctx, class T>
 auto StackBlock<Ctx, T>::evaluate(StackPass<Ctx, T> run, const Weights& weights,
-                                  Constant embeddings, Constant memory, const Visit& visit)
+                                  Constant embeddings, Constant memory, const Calls& calls)
     -> Constant {
     const std::int64_t rows = run.batch.total, d = embeddings.cols;
     const bool one = run.settings.norms == NormPosition::after_sum;
     const Matrix input = run.take(rows, d);
     const Matrix residual = one ? input : run.take(rows, d);
-    const auto mark = run.arena.mark();
+    auto mark = run.arena.mark();
     // The next layer uses the same memory again, so a layer's output is moved out of it.
     const auto keep = [&](Stream<T, Space> x) {
         kernels::dropout<T>(run.ctx, {}, run.batch.coordinates, x.input, input);
         if (!one) kernels::dropout<T>(run.ctx, {}, run.batch.coordinates, x.residual, residual);
         run.arena.rewind(mark);
     };
+    const auto begin = [&calls] {
+        if (calls.begin) calls.begin();
+    };
     typename EmbeddingBlock<Ctx, T>::Saved unused;
+    if (has_embedding_block(weights)) begin();
     keep(EmbeddingBlock<Ctx, T>::forward(run, weights, embeddings, unused));
+    Matrix all_kv;
+    if (calls.begin && !weights.memory_projections.empty()) {
+        begin();  // the block of all layers' projections, which is gone when the layers come
+        all_kv = MemoryBlock<Ctx, T>::forward(run, weights.memory_projections, memory);
+        mark = run.arena.mark();
+    }
     for (const auto& layer : weights.layers) {
+        begin();
         typename LayerBlock<Ctx, T>::Saved dropped;
-        Matrix kv;  // of this layer only
-        if (layer.cross_attention)
+        Matrix kv = layer_columns(all_kv, run.layer, d);
+        if (layer.cross_attention && all_kv.empty())  // of this layer only
             kv = LinearBlock<Ctx, T>::forward(run, layer.cross_attention->kv, memory);
         const auto x = LayerBlock<Ctx, T>::forward(run, layer, {residual, input}, kv, dropped);
-        if (visit) visit(run.layer, dropped);
+        if (calls.visit) calls.visit(run.layer, dropped);
         keep(x);
         ++run.layer;
     }
@@ -129,6 +144,14 @@ void StackBlock<Ctx, T>::backward(StackPass<Ctx, T> run, const Weights& weights,
     }
     if (has_memory) {
         MemoryBlock<Ctx, T>::backward(run, weights.memory_projections, memory, d_kv, d_memory);
+        std::size_t first = 0;
+        for (const auto& part : weights.memory_projections) {
+            if (weights.memory_biases.empty()) break;  // the layers have written to the block
+            const View<const float, Space> sums =
+                weights.memory_biases.subview(first, part.db.size());
+            device::copy(run.ctx, sums, part.db);
+            first += part.db.size();
+        }
         finish();
     }
     EmbeddingBlock<Ctx, T>::backward(run, weights, saved.embedding, d, input);

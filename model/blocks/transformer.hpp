@@ -12,12 +12,15 @@
 
 namespace lockstep::model {
 
-// Tells the sink that the gradients of the flat buffer are final: block by block, or several blocks
-// at once.
+// Tells the sink that backward needs a block, and that the gradients of the flat buffer are final:
+// block by block, or several blocks at once.
 class BlockProgress {
 public:
+    // Backward begins with the first block.
     BlockProgress(const train::ParameterTable& table, train::GradientSink& sink)
-        : table_(table), sink_(sink) {}
+        : table_(table), sink_(sink) {
+        sink_.need(0);
+    }
 
     // Counts one more block with its gradients. Returns true if the sink shall be told of all
     // blocks that wait: the sink waits for them, there are `max_blocks` of them, or they are the
@@ -35,6 +38,10 @@ public:
         begin_ = end_;
         waiting_ = 0;
     }
+    // Tells the sink that backward reads the next block, if there is one.
+    void begin_next() {
+        if (next_ < table_.all().size()) sink_.need(end_);
+    }
 
 private:
     const train::ParameterTable& table_;
@@ -43,24 +50,24 @@ private:
     int waiting_ = 0;  // number of blocks
 };
 
-// Tells the sink which blocks forward is about to read, from the last one of the table on.
+// Tells which blocks forward or an evaluation is about to read, from the last one of the table on.
 class BlockNeeds {
 public:
-    BlockNeeds(const train::ParameterTable& table, train::GradientSink& sink)
-        : table_(table), sink_(sink), left_(table.all().size()) {}
+    BlockNeeds(const train::ParameterTable& table, train::WeightSource& weights)
+        : table_(table), weights_(weights), left_(table.all().size()) {}
 
     void pass_block() {
         const auto& all = table_.all();
         require(left_ > 0, "forward began more blocks than there are");
         const int block = all[left_ - 1].block;
         while (left_ > 0 && all[left_ - 1].block == block) --left_;
-        sink_.need(all[left_].offset);
+        weights_.need(all[left_].offset);
     }
 
 private:
     const train::ParameterTable& table_;
-    train::GradientSink& sink_;
-    std::size_t left_;  // parameters of blocks that forward has not begun
+    train::WeightSource& weights_;
+    std::size_t left_;  // parameters of blocks that have not begun
 };
 
 inline void check_side(const train::RaggedTokens& side, std::size_t rows,
@@ -86,6 +93,7 @@ public:
           encoder_(stack_settings(config, StackKind::encoder)),
           decoder_(stack_settings(config, StackKind::decoder)),
           plan_(plan),
+          moving_weights_(store.weight_placement().has_slots()),
           ctx_(ctx),
           upload_(ctx) {}
 
@@ -121,6 +129,7 @@ public:
         forward(sides, state, saved, sink);
         spans_.forward.push_back(watch.lap());
 
+        sink.begin_backward();
         const Matrix d_output =
             arena_.template take_matrix<T>(saved.output.rows, saved.output.cols);
         OutputHead<Ctx, T>::train(ctx_, arena_, state, weights_.embeddings,
@@ -133,16 +142,22 @@ public:
         spans_.backward.push_back(watch.lap());
     }
 
-    void evaluate(const train::Batch& batch, kernels::LossSums* losses) override {
+    void evaluate(const train::Batch& batch, kernels::LossSums* losses,
+                  train::WeightSource& weights) override {
+        BlockNeeds needs(table_, weights);
+        const auto begin = [&needs] { needs.pass_block(); };
         upload(batch);
         const Sides sides = placed_sides();
+        begin();  // the embedding table
+        typename Stacks::Calls calls;
+        if (moving_weights_) calls.begin = begin;
         Constant memory;
         if (weights_.encoder) {
             memory = Stacks::evaluate(encoder_run(sides, nullptr), *weights_.encoder,
-                                      weights_.embeddings, {});
+                                      weights_.embeddings, {}, calls);
         }
         const Constant output = Stacks::evaluate(decoder_run(sides, nullptr), weights_.decoder,
-                                                 weights_.embeddings, memory);
+                                                 weights_.embeddings, memory, calls);
         OutputHead<Ctx, T>::evaluate(ctx_, arena_, weights_.embeddings, weights_.class_bias.view(),
                                      output, sides.labels, losses);
     }
@@ -221,9 +236,11 @@ private:
         using Sums = kernels::DeferredSums<Ctx>;
         Sums sums(ctx_);
         const auto finish = [&] {
-            if (!progress.pass_block(Sums::max_blocks)) return;
-            sums.finish();
-            progress.tell();
+            if (progress.pass_block(Sums::max_blocks)) {
+                sums.finish();
+                progress.tell();
+            }
+            progress.begin_next();
         };
         StackPass<Ctx, T> decoder = decoder_run(sides, state), encoder = encoder_run(sides, state);
         decoder.gradients_into = encoder.gradients_into = into;
@@ -259,6 +276,7 @@ private:
     const TransformerWeights<T, Space> weights_;
     const StackSettings encoder_, decoder_;
     const RecomputePlan plan_;
+    const bool moving_weights_;  // they lie in slots
     Ctx& ctx_;
     device::Upload<Ctx> upload_;
     device::Arena<Space> arena_;

@@ -78,6 +78,9 @@ struct Stack {
     // All layers' kv weights for the encoder's output, in order. They are one matrix if they are
     // stored without gaps, else one matrix each.
     std::vector<Linear<T, Space>> memory_projections;
+    // Gradients of the biases of memory_projections, one layer's after the other, which the layers'
+    // backward writes before the block of the projections has its slot. Empty: there are no slots.
+    View<float, Space> memory_biases;
 };
 
 template <class T, class Space>
@@ -89,6 +92,7 @@ struct TransformerWeights {
     device::Buffer<T, Space> sinusoidal;  // memory of Stack::positions unless they are learned
     device::Buffer<T, Space> zero_row;    // memory of Stack::no_positions
     device::Buffer<T, Space> class_bias;  // [vocabulary] or empty: added to the logits of a loss
+    device::Buffer<float, Space> memory_biases;  // memory of Stack::memory_biases
 };
 
 // `table` must be parameter_table(config). The store must outlive the weights.
@@ -108,19 +112,19 @@ public:
            const train::ParameterStore<Space>& store)
         : config_(config),
           table_(table),
-          weights_(store.template compute<T>()),
-          gradients_(store.gradient()),
+          store_(store),
           before_(norm_position(config) == NormPosition::before_branch) {
-        require(weights_.size() == table.flat_size(), "the store was built with another table");
+        require(store.table().flat_size() == table.flat_size(),
+                "the store was built with another table");
     }
 
     MatrixView<const T, Space> matrix(const std::string& name) const {
         const train::Parameter& p = at(name, 2);
-        return {weights_.subview(p.offset, p.count).data(), p.shape[0], p.shape[1]};
+        return {weights(p).data(), p.shape[0], p.shape[1]};
     }
     MatrixView<float, Space> d_matrix(const std::string& name) const {
         const train::Parameter& p = at(name, 2);
-        return {gradients_.subview(p.offset, p.count).data(), p.shape[0], p.shape[1]};
+        return {store_.gradient(p.offset, p.count).data(), p.shape[0], p.shape[1]};
     }
 
     Stack<T, Space> stack(const std::string& name, std::int64_t layers,
@@ -138,6 +142,8 @@ public:
         for (std::int64_t i = 0; i < layers; ++i) stack.layers.push_back(layer(name, i, layers));
         for (const auto& each : stack.layers)
             if (each.cross_attention) append(stack.memory_projections, each.cross_attention->kv);
+        if (owner.memory_biases.size() > 0 && !stack.memory_projections.empty())
+            separate_biases(stack, owner.memory_biases.view());
         return stack;
     }
 
@@ -165,6 +171,16 @@ private:
         return layer;
     }
 
+    static void separate_biases(Stack<T, Space>& stack, View<float, Space> memory) {
+        stack.memory_biases = memory;
+        std::size_t first = 0;
+        for (auto& layer : stack.layers) {
+            View<float, Space>& db = layer.cross_attention->kv.db;
+            db = memory.subview(first, db.size());
+            first += db.size();
+        }
+    }
+
     // Extends the last one if `next` begins where it ends, else adds `next`.
     static void append(std::vector<Linear<T, Space>>& all, const Linear<T, Space>& next) {
         if (all.empty() || all.back().b.data() + all.back().b.size() != next.b.data() ||
@@ -189,7 +205,11 @@ private:
 
     std::pair<View<const T, Space>, View<float, Space>> vector(const std::string& name) const {
         const train::Parameter& p = at(name, 1);
-        return {weights_.subview(p.offset, p.count), gradients_.subview(p.offset, p.count)};
+        return {weights(p), store_.gradient(p.offset, p.count)};
+    }
+
+    View<const T, Space> weights(const train::Parameter& parameter) const {
+        return store_.template compute<T>(parameter.offset, parameter.count);
     }
 
     const train::Parameter& at(const std::string& name, std::size_t dimensions) const {
@@ -200,8 +220,7 @@ private:
 
     const ModelConfig& config_;
     const train::ParameterTable& table_;
-    const View<T, Space> weights_;
-    const View<float, Space> gradients_;
+    const train::ParameterStore<Space>& store_;
     const bool before_;
 };
 
@@ -240,6 +259,9 @@ TransformerWeights<T, typename Ctx::Space> bind_weights(
     weights.sinusoidal = sinusoidal_buffer<T>(ctx, config);
     weights.class_bias = class_bias_buffer<T>(ctx, config);
     weights.zero_row = device::Buffer<T, Space>(static_cast<std::size_t>(config.embedding_size));
+    if (config.kind == Kind::generator && store.gradient_placement().has_slots())
+        weights.memory_biases = device::Buffer<float, Space>(
+            static_cast<std::size_t>(config.decoder_layers * 2 * config.embedding_size));
     weights.embeddings = bind.matrix("embeddings.weight");
     weights.d_embeddings = bind.d_matrix("embeddings.weight");
     weights.decoder = bind.stack("decoder", config.decoder_layers, weights);

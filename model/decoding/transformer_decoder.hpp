@@ -188,10 +188,12 @@ private:
         using Saved = typename LayerBlock<Ctx, T>::Saved;
         StackBlock<Ctx, T>::evaluate(
             {ctx_, arena_, decoder_, batch, nullptr, nullptr}, weights_.decoder,
-            weights_.embeddings, {}, [&](std::size_t layer, const Saved& saved) {
-                const Matrix k = saved.self_attention.k;  // the values are stored next to the keys
-                write_prefixes(layer, side, {k.data, k.rows, 2 * k.cols, k.stride});
-            });
+            weights_.embeddings, {},
+            {{}, [&](std::size_t layer, const Saved& saved) {
+                 // The values are stored next to the keys.
+                 const Matrix k = saved.self_attention.k;
+                 write_prefixes(layer, side, {k.data, k.rows, 2 * k.cols, k.stride});
+             }});
         for (std::int32_t slot = 0; slot < cache_.slots(); ++slot) {
             cache_.extend(slot, side.offsets[slot / slots_per_context_ + 1] -
                                     side.offsets[slot / slots_per_context_]);

@@ -50,8 +50,14 @@ public:
     // Evaluates with teacher forcing and returns the sums over each row's label tokens. It waits
     // for them.
     virtual std::vector<kernels::LossSums> evaluate(const train::Batch& batch) = 0;
+    // Takes part in an evaluate() of other ranks without rows. If ranks share the weights that
+    // compute, all of a replica evaluate together.
+    virtual void evaluate_nothing() = 0;
     // Returns the same decoder at every call.
     virtual IncrementalDecoder& decoder() = 0;
+    // Gives the decoder the present weights if ranks share them; it has a whole copy. The call is
+    // collective then.
+    virtual void gather_for_decoder() = 0;
 
     // Makes the engine that trains the model. Only one may exist at a time. The arguments must
     // outlive it; `progress` may be null.
@@ -62,7 +68,8 @@ public:
 };
 
 // Makes a model on the CPU with that many threads, in fp32 or bf16. If ranks share a replica, its
-// weights are there after the engine's share_weights().
+// weights are there after the engine's share_weights(); only the first rank of a replica may have
+// to read them before.
 std::unique_ptr<Model> make_cpu_model(const ModelConfig& config, train::Precision precision,
                                       int threads, const RecomputePlan& plan = {},
                                       const train::ReplicaShare& share = {});

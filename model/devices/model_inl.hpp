@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -33,6 +34,7 @@ public:
         : config_(config),
           context_(std::move(context)),
           connect_(std::move(connect)),
+          rank_in_replica_(share.rank),
           store_(make_store(config, precision, master, share)),
           weights_(*context_, store_),
           model_(make_model<Ctx>(config, store_, *context_, plan)) {}
@@ -40,10 +42,12 @@ public:
     const train::ParameterTable& parameters() const noexcept override { return store_.table(); }
 
     void initialize(std::uint64_t seed) override {
+        if (gets_weights()) return;
         initial_weights(config_, store_.table(), seed, weights_.fetch());
         weights_.write_back();
     }
     void load_weights(const std::string& path) override {
+        if (gets_weights()) return;
         train::load_weights(path, store_.table(), weights_.fetch());
         weights_.write_back();
     }
@@ -63,25 +67,47 @@ public:
     std::vector<kernels::LossSums> evaluate(const train::Batch& batch) override {
         const auto tokens = static_cast<std::size_t>(batch.target.total());
         if (losses_.size() < tokens) losses_ = device::Buffer<kernels::LossSums, Space>(tokens);
-        model_->evaluate(batch, losses_.view().data());
+        train::WeightSource all_there;
+        model_->evaluate(batch, losses_.view().data(), shares() ? engine().weights() : all_there);
         std::vector<kernels::LossSums> each(tokens);
         const View<const kernels::LossSums, Space> losses = losses_.view();
         device::copy(*context_, losses.subview(0, tokens), view_of(each));
         context_->synchronize();
         return sums_of_rows(batch.target, each);
     }
+    void evaluate_nothing() override {
+        if (shares()) engine().weights().pass();
+    }
     IncrementalDecoder& decoder() override {
-        if (!decoder_) decoder_ = make_decoder<Ctx>(config_, store_, *context_);
+        if (decoder_) return *decoder_;
+        if (shares()) whole_.emplace(whole_store());
+        decoder_ = make_decoder<Ctx>(config_, whole_ ? *whole_ : store_, *context_);
         return *decoder_;
+    }
+    void gather_for_decoder() override {
+        if (!whole_) return;
+        train::WeightSource& weights = engine().weights();
+        const auto& segments = store_.weight_placement().segments();
+        train::with_element(typename Ctx::Elements{}, store_.precision(), [&]<class T>() {
+            for (std::size_t i = segments.size(); i-- > 0;) {
+                const auto [first, count] = segments[i];
+                weights.need(first);
+                const View<const T, Space> there = store_.template compute<T>(first, count);
+                device::copy(*context_, there, whole_->template compute<T>(first, count));
+            }
+        });
+        context_->synchronize();
     }
 
     std::unique_ptr<train::Engine> make_engine(const train::TrainOptions& options,
                                                comm::Communicator& communicator, Trace& trace,
                                                comm::RankProgress* progress) override {
         Collectives& among = collectives(communicator, progress);
-        return std::make_unique<train::DeviceEngine<Ctx>>(
+        auto engine = std::make_unique<train::DeviceEngine<Ctx>>(
             options, train::EngineParts<Ctx>{*context_, communicator, among, trace, *model_, store_,
                                              progress});
+        engine_ = engine.get();
+        return engine;
     }
 
 private:
@@ -91,8 +117,9 @@ private:
         train::ParameterTable table = parameter_table(config);
         // Buckets and their even parts, and so the order of sums, are the same at all stages.
         if (share.world > 1) table.pad_for(share.world);
-        table.share_among(share.ranks);
-        return {table, precision, master, train::owned_parts(table, share.buckets, share.rank)};
+        table.share_among(share.ranks, share.stage);
+        return {table, precision, master, train::owned_parts(table, share.buckets, share.rank),
+                train::plan_segments(table, share.buckets)};
     }
     static std::vector<kernels::LossSums> sums_of_rows(const train::RaggedTokens& target,
                                                        std::span<const kernels::LossSums> each) {
@@ -104,6 +131,21 @@ private:
             rows.push_back(sums);
         }
         return rows;
+    }
+    // Tells whether ranks share the weights that compute.
+    bool shares() const noexcept { return store_.weight_placement().has_slots(); }
+    train::ParameterStore<Space> whole_store() const {
+        train::ParameterTable table = store_.table();
+        table.share_among(1);
+        const bool fp32 = store_.precision() == train::Precision::fp32;
+        return {table, store_.precision(),    fp32 ? train::Master::kept : train::Master::none, {},
+                {},    train::Gradients::none};
+    }
+    // Tells whether this rank gets its part of the first weights from another one.
+    bool gets_weights() const { return rank_in_replica_ != 0 && weights_.is_staged(); }
+    train::Engine& engine() const {
+        require(engine_ != nullptr, "weights that ranks share are there with an engine");
+        return *engine_;
     }
     Collectives& collectives(comm::Communicator& communicator,
                              [[maybe_unused]] comm::RankProgress* progress) {
@@ -118,12 +160,15 @@ private:
     const ModelConfig config_;
     const std::unique_ptr<Ctx> context_;
     const Connect connect_;
+    const int rank_in_replica_;
     const train::ParameterStore<Space> store_;
     train::HostWeights<Ctx> weights_;
     const std::unique_ptr<train::ForwardBackward> model_;
-    device::Buffer<kernels::LossSums, Space> losses_;  // losses of each token
+    device::Buffer<kernels::LossSums, Space> losses_;    // losses of each token
+    std::optional<train::ParameterStore<Space>> whole_;  // for the decoder, if ranks share weights
     std::unique_ptr<IncrementalDecoder> decoder_;
     std::unique_ptr<Collectives> collectives_;
+    train::Engine* engine_ = nullptr;  // the one that was made last
 };
 
 }  // namespace lockstep::model

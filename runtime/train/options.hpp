@@ -91,7 +91,7 @@ struct ReducerOptions {
 };
 
 // Tells what ranks share. Stage 0: nothing; each keeps everything. Stage 1: the optimizer's state
-// and the master weights.
+// and the master weights. Stage 2: the gradients, too. Stage 3: the weights that compute, too.
 struct ZeroOptions {
     int stage = 0;
     int ranks = 0;  // that share one replica; 0: all ranks of the run
@@ -108,6 +108,7 @@ struct ReplicaShare {
     int ranks = 1;  // that share the replica
     int rank = 0;   // number of this rank among them
     ReducerOptions buckets = {};
+    int stage = 1;  // what they share if there are several, see ZeroOptions
 };
 
 struct TrainOptions {

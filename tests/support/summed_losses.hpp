@@ -21,5 +21,11 @@ inline kernels::LossSums evaluated(train::ForwardBackward& model, const train::B
     model.evaluate(batch, losses.data());
     return summed(losses);
 }
+inline kernels::LossSums evaluated(train::ForwardBackward& model, const train::Batch& batch,
+                                   train::WeightSource& weights) {
+    std::vector<kernels::LossSums> losses(batch.target.tokens.size());
+    model.evaluate(batch, losses.data(), weights);
+    return summed(losses);
+}
 
 }  // namespace lockstep::tests

@@ -16,7 +16,10 @@ std::unique_ptr<Optimizer<typename Ctx::Space>> make_optimizer(
     const ParameterStore<typename Ctx::Space>& store, Ctx& context) {
     using Made = std::unique_ptr<Optimizer<typename Ctx::Space>>;
     const OptimizerTarget<Ctx> target{table, store, context};
-    return with_element(typename Ctx::Elements{}, store.precision(), [&]<class T>() -> Made {
+    // Weights in slots are written from the master when they are needed, not by the update.
+    const bool slots = store.weight_placement().has_slots();
+    const Precision written = slots ? Precision::fp32 : store.precision();
+    return with_element(typename Ctx::Elements{}, written, [&]<class T>() -> Made {
         switch (options.kind) {
             case OptimizerKind::sgd:
                 return std::make_unique<SgdOptimizer<Ctx, T>>(options, target);

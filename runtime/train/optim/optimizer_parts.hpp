@@ -92,7 +92,7 @@ public:
         std::size_t word = 0;
         for (const OwnedPart& part : store.owned()) {
             PartOperands<T, Space> operands;
-            operands.gradient = store.gradient().subview(part.first, part.count);
+            operands.gradient = store.gradient_sum(part);
             operands.master = store.master(part);
             if (!compute.empty()) operands.compute = compute.subview(part.first, part.count);
             operands.packed = part.packed;

@@ -16,28 +16,38 @@ std::size_t start_of_last_block(const ParameterTable& table) {
     return std::find_if(all.begin(), all.end(), in_last)->offset;
 }
 
+// Returns where blocks begin, and the end of the flat buffer.
+std::vector<std::size_t> block_borders(const ParameterTable& table) {
+    std::vector<std::size_t> borders;
+    int block = -1;
+    for (const Parameter& parameter : table.all()) {
+        if (parameter.block != block) borders.push_back(parameter.offset);
+        block = parameter.block;
+    }
+    borders.push_back(table.flat_size());
+    return borders;
+}
+
 // Finds where buckets of a padded table end. Everything is a multiple of `unit`.
 class SharedBorders {
 public:
     explicit SharedBorders(const ParameterTable& table)
-        : unit_(static_cast<std::size_t>(table.padded_for()) * grain) {
-        const auto& all = table.all();
-        for (std::size_t i = 1; i < all.size(); ++i)
-            if (all[i].block != all[i - 1].block)
-                block_ends_.push_back(all[i].offset / unit_ * unit_);
-    }
+        : unit_(static_cast<std::size_t>(table.padded_for()) * grain),
+          borders_(block_borders(table)) {}
 
-    // Returns the last end of a block, rounded down, that is at most `limit` elements behind
-    // `first`; if there is none, as many elements as the limit allows, but at least one unit.
+    // Returns the end of as many whole blocks as fit `limit` elements behind `first`. If not one
+    // fits, or `first` is inside of a block, it returns the end of a part of that block.
     std::size_t after(std::size_t first, std::size_t limit) const {
-        const auto beyond = std::upper_bound(block_ends_.begin(), block_ends_.end(), first + limit);
-        if (beyond != block_ends_.begin() && *(beyond - 1) > first) return *(beyond - 1);
-        return first + std::max(unit_, limit / unit_ * unit_);
+        const auto next = std::ranges::upper_bound(borders_, first);
+        const bool begins_block = *(next - 1) == first;
+        if (*next - first > limit) return first + std::max(unit_, limit / unit_ * unit_);
+        if (!begins_block) return *next;
+        return *(std::ranges::upper_bound(borders_, first + limit) - 1);
     }
 
 private:
     std::size_t unit_;
-    std::vector<std::size_t> block_ends_;
+    std::vector<std::size_t> borders_;
 };
 
 }  // namespace
@@ -78,6 +88,35 @@ std::vector<OwnedPart> owned_parts(const ParameterTable& table, const ReducerOpt
                                    int rank) {
     if (table.sharing() == 1) return {{0, table.flat_size(), 0}};
     return owned_parts(plan_buckets(table, options), rank, table.sharing());
+}
+
+std::vector<Segment> plan_segments(const ParameterTable& table, const ReducerOptions& options) {
+    std::vector<Segment> segments;
+    if (table.stage() < 2) return segments;
+    const std::vector<std::size_t> borders = block_borders(table);
+    std::size_t first = 0;
+    for (const Bucket& bucket : plan_buckets(table, options)) {
+        const std::size_t end = bucket.first + bucket.count;
+        if (!std::ranges::binary_search(borders, end)) continue;
+        segments.push_back({first, end - first});
+        first = end;
+    }
+    return segments;
+}
+
+std::vector<Segment> packed_gaps(const ParameterTable& table, const std::vector<OwnedPart>& owned) {
+    const auto& all = table.all();
+    std::vector<Segment> gaps;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        const std::size_t begin = all[i].offset + all[i].count;
+        const std::size_t end = i + 1 < all.size() ? all[i + 1].offset : table.flat_size();
+        for (const OwnedPart& part : owned) {
+            const std::size_t first = std::max(begin, part.first);
+            const std::size_t behind = std::min(end, part.first + part.count);
+            if (first < behind) gaps.push_back({part.packed + first - part.first, behind - first});
+        }
+    }
+    return gaps;
 }
 
 std::size_t largest(const std::vector<Bucket>& buckets) {

@@ -18,9 +18,8 @@ struct Bucket {
 // reducing starts early, then full-sized ones. If there are several blocks, the last block is a
 // separate bucket, because a tied table in it becomes final only at the very end and no other
 // gradient should wait for it. The result depends only on the table and the options, so ranks
-// cannot disagree. If the table was padded for ranks that share a replica, every bucket divides
-// into as many equal parts of whole grains, and borders lie at the ends of blocks or shortly before
-// them where buckets are not smaller than blocks.
+// cannot disagree. If the table was padded for ranks, every bucket divides into as many equal parts
+// of whole grains, and holds whole blocks or a part of one block.
 std::vector<Bucket> plan_buckets(const ParameterTable& table, const ReducerOptions& options);
 
 // Returns the rank-th of `ranks` equal parts of every bucket.
@@ -28,6 +27,12 @@ std::vector<OwnedPart> owned_parts(const std::vector<Bucket>& buckets, int rank,
 // Returns the parts of rank number `rank` among those that share a replica of the padded table.
 std::vector<OwnedPart> owned_parts(const ParameterTable& table, const ReducerOptions& options,
                                    int rank);
+
+// Returns the smallest segments that hold both whole blocks and whole buckets; none below stage 2.
+std::vector<Segment> plan_segments(const ParameterTable& table, const ReducerOptions& options);
+
+// Returns the ranges of the packed elements of these parts that belong to no parameter.
+std::vector<Segment> packed_gaps(const ParameterTable& table, const std::vector<OwnedPart>& owned);
 
 // Returns the number of elements of the largest bucket; 0 if there is none.
 std::size_t largest(const std::vector<Bucket>& buckets);

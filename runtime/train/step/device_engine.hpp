@@ -20,6 +20,8 @@
 #include "runtime/train/step/host_tensors.hpp"
 #include "runtime/train/step/lane_sums.hpp"
 #include "runtime/train/step/shared_tensors.hpp"
+#include "runtime/train/step/slot_reducer.hpp"
+#include "runtime/train/step/slot_weights.hpp"
 #include "runtime/train/step/tied_rows.hpp"
 #include "runtime/train/step/weight_gather.hpp"
 #include "runtime/train/step/weight_hash.hpp"
@@ -57,6 +59,7 @@ public:
         return shared_ ? shared_->tensors.reserve() : tensors_.reserve_copy();
     }
     void write_back() override { shared_ ? shared_->tensors.write_back() : tensors_.write_back(); }
+    WeightSource& weights() override;
     void finish_weights() override;
     void share_weights() override;
     void share_optimizer() override;
@@ -78,21 +81,37 @@ private:
         device::Span optimizer;
     };
 
-    // What an engine has in addition if ranks share a replica.
+    // What an engine has in addition if ranks share a replica. Weights are gathered after an
+    // update, or where they lie in slots when they are needed.
     struct Shared {
         SharedTensors<Ctx> tensors;
         WeightGather<Ctx> gather;
+        std::optional<SlotWeights<Ctx>> slots;
+    };
+    // Lets an evaluation need weights at once.
+    struct NeededAtOnce final : WeightSource {
+        SlotWeights<Ctx>* slots = nullptr;
+        void need(std::size_t first) override {
+            if (slots != nullptr) slots->need(first);
+        }
+        void pass() override {
+            if (slots != nullptr) slots->pass_forward();
+        }
     };
 
     BucketOrder bucket_order() const noexcept;  // of this step
     void share_replica();
     void accumulate(const std::vector<Batch>& lanes, Spans& spans);
     void accumulate_one_by_one(const std::vector<Batch>& lanes, Spans& spans);
+    void accumulate_in_slots(const std::vector<Batch>& lanes, Spans& spans);
+    void pass_without_rows();
+    Reducer<Ctx>& reducer() noexcept;
     View<double, Space> loss_sums();
     void add_nothing();
     void train(const Batch& batch, kernels::Into into, MoreFollow more_follow, Spans& spans);
     void reduce();
     void update(Spans& spans);
+    void gather_weights();
     void trace_sharing();
     void split(const Spans& spans, StepResult& result);
     double seconds_of(const std::vector<device::Span>& spans) const;
@@ -105,8 +124,11 @@ private:
     std::unique_ptr<Optimizer<Space>> optimizer_;
     HostTensors<Ctx> tensors_;
     ReducerOptions reducer_options_;
-    GradientReducer<Ctx> reducer_;
-    std::optional<Shared> shared_;            // none: every rank owns everything
+    std::optional<GradientReducer<Ctx>> flat_reducer_;  // of flat gradients
+    std::optional<SlotReducer<Ctx>> slot_reducer_;      // of gradients in slots
+    std::optional<Shared> shared_;                      // none: every rank owns everything
+    NeededAtOnce needed_at_once_;
+    std::int64_t passes_ = 1;                 // of every rank in a step, where gradients have slots
     bool weights_due_ = false;                // no forward of this step has waited for weights yet
     std::optional<LaneSums<Ctx>> lane_sums_;  // none: the order of the lanes is any
     std::optional<TiedRows<Ctx>> tied_;       // none: a tied table is summed at once

@@ -13,6 +13,7 @@
 #include "runtime/train/step/engine_sinks.hpp"
 #include "runtime/train/step/gradient_reducer_inl.hpp"
 #include "runtime/train/step/parameter_sync.hpp"
+#include "runtime/train/step/slot_reducer_inl.hpp"
 #include "runtime/train/step/tied_rows_inl.hpp"
 
 namespace lockstep::train {
@@ -58,13 +59,17 @@ DeviceEngine<Ctx>::DeviceEngine(const TrainOptions& options, const EngineParts<C
       tensors_(parts.context, parts.model.parameters(), parts.store, *optimizer_),
       reducer_options_(with_table_sum<Ctx>(options.reducer, parts.model.parameters(),
                                            parts.communicator.size())),
-      reducer_(parts.context, parts.collectives, parts.trace, parts.store.gradient(),
-               plan_buckets(parts.model.parameters(), reducer_options_), reducer_options_),
       replay_(parts.context),
       step_(1),
       results_(parts.context) {
     if (parts_.communicator.size() > 1) hash_.emplace(parts_.context);
     parts_.collectives.register_memory(parts_.store.gradient());
+    if (parts_.store.gradient_placement().has_slots())
+        slot_reducer_.emplace(parts_.context, mesh_, parts_.trace, parts_.store, reducer_options_);
+    else
+        flat_reducer_.emplace(
+            parts_.context, parts_.collectives, parts_.trace, parts_.store.gradient(),
+            plan_buckets(parts_.model.parameters(), reducer_options_), reducer_options_);
     if (!parts_.store.owns_all()) share_replica();
     if (reducer_options_.table_sum == TableSum::in_parts)
         tied_.emplace(parts_.context, parts_.communicator, *tied_table(parts_.model.parameters()));
@@ -92,15 +97,37 @@ DeviceEngine<Ctx>::~DeviceEngine() {
 
 template <class Ctx>
 void DeviceEngine<Ctx>::share_replica() {
-    reducer_.share_by(mesh_, parts_.store.owned());
+    if (flat_reducer_) flat_reducer_->share_by(mesh_, parts_.store.owned());
+    const std::vector<Bucket>& buckets = reducer().buckets();
     shared_.emplace(
-        Shared{{parts_.context, parts_.communicator, parts_.store, *optimizer_, reducer_.buckets()},
-               {mesh_.shard(), parts_.store, reducer_.buckets()}});
+        Shared{{parts_.context, parts_.communicator, parts_.store, *optimizer_, buckets},
+               {mesh_.shard(), parts_.store, buckets},
+               {}});
+    if (!parts_.store.weight_placement().has_slots()) return;
+    shared_->slots.emplace(parts_.context, mesh_.shard(), parts_.store, buckets,
+                           reducer_options_.overlap);
+    needed_at_once_.slots = &*shared_->slots;
+}
+
+template <class Ctx>
+Reducer<Ctx>& DeviceEngine<Ctx>::reducer() noexcept {
+    if (slot_reducer_) return *slot_reducer_;
+    return *flat_reducer_;
+}
+
+template <class Ctx>
+WeightSource& DeviceEngine<Ctx>::weights() {
+    finish_weights();
+    return needed_at_once_;
 }
 
 template <class Ctx>
 void DeviceEngine<Ctx>::finish_weights() {
-    if (shared_) shared_->gather.finish();
+    if (!shared_) return;
+    if (shared_->slots)
+        shared_->slots->finish();
+    else
+        shared_->gather.finish();
 }
 
 template <class Ctx>
@@ -112,6 +139,11 @@ RunTensors DeviceEngine<Ctx>::copy_for_save() {
 template <class Ctx>
 void DeviceEngine<Ctx>::share_weights() {
     finish_weights();
+    if (parts_.store.gradient_placement().has_slots() && parts_.store.has_packed_master()) {
+        shared_->tensors.spread_master();
+        gather_weights();
+        return finish_weights();
+    }
     broadcast_weights(parts_.collectives, parts_.store);
     trace_sharing();
     write_compute_copy(parts_.context, parts_.store);
@@ -156,9 +188,12 @@ template <class Ctx>
 void DeviceEngine<Ctx>::restore(const kernels::Step& before, std::int64_t lanes) {
     if (reducer_options_.lane_order == LaneOrder::fixed) {
         lane_sums_.emplace(parts_.context, parts_.communicator, parts_.store.gradient(), lanes,
-                           largest(reducer_.buckets()));
-        reducer_.add_by(*lane_sums_);
+                           largest(reducer().buckets()));
+        require(flat_reducer_.has_value(), "gradients in slots have no fixed order of the lanes");
+        flat_reducer_->add_by(*lane_sums_);
     }
+    passes_ =
+        std::max<std::int64_t>(1, lanes_of_rank(lanes, 0, parts_.communicator.size()).count());
     device::copy(parts_.context, HostView<const kernels::Step>(&before, 1), step_.view());
     parts_.context.synchronize();
 }
@@ -194,6 +229,7 @@ BucketOrder DeviceEngine<Ctx>::bucket_order() const noexcept {
 template <class Ctx>
 void DeviceEngine<Ctx>::accumulate(const std::vector<Batch>& lanes, Spans& spans) {
     if (lane_sums_) return accumulate_one_by_one(lanes, spans);
+    if (slot_reducer_) return accumulate_in_slots(lanes, spans);
     const auto last = std::find_if(lanes.rbegin(), lanes.rend(),
                                    [](const Batch& batch) { return !batch.empty(); });
     const Batch* const last_batch = last == lanes.rend() ? nullptr : &*last;
@@ -205,9 +241,41 @@ void DeviceEngine<Ctx>::accumulate(const std::vector<Batch>& lanes, Spans& spans
         train(batch, into, &batch == last_batch ? MoreFollow::no : MoreFollow::yes, spans);
         into = kernels::Into::add;
     }
-    reducer_.all_ready();
+    flat_reducer_->all_ready();
     if (bucket_order() == BucketOrder::last_one_first && !tied_->named().empty())
-        reducer_.send_rest_of_last_bucket(tied_->named());
+        flat_reducer_->send_rest_of_last_bucket(tied_->named());
+}
+
+// Each micro-batch is summed over the ranks by itself. All ranks make as many passes as the one
+// with the most lanes.
+template <class Ctx>
+void DeviceEngine<Ctx>::accumulate_in_slots(const std::vector<Batch>& lanes, Spans& spans) {
+    for (std::int64_t i = 0; i < passes_; ++i) {
+        const bool first = i == 0, last = i + 1 == passes_;
+        slot_reducer_->begin_pass(first && last ? Pass::only
+                                  : first       ? Pass::first
+                                  : last        ? Pass::last
+                                                : Pass::middle);
+        const auto lane = static_cast<std::size_t>(i);
+        if (lane < lanes.size() && !lanes[lane].empty())
+            train(lanes[lane], kernels::Into::overwrite, MoreFollow::no, spans);
+        else
+            pass_without_rows();
+    }
+}
+
+// Takes part in what the other ranks do in a pass, with gradients of zeros.
+template <class Ctx>
+void DeviceEngine<Ctx>::pass_without_rows() {
+    const std::vector<Segment>& segments = parts_.store.gradient_placement().segments();
+    shared_->slots ? shared_->slots->pass_forward() : finish_weights();
+    weights_due_ = false;
+    slot_reducer_->begin_backward();
+    for (const auto& [first, count] : segments) {
+        if (shared_->slots) shared_->slots->need(first);
+        kernels::fill_zero(parts_.context, parts_.store.gradient(first, count));
+        slot_reducer_->ready_until(first + count);
+    }
 }
 
 // A lane without rows has a gradient of zeros, on whichever rank it is.
@@ -223,7 +291,7 @@ void DeviceEngine<Ctx>::accumulate_one_by_one(const std::vector<Batch>& lanes, S
         lane_sums_->take_losses(step_.view().data());
         if (!last) lane_sums_->keep_gradient();
     }
-    reducer_.all_ready();
+    flat_reducer_->all_ready();
 }
 
 // A rank without a micro-batch still contributes zeros to the other ranks' sums.
@@ -231,7 +299,7 @@ template <class Ctx>
 void DeviceEngine<Ctx>::add_nothing() {
     kernels::fill_zero(parts_.context, parts_.store.gradient());
     if (tied_) tied_->agree();
-    if (bucket_order() == BucketOrder::last_one_first) reducer_.send_last_bucket();
+    if (bucket_order() == BucketOrder::last_one_first) flat_reducer_->send_last_bucket();
 }
 
 template <class Ctx>
@@ -247,14 +315,20 @@ void DeviceEngine<Ctx>::train(const Batch& batch, kernels::Into into, MoreFollow
     const bool reduces = more_follow == MoreFollow::no && parts_.collectives.size() > 1;
     if (reduces && tied_) tied_->agree();
     const bool in_parts = reduces && bucket_order() == BucketOrder::last_one_first;
-    BucketSink<Ctx> buckets(parts_.context, reducer_, replay_, company_of(shape),
-                            in_parts ? tied_->rows() : InputRows{});
+    BucketSink<Ctx> buckets(parts_.context, reducer(), replay_, company_of(shape));
+    if (in_parts) buckets.send_table_early(*flat_reducer_, tied_->rows());
     GradientSink& sink = more_follow == MoreFollow::no ? static_cast<GradientSink&>(buckets)
                                                        : static_cast<GradientSink&>(nothing_final);
     const bool needs = std::exchange(weights_due_, false);
     std::optional<GatheringSink<Ctx>> gathering;
-    if (needs) gathering.emplace(sink, shared_->gather, replay_, reducer_.buckets().size());
-    GradientSink& told = needs ? static_cast<GradientSink&>(*gathering) : sink;
+    std::optional<SlotSink<Ctx>> in_slots;
+    if (shared_ && shared_->slots)
+        in_slots.emplace(sink, *shared_->slots, replay_);
+    else if (needs)
+        gathering.emplace(sink, shared_->gather, replay_, reducer().buckets().size());
+    GradientSink& told = in_slots ? static_cast<GradientSink&>(*in_slots)
+                         : needs  ? static_cast<GradientSink&>(*gathering)
+                                  : sink;
     const std::int64_t moves = shape.moves + (tied_ ? tied_->moves() : 0);
     device::Stopwatch<Ctx> watch(parts_.context);
     const device::WorkKey key = micro_batch_key(
@@ -271,7 +345,7 @@ void DeviceEngine<Ctx>::train(const Batch& batch, kernels::Into into, MoreFollow
 template <class Ctx>
 void DeviceEngine<Ctx>::reduce() {
     const NamedRange range("reduction");
-    reducer_.finish();
+    reducer().finish();
 }
 
 // The gradient's norm, the decisions that depend on it, and the update are one piece of work, so
@@ -286,24 +360,32 @@ void DeviceEngine<Ctx>::update(Spans& spans) {
                               static_cast<std::int64_t>(order)};
     replay_.run(key, tied_ ? tied_->moves() : 0, [&] {
         kernels::Step* const step = step_.view().data();
-        reducer_.unpack(order);
+        if (flat_reducer_) flat_reducer_->unpack(order);
         if (order == BucketOrder::last_one_first) tied_->add_to(parts_.store.gradient());
-        reducer_.add_square({&step->squares, 1});
+        reducer().add_square({&step->squares, 1});
         if (shared_)
-            replay_.apart([this, step] { reducer_.add_squares_of_parts({&step->squares, 1}); });
+            replay_.apart([this, step] { reducer().add_squares_of_parts({&step->squares, 1}); });
         finish_step(parts_.context, rules_, step);
         optimizer_->update(&step->state);
     });
     spans.optimizer = watch.lap();
     if (!shared_) return;
-    shared_->gather.start();
+    gather_weights();
     if (reducer_options_.overlap == Overlap::off) finish_weights();
+}
+
+// Lets the ranks gather what each of them has updated.
+template <class Ctx>
+void DeviceEngine<Ctx>::gather_weights() {
+    if (!shared_->slots) return shared_->gather.start();
+    shared_->slots->forget();
+    if (reducer_options_.overlap == Overlap::on) shared_->slots->ask_early();
 }
 
 template <class Ctx>
 StepResult DeviceEngine<Ctx>::take_result() {
     // Take the reduction first: the watchdog then reports this wait as waiting for other ranks.
-    const ReductionTiming reduction = reducer_.take_reduction();
+    const ReductionTiming reduction = reducer().take_reduction();
     StepResult result{results_.take(), reduction};
     const Spans spans = std::move(spans_.front());
     spans_.pop_front();
@@ -360,9 +442,10 @@ std::string DeviceEngine<Ctx>::nonfinite_gradient() {
             const std::size_t end =
                 std::min(parameter.offset + parameter.count, part.first + part.count);
             if (first < end)
-                kernels::add_count_nonfinite(parts_.context,
-                                             parts_.store.gradient().subview(first, end - first),
-                                             count.view());
+                kernels::add_count_nonfinite(
+                    parts_.context,
+                    parts_.store.gradient_sum(part).subview(first - part.first, end - first),
+                    count.view());
         }
         readback.send(count.view().data());
         if (readback.take() > 0) break;

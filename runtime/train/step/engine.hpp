@@ -9,6 +9,7 @@
 #include "runtime/batch/batch.hpp"
 #include "runtime/kernels/step.hpp"
 #include "runtime/train/parameters.hpp"
+#include "runtime/train/step/forward_backward.hpp"
 #include "runtime/train/step/reduction_timing.hpp"
 #include "runtime/train/step/run_tensors.hpp"
 
@@ -48,6 +49,9 @@ public:
     // Waits for the weights that other ranks have updated. Call it before weights are read
     // otherwise than by steps.
     virtual void finish_weights() = 0;
+    // Returns what an evaluation gets its weights from, between two steps. If ranks share the
+    // weights, each makes as many evaluations as the others until the next step.
+    virtual WeightSource& weights() = 0;
     // Copies rank 0's weights or optimizer state to all ranks, which keep their parts of them. What
     // write_back() has written on rank 0 must not be older than its last step. The calls are
     // collective.

@@ -6,6 +6,7 @@
 #include "runtime/kernels/company.hpp"
 #include "runtime/train/step/forward_backward.hpp"
 #include "runtime/train/step/gradient_reducer.hpp"
+#include "runtime/train/step/slot_weights.hpp"
 #include "runtime/train/step/weight_gather.hpp"
 
 namespace lockstep::train {
@@ -15,14 +16,21 @@ namespace lockstep::train {
 template <class Ctx>
 class BucketSink final : public GradientSink {
 public:
-    // `rows` is not empty if the tied table's bucket does not wait for the input's part.
-    BucketSink(Ctx& context, GradientReducer<Ctx>& reducer, device::Replay<Ctx>& replay,
-               kernels::Company company, const InputRows& rows)
-        : context_(context), reducer_(reducer), replay_(replay), company_(company), rows_(rows) {}
+    BucketSink(Ctx& context, Reducer<Ctx>& reducer, device::Replay<Ctx>& replay,
+               kernels::Company company)
+        : context_(context), reducer_(reducer), replay_(replay), company_(company) {}
 
+    // Lets the tied table's bucket go before the input's part is added, which goes to these rows.
+    void send_table_early(GradientReducer<Ctx>& table, const InputRows& rows) {
+        table_ = &table;
+        rows_ = rows;
+    }
+    void begin_backward() override {
+        replay_.apart([&reducer = reducer_] { reducer.begin_backward(); });
+    }
     InputRows loss_done() override {
-        if (rows_.sums == nullptr) return {};
-        replay_.apart([&reducer = reducer_] { reducer.send_last_bucket(); });
+        if (table_ == nullptr) return {};
+        replay_.apart([table = table_] { table->send_last_bucket(); });
         kernels::plan_products_for(context_, company_);
         return rows_;
     }
@@ -37,21 +45,36 @@ public:
 
 private:
     Ctx& context_;
-    GradientReducer<Ctx>& reducer_;
+    Reducer<Ctx>& reducer_;
     device::Replay<Ctx>& replay_;
     kernels::Company company_;  // for products that run after a bucket was sent
+    GradientReducer<Ctx>* table_ = nullptr;
     InputRows rows_;
     std::size_t told_ = 0;
+};
+
+// Passes on what the model tells another sink.
+class SinkBefore : public GradientSink {
+public:
+    explicit SinkBefore(GradientSink& gradients) : gradients_(gradients) {}
+
+    void begin_backward() override { gradients_.begin_backward(); }
+    InputRows loss_done() override { return gradients_.loss_done(); }
+    void ready(std::size_t first, std::size_t count) override { gradients_.ready(first, count); }
+    bool waits_for(std::size_t end) const override { return gradients_.waits_for(end); }
+
+private:
+    GradientSink& gradients_;
 };
 
 // Waits for the weights of a block before forward reads them. The waits are queued outside of the
 // work that may be replayed.
 template <class Ctx>
-class GatheringSink final : public GradientSink {
+class GatheringSink final : public SinkBefore {
 public:
     GatheringSink(GradientSink& gradients, WeightGather<Ctx>& gather, device::Replay<Ctx>& replay,
                   std::size_t buckets)
-        : gradients_(gradients), gather_(gather), replay_(replay), reached_(buckets) {}
+        : SinkBefore(gradients), gather_(gather), replay_(replay), reached_(buckets) {}
 
     void need(std::size_t first) override {
         const std::size_t bucket = gather_.bucket_of(first);
@@ -59,15 +82,27 @@ public:
         reached_ = bucket;
         replay_.apart([&gather = gather_, bucket] { gather.finish(bucket); });
     }
-    InputRows loss_done() override { return gradients_.loss_done(); }
-    void ready(std::size_t first, std::size_t count) override { gradients_.ready(first, count); }
-    bool waits_for(std::size_t end) const override { return gradients_.waits_for(end); }
 
 private:
-    GradientSink& gradients_;
     WeightGather<Ctx>& gather_;
     device::Replay<Ctx>& replay_;
     std::size_t reached_;  // the lowest bucket that was waited for
+};
+
+// Brings the weights of a block to their slot before forward or backward reads them.
+template <class Ctx>
+class SlotSink final : public SinkBefore {
+public:
+    SlotSink(GradientSink& gradients, SlotWeights<Ctx>& weights, device::Replay<Ctx>& replay)
+        : SinkBefore(gradients), weights_(weights), replay_(replay) {}
+
+    void need(std::size_t first) override {
+        replay_.apart([&weights = weights_, first] { weights.need(first); });
+    }
+
+private:
+    SlotWeights<Ctx>& weights_;
+    device::Replay<Ctx>& replay_;
 };
 
 }  // namespace lockstep::train

@@ -23,15 +23,25 @@ struct InputRows {
     std::int64_t count = 0;
 };
 
-// The model tells a sink which weights it is about to read, and which gradients are final. The
-// ranges come front to back, without gaps, and end with the flat buffer's last element.
-class GradientSink {
+// The model tells this which weights it is about to read.
+class WeightSource {
 public:
-    virtual ~GradientSink() = default;
-    // The model calls this before forward first reads the weights of a block, which begins with
-    // element `first` of the flat buffer. The blocks come in the order of forward, the last block
-    // of the buffer first. The weights are there for what is queued next.
+    virtual ~WeightSource() = default;
+    // The model calls this before it reads the weights of a block, which begins with element
+    // `first` of the flat buffer: in forward and in an evaluation from the last block of the buffer
+    // to the first, in backward from the first to the last one. The weights are there for what is
+    // queued until two other blocks are needed; those of the last block stay for the whole pass.
     virtual void need(std::size_t /*first*/) {}
+    // Takes part in an evaluation of other ranks without rows of its own.
+    virtual void pass() {}
+};
+
+// The model also tells a sink which gradients are final. The ranges come front to back, without
+// gaps, and end with the flat buffer's last element.
+class GradientSink : public WeightSource {
+public:
+    // The model calls this before it writes the first gradient.
+    virtual void begin_backward() {}
     // The model calls this before the first ready(): a tied table now has its gradient from the
     // loss. Returns where the gradient from the input is added.
     virtual InputRows loss_done() { return {}; }
@@ -89,7 +99,12 @@ public:
                        GradientSink& sink) = 0;
     // Evaluates with the labels as input, without dropout and without label smoothing in `loss`.
     // Writes each token's values to losses, [target total]; a token without a label gets 0.
-    virtual void evaluate(const Batch& batch, kernels::LossSums* losses) = 0;
+    virtual void evaluate(const Batch& batch, kernels::LossSums* losses, WeightSource& weights) = 0;
+    // Does so with weights that are there.
+    void evaluate(const Batch& batch, kernels::LossSums* losses) {
+        WeightSource all_there;
+        evaluate(batch, losses, all_there);
+    }
     // Returns the spans since the last call.
     virtual ModelSpans take_spans() = 0;
     virtual std::size_t peak_activation_bytes() const noexcept = 0;

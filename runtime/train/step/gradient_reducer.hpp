@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <deque>
 #include <string>
 #include <vector>
 
@@ -16,7 +15,8 @@
 #include "runtime/train/step/exchange.hpp"
 #include "runtime/train/step/forward_backward.hpp"
 #include "runtime/train/step/lane_sums.hpp"
-#include "runtime/train/step/reduction_timing.hpp"
+#include "runtime/train/step/reducer.hpp"
+#include "runtime/train/step/reduction_clock.hpp"
 
 namespace lockstep::train {
 
@@ -31,7 +31,7 @@ namespace lockstep::train {
 //     reducer.add_square(squares);
 //     const ReductionTiming timing = reducer.take_reduction();
 template <class Ctx>
-class GradientReducer {
+class GradientReducer final : public Reducer<Ctx> {
 public:
     using Space = typename Ctx::Space;
 
@@ -52,29 +52,21 @@ public:
     // parts, with overlap.
     void send_last_bucket();
     void ready(std::size_t first, std::size_t count);
-    // Marks everything before `end`, or the whole buffer, as final.
-    void ready_until(std::size_t end) { ready(final_, end - final_); }
+    void ready_until(std::size_t end) override { ready(final_, end - final_); }
     void all_ready() { ready_until(gradient_.size()); }
-    // Tells whether ready_until(end) would start the exchange of a bucket with other ranks.
-    bool starts_reduction(std::size_t end) const;
+    bool starts_reduction(std::size_t end) const override;
     // Sums the missing part of the last bucket; its time is reported as a bucket's. Call it after
     // all_ready().
     void send_rest_of_last_bucket(View<float, Space> rest);
-    // Makes the device wait for every bucket and for everything else that was queued on the
-    // collectives in this step.
-    void finish();
+    void finish() override;
     // Converts the buckets back from bf16 if they were sent so, in this order. Call it after
     // finish(). It makes the same calls in every step.
     void unpack(BucketOrder order);
-    // Adds the sum of squares of the reduced gradient. Its value is not finite if an element is
-    // not.
-    void add_square(View<kernels::ExactSum, Space> squares);
-    // Adds the sums of squares of the ranks that share a replica.
-    void add_squares_of_parts(View<kernels::ExactSum, Space> squares);
-    // Returns the timing of the oldest finish() that has not been asked for.
-    ReductionTiming take_reduction();
+    void add_square(View<kernels::ExactSum, Space> squares) override;
+    void add_squares_of_parts(View<kernels::ExactSum, Space> squares) override;
+    ReductionTiming take_reduction() override { return clock_.take(groups_); }
 
-    const std::vector<Bucket>& buckets() const noexcept { return buckets_; }
+    const std::vector<Bucket>& buckets() const noexcept override { return buckets_; }
 
 private:
     std::size_t in_front() const noexcept;  // number of buckets that are sent front to back
@@ -87,11 +79,8 @@ private:
 
     Ctx& context_;
     comm::Collectives<Space>& collectives_;
-    Trace& trace_;
     View<float, Space> gradient_;
     std::vector<Bucket> buckets_;
-    std::vector<std::string> labels_;
-    const std::string rest_label_ = "rest of the last bucket";
     Overlap overlap_;
     LaneSums<Ctx>* lane_sums_ = nullptr;       // null: all-reduces add the ranks
     const comm::Mesh<Space>* mesh_ = nullptr;  // null: every rank has the sums of all elements
@@ -102,8 +91,8 @@ private:
     device::Buffer<bf16, Space> spare_;
     BucketOrder order_ = BucketOrder::front_to_back;  // of the current step
     std::size_t final_ = 0;                           // number of elements that are final
-    std::size_t handed_over_ = 0;     // number of buckets that were sent front to back
-    std::deque<device::Span> waits_;  // time spent waiting for each finish()
+    std::size_t handed_over_ = 0;  // number of buckets that were sent front to back
+    ReductionClock<Ctx> clock_;
 };
 
 }  // namespace lockstep::train

@@ -17,17 +17,16 @@ GradientReducer<Ctx>::GradientReducer(Ctx& context, comm::Collectives<Space>& co
                                       std::vector<Bucket> buckets, const ReducerOptions& options)
     : context_(context),
       collectives_(collectives),
-      trace_(trace),
       gradient_(gradient),
       buckets_(std::move(buckets)),
       overlap_(options.overlap),
       groups_{&collectives},
-      owned_{{0, gradient.size(), 0}} {
+      owned_{{0, gradient.size(), 0}},
+      clock_(context, trace, buckets_.size()) {
     std::size_t covered = 0;
     for (const Bucket& bucket : buckets_) {
         require(bucket.first == covered && bucket.count > 0, "buckets have gaps");
         covered += bucket.count;
-        labels_.push_back("bucket " + std::to_string(labels_.size()));
     }
     require(covered == gradient_.size(), "the buckets do not cover the gradient buffer");
     kernels::reserve_sums(context_, gradient_.size());
@@ -103,9 +102,10 @@ bool GradientReducer<Ctx>::starts_reduction(std::size_t end) const {
 
 template <class Ctx>
 void GradientReducer<Ctx>::hand_over(std::size_t bucket) {
-    const NamedRange range(labels_[bucket].c_str());
+    const NamedRange range(clock_.label(bucket).c_str());
     if (lane_sums_ != nullptr)
-        return lane_sums_->reduce(buckets_[bucket].first, buckets_[bucket].count, labels_[bucket]);
+        return lane_sums_->reduce(buckets_[bucket].first, buckets_[bucket].count,
+                                  clock_.label(bucket));
     const Exchange& exchange =
         order_ == BucketOrder::last_one_first ? last_one_first_ : front_to_back_;
     if (exchange.places.empty()) {
@@ -121,24 +121,24 @@ void GradientReducer<Ctx>::hand_over(std::size_t bucket) {
 template <class Ctx>
 void GradientReducer<Ctx>::sum(comm::Range<Space> bucket, std::size_t index) {
     if (mesh_ == nullptr) {
-        collectives_.all_reduce(bucket, comm::ReduceOp::sum, labels_[index]);
+        collectives_.all_reduce(bucket, comm::ReduceOp::sum, clock_.label(index));
         return;
     }
-    mesh_->shard().reduce_scatter(bucket, comm::ReduceOp::sum, labels_[index]);
+    mesh_->shard().reduce_scatter(bucket, comm::ReduceOp::sum, clock_.label(index));
     if (mesh_->replica().size() == 1) return;
     const std::size_t count = owned_[index].count;
     const std::size_t before =
         (owned_[index].first - buckets_[index].first) * bytes_of(bucket.element);
     const comm::Range<Space> own(static_cast<std::byte*>(bucket.data) + before, count,
                                  bucket.element);
-    mesh_->replica().all_reduce(own, comm::ReduceOp::sum, labels_[index]);
+    mesh_->replica().all_reduce(own, comm::ReduceOp::sum, clock_.label(index));
 }
 
 template <class Ctx>
 void GradientReducer<Ctx>::send_rest_of_last_bucket(View<float, Space> rest) {
     require(order_ == BucketOrder::last_one_first && final_ == gradient_.size(),
             "the last bucket's rest comes after all buckets");
-    collectives_.all_reduce(rest, comm::ReduceOp::sum, rest_label_);
+    collectives_.all_reduce(rest, comm::ReduceOp::sum, clock_.rest_label());
 }
 
 template <class Ctx>
@@ -147,37 +147,11 @@ void GradientReducer<Ctx>::finish() {
     device::Stopwatch<Ctx> watch(context_);
     while (handed_over_ < in_front()) hand_over(handed_over_++);
     for (comm::Collectives<Space>* group : groups_) group->finish();
-    waits_.push_back(watch.lap());
+    clock_.waited(watch.lap());
+    clock_.end_step();
     final_ = 0;
     handed_over_ = 0;
     order_ = BucketOrder::front_to_back;
-}
-
-template <class Ctx>
-ReductionTiming GradientReducer<Ctx>::take_reduction() {
-    require(!waits_.empty(), "no reduction was finished");
-    std::vector<comm::Timing> timings;
-    for (comm::Collectives<Space>* group : groups_)
-        std::ranges::move(group->take_timings(), std::back_inserter(timings));
-    const auto begin = context_.time_of(waits_.front().begin);
-    const auto end = context_.time_of(waits_.front().end);
-    waits_.pop_front();
-    trace_.add("step", "wait for gradients", begin, end);
-    ReductionTiming reduction;
-    reduction.blocked_s = seconds_between(begin, end);
-    for (comm::Timing& timing : timings) {
-        const double seconds = seconds_between(timing.begin, timing.end);
-        const bool is_rest = timing.label == rest_label_;
-        const bool is_bucket =
-            is_rest || std::find(labels_.begin(), labels_.end(), timing.label) != labels_.end();
-        if (is_bucket && collectives_.size() > 1) {
-            reduction.bucket_s += seconds;
-            reduction.bucket_blocked_s = std::max(0.0, seconds_between(begin, timing.end));
-            if (is_rest || timing.label == labels_.back()) reduction.last_bucket_s = seconds;
-        }
-        trace_.add("communication", std::move(timing.label), timing.begin, timing.end);
-    }
-    return reduction;
 }
 
 template <class Ctx>
@@ -203,9 +177,7 @@ void GradientReducer<Ctx>::add_square(View<kernels::ExactSum, Space> squares) {
 
 template <class Ctx>
 void GradientReducer<Ctx>::add_squares_of_parts(View<kernels::ExactSum, Space> squares) {
-    const View<std::uint64_t, Space> words(squares.data()->word, kernels::ExactSum::words);
-    comm::Collectives<Space>& shard = mesh_->shard();
-    shard.finish(shard.all_reduce(words, comm::ReduceOp::sum, "squares"));
+    add_squares_among(mesh_->shard(), squares);
 }
 
 }  // namespace lockstep::train

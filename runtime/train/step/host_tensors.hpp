@@ -57,7 +57,8 @@ private:
 
 // Gives access to the weights of a store as fp32 in host memory, with or without a master. Where
 // the master is packed, fetch() and write_back() use the gradient's memory as write_compute_copy()
-// says, and the other functions must not be called.
+// says, or the store's whole_weights() if gradients have slots, and the other functions must not be
+// called.
 template <class Ctx>
 class HostWeights {
 public:
@@ -68,7 +69,12 @@ public:
           store_(store),
           master_(store.has_packed_master() ? store.gradient() : store.master()) {}
 
+    // Tells whether the values are the store's whole_weights().
+    bool is_staged() const {
+        return store_.has_packed_master() && store_.gradient_placement().has_slots();
+    }
     HostView<float> fetch() {
+        if (is_staged()) return store_.whole_weights();
         const HostView<float> values = store_.has_master() ? master_.fetch(ctx_) : widened();
         ctx_.synchronize();
         return values;
@@ -80,11 +86,12 @@ public:
     }
     HostView<float> reserve() {
         if (store_.has_master()) return master_.reserve();
-        widened_.resize(store_.gradient().size());
+        widened_.resize(store_.table().flat_size());
         return view_of(widened_);
     }
     // Also writes the 16-bit compute copy.
     void write_back() {
+        if (is_staged()) return;
         store_.has_master() ? master_.write_back(ctx_) : narrow();
         write_compute_copy(ctx_, store_);
         ctx_.synchronize();

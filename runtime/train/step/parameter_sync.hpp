@@ -15,6 +15,10 @@ namespace lockstep::train {
 template <class Ctx>
 void write_compute_copy(Ctx& context, const ParameterStore<typename Ctx::Space>& store);
 
+// Writes what this rank owns of flat compute weights from a packed master.
+template <class Ctx>
+void write_owned_weights(Ctx& context, const ParameterStore<typename Ctx::Space>& store);
+
 // Copies rank 0's weights to all ranks; the compute copy is not updated. If the master is packed,
 // the weights go from and to the gradient's memory. The call is collective.
 template <class Space>
@@ -36,6 +40,17 @@ void write_compute_copy(Ctx& context, const ParameterStore<typename Ctx::Space>&
     with_element(typename Ctx::Elements{}, store.precision(), [&]<class T>() {
         if constexpr (!std::is_same_v<T, float>)
             kernels::cast<float, T>(context, whole, store.template compute<T>());
+    });
+}
+
+template <class Ctx>
+void write_owned_weights(Ctx& context, const ParameterStore<typename Ctx::Space>& store) {
+    if (store.weight_placement().has_slots()) return;
+    with_element(typename Ctx::Elements{}, store.precision(), [&]<class T>() {
+        if constexpr (!std::is_same_v<T, float>)
+            for (const OwnedPart& part : store.owned())
+                kernels::cast<float, T>(context, store.master(part),
+                                        store.template compute<T>(part.first, part.count));
     });
 }
 

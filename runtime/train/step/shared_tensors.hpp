@@ -32,6 +32,16 @@ public:
     // before share_weights() and share_optimizer().
     RunTensors fetch() { return {store_.table(), weights_.fetch(), whole_state()}; }
     void write_back() { weights_.write_back(); }
+    // Gives every rank its parts of rank 0's store.whole_weights(), which all ranks then drop. The
+    // call is collective.
+    void spread_master() {
+        Staged<float> master(ctx_, store_.master());
+        const HostView<float> whole = rank_ == 0 ? store_.whole_weights() : HostView<float>();
+        exchange_.spread<float>({master.host(), whole});
+        master.write_back(ctx_);
+        store_.drop_whole_weights();
+        write_owned_weights(ctx_, store_);
+    }
     // Gives every rank its parts of rank 0's tensors. The call is collective.
     void spread_state() {
         for (State& state : states_) {

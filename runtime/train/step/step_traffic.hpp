@@ -13,6 +13,6 @@ namespace lockstep::train {
 // an all-gather half of that. The table says how many ranks share a replica. The rows of a tied
 // table that is summed in parts, and sums of a few numbers, are not counted.
 std::int64_t bytes_sent_in_step(const ParameterTable& table, Precision precision,
-                                const ReducerOptions& options, int ranks);
+                                const ReducerOptions& options, int ranks, std::int64_t passes = 1);
 
 }  // namespace lockstep::train

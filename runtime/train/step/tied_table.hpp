@@ -30,11 +30,13 @@ struct TiedTable {
 std::optional<TiedTable> tied_table(const ParameterTable& table);
 
 // Sets how this many ranks sum the table on devices with these traits (device/traits.hpp). Without
-// overlap nothing is sent early, and a fixed order of the lanes has one sum.
+// overlap nothing is sent early, a fixed order of the lanes has one sum, and so has each micro-batch
+// from stage 2 on.
 template <class Traits>
 ReducerOptions with_table_sum(ReducerOptions options, const ParameterTable& table, int ranks) {
     const bool in_parts = Traits::parts_tied_table && ranks > 1 && options.overlap == Overlap::on &&
-                          options.lane_order == LaneOrder::any && tied_table(table).has_value();
+                          options.lane_order == LaneOrder::any && table.stage() < 2 &&
+                          tied_table(table).has_value();
     options.table_sum = in_parts ? TableSum::in_parts : TableSum::at_once;
     return options;
 }

@@ -65,11 +65,17 @@ WeightMemory weight_memory(const ParameterTable& table, Precision precision, Mas
                            const TrainOptions& options, int ranks) {
     const std::size_t weights = table.flat_size();
     const auto sharing = static_cast<std::size_t>(table.sharing());
-    const std::size_t kept = precision == Precision::fp32 ? weights : weights / sharing;
+    const bool fp32 = precision == Precision::fp32;
+    const int stage = table.stage();
+    const std::size_t in_slots =
+        stage < 2 ? 0 : Placement(plan_segments(table, options.reducer)).size();
+    const std::size_t kept = fp32 && stage < 3 ? weights : weights / sharing;
     WeightMemory memory;
     memory.master = master == Master::kept ? kept * sizeof(float) : 0;
-    memory.compute = precision == Precision::fp32 ? 0 : weights * sizeof(bf16);
-    memory.gradient = weights * sizeof(float);
+    if (!fp32 || stage == 3)
+        memory.compute = (stage == 3 ? in_slots : weights) * (fp32 ? sizeof(float) : sizeof(bf16));
+    memory.gradient =
+        stage < 2 ? weights * sizeof(float) : (in_slots + weights / sharing) * sizeof(float);
     memory.optimizer = optimizer_bytes(options.optimizer, table) / sharing;
     if (options.optimizer.kind != OptimizerKind::adafactor)
         memory.optimizer += decay_lines(table, options.optimizer.weight_decay,
@@ -81,7 +87,9 @@ WeightMemory weight_memory(const ParameterTable& table, Precision precision, Mas
     if (ranks == 1) return memory;
     if (options.reducer.comm_dtype == Dtype::bf16)
         memory.exchanged =
-            exchange_spare(plan_buckets(table, options.reducer), options.reducer) * sizeof(bf16);
+            (stage < 2 ? exchange_spare(plan_buckets(table, options.reducer), options.reducer)
+                       : in_slots) *
+            sizeof(bf16);
     if (options.reducer.table_sum == TableSum::in_parts)
         memory.tied_rows = tied_rows_bytes(*tied_table(table));
     return memory;

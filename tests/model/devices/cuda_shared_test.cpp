@@ -18,6 +18,8 @@ struct Setup {
     train::Master master = train::Master::kept;
     comm::GpuBackend backend = comm::GpuBackend::nccl;
     std::size_t max_graphs = 64;
+    int stage = 1;
+    model::RecomputePlan recompute = {};
     train::TrainOptions options = {};
 };
 
@@ -45,10 +47,11 @@ std::vector<DeviceRun> run(const Setup& setup, model::Kind kind = model::Kind::g
     comm::run_as_threads(setup.world, [&](comm::Communicator& ranks) {
         model::GpuSettings settings;
         settings.master = setup.master;
+        settings.recompute = setup.recompute;
         settings.backend = setup.backend;
         settings.max_graphs = setup.max_graphs;
         settings.share = {ranks.size(), setup.sharing, ranks.rank() % setup.sharing,
-                          setup.options.reducer};
+                          setup.options.reducer, setup.stage};
         const auto model = model::make_cuda_model(config, setup.precision, settings);
         runs[static_cast<std::size_t>(ranks.rank())] =
             tests::train_on(*model, setup.options, ranks);
@@ -75,6 +78,20 @@ void check_sharing(Setup setup, model::Kind kind = model::Kind::gpt2) {
     CHECK(emulated_nccl_communicators() == 0);
 }
 
+// From stage 2 on, a tied table is summed at once, as it is at stage 0 without overlap.
+void check_slots(Setup setup, model::Kind kind = model::Kind::gpt2) {
+    Setup whole = setup;
+    whole.options.reducer.overlap = train::Overlap::off;
+    const auto apart = run(whole, kind);
+    setup.sharing = setup.world;
+    for (const int stage : {2, 3}) {
+        CAPTURE(stage);
+        setup.stage = stage;
+        check_same(apart[0], run(setup, kind)[0]);
+        CHECK(emulated_nccl_communicators() == 0);
+    }
+}
+
 constexpr auto fp32 = train::Precision::fp32;
 constexpr auto brain16 = train::Precision::bf16;
 constexpr auto half16 = train::Precision::fp16;
@@ -87,11 +104,13 @@ TEST_CASE("GPUs that share a replica train as those that do not, bit for bit") {
             CAPTURE(world);
             CAPTURE(train::name(precision));
             check_sharing(setup_of(world, precision));
+            check_slots(setup_of(world, precision));
         }
 }
 
 TEST_CASE("a generator's blocks are gathered before it reads them") {
     check_sharing(setup_of(2, brain16), model::Kind::generator);
+    check_slots(setup_of(2, brain16), model::Kind::generator);
 }
 
 TEST_CASE("16-bit weights without a master are shared, too") {
@@ -117,6 +136,20 @@ TEST_CASE("GPUs share a replica in every other mode") {
     check_sharing(setup);
 }
 
+TEST_CASE("GPUs share gradients and weights in every other mode") {
+    Setup setup = setup_of(2, half16);
+    SUBCASE("through the host") { setup.backend = comm::GpuBackend::staged; }
+    SUBCASE("without graphs") { setup.max_graphs = 0; }
+    SUBCASE("without overlap") { setup.options.reducer.overlap = train::Overlap::off; }
+    SUBCASE("layers that are calculated again") { setup.recompute = {model::Recompute::layer}; }
+    SUBCASE("moments in int8") { setup.options.optimizer.moments = train::Moments::int8; }
+    SUBCASE("an overflow is skipped together") {
+        setup.options.loss_scaling = {kernels::LossScaling::Kind::dynamic, 0x1p28F, 0x1p-5F};
+        setup.options.limits.max_train_steps = 6;
+    }
+    check_slots(setup);
+}
+
 TEST_CASE("two replicas of two GPUs keep the same weights") {
     Setup setup = setup_of(4, brain16);
     setup.sharing = 4;
@@ -125,4 +158,9 @@ TEST_CASE("two replicas of two GPUs keep the same weights") {
     const auto pairs = run(setup);
     CHECK(tests::difference(all[0], pairs[0]) < 0.05);
     CHECK(pairs[3].steps.back().loss == pairs[0].steps.back().loss);
+    setup.stage = 2;
+    const auto second = run(setup);
+    CHECK(tests::difference(all[0], second[0]) < 0.05);
+    setup.stage = 3;
+    check_same(second[0], run(setup)[0]);
 }

@@ -23,6 +23,7 @@ public:
     train::RunTensors reserve_copy() override { return inner_.reserve_copy(); }
     void write_back() override { inner_.write_back(); }
     void finish_weights() override { inner_.finish_weights(); }
+    train::WeightSource& weights() override { return inner_.weights(); }
     void share_weights() override { inner_.share_weights(); }
     void share_optimizer() override { inner_.share_optimizer(); }
     void hash_weights() override { inner_.hash_weights(); }

@@ -44,7 +44,7 @@ TEST_CASE("a parameter of a whole number of grains leaves no gap, and one elemen
     CHECK(table.flat_size() == 1280);
 }
 
-TEST_CASE("padding begins the last block where the ranks' parts do, and moves no other") {
+TEST_CASE("padding begins and ends each block where the ranks' parts do") {
     ParameterTable table;
     table.add("a", {257}, 0, WeightDecay::apply);
     table.add("b", {1}, 0, WeightDecay::apply);
@@ -78,6 +78,45 @@ TEST_CASE("a store of a shared replica packs the master that it owns, unless it 
     CHECK_FALSE(fp32.has_packed_master());
     CHECK(fp32.master().size() == table.flat_size());
     CHECK(fp32.master(owned[1]).data() == fp32.master().data() + 1024);
+}
+
+TEST_CASE("stages 2 and 3 keep two slots and the last block in memory, and what the rank owns") {
+    ParameterTable table;
+    for (int block = 0; block < 3; ++block)
+        table.add("b" + std::to_string(block), {512}, block, WeightDecay::apply);
+    table.add("t", {1024}, 3, WeightDecay::apply);
+    table.pad_for(2);
+    table.share_among(2, 3);
+    CHECK(table.stage() == 3);
+    const std::vector<train::Segment> segments{{0, 512}, {512, 512}, {1024, 512}, {1536, 1024}};
+    std::vector<train::OwnedPart> owned;
+    std::size_t packed = 0;
+    for (const train::Segment& segment : segments) {
+        owned.push_back({segment.first, segment.count / 2, packed});
+        packed += segment.count / 2;
+    }
+    for (const auto precision : {Precision::fp32, Precision::bf16}) {
+        const train::ParameterStore<HostSpace> store(table, precision, train::Master::kept, owned,
+                                                     segments);
+        CHECK(store.gradient().size() == 2048);
+        CHECK(store.gradient_sums().size() == 1280);
+        CHECK(store.master().size() == 1280);
+        CHECK(store.weight_placement().size() == 2048);
+        CHECK(store.gradient(1024, 512).data() == store.gradient(0, 512).data());
+        CHECK(store.gradient(512, 512).data() == store.gradient().data() + 512);
+        CHECK(store.gradient(1536, 1024).data() == store.gradient().data() + 1024);
+        CHECK(store.gradient_sum(owned[3]).data() == store.gradient_sums().data() + 768);
+        CHECK(store.kept_bytes().empty());
+        CHECK_THROWS_AS(store.gradient(500, 100), Error);
+    }
+    table.share_among(2, 2);
+    const train::ParameterStore<HostSpace> second(table, Precision::bf16, train::Master::kept,
+                                                  owned, segments);
+    CHECK(second.compute<bf16>().size() == table.flat_size());
+    CHECK(second.gradient().size() == 2048);
+    CHECK(second.has_packed_master());
+    table.share_among(1, 2);
+    CHECK(table.stage() == 0);
 }
 
 TEST_CASE("a table refuses double names, empty shapes and blocks out of order") {

@@ -42,10 +42,25 @@ train::ParameterTable ToyModel::make_table() {
 
 void ToyModel::initialize(std::uint64_t seed) {
     PhiloxStream random(seed);
-    const auto weights = store_.has_packed_master() ? store_.gradient() : store_.master();
+    const auto weights = !store_.has_packed_master()               ? store_.master()
+                         : store_.gradient_placement().has_slots() ? store_.whole_weights()
+                                                                   : store_.gradient();
     for (const train::Parameter& parameter : table_.all())
         for (float& weight : weights.subview(parameter.offset, parameter.count))
             weight = static_cast<float>(random.uniform() - 0.5);
+}
+
+void ToyModel::read(train::WeightSource& weights) {
+    read_.assign(table_.flat_size(), 0);
+    for (std::size_t p = table_.all().size(); p-- > 0;) {
+        const train::Parameter& parameter = table_[p];
+        weights.need(parameter.offset);
+        with_element(Types<float, bf16>{}, store_.precision(), [&]<class T>() {
+            const auto values = store_.compute<T>(parameter.offset, parameter.count);
+            std::ranges::transform(values, read_.begin() + parameter.offset,
+                                   [](T value) { return static_cast<float>(value); });
+        });
+    }
 }
 
 bool ToyModel::dropped(const Token& token, std::int64_t column,
@@ -92,14 +107,15 @@ void ToyModel::train(const kernels::StepState* state, kernels::LossSums* sums, k
                      train::GradientSink& sink) {
     const train::Batch& batch = *batch_;
     std::vector<double> slopes;
-    for (std::size_t p = table_.all().size(); p-- > 0;) sink.need(table_[p].offset);
+    read(sink);
     *sums += forward(batch, state, slopes);
     const std::vector<Token> tokens = tokens_of(batch);
     const double seed = static_cast<double>(state->loss_seed);
-    const auto gradient = store_.gradient();
     const auto& parameters = table_.all();
+    sink.begin_backward();
     for (std::size_t p = 0; p < parameters.size(); ++p) {
-        float* to = gradient.data() + parameters[p].offset;
+        sink.need(parameters[p].offset);
+        float* to = store_.gradient(parameters[p].offset, parameters[p].count).data();
         if (into == kernels::Into::overwrite) std::fill_n(to, parameters[p].count, 0.0f);
         const bool bias = p < static_cast<std::size_t>(bias_blocks);
         for (std::size_t t = 0; t < tokens.size(); ++t)
@@ -112,13 +128,15 @@ void ToyModel::train(const kernels::StepState* state, kernels::LossSums* sums, k
                     to[at(token.token, c)] += static_cast<float>(slope);
             }
         const std::size_t end =
-            p + 1 < parameters.size() ? parameters[p + 1].offset : gradient.size();
+            p + 1 < parameters.size() ? parameters[p + 1].offset : table_.flat_size();
         sink.ready(parameters[p].offset, end - parameters[p].offset);
     }
 }
 
 // No test needs the losses of single tokens, so the first token has the sum of all.
-void ToyModel::evaluate(const train::Batch& batch, kernels::LossSums* losses) {
+void ToyModel::evaluate(const train::Batch& batch, kernels::LossSums* losses,
+                        train::WeightSource& weights) {
+    read(weights);
     std::vector<double> slopes;
     std::fill_n(losses, batch.target.tokens.size(), kernels::LossSums{});
     losses[0] = forward(batch, nullptr, slopes);

@@ -34,7 +34,9 @@ public:
     }
     void train(const kernels::StepState* state, kernels::LossSums* sums, kernels::Into into,
                train::GradientSink& sink) override;
-    void evaluate(const train::Batch& batch, kernels::LossSums* losses) override;
+    using train::ForwardBackward::evaluate;
+    void evaluate(const train::Batch& batch, kernels::LossSums* losses,
+                  train::WeightSource& weights) override;
     // The spans are a quarter and half a second.
     train::ModelSpans take_spans() override {
         return {{{{0}, {250'000'000}}}, {{{0}, {500'000'000}}}};
@@ -46,18 +48,16 @@ private:
     static std::vector<Token> tokens_of(const train::Batch& batch);
     kernels::LossSums forward(const train::Batch& batch, const kernels::StepState* state,
                               std::vector<double>& slopes) const;
-    // Returns a weight with which the model computes.
-    double weight(std::size_t element) const {
-        if (store_.precision() == train::Precision::fp32)
-            return static_cast<double>(store_.master()[element]);
-        return static_cast<double>(static_cast<float>(store_.compute<bf16>()[element]));
-    }
+    // Needs all weights, in forward's order, and keeps a copy of them.
+    void read(train::WeightSource& weights);
+    double weight(std::size_t element) const { return static_cast<double>(read_[element]); }
     bool dropped(const Token& token, std::int64_t column, const kernels::StepState* state) const;
 
     const train::ParameterTable& table_;
     const train::ParameterStore<HostSpace>& store_;
     Options options_;
     const train::Batch* batch_ = nullptr;
+    std::vector<float> read_;  // the weights that the model computes with
 };
 
 }  // namespace lockstep::tests

@@ -28,11 +28,18 @@ std::vector<float> without_gaps(const train::ParameterTable& table, HostView<con
     return values;
 }
 
-std::vector<float> computed_with(const train::ParameterStore<HostSpace>& store) {
-    if (store.precision() == train::Precision::fp32)
-        return without_gaps(store.table(), store.master());
-    const auto narrow = store.compute<bf16>();
-    const std::vector<float> flat(narrow.begin(), narrow.end());
+std::vector<float> computed_with(const train::ParameterStore<HostSpace>& store,
+                                 train::WeightSource& weights) {
+    std::vector<float> flat(store.table().flat_size());
+    const auto& all = store.table().all();
+    for (auto parameter = all.rbegin(); parameter != all.rend(); ++parameter) {
+        weights.need(parameter->offset);
+        with_element(Types<float, bf16>{}, store.precision(), [&]<class T>() {
+            const auto values = store.compute<T>(parameter->offset, parameter->count);
+            std::ranges::transform(values, flat.begin() + parameter->offset,
+                                   [](T value) { return static_cast<float>(value); });
+        });
+    }
     return without_gaps(store.table(), view_of(flat));
 }
 
@@ -86,7 +93,8 @@ public:
 
     std::optional<train::ValidationReport> evaluate(const train::StopFlag&) override {
         if (setup_.abandons && setup_.abandons(run_.validations.size())) return std::nullopt;
-        const kernels::LossSums sums = evaluated(model_, ToySource::batch_of({100, 101, 102}));
+        const kernels::LossSums sums =
+            evaluated(model_, ToySource::batch_of({100, 101, 102}), engine_.weights());
         double loss = sums.nll / sums.tokens;
         if (setup_.validation_loss) loss = setup_.validation_loss(run_.validations.size());
         train::ValidationReport report;
@@ -120,11 +128,12 @@ void run_rank(const RunSetup& setup, comm::Communicator& communicator, RankRun& 
     auto table = ToyModel::make_table();
     if (setup.sharing > 1) {
         table.pad_for(setup.sharing);
-        table.share_among(setup.sharing);
+        table.share_among(setup.sharing, setup.stage);
     }
     const train::ParameterStore<HostSpace> store(
         table, setup.precision, train::Master::kept,
-        train::owned_parts(table, setup.options.reducer, rank % setup.sharing));
+        train::owned_parts(table, setup.options.reducer, rank % setup.sharing),
+        train::plan_segments(table, setup.options.reducer));
     ToyModel toy(table, store, {setup.dropout});
     // Every rank begins with other weights, so that rank 0's must replace them.
     toy.initialize(setup.options.seed + static_cast<std::uint64_t>(rank));
@@ -151,7 +160,7 @@ void run_rank(const RunSetup& setup, comm::Communicator& communicator, RankRun& 
                            resume);
     run.reason = trainer.run();
     run.state = trainer.state();
-    run.weights = computed_with(store);
+    run.weights = computed_with(store, engine.weights());
     run.rows = source.given();
 }
 

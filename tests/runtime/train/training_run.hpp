@@ -46,6 +46,7 @@ struct RankHandle {
 struct RunSetup {
     int world = 1;
     int sharing = 1;  // ranks that share a replica
+    int stage = 1;    // what they share
     train::TrainOptions options;
     std::int64_t rows = 60, batchsize = 3;
     float dropout = 0.2F;
@@ -81,8 +82,10 @@ public:
                train::GradientSink& sink) override {
         below_.train(state, sums, into, sink);
     }
-    void evaluate(const train::Batch& batch, kernels::LossSums* losses) override {
-        below_.evaluate(batch, losses);
+    using train::ForwardBackward::evaluate;
+    void evaluate(const train::Batch& batch, kernels::LossSums* losses,
+                  train::WeightSource& weights) override {
+        below_.evaluate(batch, losses, weights);
     }
     train::ModelSpans take_spans() override { return below_.take_spans(); }
     std::size_t peak_activation_bytes() const noexcept override {

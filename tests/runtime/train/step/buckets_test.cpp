@@ -91,7 +91,53 @@ TEST_CASE("every element of a shared replica is owned once, in equal parts of wh
     }
 }
 
-TEST_CASE("buckets of a shared replica end with a block, or shortly before its end") {
+TEST_CASE("segments hold whole blocks and whole buckets, and no two neighbours share a slot") {
+    std::mt19937 random(12);
+    const auto up_to = [&](std::uint32_t most) {
+        return static_cast<std::uint32_t>(random() % most + 1);
+    };
+    for (int round = 0; round < 300; ++round) {
+        CAPTURE(round);
+        train::ParameterTable table;
+        const int blocks = static_cast<int>(up_to(8));
+        for (int block = 0; block < blocks; ++block)
+            for (std::uint32_t i = up_to(4); i > 0; --i)
+                table.add(std::to_string(block) + "." + std::to_string(i), {up_to(9000)}, block,
+                          apply);
+        const int ranks = static_cast<int>(up_to(7)) + 1;
+        table.pad_for(ranks);
+        table.share_among(ranks, 2);
+        train::ReducerOptions options;
+        options.first_bucket_bytes = up_to(20'000);
+        options.bucket_bytes = up_to(200'000);
+        const auto segments = train::plan_segments(table, options);
+        std::size_t end = 0;
+        for (const train::Segment& segment : segments) {
+            CHECK(segment.first == end);
+            CHECK(segment.count > 0);
+            end += segment.count;
+        }
+        CHECK(end == table.flat_size());
+        const train::Placement placement(segments);
+        std::vector<std::size_t> slot(table.all().size());
+        for (std::size_t i = 0; i < table.all().size(); ++i) {
+            const train::Parameter& p = table[i];
+            const std::size_t segment = placement.segment_of(p.offset);
+            // It lies in one segment, at the same place behind the beginning of its slot.
+            const std::size_t at = placement.at(p.offset, p.count);
+            CHECK(at + p.count <= placement.size());
+            slot[i] = at - (p.offset - segments[segment].first);
+            if (i == 0) continue;
+            const std::size_t before = placement.segment_of(table[i - 1].offset);
+            CHECK((slot[i] == slot[i - 1]) == (segment == before));
+            if (p.block == table[i - 1].block) CHECK(segment == before);
+        }
+        for (const train::Bucket& bucket : train::plan_buckets(table, options))
+            CHECK_NOTHROW(placement.at(bucket.first, bucket.count));
+    }
+}
+
+TEST_CASE("buckets of a shared replica hold whole blocks, or a part of one") {
     train::ParameterTable table;
     table.add("a", {1000}, 0, apply);
     table.add("b", {2000}, 1, apply);
@@ -101,6 +147,7 @@ TEST_CASE("buckets of a shared replica end with a block, or shortly before its e
     using Counts = std::vector<std::size_t>;
     CHECK(counts(table, 4000, 7000) == Counts{3072, 3072, 5120});
     CHECK(counts(table, 1024, 7000) == Counts{1024, 5120, 5120});
+    CHECK(counts(table, 600, 7000) == Counts{512, 512, 5120, 5120});
     CHECK(counts(table, 1, 1600) == Counts{512, 512, 1536, 512, 1536, 1536, 5120});
 }
 

@@ -38,8 +38,9 @@ RunSetup setup_of(int world, OptimizerKind optimizer, train::Precision precision
     return setup;
 }
 
-RunSetup shared(RunSetup setup, int sharing) {
+RunSetup shared(RunSetup setup, int sharing, int stage) {
     setup.sharing = sharing;
+    setup.stage = stage;
     return setup;
 }
 
@@ -83,7 +84,10 @@ TEST_CASE("ranks that share a replica train as those that do not, bit for bit") 
                 };
                 CHECK(count([](const auto& report) { return report.clipped > 0; }) > steps / 2);
                 CHECK(count([&](const auto& report) { return report.lanes < world; }) > 0);
-                check_same(expected, run_training(shared(setup, world)));
+                for (const int stage : {1, 2, 3}) {
+                    CAPTURE(stage);
+                    check_same(expected, run_training(shared(setup, world, stage)));
+                }
             }
 }
 
@@ -92,35 +96,65 @@ TEST_CASE("replicas that ranks share train as whole ones") {
         for (const int world : {4, 6}) {
             CAPTURE(world);
             const RunSetup setup = setup_of(world, OptimizerKind::adam, precision);
-            const auto all = run_training(shared(setup, world));
-            const auto pairs = run_training(shared(setup, 2));
+            const auto all = run_training(shared(setup, world, 1));
+            const auto first = run_training(shared(setup, 2, 1));
             // The ranks are added in another order.
             for (std::size_t i = 0; i < steps; ++i)
-                CHECK(pairs[0].steps[i].loss ==
+                CHECK(first[0].steps[i].loss ==
                       doctest::Approx(all[0].steps[i].loss).epsilon(1e-4));
-            for (const RankRun& run : pairs) CHECK(run.weights == pairs[0].weights);
+            for (const RankRun& run : first) CHECK(run.weights == first[0].weights);
+            for (const int stage : {2, 3}) {
+                CAPTURE(stage);
+                check_same(first, run_training(shared(setup, 2, stage)));
+            }
         }
 }
 
 TEST_CASE("shared replicas work with every other way to send and add gradients") {
     RunSetup setup = setup_of(3, OptimizerKind::adam, narrow);
-    const auto check = [&] { check_same(run_training(setup), run_training(shared(setup, 3))); };
-    SUBCASE("several lanes of a rank") { setup.options.lanes = 6; }
+    std::vector<int> stages{1, 2, 3};
+    SUBCASE("several lanes of a rank") {
+        setup.options.lanes = 6;
+        stages = {1};
+    }
     SUBCASE("without overlap") { setup.options.reducer.overlap = train::Overlap::off; }
     SUBCASE("gradients that travel as bf16") { setup.options.reducer.comm_dtype = Dtype::bf16; }
     SUBCASE("a fixed order of the lanes") {
         setup.options.reducer.lane_order = train::LaneOrder::fixed;
+        stages = {1};
     }
     SUBCASE("results a step late") { setup.results = RunSetup::Results::a_step_late; }
     SUBCASE("moments in int8") { setup.options.optimizer.moments = train::Moments::int8; }
     SUBCASE("large buckets") { setup.options.reducer.first_bucket_bytes = 1 << 20; }
     SUBCASE("AMSGrad") { setup.options.optimizer.amsgrad = true; }
-    check();
+    const auto expected = run_training(setup);
+    for (const int stage : stages) {
+        CAPTURE(stage);
+        check_same(expected, run_training(shared(setup, 3, stage)));
+    }
+}
+
+// Stages 2 and 3 add the ranks first and then the lanes.
+TEST_CASE("several lanes of a rank train alike at all stages, but for rounding") {
+    for (const auto precision : {fp32, narrow})
+        for (const std::int64_t lanes : {5, 9}) {
+            CAPTURE(lanes);
+            RunSetup setup = setup_of(3, OptimizerKind::adam, precision);
+            setup.options.lanes = lanes;
+            const auto expected = run_training(setup);
+            const auto second = run_training(shared(setup, 3, 2));
+            const double tolerance = precision == fp32 ? 1e-5 : 1e-3;
+            for (std::size_t i = 0; i < steps; ++i)
+                CHECK(second[0].steps[i].loss ==
+                      doctest::Approx(expected[0].steps[i].loss).epsilon(tolerance));
+            for (const RankRun& run : second) CHECK(run.weights == second[0].weights);
+            check_same(second, run_training(shared(setup, 3, 3)));
+        }
 }
 
 TEST_CASE("a checkpoint continues on any ranks, whoever owns what") {
     struct Layout {
-        int world, sharing;
+        int world, sharing, stage = 1;
     };
     for (const auto moments : {train::Moments::fp32, train::Moments::int8})
         for (const auto precision : {fp32, narrow})
@@ -128,6 +162,9 @@ TEST_CASE("a checkpoint continues on any ranks, whoever owns what") {
                                                          {Layout{2, 2}, Layout{2, 1}},
                                                          {Layout{2, 2}, Layout{4, 4}},
                                                          {Layout{4, 2}, Layout{4, 4}},
+                                                         {Layout{2, 1}, Layout{2, 2, 3}},
+                                                         {Layout{2, 2, 3}, Layout{2, 2, 2}},
+                                                         {Layout{4, 4, 2}, Layout{3, 3, 3}},
                                                          {Layout{4, 4}, Layout{1, 1}},
                                                          {Layout{1, 1}, Layout{3, 3}}}) {
                 CAPTURE(std::string(train::name(moments)));
@@ -139,6 +176,7 @@ TEST_CASE("a checkpoint continues on any ranks, whoever owns what") {
                 setup.options.optimizer.moments = moments;
                 setup.options.lanes = 4;
                 setup.sharing = saved_on.sharing;
+                setup.stage = saved_on.stage;
                 const auto whole = run_training(setup);
                 setup.options.limits.max_train_steps = steps / 2;
                 const auto half = run_training(setup);
@@ -146,29 +184,33 @@ TEST_CASE("a checkpoint continues on any ranks, whoever owns what") {
                 setup.resume = half[0].saves.back();
                 setup.world = continued_on.world;
                 setup.sharing = continued_on.sharing;
+                setup.stage = continued_on.stage;
                 const auto rest = run_training(setup);
                 REQUIRE(rest[0].steps.size() == steps / 2);
                 const double tolerance = precision == fp32 ? 1e-4 : 5e-2;
                 for (std::size_t i = 0; i < steps / 2; ++i)
                     CHECK(rest[0].steps[i].loss ==
                           doctest::Approx(whole[0].steps[steps / 2 + i].loss).epsilon(tolerance));
-                if (saved_on.world == 2 && continued_on.world == 2)
+                if (saved_on.world == 2 && continued_on.world == 2 &&
+                    (saved_on.stage < 2) == (continued_on.stage < 2))
                     CHECK(rest[0].saves.back().weights == whole[0].saves.back().weights);
             }
 }
 
 TEST_CASE("what ranks share is saved as it is when a run begins anew from it") {
-    for (const auto precision : {fp32, narrow}) {
-        RunSetup setup = setup_of(3, OptimizerKind::adam, precision);
-        setup.sharing = 3;
-        const auto run = run_training(setup);
-        const tests::Snapshot& saved = run[0].saves.back();
-        setup.resume = saved;
-        const auto again = run_training(setup);  // it has no steps left
-        CHECK(again[0].steps.empty());
-        CHECK(again[0].saves.back().weights == saved.weights);
-        CHECK(again[0].saves.back().optimizer == saved.optimizer);
-    }
+    for (const auto precision : {fp32, narrow})
+        for (const int stage : {1, 2, 3}) {
+            RunSetup setup = setup_of(3, OptimizerKind::adam, precision);
+            setup.sharing = 3;
+            setup.stage = stage;
+            const auto run = run_training(setup);
+            const tests::Snapshot& saved = run[0].saves.back();
+            setup.resume = saved;
+            const auto again = run_training(setup);  // it has no steps left
+            CHECK(again[0].steps.empty());
+            CHECK(again[0].saves.back().weights == saved.weights);
+            CHECK(again[0].saves.back().optimizer == saved.optimizer);
+        }
 }
 
 TEST_CASE("a gradient that is not finite is named by all, whoever owns it") {

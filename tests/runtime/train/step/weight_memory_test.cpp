@@ -98,31 +98,39 @@ TEST_CASE("the weights' memory is that of the buffers that there are") {
 
 TEST_CASE("the memory of a shared replica is that of the buffers that a rank has") {
     for (const int sharing : {2, 3, 7})
-        for (const auto precision : {Precision::fp32, Precision::bf16})
-            for (const auto moments : {train::Moments::fp32, train::Moments::int8}) {
-                CAPTURE(sharing);
-                train::ParameterTable table = table_without_gaps();
-                table.pad_for(sharing);
-                table.share_among(sharing);
-                train::TrainOptions options;
-                options.optimizer.moments = moments;
-                options.reducer.first_bucket_bytes = options.reducer.bucket_bytes = 4096;
-                const train::ParameterStore<HostSpace> store(
-                    table, precision, train::Master::kept,
-                    train::owned_parts(table, options.reducer, sharing - 1));
-                device::CpuContext context(1);
-                const auto optimizer = train::make_optimizer<device::CpuContext>(
-                    options.optimizer, table, store, context);
-                std::size_t state = 0;
-                for (const auto& flat : optimizer->flat_state())
-                    state += flat.values.size() * sizeof(float) + flat.codes.size();
-                CHECK(optimizer->state().empty());
-                const auto memory = train::weight_memory(table, precision, train::Master::kept,
-                                                         options, 2 * sharing);
-                CHECK(memory.master == store.master().size() * sizeof(float));
-                CHECK(memory.gradient == store.gradient().size() * sizeof(float));
-                CHECK(memory.optimizer == state);
-            }
+        for (const int stage : {1, 2, 3})
+            for (const auto precision : {Precision::fp32, Precision::bf16})
+                for (const auto moments : {train::Moments::fp32, train::Moments::int8}) {
+                    CAPTURE(sharing);
+                    CAPTURE(stage);
+                    train::ParameterTable table = table_without_gaps();
+                    table.pad_for(sharing);
+                    table.share_among(sharing, stage);
+                    train::TrainOptions options;
+                    options.optimizer.moments = moments;
+                    options.reducer.first_bucket_bytes = options.reducer.bucket_bytes = 4096;
+                    const train::ParameterStore<HostSpace> store(
+                        table, precision, train::Master::kept,
+                        train::owned_parts(table, options.reducer, sharing - 1),
+                        train::plan_segments(table, options.reducer));
+                    device::CpuContext context(1);
+                    const auto optimizer = train::make_optimizer<device::CpuContext>(
+                        options.optimizer, table, store, context);
+                    std::size_t state = 0;
+                    for (const auto& flat : optimizer->flat_state())
+                        state += flat.values.size() * sizeof(float) + flat.codes.size();
+                    CHECK(optimizer->state().empty());
+                    const auto memory = train::weight_memory(table, precision, train::Master::kept,
+                                                             options, 2 * sharing);
+                    CHECK(memory.master == store.master().size() * sizeof(float));
+                    CHECK(memory.gradient ==
+                          (store.gradient().size() + store.gradient_sums().size()) * sizeof(float));
+                    const bool fp32 = precision == Precision::fp32;
+                    const std::size_t compute = fp32 ? store.compute<float>().size() * sizeof(float)
+                                                     : store.compute<bf16>().size() * sizeof(bf16);
+                    CHECK(memory.compute == (fp32 && stage < 3 ? 0 : compute));
+                    CHECK(memory.optimizer == state);
+                }
 }
 
 TEST_CASE("a shared replica in 16 bits sends three quarters of what whole ones send") {
@@ -140,4 +148,8 @@ TEST_CASE("a shared replica in 16 bits sends three quarters of what whole ones s
     train::ReducerOptions narrow;
     narrow.comm_dtype = Dtype::bf16;
     CHECK(train::bytes_sent_in_step(shared, Precision::bf16, narrow, 4) == 3 * padded);
+    // Each further lane of a rank costs another sum.
+    shared.share_among(4, 2);
+    CHECK(train::bytes_sent_in_step(shared, Precision::bf16, {}, 4) * 4 == 18 * padded);
+    CHECK(train::bytes_sent_in_step(shared, Precision::bf16, {}, 4, 3) * 4 == 42 * padded);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/train/parameters.hpp"
+#include "runtime/train/parameter_table.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -48,19 +48,22 @@ std::size_t ParameterTable::add(std::string name, std::vector<std::int64_t> shap
 void ParameterTable::pad_for(int ranks) {
     require(ranks > 0 && padded_for_ == 1, "a table is padded once");
     padded_for_ = ranks;
-    if (all_.empty()) return;
     const std::size_t unit = static_cast<std::size_t>(ranks) * grain;
     const auto padded = [unit](std::size_t size) { return (size + unit - 1) / unit * unit; };
-    const int last = all_.back().block;
-    const auto first = std::ranges::find(all_, last, &Parameter::block);
-    const std::size_t shift = padded(first->offset) - first->offset;
-    for (auto at = first; at != all_.end(); ++at) at->offset += shift;
+    std::size_t shift = 0;
+    int block = 0;
+    for (Parameter& parameter : all_) {
+        if (parameter.block != block) shift = padded(parameter.offset + shift) - parameter.offset;
+        block = parameter.block;
+        parameter.offset += shift;
+    }
     flat_size_ = padded(flat_size_ + shift);
 }
 
-void ParameterTable::share_among(int ranks) {
+void ParameterTable::share_among(int ranks, int stage) {
     require(ranks > 0 && padded_for_ % ranks == 0, "the table is not padded for these ranks");
     sharing_ = ranks;
+    stage_ = ranks == 1 ? 0 : stage;
 }
 
 const Parameter* ParameterTable::find(std::string_view name) const noexcept {

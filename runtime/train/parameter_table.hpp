@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lockstep::train {
+
+// Parameters begin at multiples of this many elements in every flat buffer, so that a cell of this
+// size never holds elements of two parameters.
+constexpr std::size_t grain = 256;
+
+enum class WeightDecay { apply, skip };  // skip: for biases and norms
+
+struct Parameter {
+    std::string name;
+    std::vector<std::int64_t> shape;
+    std::size_t offset = 0;  // elements from the start of every flat buffer; a multiple of grain
+    std::size_t count = 0;
+    int block = 0;
+    WeightDecay decay = WeightDecay::apply;
+    // The rows consist of this many equal runs that are separate matrices for an optimizer that
+    // treats whole matrices: 3 for queries, keys and values, which are stored as one.
+    int parts = 1;
+};
+
+// Holds the shape of one part as a matrix; a vector is one row.
+struct PartShape {
+    std::int64_t rows, cols;
+    bool is_matrix() const noexcept { return rows > 1 && cols > 1; }
+};
+PartShape part_shape(const Parameter& parameter) noexcept;
+
+// Holds the names and offsets of all parameters in the flat buffers. They are added in the order in
+// which backward finishes their gradients, so gradients become final front to back. A block is a
+// contiguous unit (a layer); a tied embedding table is a separate block and comes last.
+class ParameterTable {
+public:
+    // Returns the parameter's index.
+    std::size_t add(std::string name, std::vector<std::int64_t> shape, int block, WeightDecay decay,
+                    int parts = 1);
+
+    const std::vector<Parameter>& all() const noexcept { return all_; }
+    const Parameter& operator[](std::size_t index) const { return all_.at(index); }
+    const Parameter* find(std::string_view name) const noexcept;
+    std::size_t flat_size() const noexcept { return flat_size_; }  // including alignment gaps
+    // Moves and extends the blocks so that each begins and ends at a multiple of this many grains,
+    // and divides into as many equal parts. No parameter may be added afterwards.
+    void pad_for(int ranks);
+    // Returns that number of ranks; 1 unless pad_for() was called.
+    int padded_for() const noexcept { return padded_for_; }
+    // Says how many ranks share a replica, and what (ZeroOptions::stage). They divide those that
+    // the table is padded for.
+    void share_among(int ranks, int stage = 1);
+    int sharing() const noexcept { return sharing_; }
+    int stage() const noexcept { return stage_; }  // 0 if no ranks share
+    std::size_t count() const noexcept;            // excluding alignment gaps
+
+private:
+    std::vector<Parameter> all_;
+    std::size_t flat_size_ = 0;
+    int padded_for_ = 1, sharing_ = 1, stage_ = 0;
+};
+
+}  // namespace lockstep::train
