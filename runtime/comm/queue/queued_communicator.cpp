@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <exception>
 #include <future>
+#include <optional>
 #include <utility>
 
 #include "runtime/comm/queue/local_communicator.hpp"
@@ -26,9 +27,10 @@ std::exception_ptr named(const std::exception& cause, ErrorKind kind, const std:
 }  // namespace
 
 struct QueuedCommunicator::State {
-    std::mutex parts_mutex;  // guards the end of the transport, and the parts
+    std::mutex parts_mutex;  // guards the end of the transport, the parts and the time-out
     std::unique_ptr<Transport> transport;
     std::vector<std::weak_ptr<State>> parts;  // split off this one
+    std::optional<int> timeout_ms;            // the last one that was set
     std::atomic<bool> abandoned{false};
     std::mutex mutex;
     std::condition_variable changed;
@@ -79,8 +81,18 @@ struct QueuedCommunicator::State {
             if (const auto living = part.lock()) living->interrupt();
     }
 
+    void set_timeout(int value_ms) {
+        const std::lock_guard lock(parts_mutex);
+        timeout_ms = value_ms;
+        if (transport) transport->set_timeout(value_ms);
+        for (const std::weak_ptr<State>& part : parts)
+            if (const auto living = part.lock()) living->set_timeout(value_ms);
+    }
+
+    // The part gets this one's time-out.
     void add_part(const std::shared_ptr<State>& part) {
         const std::lock_guard lock(parts_mutex);
+        if (timeout_ms) part->set_timeout(*timeout_ms);
         std::erase_if(parts, [](const auto& old) { return old.expired(); });
         parts.push_back(part);
     }
@@ -270,7 +282,7 @@ std::vector<Timing> QueuedCommunicator::take_timings() {
     return std::exchange(state_->timings, {});
 }
 
-void QueuedCommunicator::set_timeout(int timeout_ms) { state_->transport->set_timeout(timeout_ms); }
+void QueuedCommunicator::set_timeout(int timeout_ms) { state_->set_timeout(timeout_ms); }
 
 // What is left out after this counts as failed: the library may return, and the caller must not
 // take its own values for the sum of all ranks'.

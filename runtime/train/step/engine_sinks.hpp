@@ -26,6 +26,7 @@ public:
         rows_ = rows;
     }
     void begin_backward() override {
+        if (!reducer_.waits_before_backward()) return;
         replay_.apart([&reducer = reducer_] { reducer.begin_backward(); });
     }
     InputRows loss_done() override {

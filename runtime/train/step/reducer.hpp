@@ -20,8 +20,9 @@ public:
 
     virtual ~Reducer() = default;
 
-    // Waits until the memory that backward writes is free; most reducers use it in one pass alone.
+    // Waits until the memory that backward writes is free, if it may not be.
     virtual void begin_backward() {}
+    virtual bool waits_before_backward() const noexcept { return false; }
     // Marks every gradient before element `end` of the flat buffer as final in this backward.
     virtual void ready_until(std::size_t end) = 0;
     // Tells whether ready_until(end) would start the exchange of a bucket with other ranks.

@@ -59,16 +59,16 @@ ReductionTiming ReductionClock<Ctx>::take(const std::vector<comm::Collectives<Sp
     for (comm::Collectives<Space>* group : groups)
         std::ranges::move(group->take_timings(), std::back_inserter(timings));
     ReductionTiming reduction;
+    double earlier_s = 0;  // in waits before the last one
+    Clock::time_point begin;
     for (const device::Span& span : steps_.front()) {
-        const auto begin = context_.time_of(span.begin), end = context_.time_of(span.end);
+        begin = context_.time_of(span.begin);
+        const auto end = context_.time_of(span.end);
         trace_.add("step", "wait for gradients", begin, end);
+        earlier_s = reduction.blocked_s;
         reduction.blocked_s += seconds_between(begin, end);
     }
-    const device::Span last = steps_.front().back();
     steps_.pop_front();
-    const auto begin = context_.time_of(last.begin);
-    const double earlier_s =
-        reduction.blocked_s - seconds_between(begin, context_.time_of(last.end));
     for (comm::Timing& timing : timings) {
         const double seconds = seconds_between(timing.begin, timing.end);
         if (is_bucket(timing.label) && groups.front()->size() > 1) {

@@ -37,6 +37,7 @@ public:
 
     void begin_pass(Pass pass);
     void begin_backward() override;
+    bool waits_before_backward() const noexcept override { return true; }
     void ready_until(std::size_t end) override;
     bool starts_reduction(std::size_t end) const override;
     void finish() override;

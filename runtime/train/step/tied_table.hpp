@@ -30,8 +30,8 @@ struct TiedTable {
 std::optional<TiedTable> tied_table(const ParameterTable& table);
 
 // Sets how this many ranks sum the table on devices with these traits (device/traits.hpp). Without
-// overlap nothing is sent early, a fixed order of the lanes has one sum, and so has each micro-batch
-// from stage 2 on.
+// overlap nothing is sent early, a fixed order of the lanes has one sum, and so has each
+// micro-batch from stage 2 on.
 template <class Traits>
 ReducerOptions with_table_sum(ReducerOptions options, const ParameterTable& table, int ranks) {
     const bool in_parts = Traits::parts_tied_table && ranks > 1 && options.overlap == Overlap::on &&

@@ -166,6 +166,31 @@ TEST_CASE(
     CHECK(text_of(failures[3]).find("rank 0 did not come within 300 ms") != std::string::npos);
 }
 
+TEST_CASE("a group has the time limit of the ranks that it was split off, also a later one") {
+    for (const bool split_first : {true, false}) {
+        std::atomic<bool> left{false};
+        const auto failures = run_gloo(2, 20'000, [&](Communicator& ranks) {
+            std::unique_ptr<Communicator> group;
+            if (split_first) group = ranks.split(0);
+            ranks.set_timeout(300);
+            if (!split_first) group = ranks.split(0);
+            if (ranks.rank() == 1) {
+                while (!left) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+                return;
+            }
+            std::vector<float> data(10);
+            group->recv(view_of(data), 1, "nothing");
+            try {
+                group->finish();
+            } catch (...) {
+                left = true;
+                throw;
+            }
+        });
+        CHECK(text_of(failures[0]).find("within 300 ms") != std::string::npos);
+    }
+}
+
 TEST_CASE("after an abort no operation passes for one that all ranks did") {
     const auto failures = run_gloo(2, 20'000, [](Communicator& ranks) {
         std::vector<float> data(10);
