@@ -322,10 +322,11 @@ void DeviceEngine<Ctx>::train(const Batch& batch, kernels::Into into, MoreFollow
     const bool needs = std::exchange(weights_due_, false);
     std::optional<GatheringSink<Ctx>> gathering;
     std::optional<SlotSink<Ctx>> in_slots;
+    const Waiting<Ctx> waiting{parts_.context, reducer(), replay_};
     if (shared_ && shared_->slots)
-        in_slots.emplace(sink, *shared_->slots, replay_);
+        in_slots.emplace(sink, *shared_->slots, waiting);
     else if (needs)
-        gathering.emplace(sink, shared_->gather, replay_, reducer().buckets().size());
+        gathering.emplace(sink, shared_->gather, waiting);
     GradientSink& told = in_slots ? static_cast<GradientSink&>(*in_slots)
                          : needs  ? static_cast<GradientSink&>(*gathering)
                                   : sink;

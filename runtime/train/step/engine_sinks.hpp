@@ -54,6 +54,23 @@ private:
     std::size_t told_ = 0;
 };
 
+// Queues waits for weights outside of the work that may be replayed, and measures them.
+template <class Ctx>
+struct Waiting {
+    Ctx& context;
+    Reducer<Ctx>& reducer;
+    device::Replay<Ctx>& replay;
+
+    template <class Wait>
+    void apart(const Wait& wait) const {
+        replay.apart([&ctx = context, &clock = reducer, wait] {
+            device::Stopwatch<Ctx> watch(ctx);
+            wait();
+            clock.waited(watch.lap());
+        });
+    }
+};
+
 // Passes on what the model tells another sink.
 class SinkBefore : public GradientSink {
 public:
@@ -68,25 +85,26 @@ private:
     GradientSink& gradients_;
 };
 
-// Waits for the weights of a block before forward reads them. The waits are queued outside of the
-// work that may be replayed.
+// Waits for the weights of a block before forward reads them.
 template <class Ctx>
 class GatheringSink final : public SinkBefore {
 public:
-    GatheringSink(GradientSink& gradients, WeightGather<Ctx>& gather, device::Replay<Ctx>& replay,
-                  std::size_t buckets)
-        : SinkBefore(gradients), gather_(gather), replay_(replay), reached_(buckets) {}
+    GatheringSink(GradientSink& gradients, WeightGather<Ctx>& gather, const Waiting<Ctx>& waiting)
+        : SinkBefore(gradients),
+          gather_(gather),
+          waiting_(waiting),
+          reached_(waiting.reducer.buckets().size()) {}
 
     void need(std::size_t first) override {
         const std::size_t bucket = gather_.bucket_of(first);
         if (bucket >= reached_) return;
         reached_ = bucket;
-        replay_.apart([&gather = gather_, bucket] { gather.finish(bucket); });
+        waiting_.apart([&gather = gather_, bucket] { gather.finish(bucket); });
     }
 
 private:
     WeightGather<Ctx>& gather_;
-    device::Replay<Ctx>& replay_;
+    Waiting<Ctx> waiting_;
     std::size_t reached_;  // the lowest bucket that was waited for
 };
 
@@ -94,16 +112,16 @@ private:
 template <class Ctx>
 class SlotSink final : public SinkBefore {
 public:
-    SlotSink(GradientSink& gradients, SlotWeights<Ctx>& weights, device::Replay<Ctx>& replay)
-        : SinkBefore(gradients), weights_(weights), replay_(replay) {}
+    SlotSink(GradientSink& gradients, SlotWeights<Ctx>& weights, const Waiting<Ctx>& waiting)
+        : SinkBefore(gradients), weights_(weights), waiting_(waiting) {}
 
     void need(std::size_t first) override {
-        replay_.apart([&weights = weights_, first] { weights.need(first); });
+        waiting_.apart([&weights = weights_, first] { weights.need(first); });
     }
 
 private:
     SlotWeights<Ctx>& weights_;
-    device::Replay<Ctx>& replay_;
+    Waiting<Ctx> waiting_;
 };
 
 }  // namespace lockstep::train

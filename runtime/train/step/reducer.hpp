@@ -6,6 +6,7 @@
 
 #include "runtime/comm/communicator.hpp"
 #include "runtime/core/view.hpp"
+#include "runtime/device/device_timestamp.hpp"
 #include "runtime/kernels/exact_sum.hpp"
 #include "runtime/train/step/buckets.hpp"
 #include "runtime/train/step/reduction_timing.hpp"
@@ -35,6 +36,8 @@ public:
     virtual void add_square(View<kernels::ExactSum, Space> squares) = 0;
     // Adds the sums of squares of the ranks that share a replica.
     virtual void add_squares_of_parts(View<kernels::ExactSum, Space> squares) = 0;
+    // Counts a wait for weights as one of the step that is being queued.
+    virtual void waited(device::Span span) = 0;
     // Returns the timing of the oldest finish() that has not been asked for.
     virtual ReductionTiming take_reduction() = 0;
 

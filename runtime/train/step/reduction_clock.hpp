@@ -15,8 +15,11 @@
 
 namespace lockstep::train {
 
-// Measures how long a device waits for the reduction of each step, and how long the reduction of
-// the buckets takes. The operations of a bucket have its label.
+inline constexpr const char* weights_label = "weights ";
+
+// Measures how long a device waits for gradients and weights of other ranks in each step, and how
+// long they travel. The operations of a bucket have its label, and those of weights one that begins
+// with `weights_label`.
 template <class Ctx>
 class ReductionClock {
 public:
@@ -41,7 +44,8 @@ public:
 
 private:
     bool is_bucket(const std::string& label) const {
-        return label == rest_label_ || std::ranges::find(labels_, label) != labels_.end();
+        return label == rest_label_ || label.starts_with(weights_label) ||
+               std::ranges::find(labels_, label) != labels_.end();
     }
 
     Ctx& context_;
@@ -73,10 +77,11 @@ ReductionTiming ReductionClock<Ctx>::take(const std::vector<comm::Collectives<Sp
         const double seconds = seconds_between(timing.begin, timing.end);
         if (is_bucket(timing.label) && groups.front()->size() > 1) {
             reduction.bucket_s += seconds;
+            const double blocked_s = std::max(0.0, seconds_between(begin, timing.end));
             reduction.bucket_blocked_s =
-                earlier_s + std::max(0.0, seconds_between(begin, timing.end));
-            if (timing.label == rest_label_ || timing.label == labels_.back())
-                reduction.last_bucket_s = seconds;
+                std::max(reduction.bucket_blocked_s, earlier_s + blocked_s);
+            const bool is_rest = timing.label == rest_label_;
+            if (is_rest || timing.label == labels_.back()) reduction.last_bucket_s = seconds;
         }
         trace_.add("communication", std::move(timing.label), timing.begin, timing.end);
     }

@@ -14,6 +14,7 @@
 #include "runtime/train/options.hpp"
 #include "runtime/train/parameters.hpp"
 #include "runtime/train/step/buckets.hpp"
+#include "runtime/train/step/reduction_clock.hpp"
 
 namespace lockstep::train {
 
@@ -104,11 +105,11 @@ void SlotWeights<Ctx>::ask_for(std::size_t segment) {
 // fp16 travels as bytes, which every library knows.
 template <class Ctx>
 comm::Ticket SlotWeights<Ctx>::gather(std::size_t bucket) {
-    const auto [first, count] = buckets_[bucket];
+    const Bucket& all = buckets_[bucket];
     const OwnedPart& own = store_.owned()[bucket];
-    const std::string label = "weights " + std::to_string(bucket);
+    const std::string label = weights_label + std::to_string(bucket);
     return with_element(typename Ctx::Elements{}, store_.precision(), [&]<class T>() {
-        const View<T, Space> to = store_.template compute<T>(first, count);
+        const View<T, Space> to = store_.template compute<T>(all.first, all.count);
         const View<T, Space> from = store_.template compute<T>(own.first, own.count);
         kernels::cast<float, T>(context_, store_.master(own), from);
         if constexpr (std::is_same_v<T, fp16>) {

@@ -40,12 +40,11 @@ std::int64_t bytes_sent_in_step(const ParameterTable& table, Precision precision
     const std::int64_t gathered =
         table.stage() < 3 ? elements : gathered_weights(plan_segments(table, options), passes);
     const std::int64_t weights = gathered * (precision == Precision::fp32 ? 4 : 2);
-    const std::int64_t sums = table.stage() < 2 ? 1 : passes;
-    return sums * around_ring(gradients, sharing) +
-           2 * around_ring(
-                   elements / sharing * (table.stage() < 2 ? bytes_of(options.comm_dtype) : 4),
-                   replicas) +
-           around_ring(weights, sharing);
+    // From stage 2 on, the sums of all passes go between replicas, in fp32.
+    const bool by_pass = table.stage() >= 2;
+    const std::int64_t owned = by_pass ? elements / sharing * 4 : gradients / sharing;
+    return (by_pass ? passes : 1) * around_ring(gradients, sharing) +
+           2 * around_ring(owned, replicas) + around_ring(weights, sharing);
 }
 
 }  // namespace lockstep::train

@@ -11,6 +11,7 @@
 #include "runtime/train/parameters.hpp"
 #include "runtime/train/precision.hpp"
 #include "runtime/train/step/buckets.hpp"
+#include "runtime/train/step/reduction_clock.hpp"
 
 namespace lockstep::train {
 
@@ -56,7 +57,7 @@ private:
         const auto rank = static_cast<std::size_t>(group_.rank());
         const comm::Range<Space> to = weights(first, count);
         const comm::Range<Space> from = weights(first + rank * (count / size), count / size);
-        return group_.all_gather(from, to, "weights " + std::to_string(bucket));
+        return group_.all_gather(from, to, weights_label + std::to_string(bucket));
     }
 
     // fp16 travels as bytes, which every library knows.

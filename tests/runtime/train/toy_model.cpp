@@ -57,7 +57,7 @@ void ToyModel::read(train::WeightSource& weights) {
         weights.need(parameter.offset);
         with_element(Types<float, bf16>{}, store_.precision(), [&]<class T>() {
             const auto values = store_.compute<T>(parameter.offset, parameter.count);
-            std::ranges::transform(values, read_.begin() + parameter.offset,
+            std::ranges::transform(values, &read_[parameter.offset],
                                    [](T value) { return static_cast<float>(value); });
         });
     }

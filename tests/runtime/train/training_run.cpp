@@ -36,7 +36,7 @@ std::vector<float> computed_with(const train::ParameterStore<HostSpace>& store,
         weights.need(parameter->offset);
         with_element(Types<float, bf16>{}, store.precision(), [&]<class T>() {
             const auto values = store.compute<T>(parameter->offset, parameter->count);
-            std::ranges::transform(values, flat.begin() + parameter->offset,
+            std::ranges::transform(values, &flat[parameter->offset],
                                    [](T value) { return static_cast<float>(value); });
         });
     }
