@@ -38,7 +38,8 @@ constexpr std::array launch_options{"model-file",
                                     "backend",
                                     "interface",
                                     "secret-file",
-                                    "timeout"};
+                                    "timeout",
+                                    "zero-ranks"};
 
 // A given option also takes the place of these stored ones.
 struct Replaced {
@@ -51,6 +52,8 @@ constexpr std::array replaced_options{
     Replaced{"n-layers", {"n-encoder-layers", "n-decoder-layers"}},
     Replaced{"precision", {"fp16"}},
     Replaced{"fp16", {"precision"}},
+    Replaced{"zero", {"ddp-backend"}},
+    Replaced{"ddp-backend", {"zero"}},
     Replaced{"recompute", {"checkpoint-activations"}},
     Replaced{"checkpoint-activations", {"recompute"}},
     Replaced{"num-epochs", {"max-train-steps", "max-train-time"}},

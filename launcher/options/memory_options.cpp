@@ -64,6 +64,13 @@ void check_zero(const RunConfig& config) {
     train::ZeroOptions zero = config.train.zero;
     zero.stage = zero_stage(config);
     const std::string given = "--zero " + std::to_string(zero.stage);
+    const int by_word = config.ddp_backend == "ddp" ? 0 : zero.stage;
+    if (config.given.contains("zero") && config.given.contains("ddp-backend") &&
+        config.train.zero.stage != by_word)
+        throw Error(ErrorKind::config, "--zero " + std::to_string(config.train.zero.stage) +
+                                           " contradicts --ddp-backend " + config.ddp_backend +
+                                           ", which is --zero " + std::to_string(by_word) +
+                                           "; leave one out");
     if (zero.stage == 0 && zero.ranks > 0)
         throw Error(ErrorKind::config,
                     "--zero-ranks: ranks share something only with --zero 1, 2 or 3; add it, or "

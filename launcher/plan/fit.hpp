@@ -17,6 +17,7 @@ struct Savings {
     train::Moments moments = train::Moments::fp32;
     model::RecomputePlan recompute;
     train::Saving saving = train::Saving::beside_training;
+    int stage = 0;  // of ZeroOptions
 
     bool operator==(const Savings&) const = default;
 };
@@ -27,6 +28,7 @@ struct FitChoices {
     std::optional<model::RecomputePlan> recompute;  // empty: any
     std::int64_t layers = 1;                        // of the model's largest stack
     std::vector<train::Saving> saving = {train::Saving::beside_training};
+    std::vector<int> stages = {0};
 };
 
 // Names the options that were to choose from, with their values: "--moments fp32 or int8". It is
@@ -36,7 +38,8 @@ std::string name(const FitChoices& choices);
 // Returns the time that the savings add to a step, in units of the products of the model's layers
 // in forward and backward (72 parts; see docs/memory.md). Moments in int8 count as 0.03, which is
 // an estimate for a step of about 1,000 tokens, and training that waits for saves as 0.01, one for
-// a save of 20 s every 30 minutes.
+// a save of 20 s every 30 minutes. The stages 1, 2 and 3 count as 0.005, 0.02 and 0.1, so that what
+// needs no other rank comes first where it costs as little.
 double added_time(const Savings& savings, std::int64_t layers);
 
 // Returns the fastest of the choices with which the run fits; if none fits, the one that takes the

@@ -39,9 +39,13 @@ std::string fitting_command(const std::string& lines, const RunPlan& plan) {
         last = name;
     }
     if (plan.moments == train::Moments::int8) command += " --moments int8";
+    const auto given_as = [&](const char* option) {
+        return command.find(option) != std::string::npos;
+    };
+    if (plan.stage > 0 && !given_as(" --zero ") && !given_as(" --ddp-backend "))
+        command += " --zero " + std::to_string(plan.stage);
     const bool waits = plan.saving == train::Saving::training_waits;
-    if (waits && command.find(" --async-save ") == std::string::npos)
-        command += " --async-save false";
+    if (waits && !given_as(" --async-save ")) command += " --async-save false";
     if (plan.recompute != model::RecomputePlan{})
         command += " --recompute " + model::name(plan.recompute);
     return command;

@@ -139,9 +139,7 @@ std::vector<Part> RankMemory::parts(const BatchMemory& batch, std::int64_t rows_
         parts.push_back({"products' and attention's workspace", batch.scratch});
         parts.push_back({"CUDA's context and kernels", context_bytes, Known::about});
         if (run_.backend == comm::GpuBackend::nccl)
-            parts.push_back({"NCCL",
-                             nccl_bytes(run_.ranks, std::min(run_.ranks, usual_gpus_of_host)),
-                             Known::about});
+            parts.push_back({"NCCL", all_nccl_bytes(), Known::about});
     } else {
         parts.push_back({"rows read ahead", rows_bytes});
         parts.push_back({"copy of rank 0 that checkpoints are written from", copy_bytes()});
@@ -155,6 +153,17 @@ std::vector<Part> RankMemory::parts(const BatchMemory& batch, std::int64_t rows_
 std::int64_t RankMemory::reply_bytes() const {
     if (table_.stage() < 3 || run_.replies == Replies::none) return 0;
     return signed_of(table_.flat_size() * (run_.precision == train::Precision::fp32 ? 4 : 2));
+}
+
+// The ranks of a replica, and those that hold the same part of each, are communicators of their
+// own.
+std::int64_t RankMemory::all_nccl_bytes() const {
+    const auto of = [](int ranks) {
+        return nccl_bytes(ranks, std::min(ranks, usual_gpus_of_host));
+    };
+    const int sharing = table_.sharing(), replicas = run_.ranks / sharing;
+    if (sharing == 1 || replicas == 1) return of(run_.ranks);
+    return of(run_.ranks) + of(sharing) + of(replicas);
 }
 
 std::int64_t RankMemory::copy_bytes() const {

@@ -78,6 +78,7 @@ public:
 
 private:
     std::int64_t reply_bytes() const;
+    std::int64_t all_nccl_bytes() const;
     std::int64_t copy_bytes() const;
     train::WeightMemory weight_memory() const;
 

@@ -134,7 +134,7 @@ private:
     }
 
     RankMemory memory_with(const model::RecomputePlan& recompute) const {
-        return memory_with(recompute, config_.train.zero);
+        return memory_with(recompute, {plan_.stage, config_.train.zero.ranks});
     }
     RankMemory memory_with(const model::RecomputePlan& recompute,
                            const train::ZeroOptions& zero) const {
@@ -167,11 +167,13 @@ private:
         const Savings savings = fastest_that_fits(choices, [this](const Savings& tried) {
             plan_.moments = tried.moments;
             plan_.saving = tried.saving;
+            plan_.stage = tried.stage;
             return level_memory(tried.recompute).total <= plan_.machine.bytes;
         });
         plan_.moments = savings.moments;
         plan_.recompute = savings.recompute;
         plan_.saving = savings.saving;
+        plan_.stage = savings.stage;
         plan_.fitted = true;
         plan_.tried = name(choices);
     }
@@ -186,7 +188,19 @@ private:
         choices.saving = {saving_of(config_.train)};
         if (!config_.given.contains("async-save") && plan_.machine.device == model::DeviceKind::cpu)
             choices.saving = {train::Saving::beside_training, train::Saving::training_waits};
+        choices.stages = stages();
         return choices;
+    }
+
+    // Returns the stages of --zero that are left to choose from.
+    std::vector<int> stages() const {
+        const bool given = config_.given.contains("zero") || config_.given.contains("ddp-backend");
+        if (given || plan_.ranks == 1 ||
+            config_.train.optimizer.kind == train::OptimizerKind::adafactor)
+            return {plan_.stage};
+        if (config_.train.reducer.lane_order == train::LaneOrder::fixed) return {0, 1};
+        const auto master = gpu_settings(config_, {}).master;
+        return master == train::Master::none ? std::vector{0, 1, 2} : std::vector{0, 1, 2, 3};
     }
 
     model::RecomputePlan least() const {

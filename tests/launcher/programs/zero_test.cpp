@@ -220,6 +220,22 @@ TEST_CASE("plan tells memory and traffic of each stage") {
     CHECK(sent(3) <= sent(0));
 }
 
+TEST_CASE("plan --fit auto shares where nothing else is fast enough, and prints the command") {
+    const Prepared prepared;
+    const std::string gpt2 =
+        "lockstep plan -m gpt2 --vocabulary 50304 --embedding-size 768 --n-layers 12 --ffn-size "
+        "3072 --n-heads 12 -bs 1 --truncate 128 --device cpu --precision bf16 "
+        "--distributed-world-size 4 --fit auto --memory ";
+    const auto chosen = [&](const std::string& memory, const std::string& more = "") {
+        const auto plan = nlohmann::json::parse(prepared.run(gpt2 + memory + more + " --json"));
+        return plan.at("zero").get<int>();
+    };
+    CHECK(chosen("8GiB") == 0);
+    CHECK(chosen("2.7GiB") == 1);
+    CHECK(chosen("8GiB", " --zero 3") == 3);
+    CHECK(holds(prepared.run(gpt2 + "2.7GiB"), "--zero 1"));
+}
+
 TEST_CASE("what ranks cannot share is refused in one line, before anything is written") {
     const Prepared prepared;
     struct Refused {
@@ -229,6 +245,7 @@ TEST_CASE("what ranks cannot share is refused in one line, before anything is wr
          {Refused{"--zero 1 --optimizer adafactor", "adafactor updates whole matrices"},
           Refused{"--zero 4", "0|1|2|3"}, Refused{"--zero-ranks 2", "only with --zero 1"},
           Refused{"--ddp-backend zero3 --optimizer adafactor", "--zero 3: adafactor"},
+          Refused{"--ddp-backend ddp --zero 1", "--zero 1 contradicts --ddp-backend ddp"},
           Refused{"--zero 2 --deterministic", "--deterministic adds whole gradients"},
           Refused{"--zero 1 --zero-ranks 4", "--zero-ranks 4: does not divide the 6 ranks; give "}})
         for (const std::string& program :
