@@ -57,8 +57,7 @@ private:
 
 // Gives access to the weights of a store as fp32 in host memory, with or without a master. Where
 // the master is packed, fetch() and write_back() use the gradient's memory as write_compute_copy()
-// says, or the store's whole_weights() if gradients have slots, and the other functions must not be
-// called.
+// says, or the store's whole_weights() if gradients have slots, and copy() must not be called.
 template <class Ctx>
 class HostWeights {
 public:
@@ -85,6 +84,7 @@ public:
         return values;
     }
     HostView<float> reserve() {
+        if (is_staged()) return store_.whole_weights();
         if (store_.has_master()) return master_.reserve();
         widened_.resize(store_.table().flat_size());
         return view_of(widened_);

@@ -32,14 +32,14 @@ public:
     // before share_weights() and share_optimizer().
     RunTensors fetch() { return {store_.table(), weights_.fetch(), whole_state()}; }
     void write_back() { weights_.write_back(); }
-    // Gives every rank its parts of rank 0's store.whole_weights(), which all ranks then drop. The
-    // call is collective.
+    // Gives every rank its parts of rank 0's store.whole_weights(), whose memory rank 0 alone
+    // keeps, for copies. The call is collective.
     void spread_master() {
         Staged<float> master(ctx_, store_.master());
         const HostView<float> whole = rank_ == 0 ? store_.whole_weights() : HostView<float>();
         exchange_.spread<float>({master.host(), whole});
         master.write_back(ctx_);
-        store_.drop_whole_weights();
+        if (rank_ != 0) store_.drop_whole_weights();
         write_owned_weights(ctx_, store_);
     }
     // Gives every rank its parts of rank 0's tensors. The call is collective.
@@ -70,15 +70,12 @@ public:
             return {store_.table(), rank_ == 0 ? weights_.copy() : HostView<float>(), tensors_};
         Staged<float> master(ctx_, store_.master());
         master.read(ctx_);
-        exchange_.gather<float>({master.host(), master_.view()});
-        return {store_.table(), master_.view(), tensors_};
+        const HostView<float> whole = rank_ == 0 ? weights_.reserve() : HostView<float>();
+        exchange_.gather<float>({master.host(), whole});
+        return {store_.table(), whole, tensors_};
     }
     // Takes rank 0's memory for copy(). Uses no device.
-    RunTensors reserve() {
-        if (!store_.has_packed_master()) return {store_.table(), weights_.reserve(), whole_state()};
-        if (master_.size() == 0) master_ = zeros<float>(store_.table().flat_size());
-        return {store_.table(), master_.view(), whole_state()};
-    }
+    RunTensors reserve() { return {store_.table(), weights_.reserve(), whole_state()}; }
 
 private:
     template <class T>
@@ -151,7 +148,6 @@ private:
     HostWeights<Ctx> weights_;
     OwnedExchange exchange_;
     std::vector<State> states_;
-    HostBuffer<float> master_;              // whole; empty unless the store's is packed
     std::vector<OptimizerTensor> tensors_;  // views of the whole states
 };
 

@@ -160,8 +160,7 @@ TEST_CASE("a checkpoint continues between stages and ranks with the losses of on
         for (const auto& [then, now] :
              {Pair{on(2) + " --zero 3", on(3) + " --zero 2"},
               Pair{on(3) + " --zero 2", on(2) + " --zero 3"}, Pair{on(2) + " --zero 2", "train"},
-              Pair{"train", on(3) + " --zero 3"},
-              Pair{on(4) + " --zero 3 --zero-ranks 2", on(2) + " --zero 1"},
+              Pair{"train", on(3) + " --zero 3"}, Pair{on(4) + " --zero 3 --zero-ranks 2", "train"},
               Pair{on(2), on(4) + " --zero 3"}}) {
             CAPTURE(moments);
             CAPTURE(then);
@@ -172,8 +171,7 @@ TEST_CASE("a checkpoint continues between stages and ranks with the losses of on
                          " --max-train-steps 9");
             // What a command has stored counts unless the next one says otherwise.
             const std::string stage = holds(now, "--zero") ? "" : " --zero 0";
-            prepared.run(now + stage + " --zero-ranks 0 -mf " + prepared.folder(name) +
-                         " --max-train-steps 20");
+            prepared.run(now + stage + " -mf " + prepared.folder(name) + " --max-train-steps 20");
             CHECK(furthest(prepared.losses(name), whole) < (moments == "fp32" ? 1e-5 : 1e-3));
         }
     }
