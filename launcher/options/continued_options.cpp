@@ -194,7 +194,7 @@ bool same_data(const std::vector<std::string>& now, const StoredOptions& stored)
 
 std::string told(const std::string& name, const std::string& value,
                  const std::vector<OptionTable>& tables) {
-    const std::string means = meaning_of(name, value, tables);
+    std::string means = meaning_of(name, value, tables);
     if (!means.empty()) return means;
     return value.empty() ? "none" : value;
 }
