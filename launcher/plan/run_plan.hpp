@@ -39,7 +39,8 @@ struct LevelMemory {
 // Holds the memory of a rank, and what it sends in a step, at one stage of --zero.
 struct StageMemory {
     int stage = 0;
-    std::int64_t total = 0, sent = 0;
+    std::int64_t total = 0;
+    std::optional<std::int64_t> sent;
 };
 
 struct RunPlan {

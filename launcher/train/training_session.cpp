@@ -269,7 +269,13 @@ void TrainingSession::announce() const {
                              " of them only wait for the others, as --deterministic does not "
                              "divide a lane"
                        : "several ranks divide the rows of a micro-batch"));
-    if (config_.batch.batchsize == 1 && config_.batch.batch_tokens <= 0 &&
+    if (saving_of(options_) == train::Saving::training_waits &&
+        train::sharing_ranks(options_.zero, rank_info.size) > 1)
+        log_.info("--async-save false saves no memory with --zero " +
+                  std::to_string(options_.zero.stage) +
+                  ": rank 0 holds the copy in which it gathers the parts of the others");
+    const bool dialogues = plan_.data.first().kind() != data::DatasetKind::language_model;
+    if (dialogues && config_.batch.batchsize == 1 && config_.batch.batch_tokens <= 0 &&
         config_.batch.dynamic != data::Dynamic::full)
         log_.info(
             "a micro-batch has one row (--batchsize 1): most of a step's time goes into reading "

@@ -214,6 +214,8 @@ TEST_CASE("plan tells memory and traffic of each stage") {
     for (const int stage : {1, 2, 3})
         CHECK(stages[stage - 1].at("total_bytes") > stages[stage].at("total_bytes"));
     CHECK(sent(2) == sent(1));
+    const auto fixed = nlohmann::json::parse(prepared.run(gpt2 + " --deterministic"));
+    CHECK(fixed.at("stages")[1].at("sent_bytes").is_null());
     CHECK(sent(3) > sent(2));
     CHECK(sent(3) <= sent(0));
 }

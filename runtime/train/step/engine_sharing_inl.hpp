@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+
+#include "runtime/kernels/reduce.hpp"
+#include "runtime/train/step/device_engine.hpp"
+#include "runtime/train/step/parameter_sync.hpp"
+#include "runtime/train/step/slot_reducer_inl.hpp"
+
+// What an engine does so that ranks begin with the same state, and share it.
+namespace lockstep::train {
+
+template <class Ctx>
+void DeviceEngine<Ctx>::share_replica() {
+    if (flat_reducer_) flat_reducer_->share_by(mesh_, parts_.store.owned());
+    const std::vector<Bucket>& buckets = reducer().buckets();
+    shared_.emplace(
+        Shared{{parts_.context, parts_.communicator, parts_.store, *optimizer_, buckets},
+               {mesh_.shard(), parts_.store, buckets},
+               {}});
+    if (!parts_.store.weight_placement().has_slots()) return;
+    shared_->slots.emplace(parts_.context, mesh_.shard(), parts_.store, buckets,
+                           reducer_options_.overlap);
+    needed_at_once_.slots = &*shared_->slots;
+}
+
+template <class Ctx>
+Reducer<Ctx>& DeviceEngine<Ctx>::reducer() noexcept {
+    if (slot_reducer_) return *slot_reducer_;
+    return *flat_reducer_;
+}
+
+template <class Ctx>
+WeightSource& DeviceEngine<Ctx>::weights() {
+    finish_weights();
+    return needed_at_once_;
+}
+
+template <class Ctx>
+void DeviceEngine<Ctx>::finish_weights() {
+    if (!shared_) return;
+    if (shared_->slots)
+        shared_->slots->finish();
+    else
+        shared_->gather.finish();
+}
+
+template <class Ctx>
+RunTensors DeviceEngine<Ctx>::copy_for_save() {
+    finish_weights();
+    return shared_ ? shared_->tensors.copy() : tensors_.copy();
+}
+
+template <class Ctx>
+void DeviceEngine<Ctx>::share_weights() {
+    finish_weights();
+    if (parts_.store.gradient_placement().has_slots() && parts_.store.has_packed_master()) {
+        shared_->tensors.spread_master();
+        gather_weights();
+        return finish_weights();
+    }
+    broadcast_weights(parts_.collectives, parts_.store);
+    trace_sharing();
+    write_compute_copy(parts_.context, parts_.store);
+    if (parts_.store.has_packed_master())
+        kernels::fill_zero(parts_.context, parts_.store.gradient());
+}
+
+template <class Ctx>
+void DeviceEngine<Ctx>::share_optimizer() {
+    if (shared_) return shared_->tensors.spread_state();
+    for (const NamedTensor<Space>& tensor : optimizer_->state()) {
+        parts_.collectives.broadcast(tensor.values, 0, "optimizer state");
+        if (tensor.codes.empty()) continue;
+        const comm::Range<Space> codes(tensor.codes.data(), tensor.codes.size(), Dtype::byte);
+        parts_.collectives.broadcast(codes, 0, "optimizer state");
+    }
+    parts_.collectives.finish();
+    trace_sharing();
+}
+
+// Takes the timings of the sharing's own finish(). On GPUs a step later takes those of the oldest
+// finish() that is left, which must be its own.
+template <class Ctx>
+void DeviceEngine<Ctx>::trace_sharing() {
+    for (comm::Timing& timing : parts_.collectives.take_timings())
+        parts_.trace.add("communication", std::move(timing.label), timing.begin, timing.end);
+}
+
+// Each micro-batch is summed over the ranks by itself. All ranks make as many passes as the one
+// with the most lanes.
+template <class Ctx>
+void DeviceEngine<Ctx>::accumulate_in_slots(const std::vector<Batch>& lanes, Spans& spans) {
+    for (std::int64_t i = 0; i < passes_; ++i) {
+        const bool first = i == 0, last = i + 1 == passes_;
+        slot_reducer_->begin_pass(first && last ? Pass::only
+                                  : first       ? Pass::first
+                                  : last        ? Pass::last
+                                                : Pass::middle);
+        const auto lane = static_cast<std::size_t>(i);
+        if (lane < lanes.size() && !lanes[lane].empty())
+            train(lanes[lane], kernels::Into::overwrite, MoreFollow::no, spans);
+        else
+            pass_without_rows();
+    }
+}
+
+// Takes part in what the other ranks do in a pass, with gradients of zeros.
+template <class Ctx>
+void DeviceEngine<Ctx>::pass_without_rows() {
+    const std::vector<Segment>& segments = parts_.store.gradient_placement().segments();
+    shared_->slots ? shared_->slots->pass_forward() : finish_weights();
+    weights_due_ = false;
+    slot_reducer_->begin_backward();
+    for (const auto& [first, count] : segments) {
+        if (shared_->slots) shared_->slots->need(first);
+        kernels::fill_zero(parts_.context, parts_.store.gradient(first, count));
+        slot_reducer_->ready_until(first + count);
+    }
+}
+
+// Lets the ranks gather what each of them has updated.
+template <class Ctx>
+void DeviceEngine<Ctx>::gather_weights() {
+    if (!shared_->slots) return shared_->gather.start();
+    shared_->slots->forget();
+    if (reducer_options_.overlap == Overlap::on) shared_->slots->ask_early();
+}
+
+// If ranks share a replica, each looks through what it owns.
+template <class Ctx>
+std::string DeviceEngine<Ctx>::nonfinite_gradient() {
+    const device::Buffer<std::int64_t, Space> count(1);
+    device::Readback<std::int64_t, Ctx> readback(parts_.context);
+    const auto& all = parts_.model.parameters().all();
+    std::uint64_t first_bad = 0;
+    for (; first_bad < all.size(); ++first_bad) {
+        const Parameter& parameter = all[first_bad];
+        for (const OwnedPart& part : parts_.store.owned()) {
+            const std::size_t first = std::max(parameter.offset, part.first);
+            const std::size_t end =
+                std::min(parameter.offset + parameter.count, part.first + part.count);
+            if (first < end)
+                kernels::add_count_nonfinite(
+                    parts_.context,
+                    parts_.store.gradient_sum(part).subview(first - part.first, end - first),
+                    count.view());
+        }
+        readback.send(count.view().data());
+        if (readback.take() > 0) break;
+    }
+    if (shared_) {
+        parts_.communicator.all_reduce(View<std::uint64_t, HostSpace>(&first_bad, 1),
+                                       comm::ReduceOp::min, "gradient that is not finite");
+        parts_.communicator.finish();
+    }
+    return first_bad < all.size() ? all[first_bad].name : "";
+}
+
+}  // namespace lockstep::train
