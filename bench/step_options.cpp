@@ -69,6 +69,7 @@ po::options_description description(StepOptions& o, Words& words) {
     add("recompute", po::value(&words.recompute)->default_value("none"),
         "none, ffn, layer or layer:N");
     add("ranks", po::value(&o.ranks), "ranks on this machine, started by the program itself");
+    add("zero", po::value(&o.zero), "what the ranks share: stage 0, 1, 2 or 3 of ZeRO");
     add("compile", po::bool_switch(&o.compile), "ignored: what PyTorch compiles is compiled here");
     add("trace", po::value(&o.trace), "write a Perfetto trace of the steps");
     return options;
@@ -98,10 +99,10 @@ std::optional<StepOptions> parse_step_options(const std::vector<std::string>& ar
     if (!recompute) refuse("--recompute auto: name a level, so that times can be compared");
     o.recompute = *recompute;
     if (o.steps < 1 || o.passes < 1 || o.warmup < 0 || o.warmup_passes < 0 || o.batch < 1 ||
-        o.update_freq < 1 || o.ranks < 1)
+        o.update_freq < 1 || o.ranks < 1 || o.zero < 0 || o.zero > 3)
         refuse(
             "--steps, --passes, --batch, --update-freq and --ranks are at least 1, --warmup and "
-            "--warmup-passes 0");
+            "--warmup-passes 0; --zero is 0, 1, 2 or 3");
     return o;
 }
 

@@ -27,6 +27,7 @@ struct StepOptions {
     float dropout = 0;  // for all kinds of dropout
     int threads = 0;    // per rank; 0: its share of the cores
     int ranks = 1;
+    int zero = 0;  // what they share: the peer's option as well
     model::RecomputePlan recompute = {};
     bool compile = false;  // accepted so that command lines are alike; has no effect
     std::string trace;

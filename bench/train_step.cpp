@@ -97,10 +97,11 @@ public:
           trace_(options.trace.empty() ? Trace::Recording::off : Trace::Recording::on,
                  communicator.rank()),
           device_(device),
-          model_(launcher::make_model(config_, device, options.recompute)),
+          model_(launcher::make_model(config_, device, options.recompute, share())),
           engine_(model_->make_engine(train_options(), communicator, trace_, nullptr)) {
         model_->initialize(1);
-        engine_->restore({}, 1);
+        engine_->share_weights();
+        engine_->restore({}, communicator.size() * options.update_freq);
     }
 
     bench::MeasuredSteps run() {
@@ -154,6 +155,13 @@ private:
         last_end_ = end;
     }
 
+    train::ReplicaShare share() const {
+        const int ranks = communicator_.size();
+        return {ranks, options_.zero == 0 ? 1 : ranks,
+                options_.zero == 0 ? 0 : communicator_.rank(), train_options().reducer,
+                options_.zero};
+    }
+
     train::TrainOptions train_options() const {
         train::TrainOptions options;
         options.optimizer.kind = train::OptimizerKind::adamw;
@@ -196,6 +204,7 @@ nlohmann::ordered_json Session::describe(const bench::MeasuredSteps& measured,
                                 {"dtype", train::name(options_.precision)},
                                 {"compile", false},
                                 {"world", communicator_.size()},
+                                {"zero", options_.zero},
                                 {"device", device_.name()},
                                 {"threads", device_.threads},
                                 {"params", model_->parameters().count()},
