@@ -24,6 +24,9 @@ SHAPES = {
     "gpt2-bf16": (1.6, 0.88, ["--model", "gpt2", "--dtype", "bf16"]),
 }
 
+# stage of ZeRO: (its peer, goal against stage 0)
+STAGES = {1: ("ZeroRedundancyOptimizer", 1.0), 2: ("FSDP2", 0.95), 3: ("FSDP2", 0.85)}
+
 
 def cases(ours, python, torchrun):
     """Returns every command by its name: 'lockstep NAME' or 'torch NAME'."""
@@ -37,6 +40,10 @@ def cases(ours, python, torchrun):
         if name.endswith("bf16"):
             all_cases["lockstep " + name + "-2-ranks"] = [ours] + arguments + ["--ranks", "2"]
             all_cases["torch " + name + "-2-ranks"] = ddp + arguments
+    for stage in STAGES:
+        shared = SHAPES["gpt2-bf16"][2] + ["--zero", str(stage)]
+        all_cases[f"lockstep gpt2-bf16-zero-{stage}-2-ranks"] = [ours] + shared + ["--ranks", "2"]
+        all_cases[f"torch gpt2-bf16-zero-{stage}-2-ranks"] = ddp + shared
     bf16 = SHAPES["seq2seq-bf16"][2]
     all_cases["lockstep seq2seq-bf16-uneven"] = [ours] + bf16 + LENGTHS
     all_cases["torch seq2seq-bf16-uneven"] = peer + bf16 + LENGTHS
@@ -107,6 +114,13 @@ class Table:
         self.line("seq2seq-bf16: uneven rows / full batches", self.ratio(base + "-uneven", [base]), 0.9)
         self.line("seq2seq-bf16: uneven rows x PyTorch padding", self.ratio(base + "-uneven", ["torch seq2seq-bf16-uneven"]), 3)
         self.line("seq2seq-bf16: dropout 0.1 / none", self.ratio(base + "-dropout", [base]), 0.95)
+        for stage, (peer, goal) in STAGES.items():
+            shared = f"gpt2-bf16-zero-{stage}-2-ranks"
+            self.line(f"{shared}: x {peer} with gloo", self.ratio("lockstep " + shared, ["torch " + shared]), 1.5)
+            whole = self.ratio("lockstep " + shared, ["lockstep gpt2-bf16-2-ranks"])
+            self.line(f"{shared}: / stage 0", whole, goal)
+            ours, theirs = (self.median(f"{who} {shared}", "step_peak_bytes") for who in ("lockstep", "torch"))
+            self.line(f"{shared}: peak memory / {peer}'s", ours / theirs if ours and theirs else None, 1)
         for name in SHAPES:
             ours, peer = self.median("lockstep " + name, "step_peak_bytes"), self.peer_peak(name)
             self.line(f"{name}: peak memory / the best PyTorch's", ours / peer if ours and peer else None, 0.6)
