@@ -63,7 +63,8 @@ ReductionTiming ReductionClock<Ctx>::take(const std::vector<comm::Collectives<Sp
     for (comm::Collectives<Space>* group : groups)
         std::ranges::move(group->take_timings(), std::back_inserter(timings));
     ReductionTiming reduction;
-    double earlier_s = 0;  // in waits before the last one
+    double last_s = 0, rest_s = 0;  // of the last bucket, and of what was sent of it at the end
+    double earlier_s = 0;           // in waits before the last one
     Clock::time_point begin;
     for (const device::Span& span : steps_.front()) {
         begin = context_.time_of(span.begin);
@@ -80,11 +81,12 @@ ReductionTiming ReductionClock<Ctx>::take(const std::vector<comm::Collectives<Sp
             const double blocked_s = std::max(0.0, seconds_between(begin, timing.end));
             reduction.bucket_blocked_s =
                 std::max(reduction.bucket_blocked_s, earlier_s + blocked_s);
-            const bool is_rest = timing.label == rest_label_;
-            if (is_rest || timing.label == labels_.back()) reduction.last_bucket_s = seconds;
+            if (timing.label == rest_label_) rest_s += seconds;
+            if (timing.label == labels_.back()) last_s += seconds;
         }
         trace_.add("communication", std::move(timing.label), timing.begin, timing.end);
     }
+    reduction.last_bucket_s = rest_s > 0 ? rest_s : last_s;
     return reduction;
 }
 

@@ -14,7 +14,7 @@ struct ReductionTiming {
     double blocked_s = 0;         // waiting for all collectives of the step
     double bucket_blocked_s = 0;  // waiting until the last bucket was reduced
     double bucket_s = 0;          // sum of the buckets' durations; 0 with one rank
-    double last_bucket_s = 0;     // of bucket_s: the part of a tied table that was sent last
+    double last_bucket_s = 0;     // of bucket_s: the last bucket, or what of it was sent at the end
 
     std::optional<double> hidden_share() const noexcept {
         return train::hidden_share(bucket_blocked_s, bucket_s);

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/train/step/reduction_clock.hpp"
+
+#include <doctest/doctest.h>
+
+#include "runtime/comm/queue/local_communicator.hpp"
+#include "runtime/device/cpu_context.hpp"
+
+using namespace lockstep;
+
+namespace {
+
+using ReductionClock = train::ReductionClock<device::CpuContext>;
+
+// Tells times that a test chose, as one of four ranks would.
+class Timed final : public comm::LocalCommunicator {
+public:
+    explicit Timed(std::vector<comm::Timing> timings) : timings_(std::move(timings)) {}
+    int size() const noexcept override { return 4; }
+    std::vector<comm::Timing> take_timings() override { return std::exchange(timings_, {}); }
+
+private:
+    std::vector<comm::Timing> timings_;
+};
+
+comm::Timing timing(const char* label, int begin_ms, int end_ms) {
+    const Clock::time_point zero{};
+    return {label, zero + std::chrono::milliseconds(begin_ms),
+            zero + std::chrono::milliseconds(end_ms)};
+}
+
+// Returns the timing of a step of two buckets that took these times in the groups of a rank.
+train::ReductionTiming timing_of(std::vector<comm::Timing> all, std::vector<comm::Timing> some) {
+    device::CpuContext context(1);
+    Trace trace(Trace::Recording::off, 0);
+    ReductionClock clock(context, trace, 2);
+    device::Stopwatch<device::CpuContext> watch(context);
+    clock.waited(watch.lap());
+    clock.end_step();
+    Timed first(std::move(all)), second(std::move(some));
+    return clock.take({&first, &second});
+}
+
+}  // namespace
+
+TEST_CASE("the last bucket has the time of all its operations, whatever group is asked first") {
+    const std::vector<comm::Timing> shard{timing("bucket 0", 0, 2), timing("bucket 1", 2, 5)};
+    const std::vector<comm::Timing> replica{timing("bucket 0", 5, 6), timing("bucket 1", 6, 13)};
+    for (const auto& reduction : {timing_of(shard, replica), timing_of(replica, shard)}) {
+        CHECK(reduction.bucket_s == doctest::Approx(0.013));
+        CHECK(reduction.last_bucket_s == doctest::Approx(0.010));
+    }
+}
+
+TEST_CASE("of a last bucket that was sent first, the rest counts, whatever group is asked first") {
+    const std::vector<comm::Timing> world{timing("rest of the last bucket", 5, 6)};
+    const std::vector<comm::Timing> shard{timing("bucket 1", 0, 3), timing("bucket 0", 3, 5)};
+    for (const auto& reduction : {timing_of(world, shard), timing_of(shard, world)}) {
+        CHECK(reduction.bucket_s == doctest::Approx(0.006));
+        CHECK(reduction.last_bucket_s == doctest::Approx(0.001));
+    }
+}
