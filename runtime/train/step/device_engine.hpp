@@ -114,7 +114,9 @@ private:
     void gather_weights();
     void trace_sharing();
     void split(const Spans& spans, StepResult& result);
-    double seconds_of(const std::vector<device::Span>& spans) const;
+    // Leaves out what of the spans are waits.
+    double seconds_of(const std::vector<device::Span>& spans,
+                      const std::vector<Wait>& waits = {}) const;
     void trace(const char* name, device::Span span) const;
 
     EngineParts<Ctx> parts_;

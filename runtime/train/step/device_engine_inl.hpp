@@ -285,22 +285,26 @@ StepResult DeviceEngine<Ctx>::take_result() {
 // the same ratio as in the micro-batches that were queued call by call.
 template <class Ctx>
 void DeviceEngine<Ctx>::split(const Spans& spans, StepResult& result) {
-    result.forward_s = seconds_of(spans.model.forward);
-    result.backward_s = seconds_of(spans.model.backward);
+    const std::vector<Wait>& waits = result.reduction.waits;
+    result.forward_s = seconds_of(spans.model.forward, waits);
+    result.backward_s = seconds_of(spans.model.backward, waits);
     const double measured = result.forward_s + result.backward_s;
     if (measured > 0) forward_share_ = result.forward_s / measured;
-    const double replayed = seconds_of(spans.replayed);
+    const double replayed = seconds_of(spans.replayed, waits);
     result.forward_s += forward_share_ * replayed;
     result.backward_s += (1 - forward_share_) * replayed;
 }
 
 template <class Ctx>
-double DeviceEngine<Ctx>::seconds_of(const std::vector<device::Span>& spans) const {
+double DeviceEngine<Ctx>::seconds_of(const std::vector<device::Span>& spans,
+                                     const std::vector<Wait>& waits) const {
     double seconds = 0;
-    for (const device::Span& span : spans)
-        if (span.known())
-            seconds += seconds_between(parts_.context.time_of(span.begin),
-                                       parts_.context.time_of(span.end));
+    for (const device::Span& span : spans) {
+        if (!span.known()) continue;
+        const auto begin = parts_.context.time_of(span.begin);
+        const auto end = parts_.context.time_of(span.end);
+        seconds += seconds_between(begin, end) - seconds_within(waits, begin, end);
+    }
     return seconds;
 }
 

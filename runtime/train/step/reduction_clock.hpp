@@ -72,6 +72,7 @@ ReductionTiming ReductionClock<Ctx>::take(const std::vector<comm::Collectives<Sp
         trace_.add("step", "wait for gradients", begin, end);
         earlier_s = reduction.blocked_s;
         reduction.blocked_s += seconds_between(begin, end);
+        reduction.waits.push_back({begin, end});
     }
     steps_.pop_front();
     for (comm::Timing& timing : timings) {

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <optional>
+#include <vector>
+
+#include "runtime/core/trace.hpp"
 
 namespace lockstep::train {
 
@@ -9,12 +12,23 @@ namespace lockstep::train {
 // 0..1; empty if there is nothing to hide.
 std::optional<double> hidden_share(double bucket_blocked_s, double bucket_s) noexcept;
 
+// A time in which the device did nothing but wait for other ranks.
+struct Wait {
+    Clock::time_point begin, end;
+};
+
+// Returns how long the waits last between these times.
+double seconds_within(const std::vector<Wait>& waits, Clock::time_point begin,
+                      Clock::time_point end) noexcept;
+
 // Holds how long the reduction of one step's gradient took.
 struct ReductionTiming {
     double blocked_s = 0;         // waiting for all collectives of the step
     double bucket_blocked_s = 0;  // waiting until the last bucket was reduced
     double bucket_s = 0;          // sum of the buckets' durations; 0 with one rank
     double last_bucket_s = 0;     // of bucket_s: the last bucket, or what of it was sent at the end
+
+    std::vector<Wait> waits;  // those of blocked_s
 
     std::optional<double> hidden_share() const noexcept {
         return train::hidden_share(bucket_blocked_s, bucket_s);

@@ -168,8 +168,11 @@ void run_rank(const RunSetup& setup, comm::Communicator& communicator, RankRun& 
 
 std::vector<RankRun> run_training(const RunSetup& setup) {
     std::vector<RankRun> runs(static_cast<std::size_t>(setup.world));
+    comm::ThreadWorld slow(setup.world);
     comm::run_as_threads(setup.world, [&](comm::Communicator& communicator) {
-        run_rank(setup, communicator, runs[static_cast<std::size_t>(communicator.rank())]);
+        const int rank = communicator.rank();
+        const auto joined = setup.slowness ? slow_join(slow, rank, *setup.slowness) : nullptr;
+        run_rank(setup, joined ? *joined : communicator, runs[static_cast<std::size_t>(rank)]);
     });
     return runs;
 }

@@ -9,6 +9,7 @@
 
 #include "runtime/train/loop/trainer.hpp"
 #include "runtime/train/step/forward_backward.hpp"
+#include "tests/support/slow_communicator.hpp"
 
 namespace lockstep::tests {
 
@@ -50,6 +51,7 @@ struct RunSetup {
     train::TrainOptions options;
     std::int64_t rows = 60, batchsize = 3;
     float dropout = 0.2F;
+    std::optional<Slowness> slowness;  // of every operation between ranks
     train::Precision precision = train::Precision::fp32;
     std::optional<Snapshot> resume;
     // Puts a wrapper between the trainer and the toy model.

@@ -3,7 +3,10 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <utility>
 
+#include "runtime/device/cpu_context.hpp"
+#include "runtime/device/device_timestamp.hpp"
 #include "tests/runtime/train/toy_model.hpp"
 #include "tests/runtime/train/training_run.hpp"
 
@@ -243,6 +246,42 @@ TEST_CASE("a gradient that is not finite is named by all, whoever owns it") {
         } catch (const Error& error) {
             CHECK(std::string(error.what()).find("first in the gradient of bias.2") !=
                   std::string::npos);
+        }
+    }
+}
+
+// Measures a micro-batch as one piece of forward.
+class MeasuredModel final : public tests::ModelWrapper {
+public:
+    using ModelWrapper::ModelWrapper;
+    void train(const kernels::StepState* state, kernels::LossSums* sums, kernels::Into into,
+               train::GradientSink& sink) override {
+        device::Stopwatch<device::CpuContext> watch(context_);
+        ModelWrapper::train(state, sums, into, sink);
+        spans_.forward.push_back(watch.lap());
+    }
+    train::ModelSpans take_spans() override { return std::exchange(spans_, {}); }
+
+private:
+    device::CpuContext context_{1};
+    train::ModelSpans spans_;
+};
+
+TEST_CASE("a wait for weights or for a slot's gradients is counted once, and not as the model's") {
+    for (const int stage : {1, 2, 3}) {
+        CAPTURE(stage);
+        RunSetup setup = shared(setup_of(2, OptimizerKind::adam, fp32), 2, stage);
+        setup.options.limits.max_train_steps = 4;
+        setup.slowness = tests::Slowness{std::chrono::milliseconds(2)};
+        setup.wrap = [](train::ForwardBackward& toy, const tests::RankHandle&) {
+            return std::make_unique<MeasuredModel>(toy);
+        };
+        const auto runs = run_training(setup);
+        for (const train::StepReport& step : runs[0].steps) {
+            CHECK(step.communication_s > 0.005);
+            CHECK(step.data_s + step.forward_s + step.backward_s + step.optimizer_s +
+                      step.communication_s <=
+                  step.seconds + 1e-3);
         }
     }
 }
