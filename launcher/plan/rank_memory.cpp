@@ -6,7 +6,6 @@
 
 #include "launcher/plan/nccl_memory.hpp"
 #include "model/blocks/layout.hpp"
-#include "runtime/batch/lane_range.hpp"
 #include "runtime/device/traits.hpp"
 #include "runtime/device/upload.hpp"
 #include "runtime/train/step/step_traffic.hpp"
@@ -177,14 +176,13 @@ std::int64_t RankMemory::copy_bytes() const {
                           : train::optimizer_bytes(run_.train.optimizer, table_)));
 }
 
-std::optional<std::int64_t> RankMemory::bytes_sent() const {
-    const bool on_gpu = run_.device == model::DeviceKind::gpu;
-    if (run_.train.reducer.lane_order == train::LaneOrder::fixed ||
-        (on_gpu && run_.backend == comm::GpuBackend::staged))
-        return std::nullopt;
-    const std::int64_t passes = train::lanes_of_rank(run_.train.lanes, 0, run_.ranks).count();
-    return train::bytes_sent_in_step(table_, run_.precision, run_.train.reducer, run_.ranks,
-                                     std::max<std::int64_t>(1, passes));
+std::int64_t RankMemory::bytes_sent() const {
+    const bool staged =
+        run_.device == model::DeviceKind::gpu && run_.backend == comm::GpuBackend::staged;
+    return train::bytes_sent_in_step(
+        table_, run_.precision, run_.train.reducer,
+        {run_.ranks, run_.train.lanes,
+         staged ? train::HalfSums::as_whole_ones : train::HalfSums::halves});
 }
 
 std::int64_t RankMemory::host_bytes() const {

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -74,9 +73,8 @@ public:
     // Returns the extra host memory when the device has its own: the copy that rank 0 writes
     // checkpoints from.
     std::int64_t host_bytes() const;
-    // Returns the bytes that the rank sends to others in a step; empty with a fixed order of the
-    // lanes, and between GPUs through the host, which send in other ways.
-    std::optional<std::int64_t> bytes_sent() const;
+    // Returns the bytes that the rank sends to others in a step.
+    std::int64_t bytes_sent() const;
 
 private:
     std::int64_t reply_bytes() const;

@@ -56,8 +56,8 @@ std::string stages_table(const RunPlan& plan) {
     for (const StageMemory& stage : plan.stages) {
         std::string told = stage.total <= plan.machine.bytes ? "fits" : "does not fit";
         if (stage.stage == plan.stage) told += ", planned here";
-        table.add({std::to_string(stage.stage), bytes_text(stage.total),
-                   stage.sent ? bytes_text(*stage.sent) : "unknown", told});
+        table.add(
+            {std::to_string(stage.stage), bytes_text(stage.total), bytes_text(stage.sent), told});
     }
     return table.text() + "\n";
 }

@@ -65,13 +65,11 @@ std::string report_json(const RunPlan& plan) {
                                     {"activations_bytes", level.activations},
                                     {"total_bytes", level.total},
                                     {"fits", level.total <= plan.machine.bytes}});
-    for (const StageMemory& stage : plan.stages) {
+    for (const StageMemory& stage : plan.stages)
         report["stages"].push_back({{"zero", stage.stage},
                                     {"total_bytes", stage.total},
-                                    {"sent_bytes", nullptr},
+                                    {"sent_bytes", stage.sent},
                                     {"fits", stage.total <= plan.machine.bytes}});
-        if (stage.sent) report["stages"].back()["sent_bytes"] = *stage.sent;
-    }
     for (const model::SlowShape& shape : plan.slow_shapes)
         report["slow_shapes"].push_back({{"what", shape.what}, {"better", shape.better}});
     if (plan.fitted) report["command"] = plan.command;

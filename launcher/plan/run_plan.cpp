@@ -195,9 +195,13 @@ private:
     // Returns the stages of --zero that are left to choose from.
     std::vector<int> stages() const {
         const bool given = config_.given.contains("zero") || config_.given.contains("ddp-backend");
-        if (given || plan_.ranks == 1 ||
-            config_.train.optimizer.kind == train::OptimizerKind::adafactor)
-            return {plan_.stage};
+        return given ? std::vector{plan_.stage} : possible_stages();
+    }
+
+    // Returns the stages that the run may have with its other options.
+    std::vector<int> possible_stages() const {
+        if (plan_.ranks == 1 || config_.train.optimizer.kind == train::OptimizerKind::adafactor)
+            return {0};
         if (config_.train.reducer.lane_order == train::LaneOrder::fixed) return {0, 1};
         const auto master = gpu_settings(config_, {}).master;
         return master == train::Master::none ? std::vector{0, 1, 2} : std::vector{0, 1, 2, 3};
@@ -216,9 +220,9 @@ private:
     }
 
     void add_stages() {
-        if (plan_.ranks == 1 || config_.train.optimizer.kind == train::OptimizerKind::adafactor)
-            return;
-        for (const int stage : {0, 1, 2, 3}) {
+        const std::vector<int> stages = possible_stages();
+        if (stages.size() == 1) return;
+        for (const int stage : stages) {
             const int sharing = config_.train.zero.ranks;
             const RankMemory memory = memory_with(plan_.recompute, {stage, sharing});
             plan_.stages.push_back(

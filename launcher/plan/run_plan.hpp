@@ -39,8 +39,7 @@ struct LevelMemory {
 // Holds the memory of a rank, and what it sends in a step, at one stage of --zero.
 struct StageMemory {
     int stage = 0;
-    std::int64_t total = 0;
-    std::optional<std::int64_t> sent;
+    std::int64_t total = 0, sent = 0;
 };
 
 struct RunPlan {

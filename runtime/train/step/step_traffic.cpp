@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
+#include "runtime/batch/lane_range.hpp"
 #include "runtime/train/step/buckets.hpp"
+#include "runtime/train/step/lane_tree.hpp"
 
 namespace lockstep::train {
 
@@ -28,23 +30,46 @@ std::int64_t gathered_weights(const std::vector<Segment>& segments, std::int64_t
     return last_count + moving + (moving - first_two) * passes + (moving - last_two) * (passes - 1);
 }
 
-}  // namespace
+// Returns what a rank sends of gradients that are added as LaneExchange does: of each branch of its
+// own the parts of the others, and to the others the sum of its part.
+std::int64_t lane_sums_sent(std::int64_t gradients, const Senders& senders) {
+    std::size_t most = 0;
+    for (int rank = 0; rank < senders.ranks; ++rank) {
+        const LaneRange lanes = lanes_of_rank(senders.lanes, rank, senders.ranks);
+        most = std::max(most, branches_of(lanes, senders.lanes).size());
+    }
+    return static_cast<std::int64_t>(most + 1) * around_ring(gradients, senders.ranks);
+}
 
-std::int64_t bytes_sent_in_step(const ParameterTable& table, Precision precision,
-                                const ReducerOptions& options, int ranks, std::int64_t passes) {
-    const int sharing = table.sharing(), replicas = ranks / sharing;
+// Returns what a rank sends of the gradients at stages 1 to 3.
+std::int64_t shared_sums_sent(const ParameterTable& table, const ReducerOptions& options,
+                              const Senders& senders, std::int64_t passes) {
+    const int sharing = table.sharing(), replicas = senders.ranks / sharing;
     const auto elements = static_cast<std::int64_t>(table.flat_size());
-    const std::int64_t gradients =
-        elements * static_cast<std::int64_t>(bytes_of(options.comm_dtype));
-    if (sharing == 1) return 2 * around_ring(gradients, ranks);
-    const std::int64_t gathered =
-        table.stage() < 3 ? elements : gathered_weights(plan_segments(table, options), passes);
-    const std::int64_t weights = gathered * (precision == Precision::fp32 ? 4 : 2);
+    const auto gradients = elements * static_cast<std::int64_t>(bytes_of(options.comm_dtype));
     // From stage 2 on, the sums of all passes go between replicas, in fp32.
     const bool by_pass = table.stage() >= 2;
     const std::int64_t owned = by_pass ? elements / sharing * 4 : gradients / sharing;
-    return (by_pass ? passes : 1) * around_ring(gradients, sharing) +
-           2 * around_ring(owned, replicas) + around_ring(weights, sharing);
+    const int halves = senders.half_sums == HalfSums::halves ? 1 : 2;
+    return halves * (by_pass ? passes : 1) * around_ring(gradients, sharing) +
+           2 * around_ring(owned, replicas);
+}
+
+}  // namespace
+
+std::int64_t bytes_sent_in_step(const ParameterTable& table, Precision precision,
+                                const ReducerOptions& options, const Senders& senders) {
+    const int sharing = table.sharing();
+    const auto elements = static_cast<std::int64_t>(table.flat_size());
+    const auto gradients = elements * static_cast<std::int64_t>(bytes_of(options.comm_dtype));
+    const std::int64_t passes = lanes_of_rank(senders.lanes, 0, senders.ranks).count();
+    const std::int64_t gathered =
+        table.stage() < 3 ? elements : gathered_weights(plan_segments(table, options), passes);
+    const std::int64_t weights =
+        around_ring(gathered * (precision == Precision::fp32 ? 4 : 2), sharing);
+    if (options.lane_order == LaneOrder::fixed) return lane_sums_sent(gradients, senders) + weights;
+    if (sharing == 1) return 2 * around_ring(gradients, senders.ranks);
+    return shared_sums_sent(table, options, senders, passes) + weights;
 }
 
 }  // namespace lockstep::train

@@ -8,11 +8,23 @@
 
 namespace lockstep::train {
 
+// halves: a reduce-scatter sends half of what an all-reduce sends. as_whole_ones: it is an
+// all-reduce, as where GPUs have no NCCL.
+enum class HalfSums { halves, as_whole_ones };
+
+// Tells who sends gradients, and how.
+struct Senders {
+    int ranks = 1;
+    std::int64_t lanes = 1;  // of all ranks, at least one of each
+    HalfSums half_sums = HalfSums::halves;
+};
+
 // Returns the bytes of gradients and weights that a rank sends in a step if every collective goes
 // around a ring: an all-reduce among n ranks sends 2 (n - 1) / n of its bytes, a reduce-scatter or
-// an all-gather half of that. The table says how many ranks share a replica. The rows of a tied
-// table that is summed in parts, and sums of a few numbers, are not counted.
+// an all-gather half of that. Of ranks that send different amounts it is the most. The table says
+// how many ranks share a replica. The rows of a tied table that is summed in parts, and sums of a
+// few numbers, are not counted.
 std::int64_t bytes_sent_in_step(const ParameterTable& table, Precision precision,
-                                const ReducerOptions& options, int ranks, std::int64_t passes = 1);
+                                const ReducerOptions& options, const Senders& senders);
 
 }  // namespace lockstep::train

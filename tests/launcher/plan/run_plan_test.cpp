@@ -135,6 +135,25 @@ TEST_CASE("parts are the buffers that a run has") {
     CHECK(bytes_of(small, "copy of rank 0") == 6 * weights + weights / 32);
 }
 
+TEST_CASE("what is sent is told of the stages that the run can have, as it is sent") {
+    const auto planned = [](const Words& more) {
+        return plan_run(config_of(joined(
+            {{"-m", "gpt2", "--vocabulary", "1000", "-bs", "1", "--distributed-world-size", "4"},
+             more})));
+    };
+    const auto gpus = planned({"--device", "cuda"}),
+               staged = planned({"--device", "cuda", "--gpu-backend", "staged"});
+    REQUIRE(gpus.stages.size() == 4);
+    REQUIRE(staged.stages.size() == 4);
+    CHECK(gpus.stages[1].sent * 8 == gpus.stages[0].sent * 6);
+    CHECK(staged.stages[0].sent == gpus.stages[0].sent);
+    CHECK(staged.stages[1].sent * 8 == gpus.stages[0].sent * 10);
+    const auto fixed = planned({"--device", "cpu", "--deterministic", "--logical-shards", "12"});
+    REQUIRE(fixed.stages.size() == 2);
+    CHECK(fixed.stages[0].sent * 8 == gpus.stages[0].sent * 12);
+    CHECK(fixed.stages[1].sent * 8 == gpus.stages[0].sent * 14);
+}
+
 TEST_CASE("on GPUs there are more parts, and checkpoints pass through the host's memory") {
     const Words words{"-m",       "gpt2", "--vocabulary", "1000",
                       "--device", "cuda", "--comm-dtype", "bf16"};

@@ -3,9 +3,13 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
+#include "runtime/comm/queue/local_communicator.hpp"
 #include "runtime/device/cpu_context.hpp"
 #include "runtime/train/optim/optimizer_inl.hpp"
 #include "runtime/train/step/buckets.hpp"
+#include "runtime/train/step/lane_exchange.hpp"
 #include "runtime/train/step/step_traffic.hpp"
 
 using namespace lockstep;
@@ -34,6 +38,34 @@ std::size_t bytes_kept_by(const OptimizerOptions& options, const train::Paramete
     for (const auto& tensor : optimizer->state())
         bytes += tensor.values.size() * sizeof(float) + tensor.codes.size();
     return bytes;
+}
+
+// Counts the bytes that one of four ranks sends, to nobody.
+class Counted final : public comm::LocalCommunicator {
+public:
+    explicit Counted(int rank) : rank_(rank) {}
+    int rank() const noexcept override { return rank_; }
+    int size() const noexcept override { return 4; }
+    comm::Ticket send(comm::HostRange range, int, std::string) override {
+        bytes += static_cast<std::int64_t>(range.bytes());
+        return {};
+    }
+    comm::Ticket recv(comm::HostRange, int, std::string) override { return {}; }
+    comm::Ticket run(std::function<void()>, std::string) override { return {}; }
+
+    std::int64_t bytes = 0;
+
+private:
+    int rank_;
+};
+
+std::int64_t bytes_of_lane_exchange(int rank, std::int64_t lanes, std::size_t elements) {
+    Counted communicator(rank);
+    std::vector<float> gradient(elements);
+    const auto branches = train::branches_of(train::lanes_of_rank(lanes, rank, 4), lanes);
+    train::LaneExchange(communicator, lanes, elements)
+        .queue(std::vector(branches.size(), view_of(gradient)), view_of(gradient), "gradient");
+    return communicator.bytes;
 }
 
 }  // namespace
@@ -136,20 +168,60 @@ TEST_CASE("the memory of a shared replica is that of the buffers that a rank has
 TEST_CASE("a shared replica in 16 bits sends three quarters of what whole ones send") {
     train::ParameterTable whole = table_without_gaps(), shared = table_without_gaps();
     const auto elements = static_cast<std::int64_t>(whole.flat_size());
-    CHECK(train::bytes_sent_in_step(whole, Precision::bf16, {}, 1) == 0);
-    CHECK(train::bytes_sent_in_step(whole, Precision::bf16, {}, 4) == 6 * elements);
+    CHECK(train::bytes_sent_in_step(whole, Precision::bf16, {}, {1, 1}) == 0);
+    CHECK(train::bytes_sent_in_step(whole, Precision::bf16, {}, {4, 4}) == 6 * elements);
     shared.pad_for(4);
     shared.share_among(4);
     const auto padded = static_cast<std::int64_t>(shared.flat_size());
-    CHECK(train::bytes_sent_in_step(shared, Precision::bf16, {}, 4) * 4 == 18 * padded);
-    CHECK(train::bytes_sent_in_step(shared, Precision::fp32, {}, 4) == 6 * padded);
+    CHECK(train::bytes_sent_in_step(shared, Precision::bf16, {}, {4, 4}) * 4 == 18 * padded);
+    CHECK(train::bytes_sent_in_step(shared, Precision::fp32, {}, {4, 4}) == 6 * padded);
     // Each rank also sends its quarter twice between the two replicas, half of it each time.
-    CHECK(train::bytes_sent_in_step(shared, Precision::bf16, {}, 8) * 4 == 22 * padded);
+    CHECK(train::bytes_sent_in_step(shared, Precision::bf16, {}, {8, 8}) * 4 == 22 * padded);
     train::ReducerOptions narrow;
     narrow.comm_dtype = Dtype::bf16;
-    CHECK(train::bytes_sent_in_step(shared, Precision::bf16, narrow, 4) == 3 * padded);
+    CHECK(train::bytes_sent_in_step(shared, Precision::bf16, narrow, {4, 4}) == 3 * padded);
     // Each further lane of a rank costs another sum.
     shared.share_among(4, 2);
-    CHECK(train::bytes_sent_in_step(shared, Precision::bf16, {}, 4) * 4 == 18 * padded);
-    CHECK(train::bytes_sent_in_step(shared, Precision::bf16, {}, 4, 3) * 4 == 42 * padded);
+    CHECK(train::bytes_sent_in_step(shared, Precision::bf16, {}, {4, 4}) * 4 == 18 * padded);
+    CHECK(train::bytes_sent_in_step(shared, Precision::bf16, {}, {4, 12}) * 4 == 42 * padded);
+}
+
+TEST_CASE("lanes in a fixed order send whole gradients, those of every branch and their sum") {
+    train::ParameterTable table = table_without_gaps();
+    table.pad_for(4);
+    const auto gradient = 4 * static_cast<std::int64_t>(table.flat_size());
+    train::ReducerOptions fixed;
+    fixed.lane_order = train::LaneOrder::fixed;
+    const auto sent = [&](std::int64_t lanes) {
+        return train::bytes_sent_in_step(table, Precision::bf16, fixed, {4, lanes});
+    };
+    CHECK(sent(4) * 4 == 2 * 3 * gradient);
+    CHECK(sent(8) * 4 == 2 * 3 * gradient);  // a rank adds its two lanes
+    CHECK(sent(7) * 4 == 2 * 3 * gradient);
+    CHECK(sent(12) * 4 == 3 * 3 * gradient);  // three lanes are two branches
+    for (const std::int64_t lanes : {4, 7, 8, 12, 13}) {
+        CAPTURE(lanes);
+        std::int64_t most = 0;
+        for (int rank = 0; rank < 4; ++rank)
+            most = std::max(most, bytes_of_lane_exchange(rank, lanes, table.flat_size()));
+        CHECK(sent(lanes) == most);
+    }
+    const std::int64_t whole = sent(12);
+    table.share_among(4);
+    CHECK(sent(12) * 4 == whole * 4 + 3 * gradient / 2);  // and the weights in 16 bits
+}
+
+TEST_CASE("ranks without half sums send whole ones") {
+    train::ParameterTable table = table_without_gaps();
+    table.pad_for(4);
+    const auto elements = static_cast<std::int64_t>(table.flat_size());
+    const auto sent = [&](std::int64_t lanes) {
+        return train::bytes_sent_in_step(table, Precision::bf16, {},
+                                         {4, lanes, train::HalfSums::as_whole_ones});
+    };
+    CHECK(sent(4) == 6 * elements);
+    table.share_among(4, 1);
+    CHECK(sent(4) * 4 == 3 * 10 * elements);
+    table.share_among(4, 2);
+    CHECK(sent(12) * 4 == 3 * 26 * elements);
 }
