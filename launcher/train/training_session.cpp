@@ -19,7 +19,7 @@
 #include "launcher/train/gpu_memory_check.hpp"
 #include "launcher/train/metrics_first.hpp"
 #include "launcher/train/recompute_choice.hpp"
-#include "launcher/version.hpp"
+#include "launcher/train/run_versions.hpp"
 #include "model/config_json.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/path_status.hpp"
@@ -32,27 +32,6 @@
 namespace lockstep::launcher {
 
 namespace {
-
-// These must not change between runs for a bitwise identical resume.
-train::Metadata versions_of(const Job& job) {
-    return {{"lockstep", version},
-            {"products", job.device.products()},
-            {"device", job.device.name()},
-            {"precision", train::name(job.device.precision)},
-            {"ranks", std::to_string(job.rank_info.size)},
-            {"threads", std::to_string(job.device.threads)}};
-}
-
-std::string differences(const train::Metadata& then, const train::Metadata& now) {
-    std::string text;
-    for (const auto& [name, value] : now) {
-        const auto found = then.find(name);
-        const std::string before = found == then.end() ? "none" : found->second;
-        if (before == value) continue;
-        text += (text.empty() ? "" : ", ") + name + " " + before + " -> " + value;
-    }
-    return text;
-}
 
 train::ReplicaShare replica_share(const RunConfig& config, const Job& job) {
     const int ranks = train::sharing_ranks(config.train.zero, job.rank_info.size);
@@ -137,8 +116,10 @@ std::string TrainingSession::load_checkpoint() {
         [&] { return train::load_verified_checkpoint(*plan_.checkpoint, engine_->fetch()); });
     engine_->write_back();
     if (!record.conversion.empty()) log_.info(record.conversion);
-    train::Metadata versions = versions_of(job_);
-    if (options_.reducer.lane_order == train::LaneOrder::fixed) versions.erase("ranks");
+    train::TrainOptions options = options_;
+    options.lanes = record.trainer.lanes;
+    train::Metadata versions = versions_of(job_, options);
+    if (options.reducer.lane_order == train::LaneOrder::fixed) versions.erase("ranks");
     const std::string changed = differences(record.versions, versions);
     if (!changed.empty()) log_.info("continuing, but not bit for bit: changed since: " + changed);
     return nlohmann::json(continuation_of(record)).dump();
@@ -269,8 +250,11 @@ void TrainingSession::announce() const {
                              " of them only wait for the others, as --deterministic does not "
                              "divide a lane"
                        : "several ranks divide the rows of a micro-batch"));
-    if (saving_of(options_) == train::Saving::training_waits &&
-        train::sharing_ranks(options_.zero, rank_info.size) > 1)
+    const int sharing = train::sharing_ranks(options_.zero, rank_info.size);
+    if (sharing > 1)
+        log_.info(std::to_string(sharing) + " ranks share a replica: --zero " +
+                  std::to_string(options_.zero.stage));
+    if (saving_of(options_) == train::Saving::training_waits && sharing > 1)
         log_.info("--async-save false saves no memory with --zero " +
                   std::to_string(options_.zero.stage) +
                   ": rank 0 holds the copy in which it gathers the parts of the others");
@@ -302,7 +286,7 @@ train::RunRecord TrainingSession::new_record() const {
     options["dealing"] = dealing();
     options["model"] = nlohmann::json::parse(model::to_json(plan_.model));
     record.options_json = options.dump();
-    record.versions = versions_of(job_);
+    record.versions = versions_of(job_, options_);
     return record;
 }
 

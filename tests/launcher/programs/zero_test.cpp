@@ -121,6 +121,28 @@ TEST_CASE("two replicas of two processes have the losses of processes that do no
     CHECK(furthest(prepared.losses("a"), prepared.losses("b")) < 1e-5);
 }
 
+TEST_CASE("a run tells how many ranks share, and what that changes when it is continued") {
+    const Prepared prepared;
+    const auto first =
+        prepared.run(on(4) + prepared.start("a") + " --zero 1 --zero-ranks 2 --max-train-steps 2");
+    CHECK(holds(first, "2 ranks share a replica: --zero 1"));
+    const auto next = [&](const std::string& options, int steps) {
+        return prepared.run(on(4) + " -mf " + prepared.folder("a") + options +
+                            " --max-train-steps " + std::to_string(steps));
+    };
+    CHECK(holds(next("", 3),
+                "changed since: sums over 2 ranks that share, then over replicas -> "
+                "over all ranks"));
+    CHECK(holds(next(" --zero 2", 4),
+                "changed since: sums over all ranks -> of each micro-batch "
+                "over all ranks"));
+    CHECK_FALSE(holds(next(" --zero 3", 5), "not bit for bit"));
+    const auto whole = next(" --zero 0", 6);
+    CHECK(holds(whole, "changed since: sums of each micro-batch over all ranks -> over all ranks"));
+    CHECK_FALSE(holds(whole, "share a replica"));
+    CHECK_FALSE(holds(next(" --zero 1", 7), "not bit for bit"));
+}
+
 TEST_CASE("a checkpoint continues at the other stage and on other ranks") {
     const Prepared prepared;
     const std::string fixed = " --precision bf16 --deterministic";

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/train/run_versions.hpp"
+
+#include "launcher/version.hpp"
+
+namespace lockstep::launcher {
+
+namespace {
+
+constexpr const char* sums = "sums";
+constexpr const char* whole_sums = "over all ranks";
+constexpr const char* lane_sums = "in the order of the lanes";
+
+}  // namespace
+
+// Parts of a replica that all ranks share are added as whole gradients are. From stage 2 on, the
+// ranks are added before a rank's lanes.
+std::string gradient_sums(const train::TrainOptions& options, int ranks) {
+    if (options.reducer.lane_order == train::LaneOrder::fixed) return lane_sums;
+    const int sharing = train::sharing_ranks(options.zero, ranks);
+    const bool by_pass = sharing > 1 && options.zero.stage >= 2 && options.lanes > ranks;
+    const std::string first = by_pass ? "of each micro-batch " : "";
+    if (sharing == 1 || sharing == ranks) return first + whole_sums;
+    return first + "over " + std::to_string(sharing) + " ranks that share, then over replicas";
+}
+
+train::Metadata versions_of(const Job& job, const train::TrainOptions& options) {
+    return {{"lockstep", version},
+            {"products", job.device.products()},
+            {"device", job.device.name()},
+            {"precision", train::name(job.device.precision)},
+            {"ranks", std::to_string(job.rank_info.size)},
+            {sums, gradient_sums(options, job.rank_info.size)},
+            {"threads", std::to_string(job.device.threads)}};
+}
+
+std::string differences(train::Metadata then, const train::Metadata& now) {
+    const auto sums_now = now.find(sums);
+    const bool by_lanes = sums_now != now.end() && sums_now->second == lane_sums;
+    then.try_emplace(sums, by_lanes ? lane_sums : whole_sums);
+    std::string text;
+    for (const auto& [name, value] : now) {
+        const auto found = then.find(name);
+        const std::string before = found == then.end() ? "none" : found->second;
+        if (before == value) continue;
+        text += (text.empty() ? "" : ", ") + name + " " + before + " -> " + value;
+    }
+    return text;
+}
+
+}  // namespace lockstep::launcher
