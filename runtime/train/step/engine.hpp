@@ -32,8 +32,9 @@ public:
     virtual const ParameterTable& parameters() const noexcept = 0;
 
     // Returns the run's current tensors in host memory. They are valid until the next call of the
-    // engine. If ranks share a replica, they have no values, only their memory is there, and only
-    // before the first step.
+    // engine. If ranks share a replica, they are memory for the values of a checkpoint: those of
+    // the optimizer are not the run's, nor are weights whose master is shared, and only rank 0's
+    // count. Only before share_weights() and share_optimizer().
     virtual RunTensors fetch() = 0;
     // Returns a copy of the tensors in host memory, which steps do not change. It is valid until
     // the next call of copy_for_save() or fetch(). Its memory is taken at the first call, unless
