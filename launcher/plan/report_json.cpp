@@ -28,6 +28,48 @@ nlohmann::json epoch_json(const EpochFacts& facts) {
             {"largest", batch_json(facts.largest)}};
 }
 
+nlohmann::json size_json(const BatchSize& size) {
+    return {{"option", size.option},
+            {"asked", size.asked},
+            {"fits", size.fits},
+            {"most_tried", size.max_tried}};
+}
+
+nlohmann::json parts_json(const std::vector<Part>& parts) {
+    auto list = nlohmann::json::array();
+    for (const Part& part : parts)
+        list.push_back(
+            {{"name", part.name}, {"bytes", part.bytes}, {"exact", part.known == Known::exactly}});
+    return list;
+}
+
+nlohmann::json levels_json(const RunPlan& plan) {
+    auto list = nlohmann::json::array();
+    for (const LevelMemory& level : plan.levels)
+        list.push_back({{"recompute", model::name(level.plan)},
+                        {"activations_bytes", level.activations},
+                        {"total_bytes", level.total},
+                        {"fits", level.total <= plan.machine.bytes}});
+    return list;
+}
+
+nlohmann::json stages_json(const RunPlan& plan) {
+    auto list = nlohmann::json::array();
+    for (const StageMemory& stage : plan.stages)
+        list.push_back({{"zero", stage.stage},
+                        {"total_bytes", stage.total},
+                        {"sent_bytes", stage.sent},
+                        {"fits", stage.total <= plan.machine.bytes}});
+    return list;
+}
+
+nlohmann::json shapes_json(const std::vector<model::SlowShape>& shapes) {
+    auto list = nlohmann::json::array();
+    for (const model::SlowShape& shape : shapes)
+        list.push_back({{"what", shape.what}, {"better", shape.better}});
+    return list;
+}
+
 }  // namespace
 
 std::string report_json(const RunPlan& plan) {
@@ -39,39 +81,20 @@ std::string report_json(const RunPlan& plan) {
                           {"memory_bytes", plan.machine.bytes},
                           {"memory_limit", plan.machine.limit},
                           {"free_bytes", nullptr},
-                          {"parts", nlohmann::json::array()},
+                          {"parts", parts_json(plan.parts)},
                           {"total_bytes", plan.total_bytes()},
                           {"moments", train::name(plan.moments)},
                           {"recompute", model::name(plan.recompute)},
                           {"async_save", plan.saving == train::Saving::beside_training},
-                          {"levels", nlohmann::json::array()},
+                          {"levels", levels_json(plan)},
                           {"zero", plan.stage},
-                          {"stages", nlohmann::json::array()},
+                          {"stages", stages_json(plan)},
                           {"host_bytes", plan.host_bytes},
                           {"fits", plan.fits()},
                           {"largest_batch", batch_json(plan.batch)},
-                          {"size",
-                           {{"option", plan.size.option},
-                            {"asked", plan.size.asked},
-                            {"fits", plan.size.fits},
-                            {"most_tried", plan.size.max_tried}}},
-                          {"slow_shapes", nlohmann::json::array()}};
+                          {"size", size_json(plan.size)},
+                          {"slow_shapes", shapes_json(plan.slow_shapes)}};
     if (plan.machine.free_bytes != unlimited) report["free_bytes"] = plan.machine.free_bytes;
-    for (const Part& part : plan.parts)
-        report["parts"].push_back(
-            {{"name", part.name}, {"bytes", part.bytes}, {"exact", part.known == Known::exactly}});
-    for (const LevelMemory& level : plan.levels)
-        report["levels"].push_back({{"recompute", model::name(level.plan)},
-                                    {"activations_bytes", level.activations},
-                                    {"total_bytes", level.total},
-                                    {"fits", level.total <= plan.machine.bytes}});
-    for (const StageMemory& stage : plan.stages)
-        report["stages"].push_back({{"zero", stage.stage},
-                                    {"total_bytes", stage.total},
-                                    {"sent_bytes", stage.sent},
-                                    {"fits", stage.total <= plan.machine.bytes}});
-    for (const model::SlowShape& shape : plan.slow_shapes)
-        report["slow_shapes"].push_back({{"what", shape.what}, {"better", shape.better}});
     if (plan.fitted) report["command"] = plan.command;
     if (plan.epoch) report["epoch"] = epoch_json(*plan.epoch);
     return report.dump(2) + "\n";
