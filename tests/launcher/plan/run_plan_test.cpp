@@ -135,6 +135,21 @@ TEST_CASE("parts are the buffers that a run has") {
     CHECK(bytes_of(small, "copy of rank 0") == 6 * weights + weights / 32);
 }
 
+TEST_CASE("NCCL's memory is that of every communicator of a rank") {
+    const auto nccl = [](const Words& zero) {
+        return bytes_of(
+            plan_run(config_of(joined({{"-m", "gpt2", "--vocabulary", "1000", "-bs", "1",
+                                        "--device", "cuda", "--distributed-world-size", "8"},
+                                       zero}))),
+            "NCCL");
+    };
+    const std::int64_t world = plan::nccl_bytes(8, 8);
+    CHECK(nccl({}) == world);
+    CHECK(nccl({"--zero", "1"}) == world);
+    CHECK(nccl({"--zero", "1", "--zero-ranks", "4"}) ==
+          world + plan::nccl_bytes(4, 4) + plan::nccl_bytes(2, 2));
+}
+
 TEST_CASE("what is sent is told of the stages that the run can have, as it is sent") {
     const auto planned = [](const Words& more) {
         return plan_run(config_of(joined(

@@ -141,6 +141,10 @@ TEST_CASE("a run tells how many ranks share, and what that changes when it is co
     CHECK(holds(whole, "changed since: sums of each micro-batch over all ranks -> over all ranks"));
     CHECK_FALSE(holds(whole, "share a replica"));
     CHECK_FALSE(holds(next(" --zero 1", 7), "not bit for bit"));
+    CHECK_FALSE(holds(next(" --ddp-backend ddp", 8), "share a replica"));
+    CHECK(holds(next(" --ddp-backend zero2 --zero-ranks 2", 9), "2 ranks share a replica"));
+    const auto alone = prepared.run("train -mf " + prepared.folder("a") + " --max-train-steps 10");
+    CHECK_FALSE(holds(alone, "share a replica"));
 }
 
 TEST_CASE("a checkpoint continues at the other stage and on other ranks") {
@@ -268,7 +272,10 @@ TEST_CASE("what ranks cannot share is refused in one line, before anything is wr
          {Refused{"--zero 1 --optimizer adafactor", "adafactor updates whole matrices"},
           Refused{"--zero 4", "0|1|2|3"}, Refused{"--zero-ranks 2", "only with --zero 1"},
           Refused{"--ddp-backend zero3 --optimizer adafactor", "--zero 3: adafactor"},
-          Refused{"--ddp-backend ddp --zero 1", "--zero 1 contradicts --ddp-backend ddp"},
+          Refused{"--ddp-backend ddp --zero 1",
+                  "--zero 1 contradicts --ddp-backend ddp, which is --zero 0; leave one out\n"},
+          Refused{"--zero 1 --ddp-backend zero2",
+                  "--zero 1 contradicts --ddp-backend zero2, which is --zero 2; leave one out\n"},
           Refused{"--zero 2 --deterministic", "--deterministic adds whole gradients"},
           Refused{"--zero 1 --zero-ranks 4", "--zero-ranks 4: does not divide the 6 ranks; give "}})
         for (const std::string& program :

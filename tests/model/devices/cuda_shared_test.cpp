@@ -121,6 +121,28 @@ TEST_CASE("16-bit weights without a master are shared, too") {
     }
 }
 
+TEST_CASE("rank 0 copies for saves into the memory that a checkpoint was loaded into") {
+    const Setup setup = setup_of(2, brain16);
+    comm::run_as_threads(2, [&](comm::Communicator& ranks) {
+        model::GpuSettings settings;
+        settings.share = {2, 2, ranks.rank(), setup.options.reducer, 1};
+        const auto model =
+            model::make_cuda_model(tests::toy_config(model::Kind::gpt2), setup.precision, settings);
+        Trace trace(Trace::Recording::off, ranks.rank());
+        const auto engine = model->make_engine(setup.options, ranks, trace, nullptr);
+        const auto loaded = engine->fetch();
+        const float *const weights = loaded.master.data(), *const moments =
+                                                               loaded.optimizer[0].values.data();
+        engine->write_back();
+        engine->share_weights();
+        engine->share_optimizer();
+        const auto copy = engine->copy_for_save();
+        if (ranks.rank() != 0) return;
+        CHECK(copy.master.data() == weights);
+        CHECK(copy.optimizer[0].values.data() == moments);
+    });
+}
+
 TEST_CASE("GPUs share a replica in every other mode") {
     Setup setup = setup_of(2, half16);
     SUBCASE("through the host") { setup.backend = comm::GpuBackend::staged; }
