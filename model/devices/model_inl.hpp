@@ -66,9 +66,13 @@ public:
 
     std::vector<kernels::LossSums> evaluate(const train::Batch& batch) override {
         const auto tokens = static_cast<std::size_t>(batch.target.total());
-        if (losses_.size() < tokens) losses_ = device::Buffer<kernels::LossSums, Space>(tokens);
         train::WeightSource all_there;
-        model_->evaluate(batch, losses_.view().data(), shares() ? engine().weights() : all_there);
+        train::WeightSource& weights = shares() ? engine().weights() : all_there;
+        if (losses_.size() < tokens) {
+            context_->synchronize();  // gathers of weights may be under way
+            losses_ = device::Buffer<kernels::LossSums, Space>(tokens);
+        }
+        model_->evaluate(batch, losses_.view().data(), weights);
         std::vector<kernels::LossSums> each(tokens);
         const View<const kernels::LossSums, Space> losses = losses_.view();
         device::copy(*context_, losses.subview(0, tokens), view_of(each));

@@ -89,6 +89,7 @@ DeviceEngine<Ctx>::~DeviceEngine() {
     }
     try {
         finish_weights();  // they arrive in memory that may be freed now
+        parts_.context.synchronize();
     } catch (const Error&) {
         // The communicator has failed, and writes no more.
     }
