@@ -5,6 +5,7 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/mesh.hpp"
@@ -105,6 +106,7 @@ private:
     void accumulate_one_by_one(const std::vector<Batch>& lanes, Spans& spans);
     void accumulate_in_slots(const std::vector<Batch>& lanes, Spans& spans);
     void pass_without_rows();
+    void allow_in_flight(const UploadedShape& shape);
     Reducer<Ctx>& reducer() noexcept;
     View<double, Space> loss_sums();
     void add_nothing();
@@ -130,8 +132,9 @@ private:
     std::optional<SlotReducer<Ctx>> slot_reducer_;      // of gradients in slots
     std::optional<Shared> shared_;                      // none: every rank owns everything
     NeededAtOnce needed_at_once_;
-    std::int64_t passes_ = 1;                 // of every rank in a step, where gradients have slots
-    bool weights_due_ = false;                // no forward of this step has waited for weights yet
+    std::set<BatchShape> seen_;  // the shapes of micro-batches so far, where gradients have slots
+    std::int64_t passes_ = 1;    // of every rank in a step, where gradients have slots
+    bool weights_due_ = false;   // no forward of this step has waited for weights yet
     std::optional<LaneSums<Ctx>> lane_sums_;  // none: the order of the lanes is any
     std::optional<TiedRows<Ctx>> tied_;       // none: a tied table is summed at once
     device::Replay<Ctx> replay_;

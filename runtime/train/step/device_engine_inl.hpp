@@ -203,6 +203,7 @@ void DeviceEngine<Ctx>::train(const Batch& batch, kernels::Into into, MoreFollow
         const NamedRange upload_range("upload");
         return parts_.model.upload(batch);
     }();
+    if (slot_reducer_) allow_in_flight(shape);
     const bool reduces = more_follow == MoreFollow::no && parts_.collectives.size() > 1;
     if (reduces && tied_) tied_->agree();
     const bool in_parts = reduces && bucket_order() == BucketOrder::last_one_first;

@@ -106,6 +106,18 @@ void DeviceEngine<Ctx>::accumulate_in_slots(const std::vector<Batch>& lanes, Spa
     }
 }
 
+// A GPU's kernels may take more scratch memory at the first batch of a shape. Memory must not be
+// replaced while collectives run.
+template <class Ctx>
+void DeviceEngine<Ctx>::allow_in_flight(const UploadedShape& shape) {
+    if constexpr (!std::is_same_v<Space, HostSpace>) {
+        const bool is_new = seen_.insert(static_cast<const BatchShape&>(shape)).second;
+        const InFlight in_flight = is_new ? InFlight::none : InFlight::allowed;
+        if (slot_reducer_) slot_reducer_->allow(in_flight);
+        if (shared_ && shared_->slots) shared_->slots->allow(in_flight);
+    }
+}
+
 // Takes part in what the other ranks do in a pass, with gradients of zeros.
 template <class Ctx>
 void DeviceEngine<Ctx>::pass_without_rows() {

@@ -13,6 +13,10 @@
 
 namespace lockstep::train {
 
+// Tells whether collectives of a rank may run beside its products. none: it waits for each at once;
+// the order of the collectives is the same.
+enum class InFlight { allowed, none };
+
 // Sums gradients over all ranks, bucket by bucket, while backward still produces the rest.
 template <class Ctx>
 class Reducer {

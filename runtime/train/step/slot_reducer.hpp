@@ -36,6 +36,7 @@ public:
                 const ParameterStore<Space>& store, const ReducerOptions& options);
 
     void begin_pass(Pass pass);
+    void allow(InFlight in_flight);
     void begin_backward() override;
     bool waits_before_backward() const noexcept override { return true; }
     void ready_until(std::size_t end) override;
@@ -68,6 +69,7 @@ private:
     device::Buffer<bf16, Space> narrow_;  // placed as the gradient; empty if it travels as fp32
     std::vector<Segment> gaps_;           // between parameters, of packed elements
     Pass pass_ = Pass::only;
+    InFlight in_flight_ = InFlight::allowed;
     std::size_t final_ = 0;              // elements of the flat gradient, in this pass
     std::size_t sent_ = 0;               // buckets of this pass
     std::size_t collected_ = 0;          // of the buckets that were sent

@@ -38,6 +38,12 @@ void SlotReducer<Ctx>::begin_pass(Pass pass) {
 }
 
 template <class Ctx>
+void SlotReducer<Ctx>::allow(InFlight in_flight) {
+    in_flight_ = in_flight;
+    if (in_flight_ == InFlight::none && sent_ > 0) mesh_.shard().finish(tickets_[sent_ - 1]);
+}
+
+template <class Ctx>
 void SlotReducer<Ctx>::begin_backward() {
     collect_until(final_);
     if (final_ == store_.table().flat_size()) final_ = sent_ = collected_ = 0;
@@ -50,6 +56,7 @@ void SlotReducer<Ctx>::ready_until(std::size_t end) {
     const std::size_t before = final_;
     final_ = end;
     while (sent_ < buckets_.size() && end_of(sent_) <= final_) send(sent_++);
+    if (in_flight_ == InFlight::none) mesh_.shard().finish(tickets_[sent_ - 1]);
     // Backward goes on in the slot of the segment before this one.
     collect_until(overlap_ == Overlap::on ? before : final_);
 }

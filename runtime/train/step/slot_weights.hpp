@@ -14,6 +14,7 @@
 #include "runtime/train/options.hpp"
 #include "runtime/train/parameters.hpp"
 #include "runtime/train/step/buckets.hpp"
+#include "runtime/train/step/reducer.hpp"
 #include "runtime/train/step/reduction_clock.hpp"
 
 namespace lockstep::train {
@@ -52,6 +53,11 @@ public:
         if (overlap_ == Overlap::off || again) return;
         if (backward) ask_for(segment + 1);
         if (!backward && segment > 0) ask_for(segment - 1);
+        if (in_flight_ == InFlight::none) finish();
+    }
+    void allow(InFlight in_flight) {
+        in_flight_ = in_flight;
+        if (in_flight_ == InFlight::none) finish();
     }
     // Needs all segments in the order of forward.
     void pass_forward() {
@@ -84,6 +90,7 @@ private:
     const ParameterStore<Space>& store_;
     const std::vector<Bucket> buckets_;
     const Overlap overlap_;
+    InFlight in_flight_ = InFlight::allowed;
     std::array<std::optional<std::size_t>, 3>
         held_;                            // segments in the slots, or on their way there
     std::optional<std::size_t> needed_;   // segment that was needed last
