@@ -21,21 +21,25 @@ constexpr int success = 0;
 constexpr std::uint8_t everywhere = 3;  // PMIX_GLOBAL
 constexpr std::uint16_t bool_type = 1;
 constexpr std::uint16_t string_type = 3;
+constexpr std::uint16_t int_type = 6;
 constexpr int daemon_answer_ms = 5'000;
 constexpr const char* host_key = "pmix.hname";
 constexpr std::string_view collect_key = "pmix.collect";
+constexpr std::string_view timeout_key = "pmix.timeout";
 
 struct Process {
     std::array<char, 256> name_space{};
     std::uint32_t rank = 0;
 };
 
-// The struct is large enough for every kind of value; this file uses only strings and booleans.
+// The struct is large enough for every kind of value; this file uses only strings, booleans and
+// integers.
 struct Value {
     std::uint16_t type = 0;
     union {
         char* string = nullptr;
         bool truth;
+        int number;
     };
     std::array<std::byte, 64> rest{};
 };
@@ -85,6 +89,21 @@ struct PmixClient::Library {
     int (*get)(const Process*, const char* key, const void* info, std::size_t infos,
                Value**) = nullptr;
     int (*fence)(const Process*, std::size_t processes, const Info*, std::size_t infos) = nullptr;
+
+    // Returns an empty result if `owner` has not put a string under `key` within a second.
+    std::optional<std::string> ask(const Process& owner, const std::string& key) const {
+        Info limit;
+        timeout_key.copy(limit.key.data(), limit.key.size() - 1);
+        limit.value.type = int_type;
+        limit.value.number = 1;
+        Value* value = nullptr;
+        if (get(&owner, key.c_str(), &limit, 1, &value) != success) return std::nullopt;
+        if (value == nullptr || value->type != string_type) return std::nullopt;
+        std::string text(value->string);
+        std::free(value->string);
+        std::free(value);
+        return text;
+    }
 
     // Returns null if this process does not have the library. The library is never closed because
     // its threads go on running.
@@ -163,17 +182,20 @@ bool PmixClient::put(const std::string& key, const std::string& value) {
     return done.value_or(false);
 }
 
+// A question that reaches Slurm's daemon before the value is there is not answered when the value
+// arrives, so that the question is put again every second.
 std::optional<std::string> PmixClient::get(int rank, const std::string& key, int timeout_ms) const {
+    using Clock = std::chrono::steady_clock;
     using Found = std::optional<std::string>;
     const Process owner = process_of(name_space_, rank);
-    const auto answer = within<Found>(timeout_ms, [library = library_, key, owner]() -> Found {
-        Value* value = nullptr;
-        if (library->get(&owner, key.c_str(), nullptr, 0, &value) != success) return std::nullopt;
-        if (value == nullptr || value->type != string_type) return std::nullopt;
-        const std::string text(value->string);
-        std::free(value->string);
-        std::free(value);
-        return text;
+    const auto end = Clock::now() + std::chrono::milliseconds(timeout_ms);
+    const auto answer = within<Found>(timeout_ms, [library = library_, key, owner, end]() -> Found {
+        do {
+            const auto asked = Clock::now();
+            if (auto found = library->ask(owner, key)) return found;
+            std::this_thread::sleep_until(asked + std::chrono::milliseconds(200));
+        } while (Clock::now() < end);
+        return std::nullopt;
     });
     return answer.value_or(std::nullopt);
 }
