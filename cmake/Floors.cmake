@@ -22,6 +22,7 @@ lockstep_floor(train
     train_step
     train_loop
     train_checkpoint
+    train_pieces
     train_metrics)
 lockstep_floor(model
     train

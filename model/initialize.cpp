@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/initialize.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
+#include "runtime/core/error.hpp"
 #include "runtime/core/hash.hpp"
 #include "runtime/core/philox.hpp"
 
@@ -13,8 +15,8 @@ namespace {
 
 using train::Parameter;
 
-// Uses the Box-Muller transform, which gives two values at a time. uniform() may return 0, so the
-// logarithm is taken of 1 - uniform().
+// Uses the Box-Muller transform, which makes two values of two random words. uniform() may return
+// 0, so the logarithm is taken of 1 - uniform().
 void fill_normal(HostView<float> values, double deviation, PhiloxStream& random) {
     for (std::size_t i = 0; i < values.size(); i += 2) {
         const double radius = deviation * std::sqrt(-2 * std::log(1 - random.uniform()));
@@ -37,14 +39,22 @@ bool has(const Parameter& p, std::string_view part) {
     return p.name.find(part) != std::string::npos;
 }
 
-void generator_matrix(const ModelConfig& config, const Parameter& p, HostView<float> values,
+// Elements of a parameter. Each takes one random word, that of its own number.
+struct Elements {
+    std::size_t first;
+    HostView<float> values;
+};
+
+void generator_matrix(const ModelConfig& config, const Parameter& p, const Elements& elements,
                       PhiloxStream& random) {
+    const HostView<float> values = elements.values;
     const std::int64_t d = config.embedding_size;
     if (has(p, "embeddings.weight")) {  // position_embeddings too
         fill_normal(values, 1 / std::sqrt(static_cast<double>(d)), random);
-        if (p.name == "embeddings.weight") {
-            for (float& value : values.subview(0, static_cast<std::size_t>(d))) value = 0;
-        }
+        const auto row = static_cast<std::size_t>(d);
+        if (p.name == "embeddings.weight" && elements.first < row)
+            for (float& value : values.subview(0, std::min(values.size(), row - elements.first)))
+                value = 0;
     } else if (has(p, ".ffn.")) {
         // A uniform distribution's bound is sqrt(3) times its deviation.
         fill_uniform(values, std::sqrt(3.0) * xavier_deviation(p.shape[1], p.shape[0]), random);
@@ -53,11 +63,11 @@ void generator_matrix(const ModelConfig& config, const Parameter& p, HostView<fl
     }
 }
 
-void gpt2_matrix(const ModelConfig& config, const Parameter& p, HostView<float> values,
+void gpt2_matrix(const ModelConfig& config, const Parameter& p, const Elements& elements,
                  PhiloxStream& random) {
     const bool residual = has(p, ".out.weight") || has(p, ".ffn.lin2.weight");
     const double branches = 2 * static_cast<double>(config.decoder_layers);
-    fill_normal(values, residual ? 0.02 / std::sqrt(branches) : 0.02, random);
+    fill_normal(elements.values, residual ? 0.02 / std::sqrt(branches) : 0.02, random);
 }
 
 }  // namespace
@@ -70,17 +80,22 @@ void initial_weights(const ModelConfig& config, const train::ParameterTable& tab
 #pragma omp parallel for schedule(dynamic)
     for (std::size_t i = 0; i < parameters.size(); ++i) {
         const Parameter& p = parameters[i];
-        const auto values = master.subview(p.offset, p.count);
-        PhiloxStream random(mix(seed, hash64(p.name.data(), p.name.size(), 0)));
-        if (p.shape.size() == 1) {
-            const float value = has(p, "norm") && has(p, ".weight") ? 1.0f : 0.0f;
-            for (float& v : values) v = value;
-        } else if (config.kind == Kind::gpt2) {
-            gpt2_matrix(config, p, values, random);
-        } else {
-            generator_matrix(config, p, values, random);
-        }
+        initial_weights(config, p, seed, 0, master.subview(p.offset, p.count));
     }
+}
+
+void initial_weights(const ModelConfig& config, const Parameter& p, std::uint64_t seed,
+                     std::size_t first, HostView<float> values) {
+    require(first % 2 == 0, "the normal distribution makes two values at a time");
+    if (p.shape.size() == 1) {
+        std::ranges::fill(values, has(p, "norm") && has(p, ".weight") ? 1.0f : 0.0f);
+        return;
+    }
+    PhiloxStream random(mix(seed, hash64(p.name.data(), p.name.size(), 0)), first);
+    if (config.kind == Kind::gpt2)
+        gpt2_matrix(config, p, {first, values}, random);
+    else
+        generator_matrix(config, p, {first, values}, random);
 }
 
 }  // namespace lockstep::model

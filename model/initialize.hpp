@@ -18,4 +18,8 @@ namespace lockstep::model {
 void initial_weights(const ModelConfig& config, const train::ParameterTable& table,
                      std::uint64_t seed, HostView<float> master);
 
+// Writes those of one parameter's elements [first, first + values.size()); `first` is even.
+void initial_weights(const ModelConfig& config, const train::Parameter& parameter,
+                     std::uint64_t seed, std::size_t first, HostView<float> values);
+
 }  // namespace lockstep::model

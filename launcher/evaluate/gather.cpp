@@ -33,10 +33,6 @@ std::vector<T> gather_values(comm::Communicator& communicator, std::vector<T> ow
     return gathered;
 }
 
-HostView<std::byte> bytes_of(std::string& text) {
-    return {reinterpret_cast<std::byte*>(text.data()), text.size()};
-}
-
 }  // namespace
 
 std::vector<double> gather(comm::Communicator& communicator, std::vector<double> own,
@@ -47,25 +43,6 @@ std::vector<double> gather(comm::Communicator& communicator, std::vector<double>
 std::vector<std::uint64_t> gather(comm::Communicator& communicator, std::vector<std::uint64_t> own,
                                   const std::string& label) {
     return gather_values(communicator, std::move(own), label);
-}
-
-std::vector<std::string> gather_texts(comm::Communicator& communicator, std::string own,
-                                      const std::string& label) {
-    const auto sizes = gather_sizes(communicator, own.size(), label);
-    if (communicator.rank() != 0) {
-        if (!own.empty()) communicator.send(bytes_of(own), 0, label);
-        communicator.finish();
-        return {};
-    }
-    std::vector<std::string> texts(sizes.size());
-    texts[0] = std::move(own);
-    for (std::size_t rank = 1; rank < sizes.size(); ++rank) {
-        texts[rank].resize(sizes[rank]);
-        if (sizes[rank] > 0)
-            communicator.recv(bytes_of(texts[rank]), static_cast<int>(rank), label);
-        communicator.finish();
-    }
-    return texts;
 }
 
 }  // namespace lockstep::launcher

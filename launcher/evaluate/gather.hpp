@@ -16,9 +16,4 @@ std::vector<double> gather(comm::Communicator& communicator, std::vector<double>
 std::vector<std::uint64_t> gather(comm::Communicator& communicator, std::vector<std::uint64_t> own,
                                   const std::string& label);
 
-// Returns the texts of all ranks on rank 0, in the order of the ranks, and nothing on the others.
-// Collective.
-std::vector<std::string> gather_texts(comm::Communicator& communicator, std::string own,
-                                      const std::string& label);
-
 }  // namespace lockstep::launcher

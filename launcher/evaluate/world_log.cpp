@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "launcher/evaluate/gather.hpp"
+#include "runtime/comm/texts.hpp"
 #include "runtime/train/checkpoint/atomic_file.hpp"
 
 namespace lockstep::launcher {

@@ -141,7 +141,9 @@ std::vector<Part> RankMemory::parts(const BatchMemory& batch, std::int64_t rows_
             parts.push_back({"NCCL", all_nccl_bytes(), Known::about});
     } else {
         parts.push_back({"rows read ahead", rows_bytes});
-        parts.push_back({"copy of rank 0 that checkpoints are written from", copy_bytes()});
+        parts.push_back({shares ? "copy of this rank's part that checkpoints are written from"
+                                : "copy of rank 0 that checkpoints are written from",
+                         copy_bytes()});
         parts.push_back({"program and libraries", program_bytes, Known::about});
     }
     std::erase_if(parts, [](const Part& part) { return part.bytes == 0; });
@@ -166,14 +168,12 @@ std::int64_t RankMemory::all_nccl_bytes() const {
 }
 
 std::int64_t RankMemory::copy_bytes() const {
-    // Parts of other ranks are gathered in a copy.
-    const bool in_place = table_.sharing() == 1 && run_.device == model::DeviceKind::cpu &&
+    const bool in_place = run_.device == model::DeviceKind::cpu &&
                           saving_of(run_.train) == train::Saving::training_waits;
     if (in_place) return 0;
-    return signed_of(table_.flat_size() * sizeof(float) +
-                     (table_.sharing() == 1
-                          ? weight_memory().optimizer
-                          : train::optimizer_bytes(run_.train.optimizer, table_)));
+    const std::size_t all =
+        table_.flat_size() * sizeof(float) + train::optimizer_bytes(run_.train.optimizer, table_);
+    return signed_of(all / static_cast<std::size_t>(table_.sharing()));
 }
 
 std::int64_t RankMemory::bytes_sent() const {

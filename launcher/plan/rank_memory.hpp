@@ -70,8 +70,8 @@ public:
     // Returns the parts of the memory. rows_bytes is the size of the rows that are being sorted and
     // cut into batches.
     std::vector<Part> parts(const BatchMemory& batch, std::int64_t rows_bytes) const;
-    // Returns the extra host memory when the device has its own: the copy that rank 0 writes
-    // checkpoints from.
+    // Returns the extra host memory when the device has its own: the copy that checkpoints are
+    // written from.
     std::int64_t host_bytes() const;
     // Returns the bytes that the rank sends to others in a step.
     std::int64_t bytes_sent() const;

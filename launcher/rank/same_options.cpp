@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "launcher/rank/broadcast_text.hpp"
+#include "runtime/comm/texts.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/printable.hpp"
 

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "launcher/rank/broadcast_text.hpp"
+#include "runtime/comm/texts.hpp"
 #include "runtime/core/path_status.hpp"
 #include "runtime/core/read_file.hpp"
 #include "runtime/train/checkpoint/checkpoint_names.hpp"

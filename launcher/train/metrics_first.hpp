@@ -21,6 +21,8 @@ public:
           log_(log) {}
 
     void save(train::CheckpointKind kind, const train::TrainerState& state) override;
+    bool part_is_written() const override { return checkpoints_.part_is_written(); }
+    void parts_are_written() override { checkpoints_.parts_are_written(); }
     void check() override { checkpoints_.check(); }
     void finish() override { checkpoints_.finish(); }
     // Reports all steps and syncs the metrics, if this rank writes them.

@@ -13,20 +13,20 @@
 #include "launcher/options/model_defaults.hpp"
 #include "launcher/options/run_command.hpp"
 #include "launcher/options/tables.hpp"
-#include "launcher/rank/broadcast_text.hpp"
 #include "launcher/rank/loaded_model.hpp"
 #include "launcher/train/finished_run.hpp"
 #include "launcher/train/gpu_memory_check.hpp"
 #include "launcher/train/metrics_first.hpp"
 #include "launcher/train/recompute_choice.hpp"
+#include "launcher/train/run_saves.hpp"
 #include "launcher/train/run_versions.hpp"
+#include "launcher/train/stored_weights.hpp"
 #include "model/config_json.hpp"
+#include "runtime/comm/texts.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/path_status.hpp"
 #include "runtime/core/printable.hpp"
 #include "runtime/train/checkpoint/checkpoint_names.hpp"
-#include "runtime/train/checkpoint/folder_sink.hpp"
-#include "runtime/train/checkpoint/retry_reading.hpp"
 #include "runtime/train/step/weight_memory.hpp"
 
 namespace lockstep::launcher {
@@ -99,22 +99,15 @@ void TrainingSession::prepare_folder() const {
 
 // Weights and optimizer state are necessary only on rank 0: the trainer broadcasts them.
 void TrainingSession::start_weights() {
-    std::string record_json;
-    if (job_.rank_info.rank == 0) {
-        if (plan_.checkpoint)
-            record_json = load_checkpoint();
-        else
-            load_first_weights();
-    }
-    record_json = broadcast_text(*job_.communicator, record_json);
+    const auto record = load_state(plan_.checkpoint, *engine_, *job_.communicator);
+    const std::string record_json =
+        broadcast_text(*job_.communicator, record ? tell_record(*record) : "");
+    if (record_json.empty()) start_first_weights();
     if (record_json.empty()) return require_lanes(options_.lanes, job_.rank_info.size);
     continue_from(nlohmann::json::parse(record_json).get<Continuation>());
 }
 
-std::string TrainingSession::load_checkpoint() {
-    const train::RunRecord record = train::retry_reading(
-        [&] { return train::load_verified_checkpoint(*plan_.checkpoint, engine_->fetch()); });
-    engine_->write_back();
+std::string TrainingSession::tell_record(const train::RunRecord& record) const {
     if (!record.conversion.empty()) log_.info(record.conversion);
     train::TrainOptions options = options_;
     options.lanes = record.trainer.lanes;
@@ -125,28 +118,33 @@ std::string TrainingSession::load_checkpoint() {
     return nlohmann::json(continuation_of(record)).dump();
 }
 
-void TrainingSession::load_first_weights() {
-    if (!config_.init_model.empty()) {
-        const bool model = holds_model(config_.init_model);
-        model_->load_weights(model ? weights_of(config_.init_model) : config_.init_model);
-        const bool described = !model_folder_of(config_.init_model).empty();
-        log_.info("starting from the weights of " + config_.init_model +
-                  (described ? ""
-                             : "; no config.json says what they are: only their names and "
-                               "shapes were compared"));
-    } else if (path_exists(config_.model_file + "/model.safetensors")) {
-        // The user copied a model here, or its checkpoints are gone.
-        model_->load_weights(config_.model_file);
-        log_.info(printable(config_.model_file) + ": has no checkpoint; starting from its weights");
-    } else {
-        if (holds_model(config_.model_file))
-            log_.info(printable(config_.model_file) +
-                      ": has no checkpoint yet; starting at step 0");
-        model_->initialize(options_.seed);
-    }
-    const std::string kept = keep_earlier_files(config_.model_file);
+void TrainingSession::start_first_weights() {
+    const bool is_first = job_.rank_info.rank == 0;
+    load_first_weights(is_first ? tell_first_weights() : "", options_.seed, *model_, *engine_,
+                       *job_.communicator);
+    const std::string kept = is_first ? keep_earlier_files(config_.model_file) : "";
     if (!kept.empty())
         log_.info(printable(config_.model_file) + ": what this run would replace is kept: " + kept);
+}
+
+std::string TrainingSession::tell_first_weights() const {
+    const std::string& from = config_.init_model;
+    if (!from.empty()) {
+        log_.info("starting from the weights of " + from +
+                  (model_folder_of(from).empty()
+                       ? "; no config.json says what they are: only their names and shapes were "
+                         "compared"
+                       : ""));
+        return holds_model(from) ? weights_of(from) : from;
+    }
+    if (path_exists(config_.model_file + "/model.safetensors")) {
+        // The user copied a model here, or its checkpoints are gone.
+        log_.info(printable(config_.model_file) + ": has no checkpoint; starting from its weights");
+        return config_.model_file;
+    }
+    if (holds_model(config_.model_file))
+        log_.info(printable(config_.model_file) + ": has no checkpoint yet; starting at step 0");
+    return "";
 }
 
 void TrainingSession::continue_from(const Continuation& shared) {
@@ -254,10 +252,6 @@ void TrainingSession::announce() const {
     if (sharing > 1)
         log_.info(std::to_string(sharing) + " ranks share a replica: --zero " +
                   std::to_string(options_.zero.stage));
-    if (saving_of(options_) == train::Saving::training_waits && sharing > 1)
-        log_.info("--async-save false saves no memory with --zero " +
-                  std::to_string(options_.zero.stage) +
-                  ": rank 0 holds the copy in which it gathers the parts of the others");
     const bool dialogues = plan_.data.first().kind() != data::DatasetKind::language_model;
     if (dialogues && config_.batch.batchsize == 1 && config_.batch.batch_tokens <= 0 &&
         config_.batch.dynamic != data::Dynamic::full)
@@ -297,23 +291,9 @@ void TrainingSession::tell_checkpoint(std::int64_t step, const std::string& cont
 }
 
 void TrainingSession::train(const train::StopFlag& stop, const std::string& continuing) {
-    const train::Saving saving = train::saving_of(options_);
-    const bool shares = train::sharing_ranks(options_.zero, job_.rank_info.size) > 1;
-    train::FolderSink checkpoints(
-        job_.rank_info.rank, config_.model_file,
-        {{options_.keep, options_.keep_every_n_steps}, options_.max_save_failures, saving}, log_,
-        [this, copies = shares || saving == train::Saving::beside_training] {
-            return copies ? engine_->copy_for_save() : engine_->fetch();
-        },
-        describe(plan_.model, config_, plan_.data.sets), new_record());
-    checkpoints.trace_to(trace_);
-    if (shares) checkpoints.take_by(train::FolderSink::TakenBy::all_ranks);
-    // The others wait for rank 0 while it waits for this thread.
-    if (progress_ != nullptr)
-        checkpoints.begin_thread_with([this] { progress_->count_this_thread(); });
-    checkpoints.take_memory_early([this] { (void)engine_->reserve_copy(); });
-    if (plan_.lock) checkpoints.commit_after([this] { plan_.lock->confirm(); });
-    if (plan_.checkpoint) checkpoints.continues_from(*plan_.checkpoint);
+    const auto checkpoints =
+        make_saves({config_, plan_, options_, job_, *engine_, trace_, log_, progress_},
+                   describe(plan_.model, config_, plan_.data.sets), new_record());
     TrainingObservers observers(config_, job_.rank_info.rank, log_,
                                 resume_.value_or(train::TrainerState{}));
     StartUpReport start_up(job_.start_up, *job_.communicator, log_);
@@ -327,7 +307,7 @@ void TrainingSession::train(const train::StopFlag& stop, const std::string& cont
     events.add(observers.entry());
     const std::string metrics_file =
         job_.rank_info.rank == 0 ? config_.model_file + "/metrics.jsonl" : "";
-    MetricsFirst saves(checkpoints, observers, metrics_file, log_);
+    MetricsFirst saves(*checkpoints, observers, metrics_file, log_);
     train::Trainer trainer(options_,
                            {*engine_, *job_.communicator, trace_, *source_, events, saves,
                             evaluator_.get(), stop, progress_},
@@ -336,8 +316,8 @@ void TrainingSession::train(const train::StopFlag& stop, const std::string& cont
     observers.flush();
     // The last weights are the model when there were no validations.
     if (!trainer.state().validation.best)
-        checkpoints.save(train::CheckpointKind::best, trainer.state());
-    checkpoints.finish();
+        checkpoints->save(train::CheckpointKind::best, trainer.state());
+    checkpoints->finish();
     log_.info("training ended: " + std::string(train::describe(reason)));
     if (reason == train::ExitReason::stop_requested)
         tell_checkpoint(trainer.state().step, continuing);
@@ -349,7 +329,7 @@ void TrainingSession::evaluate_weights(const train::TrainerState& state,
                                        const train::StopFlag& stop,
                                        train::TrainingObserver& observer, MetricsFirst& metrics) {
     const comm::PhaseScope phase(progress_, comm::Phase::validation);
-    if (job_.rank_info.rank == 0) model_->load_weights(config_.model_file);
+    load_shared_weights(config_.model_file, *model_, *engine_, *job_.communicator);
     engine_->share_weights();
     evaluate_at_the_end(evaluator_parts(), final_sets(plan_.data, plan_.validation), state, stop,
                         log_, observer, [&metrics] { metrics.keep_metrics(); });

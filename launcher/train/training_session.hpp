@@ -38,9 +38,11 @@ public:
 
 private:
     void start_weights();
-    // Returns what all ranks have to know of the checkpoint.
-    std::string load_checkpoint();
-    void load_first_weights();
+    // Tells what changed, and returns what all ranks have to know of the checkpoint.
+    std::string tell_record(const train::RunRecord& record) const;
+    void start_first_weights();
+    // Tells which weights the run begins with, and returns where they are; empty: initial ones.
+    std::string tell_first_weights() const;
     void continue_from(const Continuation& shared);
     void open_data();
     DealingRecord dealing() const;

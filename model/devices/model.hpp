@@ -36,6 +36,9 @@ public:
     // weights that train::load_weights reads.
     virtual void initialize(std::uint64_t seed) = 0;
     virtual void load_weights(const std::string& path) = 0;
+    // Writes the same initial weights, of which each rank makes what its engine owns. Only if ranks
+    // share a replica; all of them call it.
+    virtual void initialize_owned(std::uint64_t seed) = 0;
 
     // Returns a text for the user that tells how attention is computed if there is a choice, else
     // an empty text.

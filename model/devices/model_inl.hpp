@@ -46,6 +46,14 @@ public:
         initial_weights(config_, store_.table(), seed, weights_.fetch());
         weights_.write_back();
     }
+    void initialize_owned(std::uint64_t seed) override {
+        train::OwnedAccess* const owned = engine().owned();
+        require(owned != nullptr, "the ranks of this run do not share a replica");
+        for (const train::RunPiece& piece : owned->current().weights)
+            initial_weights(config_, *store_.table().find(piece.name), seed, piece.first,
+                            piece.values);
+        owned->write_back(train::OwnedAccess::Written::weights);
+    }
     void load_weights(const std::string& path) override {
         if (gets_weights()) return;
         train::load_weights(path, store_.table(), weights_.fetch());

@@ -40,6 +40,11 @@ public:
     using result_type = std::uint32_t;
 
     explicit constexpr PhiloxStream(std::uint64_t key) noexcept : key_(key) {}
+    // Begins with the words behind the first `skipped` ones.
+    constexpr PhiloxStream(std::uint64_t key, std::uint64_t skipped) noexcept
+        : key_(key), index_(skipped / 4) {
+        for (std::uint64_t word = 0; word < skipped % 4; ++word) (void)(*this)();
+    }
 
     static constexpr result_type min() noexcept { return 0; }
     static constexpr result_type max() noexcept { return 0xFFFFFFFFu; }

@@ -29,5 +29,7 @@ public:
 // Tells whether the same call may succeed later: the file server or the limits of the process
 // failed, and the file may be sound.
 bool is_transient(int code) noexcept;
+// Tells whether a disk or a quota is full.
+bool disk_is_full(int code) noexcept;
 
 }  // namespace lockstep

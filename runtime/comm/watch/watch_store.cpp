@@ -12,6 +12,7 @@
 
 #include "runtime/comm/net/socket.hpp"
 #include "runtime/comm/store/store.hpp"
+#include "runtime/comm/texts.hpp"
 #include "runtime/core/error.hpp"
 
 namespace lockstep::comm {
@@ -36,18 +37,6 @@ Invitation decode_invitation(const std::string& text) {
     words >> invitation.secret >> invitation.port;
     for (std::string address; words >> address;) invitation.addresses.push_back(address);
     return invitation;
-}
-
-std::string broadcast_text(Communicator& communicator, std::string text) {
-    std::vector<std::uint64_t> length{text.size()};
-    communicator.broadcast(view_of(length), 0, "watchdog");
-    communicator.finish();
-    std::vector<std::byte> bytes(length.front());
-    if (communicator.rank() == 0) std::memcpy(bytes.data(), text.data(), text.size());
-    communicator.broadcast(view_of(bytes), 0, "watchdog");
-    communicator.finish();
-    text.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    return text;
 }
 
 struct FreeInterfaces {
@@ -133,7 +122,8 @@ WatchStore open_watch_post(const RankInfo& rank_info, Communicator& communicator
         post.server = std::move(server);
         text = encode(invitation);
     }
-    const Invitation invitation = decode_invitation(broadcast_text(communicator, text));
+    const Invitation invitation =
+        decode_invitation(broadcast_text(communicator, text, 0, "watchdog"));
     std::vector<SocketAddress> addresses;
     for (const auto& address : invitation.addresses) {
         for (const auto& resolved : resolve(address, invitation.port))

@@ -6,7 +6,6 @@
 #include "runtime/train/checkpoint/atomic_file.hpp"
 #include "runtime/train/checkpoint/checkpoint_json.hpp"
 #include "runtime/train/checkpoint/manifest.hpp"
-#include "runtime/train/checkpoint/tensor_pieces.hpp"
 
 namespace lockstep::train {
 namespace {
@@ -15,10 +14,6 @@ using Json = nlohmann::ordered_json;
 
 // Bytes that are not UTF-8 are no reason to fail.
 constexpr auto replace_bytes = Json::error_handler_t::replace;
-constexpr const char* weights_remedy =
-    "continue with the model's own options, or choose another --model-file";
-constexpr const char* optimizer_remedy =
-    "continue with the optimizer it was saved with, or begin a new --model-file with --init-model";
 // A larger state is written as several files.
 constexpr std::size_t most_part_elements = std::size_t{1} << 30;
 
@@ -37,7 +32,8 @@ std::string state_text(const RunRecord& record) {
     return json.dump(1) + "\n";
 }
 
-// Returns what reading converts, told as RunRecord::conversion.
+}  // namespace
+
 std::string conversion_of(std::span<const TensorExtent> places, const PartFiles* parts) {
     for (const TensorExtent& place : places) {
         const bool stored = parts != nullptr && parts->is_coded(place.name);
@@ -47,6 +43,8 @@ std::string conversion_of(std::span<const TensorExtent> places, const PartFiles*
     }
     return "";
 }
+
+namespace {
 
 std::string load_tensors(const std::string& folder, const Manifest& manifest,
                          const RunTensors& tensors) {

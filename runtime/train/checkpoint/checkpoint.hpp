@@ -8,6 +8,7 @@
 
 #include "runtime/train/checkpoint/checkpoint_tensors.hpp"
 #include "runtime/train/checkpoint/safetensors.hpp"
+#include "runtime/train/checkpoint/tensor_pieces.hpp"
 #include "runtime/train/loop/trainer_state.hpp"
 #include "runtime/train/step/run_tensors.hpp"
 
@@ -63,6 +64,16 @@ enum class Verify { sizes, contents };
 // kind config for a newer format; and kind io when a file cannot be read, which says nothing about
 // the checkpoint.
 void verify_checkpoint(const std::string& path, Verify what = Verify::contents);
+
+// What a user can do about a checkpoint of other tensors than the run's.
+inline constexpr const char* weights_remedy =
+    "continue with the model's own options, or choose another --model-file";
+inline constexpr const char* optimizer_remedy =
+    "continue with the optimizer it was saved with, or begin a new --model-file with --init-model";
+
+// Returns what reading the optimizer's tensors converts, told as RunRecord::conversion. `parts` is
+// null for a checkpoint of version 1.
+std::string conversion_of(std::span<const TensorExtent> places, const PartFiles* parts);
 
 // Verifies the checkpoint, then fills `tensors` with exactly the saved bits; they are unchanged
 // when it throws. Names or shapes that differ from the run's throw kind config with the first

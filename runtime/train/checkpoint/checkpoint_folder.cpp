@@ -141,11 +141,20 @@ void CheckpointFolder::trust(const std::string& path) {
 }
 
 void CheckpointFolder::save(const RunTensors& tensors, const RunRecord& record) {
+    const std::string path = prepare(record.trainer.step);
+    write_with_room([&] { save_checkpoint(path, tensors, record, check_); });
+    accept(record.trainer.step);
+}
+
+std::string CheckpointFolder::prepare(std::int64_t step) {
     if (check_) check_();
     make_folders(folder_);
     remove_leftovers(folder_);  // first, because they may fill the disk
-    const std::string saved = checkpoint_name(record.trainer.step);
-    write_with_room([&] { save_checkpoint(folder_ + "/" + saved, tensors, record, check_); });
+    return folder_ + "/" + checkpoint_name(step);
+}
+
+void CheckpointFolder::accept(std::int64_t step) {
+    const std::string saved = checkpoint_name(step);
     good_.insert(saved);
     try {
         remove_older_than(saved);
@@ -173,13 +182,17 @@ bool CheckpointFolder::written(const std::function<void()>& write,
         write();
         return true;
     } catch (const SystemFailure& failure) {
-        const bool full = failure.code() == ENOSPC || failure.code() == EDQUOT;
-        if (!full || (removed.empty() && !newest_verifies())) throw;
-        const std::string name = remove_oldest();
-        if (name.empty()) throw;
-        removed.push_back(name);
+        if (!disk_is_full(failure.code()) || !make_room(removed)) throw;
         return false;
     }
+}
+
+bool CheckpointFolder::make_room(std::vector<std::string>& removed) {
+    if (removed.empty() && !newest_verifies()) return false;
+    const std::string name = remove_oldest();
+    if (name.empty()) return false;
+    removed.push_back(name);
+    return true;
 }
 
 void CheckpointFolder::tell_of_removed(const std::vector<std::string>& names) {

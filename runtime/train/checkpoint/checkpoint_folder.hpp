@@ -78,10 +78,18 @@ public:
     // good, which means that this object wrote or trusts them. It never removes those of later
     // steps. Throws SystemFailure when the checkpoint cannot be written; nothing of it stays then.
     void save(const RunTensors& tensors, const RunRecord& record);
+    // Makes the folder ready for a new checkpoint, and returns the checkpoint's path.
+    std::string prepare(std::int64_t step);
+    // Counts the checkpoint of this step as good, and removes older ones as save() does.
+    void accept(std::int64_t step);
     // Calls `write`. While that finds the disk full, the oldest checkpoint goes and `write` is
     // called again, but only if a newer checkpoint has just been verified. One line names all that
     // went.
     void write_with_room(const std::function<void()>& write);
+    // Removes the oldest checkpoint as write_with_room() does, and adds its name to `removed`, the
+    // names that went since the newest one was verified. Returns false if none may go.
+    bool make_room(std::vector<std::string>& removed);
+    void tell_of_removed(const std::vector<std::string>& names);
     // Returns the path of the newest checkpoint that is known to be good; empty: there is none.
     std::string newest_good() const;
     std::vector<std::string> paths() const;  // newest first
@@ -90,7 +98,6 @@ private:
     void remove_older_than(const std::string& saved);
     bool newest_verifies() const;
     bool written(const std::function<void()>& write, std::vector<std::string>& removed);
-    void tell_of_removed(const std::vector<std::string>& names);
     std::string remove_oldest();
     bool is_kept_for_ever(const std::string& name) const;
     bool remove(const std::string& path);

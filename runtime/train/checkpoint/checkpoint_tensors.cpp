@@ -114,14 +114,6 @@ void write_model(const std::string& path, std::span<const TensorExtent> places,
     write_safetensors(path, tensors, metadata, before_commit);
 }
 
-namespace {
-
-constexpr const char* other_weights =
-    "give --init-model a model of the same kind, sizes and dictionary, or change this run's "
-    "options to fit it";
-
-}  // namespace
-
 void check_weights(const std::string& path, const ParameterTable& table) {
     const std::string weights = weights_file(path);
     std::vector<TensorExtent> places;
@@ -138,6 +130,12 @@ void check_weights(const std::string& path, const ParameterTable& table) {
             require_finite(weights, {&place, 1});
         }
     });
+}
+
+std::string verified_weights(const std::string& path) {
+    std::string weights = weights_file(path);
+    retry_reading([&] { SafetensorsFile(weights).verify(); });
+    return weights;
 }
 
 void load_weights(const std::string& path, const ParameterTable& table, HostView<float> master) {

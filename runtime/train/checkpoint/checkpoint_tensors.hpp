@@ -43,10 +43,18 @@ inline constexpr const char* model_key = "model";
 void write_model(const std::string& path, std::span<const TensorExtent> places,
                  const BeforeCommit& before_commit = {}, const Metadata& more = {});
 
+// What a user can do about weights of another model than the run's.
+inline constexpr const char* other_weights =
+    "give --init-model a model of the same kind, sizes and dictionary, or change this run's "
+    "options to fit it";
+
 // Loads weights to start from (--init-model): `path` is a model folder, a checkpoint or a
 // .safetensors file (F32 or BF16). Throws kind config as above if names or shapes differ from the
 // table's.
 void load_weights(const std::string& path, const ParameterTable& table, HostView<float> master);
+
+// Returns the file that it reads, and checks that its bytes are those that were written.
+std::string verified_weights(const std::string& path);
 
 // Reads the same file and throws the same errors, but keeps nothing: it takes the memory of the
 // largest tensor.

@@ -27,21 +27,28 @@ std::span<const std::byte> bytes_of(HostView<const T> values) {
     return std::as_bytes(std::span(values.data(), values.size()));
 }
 
-std::string header_of(std::span<const TensorToWrite* const> tensors, const Metadata& metadata) {
-    Json header = Json::object();
-    if (!metadata.empty()) header["__metadata__"] = metadata;
-    std::size_t offset = 0;
-    for (const TensorToWrite* tensor : tensors) {
-        const std::size_t end = offset + tensor->bytes.size();
-        header[tensor->name] = {{"dtype", name(tensor->type)},
-                                {"shape", tensor->shape},
-                                {"data_offsets", {offset, end}}};
-        offset = end;
+// Describes tensors that lie one after the other.
+class Header {
+public:
+    explicit Header(const Metadata& metadata) {
+        if (!metadata.empty()) json_["__metadata__"] = metadata;
     }
-    std::string text = header.dump();
-    text.append((8 - text.size() % 8) % 8, ' ');  // aligns the data in a mapped file
-    return text;
-}
+    void add(const std::string& tensor, Dtype type, const std::vector<std::int64_t>& shape) {
+        const std::size_t end = offset_ + product(shape) * bytes_of(type);
+        json_[tensor] = {{"dtype", name(type)}, {"shape", shape}, {"data_offsets", {offset_, end}}};
+        offset_ = end;
+    }
+    void write(AtomicFile& file) const {
+        std::string text = json_.dump();
+        text.append((8 - text.size() % 8) % 8, ' ');  // aligns the data in a mapped file
+        file.write(std::bit_cast<std::array<std::byte, 8>>(std::uint64_t{text.size()}));
+        file.write(text);
+    }
+
+private:
+    Json json_ = Json::object();
+    std::size_t offset_ = 0;
+};
 
 void check_tensors(std::span<const TensorToWrite> tensors) {
     std::set<std::string_view> names;
@@ -116,14 +123,28 @@ WrittenFile write_safetensors(const std::string& path, std::span<const TensorToW
                               const Metadata& metadata, const BeforeCommit& before_commit) {
     check_tensors(tensors);
     const std::vector<const TensorToWrite*> order = in_file_order(tensors);
-    const std::string header = header_of(order, metadata);
-    const auto length = std::bit_cast<std::array<std::byte, 8>>(std::uint64_t{header.size()});
+    Header header(metadata);
+    for (const TensorToWrite* tensor : order) header.add(tensor->name, tensor->type, tensor->shape);
     AtomicFile file(path);
-    file.write(length);
-    file.write(header);
+    header.write(file);
     for (const TensorToWrite* tensor : order) file.write(tensor->bytes);
     if (before_commit) before_commit();
     return file.commit();
+}
+
+SafetensorsStream::SafetensorsStream(const std::string& path, std::span<const Tensor> tensors,
+                                     const Metadata& metadata)
+    : file_(path) {
+    Header header(metadata);
+    for (const Tensor& tensor : tensors) header.add(tensor.name, Dtype::fp32, tensor.shape);
+    header.write(file_);
+}
+
+void SafetensorsStream::write(HostView<const float> values) { file_.write(bytes_of(values)); }
+
+WrittenFile SafetensorsStream::commit(const BeforeCommit& before_commit) {
+    if (before_commit) before_commit();
+    return file_.commit();
 }
 
 }  // namespace lockstep::train

@@ -43,6 +43,24 @@ struct TensorToWrite {
 WrittenFile write_safetensors(const std::string& path, std::span<const TensorToWrite> tensors,
                               const Metadata& metadata, const BeforeCommit& before_commit = {});
 
+// Writes a file of fp32 tensors whose values come one after the other, as write_safetensors() does.
+class SafetensorsStream {
+public:
+    struct Tensor {
+        std::string name;
+        std::vector<std::int64_t> shape;
+    };
+    SafetensorsStream(const std::string& path, std::span<const Tensor> tensors,
+                      const Metadata& metadata);
+    // Takes the next values, in the order of the tensors.
+    void write(HostView<const float> values);
+    // Call it when all values were written.
+    WrittenFile commit(const BeforeCommit& before_commit);
+
+private:
+    AtomicFile file_;
+};
+
 // The key of __metadata__ under which a file may carry checksum_of() its tensors.
 inline constexpr const char* checksum_key = "xxh3";
 // Returns the hexadecimal XXH3 of the bytes behind the header of a file of these tensors.

@@ -17,6 +17,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* pieces_key = "pieces";
+constexpr const char* owner_key = "of";
 constexpr std::string_view part_prefix = "part-", part_suffix = ".safetensors";
 constexpr std::size_t part_digits = 5;
 
@@ -139,8 +140,12 @@ private:
         const std::size_t count = values.size();
         const bool whole = count == count_of(piece.shape);
         const std::vector<std::int64_t> flat = {static_cast<std::int64_t>(count)};
-        tensors_.emplace_back(name, whole ? piece.shape : flat, HostView<const T>(values));
-        described_[name] = {{"first", piece.first}, {"count", count}, {"shape", piece.shape}};
+        const bool again = described_.contains(name);
+        const std::string key = again ? name + "@" + std::to_string(piece.first) : name;
+        require(!described_.contains(key), "a file has a piece twice");
+        tensors_.emplace_back(key, whole ? piece.shape : flat, HostView<const T>(values));
+        described_[key] = {{"first", piece.first}, {"count", count}, {"shape", piece.shape}};
+        if (again) described_[key][owner_key] = name;
     }
 
     std::vector<TensorToWrite> tensors_;
@@ -170,8 +175,9 @@ PartFiles::PartFiles(const std::vector<std::string>& paths) {
 
 void PartFiles::add(SafetensorsFile& file) {
     const Json pieces = pieces_of(file);
-    for (const auto& [name, piece] : pieces.items()) {
-        const TensorInfo* info = file.find(name);
+    for (const auto& [key, piece] : pieces.items()) {
+        const TensorInfo* info = file.find(key);
+        const auto name = piece.value(owner_key, key);
         const auto shape = piece.at("shape").get<std::vector<std::int64_t>>();
         const auto first = piece.at("first").get<std::size_t>();
         const auto count = piece.at("count").get<std::size_t>();

@@ -41,7 +41,7 @@ std::size_t elements(std::span<const TensorPiece> pieces) noexcept;
 std::string part_name(std::size_t number);
 bool is_part_name(std::string_view name) noexcept;
 
-// Writes pieces as one file. A name may occur once in a file.
+// Writes pieces as one file. Those of one tensor need not be neighbours.
 WrittenFile write_part(const std::string& path, std::span<const TensorPiece> pieces);
 
 // Reads tensors from files of pieces. It does not matter how the tensors were cut, by how many

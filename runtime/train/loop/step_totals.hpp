@@ -14,7 +14,8 @@ enum class StepTotals : std::size_t {
     lanes,
     lanes_with_rows,
     lanes_finished,
-    stop_wanted,  // number of ranks that were asked to stop
+    stop_wanted,    // number of ranks that were asked to stop
+    parts_written,  // number of ranks whose part of a save is written
     // Rank 0 alone gives these three, so that all ranks use one clock. They are seconds of
     // training: in total, since the last validation and since the last save.
     clock_s,

@@ -153,6 +153,7 @@ StepVector Trainer::tell(const StepBatches& batches) const {
         local[StepTotals::truncated_rows] += static_cast<double>(batch.truncated_rows);
     }
     if (parts_.stop.load()) local[StepTotals::stop_wanted] = 1;
+    if (parts_.checkpoints.part_is_written()) local[StepTotals::parts_written] = 1;
     if (parts_.communicator.rank() != 0) return local;
     const auto now = Clock::now();
     local[StepTotals::clock_s] = earlier_s_ + seconds_between(started_, now);
@@ -266,6 +267,8 @@ void Trainer::throw_not_finite(const std::string& how, const StepResult& result)
 }
 
 std::optional<ExitReason> Trainer::decide() {
+    if (std::exchange(totals_[StepTotals::parts_written], 0) >= parts_.communicator.size())
+        parts_.checkpoints.parts_are_written();
     if (!pending_.empty()) {
         if (!decision_due()) return std::nullopt;
         settle_all();

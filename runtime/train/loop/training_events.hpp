@@ -78,6 +78,11 @@ class CheckpointSink {
 public:
     virtual ~CheckpointSink() = default;
     virtual void save(CheckpointKind kind, const TrainerState& state) = 0;
+    // Tells whether this rank has written its part of a save that goes on once all ranks have.
+    virtual bool part_is_written() const { return false; }
+    // Goes on with that save. Every rank calls it between the same two steps, when
+    // part_is_written() was true on all of them.
+    virtual void parts_are_written() {}
     // Throws an error that ended a save, if there is one already.
     virtual void check() {}
     // Waits for the saves. Throws when the last one failed, so that a run does not end as if it

@@ -20,6 +20,7 @@
 #include "runtime/train/step/gradient_reducer.hpp"
 #include "runtime/train/step/host_tensors.hpp"
 #include "runtime/train/step/lane_sums.hpp"
+#include "runtime/train/step/owned_tensors.hpp"
 #include "runtime/train/step/shared_tensors.hpp"
 #include "runtime/train/step/slot_reducer.hpp"
 #include "runtime/train/step/slot_weights.hpp"
@@ -60,6 +61,7 @@ public:
         return shared_ ? shared_->tensors.reserve() : tensors_.reserve_copy();
     }
     void write_back() override { shared_ ? shared_->tensors.write_back() : tensors_.write_back(); }
+    OwnedAccess* owned() noexcept override { return shared_ ? &shared_->owned : nullptr; }
     WeightSource& weights() override;
     void finish_weights() override;
     void share_weights() override;
@@ -86,8 +88,11 @@ private:
     // update, or where they lie in slots when they are needed.
     struct Shared {
         SharedTensors<Ctx> tensors;
+        OwnedTensors<Ctx> owned;
         WeightGather<Ctx> gather;
         std::optional<SlotWeights<Ctx>> slots;
+        // Say what every rank has written into its own part since the ranks shared it last.
+        bool weights_written = false, optimizer_written = false;
     };
     // Lets an evaluation need weights at once.
     struct NeededAtOnce final : WeightSource {
@@ -102,6 +107,7 @@ private:
 
     BucketOrder bucket_order() const noexcept;  // of this step
     void share_replica();
+    void use_owned(OwnedAccess::Written what);
     void accumulate(const std::vector<Batch>& lanes, Spans& spans);
     void accumulate_one_by_one(const std::vector<Batch>& lanes, Spans& spans);
     void accumulate_in_slots(const std::vector<Batch>& lanes, Spans& spans);

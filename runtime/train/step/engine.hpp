@@ -47,6 +47,9 @@ public:
     virtual RunTensors reserve_copy() = 0;
     // Copies the values written into fetch()'s tensors back to the run.
     virtual void write_back() = 0;
+    // Returns this rank's own part of the tensors; null if ranks do not share a replica. Use it
+    // where fetch(), write_back() and copy_for_save() would take the memory of the whole on rank 0.
+    virtual OwnedAccess* owned() noexcept = 0;
     // Waits for the weights that other ranks have updated. Call it before weights are read
     // otherwise than by steps.
     virtual void finish_weights() = 0;
@@ -54,8 +57,8 @@ public:
     // weights, each makes as many evaluations as the others until the next step.
     virtual WeightSource& weights() = 0;
     // Copies rank 0's weights or optimizer state to all ranks, which keep their parts of them. What
-    // write_back() has written on rank 0 must not be older than its last step. The calls are
-    // collective.
+    // write_back() has written on rank 0 must not be older than its last step. If owned() was
+    // written back, on all ranks, that counts instead. The calls are collective.
     virtual void share_weights() = 0;
     virtual void share_optimizer() = 0;
     // Queues a hash of the weights after all queued work.

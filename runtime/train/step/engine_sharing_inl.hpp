@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <utility>
 
 #include "runtime/kernels/reduce.hpp"
 #include "runtime/train/step/device_engine.hpp"
@@ -17,6 +18,8 @@ void DeviceEngine<Ctx>::share_replica() {
     const std::vector<Bucket>& buckets = reducer().buckets();
     shared_.emplace(
         Shared{{parts_.context, parts_.communicator, parts_.store, *optimizer_, buckets},
+               {parts_.context, parts_.store, *optimizer_,
+                [this](OwnedAccess::Written what) { use_owned(what); }},
                {mesh_.shard(), parts_.store, buckets},
                {}});
     if (!parts_.store.weight_placement().has_slots()) return;
@@ -53,10 +56,24 @@ RunTensors DeviceEngine<Ctx>::copy_for_save() {
 }
 
 template <class Ctx>
+void DeviceEngine<Ctx>::use_owned(OwnedAccess::Written what) {
+    finish_weights();
+    write_owned_weights(parts_.context, parts_.store);
+    shared_->weights_written = true;
+    shared_->optimizer_written = what == OwnedAccess::Written::all;
+}
+
+template <class Ctx>
 void DeviceEngine<Ctx>::share_weights() {
     finish_weights();
+    if (shared_ && std::exchange(shared_->weights_written, false)) {
+        gather_weights();
+        return finish_weights();
+    }
     if (parts_.store.gradient_placement().has_slots() && parts_.store.has_packed_master()) {
-        shared_->tensors.spread_master();
+        using Whole = typename SharedTensors<Ctx>::Whole;
+        shared_->tensors.spread_master(shared_->owned.makes_copies() ? Whole::dropped
+                                                                     : Whole::kept);
         gather_weights();
         return finish_weights();
     }
@@ -69,6 +86,7 @@ void DeviceEngine<Ctx>::share_weights() {
 
 template <class Ctx>
 void DeviceEngine<Ctx>::share_optimizer() {
+    if (shared_ && std::exchange(shared_->optimizer_written, false)) return;
     if (shared_) return shared_->tensors.spread_state();
     for (const NamedTensor<Space>& tensor : optimizer_->state()) {
         parts_.collectives.broadcast(tensor.values, 0, "optimizer state");

@@ -32,14 +32,15 @@ public:
     // before share_weights() and share_optimizer().
     RunTensors fetch() { return {store_.table(), weights_.fetch(), whole_state()}; }
     void write_back() { weights_.write_back(); }
-    // Gives every rank its parts of rank 0's store.whole_weights(), whose memory rank 0 alone
-    // keeps, for copies. The call is collective.
-    void spread_master() {
+    // Gives every rank its parts of rank 0's store.whole_weights(), whose memory is given back, or
+    // kept on rank 0 for copies. The call is collective.
+    enum class Whole { kept, dropped };
+    void spread_master(Whole on_rank_0) {
         Staged<float> master(ctx_, store_.master());
         const HostView<float> whole = rank_ == 0 ? store_.whole_weights() : HostView<float>();
         exchange_.spread<float>({master.host(), whole});
         master.write_back(ctx_);
-        if (rank_ != 0) store_.drop_whole_weights();
+        if (rank_ != 0 || on_rank_0 == Whole::dropped) store_.drop_whole_weights();
         write_owned_weights(ctx_, store_);
     }
     // Gives every rank its parts of rank 0's tensors. The call is collective.

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "launcher/evaluate/gather.hpp"
+#include "runtime/comm/texts.hpp"
 #include "runtime/comm/threads/thread_world.hpp"
 
 using namespace lockstep;
@@ -98,7 +99,7 @@ TEST_CASE("what was not measured is not there") {
 TEST_CASE("texts of any length come to rank 0") {
     comm::run_as_threads(3, [](comm::Communicator& communicator) {
         const int rank = communicator.rank();
-        const auto texts = launcher::gather_texts(
+        const auto texts = comm::gather_texts(
             communicator, std::string(rank == 1 ? 0 : 1000 * (rank + 1), 'a'), "test");
         if (rank != 0) {
             CHECK(texts.empty());

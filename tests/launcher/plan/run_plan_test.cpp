@@ -135,6 +135,20 @@ TEST_CASE("parts are the buffers that a run has") {
     CHECK(bytes_of(small, "copy of rank 0") == 6 * weights + weights / 32);
 }
 
+TEST_CASE("a rank that shares keeps a copy of its part alone for saving") {
+    const Words four{
+        "-m", "gpt2", "--vocabulary", "1000", "--device", "cpu", "--distributed-world-size", "4"};
+    for (const char* stage : {"1", "2", "3"}) {
+        const auto run = plan_run(config_of(joined({four, {"--zero", stage}})));
+        const std::int64_t weights = bytes_of(run, "weights, fp32, of this rank's part");
+        REQUIRE(weights > 0);
+        CHECK(bytes_of(run, "copy of this rank's part") == 3 * weights);
+        const auto waits =
+            plan_run(config_of(joined({four, {"--zero", stage, "--async-save", "false"}})));
+        CHECK(run.total_bytes() - waits.total_bytes() == 3 * weights);
+    }
+}
+
 TEST_CASE("NCCL's memory is that of every communicator of a rank") {
     const auto nccl = [](const Words& zero) {
         return bytes_of(

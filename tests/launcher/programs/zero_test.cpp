@@ -3,6 +3,7 @@
 // checkpoints continue at any stage and on any ranks, plan tells memory and traffic, and what does
 // not fit is refused.
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +13,7 @@
 #include "tests/launcher/programs/metrics_file.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/program_checks.hpp"
+#include "tests/support/run_program.hpp"
 
 using namespace lockstep::tests;
 
@@ -37,8 +39,20 @@ struct Prepared : PreparedDialogues {
             values.push_back(line.at("loss").get<double>());
         return values;
     }
-    std::string file(const std::string& name, const std::string& of) const {
-        return read_text(folder(name) + "/checkpoints/step-00000020/" + of);
+    std::string last_of(const std::string& name) const {
+        return folder(name) + "/checkpoints/step-00000020";
+    }
+    std::string weights(const std::string& name) const {
+        return read_text(last_of(name) + "/model.safetensors");
+    }
+    // Tells whether the last checkpoints have the same tensors bit for bit, however they are cut.
+    bool same_tensors(const std::string& a, const std::string& b) const {
+        const auto told = run_line("lockstep checkpoint diff " + last_of(a) + " " + last_of(b));
+        CAPTURE(told.out);
+        const bool same = told.out.find("equal: ") != std::string::npos ||
+                          told.out.find(", 0 of ") != std::string::npos;
+        CHECK(same);
+        return same;
     }
 };
 
@@ -59,7 +73,7 @@ double furthest(const std::vector<double>& a, const std::vector<double>& b) {
 
 }  // namespace
 
-TEST_CASE("processes that share what they keep write the bytes of those that do not") {
+TEST_CASE("processes that share write the tensors of those that do not, bit for bit") {
     const Prepared prepared;
     struct Case {
         int ranks;
@@ -85,10 +99,34 @@ TEST_CASE("processes that share what they keep write the bytes of those that do 
             const std::string a = stage == "1" ? "a" + id : "a1" + id;
             prepared.run(on(ranks) + prepared.start(b, lanes) + all + " --zero " + stage);
             CHECK(prepared.losses(a) == prepared.losses(b));
-            for (const char* name : {"model.safetensors", "part-00000.safetensors"})
-                CHECK(prepared.file(a, name) == prepared.file(b, name));
+            CHECK(prepared.weights(a) == prepared.weights(b));
+            CHECK(prepared.same_tensors(a, b));
         }
     }
+}
+
+TEST_CASE("rank 0 saves and loads alone if a rank does not see its folder") {
+    if (geteuid() != 0) {
+        MESSAGE("skipped: only root can hide a folder from a rank");
+        return;
+    }
+    const Prepared prepared;
+    const std::string all = " --precision bf16 --max-train-steps ";
+    prepared.run(on(3) + prepared.start("seen") + all + "20 --zero 3");
+    CHECK(std::filesystem::exists(prepared.last_of("seen") + "/part-00002.safetensors"));
+    const std::string bare =
+        "bash tests/launcher/programs/bare_ranks.sh 3 29440 bash "
+        "tests/launcher/programs/hidden_folder.sh " +
+        prepared.folder("hidden") + " " + program_path("distributed_train");
+    for (const std::string steps : {"9", "20"}) {
+        const std::string told =
+            prepared.run(bare + prepared.start("hidden") + all + steps + " --zero 3");
+        CAPTURE(told);
+        CHECK(holds(told, "rank 2 code 0"));
+        CHECK(holds(told, "not every rank can write into the model folder of rank 0"));
+    }
+    CHECK_FALSE(std::filesystem::exists(prepared.last_of("hidden") + "/part-00001.safetensors"));
+    CHECK(prepared.same_tensors("seen", "hidden"));
 }
 
 TEST_CASE("validations with replies are the same when ranks share the weights") {
@@ -168,8 +206,8 @@ TEST_CASE("a checkpoint continues at the other stage and on other ranks") {
                      " --max-train-steps 9");
         prepared.run(now + " -mf " + prepared.folder(name) + " --max-train-steps 20");
         CHECK(prepared.losses(name) == whole);
-        for (const char* file : {"model.safetensors", "part-00000.safetensors"})
-            CHECK(prepared.file(name, file) == prepared.file("whole", file));
+        CHECK(prepared.weights(name) == prepared.weights("whole"));
+        CHECK(prepared.same_tensors(name, "whole"));
     }
 }
 

@@ -22,6 +22,7 @@ public:
     train::RunTensors copy_for_save() override { return inner_.copy_for_save(); }
     train::RunTensors reserve_copy() override { return inner_.reserve_copy(); }
     void write_back() override { inner_.write_back(); }
+    train::OwnedAccess* owned() noexcept override { return inner_.owned(); }
     void finish_weights() override { inner_.finish_weights(); }
     train::WeightSource& weights() override { return inner_.weights(); }
     void share_weights() override { inner_.share_weights(); }

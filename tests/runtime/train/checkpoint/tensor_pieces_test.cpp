@@ -45,6 +45,24 @@ void opens_not(const std::vector<std::string>& paths, const std::string& why) {
 
 }  // namespace
 
+TEST_CASE_FIXTURE(LoggedFolder, "a file holds several pieces of one tensor") {
+    SavedRun saved(1), loaded(2);
+    const auto from = tensors_of(saved), to = tensors_of(loaded);
+    const auto all = train::whole_tensors(from);
+    std::vector<std::string> paths;
+    for (const std::size_t writer : {0, 1}) {
+        std::vector<TensorPiece> own;  // every other run of three elements
+        for (std::size_t at = 3 * writer; at < 13; at += 6)
+            for (const TensorPiece& piece : train::cut(all, at, 3)) own.push_back(piece);
+        paths.push_back(folder / train::part_name(writer));
+        train::write_part(paths.back(), own);
+    }
+    train::PartFiles files(paths);
+    files.check(to, "here", "");
+    files.read(train::whole_tensors(to));
+    CHECK(loaded.optimizer_values == saved.optimizer_values);
+}
+
 TEST_CASE_FIXTURE(LoggedFolder, "a state in any number of pieces comes back bit for bit") {
     SavedRun saved(1);
     for (const std::size_t writers : {1, 2, 3, 7}) {

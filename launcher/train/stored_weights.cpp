@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/train/stored_weights.hpp"
+
+#include "runtime/comm/texts.hpp"
+#include "runtime/train/checkpoint/manifest.hpp"
+#include "runtime/train/checkpoint/retry_reading.hpp"
+#include "runtime/train/pieces/owned_files.hpp"
+#include "runtime/train/pieces/shared_folder.hpp"
+
+namespace lockstep::launcher {
+
+namespace {
+
+using Written = train::OwnedAccess::Written;
+
+std::optional<train::RunRecord> load_on_rank_0(const std::optional<std::string>& checkpoint,
+                                               train::Engine& engine) {
+    if (!checkpoint) return std::nullopt;
+    train::RunRecord record = train::retry_reading(
+        [&] { return train::load_verified_checkpoint(*checkpoint, engine.fetch()); });
+    engine.write_back();
+    return record;
+}
+
+}  // namespace
+
+std::optional<train::RunRecord> load_state(const std::optional<std::string>& checkpoint,
+                                           train::Engine& engine, comm::Communicator& ranks) {
+    train::OwnedAccess* const owned = engine.owned();
+    if (owned == nullptr) return load_on_rank_0(checkpoint, engine);
+    const bool in_pieces = checkpoint && train::has_pieces(*checkpoint);
+    const std::string seen = train::seen_by_all(
+        ranks, in_pieces ? *checkpoint + "/" + train::manifest_file : std::string());
+    if (seen.empty()) return load_on_rank_0(checkpoint, engine);
+    const std::string folder = seen.substr(0, seen.rfind('/'));
+    const std::string conversion =
+        train::retry_reading([&] { return train::load_owned(folder, owned->current()); });
+    owned->write_back(Written::all);
+    if (!checkpoint) return std::nullopt;
+    train::RunRecord record = train::read_run_record(*checkpoint);
+    record.conversion = conversion;
+    return record;
+}
+
+void load_shared_weights(const std::string& path, model::Model& model, train::Engine& engine,
+                         comm::Communicator& ranks) {
+    train::OwnedAccess* const owned = engine.owned();
+    const bool is_first = ranks.rank() == 0;
+    const std::string seen =
+        owned == nullptr ? ""
+                         : train::seen_by_all(ranks, is_first ? train::verified_weights(path) : "");
+    if (seen.empty()) {
+        if (is_first) model.load_weights(path);
+        return;
+    }
+    train::retry_reading([&] { train::load_owned_weights(seen, owned->current()); });
+    owned->write_back(Written::weights);
+}
+
+void load_first_weights(const std::string& path, std::uint64_t seed, model::Model& model,
+                        train::Engine& engine, comm::Communicator& ranks) {
+    if (engine.owned() == nullptr) {
+        if (ranks.rank() != 0) return;
+        return path.empty() ? model.initialize(seed) : model.load_weights(path);
+    }
+    if (comm::broadcast_text(ranks, path).empty()) return model.initialize_owned(seed);
+    load_shared_weights(path, model, engine, ranks);
+}
+
+}  // namespace lockstep::launcher

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "launcher/rank/job.hpp"
+#include "launcher/train/training.hpp"
+#include "model/devices/model.hpp"
+#include "runtime/train/checkpoint/checkpoint.hpp"
+#include "runtime/train/step/engine.hpp"
+
+namespace lockstep::launcher {
+
+// Fills a run's weights and optimizer state from a checkpoint that only rank 0 names: each rank
+// reads what it owns, if ranks share a replica and all see rank 0's files, else rank 0 reads all of
+// it. Returns what the checkpoint says of its run on rank 0, and nothing on the others or if there
+// is no checkpoint. Collective.
+std::optional<train::RunRecord> load_state(const std::optional<std::string>& checkpoint,
+                                           train::Engine& engine, comm::Communicator& ranks);
+
+// Fills a run's weights from a model folder, a checkpoint or a .safetensors file that rank 0 names,
+// in the same way. Collective.
+void load_shared_weights(const std::string& path, model::Model& model, train::Engine& engine,
+                         comm::Communicator& ranks);
+// Gives a run its first weights: those of the file that rank 0 names, or initial ones if that is
+// empty. Collective.
+void load_first_weights(const std::string& path, std::uint64_t seed, model::Model& model,
+                        train::Engine& engine, comm::Communicator& ranks);
+
+}  // namespace lockstep::launcher
