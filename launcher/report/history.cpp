@@ -35,6 +35,8 @@ constexpr std::array train_names{"loss",
                                  "seconds_buckets",
                                  "seconds_buckets_not_hidden",
                                  "seconds_last_bucket",
+                                 "seconds_weights",
+                                 "seconds_weights_not_hidden",
                                  "peak_memory_bytes"};
 // These are calculated from other values of the line.
 constexpr std::array computed_names{"last_bucket", "skipped_updates"};

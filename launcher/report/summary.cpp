@@ -92,10 +92,20 @@ std::string memory_text(const Run& run) {
 }
 
 std::string hidden_text(const Run& run) {
+    const auto total = [&run](const char* name) { return run.history.train(name).total(); };
     if (run.history.train("seconds_buckets").values() == 0) return "";
-    const auto share = train::hidden_share(run.history.train("seconds_buckets_not_hidden").total(),
-                                           run.history.train("seconds_buckets").total());
-    return share ? percent_text(*share) : "one rank: nothing to exchange";
+    const double buckets_s = total("seconds_buckets");
+    const double blocked_s = total("seconds_buckets_not_hidden");
+    const auto share = train::hidden_share(blocked_s, buckets_s);
+    if (!share) return "one rank: nothing to exchange";
+    const double weights_s = total("seconds_weights");
+    const double weights_blocked_s = total("seconds_weights_not_hidden");
+    const auto weights = train::hidden_share(weights_blocked_s, weights_s);
+    const auto gradients =
+        train::hidden_share(blocked_s - weights_blocked_s, buckets_s - weights_s);
+    if (!weights || !gradients) return percent_text(*share);
+    return percent_text(*share) + " (gradients " + percent_text(*gradients) + ", weights " +
+           percent_text(*weights) + ")";
 }
 
 std::string lines_text(const Run& run) {

@@ -23,6 +23,8 @@ void describe_seconds(StepReport& report, const StepResult& result) {
     report.bucket_blocked_s = result.reduction.bucket_blocked_s;
     report.last_bucket_s = result.reduction.last_bucket_s;
     report.hidden_share = result.reduction.hidden_share();
+    report.weights_s = result.reduction.weights.seconds;
+    report.weights_blocked_s = result.reduction.weights.blocked_s;
 }
 
 }  // namespace

@@ -43,6 +43,8 @@ struct StepReport {
     double bucket_s = 0, last_bucket_s = 0;  // time of all buckets; of the last one (tied table)
     double bucket_blocked_s = 0;             // part of communication_s up to the last bucket
     std::optional<double> hidden_share;      // share of bucket_s (ReductionTiming); empty: one rank
+    // Of bucket_s and bucket_blocked_s: the gathers of weights, if ranks share what they keep.
+    double weights_s = 0, weights_blocked_s = 0;
     std::uint64_t peak_memory_bytes = 0;
 };
 

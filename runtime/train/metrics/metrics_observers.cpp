@@ -32,7 +32,8 @@ void StepSummary::add(const StepReport& r) {
              {&StepReport::tokens, &StepReport::rows, &StepReport::truncated_rows,
               &StepReport::seconds, &StepReport::data_s, &StepReport::forward_s,
               &StepReport::backward_s, &StepReport::optimizer_s, &StepReport::communication_s,
-              &StepReport::bucket_s, &StepReport::last_bucket_s, &StepReport::bucket_blocked_s}) {
+              &StepReport::bucket_s, &StepReport::last_bucket_s, &StepReport::bucket_blocked_s,
+              &StepReport::weights_s, &StepReport::weights_blocked_s}) {
             sum_.*part += before.*part;
         }
         sum_.peak_memory_bytes = std::max(before.peak_memory_bytes, r.peak_memory_bytes);

@@ -1,11 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/train/metrics/metrics_values.hpp"
 
+#include "runtime/train/step/reduction_timing.hpp"
+
 namespace lockstep::train {
 
 double MetricValue::as_double() const {
     return std::visit([](auto v) { return static_cast<double>(v); }, value);
 }
+
+namespace {
+
+// Appends what is known of gathers of weights and of reductions of gradients apart.
+void append_by_kind(std::vector<MetricValue>& values, const StepReport& r) {
+    values.push_back({"seconds_weights", r.weights_s});
+    values.push_back({"seconds_weights_not_hidden", r.weights_blocked_s});
+    values.push_back({"hidden_weights", *hidden_share(r.weights_blocked_s, r.weights_s)});
+    const auto gradients =
+        hidden_share(r.bucket_blocked_s - r.weights_blocked_s, r.bucket_s - r.weights_s);
+    if (gradients) values.push_back({"hidden_gradients", *gradients});
+}
+
+}  // namespace
 
 std::vector<MetricValue> metric_values(const StepReport& r) {
     const auto count = [](double v) { return static_cast<std::int64_t>(v); };
@@ -34,6 +50,7 @@ std::vector<MetricValue> metric_values(const StepReport& r) {
         {"peak_memory_bytes", static_cast<std::int64_t>(r.peak_memory_bytes)}};
     if (r.loss_scale) values.push_back({"loss_scale", *r.loss_scale});
     if (r.hidden_share) values.push_back({"hidden", *r.hidden_share});
+    if (r.weights_s > 0) append_by_kind(values, r);
     return values;
 }
 

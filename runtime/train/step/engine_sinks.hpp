@@ -66,7 +66,7 @@ struct Waiting {
         replay.apart([&ctx = context, &clock = reducer, wait] {
             device::Stopwatch<Ctx> watch(ctx);
             wait();
-            clock.waited(watch.lap());
+            clock.waited_for_weights(watch.lap());
         });
     }
 };

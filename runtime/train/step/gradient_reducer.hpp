@@ -64,7 +64,7 @@ public:
     void unpack(BucketOrder order);
     void add_square(View<kernels::ExactSum, Space> squares) override;
     void add_squares_of_parts(View<kernels::ExactSum, Space> squares) override;
-    void waited(device::Span span) override { clock_.waited(span); }
+    void waited_for_weights(device::Span span) override { clock_.waited(span, WaitFor::weights); }
     ReductionTiming take_reduction() override { return clock_.take(groups_); }
 
     const std::vector<Bucket>& buckets() const noexcept override { return buckets_; }

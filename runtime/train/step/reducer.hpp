@@ -41,7 +41,7 @@ public:
     // Adds the sums of squares of the ranks that share a replica.
     virtual void add_squares_of_parts(View<kernels::ExactSum, Space> squares) = 0;
     // Counts a wait for weights as one of the step that is being queued.
-    virtual void waited(device::Span span) = 0;
+    virtual void waited_for_weights(device::Span span) = 0;
     // Returns the timing of the oldest finish() that has not been asked for.
     virtual ReductionTiming take_reduction() = 0;
 

@@ -21,12 +21,23 @@ struct Wait {
 double seconds_within(const std::vector<Wait>& waits, Clock::time_point begin,
                       Clock::time_point end) noexcept;
 
-// Holds how long the reduction of one step's gradient took.
+// Tells how long collectives of one kind took, and how long the device waited for them.
+struct Travel {
+    double seconds = 0, blocked_s = 0;
+
+    std::optional<double> hidden_share() const noexcept {
+        return train::hidden_share(blocked_s, seconds);
+    }
+};
+
+// Holds how long the reduction of one step's gradient took, and the gathers of weights that other
+// ranks own.
 struct ReductionTiming {
     double blocked_s = 0;         // waiting for all collectives of the step
-    double bucket_blocked_s = 0;  // waiting until the last bucket was reduced
+    double bucket_blocked_s = 0;  // waiting until the last bucket was reduced or gathered
     double bucket_s = 0;          // sum of the buckets' durations; 0 with one rank
     double last_bucket_s = 0;     // of bucket_s: the last bucket, or what of it was sent at the end
+    Travel weights;               // of bucket_s and bucket_blocked_s: the gathers
 
     std::vector<Wait> waits;  // those of blocked_s
 

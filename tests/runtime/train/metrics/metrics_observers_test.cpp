@@ -54,6 +54,9 @@ TEST_CASE("a summary weighs by tokens and adds up counts and seconds") {
     last.communication_s = 1;
     last.bucket_blocked_s = 1;
     last.hidden_share = 0.5;
+    first.weights_s = 1;
+    last.weights_s = 1;
+    last.weights_blocked_s = 0.5;
     for (const StepReport& report : {first, skipped, last}) summary.add(report);
     const StepReport all = summary.report();
     CHECK(all.step == 3);
@@ -68,6 +71,8 @@ TEST_CASE("a summary weighs by tokens and adds up counts and seconds") {
     CHECK(all.clipped == 0.5);
     CHECK(all.lr == last.lr);
     CHECK(all.hidden_share.value() == 0.75);
+    CHECK(all.weights_s == 2);
+    CHECK(all.weights_blocked_s == 0.5);
     CHECK(all.peak_memory_bytes == 9);
 }
 

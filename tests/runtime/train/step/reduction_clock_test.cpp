@@ -3,6 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
+#include <thread>
+
 #include "runtime/comm/queue/local_communicator.hpp"
 #include "runtime/device/cpu_context.hpp"
 
@@ -50,6 +53,27 @@ TEST_CASE("the last bucket has the time of all its operations, whatever group is
         CHECK(reduction.bucket_s == doctest::Approx(0.013));
         CHECK(reduction.last_bucket_s == doctest::Approx(0.010));
     }
+}
+
+TEST_CASE("waits for weights and for gradients are told apart") {
+    device::CpuContext context(1);
+    Trace trace(Trace::Recording::off, 0);
+    ReductionClock clock(context, trace, 1);
+    const auto wait = [&](int ms, train::WaitFor what) {
+        device::Stopwatch<device::CpuContext> watch(context);
+        std::this_thread::sleep_for(std::chrono::milliseconds(ms));
+        clock.waited(watch.lap(), what);
+    };
+    wait(30, train::WaitFor::weights);
+    wait(1, train::WaitFor::gradients);
+    clock.end_step();
+    Timed group({timing("weights 0", 0, 40), timing("bucket 0", 40, 41)});
+    const train::ReductionTiming reduction = clock.take({&group});
+    CHECK(reduction.weights.seconds == doctest::Approx(0.040));
+    CHECK(reduction.bucket_s == doctest::Approx(0.041));
+    CHECK(reduction.weights.blocked_s >= 0.030);
+    CHECK(reduction.blocked_s - reduction.weights.blocked_s >= 0.001);
+    CHECK(reduction.weights.hidden_share().value() <= 0.25);
 }
 
 TEST_CASE("of a last bucket that was sent first, the rest counts, whatever group is asked first") {
