@@ -73,6 +73,7 @@ public:
     void on_epoch(std::int64_t) override {}
     void save(train::CheckpointKind, const train::TrainerState& state) override {
         const train::RunTensors tensors = engine_.copy_for_save();
+        if (engine_.owned() != nullptr) keep_owned(engine_.owned()->copy());
         if (tensors.master.empty()) return;
         run_.weights.clear();
         for (const train::Parameter& parameter : tensors.table.all()) {
@@ -83,6 +84,18 @@ public:
     }
 
 private:
+    void keep_owned(const train::RunPieces& pieces) {
+        run_.owned.assign(pieces.table.count(), 0);
+        for (const train::RunPiece& piece : pieces.weights) {
+            std::size_t first = piece.first;  // among all parameters without gaps
+            for (const train::Parameter& before : pieces.table.all()) {
+                if (before.name == piece.name) break;
+                first += before.count;
+            }
+            std::ranges::copy(piece.values, run_.owned.begin() + static_cast<long>(first));
+        }
+    }
+
     train::Engine& engine_;
     std::string to_;
     DeviceRun& run_;

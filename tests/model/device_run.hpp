@@ -19,6 +19,7 @@ struct DeviceRun {
     std::vector<train::StepReport> steps;
     std::vector<double> validation_losses;  // of runs whose options ask for validations by steps
     std::vector<float> weights;  // of all parameters, without gaps; empty where rank 0 has them
+    std::vector<float> owned;    // the same, where this rank owns them, else zeros
     train::TrainerState state;
 };
 

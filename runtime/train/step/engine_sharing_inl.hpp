@@ -58,7 +58,7 @@ RunTensors DeviceEngine<Ctx>::copy_for_save() {
 template <class Ctx>
 void DeviceEngine<Ctx>::use_owned(OwnedAccess::Written what) {
     finish_weights();
-    write_owned_weights(parts_.context, parts_.store);
+    if (parts_.store.has_master()) write_owned_weights(parts_.context, parts_.store);
     shared_->weights_written = true;
     shared_->optimizer_written = what == OwnedAccess::Written::all;
 }

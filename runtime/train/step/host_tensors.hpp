@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <type_traits>
 #include <vector>
 
@@ -55,6 +57,32 @@ private:
     device::Buffer<T, HostSpace> copy_;
 };
 
+// Copies 16-bit weights, which are all that a store without a master has, to fp32 in host memory,
+// or back. The range begins with element `first` of the flat buffer.
+template <class Ctx>
+void widen(Ctx& ctx, const ParameterStore<typename Ctx::Space>& store, std::size_t first,
+           HostView<float> to) {
+    with_element(typename Ctx::Elements{}, store.precision(), [&]<class T>() {
+        const View<const T, typename Ctx::Space> weights =
+            store.template compute<T>(first, to.size());
+        std::vector<T> narrow(to.size());
+        device::copy(ctx, weights, view_of(narrow));
+        ctx.synchronize();
+        std::ranges::transform(narrow, to.begin(), [](T v) { return static_cast<float>(v); });
+    });
+}
+template <class Ctx>
+void narrow(Ctx& ctx, const ParameterStore<typename Ctx::Space>& store, std::size_t first,
+            HostView<const float> from) {
+    with_element(typename Ctx::Elements{}, store.precision(), [&]<class T>() {
+        std::vector<T> values(from.size());
+        std::ranges::transform(from, values.begin(), [](float v) { return T(v); });
+        device::copy(ctx, HostView<const T>(view_of(values)),
+                     store.template compute<T>(first, from.size()));
+        ctx.synchronize();  // the copy may still read `values`, which ends here
+    });
+}
+
 // Gives access to the weights of a store as fp32 in host memory, with or without a master. Where
 // the master is packed, fetch() and write_back() use the gradient's memory as write_compute_copy()
 // says, or the store's whole_weights() if gradients have slots, and copy() must not be called.
@@ -92,14 +120,18 @@ public:
     // Also writes the 16-bit compute copy.
     void write_back() {
         if (is_staged()) return;
-        store_.has_master() ? master_.write_back(ctx_) : narrow();
+        store_.has_master() ? master_.write_back(ctx_)
+                            : narrow<Ctx>(ctx_, store_, 0, view_of(widened_));
         write_compute_copy(ctx_, store_);
         ctx_.synchronize();
     }
 
 private:
-    HostView<float> widened();
-    void narrow();
+    HostView<float> widened() {
+        widened_.resize(store_.table().flat_size());
+        widen(ctx_, store_, 0, view_of(widened_));
+        return view_of(widened_);
+    }
 
     Ctx& ctx_;
     const ParameterStore<Space>& store_;
@@ -159,30 +191,5 @@ private:
     std::vector<HostValues<Ctx, std::uint8_t>> codes_;  // empty ones except of moments in int8
     std::vector<OptimizerTensor> views_, copies_;
 };
-
-// A store that has no master keeps weights of type T: they are widened for the host and narrowed
-// from its values.
-template <class Ctx>
-HostView<float> HostWeights<Ctx>::widened() {
-    with_element(typename Ctx::Elements{}, store_.precision(), [&]<class T>() {
-        const View<const T, Space> weights = store_.template compute<T>();
-        std::vector<T> narrow(weights.size());
-        device::copy(ctx_, weights, view_of(narrow));
-        ctx_.synchronize();
-        widened_.assign(narrow.size(), 0);
-        for (std::size_t i = 0; i < narrow.size(); ++i) widened_[i] = static_cast<float>(narrow[i]);
-    });
-    return view_of(widened_);
-}
-
-template <class Ctx>
-void HostWeights<Ctx>::narrow() {
-    with_element(typename Ctx::Elements{}, store_.precision(), [&]<class T>() {
-        std::vector<T> narrow(widened_.size());
-        for (std::size_t i = 0; i < narrow.size(); ++i) narrow[i] = T(widened_[i]);
-        device::copy(ctx_, HostView<const T>(view_of(narrow)), store_.template compute<T>());
-        ctx_.synchronize();  // the copy may still read `narrow`, which ends here
-    });
-}
 
 }  // namespace lockstep::train

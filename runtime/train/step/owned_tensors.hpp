@@ -11,6 +11,46 @@
 
 namespace lockstep::train {
 
+// Gives the host an owned part of a store's weights as fp32, as HostValues does, with or without a
+// master.
+template <class Ctx>
+class OwnedWeights {
+public:
+    using Space = typename Ctx::Space;
+
+    OwnedWeights(const ParameterStore<Space>& store, const OwnedPart& part)
+        : store_(store), part_(part), master_(store.master(part)) {}
+
+    const OwnedPart& part() const noexcept { return part_; }
+    HostView<float> fetch(Ctx& ctx) {
+        return store_.has_master() ? master_.fetch(ctx) : widened(ctx);
+    }
+    HostView<float> copy(Ctx& ctx) {
+        return store_.has_master() ? master_.copy(ctx) : widened(ctx);
+    }
+    HostView<float> reserve() {
+        if (store_.has_master()) return master_.reserve();
+        widened_.resize(part_.count);
+        return view_of(widened_);
+    }
+    void write_back(Ctx& ctx) {
+        if (store_.has_master()) return master_.write_back(ctx);
+        narrow<Ctx>(ctx, store_, part_.first, view_of(widened_));
+    }
+
+private:
+    HostView<float> widened(Ctx& ctx) {
+        widened_.resize(part_.count);
+        widen(ctx, store_, part_.first, view_of(widened_));
+        return view_of(widened_);
+    }
+
+    const ParameterStore<Space>& store_;
+    OwnedPart part_;
+    HostValues<Ctx> master_;
+    std::vector<float> widened_;  // used only if there is no master
+};
+
 // Gives the host the parts that this rank owns of a store's weights and of an optimizer's state.
 template <class Ctx>
 class OwnedTensors final : public OwnedAccess {
@@ -22,7 +62,7 @@ public:
     OwnedTensors(Ctx& ctx, const ParameterStore<Space>& store, const Optimizer<Space>& optimizer,
                  std::function<void(Written)> written)
         : ctx_(ctx), store_(store), written_(std::move(written)) {
-        for (const OwnedPart& part : store.owned()) weights_.push_back({part, store.master(part)});
+        for (const OwnedPart& part : store.owned()) weights_.emplace_back(store, part);
         for (const FlatState<Space>& state : optimizer.flat_state()) {
             suffixes_.push_back(state.suffix);
             const std::size_t cell = state.codes.empty() ? 1 : kernels::moment_cell;
@@ -30,9 +70,9 @@ public:
                 const View<std::uint8_t, Space> codes =
                     state.codes.empty() ? state.codes
                                         : state.codes.subview(part.packed, part.count);
-                optimizer_.push_back({part,
-                                      state.values.subview(part.packed / cell, part.count / cell),
-                                      codes, state.suffix});
+                const auto values = state.values.subview(part.packed / cell, part.count / cell);
+                optimizer_.push_back({part, HostValues<Ctx>(values),
+                                      HostValues<Ctx, std::uint8_t>(codes), state.suffix});
             }
         }
     }
@@ -49,22 +89,18 @@ public:
         return pieces([](auto& values) { return values.reserve(); }, Wait::no);
     }
     void write_back(Written what) override {
-        for (Part& part : weights_) part.values.write_back(ctx_);
+        for (OwnedWeights<Ctx>& weights : weights_) weights.write_back(ctx_);
         if (what == Written::all)
-            for (Part& part : optimizer_) {
-                part.values.write_back(ctx_);
-                part.codes.write_back(ctx_);
+            for (StatePart& state : optimizer_) {
+                state.values.write_back(ctx_);
+                state.codes.write_back(ctx_);
             }
         ctx_.synchronize();
         written_(what);
     }
 
 private:
-    struct Part {
-        Part(const OwnedPart& where, View<float, Space> of, View<std::uint8_t, Space> codes_of = {},
-             std::string name_end = "")
-            : part(where), values(of), codes(codes_of), suffix(std::move(name_end)) {}
-
+    struct StatePart {
         OwnedPart part;
         HostValues<Ctx> values;
         HostValues<Ctx, std::uint8_t> codes;
@@ -75,13 +111,11 @@ private:
     template <class Take>
     RunPieces pieces(const Take& take, Wait wait = Wait::yes) {
         RunPieces all{store_.table(), suffixes_};
-        const auto append = [&](std::vector<RunPiece>& to, std::deque<Part>& parts) {
-            for (Part& part : parts)
-                append_pieces(to, store_.table(), part.part, part.suffix,
-                              {take(part.values), take(part.codes)});
-        };
-        append(all.weights, weights_);
-        append(all.optimizer, optimizer_);
+        for (OwnedWeights<Ctx>& weights : weights_)
+            append_pieces(all.weights, store_.table(), weights.part(), "", {take(weights)});
+        for (StatePart& state : optimizer_)
+            append_pieces(all.optimizer, store_.table(), state.part, state.suffix,
+                          {take(state.values), take(state.codes)});
         if (wait == Wait::yes) ctx_.synchronize();
         return all;
     }
@@ -91,7 +125,8 @@ private:
     std::function<void(Written)> written_;
     bool copies_ = false;
     std::vector<std::string> suffixes_;
-    std::deque<Part> weights_, optimizer_;
+    std::deque<OwnedWeights<Ctx>> weights_;
+    std::deque<StatePart> optimizer_;
 };
 
 }  // namespace lockstep::train

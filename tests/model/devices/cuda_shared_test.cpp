@@ -71,10 +71,20 @@ void check_same(const DeviceRun& expected, const DeviceRun& got) {
     CHECK(got.weights == expected.weights);
 }
 
+// What the ranks of a replica own makes the weights that rank 0 gathers.
+void check_owned(const std::vector<DeviceRun>& runs) {
+    std::vector<float> all(runs[0].weights.size());
+    for (const DeviceRun& run : runs)
+        for (std::size_t i = 0; i < all.size(); ++i) all[i] += run.owned.at(i);
+    CHECK(all == runs[0].weights);
+}
+
 void check_sharing(Setup setup, model::Kind kind = model::Kind::gpt2) {
     const auto apart = run(setup, kind);
     setup.sharing = setup.world;
-    check_same(apart[0], run(setup, kind)[0]);
+    const auto shared = run(setup, kind);
+    check_same(apart[0], shared[0]);
+    check_owned(shared);
     CHECK(emulated_nccl_communicators() == 0);
 }
 
@@ -87,7 +97,9 @@ void check_slots(Setup setup, model::Kind kind = model::Kind::gpt2) {
     for (const int stage : {2, 3}) {
         CAPTURE(stage);
         setup.stage = stage;
-        check_same(apart[0], run(setup, kind)[0]);
+        const auto shared = run(setup, kind);
+        check_same(apart[0], shared[0]);
+        check_owned(shared);
         CHECK(emulated_nccl_communicators() == 0);
     }
 }
@@ -141,6 +153,62 @@ TEST_CASE("rank 0 copies for saves into the memory that a checkpoint was loaded 
         CHECK(copy.master.data() == weights);
         CHECK(copy.optimizer[0].values.data() == moments);
     });
+}
+
+namespace {
+
+// A value that every precision holds, and that differs from that of the neighbours.
+float value_of(std::size_t tensor, std::size_t element) {
+    return static_cast<float>(tensor * 7 + element % 61) / 8;
+}
+
+// Writes value_of() into what this rank owns, and tells what rank 0 finds then.
+void check_written(const Setup& setup, comm::Communicator& ranks) {
+    model::GpuSettings settings;
+    settings.master = setup.master;
+    settings.share = {ranks.size(), ranks.size(), ranks.rank(), setup.options.reducer, setup.stage};
+    const auto model =
+        model::make_cuda_model(tests::toy_config(model::Kind::gpt2), setup.precision, settings);
+    Trace trace(Trace::Recording::off, ranks.rank());
+    const auto engine = model->make_engine(setup.options, ranks, trace, nullptr);
+    const auto pieces = engine->owned()->current();
+    const auto fill = [](const std::vector<train::RunPiece>& all) {
+        for (const train::RunPiece& piece : all)
+            for (std::size_t i = 0; i < piece.values.size(); ++i)
+                piece.values[i] = value_of(piece.name.size() % 16, piece.first + i);
+    };
+    fill(pieces.weights);
+    fill(pieces.optimizer);
+    engine->owned()->write_back(train::OwnedAccess::Written::all);
+    engine->share_weights();
+    engine->share_optimizer();
+    const auto copy = engine->copy_for_save();
+    if (ranks.rank() != 0) return;
+    for (const train::Parameter& p : copy.table.all())
+        for (std::size_t i = 0; i < p.count; ++i)
+            REQUIRE(copy.master[p.offset + i] == value_of(p.name.size() % 16, i));
+    for (const train::OptimizerTensor& tensor : copy.optimizer)
+        for (std::size_t i = 0; i < tensor.values.size(); ++i)
+            REQUIRE(tensor.values[i] == value_of(tensor.name.size() % 16, i));
+}
+
+}  // namespace
+
+TEST_CASE("what each rank writes into its own part is the state of all") {
+    for (const auto precision : {fp32, brain16, half16})
+        for (const auto master : {train::Master::kept, train::Master::none})
+            for (const int stage : {1, 2, 3}) {
+                const bool all_weights = master == train::Master::none;
+                if (all_weights && (precision == fp32 || stage == 3)) continue;
+                CAPTURE(train::name(precision));
+                CAPTURE(stage);
+                CAPTURE(all_weights);
+                Setup setup = setup_of(3, precision);
+                setup.master = master;
+                setup.stage = stage;
+                comm::run_as_threads(
+                    3, [&](comm::Communicator& ranks) { check_written(setup, ranks); });
+            }
 }
 
 TEST_CASE("GPUs share a replica in every other mode") {
