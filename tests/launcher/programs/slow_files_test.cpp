@@ -88,7 +88,9 @@ void check_success(const ProgramResult& result) {
 
 TEST_CASE("a save that takes longer than the time-out goes through while its bytes move") {
     const DisturbedData data;
-    const auto ends = at_once(2, [&](std::size_t i) {
+    const auto ends = at_once(3, [&](std::size_t i) {
+        if (i == 2)  // each rank writes what it owns
+            return run_slowed(data, two_ranks, {"model/", 1, 4'500}, " --zero 3", stop);
         return run_slowed(data, i == 0 ? two_ranks : two_by_mpi, {"model/", 0, 9'000}, "", stop);
     });
     for (const DisturbedEnd& end : ends) {
@@ -114,6 +116,25 @@ TEST_CASE("a save that stands still ends the run in one message with rank, phase
         CHECK(has(end.result.out, "does not move on: saving a checkpoint"));
         REQUIRE(end.failure.is_object());
         CHECK(end.failure.value("phase", "") == "saving a checkpoint");
+        CHECK(has(end.failure.value("file", ""), "model/checkpoints/"));
+    }
+}
+
+TEST_CASE("a rank whose part of a save stands still ends the run, and is named") {
+    const DisturbedData data;
+    const std::vector<std::string> ways = {two_ranks, two_by_mpi};
+    const auto ends = at_once(ways.size(), [&](std::size_t i) {
+        return run_slowed(data, ways[i], {"model/checkpoints", 1, 0}, saves_often + " --zero 2");
+    });
+    for (const DisturbedEnd& end : ends) {
+        CAPTURE(end.result.out);
+        CAPTURE(end.result.err);
+        CHECK(end.result.code != 0);
+        CHECK(end.left_behind == 0);
+        CHECK(lines_with(end.result.out, "the run has failed") == 1);
+        CHECK(has(end.result.out, "rank 1"));
+        CHECK(has(end.result.out, "does not move on: saving a checkpoint"));
+        REQUIRE(end.failure.is_object());
         CHECK(has(end.failure.value("file", ""), "model/checkpoints/"));
     }
 }
