@@ -19,7 +19,7 @@ turn() {
 }
 
 one_turn() {
-    local who=$1 name=$2 left=$((seconds - SECONDS - 5)) code=0 less=()
+    local who=$1 name=$2 left=$((seconds - SECONDS - 12)) code=0 less=()
     shift 2
     if [ -n "${ahead:-}" ]; then
         [ "$who" = torch ] || return 0
