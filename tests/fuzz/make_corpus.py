@@ -163,6 +163,7 @@ def corpus():
     yield 'shard', 'dataset', shard(1, struct.pack('<BBBBHIBBQ', 1, 0, 1, 63, 47, 4096, 4, 0, 5))
     yield 'shard', 'link', shard(1, struct.pack('<BBBB', 2, 0, 2, 0))
     yield 'shard', 'resized', shard(1, struct.pack('<BBH', 5, 0, 40))
+    yield 'shard', 'virtual', bytes.fromhex('010100013f2f0000100000030104000500000000000000')
     yield 'shard', 'value', shard(1, struct.pack('<BBHQ', 3, 1, 2, 1 << 40))
     yield 'slurm_nodes', 'nodes', b'n[07-09,12],m1'
     yield 'slurm_nodes', 'racks', b'rack[1-2]n[3-4]'

@@ -66,6 +66,12 @@ void choose_storage(const Hdf5Properties& create, hsize_t extent, InputReader& i
     if ((filters & 4) != 0) H5Pset_shuffle(create.raw());
 }
 
+// The library writes to a virtual dataset that is its own source until the stack is full.
+bool may_be_written(const Hdf5Dataset& dataset) {
+    const Hdf5Properties create(H5Dget_create_plist(dataset.raw()));
+    return H5Pget_layout(create.raw()) != H5D_VIRTUAL;
+}
+
 void replace_dataset(const Hdf5File& file, InputReader& input) {
     const char* name = one_of(datasets, input);
     const Hdf5Type type = type_of(input);
@@ -80,6 +86,7 @@ void replace_dataset(const Hdf5File& file, InputReader& input) {
     const Hdf5Dataset made(H5Dcreate2(file.raw(), name, type.raw(), space.raw(), H5P_DEFAULT,
                                       create.raw(), H5P_DEFAULT));
     if (!made || extent > 1000 || H5Tget_class(type.raw()) == H5T_STRING) return;
+    if (!may_be_written(made)) return;
     const std::vector<std::uint64_t> values(extent, input.number<std::uint64_t>());
     H5Dwrite(made.raw(), type.raw(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data());
 }
@@ -106,7 +113,7 @@ void replace_link(const Hdf5File& file, InputReader& input) {
 
 void put_value(const Hdf5File& file, InputReader& input) {
     const Hdf5Dataset dataset(H5Dopen2(file.raw(), one_of(datasets, input), H5P_DEFAULT));
-    if (!dataset) return;
+    if (!dataset || !may_be_written(dataset)) return;
     const Hdf5Space space(H5Dget_space(dataset.raw()));
     const auto elements = static_cast<hsize_t>(H5Sget_simple_extent_npoints(space.raw()));
     const hsize_t at = input.number<std::uint16_t>() % (elements == 0 ? 1 : elements), one = 1;
