@@ -41,9 +41,9 @@ std::int64_t lane_sums_sent(std::int64_t gradients, const Senders& senders) {
     return static_cast<std::int64_t>(most + 1) * around_ring(gradients, senders.ranks);
 }
 
-// Returns what a rank sends of the gradients at stages 1 to 3.
-std::int64_t shared_sums_sent(const ParameterTable& table, const ReducerOptions& options,
-                              const Senders& senders, std::int64_t passes) {
+// Adds what a rank sends of the gradients at stages 1 to 3.
+void add_shared_sums(StepTraffic& sent, const ParameterTable& table, const ReducerOptions& options,
+                     const Senders& senders, std::int64_t passes) {
     const int sharing = table.sharing(), replicas = senders.ranks / sharing;
     const auto elements = static_cast<std::int64_t>(table.flat_size());
     const auto gradients = elements * static_cast<std::int64_t>(bytes_of(options.comm_dtype));
@@ -51,25 +51,35 @@ std::int64_t shared_sums_sent(const ParameterTable& table, const ReducerOptions&
     const bool by_pass = table.stage() >= 2;
     const std::int64_t owned = by_pass ? elements / sharing * 4 : gradients / sharing;
     const int halves = senders.half_sums == HalfSums::halves ? 1 : 2;
-    return halves * (by_pass ? passes : 1) * around_ring(gradients, sharing) +
-           2 * around_ring(owned, replicas);
+    sent.gradients = halves * (by_pass ? passes : 1) * around_ring(gradients, sharing);
+    sent.replicas = 2 * around_ring(owned, replicas);
 }
 
 }  // namespace
 
-std::int64_t bytes_sent_in_step(const ParameterTable& table, Precision precision,
-                                const ReducerOptions& options, const Senders& senders) {
+StepTraffic step_traffic(const ParameterTable& table, Precision precision,
+                         const ReducerOptions& options, const Senders& senders) {
     const int sharing = table.sharing();
     const auto elements = static_cast<std::int64_t>(table.flat_size());
     const auto gradients = elements * static_cast<std::int64_t>(bytes_of(options.comm_dtype));
     const std::int64_t passes = lanes_of_rank(senders.lanes, 0, senders.ranks).count();
     const std::int64_t gathered =
         table.stage() < 3 ? elements : gathered_weights(plan_segments(table, options), passes);
-    const std::int64_t weights =
-        around_ring(gathered * (precision == Precision::fp32 ? 4 : 2), sharing);
-    if (options.lane_order == LaneOrder::fixed) return lane_sums_sent(gradients, senders) + weights;
-    if (sharing == 1) return 2 * around_ring(gradients, senders.ranks);
-    return shared_sums_sent(table, options, senders, passes) + weights;
+    StepTraffic sent;
+    sent.weights = around_ring(gathered * (precision == Precision::fp32 ? 4 : 2), sharing);
+    if (options.lane_order == LaneOrder::fixed)
+        (sharing == senders.ranks && sharing > 1 ? sent.gradients : sent.replicas) =
+            lane_sums_sent(gradients, senders);
+    else if (sharing == 1)
+        sent.replicas = 2 * around_ring(gradients, senders.ranks);
+    else
+        add_shared_sums(sent, table, options, senders, passes);
+    return sent;
+}
+
+std::int64_t bytes_sent_in_step(const ParameterTable& table, Precision precision,
+                                const ReducerOptions& options, const Senders& senders) {
+    return step_traffic(table, precision, options, senders).total();
 }
 
 }  // namespace lockstep::train

@@ -186,6 +186,26 @@ TEST_CASE("a shared replica in 16 bits sends three quarters of what whole ones s
     CHECK(train::bytes_sent_in_step(shared, Precision::bf16, {}, {4, 12}) * 4 == 42 * padded);
 }
 
+TEST_CASE("what is sent is told for each group") {
+    train::ParameterTable table = table_without_gaps();
+    table.pad_for(8);
+    const auto elements = static_cast<std::int64_t>(table.flat_size());
+    const train::StepTraffic whole = train::step_traffic(table, Precision::bf16, {}, {8, 8});
+    CHECK(whole.weights == 0);
+    CHECK(whole.gradients == 0);
+    CHECK(whole.replicas == 7 * elements);
+    table.share_among(4);
+    const train::StepTraffic two = train::step_traffic(table, Precision::bf16, {}, {8, 8});
+    CHECK(two.weights * 4 == 3 * 2 * elements);
+    CHECK(two.gradients * 4 == 3 * 4 * elements);
+    CHECK(two.replicas * 4 == 4 * elements);
+    CHECK(train::step_traffic(table, Precision::bf16, {}, {4, 4}).replicas == 0);
+    train::ReducerOptions fixed;
+    fixed.lane_order = train::LaneOrder::fixed;
+    CHECK(train::step_traffic(table, Precision::bf16, fixed, {4, 4}).replicas == 0);
+    CHECK(train::step_traffic(table, Precision::bf16, fixed, {8, 8}).gradients == 0);
+}
+
 TEST_CASE("lanes in a fixed order send whole gradients, those of every branch and their sum") {
     train::ParameterTable table = table_without_gaps();
     table.pad_for(4);
