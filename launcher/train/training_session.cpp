@@ -290,6 +290,13 @@ void TrainingSession::tell_checkpoint(std::int64_t step, const std::string& cont
               continuing);
 }
 
+train::StepTraffic TrainingSession::traffic() const {
+    const bool staged = job_.device.gpu && job_.device.settings.backend == comm::GpuBackend::staged;
+    return train::step_traffic(engine_->parameters(), job_.device.precision, options_.reducer,
+                               {job_.rank_info.size, options_.lanes,
+                                staged ? train::HalfSums::as_whole_ones : train::HalfSums::halves});
+}
+
 void TrainingSession::train(const train::StopFlag& stop, const std::string& continuing) {
     const auto checkpoints =
         make_saves({config_, plan_, options_, job_, *engine_, trace_, log_, progress_},
@@ -310,7 +317,7 @@ void TrainingSession::train(const train::StopFlag& stop, const std::string& cont
     MetricsFirst saves(*checkpoints, observers, metrics_file, log_);
     train::Trainer trainer(options_,
                            {*engine_, *job_.communicator, trace_, *source_, events, saves,
-                            evaluator_.get(), stop, progress_},
+                            evaluator_.get(), stop, progress_, traffic()},
                            resume_);
     const train::ExitReason reason = trainer.run();
     observers.flush();

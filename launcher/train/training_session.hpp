@@ -19,6 +19,7 @@
 #include "runtime/core/trace.hpp"
 #include "runtime/train/loop/trainer.hpp"
 #include "runtime/train/step/engine.hpp"
+#include "runtime/train/step/step_traffic.hpp"
 
 namespace lockstep::launcher {
 
@@ -50,6 +51,7 @@ private:
     void open_validation();
     void prepare_folder() const;
     void announce() const;
+    train::StepTraffic traffic() const;
     void write_trace() const;
     void tell_checkpoint(std::int64_t step, const std::string& continuing) const;
     void train(const train::StopFlag& stop, const std::string& continuing);

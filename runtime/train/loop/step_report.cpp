@@ -25,6 +25,10 @@ void describe_seconds(StepReport& report, const StepResult& result) {
     report.hidden_share = result.reduction.hidden_share();
     report.weights_s = result.reduction.weights.seconds;
     report.weights_blocked_s = result.reduction.weights.blocked_s;
+    report.gradients_s = result.reduction.gradients.seconds;
+    report.gradients_blocked_s = result.reduction.gradients.blocked_s;
+    report.replicas_s = result.reduction.replicas.seconds;
+    report.replicas_blocked_s = result.reduction.replicas.blocked_s;
 }
 
 }  // namespace

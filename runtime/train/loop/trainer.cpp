@@ -206,6 +206,7 @@ void Trainer::settle() {
     report.seconds = seconds_between(step_ended_, end);
     report.tokens_per_s = report.seconds > 0 ? report.tokens / report.seconds : 0;
     report.peak_memory_bytes = peak_memory_bytes();
+    report.sent = parts_.sent;
     step_ended_ = end;
     if (parts_.progress != nullptr) {
         parts_.progress->pace().add(report.step, report.data_s,

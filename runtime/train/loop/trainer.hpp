@@ -15,6 +15,7 @@
 #include "runtime/train/loop/validation_policy.hpp"
 #include "runtime/train/options.hpp"
 #include "runtime/train/step/engine.hpp"
+#include "runtime/train/step/step_traffic.hpp"
 
 namespace lockstep::train {
 
@@ -30,6 +31,7 @@ struct TrainerParts {
     Validator* validator = nullptr;  // null: no validation
     const StopFlag& stop;
     comm::RankProgress* progress = nullptr;  // null: no watchdog
+    StepTraffic sent = {};                   // by this rank, in every step
 };
 
 // Runs the training loop of one rank. Every rank runs its own trainer with the same options and

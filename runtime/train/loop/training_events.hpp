@@ -9,6 +9,7 @@
 
 #include "runtime/kernels/step.hpp"
 #include "runtime/train/loop/trainer_state.hpp"
+#include "runtime/train/step/step_traffic.hpp"
 
 namespace lockstep::train {
 
@@ -45,6 +46,9 @@ struct StepReport {
     std::optional<double> hidden_share;      // share of bucket_s (ReductionTiming); empty: one rank
     // Of bucket_s and bucket_blocked_s: the gathers of weights, if ranks share what they keep.
     double weights_s = 0, weights_blocked_s = 0;
+    // Of bucket_s: sums among the ranks that share a replica, and sums between replicas.
+    double gradients_s = 0, gradients_blocked_s = 0, replicas_s = 0, replicas_blocked_s = 0;
+    StepTraffic sent;
     std::uint64_t peak_memory_bytes = 0;
 };
 

@@ -33,9 +33,14 @@ void StepSummary::add(const StepReport& r) {
               &StepReport::seconds, &StepReport::data_s, &StepReport::forward_s,
               &StepReport::backward_s, &StepReport::optimizer_s, &StepReport::communication_s,
               &StepReport::bucket_s, &StepReport::last_bucket_s, &StepReport::bucket_blocked_s,
-              &StepReport::weights_s, &StepReport::weights_blocked_s}) {
+              &StepReport::weights_s, &StepReport::weights_blocked_s, &StepReport::gradients_s,
+              &StepReport::gradients_blocked_s, &StepReport::replicas_s,
+              &StepReport::replicas_blocked_s}) {
             sum_.*part += before.*part;
         }
+        for (const auto group :
+             {&StepTraffic::weights, &StepTraffic::gradients, &StepTraffic::replicas})
+            sum_.sent.*group += before.sent.*group;
         sum_.peak_memory_bytes = std::max(before.peak_memory_bytes, r.peak_memory_bytes);
     }
     if (r.tokens > 0) {

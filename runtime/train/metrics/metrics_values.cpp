@@ -21,6 +21,21 @@ void append_by_kind(std::vector<MetricValue>& values, const StepReport& r) {
     if (gradients) values.push_back({"hidden_gradients", *gradients});
 }
 
+// Appends what is sent to each group, and how long sums among its ranks took.
+void append_by_group(std::vector<MetricValue>& values, const StepReport& r) {
+    if (r.sent.weights > 0) values.push_back({"bytes_weights", r.sent.weights});
+    if (r.sent.gradients > 0) {
+        values.push_back({"bytes_gradients", r.sent.gradients});
+        values.push_back({"seconds_gradients", r.gradients_s});
+        values.push_back({"seconds_gradients_not_hidden", r.gradients_blocked_s});
+    }
+    if (r.sent.replicas > 0) {
+        values.push_back({"bytes_replicas", r.sent.replicas});
+        values.push_back({"seconds_replicas", r.replicas_s});
+        values.push_back({"seconds_replicas_not_hidden", r.replicas_blocked_s});
+    }
+}
+
 }  // namespace
 
 std::vector<MetricValue> metric_values(const StepReport& r) {
@@ -51,6 +66,7 @@ std::vector<MetricValue> metric_values(const StepReport& r) {
     if (r.loss_scale) values.push_back({"loss_scale", *r.loss_scale});
     if (r.hidden_share) values.push_back({"hidden", *r.hidden_share});
     if (r.weights_s > 0) append_by_kind(values, r);
+    append_by_group(values, r);
     return values;
 }
 

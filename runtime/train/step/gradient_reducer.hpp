@@ -85,7 +85,7 @@ private:
     Overlap overlap_;
     LaneSums<Ctx>* lane_sums_ = nullptr;       // null: all-reduces add the ranks
     const comm::Mesh<Space>* mesh_ = nullptr;  // null: every rank has the sums of all elements
-    std::vector<comm::Collectives<Space>*> groups_;  // all that are used, each once
+    std::vector<TimedGroup<Space>> groups_;    // all that are used, each once
     std::vector<OwnedPart> owned_;
     // These are empty unless gradients travel as bf16.
     Exchange front_to_back_, last_one_first_;

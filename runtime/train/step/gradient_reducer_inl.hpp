@@ -20,7 +20,7 @@ GradientReducer<Ctx>::GradientReducer(Ctx& context, comm::Collectives<Space>& co
       gradient_(gradient),
       buckets_(std::move(buckets)),
       overlap_(options.overlap),
-      groups_{&collectives},
+      groups_{{&collectives, &ReductionTiming::replicas}},
       owned_{{0, gradient.size(), 0}},
       clock_(context, trace, buckets_.size()) {
     std::size_t covered = 0;
@@ -68,8 +68,7 @@ void GradientReducer<Ctx>::share_by(const comm::Mesh<Space>& mesh, std::vector<O
     require(owned.size() == buckets_.size(), "each bucket has an owned part");
     mesh_ = &mesh;
     owned_ = std::move(owned);
-    for (comm::Collectives<Space>* group : {&mesh.shard(), &mesh.replica()})
-        if (group != &collectives_ && group->size() > 1) groups_.push_back(group);
+    groups_ = timed_groups(mesh);
 }
 
 template <class Ctx>
@@ -146,7 +145,7 @@ void GradientReducer<Ctx>::finish() {
     require(final_ == gradient_.size(), "finish() before the whole gradient is final");
     device::Stopwatch<Ctx> watch(context_);
     while (handed_over_ < in_front()) hand_over(handed_over_++);
-    for (comm::Collectives<Space>* group : groups_) group->finish();
+    for (const TimedGroup<Space>& group : groups_) group.collectives->finish();
     clock_.waited(watch.lap());
     clock_.end_step();
     final_ = 0;

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/comm/communicator.hpp"
+#include "runtime/comm/mesh.hpp"
 #include "runtime/core/trace.hpp"
 #include "runtime/device/device_timestamp.hpp"
 #include "runtime/train/step/reduction_timing.hpp"
@@ -19,6 +19,27 @@ inline constexpr const char* weights_label = "weights ";
 
 // Says what a device waits for.
 enum class WaitFor { gradients, weights };
+
+// A group whose times are taken, and what its sums are.
+template <class Space>
+struct TimedGroup {
+    comm::Collectives<Space>* collectives = nullptr;
+    Travel ReductionTiming::*sums = &ReductionTiming::replicas;
+};
+
+// Returns all groups of a mesh, each once, and the world first.
+template <class Space>
+std::vector<TimedGroup<Space>> timed_groups(const comm::Mesh<Space>& mesh) {
+    const bool one_replica = mesh.shape.replica == 1 && mesh.shape.shard > 1;
+    std::vector<TimedGroup<Space>> groups{
+        {&mesh.world, one_replica ? &ReductionTiming::gradients : &ReductionTiming::replicas}};
+    const auto add = [&](comm::Collectives<Space>& group, Travel ReductionTiming::*sums) {
+        if (&group != &mesh.world && group.size() > 1) groups.push_back({&group, sums});
+    };
+    add(mesh.shard(), &ReductionTiming::gradients);
+    add(mesh.replica(), &ReductionTiming::replicas);
+    return groups;
+}
 
 // Measures how long a device waits for gradients and weights of other ranks in each step, and how
 // long they travel. The operations of a bucket have its label, and those of weights one that begins
@@ -45,7 +66,7 @@ public:
     }
     void end_step() { steps_.push_back(std::exchange(waiting_, {})); }
     // Returns the timing of the oldest step that has not been asked for.
-    ReductionTiming take(const std::vector<comm::Collectives<Space>*>& groups);
+    ReductionTiming take(const std::vector<TimedGroup<Space>>& groups);
 
 private:
     struct MeasuredWait {
@@ -59,6 +80,9 @@ private:
                std::ranges::find(labels_, label) != labels_.end();
     }
     ReductionTiming take_waits();
+    // Counts the operations of the kind of a bucket.
+    void add_travel(const std::vector<comm::Timing>& timings, const TimedGroup<Space>& group,
+                    ReductionTiming& reduction) const;
 
     Ctx& context_;
     Trace& trace_;
@@ -85,21 +109,41 @@ ReductionTiming ReductionClock<Ctx>::take_waits() {
 }
 
 template <class Ctx>
-ReductionTiming ReductionClock<Ctx>::take(const std::vector<comm::Collectives<Space>*>& groups) {
+void ReductionClock<Ctx>::add_travel(const std::vector<comm::Timing>& timings,
+                                     const TimedGroup<Space>& group,
+                                     ReductionTiming& reduction) const {
+    for (const comm::Timing& timing : timings) {
+        if (!is_bucket(timing.label)) continue;
+        const double seconds = seconds_between(timing.begin, timing.end);
+        reduction.bucket_s += seconds;
+        if (is_weights(timing.label)) {
+            reduction.weights.seconds += seconds;
+            continue;
+        }
+        Travel& sums = reduction.*group.sums;
+        sums.seconds += seconds;
+        sums.blocked_s += seconds_within(reduction.waits, timing.begin, timing.end);
+    }
+}
+
+template <class Ctx>
+ReductionTiming ReductionClock<Ctx>::take(const std::vector<TimedGroup<Space>>& groups) {
     require(!steps_.empty(), "no reduction was finished");
-    std::vector<comm::Timing> timings;
-    for (comm::Collectives<Space>* group : groups)
-        std::ranges::move(group->take_timings(), std::back_inserter(timings));
+    const bool alone = groups.front().collectives->size() == 1;
     ReductionTiming reduction = take_waits();
     require(!reduction.waits.empty(), "a step ends with a wait");
+    std::vector<comm::Timing> timings;
+    for (const TimedGroup<Space>& group : groups) {
+        std::vector<comm::Timing> some = group.collectives->take_timings();
+        if (!alone) add_travel(some, group, reduction);
+        std::ranges::move(some, std::back_inserter(timings));
+    }
     const Wait last = reduction.waits.back();
     const double earlier_s = reduction.blocked_s - seconds_between(last.begin, last.end);
     double last_s = 0, rest_s = 0;  // of the last bucket, and of what was sent of it at the end
     for (comm::Timing& timing : timings) {
         const double seconds = seconds_between(timing.begin, timing.end);
-        if (is_bucket(timing.label) && groups.front()->size() > 1) {
-            reduction.bucket_s += seconds;
-            if (is_weights(timing.label)) reduction.weights.seconds += seconds;
+        if (is_bucket(timing.label) && !alone) {
             const double blocked_s = std::max(0.0, seconds_between(last.begin, timing.end));
             reduction.bucket_blocked_s =
                 std::max(reduction.bucket_blocked_s, earlier_s + blocked_s);

@@ -38,6 +38,8 @@ struct ReductionTiming {
     double bucket_s = 0;          // sum of the buckets' durations; 0 with one rank
     double last_bucket_s = 0;     // of bucket_s: the last bucket, or what of it was sent at the end
     Travel weights;               // of bucket_s and bucket_blocked_s: the gathers
+    Travel gradients;             // of bucket_s: sums among the ranks that share a replica
+    Travel replicas;              // of bucket_s: sums between replicas
 
     std::vector<Wait> waits;  // those of blocked_s
 

@@ -65,9 +65,9 @@ private:
     const ParameterStore<Space>& store_;
     const std::vector<Bucket> buckets_;
     const Overlap overlap_;
-    std::vector<comm::Collectives<Space>*> groups_;  // all that are used, each once
-    device::Buffer<bf16, Space> narrow_;  // placed as the gradient; empty if it travels as fp32
-    std::vector<Segment> gaps_;           // between parameters, of packed elements
+    std::vector<TimedGroup<Space>> groups_;  // all that are used, each once
+    device::Buffer<bf16, Space> narrow_;     // placed as the gradient; empty if it travels as fp32
+    std::vector<Segment> gaps_;              // between parameters, of packed elements
     Pass pass_ = Pass::only;
     InFlight in_flight_ = InFlight::allowed;
     std::size_t final_ = 0;              // elements of the flat gradient, in this pass

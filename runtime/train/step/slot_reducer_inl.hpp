@@ -18,15 +18,13 @@ SlotReducer<Ctx>::SlotReducer(Ctx& context, const comm::Mesh<Space>& mesh, Trace
       store_(store),
       buckets_(plan_buckets(store.table(), options)),
       overlap_(options.overlap),
-      groups_{&mesh.world},
+      groups_(timed_groups(mesh)),
       narrow_(options.comm_dtype == Dtype::bf16 ? store.gradient().size() : 0),
       gaps_(packed_gaps(store.table(), store.owned())),
       tickets_(buckets_.size()),
       clock_(context, trace, buckets_.size()) {
     require(store.owned().size() == buckets_.size(), "each bucket has an owned part");
     kernels::reserve_sums(context_, store.packed_size());
-    for (comm::Collectives<Space>* group : {&mesh.shard(), &mesh.replica()})
-        if (group != &mesh.world && group->size() > 1) groups_.push_back(group);
 }
 
 template <class Ctx>
@@ -123,7 +121,7 @@ void SlotReducer<Ctx>::finish() {
     require(final_ == store_.table().flat_size(), "finish() before the whole gradient is final");
     begin_backward();
     device::Stopwatch<Ctx> watch(context_);
-    for (comm::Collectives<Space>* group : groups_) group->finish();
+    for (const TimedGroup<Space>& group : groups_) group.collectives->finish();
     clock_.waited(watch.lap());
     clock_.end_step();
     clear_gaps();

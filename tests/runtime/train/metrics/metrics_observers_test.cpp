@@ -57,6 +57,11 @@ TEST_CASE("a summary weighs by tokens and adds up counts and seconds") {
     first.weights_s = 1;
     last.weights_s = 1;
     last.weights_blocked_s = 0.5;
+    first.sent = {1, 2, 3};
+    last.sent = {10, 20, 30};
+    first.gradients_s = first.replicas_s = 1;
+    last.gradients_s = last.replicas_blocked_s = 3;
+    last.gradients_blocked_s = 2;
     for (const StepReport& report : {first, skipped, last}) summary.add(report);
     const StepReport all = summary.report();
     CHECK(all.step == 3);
@@ -74,6 +79,13 @@ TEST_CASE("a summary weighs by tokens and adds up counts and seconds") {
     CHECK(all.weights_s == 2);
     CHECK(all.weights_blocked_s == 0.5);
     CHECK(all.peak_memory_bytes == 9);
+    CHECK(all.sent.weights == 11);
+    CHECK(all.sent.gradients == 22);
+    CHECK(all.sent.replicas == 33);
+    CHECK(all.gradients_s == 4);
+    CHECK(all.gradients_blocked_s == 2);
+    CHECK(all.replicas_s == 1);
+    CHECK(all.replicas_blocked_s == 3);
 }
 
 TEST_CASE("steps are passed on at multiples, wherever a run begins") {

@@ -77,6 +77,17 @@ TEST_CASE("a step's line has every documented key") {
         CHECK(line.contains(key));
     }
     CHECK_FALSE(line.contains("hidden"));
+    CHECK_FALSE(line.contains("bytes_weights"));
+    report.sent = {64, 0, 4096};
+    report.replicas_s = 0.5;
+    report.replicas_blocked_s = 0.125;
+    line = json::parse(metrics_line(report));
+    CHECK(line["bytes_weights"] == 64);
+    CHECK_FALSE(line.contains("bytes_gradients"));
+    CHECK_FALSE(line.contains("seconds_gradients"));
+    CHECK(line["bytes_replicas"] == 4096);
+    CHECK(line["seconds_replicas"] == 0.5);
+    CHECK(line["seconds_replicas_not_hidden"] == 0.125);
     report.hidden_share = 0.9;
     CHECK(json::parse(metrics_line(report))["hidden"] == 0.9);
 }

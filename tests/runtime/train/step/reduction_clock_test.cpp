@@ -41,7 +41,8 @@ train::ReductionTiming timing_of(std::vector<comm::Timing> all, std::vector<comm
     clock.waited(watch.lap());
     clock.end_step();
     Timed first(std::move(all)), second(std::move(some));
-    return clock.take({&first, &second});
+    return clock.take({{&first, &train::ReductionTiming::gradients},
+                       {&second, &train::ReductionTiming::replicas}});
 }
 
 }  // namespace
@@ -68,7 +69,8 @@ TEST_CASE("waits for weights and for gradients are told apart") {
     wait(1, train::WaitFor::gradients);
     clock.end_step();
     Timed group({timing("weights 0", 0, 40), timing("bucket 0", 40, 41)});
-    const train::ReductionTiming reduction = clock.take({&group});
+    const train::ReductionTiming reduction =
+        clock.take({{&group, &train::ReductionTiming::gradients}});
     CHECK(reduction.weights.seconds == doctest::Approx(0.040));
     CHECK(reduction.bucket_s == doctest::Approx(0.041));
     CHECK(reduction.weights.blocked_s >= 0.030);
@@ -83,4 +85,28 @@ TEST_CASE("of a last bucket that was sent first, the rest counts, whatever group
         CHECK(reduction.bucket_s == doctest::Approx(0.006));
         CHECK(reduction.last_bucket_s == doctest::Approx(0.001));
     }
+}
+
+TEST_CASE("sums of each group have their own time, and what of it the device waited") {
+    device::CpuContext context(1);
+    Trace trace(Trace::Recording::off, 0);
+    ReductionClock clock(context, trace, 2);
+    device::Stopwatch<device::CpuContext> watch(context);
+    const device::Span span = watch.lap();
+    clock.waited(span);
+    clock.end_step();
+    const auto begin = context.time_of(span.begin), end = context.time_of(span.end);
+    const auto ms = [](int count) { return std::chrono::milliseconds(count); };
+    Timed shard({{"weights 0", begin - ms(3), begin}, {"bucket 0", begin - ms(2), end}}),
+        replica({{"bucket 0", begin - ms(1), end + ms(4)}, {"losses", begin, end}});
+    const train::ReductionTiming reduction =
+        clock.take({{&shard, &train::ReductionTiming::gradients},
+                    {&replica, &train::ReductionTiming::replicas}});
+    const double waited = seconds_between(begin, end);
+    CHECK(reduction.weights.seconds == doctest::Approx(0.003));
+    CHECK(reduction.gradients.seconds == doctest::Approx(0.002 + waited));
+    CHECK(reduction.gradients.blocked_s == doctest::Approx(waited));
+    CHECK(reduction.replicas.seconds == doctest::Approx(0.005 + waited));
+    CHECK(reduction.replicas.blocked_s == doctest::Approx(waited));
+    CHECK(reduction.bucket_s == doctest::Approx(0.010 + 2 * waited));
 }

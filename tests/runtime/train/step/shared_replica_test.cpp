@@ -285,3 +285,25 @@ TEST_CASE("a wait for weights or for a slot's gradients is counted once, and not
         }
     }
 }
+
+TEST_CASE("a step tells the time of each group that something was sent to, and of no other") {
+    using Groups = std::vector<bool>;  // weights, gradients, replicas
+    const auto with_time = [](int sharing, int stage) {
+        const RunSetup setup = shared(setup_of(4, OptimizerKind::adam, narrow), sharing, stage);
+        const auto runs = tests::run_training(setup);
+        Groups some(3);
+        for (const train::StepReport& step : runs[0].steps) {
+            CHECK(step.gradients_blocked_s <= step.gradients_s * (1 + 1e-9));
+            CHECK(step.replicas_blocked_s <= step.replicas_s * (1 + 1e-9));
+            if (step.weights_s > 0) some[0] = true;
+            if (step.gradients_s > 0) some[1] = true;
+            if (step.replicas_s > 0) some[2] = true;
+        }
+        return some;
+    };
+    CHECK(with_time(1, 0) == Groups{false, false, true});
+    for (const int stage : {1, 2, 3}) {
+        CHECK(with_time(4, stage) == Groups{true, true, false});
+        CHECK(with_time(2, stage) == Groups{true, true, true});
+    }
+}
