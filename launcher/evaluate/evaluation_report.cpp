@@ -25,14 +25,27 @@ Json options_json(const std::string& lines) {
     return options;
 }
 
+Json memory_json(const MemoryRecord& memory) {
+    Json json = {{"peak_bytes", memory.peaks}};
+    if (memory.planned.empty()) return json;
+    for (const plan::Part& part : memory.planned)
+        json["parts"].push_back({{"name", part.name},
+                                 {"bytes", part.bytes},
+                                 {"exact", part.known == plan::Known::exactly}});
+    json["total_bytes"] = plan::total(memory.planned);
+    return json;
+}
+
 }  // namespace
 
 std::string evaluation_report(const RunConfig& config,
                               const std::vector<std::pair<std::string, NamedValues>>& metrics,
-                              std::optional<std::int64_t> finished_step) {
+                              std::optional<std::int64_t> finished_step,
+                              const MemoryRecord& memory) {
     Json report = {{"opt", options_json(config.lines)}};
     for (const auto& [name, values] : metrics) report[name] = values;
     if (finished_step) report["finished_step"] = *finished_step;
+    if (!memory.peaks.empty()) report["memory"] = memory_json(memory);
     constexpr auto replace = Json::error_handler_t::replace;
     return report.dump(4, ' ', false, replace) + "\n";
 }

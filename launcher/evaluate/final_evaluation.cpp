@@ -18,7 +18,7 @@ const DataSets& final_sets(const DataSets& training, const DataSets& validation)
 
 void evaluate_at_the_end(const EvaluatorParts& parts, const DataSets& sets,
                          const train::TrainerState& state, const train::StopFlag& stop, Log& log,
-                         train::TrainingObserver& observer,
+                         train::TrainingObserver& observer, const MemoryRecord& memory,
                          const std::function<void()>& keep_metrics) {
     const RunConfig& config = parts.config;
     const std::string weights = state.validation.best ? "best" : "last";
@@ -52,7 +52,7 @@ void evaluate_at_the_end(const EvaluatorParts& parts, const DataSets& sets,
     if (parts.communicator.rank() != 0) return;
     keep_metrics();
     train::write_atomically(config.model_file + "/report.json",
-                            evaluation_report(config, metrics, state.step));
+                            evaluation_report(config, metrics, state.step, memory));
 }
 
 }  // namespace lockstep::launcher

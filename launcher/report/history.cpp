@@ -37,6 +37,13 @@ constexpr std::array train_names{"loss",
                                  "seconds_last_bucket",
                                  "seconds_weights",
                                  "seconds_weights_not_hidden",
+                                 "bytes_weights",
+                                 "bytes_gradients",
+                                 "bytes_replicas",
+                                 "seconds_gradients",
+                                 "seconds_gradients_not_hidden",
+                                 "seconds_replicas",
+                                 "seconds_replicas_not_hidden",
                                  "peak_memory_bytes"};
 // These are calculated from other values of the line.
 constexpr std::array computed_names{"last_bucket", "skipped_updates"};

@@ -6,6 +6,7 @@
 
 #include "launcher/report/curves.hpp"
 #include "launcher/report/html.hpp"
+#include "launcher/report/memory_tables.hpp"
 #include "launcher/report/style.hpp"
 #include "launcher/report/summary.hpp"
 #include "launcher/report/tables.hpp"
@@ -33,8 +34,12 @@ std::string head(const std::string& title, const char* kind) {
 }
 
 std::string details(const Run& run) {
-    const std::string finals = final_table(run.history);
-    return (finals.empty() ? "" : section("When training had ended", finals)) +
+    const auto if_known = [](const char* title, const std::string& content) {
+        return content.empty() ? "" : section(title, content);
+    };
+    return if_known("When training had ended", final_table(run.history)) +
+           if_known("Memory by part", memory_table(run)) +
+           if_known("Sent by rank 0, by group", traffic_table(run)) +
            section("Validations", validation_table(run.history)) +
            section("Checkpoints", checkpoint_table(run)) + section("Options", options_table(run)) +
            section("Model", config_table(run));

@@ -123,6 +123,25 @@ std::optional<Failure> read_failure(const std::string& folder) {
                    member(json, "step"),   member(json, "error")};
 }
 
+std::int64_t whole_number(const Json& value) {
+    return value.is_number_integer() ? value.get<std::int64_t>() : 0;
+}
+
+std::optional<RunMemory> read_memory(const std::string& folder) {
+    const Json json = json_if_any(folder + "/report.json");
+    if (!json.is_object() || !json.contains("memory") || !json["memory"].is_object())
+        return std::nullopt;
+    const Json& told = json["memory"];
+    RunMemory memory;
+    if (told.contains("parts"))
+        for (const Json& part : told["parts"])
+            if (part.is_object() && part.contains("bytes"))
+                memory.parts.emplace_back(member(part, "name"), whole_number(part["bytes"]));
+    if (told.contains("peak_bytes"))
+        for (const Json& peak : told["peak_bytes"]) memory.peaks.push_back(whole_number(peak));
+    return memory;
+}
+
 }  // namespace
 
 std::string text_of(const NamedTexts& texts, std::string_view name) {
@@ -152,6 +171,7 @@ Run read_run(const std::string& folder, Abscissa abscissa) {
     run.checkpoints = read_checkpoints(folder);
     run.saved = newest_state(run);
     run.failure = read_failure(folder);
+    run.memory = read_memory(folder);
     return run;
 }
 

@@ -37,6 +37,12 @@ struct Failure {
     std::string report, time, rank, host, cause, phase, step, error;
 };
 
+// Holds what report.json tells of the memory that a run has taken.
+struct RunMemory {
+    std::vector<std::pair<std::string, std::int64_t>> parts;  // as planned; empty: not known
+    std::vector<std::int64_t> peaks;                          // of each rank
+};
+
 // Holds the contents of a model folder that describe its training run.
 struct Run {
     std::string folder;  // the path that the user typed
@@ -48,6 +54,7 @@ struct Run {
     std::vector<Checkpoint> checkpoints;
     std::optional<SavedState> saved;
     std::optional<Failure> failure;
+    std::optional<RunMemory> memory;  // empty: the run has not come to its end
 };
 
 // Reads a run's folder. Throws an error of one line that says what is wrong with the folder. Skips

@@ -18,6 +18,7 @@
 #include "launcher/train/gpu_memory_check.hpp"
 #include "launcher/train/metrics_first.hpp"
 #include "launcher/train/recompute_choice.hpp"
+#include "launcher/train/run_memory.hpp"
 #include "launcher/train/run_saves.hpp"
 #include "launcher/train/run_versions.hpp"
 #include "launcher/train/stored_weights.hpp"
@@ -336,10 +337,11 @@ void TrainingSession::evaluate_weights(const train::TrainerState& state,
                                        const train::StopFlag& stop,
                                        train::TrainingObserver& observer, MetricsFirst& metrics) {
     const comm::PhaseScope phase(progress_, comm::Phase::validation);
+    const MemoryRecord memory = memory_of_run(config_, plan_.model, recompute_, job_);
     load_shared_weights(config_.model_file, *model_, *engine_, *job_.communicator);
     engine_->share_weights();
     evaluate_at_the_end(evaluator_parts(), final_sets(plan_.data, plan_.validation), state, stop,
-                        log_, observer, [&metrics] { metrics.keep_metrics(); });
+                        log_, observer, memory, [&metrics] { metrics.keep_metrics(); });
 }
 
 void TrainingSession::write_trace() const {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/train/loop/trainer.hpp"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -10,6 +8,7 @@
 
 #include "runtime/comm/keep_alive.hpp"
 #include "runtime/core/named_range.hpp"
+#include "runtime/core/peak_memory.hpp"
 #include "runtime/train/loop/step_report.hpp"
 
 namespace lockstep::train {
@@ -41,12 +40,6 @@ kernels::Step step_before(const TrainerState& state, const kernels::LossScaling&
     const bool dynamic = scaling.kind == kernels::LossScaling::Kind::dynamic;
     if (dynamic && state.loss_scale) step.scale = *state.loss_scale;
     return step;
-}
-
-std::uint64_t peak_memory_bytes() {
-    rusage usage{};
-    getrusage(RUSAGE_SELF, &usage);
-    return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;  // Linux counts in KiB
 }
 
 }  // namespace

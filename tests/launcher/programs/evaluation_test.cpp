@@ -97,6 +97,10 @@ TEST_CASE("when training ends, valid and test are evaluated whole, and written d
     CHECK(report.at("final_valid_report").at("ppl") == lines[0].at("ppl"));
     CHECK(report.at("final_test_report").at("ppl") == lines[1].at("ppl"));
     CHECK(report.at("opt").at("max-train-steps") == "4");
+    CHECK(report.at("memory").at("peak_bytes").size() == 1);
+    CHECK(report.at("memory").at("peak_bytes")[0] > 1'000'000);
+    CHECK(report.at("memory").at("total_bytes") > 1'000'000);
+    CHECK(report.at("memory").at("parts")[0].at("name") == "weights, fp32");
     // The run goes on: its end is another one.
     says(splits.train("--max-train-steps 6 -vstep 2 -vme 5 --short-final-eval true"), 0, {});
     lines = finals(splits.model);

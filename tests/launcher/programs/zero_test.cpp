@@ -241,6 +241,30 @@ TEST_CASE("a checkpoint continues between stages and ranks with the losses of on
     }
 }
 
+TEST_CASE("a run writes what its groups send, as planned, and the peak of each rank") {
+    const Prepared prepared;
+    prepared.run(on(4) + prepared.start("a", 4) +
+                 " --zero 3 --zero-ranks 2 --precision bf16 --max-train-steps 3");
+    const auto line = train_metrics(prepared.folder("a")).back();
+    std::int64_t sent = 0;
+    for (const std::string group : {"weights", "gradients", "replicas"}) {
+        CAPTURE(group);
+        CHECK(line.at("bytes_" + group) > 0);
+        CHECK(line.at("seconds_" + group) > 0);
+        CHECK(line.at("seconds_" + group + "_not_hidden") >= 0);
+        sent += line.at("bytes_" + group).get<std::int64_t>();
+    }
+    const auto plan = nlohmann::json::parse(prepared.run(
+        "lockstep plan --distributed-world-size 4 --device cpu --json --zero 3 --zero-ranks 2"
+        " --precision bf16" +
+        prepared.start("b", 4)));
+    CHECK(plan.at("stages")[3].at("sent_bytes") == sent);
+    const auto memory =
+        nlohmann::json::parse(read_text(prepared.folder("a") + "/report.json")).at("memory");
+    CHECK(memory.at("peak_bytes").size() == 4);
+    CHECK(holds(memory.dump(), "of this rank's part"));
+}
+
 TEST_CASE("plan tells memory and traffic of each stage") {
     const Prepared prepared;
     const std::string gpt2 =

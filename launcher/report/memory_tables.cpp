@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/report/memory_tables.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "launcher/report/html.hpp"
+#include "launcher/report/numbers.hpp"
+#include "launcher/text/units.hpp"
+#include "runtime/train/step/reduction_timing.hpp"
+
+namespace lockstep::launcher::report {
+
+namespace {
+
+struct Group {
+    const char* name;
+    const char* what;
+};
+
+constexpr std::array<Group, 3> groups{
+    Group{"weights", "weights, gathered among the ranks that share a replica"},
+    Group{"gradients", "gradients, summed among these ranks"},
+    Group{"replicas", "gradients, summed between replicas"}};
+
+std::int64_t whole(double value) {
+    constexpr double most = 1e18;
+    return static_cast<std::int64_t>(std::clamp(std::round(value), 0.0, most));
+}
+
+// Of many ranks only the extremes are told.
+void add_peaks(const std::vector<std::int64_t>& peaks, std::vector<Cells>& rows) {
+    if (peaks.empty()) return;
+    rows.push_back({"seen: the peak of rank 0 in its host's memory", bytes_text(peaks.front())});
+    if (peaks.size() == 1) return;
+    const auto [lowest, highest] = std::minmax_element(peaks.begin() + 1, peaks.end());
+    rows.push_back({"seen: the peaks of the other ranks",
+                    *lowest == *highest ? bytes_text(*highest)
+                                        : bytes_text(*lowest) + " to " + bytes_text(*highest)});
+}
+
+}  // namespace
+
+std::string memory_table(const Run& run) {
+    if (!run.memory) return "";
+    std::vector<Cells> rows;
+    std::int64_t planned = 0;
+    for (const auto& [name, bytes] : run.memory->parts) {
+        rows.push_back({name, bytes_text(bytes)});
+        planned += std::clamp(bytes, std::int64_t{0}, std::int64_t{1} << 50);
+    }
+    if (!rows.empty()) rows.push_back({"all of rank 0, as planned", bytes_text(planned)});
+    add_peaks(run.memory->peaks, rows);
+    return rows.empty() ? "" : table(TableKind::numbers, {"part", "memory"}, rows);
+}
+
+std::string traffic_table(const Run& run) {
+    std::vector<Cells> rows;
+    for (const auto& [name, what] : groups) {
+        const auto sum = [&](const std::string& key) {
+            const Series& series = run.history.train(key);
+            return series.values() == 0 ? 0 : series.total();
+        };
+        const std::string seconds = std::string("seconds_") + name;
+        const double bytes = sum(std::string("bytes_") + name), time = sum(seconds);
+        if (!(bytes > 0)) continue;
+        const auto steps = static_cast<double>(std::max<std::int64_t>(1, run.history.step()));
+        const auto hidden = train::hidden_share(sum(seconds + "_not_hidden"), time);
+        rows.push_back({what, bytes_text(whole(bytes / steps)), bytes_text(whole(bytes)),
+                        seconds_text(time), hidden ? percent_text(*hidden) : "–"});
+    }
+    if (rows.empty()) return "";
+    return table(TableKind::numbers, {"group", "sent in a step", "in all", "on its way", "hidden"},
+                 rows);
+}
+
+}  // namespace lockstep::launcher::report
