@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "runtime/comm/communicator.hpp"
@@ -30,6 +31,11 @@ Coordinates coordinates(const MeshShape& shape, int rank);
 // Returns the shape. Refuses (kind config) one that has not exactly `ranks` ranks.
 MeshShape checked(const MeshShape& shape, int ranks);
 
+// Name the ranks that hold one replica together, and those that hold the same part of each:
+// "ranks 4-7", "ranks 1, 5", "ranks 1, 5, 9 ... 61".
+std::string shard_ranks(const MeshShape& shape, const Coordinates& here);
+std::string replica_ranks(const MeshShape& shape, const Coordinates& here);
+
 // The groups of one rank. A group of all ranks is the world, and a group of one needs no other
 // rank, so users never ask how large a group is.
 template <class Space>
@@ -55,7 +61,8 @@ public:
 
     // Aborts everything that waits for other ranks in any group.
     void give_up();
-    // Tells of the group that has an operation; any thread may call it.
+    // Tells of the group that has an operation, with its ranks unless they are all; any thread may
+    // call it.
     Activity activity() const;
 
 private:
@@ -79,13 +86,16 @@ void Mesh<Space>::give_up() {
 template <class Space>
 Activity Mesh<Space>::activity() const {
     Activity sum = world.activity();
-    for (const Collectives<Space>* group : {own_shard_.get(), own_replica_.get()}) {
-        if (group == nullptr) continue;
+    const auto add = [&sum](const Collectives<Space>* group, const std::string& ranks) {
+        if (group == nullptr) return;
         Activity one = group->activity();
         sum.completed += one.completed;
         sum.waited_for = sum.waited_for || one.waited_for;
-        if (sum.operation.empty()) sum.operation = std::move(one.operation);
-    }
+        if (sum.operation.empty() && !one.operation.empty())
+            sum.operation = std::move(one.operation) + " among " + ranks;
+    };
+    add(own_shard_.get(), shard_ranks(shape, here));
+    add(own_replica_.get(), replica_ranks(shape, here));
     return sum;
 }
 

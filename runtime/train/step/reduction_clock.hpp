@@ -12,10 +12,9 @@
 #include "runtime/core/trace.hpp"
 #include "runtime/device/device_timestamp.hpp"
 #include "runtime/train/step/reduction_timing.hpp"
+#include "runtime/train/step/weight_labels.hpp"
 
 namespace lockstep::train {
-
-inline constexpr const char* weights_label = "weights ";
 
 // Says what a device waits for.
 enum class WaitFor { gradients, weights };

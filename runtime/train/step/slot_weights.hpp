@@ -15,7 +15,7 @@
 #include "runtime/train/parameters.hpp"
 #include "runtime/train/step/buckets.hpp"
 #include "runtime/train/step/reducer.hpp"
-#include "runtime/train/step/reduction_clock.hpp"
+#include "runtime/train/step/weight_labels.hpp"
 
 namespace lockstep::train {
 
@@ -37,6 +37,7 @@ public:
           group_(group),
           store_(store),
           buckets_(std::move(buckets)),
+          labels_(weight_labels(store.table(), buckets_)),
           overlap_(overlap),
           arrivals_(segments().size()) {}
 
@@ -89,6 +90,7 @@ private:
     comm::Collectives<Space>& group_;
     const ParameterStore<Space>& store_;
     const std::vector<Bucket> buckets_;
+    const std::vector<std::string> labels_;  // of the gathers of each bucket
     const Overlap overlap_;
     InFlight in_flight_ = InFlight::allowed;
     std::array<std::optional<std::size_t>, 3>
@@ -114,7 +116,7 @@ template <class Ctx>
 comm::Ticket SlotWeights<Ctx>::gather(std::size_t bucket) {
     const Bucket& all = buckets_[bucket];
     const OwnedPart& own = store_.owned()[bucket];
-    const std::string label = weights_label + std::to_string(bucket);
+    const std::string& label = labels_[bucket];
     return with_element(typename Ctx::Elements{}, store_.precision(), [&]<class T>() {
         const View<T, Space> to = store_.template compute<T>(all.first, all.count);
         const View<T, Space> from = store_.template compute<T>(own.first, own.count);

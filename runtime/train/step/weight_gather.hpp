@@ -11,7 +11,7 @@
 #include "runtime/train/parameters.hpp"
 #include "runtime/train/precision.hpp"
 #include "runtime/train/step/buckets.hpp"
-#include "runtime/train/step/reduction_clock.hpp"
+#include "runtime/train/step/weight_labels.hpp"
 
 namespace lockstep::train {
 
@@ -28,7 +28,10 @@ public:
     // The group and the store's memory must outlive the object.
     WeightGather(comm::Collectives<Space>& group, const ParameterStore<Space>& store,
                  std::vector<Bucket> buckets)
-        : group_(group), store_(store), buckets_(std::move(buckets)) {}
+        : group_(group),
+          store_(store),
+          buckets_(std::move(buckets)),
+          labels_(weight_labels(store.table(), buckets_)) {}
 
     // Queues the gathers of all buckets. The last bucket is the first: the table of the embeddings,
     // which lies at the end of the flat buffer, is what forward reads first.
@@ -57,7 +60,7 @@ private:
         const auto rank = static_cast<std::size_t>(group_.rank());
         const comm::Range<Space> to = weights(first, count);
         const comm::Range<Space> from = weights(first + rank * (count / size), count / size);
-        return group_.all_gather(from, to, weights_label + std::to_string(bucket));
+        return group_.all_gather(from, to, labels_[bucket]);
     }
 
     // fp16 travels as bytes, which every library knows.
@@ -72,7 +75,8 @@ private:
     comm::Collectives<Space>& group_;
     const ParameterStore<Space>& store_;
     const std::vector<Bucket> buckets_;
-    std::vector<comm::Ticket> tickets_;  // of the gathers that were queued last
+    const std::vector<std::string> labels_;  // of the gathers of each bucket
+    std::vector<comm::Ticket> tickets_;      // of the gathers that were queued last
 };
 
 }  // namespace lockstep::train

@@ -3,7 +3,10 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <stdexcept>
+#include <string>
+#include <thread>
 #include <vector>
 
 #include "runtime/comm/threads/thread_world.hpp"
@@ -97,5 +100,44 @@ TEST_CASE("the world, given up, ends the operation of a group that it would wait
         if (ranks.rank() == 0) group->all_reduce(view_of(values), ReduceOp::sum, "never joined");
         ranks.give_up();
         CHECK_THROWS_AS(ranks.finish(), Error);
+    });
+}
+
+TEST_CASE("the ranks of a group are named") {
+    CHECK(shard_ranks({3, 4}, coordinates({3, 4}, 6)) == "ranks 4-7");
+    CHECK(shard_ranks({3, 2}, coordinates({3, 2}, 3)) == "ranks 2, 3");
+    CHECK(shard_ranks({3, 1}, coordinates({3, 1}, 2)) == "rank 2");
+    CHECK(replica_ranks({2, 4}, coordinates({2, 4}, 5)) == "ranks 1, 5");
+    CHECK(replica_ranks({16, 4}, coordinates({16, 4}, 5)) == "ranks 1, 5, 9 ... 61");
+    CHECK(replica_ranks({4, 2}, coordinates({4, 2}, 7)) == "ranks 1, 3, 5, 7");
+    CHECK(replica_ranks({1, 4}, coordinates({1, 4}, 2)) == "rank 2");
+}
+
+TEST_CASE("a rank that waits in a group tells which ranks it waits for") {
+    std::atomic<bool> seen = false;
+    run_as_threads(4, [&](Communicator& ranks) {
+        const HostMesh mesh({2, 2}, ranks);
+        std::vector<float> values(4);
+        for (auto* group : {&mesh.shard(), &mesh.replica()}) {
+            const bool row = group == &mesh.shard();
+            seen = false;
+            ranks.barrier("begin");
+            ranks.finish();
+            if (ranks.rank() == 3)
+                while (!seen) std::this_thread::yield();
+            group->all_reduce(view_of(values), ReduceOp::sum, "bucket 3");
+            // Rank 3 comes to the row of rank 2 and to the column of rank 1.
+            if (ranks.rank() == (row ? 2 : 1)) {
+                std::string told;
+                while (told.empty()) told = mesh.activity().operation;
+                CHECK(told == std::string("all_reduce \"bucket 3\" among ranks ") +
+                                  (row ? "2, 3" : "1, 3"));
+                seen = true;
+            }
+            group->finish();
+            CHECK(mesh.activity().operation.empty());
+            ranks.barrier("end");
+            ranks.finish();
+        }
     });
 }

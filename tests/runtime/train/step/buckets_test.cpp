@@ -6,6 +6,7 @@
 #include <string>
 
 #include "runtime/train/step/exchange.hpp"
+#include "runtime/train/step/weight_labels.hpp"
 
 using namespace lockstep;
 
@@ -197,4 +198,18 @@ TEST_CASE("memory for buckets that travel as bf16 is enough for either order") {
     CHECK(train::exchange_spare(buckets, options) == 260);
     options.table_sum = train::TableSum::in_parts;
     CHECK(train::exchange_spare(buckets, options) == 500);
+}
+
+TEST_CASE("weights travel under the names of their blocks") {
+    train::ParameterTable table;
+    for (const char* name : {"decoder.layers.1.ffn.bias", "decoder.layers.1.ffn.weight"})
+        table.add(name, {256}, 0, train::WeightDecay::apply);
+    table.add("decoder.layers.0.ffn.weight", {256}, 1, train::WeightDecay::apply);
+    table.add("embeddings.weight", {256}, 2, train::WeightDecay::apply);
+    const auto labels = train::weight_labels(table, {{0, 512}, {512, 256}, {768, 256}, {256, 512}});
+    REQUIRE(labels.size() == 4);
+    CHECK(labels[0] == "weights 0 of decoder.layers.1");
+    CHECK(labels[1] == "weights 1 of decoder.layers.0");
+    CHECK(labels[2] == "weights 2 of embeddings");
+    CHECK(labels[3] == "weights 3 of decoder.layers.1 to decoder.layers.0");
 }
