@@ -31,7 +31,9 @@ public:
             once_more(outcome);
         const double factor = below_ ? seconds(below_) / seconds(outcome.measured) : 1;
         outcome.speed_up = climb.speed_up * factor;
-        outcome.verdict = factor >= 1 ? Verdict::kept : Verdict::slower;
+        outcome.verdict = outcome.rung.purpose == Purpose::memory ? Verdict::for_memory
+                          : factor >= 1                           ? Verdict::kept
+                                                                  : Verdict::slower;
         return climb.signal == 0;
     }
 

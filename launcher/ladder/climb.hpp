@@ -19,8 +19,8 @@ struct Attempt {
 };
 
 // A rung that is slower, failed or absent is left out, so that the next rung builds on the one
-// below.
-enum class Verdict { kept, slower, failed, absent };
+// below. So does one that was measured for its memory.
+enum class Verdict { kept, slower, failed, absent, for_memory };
 
 struct Outcome {
     Rung rung;

@@ -53,6 +53,8 @@ Measurement read_measurement(const std::string& folder) {
         if (json.at("kind") == "train") {
             found.train_rows += json.at("rows").get<double>();
             steps.push_back(seconds);
+            found.memory_bytes =
+                std::max(found.memory_bytes, json.value("peak_memory_bytes", std::int64_t{0}));
         } else if (json.at("kind") == "valid") {
             found.valid_rows = json.at("examples");
             found.valid_seconds = seconds;

@@ -18,7 +18,8 @@ struct Work {
 struct Measurement {
     double train_rows = 0, train_seconds = 0;
     double valid_rows = 0, valid_seconds = 0;
-    std::optional<double> ppl;  // perplexity on the split `valid`
+    std::optional<double> ppl;      // perplexity on the split `valid`
+    std::int64_t memory_bytes = 0;  // the peak of rank 0 in its host's memory; 0: not known
 
     // Returns the seconds for all the training, extrapolated from the part that was done; 0 when
     // nothing was done.

@@ -87,6 +87,32 @@ Rung ranks(const RunConfig& config, const Host& host) {
     return rung;
 }
 
+std::string why_not_shared(const RunConfig& config, int stage, int ranks) {
+    if (ranks < 2) return "it needs several ranks";
+    if (config.given.contains("zero") || config.given.contains("ddp-backend"))
+        return "the options say what ranks share";
+    if (config.train.optimizer.kind == train::OptimizerKind::adafactor)
+        return "adafactor updates whole matrices";
+    if (stage > 1 && config.train.reducer.lane_order == train::LaneOrder::fixed)
+        return "--deterministic adds whole gradients";
+    if (stage == 3 && config.gpu.fp16 == Fp16Kind::mem_efficient)
+        return "--fp16-impl mem_efficient has no fp32 weights to share";
+    return "";
+}
+
+// The ranks may have been left out as slower: their rung is then what the stage compares with.
+Rung shared(const RunConfig& config, const Host& host, int stage) {
+    const int ranks = ranks_of(config, host);
+    const std::string number = std::to_string(stage);
+    return {"--zero " + number + " on " + std::to_string(ranks) + " ranks",
+            std::to_string(7 + stage) + "-zero-" + number,
+            [stage, ranks](Settings& settings) {
+                settings.stage = stage;
+                settings.ranks = ranks;
+            },
+            why_not_shared(config, stage, ranks), Purpose::memory};
+}
+
 }  // namespace
 
 Host host_of(const RunConfig& config) {
@@ -105,7 +131,10 @@ std::vector<Rung> rungs(const RunConfig& config, const Host& host, Validation va
             precision(config, host),
             larger_batches(),
             workers(config, host),
-            ranks(config, host)};
+            ranks(config, host),
+            shared(config, host, 1),
+            shared(config, host, 2),
+            shared(config, host, 3)};
 }
 
 }  // namespace lockstep::launcher::ladder

@@ -57,6 +57,7 @@ std::vector<std::string> command_of(const Settings& settings, const RunConfig& c
         add("fp16-impl", "mem_efficient");
     if (settings.num_workers > 0) add("num-workers", std::to_string(settings.num_workers));
     if (several) add("distributed-world-size", std::to_string(settings.ranks));
+    if (settings.stage > 0) add("zero", std::to_string(settings.stage));
     return words;
 }
 

@@ -21,6 +21,7 @@ struct Settings {
     train::Precision precision = train::Precision::fp32;
     std::int64_t num_workers = 0;
     int ranks = 1;
+    int stage = 0;  // of --zero
 };
 
 // Returns the program and its options: the user's options in `config` combined with these settings.

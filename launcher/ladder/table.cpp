@@ -45,7 +45,8 @@ std::string values(const Outcome& outcome, const Work& work) {
     const bool whole = train == Known::measured && m.ppl;
     return seconds(m.train_s(work), train) + seconds(m.valid_s(work), valid) +
            seconds(m.total_s(work), total) + right(fixed(outcome.speed_up, 2) + " x") +
-           right(whole ? fixed(*m.ppl, 1) : "");
+           right(whole ? fixed(*m.ppl, 1) : "") +
+           right(m.memory_bytes > 0 ? bytes_text(m.memory_bytes) : "");
 }
 
 bool any_reckoned(const Climb& climb, const Work& work) {
@@ -73,7 +74,7 @@ std::string heading(const Subject& subject, const std::vector<Rung>& rungs) {
     if (subject.seconds > 0)
         text += ", at most " + digits(subject.seconds) + " s of training a rung";
     text += "\n\n" + left("", rungs);
-    for (const char* name : {"train s", "valid s", "total s", "speed-up", "ppl"})
+    for (const char* name : {"train s", "valid s", "total s", "speed-up", "ppl", "memory"})
         text += right(name);
     return text + "\n";
 }
@@ -83,6 +84,9 @@ std::string line(const Outcome& outcome, const Work& work, const std::vector<Run
     if (outcome.measured) text += values(outcome, work);
     switch (outcome.verdict) {
         case Verdict::kept:
+            break;
+        case Verdict::for_memory:
+            text += "  saves memory: not in the fastest";
             break;
         case Verdict::slower:
             text += "  slower here: left out";

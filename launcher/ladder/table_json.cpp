@@ -19,6 +19,8 @@ const char* name(Verdict verdict) {
             return "failed";
         case Verdict::absent:
             return "absent";
+        case Verdict::for_memory:
+            return "for memory";
     }
     return "";
 }
@@ -35,6 +37,7 @@ Json json_of(const Outcome& outcome, const Work& work) {
     json["measured_train_rows"] = m.train_rows;
     json["measured_valid_rows"] = m.valid_rows;
     if (m.ppl) json["ppl"] = *m.ppl;
+    if (m.memory_bytes > 0) json["memory_bytes"] = m.memory_bytes;
     return json;
 }
 

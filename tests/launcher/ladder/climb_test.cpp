@@ -110,3 +110,15 @@ TEST_CASE("a signal ends the climb") {
     CHECK(result.outcomes.empty());
     CHECK(runs == 1);
 }
+
+TEST_CASE("a rung for memory is measured, and nothing builds on it, however fast it is") {
+    std::vector<Rung> rungs = rungs_of({"first", "sharing", "last"});
+    rungs[1].purpose = Purpose::memory;
+    Runs runs{.train_s = {{"first", 8}, {"sharing", 2}, {"last", 6}}};
+    const Climb climb = climbed(rungs, runs);
+    CHECK(climb.outcomes[1].verdict == Verdict::for_memory);
+    CHECK(climb.outcomes[1].speed_up == doctest::Approx(4));
+    CHECK(climb.outcomes[2].verdict == Verdict::kept);
+    CHECK(runs.workers["last"] == 2);
+    CHECK(climb.speed_up == doctest::Approx(8.0 / 6));
+}

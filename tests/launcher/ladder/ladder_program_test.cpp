@@ -38,11 +38,14 @@ TEST_CASE("each rung is a run, and the fastest command is one that runs") {
         prepared.ladder_of(prepared.validated(), "--json --distributed-world-size 2 -mf " + kept);
     REQUIRE_MESSAGE(run.code == 0, run.out << run.err);
     const auto table = nlohmann::json::parse(run.out);
-    REQUIRE(table["rungs"].size() == 7);
+    REQUIRE(table["rungs"].size() == 10);
     for (const auto& rung : table["rungs"]) {
         CAPTURE(rung.dump());
         if (rung["verdict"] == "absent") continue;  // no bf16 here
-        CHECK((rung["verdict"] == "kept" || rung["verdict"] == "slower"));
+        const bool memory = rung["name"].get<std::string>().starts_with("--zero");
+        CHECK((rung["verdict"] == "for memory") == memory);
+        CHECK((memory || rung["verdict"] == "kept" || rung["verdict"] == "slower"));
+        CHECK(rung["memory_bytes"] > 1'000'000);
         CHECK(rung["measured_train_rows"] == table["train_rows"]);
         CHECK(rung["measured_valid_rows"] == table["valid_rows"]);
         CHECK(rung["total_s"] > 0);

@@ -29,6 +29,12 @@ TEST_CASE("rows and seconds of a run add up, validations do not") {
     CHECK(m.valid_rows == 20);
     CHECK(m.valid_seconds == 4);
     CHECK(m.ppl == 8);
+    CHECK(m.memory_bytes == 0);
+    const auto with = [](const char* peak) {
+        return std::string(R"({"kind":"train","rows":1,"seconds":1,"peak_memory_bytes":)") + peak +
+               "}\n";
+    };
+    CHECK(measured(with("7") + with("9") + with("8")).memory_bytes == 9);
 }
 
 TEST_CASE("the first step counts as an ordinary one") {

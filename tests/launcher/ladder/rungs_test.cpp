@@ -30,7 +30,8 @@ Settings top(const RunConfig& config, const Host& host) {
     Settings settings;
     settings.batchsize = config.batch.batchsize;
     for (const Rung& rung : rungs_of(config, host)) {
-        if (rung.absent.empty()) rung.change(settings);
+        const bool speeds = rung.purpose == Purpose::speed;
+        if (speeds && rung.absent.empty()) rung.change(settings);
     }
     return settings;
 }
@@ -112,4 +113,29 @@ TEST_CASE("a rung's command is the user's options and its settings") {
                                                 "4",
                                                 "--distributed-world-size",
                                                 "2"});
+}
+
+TEST_CASE("the stages of --zero are rungs for memory on several ranks") {
+    const RunConfig config = config_of({"--truncate", "64"});
+    const auto all = rungs_of(config, cpu(2));
+    REQUIRE(all.size() == 10);
+    for (const int stage : {1, 2, 3}) {
+        const Rung& rung = all[static_cast<std::size_t>(6 + stage)];
+        CHECK(rung.purpose == Purpose::memory);
+        CHECK(rung.name == "--zero " + std::to_string(stage) + " on 2 ranks");
+        Settings settings;  // of one rank, as if several ranks were slower
+        rung.change(settings);
+        const Words words = command_of(settings, config);
+        CHECK(words.front() == "multiprocessing_train");
+        CHECK(words.back() == std::to_string(stage));
+        CHECK(words[words.size() - 2] == "--zero");
+    }
+    const auto why = [](const Words& words, int stage, const Host& host) {
+        return rungs_of(config_of(words), host)[static_cast<std::size_t>(6 + stage)].absent;
+    };
+    CHECK(why({}, 1, {0, 1, train::Precision::bf16}) == "it needs several ranks");
+    CHECK(why({"--zero", "1"}, 3, cpu(2)) == "the options say what ranks share");
+    CHECK(why({"--optimizer", "adafactor"}, 1, cpu(2)) == "adafactor updates whole matrices");
+    CHECK(why({"--deterministic"}, 1, cpu(2)).empty());
+    CHECK(why({"--deterministic"}, 2, cpu(2)) == "--deterministic adds whole gradients");
 }

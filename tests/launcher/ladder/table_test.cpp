@@ -33,7 +33,10 @@ Climb example() {
     climb.outcomes = {run("baseline", Verdict::kept, {1000, 60, 100, 30, 400}, 1),
                       run("dynamic batching", Verdict::kept, {2000, 28.25, 50, 1, 512.25}, 4.96),
                       run("a rung", Verdict::slower, {2000, 40, 100, 2, 512.25}, 3.57),
-                      outcome("another", Verdict::failed), outcome("a third", Verdict::absent)};
+                      outcome("another", Verdict::failed),
+                      outcome("a third", Verdict::absent),
+                      run("--zero 1", Verdict::for_memory,
+                          {2000, 40, 100, 2, std::nullopt, std::int64_t{3} << 29}, 3.57)};
     climb.outcomes[3].failure = "train: out of memory";
     climb.outcomes[4].failure = "there is one core";
     climb.fastest.dynamic = data::Dynamic::full;
@@ -56,12 +59,13 @@ TEST_CASE("a ladder as text") {
     CHECK("\n" + text == R"(
 lockstep ladder: gpt2 of 1,234,567 parameters, 2 cores; 1 x 2,000 rows, at most 60 s of training a rung
 
-                     train s   valid s   total s  speed-up       ppl
+                     train s   valid s   total s  speed-up       ppl    memory
   baseline            ~120.0      30.0    ~150.0    1.00 x
   dynamic batching      28.2     ~2.00     ~30.2    4.96 x     512.2
-  a rung                40.0      2.00      42.0    3.57 x     512.2  slower here: left out
+  a rung                40.0      2.00      42.0    3.57 x     512.2            slower here: left out
   another           did not run, left out: train: out of memory
   a third           left out: there is one core
+  --zero 1              40.0      2.00      42.0    3.57 x             1.5 GiB  saves memory: not in the fastest
 
 ~ reckoned for all rows from those that the time was enough for
 
@@ -82,7 +86,9 @@ TEST_CASE("a ladder as JSON") {
     const auto json = nlohmann::json::parse(table_json(subject, example(), work, command));
     CHECK(json["model"] == "gpt2");
     CHECK(json["parameters"] == 1234567);
-    CHECK(json["rungs"].size() == 5);
+    CHECK(json["rungs"].size() == 6);
+    CHECK(json["rungs"][5]["verdict"] == "for memory");
+    CHECK(json["rungs"][5]["memory_bytes"] == std::int64_t{3} << 29);
     CHECK(json["rungs"][0]["train_s"] == 120);
     CHECK(json["rungs"][0]["measured_train_rows"] == 1000);
     CHECK(json["rungs"][2]["verdict"] == "slower");
