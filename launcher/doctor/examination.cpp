@@ -34,6 +34,7 @@ public:
         facts_.problem = request.problem;
         facts_.data = request.data;
         facts_.training_bytes = request.training_bytes;
+        facts_.shared = request.shared;
         facts_.gpu_bytes = request.gpu_bytes;
         facts_.computes = request.computes;
         facts_.slow_shapes = request.slow_shapes;

@@ -22,6 +22,7 @@ struct Request {
     std::int64_t threads = 0;                        // threads of a rank; 0: its share of the cores
     std::string problem;  // why the run could not even begin with its options; empty: it could
     Computes computes = Computes::on_cpu;
+    SharedReplicas shared;
     std::vector<model::SlowShape> slow_shapes;  // in the requested precision
     std::chrono::milliseconds timeout{30'000};  // maximum time that a rank waits for another
     std::chrono::milliseconds read_for{3'000};  // maximum time for reading the data

@@ -102,6 +102,13 @@ struct PairRate {
     double link = 0, all_reduce = 0;
 };
 
+// Tells which ranks share a replica, and what each of them sends in a step.
+struct SharedReplicas {
+    int stage = 0, ranks = 1;  // of --zero; ranks: that share one replica
+    // Bytes among the ranks of a replica, and between replicas; 0: not known, or nothing.
+    std::int64_t weights_bytes = 0, gradients_bytes = 0, replicas_bytes = 0;
+};
+
 enum class Computes { on_cpu, on_gpu };
 
 struct Facts {
@@ -112,6 +119,7 @@ struct Facts {
     // Each rank needs at least this memory on its host and on its GPU; 0: not known.
     std::int64_t training_bytes = 0, gpu_bytes = 0;
     Computes computes = Computes::on_cpu;
+    SharedReplicas shared;
     std::vector<model::SlowShape> slow_shapes;  // in the requested precision
     std::vector<RankFacts> ranks;               // the ranks that have come, ascending
     std::vector<RankObservations> sights;       // observations of the same ranks

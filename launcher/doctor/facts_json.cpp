@@ -77,6 +77,12 @@ std::string report_json(const Facts& facts, const std::vector<Finding>& findings
                           {"folder", facts.folder},
                           {"training_bytes", facts.training_bytes},
                           {"gpu_bytes", facts.gpu_bytes},
+                          {"shared",
+                           {{"zero", facts.shared.stage},
+                            {"ranks", facts.shared.ranks},
+                            {"weights_bytes", facts.shared.weights_bytes},
+                            {"gradients_bytes", facts.shared.gradients_bytes},
+                            {"replicas_bytes", facts.shared.replicas_bytes}}},
                           {"pairs", facts.pairs},
                           {"ring", facts.ring},
                           {"not_measured", facts.not_measured}};

@@ -32,7 +32,7 @@ std::vector<Finding> judge(const Facts& facts) {
     std::vector<Finding> found;
     for (auto* part :
          {judge_ranks, judge_network, judge_data, judge_folder, judge_gpus, judge_software,
-          judge_shapes, judge_memory, judge_cores, judge_versions, judge_rates}) {
+          judge_shapes, judge_memory, judge_groups, judge_cores, judge_versions, judge_rates}) {
         append(found, part(facts));
     }
     std::stable_sort(found.begin(), found.end(),

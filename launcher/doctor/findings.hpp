@@ -35,6 +35,7 @@ std::vector<std::int64_t> threads_of(const Facts& facts);
 // judge() calls these functions. The files judge_*.cpp define them, by subject.
 std::vector<Finding> judge_ranks(const Facts& facts);
 std::vector<Finding> judge_cores(const Facts& facts);
+std::vector<Finding> judge_groups(const Facts& facts);
 std::vector<Finding> judge_memory(const Facts& facts);
 std::vector<Finding> judge_versions(const Facts& facts);
 std::vector<Finding> judge_gpus(const Facts& facts);

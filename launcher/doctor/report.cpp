@@ -111,6 +111,24 @@ std::string host_lines(const Facts& facts) {
     return lines;
 }
 
+// Says how the ranks share replicas; empty if each has its own.
+std::string group_lines(const Facts& facts) {
+    const SharedReplicas& shared = facts.shared;
+    if (shared.ranks < 2) return "";
+    const int replicas = facts.size / shared.ranks;
+    std::string text =
+        "groups: " +
+        (replicas == 1 ? std::string("one replica") : std::to_string(replicas) + " replicas") +
+        " of " + std::to_string(shared.ranks) + " ranks (--zero " + std::to_string(shared.stage) +
+        ")";
+    if (shared.gradients_bytes == 0) return text + "\n";
+    text += "; in a step a rank sends " + bytes_text(shared.weights_bytes) + " of weights and " +
+            bytes_text(shared.gradients_bytes) + " of gradients to those that share with it";
+    if (shared.replicas_bytes > 0)
+        text += ", and " + bytes_text(shared.replicas_bytes) + " of gradients between replicas";
+    return text + "\n";
+}
+
 std::string storage_lines(const Facts& facts) {
     std::string text;
     const FolderFacts& folder = facts.folder;
@@ -148,8 +166,8 @@ std::string finding_lines(const std::vector<Finding>& findings) {
 
 std::string report_text(const Facts& facts, const std::vector<Finding>& findings) {
     return title(facts) + "\n" + rank_table(facts) + "\n" + host_lines(facts) + gpu_lines(facts) +
-           network_lines(facts) + rate_lines(facts) + storage_lines(facts) + "\n" +
-           finding_lines(findings) + "verdict: " + verdict(findings) + "\n";
+           network_lines(facts) + rate_lines(facts) + group_lines(facts) + storage_lines(facts) +
+           "\n" + finding_lines(findings) + "verdict: " + verdict(findings) + "\n";
 }
 
 }  // namespace lockstep::launcher::doctor

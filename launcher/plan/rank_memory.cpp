@@ -8,7 +8,6 @@
 #include "model/blocks/layout.hpp"
 #include "runtime/device/traits.hpp"
 #include "runtime/device/upload.hpp"
-#include "runtime/train/step/step_traffic.hpp"
 #include "runtime/train/step/tied_table.hpp"
 
 namespace lockstep::launcher::plan {
@@ -176,13 +175,12 @@ std::int64_t RankMemory::copy_bytes() const {
     return signed_of(all / static_cast<std::size_t>(table_.sharing()));
 }
 
-std::int64_t RankMemory::bytes_sent() const {
+train::StepTraffic RankMemory::traffic() const {
     const bool staged =
         run_.device == model::DeviceKind::gpu && run_.backend == comm::GpuBackend::staged;
-    return train::bytes_sent_in_step(
-        table_, run_.precision, run_.train.reducer,
-        {run_.ranks, run_.train.lanes,
-         staged ? train::HalfSums::as_whole_ones : train::HalfSums::halves});
+    return train::step_traffic(table_, run_.precision, run_.train.reducer,
+                               {run_.ranks, run_.train.lanes,
+                                staged ? train::HalfSums::as_whole_ones : train::HalfSums::halves});
 }
 
 std::int64_t RankMemory::host_bytes() const {

@@ -12,6 +12,7 @@
 #include "runtime/comm/nccl/gpu_backend.hpp"
 #include "runtime/train/options.hpp"
 #include "runtime/train/parameters.hpp"
+#include "runtime/train/step/step_traffic.hpp"
 #include "runtime/train/step/weight_memory.hpp"
 
 namespace lockstep::launcher::plan {
@@ -74,7 +75,7 @@ public:
     // written from.
     std::int64_t host_bytes() const;
     // Returns the bytes that the rank sends to others in a step.
-    std::int64_t bytes_sent() const;
+    train::StepTraffic traffic() const;
 
 private:
     std::int64_t reply_bytes() const;

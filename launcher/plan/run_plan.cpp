@@ -75,6 +75,7 @@ public:
         if (plan_.epoch) plan_.epoch->largest = memory.training(epoch_shapes_);
         plan_.batch = quick ? plan_.epoch->largest : largest(memory);
         plan_.parts = memory.parts(plan_.batch, rows_bytes_);
+        plan_.sent = memory.traffic();
         if (quick) return plan_;
         add_levels();
         add_stages();
@@ -226,7 +227,7 @@ private:
             const int sharing = config_.train.zero.ranks;
             const RankMemory memory = memory_with(plan_.recompute, {stage, sharing});
             plan_.stages.push_back(
-                {stage, total(memory.parts(plan_.batch, rows_bytes_)), memory.bytes_sent()});
+                {stage, total(memory.parts(plan_.batch, rows_bytes_)), memory.traffic().total()});
         }
     }
 

@@ -14,6 +14,7 @@
 #include "launcher/doctor/run_with_timeout.hpp"
 #include "launcher/model_folder/checkpoint_size.hpp"
 #include "launcher/model_folder/model_folder.hpp"
+#include "launcher/options/memory_options.hpp"
 #include "launcher/options/run_command.hpp"
 #include "launcher/plan/run_plan.hpp"
 #include "launcher/programs/programs.hpp"
@@ -73,6 +74,9 @@ void add_memory(const RunConfig& config, int ranks, doctor::Request& request) {
     const plan::RunPlan& plan = **planned;
     request.training_bytes = on_gpu ? plan.host_bytes : plan.certain_bytes();
     request.gpu_bytes = on_gpu ? plan.certain_bytes() : 0;
+    request.shared.weights_bytes = plan.sent.weights;
+    request.shared.gradients_bytes = plan.sent.gradients;
+    request.shared.replicas_bytes = plan.sent.replicas;
 }
 
 // Adds the needs of the run as far as its options tell.
@@ -116,6 +120,9 @@ doctor::Request request_of(const RunConfig& config, const comm::RankInfo& rank_i
     request.comm.secret = given_secret(config);
     if (rank_info.rank != 0) return request;
     try {
+        check_zero_ranks(config.train.zero, rank_info.size);
+        request.shared.stage = config.train.zero.stage;
+        request.shared.ranks = train::sharing_ranks(config.train.zero, rank_info.size);
         add_needs(config, rank_info.size, request);
     } catch (const Error& error) {
         request.problem = error.what();

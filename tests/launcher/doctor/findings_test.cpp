@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A fault is planted into sound facts. It must be the only finding, and say where it is and what to
 // do.
+#include "launcher/doctor/facts_json.hpp"
+#include "launcher/doctor/report.hpp"
 #include "tests/launcher/doctor/planted_fault.hpp"
 
 using namespace lockstep::tests;
@@ -279,4 +281,42 @@ TEST_CASE("the worst comes first, and the verdict counts") {
     CHECK(verdict(findings) == "a run would fail here: 1 problem, 1 warning");
     CHECK(verdict({findings[1], {Severity::notes, "", "", "", ""}}) ==
           "a run can start, 1 warning");
+}
+
+TEST_CASE("ranks that share a replica over hosts are told, with what lies within one") {
+    const auto shared = [](int ranks) {
+        return [ranks](Facts& facts) { facts.shared = {3, ranks, 3 << 20, 1 << 20, 1 << 20}; };
+    };
+    found(Severity::warns, "every rank on n1, n2",
+          "4 ranks share a replica over 2 hosts (--zero 3): in every step each sends 4 MiB",
+          shared(4));
+    Facts facts = sound_facts();
+    shared(4)(facts);
+    CHECK(judge(facts).front().advice.starts_with("--zero-ranks 2 keeps each replica"));
+    shared(2)(facts);
+    CHECK(text_of(judge(facts)).empty());
+    facts.shared = {};
+    CHECK(text_of(judge(facts)).empty());
+    facts = sound_facts(2, 1);
+    shared(2)(facts);
+    found(Severity::notes, "every rank on n1, n2", "over 2 hosts", facts);
+    // Only the replica in the middle crosses a border between hosts.
+    facts = sound_facts(2, 3);
+    shared(2)(facts);
+    found(Severity::warns, "rank 2, 3 on n1, n2", "2 ranks share a replica over 2 hosts", facts);
+}
+
+TEST_CASE("the report says how ranks share, and what each group sends") {
+    Facts facts = sound_facts();
+    CHECK(report_text(facts, {}).find("groups:") == std::string::npos);
+    facts.shared = {1, 2, 3 << 20, 1 << 20, 2 << 20};
+    CHECK(report_text(facts, {}).find(
+              "groups: 2 replicas of 2 ranks (--zero 1); in a step a rank sends 3 MiB of weights "
+              "and 1 MiB of gradients to those that share with it, and 2 MiB of gradients between "
+              "replicas\n") != std::string::npos);
+    facts.shared = {2, 4, 0, 0, 0};
+    CHECK(report_text(facts, {}).find("groups: one replica of 4 ranks (--zero 2)\n") !=
+          std::string::npos);
+    const std::string json = report_json(facts, {});
+    CHECK(json.find("\"zero\": 2") != std::string::npos);
 }
