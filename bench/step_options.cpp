@@ -71,6 +71,7 @@ po::options_description description(StepOptions& o, Words& words) {
     add("ranks", po::value(&o.ranks), "ranks on this machine, started by the program itself");
     add("zero", po::value(&o.zero), "what the ranks share: stage 0, 1, 2 or 3 of ZeRO");
     add("compile", po::bool_switch(&o.compile), "ignored: what PyTorch compiles is compiled here");
+    add("ceiling", "measure only the rate of a large product");
     add("trace", po::value(&o.trace), "write a Perfetto trace of the steps");
     return options;
 }
@@ -90,6 +91,7 @@ std::optional<StepOptions> parse_step_options(const std::vector<std::string>& ar
         }
         set_kind(given["model"].as<std::string>(), o);  // sets defaults that later options override
         po::notify(given);
+        if (given.count("ceiling") > 0) o.task = StepOptions::Task::ceiling;
     } catch (const po::error& error) {
         refuse(error.what());
     }

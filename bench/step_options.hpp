@@ -31,6 +31,8 @@ struct StepOptions {
     model::RecomputePlan recompute = {};
     bool compile = false;  // accepted so that command lines are alike; has no effect
     std::string trace;
+    enum class Task { steps, ceiling };
+    Task task = Task::steps;  // ceiling: only the rate of a large product is measured
 };
 
 // Returns nothing after --help. Throws config errors.

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -149,6 +150,7 @@ private:
         queued_.pop_front();
         const auto report = train::describe(engine_->take_result(), {}, {});
         const auto end = Clock::now();
+        if (step.step == 0) first_s_ = seconds_between(step.begin, end);
         if (step.step >= plan_.warmup)
             measured.add(seconds_between(std::max(step.begin, last_end_), end), step.host_s,
                          step.work, report);
@@ -190,14 +192,17 @@ private:
     std::unique_ptr<train::Engine> engine_;
     std::deque<QueuedStep> queued_;
     Clock::time_point last_end_;
+    double first_s_ = 0;  // of step 0, which touches pages and creates products
 };
+
+double ceiling_of(const launcher::ComputeDevice& device) {
+    if (device.gpu) return bench::gpu_product_ceiling(device.gpu->number, device.precision);
+    device::CpuContext context(device.threads);
+    return bench::product_ceiling(context, device.precision);
+}
 
 nlohmann::ordered_json Session::describe(const bench::MeasuredSteps& measured,
                                          std::int64_t step_peak_bytes) {
-    device::CpuContext context(device_.threads);
-    const double ceiling = device_.gpu
-                               ? bench::gpu_product_ceiling(device_.gpu->number, options_.precision)
-                               : bench::product_ceiling(context, options_.precision);
     using Steps = bench::MeasuredSteps::Steps;
     nlohmann::ordered_json line{{"peer", "lockstep"},
                                 {"model", options_.kind == model::Kind::gpt2 ? "gpt2" : "seq2seq"},
@@ -210,9 +215,10 @@ nlohmann::ordered_json Session::describe(const bench::MeasuredSteps& measured,
                                 {"params", model_->parameters().count()},
                                 {"recompute", model::name(options_.recompute)},
                                 {"activation_bytes", model_->peak_activation_bytes()},
-                                {"step_peak_bytes", step_peak_bytes}};
+                                {"step_peak_bytes", step_peak_bytes},
+                                {"first_ms", std::round(first_s_ * 1e5) / 100}};
     line.update(measured.figures(options_.lengths.empty() ? Steps::alike : Steps::different,
-                                 ceiling, communicator_));
+                                 ceiling_of(device_), communicator_));
     return line;
 }
 
@@ -227,6 +233,11 @@ int run(const std::vector<std::string>& arguments) {
     const comm::RankInfo rank_info = comm::find_rank_info(environment, {});
     const auto communicator = comm::make_communicator(rank_info, join);
     const auto device = device_for(*options, rank_info, *communicator);
+    if (options->task == StepOptions::Task::ceiling) {
+        const auto gflops = std::llround(ceiling_of(device) * 1e-9);
+        std::cout << nlohmann::json{{"ceiling_gflops", gflops}}.dump() << std::endl;
+        return 0;
+    }
     const std::int64_t held = peak_bytes(device);
     Session session(*options, plan, device, *communicator);
     const bench::MeasuredSteps measured = session.run();
