@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the programs of a row and reads the JSON line that each prints last."""
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+
+from .probes import PERF, barrier_share, products_ms
+from .rows import BENCH
+
+
+def last_figures(output):
+    """Returns the last line that is a JSON object."""
+    for line in reversed(output.splitlines()):
+        if line.startswith("{"):
+            return json.loads(line)
+    raise ValueError("the program printed no line of figures")
+
+
+def reply_options(arguments):
+    parser = argparse.ArgumentParser()
+    for name in ("--kind", "--beam-size", "--batch", "--tokens"):
+        parser.add_argument(name, required=True)
+    return parser.parse_args(arguments)
+
+
+class Programs:
+    """Knows where the programs are and how each is called."""
+
+    def __init__(self, folder, python, models, cores, steps, warmup):
+        self.folder, self.python, self.models, self.cores = folder, python, models, cores
+        self.steps, self.warmup = steps, warmup
+
+    def binary(self, name):
+        return os.path.join(self.folder, name)
+
+    def lacking(self, row):
+        """Returns why the row cannot run here, or None."""
+        for contestant in row.contestants.values():
+            if contestant.probe == "barriers" and not shutil.which("perf"):
+                return "perf is not installed"
+            module = {"torch": "torch", "transformers": "transformers"}.get(contestant.program)
+            if module and subprocess.run([self.python, "-c", f"import {module}"], capture_output=True).returncode != 0:
+                return f"{self.python} has no {module}"
+        return None
+
+    def command(self, contestant):
+        arguments = list(contestant.arguments)
+        timed = ["--steps", str(self.steps), "--warmup", str(self.warmup)]
+        if contestant.program == "step":
+            ranks = ["--ranks", str(contestant.ranks)] if contestant.ranks > 1 else []
+            return [self.binary("bench_train_step"), *arguments, *ranks, *timed]
+        if contestant.program == "torch":
+            launcher = ["-m", "torch.distributed.run", "--nproc-per-node", str(contestant.ranks)] if contestant.ranks > 1 else []
+            return [self.python, *launcher, os.path.join(BENCH, "torch_peer.py"), *arguments, *timed]
+        o = reply_options(arguments)
+        model, contexts = self.models.model(o.kind), self.models.contexts(o.kind)
+        if contestant.program == "generate":
+            return [self.binary("bench_generate"), "-mf", model, "--input", self.models.prompts(), "--inference", "beam",
+                    "--beam-size", o.beam_size, "-bs", o.batch, "--tokens", o.tokens, "--precision", "fp32",
+                    "--threads", str(self.cores), "--contexts-out", contexts]
+        return [self.python, os.path.join(BENCH, "torch_generate.py"), "--model", model, "--contexts", contexts,
+                "--beam-size", o.beam_size, "--batch", o.batch, "--tokens", o.tokens]
+
+    def environment(self, contestant, held):
+        threads = max(1, self.cores // contestant.ranks)
+        return {**os.environ, "OMP_NUM_THREADS": str(threads), **held, **contestant.environment}
+
+    def output(self, command, environment):
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise RuntimeError(f"{' '.join(command)} failed:\n{done.stderr[-2000:]}")
+        return done.stdout
+
+    def run(self, contestant, held):
+        """Returns the figures of one run. `held` are the environment variables of the row."""
+        command, environment = self.command(contestant), self.environment(contestant, held)
+        if contestant.probe == "products":
+            output = self.output(command, {**environment, "ONEDNN_VERBOSE": "1"})
+            return {**last_figures(output), "products_ms": products_ms(output, self.steps + self.warmup)}
+        if contestant.probe == "barriers":
+            return self.run_under_perf(command, environment)
+        return last_figures(self.output(command, environment))
+
+    def run_under_perf(self, command, environment):
+        with tempfile.TemporaryDirectory() as folder:
+            samples = os.path.join(folder, "perf.data")
+            figures = last_figures(self.output([*PERF, samples, *command], environment))
+            report = self.output(["perf", "report", "--stdio", "--sort", "dso", "-i", samples], environment)
+        return {**figures, "barriers": barrier_share(report)}
+
+    def ceiling(self, dtype, held):
+        environment = {**os.environ, "OMP_NUM_THREADS": str(self.cores), **held}
+        return last_figures(self.output([self.binary("bench_train_step"), "--ceiling", "--dtype", dtype], environment))["ceiling_gflops"]

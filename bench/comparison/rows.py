@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rows of the comparison: which programs run in turns, and what of their figures has a goal."""
+import os
+from dataclasses import dataclass, field
+
+from .machine import AVX2_ALONE
+
+BENCH = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+LENGTHS = ["--lengths", os.path.join(BENCH, "shakespeare-lengths.txt")]
+EAGER, COMPILED = "PyTorch", "PyTorch, compiled"
+
+SHAPES = {
+    "seq2seq": ["--model", "seq2seq"],
+    "gpt2": ["--model", "gpt2"],
+    "long": ["--model", "gpt2", "--batch", "1", "--tgt", "1024"],
+}
+# shape: (against PyTorch, share of the ceiling); a machine has one of the two for bf16.
+BF16_AMX = {"seq2seq": (2.4, 0.70), "gpt2": (1.8, 0.75), "long": (1.8, 0.75)}
+BF16_AVX512 = {"seq2seq": (2.4, 0.80), "gpt2": (2.0, 0.88), "long": (2.0, 0.88)}
+FP32 = {"seq2seq": (1.8, 0.90), "gpt2": (1.6, 0.95), "long": (1.6, 0.95)}
+MEMORY = {"seq2seq": 0.55, "gpt2": 0.80, "long": 0.80}
+SHORT = (64, 128, 192)
+
+# stage of ZeRO: (its peer, goal against stage 0)
+STAGES = {1: ("ZeroRedundancyOptimizer", 1.0), 2: ("FSDP2", 0.95), 3: ("FSDP2", 0.85)}
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """A program of a row. `program` is a word that Programs knows; `probe` observes a run in another way."""
+
+    program: str
+    arguments: tuple
+    ranks: int = 1
+    environment: dict = field(default_factory=dict, hash=False)
+    probe: str = "none"
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A figure of the row. `of` is a function of tables.py, `others` are the contestants it compares with."""
+
+    what: str
+    of: str
+    goal: float
+    others: tuple = ()
+    ours: str = "ours"
+
+
+@dataclass(frozen=True)
+class Row:
+    name: str
+    contestants: dict  # the first is "ours"
+    goals: tuple
+    dtype: str = "fp32"
+    environment: dict = field(default_factory=dict, hash=False)
+
+
+def step(arguments, **more):
+    return Contestant("step", tuple(arguments), **more)
+
+
+def torch(arguments, **more):
+    return Contestant("torch", tuple(arguments), **more)
+
+
+def bf16_goals(instructions):
+    return BF16_AMX if "amx_bf16" in instructions else BF16_AVX512
+
+
+def shape_row(name, shape, dtype, goals, environment=None):
+    arguments = SHAPES[shape] + ["--dtype", dtype]
+    held = environment or {}
+    against, share = goals
+    listed = [Goal("x the best PyTorch", "rate", against, (EAGER, COMPILED)), Goal("share of the ceiling", "ceiling", share)]
+    if not held:
+        listed.append(Goal("peak memory / the best PyTorch's", "memory", MEMORY[shape], (EAGER, COMPILED)))
+    return Row(name, {
+        "ours": step(arguments), EAGER: torch(arguments), COMPILED: torch(arguments + ["--compile"]),
+    }, tuple(listed), dtype, held)
+
+
+def short_row(size):
+    arguments = ["--model", "seq2seq", "--layers", "2", "--d", str(size), "--ffn", str(4 * size), "--batch", "16"]
+    timed = step(arguments, probe="products")
+    return Row(f"short-d{size}", {"ours": step(arguments), EAGER: torch(arguments), "products": timed}, (
+        Goal("x eager PyTorch", "rate", 4, (EAGER,)),
+        Goal("a step / its products alone", "products", 1.3, ("products",)),
+    ))
+
+
+def rank_rows():
+    shared = SHAPES["seq2seq"] + ["--dtype", "bf16"]
+    yield Row("seq2seq-bf16-2-ranks", {
+        "ours": step(shared, ranks=2), "1 rank": step(shared), "DDP": torch(shared, ranks=2),
+    }, (Goal("2 ranks x half the cores / 1 rank", "rate", 1.05, ("1 rank",)), Goal("x DDP with Gloo", "rate", 2.0, ("DDP",))), "bf16")
+    shared = SHAPES["gpt2"] + ["--dtype", "bf16"]
+    yield Row("gpt2-bf16-2-ranks", {"ours": step(shared, ranks=2), "DDP": torch(shared, ranks=2)},
+              (Goal("x DDP with Gloo", "rate", 2.0, ("DDP",)),), "bf16")
+    for stage, (peer, goal) in STAGES.items():
+        staged = shared + ["--zero", str(stage)]
+        yield Row(f"gpt2-bf16-zero-{stage}", {
+            "ours": step(staged, ranks=2), "stage 0": step(shared, ranks=2), peer: torch(staged, ranks=2),
+        }, (
+            Goal(f"x {peer} with Gloo", "rate", 1.5, (peer,)),
+            Goal("/ stage 0", "rate", goal, ("stage 0",)),
+            Goal(f"peak memory / {peer}'s", "memory", 1.0, (peer,)),
+        ), "bf16")
+
+
+def other_step_rows():
+    bf16 = SHAPES["seq2seq"] + ["--dtype", "bf16"]
+    yield Row("seq2seq-bf16-uneven", {
+        "ours": step(bf16 + LENGTHS), "full": step(bf16), "PyTorch, padding": torch(bf16 + LENGTHS),
+    }, (Goal("uneven rows / full batches", "rate", 0.93, ("full",)),
+        Goal("x PyTorch padding them", "rate", 3.0, ("PyTorch, padding",))), "bf16")
+    yield Row("seq2seq-bf16-dropout", {"ours": step(bf16 + ["--dropout", "0.1"]), "none": step(bf16)},
+              (Goal("dropout 0.1 / none", "rate", 0.97, ("none",)),), "bf16")
+    yield Row("seq2seq-bf16-barriers", {"ours": step(bf16, probe="barriers", environment={"OMP_WAIT_POLICY": "active"})},
+              (Goal("share of the threads' time at barriers", "barriers", 0.04),), "bf16")
+    yield Row("seq2seq-bf16-first-step", {"ours": step(bf16)}, (Goal("step 1 / a later one", "first", 1.5),), "bf16")
+
+
+def generation_rows():
+    for kind in ("seq2seq", "gpt2"):
+        for search, beam, goal in (("greedy", 1, 5), ("beam-4", 4, 10)):
+            arguments = ("--kind", kind, "--beam-size", str(beam), "--batch", "64", "--tokens", "32")
+            yield Row(f"generate-{kind}-{search}", {
+                "ours": Contestant("generate", arguments), "transformers": Contestant("transformers", arguments),
+            }, (Goal("x transformers.generate", "rate", goal, ("transformers",)),))
+    lone = ("--kind", "quickstart", "--beam-size", "1", "--batch", "1", "--tokens", "1")
+    yield Row("generate-first-token", {"ours": Contestant("generate", lone)},
+              (Goal("ms to a lone prompt's first token", "batch_ms", 20),))
+
+
+def all_rows(instructions):
+    """Returns the rows by their names, in the order of the tables."""
+    bf16 = bf16_goals(instructions)
+    rows = [shape_row(f"{shape}-bf16", shape, "bf16", bf16[shape]) for shape in SHAPES]
+    rows += [shape_row(f"{shape}-fp32", shape, "fp32", FP32[shape]) for shape in SHAPES]
+    rows += [shape_row(f"{shape}-fp32-avx2", shape, "fp32", (1.5, 0.90), AVX2_ALONE) for shape in ("seq2seq", "gpt2")]
+    rows += [short_row(size) for size in SHORT]
+    rows += [*rank_rows(), *other_step_rows(), *generation_rows()]
+    return {row.name: row for row in rows}

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tables of docs/performance.md, made of results."""
+import re
+import statistics
+
+AT_MOST = ("memory", "products", "barriers", "first", "batch_ms")
+FIGURES = {"barriers": "barriers", "first": "first_ms", "batch_ms": "batch_ms"}
+
+
+def median(rounds, name, key):
+    """Returns the median over the rounds in which the contestant has this figure, or None."""
+    values = [each.runs[name][key] for each in rounds if key in each.runs.get(name, {})]
+    return statistics.median(values) if values else None
+
+
+def fastest(rounds, names):
+    rates = {name: median(rounds, name, "tokens_per_s") for name in names}
+    known = {name: rate for name, rate in rates.items() if rate is not None}
+    return max(known, key=known.get, default=None)
+
+
+def ratio(rounds, ours, other, key):
+    mine = median(rounds, ours, key)
+    theirs = median(rounds, other, key) if other else None
+    return mine / theirs if mine is not None and theirs else None
+
+
+def value_of(goal, rounds):
+    """Returns the figure of a goal as a number, or None if it was not measured."""
+    if goal.of in ("rate", "memory"):
+        key = "tokens_per_s" if goal.of == "rate" else "step_peak_bytes"
+        return ratio(rounds, goal.ours, fastest(rounds, goal.others), key)
+    if goal.of == "ceiling":
+        runs = [each.runs[goal.ours] for each in rounds if goal.ours in each.runs]
+        return statistics.median(run["gflops"] / run["ceiling_gflops"] for run in runs) if runs else None
+    if goal.of in ("products", "first"):
+        part, whole = {"products": (median(rounds, goal.ours, "step_ms"), median(rounds, "products", "products_ms")),
+                       "first": (median(rounds, goal.ours, "first_ms"), median(rounds, goal.ours, "step_ms"))}[goal.of]
+        return part / whole if part is not None and whole else None
+    return median(rounds, goal.ours, FIGURES[goal.of])
+
+
+def reached(goal, value):
+    return value <= goal.goal if goal.of in AT_MOST else value >= goal.goal
+
+
+def goals_table(rows, results):
+    lines = ["| row | | measured | goal | reached |", "| --- | --- | --- | --- | --- |"]
+    for row in rows.values():
+        rounds = results.rounds.get(row.name)
+        if not rounds:
+            lines.append(f"| {row.name} | | not measured: {results.skipped.get(row.name, 'not asked for')} | | |")
+            continue
+        for goal in row.goals:
+            value = value_of(goal, rounds)
+            bound = "at most" if goal.of in AT_MOST else "at least"
+            shown = "-" if value is None else f"{value:.2f}"
+            verdict = "-" if value is None else "yes" if reached(goal, value) else "no"
+            lines.append(f"| {row.name} | {goal.what} | {shown} | {bound} {goal.goal:g} | {verdict} |")
+    return lines
+
+
+def rates_table(rows, results):
+    lines = ["| row | program | tokens/s | ms | GFLOP/s | peak MB | ceiling, GFLOP/s (least-most) | rounds |",
+             "| --- | --- | --- | --- | --- | --- | --- | --- |"]
+    for row in rows.values():
+        rounds = results.rounds.get(row.name, [])
+        ceilings = [ceiling for each in rounds for ceiling in (each.before, each.after)]
+        noisy = sum(not each.quiet for each in rounds)
+        count = f"{len(rounds)}, {noisy} of them not quiet" if noisy else f"{len(rounds)}"
+        for name in row.contestants if rounds else ():
+            duration = median(rounds, name, "step_ms")
+            figures = [median(rounds, name, "tokens_per_s"), median(rounds, name, "batch_ms") if duration is None else duration,
+                       median(rounds, name, "gflops"), median(rounds, name, "step_peak_bytes")]
+            figures[3] = None if figures[3] is None else figures[3] / 1e6
+            cells = ["-" if figure is None else f"{figure:,.0f}" if figure >= 10 else f"{figure:.2f}" for figure in figures]
+            lines.append(f"| {row.name} | {name} | {' | '.join(cells)} | {min(ceilings):.0f}-{max(ceilings):.0f} | {count} |")
+    return lines
+
+
+def machine_lines(machine, settings):
+    instructions = ", ".join(machine["instructions"]) or "none of those that matter"
+    return [f"The machine is {machine['cores']} cores of {machine['processor']} with the instructions {instructions}. {settings}"]
+
+
+def sections(rows, results, settings):
+    """Returns the text between the markers of each name."""
+    goals = [*machine_lines(results.machine, settings), "", *goals_table(rows, results)]
+    return {"goals": "\n".join(goals), "rates": "\n".join(rates_table(rows, results))}
+
+
+def begin_of(name):
+    return f"<!-- bench/compare.py writes {name} -->"
+
+
+END = "<!-- the end of what it writes -->"
+
+
+def written(page, texts):
+    """Returns the page with each text in place of what is between its markers. Throws ValueError without the markers."""
+    for name, text in texts.items():
+        parts = re.compile(f"{re.escape(begin_of(name))}.*?{re.escape(END)}", re.DOTALL)
+        if len(parts.findall(page)) != 1:
+            raise ValueError(f"the page needs {begin_of(name)} and {END} once, around the table {name}")
+        page = parts.sub(lambda _: f"{begin_of(name)}\n{text}\n{END}", page)
+    return page

@@ -1,0 +1,244 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of bench/compare.py: rows, parsing, the repeats of rounds that were not quiet, tables. They need no torch."""
+import json
+import os
+import pathlib
+import stat
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "bench"))
+
+import compare  # noqa: E402
+from comparison import machine, probes, programs, reply_models, results, rows, tables, turns  # noqa: E402
+
+HERE = {"processor": "A processor", "cores": 2, "instructions": ["avx512f", "avx2"]}
+
+
+def round_of(runs, before=100, after=100):
+    return turns.Round(runs, before, after)
+
+
+class Ceilings:
+    """Gives the ceilings of a list, one for each call."""
+
+    def __init__(self, *values):
+        self.values = list(values)
+
+    def __call__(self):
+        return self.values.pop(0)
+
+
+class Turns(unittest.TestCase):
+    def measured(self, *ceilings):
+        self.ran = []
+        give = Ceilings(*ceilings)
+        found = turns.measure_round(["ours", "PyTorch"], lambda name: self.ran.append(name) or {"n": len(self.ran)}, give)
+        self.assertEqual(give.values, [])
+        return found
+
+    def test_a_quiet_round_runs_each_program_once_in_turns(self):
+        found = self.measured(100, 91)
+        self.assertEqual(self.ran, ["ours", "PyTorch"])
+        self.assertTrue(found.quiet)
+        self.assertEqual((found.before, found.after, found.tries), (100, 91, 1))
+
+    def test_a_round_whose_ceilings_differ_by_more_than_a_tenth_is_repeated(self):
+        found = self.measured(100, 89, 100, 100)
+        self.assertEqual(self.ran, ["ours", "PyTorch"] * 2)
+        self.assertEqual(found.runs["ours"], {"n": 3})
+        self.assertEqual((found.quiet, found.tries), (True, 2))
+
+    def test_a_ceiling_that_rises_counts_as_one_that_falls(self):
+        self.assertEqual(self.measured(89, 100, 100, 100).tries, 2)
+
+    def test_a_machine_that_is_never_quiet_gives_the_least_different_round_and_says_so(self):
+        found = self.measured(100, 50, 100, 80, 100, 60, 100, 70)
+        self.assertEqual((found.before, found.after, found.tries, found.quiet), (100, 80, turns.MOST_TRIES, False))
+        self.assertEqual(found.runs["ours"], {"n": 3})
+
+
+class Parsing(unittest.TestCase):
+    def test_the_processor_is_described_by_its_instructions(self):
+        found = machine.read_machine("model name\t: Some CPU @ 2 GHz\nflags\t\t: fpu avx2 avx512f amx_bf16 sse2\n", 2)
+        self.assertEqual(found, {"processor": "Some CPU @ 2 GHz", "cores": 2, "instructions": ["amx_bf16", "avx512f", "avx2"]})
+        self.assertEqual(machine.read_machine("", 1)["instructions"], [])
+
+    def test_the_last_line_of_figures_counts(self):
+        self.assertEqual(programs.last_figures('{"a": 1}\nonednn_verbose,x\n{"a": 2}\nwords\n'), {"a": 2})
+        with self.assertRaisesRegex(ValueError, "no line of figures"):
+            programs.last_figures("words\n")
+
+    def test_products_of_a_step_are_summed_without_the_ceiling_s(self):
+        start = "onednn_verbose,exec,cpu"
+        log = "\n".join([
+            "onednn_verbose,info,oneDNN v2.6.3",
+            f"{start},matmul,gemm:jit,undef,src wei dst,attr-scratchpad:user ,,512x64:64x64:512x64,1.5",
+            f"{start},inner_product,brgemm,undef,src,,,mb4ic2oc2,2.5",
+            f"{start},reorder,jit,undef,src,,,512x64,9",
+            "onednn_verbose,create:cache_hit,cpu,matmul,gemm:jit,undef,src,,,512x64:64x64:512x64,8",
+            f"{start},matmul,brg,undef,src,,,2048x2048:2048x2048:2048x2048,70",
+            "onednn_verbose,12.5,exec,cpu,matmul,gemm:jit,undef,src,,,512x64:64x64:512x64,1e+0",
+        ])
+        self.assertEqual(probes.products_ms(log, 2), 2.5)
+        with self.assertRaisesRegex(ValueError, "no products"):
+            probes.products_ms("", 2)
+
+    def test_the_share_of_barriers_is_that_of_libgomp(self):
+        report = "# Overhead  Shared Object\n    80.10%  bench_train_step\n     4.25%  libgomp.so.1.0.0\n     0.75%  libgomp.so.1\n"
+        self.assertAlmostEqual(probes.barrier_share(report), 0.05)
+        with self.assertRaisesRegex(ValueError, "no lines"):
+            probes.barrier_share("# nothing\n")
+
+    def test_prompts_are_the_texts_of_the_first_rows(self):
+        lines = [f"text:word {i}\tlabels:other\tepisode_done:True\n" for i in range(100)]
+        prompts = reply_models.prompts_of(lines)
+        self.assertEqual((len(prompts), prompts[0], prompts[-1]), (64, "word 0", "word 63"))
+
+
+class Rows(unittest.TestCase):
+    def test_goals_of_bf16_depend_on_the_instructions(self):
+        goals = {kind: [goal.goal for goal in rows.all_rows([kind])["gpt2-bf16"].goals] for kind in ("amx_bf16", "avx512_bf16")}
+        self.assertEqual(goals, {"amx_bf16": [1.8, 0.75, 0.80], "avx512_bf16": [2.0, 0.88, 0.80]})
+
+    def test_both_programs_are_held_to_avx2(self):
+        row = rows.all_rows([])["seq2seq-fp32-avx2"]
+        caller = programs.Programs("bin", "python", None, 4, 5, 2)
+        for contestant in row.contestants.values():
+            environment = caller.environment(contestant, row.environment)
+            self.assertEqual(environment["ONEDNN_MAX_CPU_ISA"], "AVX2")
+            self.assertEqual(environment["ATEN_CPU_CAPABILITY"], "avx2")
+            self.assertEqual(environment["MKL_ENABLE_INSTRUCTIONS"], "AVX2")
+
+    def test_every_goal_names_contestants_of_its_row(self):
+        for row in rows.all_rows([]).values():
+            self.assertEqual(next(iter(row.contestants)), "ours")
+            for goal in row.goals:
+                self.assertLessEqual({goal.ours, *goal.others}, set(row.contestants), row.name)
+
+    def test_rows_are_chosen_by_the_beginnings_of_names(self):
+        every = rows.all_rows([])
+        self.assertEqual(list(compare.chosen(every, "short,gpt2-fp32")),
+                         ["gpt2-fp32", "gpt2-fp32-avx2", "short-d64", "short-d128", "short-d192"])
+        with self.assertRaisesRegex(ValueError, "--rows other: no row"):
+            compare.chosen(every, "short,other")
+
+    def test_ranks_share_the_cores(self):
+        row = rows.all_rows([])["seq2seq-bf16-2-ranks"]
+        caller = programs.Programs("bin", "python", None, 4, 5, 2)
+        threads = {name: caller.environment(each, {})["OMP_NUM_THREADS"] for name, each in row.contestants.items()}
+        self.assertEqual(threads, {"ours": "2", "1 rank": "4", "DDP": "2"})
+        self.assertEqual(caller.command(row.contestants["ours"])[-6:], ["--ranks", "2", "--steps", "5", "--warmup", "2"])
+        self.assertIn("torch.distributed.run", caller.command(row.contestants["DDP"]))
+
+
+class Tables(unittest.TestCase):
+    def setUp(self):
+        self.row = rows.all_rows(["avx512f"])["seq2seq-fp32"]
+        self.results = results.Results(None, HERE)
+        for ours in (100, 220, 200):
+            self.results.add("seq2seq-fp32", round_of({
+                "ours": dict(tokens_per_s=ours, gflops=90, ceiling_gflops=100, step_ms=7, step_peak_bytes=50e6),
+                rows.EAGER: dict(tokens_per_s=50, step_ms=9, step_peak_bytes=80e6),
+                rows.COMPILED: dict(tokens_per_s=100, step_ms=8, step_peak_bytes=100e6)}))
+
+    def values(self):
+        return [tables.value_of(goal, self.results.rounds["seq2seq-fp32"]) for goal in self.row.goals]
+
+    def test_medians_are_compared_with_the_fastest_peer(self):
+        self.assertEqual(self.values(), [2.0, 0.9, 0.5])
+
+    def test_a_missing_peer_leaves_the_others(self):
+        for each in self.results.rounds["seq2seq-fp32"]:
+            del each.runs[rows.COMPILED]
+        self.assertEqual(self.values(), [4.0, 0.9, 0.625])
+
+    def test_the_goals_table_has_a_line_for_each_goal(self):
+        self.assertEqual(tables.goals_table({"seq2seq-fp32": self.row}, self.results)[2:], [
+            "| seq2seq-fp32 | x the best PyTorch | 2.00 | at least 1.8 | yes |",
+            "| seq2seq-fp32 | share of the ceiling | 0.90 | at least 0.9 | yes |",
+            "| seq2seq-fp32 | peak memory / the best PyTorch's | 0.50 | at most 0.55 | yes |"])
+
+    def test_a_goal_of_at_most_is_missed_above_it(self):
+        goal = rows.Goal("", "memory", 0.55)
+        self.assertEqual([tables.reached(goal, value) for value in (0.55, 0.56)], [True, False])
+
+    def test_step_times_become_ratios(self):
+        rounds = [round_of({"ours": dict(step_ms=12, first_ms=18, barriers=0.03, batch_ms=5), "products": dict(products_ms=10)})]
+        found = {of: tables.value_of(rows.Goal("", of, 1), rounds) for of in ("products", "first", "barriers", "batch_ms")}
+        self.assertEqual(found, {"products": 1.2, "first": 1.5, "barriers": 0.03, "batch_ms": 5})
+
+    def test_a_row_that_could_not_run_says_why(self):
+        self.results.skip("short-d64", "the Python has no torch")
+        lines = tables.goals_table({"short-d64": rows.short_row(64)}, self.results)
+        self.assertIn("not measured: the Python has no torch", lines[2])
+
+    def test_the_rates_table_tells_rounds_that_were_not_quiet(self):
+        self.results.add("seq2seq-fp32", round_of({}, 100, 80))
+        lines = tables.rates_table({"seq2seq-fp32": self.row}, self.results)
+        self.assertEqual(lines[2], "| seq2seq-fp32 | ours | 200 | 7.00 | 90 | 50 | 80-100 | 4, 1 of them not quiet |")
+
+    def test_only_what_is_between_the_markers_is_replaced(self):
+        page = f"before\n{tables.begin_of('goals')}\nold\n{tables.END}\nmiddle\n{tables.begin_of('rates')}\nold\n{tables.END}\nafter\n"
+        expected = page.replace("old", "new \\1", 1)
+        self.assertEqual(tables.written(page, {"goals": "new \\1"}), expected)
+        self.assertEqual(tables.written(expected, {"goals": "new \\1"}), expected)
+        with self.assertRaisesRegex(ValueError, "once, around the table rates"):
+            tables.written("none", {"rates": ""})
+
+    def test_the_page_of_the_repository_has_the_markers(self):
+        page = (ROOT / "docs/performance.md").read_text()
+        texts = tables.sections({}, self.results, "")
+        self.assertNotEqual(tables.written(page, texts), page)
+        self.assertIn("2 cores of A processor with the instructions avx512f, avx2", texts["goals"])
+
+
+class Files(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def test_results_survive_a_stop_and_refuse_another_machine(self):
+        path = str(self.folder / "results.json")
+        first = results.Results(path, HERE)
+        first.skip("a", "no torch")
+        first.skip("b", "no perf")
+        first.add("a", round_of({"ours": {"n": 1}}, 5, 4))
+        again = results.Results(path, HERE)
+        self.assertEqual((again.rounds, again.skipped), ({"a": [round_of({"ours": {"n": 1}}, 5, 4)]}, {"b": "no perf"}))
+        with self.assertRaisesRegex(ValueError, "another machine"):
+            results.Results(path, {**HERE, "cores": 8})
+
+    def test_a_page_is_not_written_from_some_rows(self):
+        every = rows.all_rows([])
+        some = results.Results(None, HERE)
+        for name in list(every)[1:]:
+            some.skip(name, "no torch")
+        page = self.folder / "page.md"
+        page.write_text(f"{tables.begin_of('goals')}\n{tables.END}\n")
+        with self.assertRaisesRegex(ValueError, "these lack: seq2seq-bf16$"):
+            compare.write_page(page, every, some, {"goals": "new"})
+        some.skip("seq2seq-bf16", "no torch")
+        compare.write_page(page, every, some, {"goals": "new"})
+        self.assertEqual(page.read_text(), f"{tables.begin_of('goals')}\nnew\n{tables.END}\n")
+
+    def test_the_program_measures_a_row_with_the_programs_of_a_folder(self):
+        program = self.folder / "bench_train_step"
+        program.write_text(f"#!{sys.executable}\nimport json, sys\nprint(json.dumps(dict(ceiling_gflops=100, gflops=50, step_ms=2, "
+                           "first_ms=3, tokens_per_s=7, step_peak_bytes=1e6)))\n")
+        program.chmod(program.stat().st_mode | stat.S_IXUSR)
+        out = self.folder / "results.json"
+        done = subprocess.run([sys.executable, ROOT / "bench/compare.py", "--bin", self.folder, "--rounds", "2", "--out", out,
+                               "--rows", "seq2seq-bf16-first-step"], capture_output=True, text=True, env=dict(os.environ))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("| seq2seq-bf16-first-step | step 1 / a later one | 1.50 | at most 1.5 | yes |", done.stdout)
+        self.assertEqual(len(json.loads(out.read_text())["rounds"]["seq2seq-bf16-first-step"]), 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
