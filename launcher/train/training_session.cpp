@@ -98,7 +98,8 @@ void TrainingSession::prepare_folder() const {
                             plan_.data.first());
 }
 
-// Weights and optimizer state are necessary only on rank 0: the trainer broadcasts them.
+// Ranks that share a replica load what each of them owns. Otherwise only rank 0 needs weights and
+// optimizer state here, because the trainer broadcasts them.
 void TrainingSession::start_weights() {
     const auto record = load_state(plan_.checkpoint, *engine_, *job_.communicator);
     const std::string record_json =

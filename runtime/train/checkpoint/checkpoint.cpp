@@ -14,8 +14,6 @@ using Json = nlohmann::ordered_json;
 
 // Bytes that are not UTF-8 are no reason to fail.
 constexpr auto replace_bytes = Json::error_handler_t::replace;
-// A larger state is written as several files.
-constexpr std::size_t most_part_elements = std::size_t{1} << 30;
 
 std::vector<TensorExtent> places_of(const std::vector<OptimizerTensor>& tensors) {
     std::vector<TensorExtent> places;
@@ -88,8 +86,8 @@ void save_checkpoint(const std::string& path, const RunTensors& tensors, const R
     const auto optimizer_places = places_of(tensors.optimizer);
     const auto pieces = whole_tensors(optimizer_places);
     const std::size_t total = elements(pieces);
-    for (std::size_t part = 0; part * most_part_elements < total; ++part) {
-        const auto own = cut(pieces, part * most_part_elements, most_part_elements);
+    for (std::size_t part = 0; part * max_part_elements < total; ++part) {
+        const auto own = cut(pieces, part * max_part_elements, max_part_elements);
         draft.add(part_name(part), write_part(folder + part_name(part), own));
     }
     draft.commit(record, before_commit);

@@ -37,6 +37,9 @@ std::vector<TensorPiece> cut(std::span<const TensorPiece> pieces, std::size_t fi
                              std::size_t count);
 std::size_t elements(std::span<const TensorPiece> pieces) noexcept;
 
+// A writer puts no more elements into one file.
+inline constexpr std::size_t max_part_elements = std::size_t{1} << 30;
+
 // Returns "part-00007.safetensors".
 std::string part_name(std::size_t number);
 bool is_part_name(std::string_view name) noexcept;

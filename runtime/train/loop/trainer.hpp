@@ -44,7 +44,7 @@ struct TrainerParts {
 class Trainer {
 public:
     // A fresh run has no `resume`. In both cases rank 0's weights (and optimizer state) are used on
-    // all ranks. Throws kind config.
+    // all ranks, unless ranks that share have written what they own. Throws kind config.
     Trainer(const TrainOptions& options, TrainerParts parts,
             std::optional<TrainerState> resume = std::nullopt);
 

@@ -12,9 +12,6 @@ namespace lockstep::train {
 
 namespace {
 
-// A larger share of the state is written as several files.
-constexpr std::size_t max_part_elements = std::size_t{1} << 30;
-
 std::vector<TensorPiece> views_of(const std::vector<RunPiece>& pieces) {
     std::vector<TensorPiece> views;
     for (const RunPiece& piece : pieces)

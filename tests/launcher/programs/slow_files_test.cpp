@@ -84,6 +84,19 @@ void check_success(const ProgramResult& result) {
     CHECK(!has(result.out + result.err, "the run has failed"));
 }
 
+void check_hung_save(const DisturbedEnd& end, const std::string& rank) {
+    CAPTURE(end.result.out);
+    CAPTURE(end.result.err);
+    CHECK(end.result.code != 0);
+    CHECK(end.left_behind == 0);
+    CHECK(lines_with(end.result.out, "the run has failed") == 1);
+    CHECK(has(end.result.out, rank));
+    CHECK(has(end.result.out, "does not move on: saving a checkpoint"));
+    REQUIRE(end.failure.is_object());
+    CHECK(end.failure.value("phase", "") == "saving a checkpoint");
+    CHECK(has(end.failure.value("file", ""), "model/checkpoints/"));
+}
+
 }  // namespace
 
 TEST_CASE("a save that takes longer than the time-out goes through while its bytes move") {
@@ -106,18 +119,7 @@ TEST_CASE("a save that stands still ends the run in one message with rank, phase
     const auto ends = at_once(ways.size(), [&](std::size_t i) {
         return run_slowed(data, ways[i], {"model/checkpoints", i == 2 ? -1 : 0, 0}, saves_often);
     });
-    for (const DisturbedEnd& end : ends) {
-        CAPTURE(end.result.out);
-        CAPTURE(end.result.err);
-        CHECK(end.result.code != 0);
-        CHECK(end.left_behind == 0);
-        CHECK(lines_with(end.result.out, "the run has failed") == 1);
-        CHECK(has(end.result.out, "rank 0"));
-        CHECK(has(end.result.out, "does not move on: saving a checkpoint"));
-        REQUIRE(end.failure.is_object());
-        CHECK(end.failure.value("phase", "") == "saving a checkpoint");
-        CHECK(has(end.failure.value("file", ""), "model/checkpoints/"));
-    }
+    for (const DisturbedEnd& end : ends) check_hung_save(end, "rank 0");
 }
 
 TEST_CASE("a rank whose part of a save stands still ends the run, and is named") {
@@ -126,17 +128,7 @@ TEST_CASE("a rank whose part of a save stands still ends the run, and is named")
     const auto ends = at_once(ways.size(), [&](std::size_t i) {
         return run_slowed(data, ways[i], {"model/checkpoints", 1, 0}, saves_often + " --zero 2");
     });
-    for (const DisturbedEnd& end : ends) {
-        CAPTURE(end.result.out);
-        CAPTURE(end.result.err);
-        CHECK(end.result.code != 0);
-        CHECK(end.left_behind == 0);
-        CHECK(lines_with(end.result.out, "the run has failed") == 1);
-        CHECK(has(end.result.out, "rank 1"));
-        CHECK(has(end.result.out, "does not move on: saving a checkpoint"));
-        REQUIRE(end.failure.is_object());
-        CHECK(has(end.failure.value("file", ""), "model/checkpoints/"));
-    }
+    for (const DisturbedEnd& end : ends) check_hung_save(end, "rank 1");
 }
 
 TEST_CASE("where no file of the model folder answers any more, all ranks end and one says why") {
