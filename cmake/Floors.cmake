@@ -19,6 +19,8 @@ lockstep_floor(train
     comm
     train_base
     train_optim
+    train_reduction
+    train_sharing
     train_step
     train_loop
     train_checkpoint
@@ -46,10 +48,12 @@ lockstep_floor(launcher_rooms
     launcher_start_up
     launcher_rank
     launcher_checkpoints
+    launcher_doctor_probes
     launcher_doctor
     launcher_generate
     launcher_ladder
     launcher_plan
+    launcher_report_charts
     launcher_report
     launcher_slurm
     launcher_torchrun

@@ -94,12 +94,18 @@ void refuse_existing(const Conversion& conversion) {
                     conversion.to + ": exists; choose another name, or give --overwrite");
 }
 
-void write_file(const std::string& source, const Conversion& conversion) {
+// A run may be writing into the model's folder that the file goes into.
+void write_file(const std::string& source, const Conversion& conversion,
+                const train::LockWaiting& waiting) {
     refuse_existing(conversion);
+    const std::string folder = fs::absolute(conversion.to).lexically_normal().parent_path();
+    std::optional<train::FolderLock> lock;
+    if (holds_model(folder)) lock.emplace(folder, train::this_process(), waiting);
     train::StoredTensors stored(weights_in(source));
     LoadedTensors loaded;
     load_weights(stored, loaded);
     make_parent(conversion.to);
+    if (lock) lock->confirm();
     train::write_model(conversion.to, train::places_of(loaded.table, view_of(loaded.master)));
 }
 
@@ -161,7 +167,7 @@ std::string convert(const Conversion& given, const train::LockWaiting& waiting) 
     const std::string source = verified_source(without_slash(given.from));
     const std::string name = fs::path(conversion.to).filename();
     if (name.ends_with(".safetensors")) {
-        write_file(source, conversion);
+        write_file(source, conversion, waiting);
         return conversion.to + ": the weights of " + source;
     }
     if (train::is_checkpoint_name(name)) {

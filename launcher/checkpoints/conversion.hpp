@@ -22,7 +22,7 @@ struct Conversion {
 };
 
 // Verifies `from` and writes `to`, whole or not at all; makes the folder that `to` is in. Returns a
-// line that says what was written. A checkpoint in a model's folder is written under the folder's
+// line that says what was written. What goes into a model's folder is written under the folder's
 // lock, for which `waiting` is asked. Needs as much memory as the tensors take. Throws kind config
 // for a request that cannot be done, kind data if `from` is damaged and SystemFailure if `to`
 // cannot be written.

@@ -4,16 +4,16 @@
 #include <memory>
 #include <thread>
 
-#include "launcher/doctor/data_folder.hpp"
 #include "launcher/doctor/facts_json.hpp"
-#include "launcher/doctor/lookup.hpp"
-#include "launcher/doctor/meeting.hpp"
-#include "launcher/doctor/output_folder.hpp"
-#include "launcher/doctor/probe.hpp"
-#include "launcher/doctor/probe_schedule.hpp"
-#include "launcher/doctor/probe_server.hpp"
+#include "launcher/doctor/probes/data_folder.hpp"
+#include "launcher/doctor/probes/lookup.hpp"
+#include "launcher/doctor/probes/meeting.hpp"
+#include "launcher/doctor/probes/output_folder.hpp"
+#include "launcher/doctor/probes/probe.hpp"
+#include "launcher/doctor/probes/probe_schedule.hpp"
+#include "launcher/doctor/probes/probe_server.hpp"
+#include "launcher/doctor/probes/rates.hpp"
 #include "launcher/doctor/rank_facts.hpp"
-#include "launcher/doctor/rates.hpp"
 #include "runtime/comm/store/secret.hpp"
 #include "runtime/core/error.hpp"
 

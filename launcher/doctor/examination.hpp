@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "launcher/doctor/facts.hpp"
+#include "launcher/doctor/probes/facts.hpp"
 #include "runtime/comm/environment/rank_info.hpp"
 #include "runtime/comm/join/make_communicator.hpp"
 

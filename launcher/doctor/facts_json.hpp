@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "launcher/doctor/facts.hpp"
 #include "launcher/doctor/findings.hpp"
-#include "launcher/doctor/probe_schedule.hpp"
+#include "launcher/doctor/probes/facts.hpp"
+#include "launcher/doctor/probes/probe_schedule.hpp"
 
 namespace lockstep::launcher::doctor {
 

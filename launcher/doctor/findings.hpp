@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "launcher/doctor/facts.hpp"
+#include "launcher/doctor/probes/facts.hpp"
 
 namespace lockstep::launcher::doctor {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "launcher/doctor/facts.hpp"
+#include "launcher/doctor/probes/facts.hpp"
 
 namespace lockstep::launcher::doctor {
 

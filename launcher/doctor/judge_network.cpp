@@ -5,7 +5,7 @@
 
 #include "launcher/doctor/finding_text.hpp"
 #include "launcher/doctor/findings.hpp"
-#include "launcher/doctor/probe_schedule.hpp"
+#include "launcher/doctor/probes/probe_schedule.hpp"
 #include "launcher/text/units.hpp"
 
 namespace lockstep::launcher::doctor {

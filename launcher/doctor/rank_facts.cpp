@@ -2,7 +2,7 @@
 #include "launcher/doctor/rank_facts.hpp"
 
 #include "launcher/doctor/gpu_software.hpp"
-#include "launcher/doctor/run_with_timeout.hpp"
+#include "launcher/doctor/probes/run_with_timeout.hpp"
 #include "launcher/host/gpu_direct.hpp"
 #include "launcher/host/gpus.hpp"
 #include "launcher/host/host_facts.hpp"

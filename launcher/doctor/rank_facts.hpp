@@ -2,7 +2,7 @@
 #pragma once
 
 #include "launcher/doctor/examination.hpp"
-#include "launcher/doctor/facts.hpp"
+#include "launcher/doctor/probes/facts.hpp"
 
 namespace lockstep::launcher::doctor {
 

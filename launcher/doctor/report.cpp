@@ -6,7 +6,7 @@
 #include "launcher/doctor/finding_text.hpp"
 #include "launcher/doctor/gpu_of_rank.hpp"
 #include "launcher/doctor/gpu_software.hpp"
-#include "launcher/doctor/probe_schedule.hpp"
+#include "launcher/doctor/probes/probe_schedule.hpp"
 #include "launcher/doctor/report_network.hpp"
 #include "launcher/host/nvml.hpp"
 #include "launcher/text/text_table.hpp"

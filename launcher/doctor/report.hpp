@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "launcher/doctor/facts.hpp"
 #include "launcher/doctor/findings.hpp"
+#include "launcher/doctor/probes/facts.hpp"
 
 namespace lockstep::launcher::doctor {
 

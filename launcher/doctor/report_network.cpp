@@ -6,7 +6,7 @@
 #include <map>
 
 #include "launcher/doctor/finding_text.hpp"
-#include "launcher/doctor/probe_schedule.hpp"
+#include "launcher/doctor/probes/probe_schedule.hpp"
 #include "launcher/text/text_table.hpp"
 #include "launcher/text/units.hpp"
 

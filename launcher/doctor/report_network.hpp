@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "launcher/doctor/facts.hpp"
+#include "launcher/doctor/probes/facts.hpp"
 
 namespace lockstep::launcher::doctor {
 

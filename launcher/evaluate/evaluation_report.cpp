@@ -27,6 +27,7 @@ Json options_json(const std::string& lines) {
 
 Json memory_json(const MemoryRecord& memory) {
     Json json = {{"peak_bytes", memory.peaks}};
+    if (!memory.on_gpus.empty()) json["gpu_bytes"] = memory.on_gpus;
     if (memory.planned.empty()) return json;
     for (const plan::Part& part : memory.planned)
         json["parts"].push_back({{"name", part.name},

@@ -24,6 +24,9 @@ int zero_stage(const RunConfig& config);
 // Throws a config error if --zero-ranks does not divide the ranks of the run.
 void check_zero_ranks(const train::ZeroOptions& options, int ranks);
 
+// Throws a config error if the host cannot update what --offload says.
+void check_offload(const RunConfig& config);
+
 // Throws a config error if the optimizer cannot keep its moments as --moments says.
 void check_moments(const train::OptimizerOptions& options);
 

@@ -40,10 +40,11 @@ OptionTable plan_table(RunConfig& config) {
                   "entries of the dictionary, where there is no "
                   "--data yet",
                   1);
-    table.choice<Fit>("fit", config.fit, {{"off", Fit::given}, {"auto", Fit::automatic}},
-                      "auto: choose what is not given of --moments, --recompute and, on the CPU, "
-                      "--async-save so that the run fits and is as fast as it can be, and print "
-                      "its command");
+    table.choice<Fit>(
+        "fit", config.fit, {{"off", Fit::given}, {"auto", Fit::automatic}},
+        "auto: choose what is not given of --zero, --recompute, --moments, on the CPU "
+        "--async-save and on a GPU --offload, so that the run fits and is as fast as it "
+        "can be, and print its command");
     table.flag("json", config.json, "print one JSON document instead of text");
     return table;
 }

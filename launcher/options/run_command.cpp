@@ -150,6 +150,7 @@ void check_memory(const RunConfig& config) {
         config.recompute != layers)
         config_error("--checkpoint-activations is --recompute layer; leave one of the two out");
     check_moments(config.train.optimizer);
+    check_offload(config);
     check_zero(config);
 }
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <limits>
+
 #include "launcher/options/tables.hpp"
+#include "runtime/comm/environment/rank_info.hpp"
 
 namespace lockstep::launcher {
 
@@ -119,7 +122,8 @@ OptionTable place_table(RunConfig& config) {
     OptionTable table("Ranks");
     table.integer(
         "distributed-world-size,world-size", config.world_size,
-        "number of ranks (multiprocessing programs: -1 is one per GPU, else one per core)");
+        "number of ranks (multiprocessing programs: -1 is one per GPU, else one per core)",
+        std::numeric_limits<std::int64_t>::min(), comm::max_ranks);
     table.integer("max-restarts", config.max_restarts,
                   "how often multiprocessing_train starts all ranks again, from the last "
                   "checkpoint, when one has failed",

@@ -14,12 +14,20 @@ namespace {
 using model::Recompute;
 using model::RecomputePlan;
 
+bool go_together(train::Offload offload, train::Moments moments) {
+    return offload == train::Offload::none || moments == train::Moments::fp32;
+}
+
 // Returns all that the choices leave besides what is calculated again.
 std::vector<Savings> states(const FitChoices& choices) {
     std::vector<Savings> all;
-    for (const train::Moments moments : choices.moments)
-        for (const train::Saving saving : choices.saving)
-            for (const int stage : choices.stages) all.push_back({moments, {}, saving, stage});
+    for (const train::Offload offload : choices.offload)
+        for (const train::Moments moments : choices.moments) {
+            if (!go_together(offload, moments)) continue;
+            for (const train::Saving saving : choices.saving)
+                for (const int stage : choices.stages)
+                    all.push_back({moments, {}, saving, stage, offload});
+        }
     return all;
 }
 
@@ -41,38 +49,40 @@ std::string name(const FitChoices& choices) {
     if (!choices.recompute) options.emplace_back("--recompute none, ffn, layer:N or layer");
     if (choices.stages.size() > 1) options.emplace_back("--zero 0 to 3");
     if (choices.saving.size() > 1) options.emplace_back("--async-save true or false");
+    if (choices.offload.size() > 1) options.emplace_back("--offload none or optimizer");
     return options.empty() ? "no other option" : joined(options);
 }
 
-double added_time(const Savings& savings, std::int64_t layers) {
-    constexpr double all_products = 72, in_ffn = 8, in_layer = 16;
-    constexpr double coded_update = 0.03, waiting_for_saves = 0.01;
+double added_time(const Savings& savings, const FitChoices& choices) {
+    constexpr double coded_update = 0.03, waiting_for_saves = 0.01, by_host = 0.5;
     constexpr std::array sharing{0.0, 0.005, 0.02, 0.1};
-    const double state = (savings.moments == train::Moments::int8 ? coded_update : 0) +
-                         (savings.saving == train::Saving::training_waits ? waiting_for_saves : 0) +
-                         sharing.at(static_cast<std::size_t>(savings.stage));
-    const RecomputePlan& plan = savings.recompute;
-    const double share = static_cast<double>(std::min(plan.layers, layers)) /
-                         static_cast<double>(std::max<std::int64_t>(layers, 1));
-    if (plan.level == Recompute::ffn) return state + share * in_ffn / all_products;
-    if (plan.level == Recompute::layer) return state + share * in_layer / all_products;
-    return state;
+    return choices.calculated_again(savings.recompute) +
+           (savings.moments == train::Moments::int8 ? coded_update : 0) +
+           (savings.saving == train::Saving::training_waits ? waiting_for_saves : 0) +
+           (savings.offload == train::Offload::optimizer ? by_host : 0) +
+           sharing.at(static_cast<std::size_t>(savings.stage));
 }
 
 Savings fastest_that_fits(const FitChoices& choices,
                           const std::function<bool(const Savings&)>& fits) {
     std::optional<Savings> best;
+    double best_time = 0;
     for (Savings candidate : states(choices)) {
         for (const RecomputePlan& plan : candidates(choices, candidate, fits)) {
             candidate.recompute = plan;
-            const double time = added_time(candidate, choices.layers);
-            if (best && added_time(*best, choices.layers) <= time) continue;
-            if (fits(candidate)) best = candidate;
+            const double time = added_time(candidate, choices);
+            if ((best && best_time <= time) || !fits(candidate)) continue;
+            best = candidate;
+            best_time = time;
         }
     }
     if (best) return *best;
-    return {choices.moments.back(), choices.recompute.value_or(RecomputePlan{Recompute::layer}),
-            choices.saving.back(), choices.stages.back()};
+    const train::Offload offload = choices.offload.back();
+    const train::Moments moments = go_together(offload, choices.moments.back())
+                                       ? choices.moments.back()
+                                       : choices.moments.front();
+    return {moments, choices.recompute.value_or(RecomputePlan{Recompute::layer}),
+            choices.saving.back(), choices.stages.back(), offload};
 }
 
 }  // namespace lockstep::launcher::plan

@@ -17,7 +17,8 @@ struct Savings {
     train::Moments moments = train::Moments::fp32;
     model::RecomputePlan recompute;
     train::Saving saving = train::Saving::beside_training;
-    int stage = 0;  // of ZeroOptions
+    int stage = 0;                                  // of ZeroOptions
+    train::Offload offload = train::Offload::none;  // optimizer: only of moments in fp32
 
     bool operator==(const Savings&) const = default;
 };
@@ -29,18 +30,23 @@ struct FitChoices {
     std::int64_t layers = 1;                        // of the model's largest stack
     std::vector<train::Saving> saving = {train::Saving::beside_training};
     std::vector<int> stages = {0};
+    std::vector<train::Offload> offload = {train::Offload::none};
+    // Returns the products that are calculated again, divided by those of a step that calculates
+    // nothing again.
+    std::function<double(const model::RecomputePlan&)> calculated_again = {};
 };
 
 // Names the options that were to choose from, with their values: "--moments fp32 or int8". It is
 // "no other option" if all are given.
 std::string name(const FitChoices& choices);
 
-// Returns the time that the savings add to a step, in units of the products of the model's layers
-// in forward and backward (72 parts; see docs/memory.md). Moments in int8 count as 0.03, which is
-// an estimate for a step of about 1,000 tokens, and training that waits for saves as 0.01, one for
+// Returns the time that the savings add to a step, as a share of its time without them. What is
+// calculated again counts as its share of the products. Moments in int8 count as 0.03, which is an
+// estimate for a step of about 1,000 tokens, and training that waits for saves as 0.01, one for
 // a save of 20 s every 30 minutes. The stages 1, 2 and 3 count as 0.005, 0.02 and 0.1, so that what
-// needs no other rank comes first where it costs as little.
-double added_time(const Savings& savings, std::int64_t layers);
+// needs no other rank comes first where it costs as little. --offload optimizer counts as 0.5, more
+// than all others together: it depends on the host and its bus, and is the last resort.
+double added_time(const Savings& savings, const FitChoices& choices);
 
 // Returns the fastest of the choices with which the run fits; if none fits, the one that takes the
 // least memory. More layers that are calculated again must not take more memory.

@@ -5,6 +5,7 @@
 #include <array>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "launcher/options/command_line.hpp"
 #include "launcher/text/shell_word.hpp"
@@ -13,41 +14,68 @@ namespace lockstep::launcher::plan {
 
 namespace {
 
-// Options of a plan alone, and those whose values the plan has chosen.
-constexpr std::array<std::string_view, 6> replaced{"fit",        "json",    "memory",
-                                                   "vocabulary", "moments", "recompute"};
+// Options of a plan alone.
+constexpr std::array<std::string_view, 4> of_plan{"fit", "json", "memory", "vocabulary"};
+constexpr std::array<std::string_view, 4> ends_run{"num-epochs", "max-train-steps",
+                                                   "max-train-time", "validation-patience"};
 
 // A plan needs neither folder; the run needs both.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 2> stand_ins{
     {{"data", "DATA"}, {"model-file", "MODEL"}}};
 
+// An option whose value the plan has chosen.
+struct Chosen {
+    std::string_view name, other_name;  // other_name: an option with the same meaning, or empty
+    std::string value;
+    bool is_default;
+};
+
+std::vector<Chosen> chosen(const RunPlan& plan) {
+    const bool waits = plan.saving == train::Saving::training_waits;
+    return {{"moments", "", train::name(plan.moments), plan.moments == train::Moments::fp32},
+            {"zero", "ddp-backend", std::to_string(plan.stage), plan.stage == 0},
+            {"offload", "", train::name(plan.offload), plan.offload == train::Offload::none},
+            {"async-save", "", waits ? "false" : "true", !waits},
+            {"recompute", "checkpoint-activations", model::name(plan.recompute),
+             plan.recompute == model::RecomputePlan{}}};
+}
+
+template <class Names>
+bool contains(const Names& names, std::string_view name) {
+    return std::ranges::find(names, name) != std::ranges::end(names);
+}
+
 }  // namespace
 
+// A value that the plan has chosen is also written if it is the default but the words, which may be
+// those of a checkpoint, say another one.
 std::string fitting_command(const std::string& lines, const RunPlan& plan) {
     std::string command = plan.ranks > 1 ? "multiprocessing_train" : "lockstep train";
-    std::string last;
     const auto options = dumped_options(lines);
-    for (const auto& [name, stand_in] : stand_ins) {
-        const auto given = [name = name](const auto& option) { return option.first == name; };
-        if (std::ranges::none_of(options, given))
+    std::vector<std::string_view> given;
+    for (const auto& [name, value] : options) given.push_back(name);
+    for (const auto& [name, stand_in] : stand_ins)
+        if (!contains(given, name))
             command += " --" + std::string(name) + " " + std::string(stand_in);
-    }
+    const auto choices = chosen(plan);
+    const auto is_chosen = [&](std::string_view name) {
+        return std::ranges::any_of(choices, [&](const Chosen& choice) {
+            return name == choice.name || name == choice.other_name;
+        });
+    };
+    std::string last;
     for (const auto& [name, value] : options) {
-        if (std::ranges::find(replaced, name) != replaced.end()) continue;
+        if (contains(of_plan, name) || is_chosen(name)) continue;
         if (name != last) command += " --" + name;
         command += " " + shell_word(value);
         last = name;
     }
-    if (plan.moments == train::Moments::int8) command += " --moments int8";
-    const auto given_as = [&](const char* option) {
-        return command.find(option) != std::string::npos;
-    };
-    if (plan.stage > 0 && !given_as(" --zero ") && !given_as(" --ddp-backend "))
-        command += " --zero " + std::to_string(plan.stage);
-    const bool waits = plan.saving == train::Saving::training_waits;
-    if (waits && !given_as(" --async-save ")) command += " --async-save false";
-    if (plan.recompute != model::RecomputePlan{})
-        command += " --recompute " + model::name(plan.recompute);
+    for (const Chosen& choice : choices)
+        if (!choice.is_default || contains(given, choice.name) ||
+            contains(given, choice.other_name))
+            command += " --" + std::string(choice.name) + " " + choice.value;
+    if (std::ranges::none_of(ends_run, [&](auto name) { return contains(given, name); }))
+        command += " --num-epochs N";
     return command;
 }
 

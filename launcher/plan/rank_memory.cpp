@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "launcher/plan/dry_traffic.hpp"
 #include "launcher/plan/nccl_memory.hpp"
 #include "model/blocks/layout.hpp"
-#include "runtime/device/traits.hpp"
 #include "runtime/device/upload.hpp"
-#include "runtime/train/step/tied_table.hpp"
+#include "runtime/train/optim/state_bytes.hpp"
 
 namespace lockstep::launcher::plan {
 
@@ -88,7 +88,15 @@ std::int64_t total(const std::vector<Part>& parts) {
 RankMemory::RankMemory(const PlannedRun& run)
     : run_(run),
       table_(shared_table(run)),
-      dry_(model::make_dry_model(run.model, run.precision, run.device, run.recompute)) {}
+      dry_(model::make_dry_model(run.model, run.precision, run.device, run.recompute)) {
+    const int rank = adds_in_order() ? train::rank_with_most_kept(run.train.lanes, run.ranks) : 0;
+    weights_ =
+        dry_->step(with_few_lanes(run.train, run.ranks), run.master, {rank, run.ranks}).memory;
+}
+
+bool RankMemory::adds_in_order() const noexcept {
+    return run_.train.reducer.lane_order == train::LaneOrder::fixed;
+}
 
 BatchMemory RankMemory::training(const std::vector<train::BatchShape>& shapes) const {
     return worst(shapes, *dry_, [&](const auto& shape) { return dry_->training_bytes(shape); });
@@ -102,16 +110,18 @@ train::BatchShape RankMemory::launched(const train::BatchShape& shape) const {
     return dry_->launched(shape);
 }
 
-train::WeightMemory RankMemory::weight_memory() const {
-    train::TrainOptions options = run_.train;
-    if (run_.device == model::DeviceKind::gpu)
-        options.reducer =
-            train::with_table_sum<device::CudaTraits>(run_.train.reducer, table_, run_.ranks);
-    return train::weight_memory(table_, run_.precision, run_.master, options, run_.ranks);
+train::StepTraffic RankMemory::traffic() const {
+    const int rank = adds_in_order() ? train::rank_with_most_sent(run_.train.lanes, run_.ranks) : 0;
+    const bool staged =
+        run_.device == model::DeviceKind::gpu && run_.backend == comm::GpuBackend::staged;
+    return traffic_in_step(*dry_, run_.train,
+                           {{rank, run_.ranks},
+                            run_.master,
+                            staged ? comm::HalfSums::as_whole_ones : comm::HalfSums::halves});
 }
 
 std::vector<Part> RankMemory::parts(const BatchMemory& batch, std::int64_t rows_bytes) const {
-    const train::WeightMemory weights = weight_memory();
+    const train::WeightMemory& weights = weights_;
     const bool on_gpu = run_.device == model::DeviceKind::gpu;
     const bool shares = table_.sharing() > 1;
     std::string optimizer = "optimizer";
@@ -125,7 +135,7 @@ std::vector<Part> RankMemory::parts(const BatchMemory& batch, std::int64_t rows_
         {named("weights that compute", run_.precision), signed_of(weights.compute)},
         {"gradients, fp32", signed_of(weights.gradient)},
         {optimizer, signed_of(weights.optimizer)},
-        {"gradients as sent, bf16", signed_of(weights.exchanged)},
+        {"conversion of gradients to bf16", signed_of(weights.narrowing)},
         {"rows of the tied table", signed_of(weights.tied_rows)},
         {"gradients of single lanes, fp32", signed_of(weights.lane_sums)},
         {"positions", signed_of(dry_->constant_bytes())},
@@ -171,17 +181,11 @@ std::int64_t RankMemory::copy_bytes() const {
                           saving_of(run_.train) == train::Saving::training_waits;
     if (in_place) return 0;
     const std::size_t all =
-        table_.flat_size() * sizeof(float) + train::optimizer_bytes(run_.train.optimizer, table_);
+        table_.flat_size() * sizeof(float) + train::state_bytes(run_.train.optimizer, table_);
     return signed_of(all / static_cast<std::size_t>(table_.sharing()));
 }
 
-train::StepTraffic RankMemory::traffic() const {
-    const bool staged =
-        run_.device == model::DeviceKind::gpu && run_.backend == comm::GpuBackend::staged;
-    return train::step_traffic(table_, run_.precision, run_.train.reducer,
-                               {run_.ranks, run_.train.lanes,
-                                staged ? train::HalfSums::as_whole_ones : train::HalfSums::halves});
-}
+std::int64_t RankMemory::pinned_bytes() const { return signed_of(weights_.pinned); }
 
 std::int64_t RankMemory::host_bytes() const {
     return run_.device == model::DeviceKind::cpu ? 0 : copy_bytes();

@@ -11,9 +11,9 @@
 #include "runtime/batch/batch.hpp"
 #include "runtime/comm/nccl/gpu_backend.hpp"
 #include "runtime/train/options.hpp"
-#include "runtime/train/parameters.hpp"
-#include "runtime/train/step/step_traffic.hpp"
-#include "runtime/train/step/weight_memory.hpp"
+#include "runtime/train/parameter_table.hpp"
+#include "runtime/train/reduction/step_traffic.hpp"
+#include "runtime/train/step/dry_step.hpp"
 
 namespace lockstep::launcher::plan {
 
@@ -64,6 +64,11 @@ public:
     BatchMemory training(const std::vector<train::BatchShape>& shapes) const;
     BatchMemory evaluation(const std::vector<train::BatchShape>& shapes) const;
 
+    // Returns the multiplications of linear layers in training on a micro-batch.
+    double multiply_adds(const train::BatchShape& shape) const {
+        return dry_->multiply_adds(shape);
+    }
+
     // Returns the shape that launches use for this one: shapes are rounded up so that graphs
     // repeat.
     train::BatchShape launched(const train::BatchShape& shape) const;
@@ -74,18 +79,21 @@ public:
     // Returns the extra host memory when the device has its own: the copy that checkpoints are
     // written from.
     std::int64_t host_bytes() const;
-    // Returns the bytes that the rank sends to others in a step.
+    // Returns the pinned host memory that --offload optimizer takes.
+    std::int64_t pinned_bytes() const;
+    // Returns the bytes that the rank that sends the most sends to others in a step.
     train::StepTraffic traffic() const;
 
 private:
     std::int64_t reply_bytes() const;
     std::int64_t all_nccl_bytes() const;
     std::int64_t copy_bytes() const;
-    train::WeightMemory weight_memory() const;
+    bool adds_in_order() const noexcept;
 
     const PlannedRun run_;
     const train::ParameterTable table_;
     const std::unique_ptr<model::DryModel> dry_;
+    train::WeightMemory weights_;  // of the rank that keeps the most
 };
 
 }  // namespace lockstep::launcher::plan

@@ -103,6 +103,9 @@ std::string facts_table(const RunPlan& plan) {
     if (plan.host_bytes > 0)
         table.add({"host", bytes_text(plan.host_bytes) +
                                " of the host's memory beside it for each rank, for checkpoints"});
+    if (plan.pinned_bytes > 0)
+        table.add({"offload", bytes_text(plan.pinned_bytes) +
+                                  " of it pinned for each rank in addition, for the optimizer"});
     return table.text();
 }
 
@@ -132,7 +135,9 @@ std::string verdict(const RunPlan& plan) {
                ", and the least is " + bytes_text(plan.total_bytes()) +
                ", shown above. What is left: " + remedy + ".\n";
     if (!level.empty()) remedy = "take --recompute " + level + "; or " + remedy;
-    return "It does not fit, " + sizes + ": " + remedy + ".\n";
+    return "It does not fit, " + sizes +
+           ". Add --fit auto, which looks for options with which the run fits. Without it: " +
+           remedy + ".\n";
 }
 
 }  // namespace

@@ -20,7 +20,9 @@ namespace lockstep::launcher::plan {
 
 namespace {
 
-// Larger micro-batches are not practical, and a dry run writes arrays of their size.
+// A dry run has a list of a micro-batch's tokens.
+constexpr std::int64_t most_planned_tokens = std::int64_t{1} << 24;
+// The search for the largest micro-batch that fits ends here: larger ones are not practical.
 constexpr std::int64_t max_tokens = std::int64_t{1} << 22, max_rows = std::int64_t{1} << 20;
 // This is enough to find the largest micro-batch of most epochs.
 constexpr std::int64_t rows_at_start = std::int64_t{1} << 18;
@@ -43,6 +45,7 @@ public:
         if (config.recompute) model::require_layers(*config.recompute, plan_.model);
         plan_.precision = precision();
         plan_.moments = config.train.optimizer.moments;
+        plan_.offload = config.train.optimizer.offload;
         plan_.saving = saving_of(config.train);
         const std::int64_t lanes = this->lanes();
         plan_.lanes_of_rank = (lanes + plan_.ranks - 1) / plan_.ranks;
@@ -67,11 +70,13 @@ public:
             lengths_ =
                 has_data() ? lengths_of(data_, data::format::train_split, rules) : full_rows(rules);
             shapes_ = largest_batches(lengths_, rules);
+            require_plannable(shapes_);
             evaluated_ = evaluation(keeping);
         }
         choose();
         const RankMemory memory = memory_with(plan_.recompute);
         plan_.host_bytes = memory.host_bytes();
+        plan_.pinned_bytes = memory.pinned_bytes();
         if (plan_.epoch) plan_.epoch->largest = memory.training(epoch_shapes_);
         plan_.batch = quick ? plan_.epoch->largest : largest(memory);
         plan_.parts = memory.parts(plan_.batch, rows_bytes_);
@@ -86,6 +91,22 @@ public:
     }
 
 private:
+    static std::int64_t most_tokens(const std::vector<train::BatchShape>& shapes) {
+        std::int64_t most = 0;
+        for (const train::BatchShape& shape : shapes)
+            most = std::max(most, shape.source_total + shape.target_total);
+        return most;
+    }
+
+    static void require_plannable(const std::vector<train::BatchShape>& shapes) {
+        if (const std::int64_t most = most_tokens(shapes); most > most_planned_tokens)
+            throw Error(ErrorKind::data,
+                        "a micro-batch may have " + grouped(most) + " tokens, more than the " +
+                            grouped(most_planned_tokens) +
+                            " that can be planned; give a smaller --batchsize or --batch-tokens, "
+                            "with --update-freq for as many rows an update");
+    }
+
     bool has_data() const noexcept { return !data_.sets.empty(); }
 
     static RowLengths lengths_of(const DataSets& sets, const char* split,
@@ -143,10 +164,16 @@ private:
         options.zero = zero;
         options.lanes = lanes();
         options.optimizer.moments = plan_.moments;
+        options.optimizer.offload = plan_.offload;
         options.async_save = plan_.saving == train::Saving::beside_training;
-        return RankMemory({plan_.model, options, plan_.precision, gpu_settings(config_, {}).master,
-                           plan_.machine.device, plan_.ranks, backend(), recompute,
+        return RankMemory({plan_.model, options, plan_.precision, master(), plan_.machine.device,
+                           plan_.ranks, backend(), recompute,
                            config_.skip_generation ? Replies::none : Replies::generated});
+    }
+
+    train::Master master() const {
+        return plan_.offload == train::Offload::optimizer ? train::Master::offloaded
+                                                          : gpu_settings(config_, {}).master;
     }
 
     BatchMemory largest(const RankMemory& memory) const {
@@ -169,20 +196,25 @@ private:
             plan_.moments = tried.moments;
             plan_.saving = tried.saving;
             plan_.stage = tried.stage;
+            plan_.offload = tried.offload;
             return level_memory(tried.recompute).total <= plan_.machine.bytes;
         });
         plan_.moments = savings.moments;
         plan_.recompute = savings.recompute;
         plan_.saving = savings.saving;
         plan_.stage = savings.stage;
+        plan_.offload = savings.offload;
         plan_.fitted = true;
         plan_.tried = name(choices);
     }
 
     FitChoices fit_choices() const {
         const train::OptimizerOptions& optimizer = config_.train.optimizer;
-        FitChoices choices{{optimizer.moments}, std::nullopt, model::stack_layers(plan_.model)};
-        if (!config_.given.contains("moments") && can_code_moments(optimizer))
+        FitChoices choices;
+        choices.moments = {optimizer.moments};
+        choices.layers = model::stack_layers(plan_.model);
+        if (!config_.given.contains("moments") && can_code_moments(optimizer) &&
+            optimizer.offload == train::Offload::none)
             choices.moments = {train::Moments::fp32, train::Moments::int8};
         if (config_.given.contains("recompute") || config_.checkpoint_activations)
             choices.recompute = config_.recompute;
@@ -190,7 +222,25 @@ private:
         if (!config_.given.contains("async-save") && plan_.machine.device == model::DeviceKind::cpu)
             choices.saving = {train::Saving::beside_training, train::Saving::training_waits};
         choices.stages = stages();
+        choices.offload = offloads();
+        const RankMemory keeping = memory_with({});
+        const train::BatchShape shape = keeping.training(shapes_).shape;
+        const double kept = keeping.multiply_adds(shape);
+        choices.calculated_again = [this, shape, kept](const model::RecomputePlan& recompute) {
+            const auto dry = model::make_dry_model(plan_.model, plan_.precision,
+                                                   plan_.machine.device, recompute);
+            return dry->multiply_adds(shape) / kept - 1;
+        };
         return choices;
+    }
+
+    // Returns what is left to choose from of --offload.
+    std::vector<train::Offload> offloads() const {
+        const bool possible = plan_.machine.device == model::DeviceKind::gpu &&
+                              train::can_offload(config_.train.optimizer) &&
+                              gpu_settings(config_, {}).master == train::Master::kept;
+        if (config_.given.contains("offload") || !possible) return {plan_.offload};
+        return {train::Offload::none, train::Offload::optimizer};
     }
 
     // Returns the stages of --zero that are left to choose from.
@@ -280,10 +330,7 @@ private:
             data::BatchingOptions options = asked;
             (by_tokens ? options.batch_tokens : options.batchsize) = size;
             const auto shapes = largest_batches(lengths_, rules(options));
-            const auto too_many = [](const train::BatchShape& shape) {
-                return shape.source_total + shape.target_total > max_tokens;
-            };
-            if (std::any_of(shapes.begin(), shapes.end(), too_many)) return false;
+            if (most_tokens(shapes) > max_tokens) return false;
             const BatchMemory batch = larger(memory.training(shapes), evaluated_);
             return total(memory.parts(batch, rows_bytes_)) <= plan_.machine.bytes;
         });

@@ -54,7 +54,8 @@ struct RunPlan {
     train::Moments moments = train::Moments::fp32;
     model::RecomputePlan recompute;  // as the option says, or the choice of auto
     train::Saving saving = train::Saving::beside_training;
-    bool fitted = false;              // --fit auto chose the three above
+    train::Offload offload = train::Offload::none;
+    bool fitted = false;              // --fit auto chose the four above
     std::string tried;                // the options that it chose from; empty unless `fitted`
     std::string command;              // of the training run; empty unless `fitted`
     std::vector<LevelMemory> levels;  // none, ffn, layer and that one; empty: a quick plan
@@ -62,6 +63,7 @@ struct RunPlan {
     int stage = 0;                    // of --zero
     std::vector<StageMemory> stages;  // empty: one rank, adafactor or a quick plan
     std::int64_t host_bytes = 0;      // extra host memory when the device has its own
+    std::int64_t pinned_bytes = 0;    // more of it, which --offload optimizer pins
     BatchSize size;
     std::optional<EpochFacts> epoch;  // empty: there is no data
     std::vector<model::SlowShape> slow_shapes;

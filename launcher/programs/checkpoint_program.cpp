@@ -154,6 +154,8 @@ void check(const Command& command, const CheckpointOptions& options,
             throw Error(ErrorKind::config, "--" + option + ": is no option of " + name);
     if (options.paths.size() < command.fewest || options.paths.size() > command.most)
         throw Error(ErrorKind::config, name + ": " + command.wanted);
+    if (std::ranges::find(options.paths, "") != options.paths.end())
+        throw Error(ErrorKind::config, name + ": a path is empty; " + command.wanted);
 }
 
 }  // namespace

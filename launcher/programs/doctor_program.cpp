@@ -8,10 +8,10 @@
 #include "launcher/doctor/finding_text.hpp"
 #include "launcher/doctor/findings.hpp"
 #include "launcher/doctor/gpu_software.hpp"
-#include "launcher/doctor/probe.hpp"
+#include "launcher/doctor/probes/probe.hpp"
+#include "launcher/doctor/probes/run_with_timeout.hpp"
 #include "launcher/doctor/rank_facts.hpp"
 #include "launcher/doctor/report.hpp"
-#include "launcher/doctor/run_with_timeout.hpp"
 #include "launcher/model_folder/checkpoint_size.hpp"
 #include "launcher/model_folder/model_folder.hpp"
 #include "launcher/options/memory_options.hpp"
@@ -27,7 +27,7 @@
 #include "runtime/comm/store/store.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/printable.hpp"
-#include "runtime/train/step/weight_memory.hpp"
+#include "runtime/train/optim/state_bytes.hpp"
 
 namespace lockstep::launcher {
 
@@ -72,7 +72,7 @@ void add_memory(const RunConfig& config, int ranks, doctor::Request& request) {
     });
     if (!planned || !*planned) return;
     const plan::RunPlan& plan = **planned;
-    request.training_bytes = on_gpu ? plan.host_bytes : plan.certain_bytes();
+    request.training_bytes = on_gpu ? plan.host_bytes + plan.pinned_bytes : plan.certain_bytes();
     request.gpu_bytes = on_gpu ? plan.certain_bytes() : 0;
     request.shared.weights_bytes = plan.sent.weights;
     request.shared.gradients_bytes = plan.sent.gradients;
@@ -81,7 +81,7 @@ void add_memory(const RunConfig& config, int ranks, doctor::Request& request) {
 
 // Adds the needs of the run as far as its options tell.
 void add_needs(const RunConfig& config, int ranks, doctor::Request& request) {
-    if (config.data.empty() || config.model_file.empty()) return;
+    if (config.data.empty()) return;
     using Model = std::optional<model::ModelConfig>;
     const auto looked = doctor::run_with_timeout(request.check_time(), [config]() -> Model {
         const auto dataset = opened(config.data.front());
@@ -92,7 +92,7 @@ void add_needs(const RunConfig& config, int ranks, doctor::Request& request) {
     if (!model) return;
     const auto table = model::parameter_table(*model);
     const std::size_t weights = table.flat_size();
-    const std::size_t optimizer = train::optimizer_bytes(config.train.optimizer, table);
+    const std::size_t optimizer = train::state_bytes(config.train.optimizer, table);
     request.checkpoints_bytes =
         static_cast<std::int64_t>(bytes_of_checkpoints(weights, optimizer, config.train.keep));
     add_memory(config, ranks, request);

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <iostream>
+#include <optional>
 
 #include "launcher/options/run_command.hpp"
+#include "launcher/options/stored_options.hpp"
 #include "launcher/plan/fitting_command.hpp"
 #include "launcher/plan/report.hpp"
 #include "launcher/plan/report_json.hpp"
 #include "launcher/programs/programs.hpp"
+#include "runtime/core/path_status.hpp"
+#include "runtime/train/checkpoint/checkpoint_folder.hpp"
 
 namespace lockstep::launcher {
 
@@ -20,10 +25,22 @@ constexpr const char* usage =
 
 constexpr int does_not_fit = 1;
 
+// A run that goes on takes the options of its checkpoint, and so does its plan.
+std::optional<RunConfig> parse(const std::vector<std::string>& args) {
+    auto config = parse_run(Task::plan, usage, args);
+    if (!config || config->model_file.empty()) return config;
+    const auto choice = train::choose_checkpoint(config->model_file, train::Verify::sizes);
+    if (!choice.path) return config;
+    StoredOptions stored = stored_options(config->model_file, *choice.path);
+    const auto gone = [](const std::string& folder) { return !path_exists(folder); };
+    if (std::ranges::any_of(stored.data, gone)) stored.data.clear();  // the plan may do without
+    return parse_run(Task::plan, usage, args, Ranks::any, [&] { return std::optional(stored); });
+}
+
 }  // namespace
 
 int plan_program(const std::vector<std::string>& args) {
-    const auto config = parse_run(Task::plan, usage, args);
+    const auto config = parse(args);
     if (!config) return 0;
     plan::RunPlan plan = plan::plan_run(*config);
     if (plan.fitted) plan.command = plan::fitting_command(config->lines, plan);

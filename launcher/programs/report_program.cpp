@@ -7,8 +7,8 @@
 
 #include "launcher/options/command_line.hpp"
 #include "launcher/programs/programs.hpp"
+#include "launcher/report/charts/style.hpp"
 #include "launcher/report/page.hpp"
-#include "launcher/report/style.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/path_status.hpp"
 #include "runtime/core/printable.hpp"

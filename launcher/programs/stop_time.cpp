@@ -8,7 +8,7 @@
 #include "launcher/text/units.hpp"
 #include "model/blocks/layout.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/train/step/weight_memory.hpp"
+#include "runtime/train/optim/state_bytes.hpp"
 
 namespace lockstep::launcher {
 
@@ -29,7 +29,7 @@ double bytes_saved_at_stop(const RunConfig& config) {
         const auto dataset = data::Dataset::open(config.data.at(0));
         const auto model = agree_on_model({config.model_file}, config.model, config.given, dataset);
         const auto table = model::parameter_table(model);
-        const auto optimizer = train::optimizer_bytes(config.train.optimizer, table);
+        const auto optimizer = train::state_bytes(config.train.optimizer, table);
         const std::size_t best_too = 2 * table.flat_size() * sizeof(float);
         return static_cast<double>(best_too + optimizer);
     } catch (const std::exception&) {

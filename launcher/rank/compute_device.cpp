@@ -24,6 +24,8 @@ void refuse_on_cpu(const RunConfig& config) {
     if (config.gpu.allow_shared) refuse("--allow-shared-gpu", "leave it out");
     if (config.gpu.graphs == GraphChoice::on) refuse("--cuda-graphs on", "leave it out");
     if (config.gpu.backend != GpuBackendChoice::automatic) refuse("--gpu-backend", "leave it out");
+    if (config.train.optimizer.offload == train::Offload::optimizer)
+        refuse("--offload optimizer", "give --offload none");
 }
 
 SharedGpu sharing(const RunConfig& config) noexcept {
@@ -107,7 +109,8 @@ model::GpuSettings gpu_settings(const RunConfig& config, const std::optional<Gpu
     settings.master =
         config.gpu.fp16 == Fp16Kind::mem_efficient && config.precision == PrecisionChoice::fp16
             ? train::Master::none
-            : train::Master::kept;
+        : config.train.optimizer.offload == train::Offload::optimizer ? train::Master::offloaded
+                                                                      : train::Master::kept;
     settings.tf32 = config.gpu.tf32;
     settings.autotune = config.gpu.autotune;
     settings.timeout_ms = config.comm.timeout_ms;
@@ -152,6 +155,7 @@ ComputeDevice lone_device(const RunConfig& config) {
     device.precision = precision_of(config.precision, device.gpu);
     device.threads = config.threads > 0 ? static_cast<int>(config.threads) : usable_cores();
     device.settings = gpu_settings(config, device.gpu);
+    device.settings.host_threads = device.threads;
     const auto idle = idle_options(config, device, 1);
     if (!idle.empty()) throw Error(ErrorKind::config, idle.front());
     return device;

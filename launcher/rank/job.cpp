@@ -86,6 +86,7 @@ Job join_job(const RunConfig& launch, const comm::RankInfo& rank_info, const Sha
     device.precision = agree_on_precision(config.precision, gpu, *job.communicator);
     device.settings = gpu_settings(config, gpu);
     device.settings.backend = world.backend;
+    device.settings.host_threads = device.threads;
     std::ranges::move(idle_options(config, device, rank_info.size), std::back_inserter(job.notes));
     return job;
 }

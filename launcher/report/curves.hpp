@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "launcher/report/chart.hpp"
+#include "launcher/report/charts/chart.hpp"
 #include "launcher/report/run.hpp"
 
 namespace lockstep::launcher::report {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/report/ending.hpp"
 
-#include "launcher/report/numbers.hpp"
+#include "launcher/report/charts/numbers.hpp"
 #include "launcher/text/units.hpp"
 
 namespace lockstep::launcher::report {

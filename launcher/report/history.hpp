@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "launcher/report/abscissa.hpp"
-#include "launcher/report/series.hpp"
+#include "launcher/report/charts/abscissa.hpp"
+#include "launcher/report/charts/series.hpp"
 
 namespace lockstep::launcher::report {
 

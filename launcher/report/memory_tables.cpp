@@ -5,10 +5,10 @@
 #include <array>
 #include <cmath>
 
-#include "launcher/report/html.hpp"
-#include "launcher/report/numbers.hpp"
+#include "launcher/report/charts/html.hpp"
+#include "launcher/report/charts/numbers.hpp"
 #include "launcher/text/units.hpp"
-#include "runtime/train/step/reduction_timing.hpp"
+#include "runtime/train/reduction/reduction_timing.hpp"
 
 namespace lockstep::launcher::report {
 
@@ -30,14 +30,15 @@ std::int64_t whole(double value) {
 }
 
 // Of many ranks only the extremes are told.
-void add_peaks(const std::vector<std::int64_t>& peaks, std::vector<Cells>& rows) {
-    if (peaks.empty()) return;
-    rows.push_back({"seen: the peak of rank 0 in its host's memory", bytes_text(peaks.front())});
-    if (peaks.size() == 1) return;
-    const auto [lowest, highest] = std::minmax_element(peaks.begin() + 1, peaks.end());
-    rows.push_back({"seen: the peaks of the other ranks",
-                    *lowest == *highest ? bytes_text(*highest)
-                                        : bytes_text(*lowest) + " to " + bytes_text(*highest)});
+void add_seen(const std::vector<std::int64_t>& bytes, const char* of_first, const char* of_others,
+              std::vector<Cells>& rows) {
+    if (bytes.empty()) return;
+    rows.push_back({of_first, bytes_text(bytes.front())});
+    if (bytes.size() == 1) return;
+    const auto [lowest, highest] = std::minmax_element(bytes.begin() + 1, bytes.end());
+    rows.push_back({of_others, *lowest == *highest
+                                   ? bytes_text(*highest)
+                                   : bytes_text(*lowest) + " to " + bytes_text(*highest)});
 }
 
 }  // namespace
@@ -51,7 +52,10 @@ std::string memory_table(const Run& run) {
         planned += std::clamp(bytes, std::int64_t{0}, std::int64_t{1} << 50);
     }
     if (!rows.empty()) rows.push_back({"all of rank 0, as planned", bytes_text(planned)});
-    add_peaks(run.memory->peaks, rows);
+    add_seen(run.memory->on_gpus, "seen: memory of rank 0's GPU that all processes used at the end",
+             "seen: the same of the other ranks' GPUs", rows);
+    add_seen(run.memory->peaks, "seen: the peak of rank 0 in its host's memory",
+             "seen: the peaks of the other ranks", rows);
     return rows.empty() ? "" : table(TableKind::numbers, {"part", "memory"}, rows);
 }
 

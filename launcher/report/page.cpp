@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "launcher/report/charts/html.hpp"
+#include "launcher/report/charts/style.hpp"
 #include "launcher/report/curves.hpp"
-#include "launcher/report/html.hpp"
 #include "launcher/report/memory_tables.hpp"
-#include "launcher/report/style.hpp"
 #include "launcher/report/summary.hpp"
 #include "launcher/report/tables.hpp"
 #include "launcher/report/time_section.hpp"

@@ -137,8 +137,12 @@ std::optional<RunMemory> read_memory(const std::string& folder) {
         for (const Json& part : told["parts"])
             if (part.is_object() && part.contains("bytes"))
                 memory.parts.emplace_back(member(part, "name"), whole_number(part["bytes"]));
-    if (told.contains("peak_bytes"))
-        for (const Json& peak : told["peak_bytes"]) memory.peaks.push_back(whole_number(peak));
+    const auto read = [&told](const char* name, std::vector<std::int64_t>& bytes) {
+        if (told.contains(name))
+            for (const Json& of_rank : told[name]) bytes.push_back(whole_number(of_rank));
+    };
+    read("peak_bytes", memory.peaks);
+    read("gpu_bytes", memory.on_gpus);
     return memory;
 }
 

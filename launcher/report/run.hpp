@@ -40,7 +40,8 @@ struct Failure {
 // Holds what report.json tells of the memory that a run has taken.
 struct RunMemory {
     std::vector<std::pair<std::string, std::int64_t>> parts;  // as planned; empty: not known
-    std::vector<std::int64_t> peaks;                          // of each rank
+    std::vector<std::int64_t> peaks;                          // of each rank, in its host's memory
+    std::vector<std::int64_t> on_gpus = {};                   // of each rank's GPU; empty on CPUs
 };
 
 // Holds the contents of a model folder that describe its training run.

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "launcher/report/charts/html.hpp"
+#include "launcher/report/charts/numbers.hpp"
 #include "launcher/report/ending.hpp"
-#include "launcher/report/html.hpp"
-#include "launcher/report/numbers.hpp"
 #include "launcher/text/units.hpp"
 #include "runtime/train/metrics/progress.hpp"
-#include "runtime/train/step/reduction_timing.hpp"
+#include "runtime/train/reduction/reduction_timing.hpp"
 
 namespace lockstep::launcher::report {
 

@@ -5,8 +5,8 @@
 #include <map>
 #include <set>
 
-#include "launcher/report/html.hpp"
-#include "launcher/report/numbers.hpp"
+#include "launcher/report/charts/html.hpp"
+#include "launcher/report/charts/numbers.hpp"
 #include "launcher/text/units.hpp"
 
 namespace lockstep::launcher::report {

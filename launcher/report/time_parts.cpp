@@ -5,7 +5,7 @@
 #include <functional>
 #include <numeric>
 
-#include "launcher/report/plot.hpp"
+#include "launcher/report/charts/plot.hpp"
 
 namespace lockstep::launcher::report {
 

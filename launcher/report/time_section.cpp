@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
-#include "launcher/report/chart.hpp"
+#include "launcher/report/charts/chart.hpp"
+#include "launcher/report/charts/html.hpp"
+#include "launcher/report/charts/numbers.hpp"
+#include "launcher/report/charts/plot.hpp"
 #include "launcher/report/curves.hpp"
-#include "launcher/report/html.hpp"
-#include "launcher/report/numbers.hpp"
-#include "launcher/report/plot.hpp"
 #include "launcher/report/time_parts.hpp"
 #include "launcher/report/time_stack.hpp"
 #include "launcher/text/units.hpp"

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <numeric>
 
-#include "launcher/report/chart.hpp"
-#include "launcher/report/chart_strips.hpp"
-#include "launcher/report/numbers.hpp"
-#include "launcher/report/plot.hpp"
+#include "launcher/report/charts/chart.hpp"
+#include "launcher/report/charts/chart_strips.hpp"
+#include "launcher/report/charts/numbers.hpp"
+#include "launcher/report/charts/plot.hpp"
 #include "launcher/report/time_parts.hpp"
 
 namespace lockstep::launcher::report {

@@ -7,6 +7,7 @@
 #include "launcher/host/gpus.hpp"
 #include "launcher/plan/run_plan.hpp"
 #include "launcher/text/units.hpp"
+#include "launcher/train/host_memory_check.hpp"
 #include "runtime/core/error.hpp"
 
 namespace lockstep::launcher {
@@ -73,6 +74,9 @@ std::int64_t activations_to_reserve(const RunConfig& given, const model::ModelCo
         throw Error(ErrorKind::config, std::to_string(without_room) +
                                            " of the ranks have no room for this run on their "
                                            "GPU, which they say themselves");
+    if (config.train.optimizer.offload == train::Offload::optimizer)
+        require_room_to_pin(plan ? plan->pinned_bytes : 0,
+                            free_host_bytes(job.rank_info.local_size), *job.communicator);
     if (!plan || !plan->epoch) return 0;
     log.detail("a step takes " + bytes_text(plan->epoch->largest.activations) +
                " of activations in the first epoch, and the run " +

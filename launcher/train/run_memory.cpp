@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/train/run_memory.hpp"
 
+#include <algorithm>
+
+#include "launcher/host/gpus.hpp"
 #include "launcher/plan/run_plan.hpp"
 #include "launcher/train/planned_rank.hpp"
 #include "runtime/core/error.hpp"
@@ -10,12 +13,23 @@ namespace lockstep::launcher {
 
 namespace {
 
-std::vector<std::uint64_t> peaks_of_ranks(comm::Communicator& ranks) {
-    std::vector<std::uint64_t> peaks(static_cast<std::size_t>(ranks.size()));
-    peaks[static_cast<std::size_t>(ranks.rank())] = peak_memory_bytes();
-    ranks.all_reduce(view_of(peaks), comm::ReduceOp::sum, "memory");
+// Returns the values of all ranks.
+std::vector<std::uint64_t> of_ranks(comm::Communicator& ranks, std::uint64_t own) {
+    std::vector<std::uint64_t> all(static_cast<std::size_t>(ranks.size()));
+    all[static_cast<std::size_t>(ranks.rank())] = own;
+    ranks.all_reduce(view_of(all), comm::ReduceOp::sum, "memory");
     ranks.finish();
-    return peaks;
+    return all;
+}
+
+// Returns 0 if the driver does not tell: a run that has trained must not fail for this.
+std::uint64_t in_use(const GpuAssignment& gpu) {
+    try {
+        const auto free = static_cast<std::uint64_t>(free_gpu_bytes(gpu.number));
+        return gpu.identity.bytes - std::min<std::uint64_t>(gpu.identity.bytes, free);
+    } catch (const Error&) {
+        return 0;
+    }
 }
 
 // Returns nothing when the index cannot be read, because training does not need it.
@@ -34,7 +48,8 @@ std::vector<plan::Part> planned_parts(RunConfig asked, const model::RecomputePla
 MemoryRecord memory_of_run(const RunConfig& config, const model::ModelConfig& model,
                            const model::RecomputePlan& recompute, const Job& job) {
     MemoryRecord memory;
-    memory.peaks = peaks_of_ranks(*job.communicator);
+    memory.peaks = of_ranks(*job.communicator, peak_memory_bytes());
+    if (job.device.gpu) memory.on_gpus = of_ranks(*job.communicator, in_use(*job.device.gpu));
     if (job.rank_info.rank == 0)
         memory.planned = planned_parts(planned_rank(config, model, job), recompute);
     return memory;

@@ -19,9 +19,9 @@ std::string gradient_sums(const train::TrainOptions& options, int ranks) {
     if (options.reducer.lane_order == train::LaneOrder::fixed) return lane_sums;
     const int sharing = train::sharing_ranks(options.zero, ranks);
     const bool by_pass = sharing > 1 && options.zero.stage >= 2 && options.lanes > ranks;
-    const std::string first = by_pass ? "of each micro-batch " : "";
-    if (sharing == 1 || sharing == ranks) return first + whole_sums;
-    return first + "over " + std::to_string(sharing) + " ranks that share, then over replicas";
+    const std::string when = by_pass ? " after each micro-batch" : "";
+    if (sharing == 1 || sharing == ranks) return whole_sums + when;
+    return "over " + std::to_string(sharing) + " ranks that share" + when + ", then over replicas";
 }
 
 train::Metadata versions_of(const Job& job, const train::TrainOptions& options) {

@@ -13,6 +13,7 @@
 #include "launcher/options/model_defaults.hpp"
 #include "launcher/options/run_command.hpp"
 #include "launcher/options/tables.hpp"
+#include "launcher/plan/dry_traffic.hpp"
 #include "launcher/rank/loaded_model.hpp"
 #include "launcher/train/finished_run.hpp"
 #include "launcher/train/gpu_memory_check.hpp"
@@ -23,12 +24,13 @@
 #include "launcher/train/run_versions.hpp"
 #include "launcher/train/stored_weights.hpp"
 #include "model/config_json.hpp"
+#include "model/devices/dry_model.hpp"
 #include "runtime/comm/texts.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/path_status.hpp"
 #include "runtime/core/printable.hpp"
 #include "runtime/train/checkpoint/checkpoint_names.hpp"
-#include "runtime/train/step/weight_memory.hpp"
+#include "runtime/train/optim/state_bytes.hpp"
 
 namespace lockstep::launcher {
 
@@ -91,7 +93,7 @@ void TrainingSession::prepare_folder() const {
     const train::ParameterTable& table = engine_->parameters();
     require_room(
         config_.model_file,
-        bytes_of_checkpoints(table.flat_size(), train::optimizer_bytes(options_.optimizer, table),
+        bytes_of_checkpoints(table.flat_size(), train::state_bytes(options_.optimizer, table),
                              options_.keep));
     if (!holds_model(config_.model_file))
         create_model_folder(config_.model_file, describe(plan_.model, config_, plan_.data.sets),
@@ -254,6 +256,9 @@ void TrainingSession::announce() const {
     if (sharing > 1)
         log_.info(std::to_string(sharing) + " ranks share a replica: --zero " +
                   std::to_string(options_.zero.stage));
+    else if (options_.zero.stage > 0)
+        log_.info("each rank keeps a whole replica: --zero " + std::to_string(options_.zero.stage) +
+                  " shares nothing");
     const bool dialogues = plan_.data.first().kind() != data::DatasetKind::language_model;
     if (dialogues && config_.batch.batchsize == 1 && config_.batch.batch_tokens <= 0 &&
         config_.batch.dynamic != data::Dynamic::full)
@@ -293,10 +298,15 @@ void TrainingSession::tell_checkpoint(std::int64_t step, const std::string& cont
 }
 
 train::StepTraffic TrainingSession::traffic() const {
-    const bool staged = job_.device.gpu && job_.device.settings.backend == comm::GpuBackend::staged;
-    return train::step_traffic(engine_->parameters(), job_.device.precision, options_.reducer,
-                               {job_.rank_info.size, options_.lanes,
-                                staged ? train::HalfSums::as_whole_ones : train::HalfSums::halves});
+    const ComputeDevice& device = job_.device;
+    const bool staged = device.gpu && device.settings.backend == comm::GpuBackend::staged;
+    const auto dry =
+        model::make_dry_model(plan_.model, device.precision,
+                              device.gpu ? model::DeviceKind::gpu : model::DeviceKind::cpu);
+    return plan::traffic_in_step(*dry, options_,
+                                 {{job_.rank_info.rank, job_.rank_info.size},
+                                  device.gpu ? device.settings.master : train::Master::kept,
+                                  staged ? comm::HalfSums::as_whole_ones : comm::HalfSums::halves});
 }
 
 void TrainingSession::train(const train::StopFlag& stop, const std::string& continuing) {

@@ -18,8 +18,8 @@
 #include "runtime/core/log.hpp"
 #include "runtime/core/trace.hpp"
 #include "runtime/train/loop/trainer.hpp"
+#include "runtime/train/reduction/step_traffic.hpp"
 #include "runtime/train/step/engine.hpp"
-#include "runtime/train/step/step_traffic.hpp"
 
 namespace lockstep::launcher {
 

@@ -82,6 +82,8 @@ public:
                   std::to_string(found.window.last_step) + ", mostly longer in " + found.phase);
     }
 
+    bool asked_to_end() override { return self_.asked_to_end != nullptr && *self_.asked_to_end; }
+
     std::string stack() override {
         constexpr int answer_ms = 500;
         return stack_.take(answer_ms);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <string>
 
@@ -15,6 +16,7 @@ namespace lockstep::launcher {
 struct WatchedRank {
     const comm::RankInfo& rank_info;
     comm::Communicator& communicator;
+    const std::atomic<bool>* asked_to_end = nullptr;  // null: nobody would know
 };
 
 // Runs the common work of the ranks while all of them watch it. Returns the exit code: 1 when this

@@ -5,8 +5,8 @@
 
 #include "model/config.hpp"
 #include "model/recompute.hpp"
+#include "runtime/train/forward_backward.hpp"
 #include "runtime/train/parameters.hpp"
-#include "runtime/train/step/forward_backward.hpp"
 
 namespace lockstep::model {
 

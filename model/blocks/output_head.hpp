@@ -7,7 +7,7 @@
 #include "runtime/core/named_range.hpp"
 #include "runtime/kernels/linear.hpp"
 #include "runtime/kernels/softmax_xent.hpp"
-#include "runtime/train/step/forward_backward.hpp"
+#include "runtime/train/forward_backward.hpp"
 
 namespace lockstep::model {
 

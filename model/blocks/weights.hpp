@@ -238,6 +238,9 @@ device::Buffer<T, typename Ctx::Space> constant_buffer(Ctx& ctx,
 template <class T, class Ctx>
 device::Buffer<T, typename Ctx::Space> sinusoidal_buffer(Ctx& ctx, const ModelConfig& config) {
     if (config.positions == Positions::learned) return {};
+    if constexpr (std::is_same_v<typename Ctx::Space, device::DrySpace>)  // saves the calculation
+        return device::Buffer<T, device::DrySpace>(
+            static_cast<std::size_t>(config.n_positions * config.embedding_size));
     return constant_buffer<T>(ctx, sinusoidal_positions(config.n_positions, config.embedding_size));
 }
 

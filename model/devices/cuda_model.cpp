@@ -2,6 +2,7 @@
 #include "model/devices/gpu_heads.hpp"
 #include "model/devices/model_inl.hpp"
 #include "runtime/comm/nccl/make_collectives.hpp"
+#include "runtime/device/cuda/cuda_host_side.hpp"
 #include "runtime/device/cuda/cuda_readback.hpp"
 #include "runtime/device/cuda/cuda_replay.hpp"
 #include "runtime/device/cuda/cuda_upload.hpp"
@@ -31,6 +32,7 @@ std::unique_ptr<Model> make_cuda_model(const ModelConfig& config, train::Precisi
     products.autotune = settings.autotune;
     context->cached<kernels::cuda::AttentionSettings>().autotune = settings.autotune;
     context->cached<device::GraphSettings>().max_graphs = settings.max_graphs;
+    context->cached<device::HostThreads>().count = settings.host_threads;
     const auto connect = [settings](CudaContext& gpu, comm::Communicator& ranks,
                                     comm::RankProgress* progress) {
         return comm::make_collectives(gpu, ranks, settings.backend, settings.timeout_ms, progress);

@@ -6,9 +6,11 @@
 
 #include "model/blocks/transformer.hpp"
 #include "model/devices/gpu_heads.hpp"
+#include "model/devices/model_store.hpp"
 #include "runtime/device/dry_context.hpp"
 #include "runtime/kernels/cuda/attention/attention_scratch.hpp"
 #include "runtime/kernels/cuda/matmul/product_workspace.hpp"
+#include "runtime/train/step/dry_step_inl.hpp"
 
 // Instantiates the templates of the *_inl.hpp files and of the blocks for devices that compute
 // nothing.
@@ -37,10 +39,9 @@ train::Batch batch_of(const train::BatchShape& shape) {
     return batch;
 }
 
-// Replaces sinusoidal positions, which take time to calculate and none of a step's memory.
-ModelConfig quickly_made(ModelConfig config) {
-    config.positions = Positions::learned;
-    return config;
+train::Batch smallest_batch(const ModelConfig& config) {
+    const std::int64_t source = config.kind == Kind::generator ? 1 : 0;
+    return batch_of({source, 1, 1, static_cast<std::int32_t>(source), 1});
 }
 
 template <class Like>
@@ -49,22 +50,18 @@ public:
     using Ctx = device::DryContext<Like>;
 
     DryModelLike(const ModelConfig& config, train::Precision precision, const RecomputePlan& plan)
-        : config_(config),
-          step_config_(quickly_made(config)),
-          plan_(plan),
-          store_(parameter_table(step_config_), precision) {}
+        : config_(config), plan_(plan), store_(parameter_table(config), precision) {}
 
     std::size_t training_bytes(const train::BatchShape& shape) override {
-        const train::Batch batch = batch_of(shape);
-        const auto model = make_model<Ctx>(step_config_, store_, ctx_, plan_);
-        const kernels::StepState state;
-        train::NoSink sink;
-        model->upload(batch);
-        model->train(&state, nullptr, kernels::Into::overwrite, sink);
-        return model->peak_activation_bytes();
+        return trained(shape)->peak_activation_bytes();
+    }
+    double multiply_adds(const train::BatchShape& shape) override {
+        ctx_.multiply_adds = 0;
+        (void)trained(shape);
+        return ctx_.multiply_adds;
     }
     std::size_t evaluation_bytes(const train::BatchShape& shape) override {
-        const auto model = make_model<Ctx>(step_config_, store_, ctx_, plan_);
+        const auto model = make_model<Ctx>(config_, store_, ctx_, plan_);
         std::vector<kernels::LossSums> losses(static_cast<std::size_t>(shape.target_total));
         model->evaluate(batch_of(shape), losses.data());
         return model->peak_activation_bytes();
@@ -103,8 +100,27 @@ public:
     std::size_t batch_bytes(const train::BatchShape& shape) override {
         return placed_bytes<Ctx>(batch_of(shape));
     }
+    train::DryStep step(const train::TrainOptions& options, train::Master master,
+                        const train::DryRank& place) override {
+        const int sharing = train::sharing_ranks(options.zero, place.ranks);
+        const auto store = make_store<device::DrySpace>(
+            config_, store_.precision(), master,
+            {place.ranks, sharing, place.rank % sharing, options.reducer, options.zero.stage});
+        const auto model = make_model<Ctx>(config_, store, ctx_, plan_);
+        return train::dry_step(ctx_, options, place, *model, store, smallest_batch(config_));
+    }
 
 private:
+    std::unique_ptr<train::ForwardBackward> trained(const train::BatchShape& shape) {
+        const train::Batch batch = batch_of(shape);
+        auto model = make_model<Ctx>(config_, store_, ctx_, plan_);
+        const kernels::StepState state;
+        train::NoSink sink;
+        model->upload(batch);
+        model->train(&state, nullptr, kernels::Into::overwrite, sink);
+        return model;
+    }
+
     using BackwardShape = kernels::cuda::BackwardShape;
 
     // Returns the shapes of the encoder's attention, of the decoder's, and of the decoder's over
@@ -116,7 +132,7 @@ private:
                 {config_.heads, s.target_total, s.source_total, s.sequences, s.longest_target}};
     }
 
-    const ModelConfig config_, step_config_;
+    const ModelConfig config_;
     const RecomputePlan plan_;
     Ctx ctx_;
     const train::ParameterStore<device::DrySpace> store_;

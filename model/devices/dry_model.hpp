@@ -2,12 +2,15 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 #include "model/config.hpp"
 #include "model/recompute.hpp"
 #include "runtime/batch/batch.hpp"
+#include "runtime/train/options.hpp"
 #include "runtime/train/precision.hpp"
+#include "runtime/train/step/dry_step.hpp"
 
 namespace lockstep::model {
 
@@ -15,8 +18,7 @@ namespace lockstep::model {
 enum class DeviceKind { cpu, gpu };
 
 // Goes through a step of a model without computing it, to find the device memory that the step
-// needs, exact to the byte. Weights, gradients and optimizer are estimated separately
-// (train/weight_memory.hpp).
+// needs, exact to the byte, and what a rank sends.
 class DryModel {
 public:
     virtual ~DryModel() = default;
@@ -24,6 +26,9 @@ public:
     // Returns the peak size of activations and their gradients over forward and backward of a
     // micro-batch.
     virtual std::size_t training_bytes(const train::BatchShape& shape) = 0;
+    // Returns the multiplications of the linear layers' products in training on a micro-batch, with
+    // what backward calculates again.
+    virtual double multiply_adds(const train::BatchShape& shape) = 0;
     virtual std::size_t evaluation_bytes(const train::BatchShape& shape) = 0;
     // Returns the sizes that the work is launched with: two shapes with equal launch sizes are the
     // same work.
@@ -36,6 +41,11 @@ public:
     virtual std::size_t scratch_bytes(const train::BatchShape& shape) const = 0;
     // Returns the bytes of a micro-batch's own arrays. A GPU holds several micro-batches.
     virtual std::size_t batch_bytes(const train::BatchShape& shape) = 0;
+    // Goes through a step of one rank of a run with the options, which have its number of lanes.
+    // Micro-batches are as small as they can be: neither the memory nor the bytes of buckets and
+    // weights depend on them.
+    virtual train::DryStep step(const train::TrainOptions& options, train::Master master,
+                                const train::DryRank& place) = 0;
 };
 
 // Throws kind config if the device cannot compute the model.

@@ -90,6 +90,7 @@ struct GpuSettings {
     int timeout_ms = 300'000;                           // limit of one operation among them
     RecomputePlan recompute = {};
     train::ReplicaShare share = {};
+    int host_threads = 1;  // that update what is offloaded
 };
 
 // Makes a model on a GPU, in fp32, bf16 or fp16. It is part of lockstep_model_cuda, which a build

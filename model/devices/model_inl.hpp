@@ -10,10 +10,10 @@
 #include "model/blocks/transformer.hpp"
 #include "model/decoding/transformer_decoder.hpp"
 #include "model/devices/model.hpp"
+#include "model/devices/model_store.hpp"
 #include "model/initialize.hpp"
 #include "runtime/kernels/attention.hpp"
 #include "runtime/train/checkpoint/checkpoint_tensors.hpp"
-#include "runtime/train/step/buckets.hpp"
 #include "runtime/train/step/device_engine.hpp"
 
 namespace lockstep::model {
@@ -35,7 +35,7 @@ public:
           context_(std::move(context)),
           connect_(std::move(connect)),
           rank_in_replica_(share.rank),
-          store_(make_store(config, precision, master, share)),
+          store_(make_store<Space>(config, precision, master, share)),
           weights_(*context_, store_),
           model_(make_model<Ctx>(config, store_, *context_, plan)) {}
 
@@ -123,16 +123,6 @@ public:
     }
 
 private:
-    static train::ParameterStore<Space> make_store(const ModelConfig& config,
-                                                   train::Precision precision, train::Master master,
-                                                   const train::ReplicaShare& share) {
-        train::ParameterTable table = parameter_table(config);
-        // Buckets and their even parts, and so the order of sums, are the same at all stages.
-        if (share.world > 1) table.pad_for(share.world);
-        table.share_among(share.ranks, share.stage);
-        return {table, precision, master, train::owned_parts(table, share.buckets, share.rank),
-                train::plan_segments(table, share.buckets)};
-    }
     static std::vector<kernels::LossSums> sums_of_rows(const train::RaggedTokens& target,
                                                        std::span<const kernels::LossSums> each) {
         std::vector<kernels::LossSums> rows;

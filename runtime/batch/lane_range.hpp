@@ -15,8 +15,8 @@ struct LaneRange {
 };
 
 // Returns the lanes of a rank. They are neighbours, so that a rank can add up whole branches of the
-// tree in which a deterministic run adds gradients (runtime/train/step/lane_tree.hpp). The numbers
-// of lanes of two ranks differ by one at most; ranks beyond the number of lanes have none.
+// tree in which a deterministic run adds gradients (runtime/train/reduction/lane_tree.hpp). The
+// numbers of lanes of two ranks differ by one at most; ranks beyond the number of lanes have none.
 constexpr LaneRange lanes_of_rank(std::int64_t lanes, int rank, int ranks) noexcept {
     const std::int64_t base = lanes / ranks, extra = lanes % ranks;
     const std::int64_t first = rank * base + std::min<std::int64_t>(rank, extra);

@@ -80,7 +80,9 @@ public:
     virtual int rank() const noexcept = 0;
     virtual int size() const noexcept = 0;
 
-    // Reduces in place. `label` names the operation in traces and failure reports ("bucket 3").
+    // Reduces in place. `label` names the operation in traces and failure reports ("bucket 3"). In
+    // host memory sums of bf16 are added in fp32, in the order of the ranks, and rounded once
+    // (owner_sums.hpp); NCCL rounds when it likes.
     virtual Ticket all_reduce(Range<Space> range, ReduceOp reduction, std::string label) = 0;
     // Reduces in place. `range` is cut into size() equal parts; afterwards this rank's part holds
     // the reduction and the other parts are undefined. range.count must be a multiple of size().

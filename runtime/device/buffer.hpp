@@ -11,6 +11,16 @@ namespace lockstep::device {
 
 enum class Content { zeroed, undefined };  // undefined: no page is touched before its first use
 
+// Tells where memory that a device addresses lies. host: in pinned memory of the host, which a GPU
+// reads and writes at the host's own address, slowly. It makes no difference to other devices.
+enum class Residence { device, host };
+
+// Returns the host's view of values whose residence is the host.
+template <class T, class Space>
+HostView<T> in_host(View<T, Space> values) noexcept {
+    return {values.data(), values.size()};
+}
+
 // Owns memory of `Space`, 64-byte aligned. Move-only.
 template <class T, class Space>
 class Buffer;
@@ -19,7 +29,8 @@ template <class T>
 class Buffer<T, HostSpace> {
 public:
     Buffer() noexcept = default;
-    explicit Buffer(std::size_t size, Content content = Content::zeroed)
+    explicit Buffer(std::size_t size, Content content = Content::zeroed,
+                    Residence = Residence::device)
         : data_(static_cast<T*>(::operator new(size * sizeof(T), alignment))), size_(size) {
         if (content == Content::undefined) return;
         for (std::size_t i = 0; i < size; ++i) new (data_ + i) T{};

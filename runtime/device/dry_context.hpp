@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 
+#include "runtime/core/trace.hpp"
 #include "runtime/core/view.hpp"
 #include "runtime/device/buffer.hpp"
 #include "runtime/device/device_timestamp.hpp"
+#include "runtime/device/readback.hpp"
+#include "runtime/device/replay.hpp"
 #include "runtime/device/upload.hpp"
 
 // Defines a device that computes nothing and stores nothing. It is used to run through a step and
@@ -21,7 +25,8 @@ template <class T>
 class Buffer<T, DrySpace> {
 public:
     Buffer() noexcept = default;
-    explicit Buffer(std::size_t size, Content = Content::zeroed) : size_(size) {}
+    explicit Buffer(std::size_t size, Content = Content::zeroed, Residence = Residence::device)
+        : size_(size) {}
     Buffer(Buffer&& other) noexcept : size_(std::exchange(other.size_, 0)) {}
     Buffer& operator=(Buffer&& other) noexcept {
         std::swap(size_, other.size_);
@@ -42,8 +47,11 @@ class DryContext : public Like {
 public:
     using Space = DrySpace;
 
+    double multiply_adds = 0;  // of the linear layers' products so far
+
     void synchronize() noexcept {}
     static DeviceTimestamp mark() noexcept { return {}; }
+    static Clock::time_point time_of(DeviceTimestamp) noexcept { return {}; }
 };
 
 template <class Like, class T, class From, class To>
@@ -56,7 +64,7 @@ class Upload<DryContext<Like>> {
 public:
     explicit Upload(DryContext<Like>&) {}
 
-    void begin(std::size_t /*bytes*/) {}
+    void begin(std::size_t bytes) { capacity_ = std::max(capacity_, upload_capacity(bytes)); }
     template <class T>
     View<const T, DrySpace> add(HostView<const T> values) {
         return add(values, values.size());
@@ -67,6 +75,37 @@ public:
     }
     void finish() {}
     std::int64_t moves() const noexcept { return 0; }
+    // Returns what a GPU holds after as many groups as it has slots.
+    std::size_t bytes() const noexcept { return uploads_held * capacity_; }
+
+private:
+    std::size_t capacity_ = 0;
+};
+
+// What is read back has its initial value.
+template <class T, class Like>
+class Readback<T, DryContext<Like>> {
+public:
+    explicit Readback(DryContext<Like>&) {}
+
+    void send(const T*) noexcept {}
+    T take() const { return {}; }
+};
+
+template <class Like>
+class Replay<DryContext<Like>> {
+public:
+    explicit Replay(DryContext<Like>&) {}
+
+    template <class Work>
+    Queued run(const WorkKey&, std::int64_t /*moves*/, const Work& work) {
+        work();
+        return Queued::call_by_call;
+    }
+    template <class Action>
+    void apart(const Action& action) {
+        action();
+    }
 };
 
 }  // namespace lockstep::device

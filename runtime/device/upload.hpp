@@ -44,6 +44,8 @@ public:
     }
     void finish() {}
     std::int64_t moves() const noexcept { return 0; }
+    // Returns the bytes of the device's memory that it holds.
+    std::size_t bytes() const noexcept { return 0; }
 };
 
 }  // namespace lockstep::device

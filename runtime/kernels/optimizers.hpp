@@ -21,7 +21,9 @@ using device::CudaContext;
 // state; state->updates + 1 is the number of this update, counted from 1. Gradients are not
 // changed. If state->skip is set, nothing is changed. On GPUs T may also be fp16, and the master
 // may be empty: `compute` then holds the weights. optimizer_checks.hpp has the sizes that operands
-// must have.
+// must have. sgd, adam and lion
+// have the same bits on every device: the kernels write out which products are fused with a sum,
+// because compilers choose differently.
 
 // Says which elements options.weight_decay applies to, in lines of decay_line elements: bit i % 32
 // of word i / 32 is for elements [16 i, 16 i + 16). An empty view means that it applies to all

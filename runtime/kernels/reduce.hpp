@@ -41,7 +41,7 @@ void fill_zero(Ctx& ctx, MatrixView<float, typename Ctx::Space> x) {
 }
 
 // Converts `from` to the type of `to`, rounded to nearest even. Instantiated for <float, bf16>,
-// <bf16, float> and <float, float>; on GPUs also for fp16.
+// <float, fp16>, <bf16, float> and <float, float>; on GPUs also for <fp16, float>.
 template <class From, class To>
 void cast(CpuContext& ctx, HostView<const From> from, HostView<To> to);
 template <class From, class To>

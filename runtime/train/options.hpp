@@ -17,6 +17,12 @@ enum class Moments { fp32, int8 };
 constexpr const char* name(Moments moments) noexcept {
     return moments == Moments::int8 ? "int8" : "fp32";
 }
+// Tells what of the optimizer lies in the host's memory and is calculated there. optimizer: the
+// moments and the fp32 weights of a GPU's run.
+enum class Offload { none, optimizer };
+constexpr const char* name(Offload offload) noexcept {
+    return offload == Offload::optimizer ? "optimizer" : "none";
+}
 enum class ScheduleKind { none, fixed, linear, cosine, invsqrt, reduceonplateau };
 enum class Overlap { on, off };
 enum class Direction { minimise, maximise };
@@ -36,12 +42,18 @@ struct OptimizerOptions {
     double weight_decay = 0;
     bool amsgrad = false;
     Moments moments = Moments::fp32;  // int8: of adam and adamw without amsgrad
+    Offload offload = Offload::none;  // optimizer: of sgd, adam, adamw and lion in fp32
+    std::size_t offload_bytes = std::size_t{25} << 20;  // of gradients that are copied at once
     double adafactor_eps1 = 1e-30, adafactor_eps2 = 1e-3;
     bool adafactor_relative_step = false, adafactor_scale_parameter = false;
     double gradient_clip = 0.1;  // maximum norm; <= 0: off
 };
 inline double beta2_of(const OptimizerOptions& options) noexcept {
     return options.beta2.value_or(options.kind == OptimizerKind::lion ? 0.99 : 0.999);
+}
+// Tells whether the host can update with this optimizer.
+inline bool can_offload(const OptimizerOptions& options) noexcept {
+    return options.kind != OptimizerKind::adafactor && options.moments == Moments::fp32;
 }
 
 struct ScheduleOptions {

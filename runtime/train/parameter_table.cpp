@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/train/parameter_table.hpp"
 
-#include <algorithm>
 #include <limits>
 
 #include "runtime/core/error.hpp"
@@ -40,6 +39,7 @@ std::size_t ParameterTable::add(std::string name, std::vector<std::int64_t> shap
     const std::size_t count = elements_of(shape);
     require(parts == 1 || (!shape.empty() && shape.front() % parts == 0),
             "a parameter's parts are of different sizes");
+    index_.emplace(name, all_.size());
     all_.push_back({std::move(name), std::move(shape), flat_size_, count, block, decay, parts});
     flat_size_ += (count + grain - 1) / grain * grain;
     return all_.size() - 1;
@@ -67,8 +67,8 @@ void ParameterTable::share_among(int ranks, int stage) {
 }
 
 const Parameter* ParameterTable::find(std::string_view name) const noexcept {
-    const auto at = std::ranges::find(all_, name, &Parameter::name);
-    return at == all_.end() ? nullptr : &*at;
+    const auto at = index_.find(name);
+    return at == index_.end() ? nullptr : &all_[at->second];
 }
 
 std::size_t ParameterTable::count() const noexcept {

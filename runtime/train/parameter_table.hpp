@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -61,6 +63,7 @@ public:
 
 private:
     std::vector<Parameter> all_;
+    std::map<std::string, std::size_t, std::less<>> index_;  // of a name
     std::size_t flat_size_ = 0;
     int padded_for_ = 1, sharing_ = 1, stage_ = 0;
 };

@@ -22,9 +22,10 @@ struct OwnedPart {
     std::size_t packed = 0;
 };
 
-// Tells whether fp32 master weights are kept. If not, the 16-bit weights are the only ones, and
-// rounding loses small changes.
-enum class Master { kept, none };
+// Tells whether fp32 master weights are kept, and where. none: the 16-bit weights are the only
+// ones, and rounding loses small changes. offloaded: in pinned host memory, where the host updates
+// them (optim/offloaded_optimizer.hpp); the model computes with weights of their own, also in fp32.
+enum class Master { kept, none, offloaded };
 
 // Tells whether a store has memory for gradients. none: its weights are only read.
 enum class Gradients { kept, none };
@@ -52,17 +53,21 @@ public:
           precision_(precision),
           gradient_at_(placed(table, segments, 2)),
           weights_at_(placed(table, segments, 3)),
-          master_(master == Master::none ? 0
-                  : is_flat()            ? table.flat_size()
-                                         : packed_size_),
+          place_(master),
+          master_(
+              master == Master::none ? 0
+              : is_flat()            ? table.flat_size()
+                                     : packed_size_,
+              device::Content::zeroed,
+              master == Master::offloaded ? device::Residence::host : device::Residence::device),
           gradient_(gradients == Gradients::kept ? gradient_at_.size() : 0),
           gradient_sums_(gradient_at_.has_slots() ? packed_size_ : 0),
-          fp32_(precision == Precision::fp32 && weights_at_.has_slots() ? weights_at_.size() : 0),
+          fp32_(precision == Precision::fp32 && computes_apart() ? weights_at_.size() : 0),
           bf16_(precision == Precision::bf16 ? weights_at_.size() : 0),
           fp16_(precision == Precision::fp16 ? weights_at_.size() : 0) {
-        require(master == Master::kept || precision != Precision::fp32,
+        require(master != Master::none || precision != Precision::fp32,
                 "fp32 weights are the master");
-        require(master == Master::kept || !weights_at_.has_slots(),
+        require(master != Master::none || !weights_at_.has_slots(),
                 "slots of weights are filled from the master");
     }
 
@@ -76,6 +81,11 @@ public:
     Precision precision() const noexcept { return precision_; }
     bool has_master() const noexcept { return master_.size() > 0; }
     bool has_packed_master() const noexcept { return master_.size() > 0 && !is_flat(); }
+    bool has_offloaded_master() const noexcept { return place_ == Master::offloaded; }
+    // Tells whether the model computes with other memory than the master's.
+    bool computes_apart() const noexcept {
+        return precision_ != Precision::fp32 || weights_at_.has_slots() || has_offloaded_master();
+    }
     // Returns the master of all elements; only of the owned parts if it is packed.
     View<float, Space> master() const noexcept { return master_.view(); }
     // Returns the master of an owned part; empty if there is none.
@@ -97,11 +107,18 @@ public:
         return gradient_sums().subview(part.packed, part.count);
     }
     // Returns the bytes of the weights that a run keeps and that every rank has whole: the master,
-    // or the compute weights if there is no master or a packed one. There are none at stage 3.
+    // or the compute weights if there is no master in the device's memory or a packed one. There
+    // are none at stage 3.
     View<std::byte, Space> kept_bytes() const noexcept {
         if (weights_at_.has_slots()) return {};
-        if (has_master() && is_flat()) return bytes_of(master_);
+        if (has_master() && is_flat() && !has_offloaded_master()) return bytes_of(master_);
+        if (precision_ == Precision::fp32) return bytes_of(fp32_);
         return precision_ == Precision::bf16 ? bytes_of(bf16_) : bytes_of(fp16_);
+    }
+    // Returns the bytes of the memory that only computing needs, besides the master.
+    std::size_t compute_bytes() const noexcept {
+        return fp32_.size() * sizeof(float) + bf16_.size() * sizeof(bf16) +
+               fp16_.size() * sizeof(fp16);
     }
     // Returns the weights that the model computes with, which are flat or in slots; for T =
     // float flat ones are the master.
@@ -109,7 +126,7 @@ public:
     View<T, Space> compute() const {
         require(precision_ == precision_of<T>, "this store computes in another precision");
         if constexpr (std::is_same_v<T, float>)
-            return weights_at_.has_slots() ? fp32_.view() : master_.view();
+            return computes_apart() ? fp32_.view() : master_.view();
         else if constexpr (std::is_same_v<T, bf16>)
             return bf16_.view();
         else
@@ -135,9 +152,7 @@ private:
                             int from_stage) {
         return table.stage() < from_stage ? Placement(table.flat_size()) : Placement(segments);
     }
-    bool is_flat() const noexcept {
-        return owns_all() || (precision_ == Precision::fp32 && !weights_at_.has_slots());
-    }
+    bool is_flat() const noexcept { return owns_all() || !computes_apart(); }
     template <class T>
     static View<std::byte, Space> bytes_of(const device::Buffer<T, Space>& values) noexcept {
         return {reinterpret_cast<std::byte*>(values.view().data()), values.size() * sizeof(T)};
@@ -148,6 +163,7 @@ private:
     std::size_t packed_size_;
     Precision precision_;
     Placement gradient_at_, weights_at_;
+    Master place_;  // of the master
     device::Buffer<float, Space> master_, gradient_, gradient_sums_, fp32_;
     device::Buffer<bf16, Space> bf16_;
     device::Buffer<fp16, Space> fp16_;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "runtime/kernels/loss_sums.hpp"
-#include "runtime/train/step/forward_backward.hpp"
+#include "runtime/train/forward_backward.hpp"
 
 namespace lockstep::tests {
 

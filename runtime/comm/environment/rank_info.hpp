@@ -38,6 +38,7 @@ struct RankFlags {
 };
 
 constexpr int default_master_port = 29500;
+constexpr int max_ranks = 1 << 16;  // of a run
 
 // Finds the rank information of a process that was started as one rank of a job. The first source
 // that answers is believed: flags, torchrun's variables, Open MPI's or PMIx's, a Slurm step's, a

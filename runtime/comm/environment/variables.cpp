@@ -47,6 +47,9 @@ RankInfo checked_rank_info(RankInfo rank_info, const std::string& source) {
     const auto text = [](int value) { return std::to_string(value); };
     if (rank_info.size < 1)
         refuse_environment(source + " gives a world of " + text(rank_info.size) + " ranks");
+    if (rank_info.size > max_ranks)
+        refuse_environment(source + " gives a world of " + text(rank_info.size) +
+                           " ranks, and a run has at most " + text(max_ranks));
     if (rank_info.rank < 0 || rank_info.rank >= rank_info.size) {
         refuse_environment(source + " gives rank " + text(rank_info.rank) + " of " +
                            text(rank_info.size) + ": ranks count from 0 to size - 1");

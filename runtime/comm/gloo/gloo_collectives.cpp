@@ -24,6 +24,50 @@ struct Segment {
     std::size_t first_byte;  // offset in the whole range
 };
 
+// Sends from a range, and receives into it or into scratch memory, whose second half is that of the
+// odd pieces.
+class GlooMessages final : public Messages {
+public:
+    GlooMessages(GlooLinks& links, std::uint64_t slot, const HostRange& range,
+                 const HostRange& scratch)
+        : slot_(slot),
+          memory_{{{links, part_of(scratch, 0, scratch.count / 2)},
+                   {links, part_of(scratch, scratch.count / 2, scratch.count / 2)},
+                   {links, range}}} {}
+
+    void send(const HostRange& from, int to) override {
+        Memory& memory = of(Into::range);
+        memory.buffer.start_send(to, slot_, memory.offset(from), from.bytes());
+    }
+    void receive(const HostRange& to, Into into, int from) override {
+        Memory& memory = of(into);
+        memory.buffer.start_recv(from, slot_, memory.offset(to), to.bytes());
+        ++memory.expected;
+    }
+    void wait_received(Into into) override {
+        Memory& memory = of(into);
+        for (; memory.expected > 0; --memory.expected) memory.buffer.wait_recv();
+    }
+    void wait_sent() override { of(Into::range).buffer.wait_sends(); }
+
+private:
+    struct Memory {
+        Memory(GlooLinks& links, const HostRange& range)
+            : begin(static_cast<const std::byte*>(range.data)), buffer(links, range) {}
+        std::size_t offset(const HostRange& part) const {
+            return static_cast<std::size_t>(static_cast<const std::byte*>(part.data) - begin);
+        }
+
+        const std::byte* begin;
+        GlooBuffer buffer;
+        int expected = 0;
+    };
+    Memory& of(Into into) { return memory_[static_cast<std::size_t>(into)]; }
+
+    std::uint64_t slot_;
+    std::array<Memory, 3> memory_;  // by Into
+};
+
 void append_segments(std::vector<Segment>& segments, const HostRange& whole, int step, int part,
                      int size) {
     const HostRange range = even_part_of(whole, part, size);
@@ -122,6 +166,15 @@ void reduce_by_doubling(const Member& self, std::uint64_t slot, const HostRange&
     }
     if (partner < self.size) send(partner);
     own.wait_sends();
+}
+
+void add_by_owners(const Member& self, std::uint64_t slot, const HostRange& range,
+                   OwnerResult result) {
+    const std::size_t half = owner_piece(self.size) * static_cast<std::size_t>(self.size);
+    const auto scratch = std::make_unique_for_overwrite<bf16[]>(2 * half);
+    const OwnerScratch halves{scratch.get(), scratch.get() + half, owner_piece(self.size)};
+    GlooMessages messages(self.links, slot, range, HostRange(scratch.get(), 2 * half, Dtype::bf16));
+    add_by_owner(messages, self.rank, self.size, range, halves, result);
 }
 
 void spread(const Member& self, std::uint64_t slot, const HostRange& range, int root) {

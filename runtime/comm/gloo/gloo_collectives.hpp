@@ -5,6 +5,7 @@
 
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/gloo/gloo_links.hpp"
+#include "runtime/comm/owner_sums.hpp"
 
 // These collectives are built from messages. Each of them is one operation and uses a slot number
 // that is the same on every rank and that no other operation uses.
@@ -35,6 +36,10 @@ void ring(const Member& self, std::uint64_t slot, const HostRange& range, RingSt
 // the result from there.
 void reduce_by_doubling(const Member& self, std::uint64_t slot, const HostRange& range,
                         ReduceOp reduction);
+
+// Adds bf16 as owner_sums.hpp says. Every rank must be connected with every other.
+void add_by_owners(const Member& self, std::uint64_t slot, const HostRange& range,
+                   OwnerResult result);
 
 // Broadcasts from `root` along a binomial tree.
 void spread(const Member& self, std::uint64_t slot, const HostRange& range, int root);

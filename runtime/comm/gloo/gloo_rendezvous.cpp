@@ -3,6 +3,7 @@
 
 #include <gloo/common/error.h>
 
+#include <new>
 #include <regex>
 
 #include "runtime/comm/environment/rank_info.hpp"
@@ -11,6 +12,17 @@
 #include "runtime/core/error.hpp"
 
 namespace lockstep::comm {
+
+namespace {
+
+// Gloo's texts begin with a place in its sources: "[file:line] text".
+std::string without_place(std::string what) {
+    const auto text = what.find("] ");
+    if (what.starts_with("[") && text != std::string::npos) what.erase(0, text + 2);
+    return what;
+}
+
+}  // namespace
 
 std::shared_ptr<gloo::transport::Device> gloo_device(const std::string& interface,
                                                      const std::string& address,
@@ -21,9 +33,11 @@ std::shared_ptr<gloo::transport::Device> gloo_device(const std::string& interfac
     try {
         return std::make_shared<ProvenDevice>(attributes, key);
     } catch (const std::exception& error) {
+        const std::string why = without_place(error.what());
+        if (why.find("annot allocate memory") != std::string::npos) throw std::bad_alloc();
         const std::string what = interface.empty() ? "address " + address : interface;
         throw Error(ErrorKind::config, "Gloo cannot use " + what + " of " + host_name() + " (" +
-                                           error.what() +
+                                           why +
                                            "): give another network interface by --interface");
     }
 }
@@ -34,9 +48,7 @@ void throw_gloo_error(int timeout_ms) {
     } catch (const Error&) {
         throw;
     } catch (const gloo::IoException& error) {
-        std::string what = error.what();  // "[file:line] text"
-        const auto text = what.find("] ");
-        if (what.starts_with("[") && text != std::string::npos) what.erase(0, text + 2);
+        std::string what = without_place(error.what());
         // Gloo writes ports with their bytes swapped.
         what = std::regex_replace(what, std::regex(R"(\[([^\]]*)\]:\d+)"), "$1");
         const bool late =

@@ -12,6 +12,7 @@
 #include "runtime/comm/gloo/gloo_collectives.hpp"
 #include "runtime/comm/gloo/gloo_links.hpp"
 #include "runtime/comm/gloo/gloo_rendezvous.hpp"
+#include "runtime/comm/owner_sums.hpp"
 #include "runtime/comm/reduction.hpp"
 #include "runtime/core/error.hpp"
 
@@ -21,7 +22,7 @@ namespace {
 
 // The kind of an operation is part of its slot. Ranks that disagree on the next operation then wait
 // for each other instead of mistaking one operation for another. Gloo's own kinds are 1 to 8.
-enum class Kind : std::uint8_t { ring = 0x40, spread, meet, message, doubling };
+enum class Kind : std::uint8_t { ring = 0x40, spread, meet, message, doubling, owners };
 
 // Below this size the number of messages counts, and not the bytes.
 constexpr std::size_t small_bytes = 64 * 1024;
@@ -51,12 +52,14 @@ public:
     int size() const noexcept override { return size_; }
 
     void all_reduce(HostRange range, ReduceOp reduction) override {
+        if (added_by_owner(range.element, reduction)) return add_by_owner(range, OwnerResult::all);
         if (range.bytes() < small_bytes)
             return reduce_by_doubling(self(), next_slot(Kind::doubling), range, reduction);
         ring(self(), next_slot(Kind::ring), range, {0, 2 * (size_ - 1)}, reduction);
     }
     // A part has the same bits as that of an all_reduce of the range.
     void reduce_scatter(HostRange range, ReduceOp reduction) override {
+        if (added_by_owner(range.element, reduction)) return add_by_owner(range, OwnerResult::part);
         if (range.bytes() < small_bytes) return all_reduce(range, reduction);
         ring(self(), next_slot(Kind::ring), range, {0, size_ - 1}, reduction);
     }
@@ -92,6 +95,15 @@ private:
     }
     std::uint64_t next_slot(Kind kind) { return slot(kind, ++operations_); }
     Member self() { return {rank_, size_, links_}; }
+
+    void add_by_owner(const HostRange& range, OwnerResult result) {
+        if (size_ == 1 || range.count == 0) return;
+        std::vector<int> others;
+        for (int rank = 0; rank < size_; ++rank)
+            if (rank != rank_) others.push_back(rank);
+        links_.connect(others);
+        add_by_owners(self(), next_slot(Kind::owners), range, result);
+    }
 
     int rank_;
     int size_;

@@ -123,6 +123,7 @@ void MpiTransport::wait(const char* what, MPI_Request& request) {
 // fit the cache are several times as fast, and having several in flight hides the pauses between
 // tests.
 void MpiTransport::all_reduce(HostRange range, ReduceOp reduction) {
+    if (added_by_owner(range.element, reduction)) return sum_by_owner(range, OwnerResult::all);
     const std::size_t most = std::min(options_.max_count, piece_bytes / bytes_of(range.element));
     std::deque<MPI_Request> under_way;
     const auto wait_for_first = [&] {
@@ -156,10 +157,48 @@ MPI_Request MpiTransport::start_recv(const HostRange& range, int from) {
     return request;
 }
 
+class MpiTransport::OwnerMessages final : public Messages {
+public:
+    explicit OwnerMessages(MpiTransport& transport) : transport_(transport) {}
+
+    void send(const HostRange& from, int to) override {
+        sends_.push_back(transport_.start_send(from, to));
+    }
+    void receive(const HostRange& to, Into into, int from) override {
+        of(into).push_back(transport_.start_recv(to, from));
+    }
+    void wait_received(Into into) override { wait("MPI_Irecv", of(into)); }
+    void wait_sent() override { wait("MPI_Isend", sends_); }
+
+private:
+    std::vector<MPI_Request>& of(Into into) { return received_[static_cast<std::size_t>(into)]; }
+    void wait(const char* what, std::vector<MPI_Request>& requests) {
+        for (MPI_Request& request : requests) transport_.wait(what, request);
+        requests.clear();
+    }
+
+    MpiTransport& transport_;
+    std::vector<MPI_Request> sends_;
+    std::array<std::vector<MPI_Request>, 3> received_;  // by Into
+};
+
+void MpiTransport::sum_by_owner(const HostRange& range, OwnerResult result) {
+    const std::size_t piece = std::min(options_.max_count, owner_piece(size_));
+    for (auto& memory : arriving_memory_)
+        memory.resize(
+            std::max(memory.size(), piece * static_cast<std::size_t>(size_) * sizeof(bf16)));
+    const auto scratch = [&](std::size_t half) {
+        return reinterpret_cast<bf16*>(arriving_memory_[half].data());
+    };
+    OwnerMessages messages(*this);
+    add_by_owner(messages, rank_, size_, range, {scratch(0), scratch(1), piece}, result);
+}
+
 // Goes around the ring that gloo_collectives.hpp describes, so that sums of 64 KiB and more have
 // the same bits as Gloo's. Open MPI's own non-blocking operation sends everything to rank 0, which
 // adds and scatters.
 void MpiTransport::reduce_scatter(HostRange range, ReduceOp reduction) {
+    if (added_by_owner(range.element, reduction)) return sum_by_owner(range, OwnerResult::part);
     if (size_ == 1 || range.count == 0) return;
     const int left = (rank_ + size_ - 1) % size_, right = (rank_ + 1) % size_;
     const std::size_t most = std::min(options_.max_count, piece_bytes / bytes_of(range.element));
@@ -173,13 +212,13 @@ void MpiTransport::reduce_scatter(HostRange range, ReduceOp reduction) {
         received.size() - received.size() / static_cast<std::size_t>(size_ - 1);
     const auto memory_of = [&](std::size_t i) {
         const HostRange& piece = received[i];
-        return HostRange(ring_memory_[i % 2].data(), piece.count, piece.element);
+        return HostRange(arriving_memory_[i % 2].data(), piece.count, piece.element);
     };
     std::array<MPI_Request, 2> arriving{};
     const auto expect = [&](std::size_t i) {
         if (i < received.size()) arriving[i % 2] = start_recv(memory_of(i), left);
     };
-    for (auto& memory : ring_memory_) memory.resize(received.front().bytes());
+    for (auto& memory : arriving_memory_) memory.resize(received.front().bytes());
     std::vector<MPI_Request> sends;
     const auto send_on = [&](const HostRange& p) { sends.push_back(start_send(p, right)); };
     expect(0);

@@ -11,6 +11,7 @@
 
 #include "runtime/comm/mpi/mpi_module.hpp"
 #include "runtime/comm/mpi/mpi_session.hpp"
+#include "runtime/comm/owner_sums.hpp"
 #include "runtime/comm/transport.hpp"
 
 namespace lockstep::comm {
@@ -41,6 +42,8 @@ public:
     void set_timeout(int timeout_ms) noexcept override { timeout_ms_ = timeout_ms; }
 
 private:
+    class OwnerMessages;
+
     MpiTransport(std::shared_ptr<MpiSession> session, MPI_Comm communicator,
                  const MpiOptions& options);
     void find_rank();
@@ -49,6 +52,7 @@ private:
     void wait(const char* what, MPI_Request& request);
     MPI_Request start_send(const HostRange& range, int to);
     MPI_Request start_recv(const HostRange& range, int from);
+    void sum_by_owner(const HostRange& range, OwnerResult result);
 
     std::shared_ptr<MpiSession> session_;  // MPI ends with the last communicator
     MPI_Comm communicator_ = MPI_COMM_NULL;
@@ -58,7 +62,7 @@ private:
     int size_ = 1;
     std::atomic<bool> interrupted_{false};
     // MPI may write here after an operation was given up, so it lives as long as this object.
-    std::array<std::vector<std::byte>, 2> ring_memory_;
+    std::array<std::vector<std::byte>, 2> arriving_memory_;
 };
 
 }  // namespace lockstep::comm

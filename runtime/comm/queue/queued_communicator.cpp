@@ -31,6 +31,7 @@ struct QueuedCommunicator::State {
     std::unique_ptr<Transport> transport;
     std::vector<std::weak_ptr<State>> parts;  // split off this one
     std::optional<int> timeout_ms;            // the last one that was set
+    int named_rank = 0;                       // in messages: that of the run, also in a group
     std::atomic<bool> abandoned{false};
     std::mutex mutex;
     std::condition_variable changed;
@@ -53,9 +54,9 @@ struct QueuedCommunicator::State {
         try {
             work();
         } catch (const Error& error) {
-            fail(named(error, error.kind(), full_name, transport->rank()));
+            fail(named(error, error.kind(), full_name, named_rank));
         } catch (const std::exception& error) {
-            fail(named(error, ErrorKind::contract, full_name, transport->rank()));
+            fail(named(error, ErrorKind::contract, full_name, named_rank));
         }
     }
 
@@ -158,10 +159,11 @@ QueuedCommunicator::QueuedCommunicator(Connect connect, int timeout_ms)
     adopt(transport.get());
 }
 
-QueuedCommunicator::QueuedCommunicator(std::shared_ptr<Worker> worker,
+QueuedCommunicator::QueuedCommunicator(const QueuedCommunicator& whole,
                                        std::unique_ptr<Transport> transport)
-    : worker_(std::move(worker)), state_(std::make_shared<State>()) {
+    : worker_(whole.worker_), state_(std::make_shared<State>()) {
     adopt(std::move(transport));
+    state_->named_rank = whole.state_->named_rank;
 }
 
 QueuedCommunicator::~QueuedCommunicator() {
@@ -177,6 +179,7 @@ QueuedCommunicator::~QueuedCommunicator() {
 void QueuedCommunicator::adopt(std::unique_ptr<Transport> transport) {
     rank_ = transport->rank();
     size_ = transport->size();
+    state_->named_rank = rank_;
     state_->transport = std::move(transport);
 }
 
@@ -255,7 +258,7 @@ std::unique_ptr<Communicator> QueuedCommunicator::split(int colour) {
     enqueue("split", "colour " + std::to_string(colour),
             [&part, colour](Transport& t) { part = t.split(colour); });
     finish();
-    std::unique_ptr<QueuedCommunicator> group(new QueuedCommunicator(worker_, std::move(part)));
+    std::unique_ptr<QueuedCommunicator> group(new QueuedCommunicator(*this, std::move(part)));
     state_->add_part(group->state_);
     return group;
 }

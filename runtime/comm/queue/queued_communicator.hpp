@@ -43,7 +43,8 @@ public:
     void finish() override;
     void finish(Ticket through) override;
     // The new communicator shares the worker, because a library may require that one thread makes
-    // all calls. When this one gives up, or ends with an exception, so does the new one.
+    // all calls. When this one gives up, or ends with an exception, so does the new one. Messages
+    // of both name this rank by its number here.
     std::unique_ptr<Communicator> split(int colour) override;
     std::unique_ptr<Collectives<HostSpace>> lone_group() override;
     std::vector<Timing> take_timings() override;
@@ -57,7 +58,7 @@ private:
     struct State;
     using Operation = std::function<void(Transport&)>;
 
-    QueuedCommunicator(std::shared_ptr<Worker> worker, std::unique_ptr<Transport> transport);
+    QueuedCommunicator(const QueuedCommunicator& whole, std::unique_ptr<Transport> transport);
     void adopt(std::unique_ptr<Transport> transport);
     Ticket enqueue(const char* what, std::string label, Operation operation);
     // Queues the task under the next ticket. `task` must not throw.

@@ -160,6 +160,20 @@ std::unique_ptr<Store> serve_store(const RankInfo& rank_info, Protection protect
                                          std::move(client));
 }
 
+// Without enough descriptors connections end as if a stranger had refused them.
+void require_descriptors(const RankInfo& rank_info) {
+    constexpr rlim_t of_a_rank = 32;
+    const auto ranks = static_cast<rlim_t>(rank_info.size);
+    const rlim_t least = of_a_rank + (rank_info.rank == 0 ? 2 * ranks : 0);
+    allow_connections(0);
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_max >= least) return;
+    throw Error(ErrorKind::config, "rank " + std::to_string(rank_info.rank) + " of " +
+                                       std::to_string(rank_info.size) + " may have " +
+                                       std::to_string(limit.rlim_max) + " files open, and needs " +
+                                       std::to_string(least) + ": allow more (ulimit -n)");
+}
+
 }  // namespace
 
 void allow_connections(int count) {
@@ -186,6 +200,7 @@ std::unique_ptr<Store> open_store(const RankInfo& rank_info, const Secret& secre
 
 std::unique_ptr<Store> open_store(const RankInfo& rank_info, const Secret& secret,
                                   const std::shared_ptr<SecretEnvelope>& envelope, int timeout_ms) {
+    require_descriptors(rank_info);
     const bool sealed = secret.empty();
     require(!sealed || envelope != nullptr, "a store needs a secret or an envelope for it");
     if (sealed) require_reach(envelope->reach(), rank_info);

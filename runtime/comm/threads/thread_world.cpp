@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/comm/owner_sums.hpp"
 #include "runtime/comm/queue/queued_communicator.hpp"
 #include "runtime/comm/reduction.hpp"
 #include "runtime/core/error.hpp"
@@ -186,6 +187,14 @@ private:
     // Reduces all ranks' parts, in rank order, into `part` of rank `owner`, and returns it.
     HostRange reduced(int owner, HostRange part, ReduceOp reduction) {
         if (part.count == 0) return part;
+        if (added_by_owner(part.element, reduction)) {
+            std::vector<const bf16*> addends;
+            for (const Offer& offer : world_->offers)
+                addends.push_back(
+                    static_cast<const bf16*>(even_part_of(*offer.from, owner, size()).data));
+            add_in_order(static_cast<bf16*>(part.data), addends, part.count);
+            return part;
+        }
         std::vector<std::byte> own(part.bytes());
         std::memcpy(own.data(), part.data, own.size());
         copy(even_part_of(*world_->offers.front().from, owner, size()), part);

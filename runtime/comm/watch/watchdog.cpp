@@ -279,6 +279,15 @@ std::vector<Sighting> Watchdog::sightings() {
     return ranks;
 }
 
+// A rank may come back over a network that is disturbed for some seconds. But where a rank's end
+// has broken its connection, mpirun asks the others to end, and kills them a second later.
+int Watchdog::patience_ms(const std::string& end) const {
+    constexpr int asked_to_end_ms = 300;
+    const int beats = end == StoreServer::unacknowledged ? 2 : 10;
+    const int usual_ms = std::min(limits_.timeout_ms / 2, beats * limits_.beat_ms);
+    return listener_.asked_to_end() ? std::min(usual_ms, asked_to_end_ms) : usual_ms;
+}
+
 // A connection that was closed says that the process has ended. One that broke may come back.
 Sighting Watchdog::sighting_of(int rank, const std::map<std::string, std::string>& lost) {
     Heard& heard = heard_[rank];
@@ -295,9 +304,7 @@ Sighting Watchdog::sighting_of(int rank, const std::map<std::string, std::string
         heard.reset_at = awake_.now();
         heard.connection = number == numbers.end() ? "1" : number->second;
     }
-    // The rank may come back over a network that is disturbed for some seconds.
-    const int patience_ms = std::min(limits_.timeout_ms / 2, (silent ? 2 : 10) * limits_.beat_ms);
-    const bool over = broken && awake_ms_since(heard.broken_at) >= patience_ms;
+    const bool over = broken && awake_ms_since(heard.broken_at) >= patience_ms(end->second);
     sighting.unreachable = over && silent;
     sighting.broken = !over && heard.reset_at >= milliseconds(0) &&
                       awake_ms_since(heard.reset_at) < limits_.timeout_ms / 2;

@@ -43,6 +43,8 @@ public:
     virtual void end(const WatchNews& news) = 0;
     // The watchdog calls it on rank 0 while the run goes on.
     virtual void slow(const Straggler&) {}
+    // Tells whether this process was asked to end; whoever asked may soon end it by force.
+    virtual bool asked_to_end() { return false; }
     // Returns the stack of the main thread of a rank that makes no progress; may be empty.
     virtual std::string stack() { return {}; }
 };
@@ -79,6 +81,7 @@ private:
     void publish_summary();
     void say_farewell();
     std::vector<Sighting> sightings();
+    int patience_ms(const std::string& end) const;
     Sighting sighting_of(int rank, const std::map<std::string, std::string>& lost);
     std::vector<Sighting> remembered();
     Condition condition();

@@ -23,6 +23,14 @@ Error no_room(std::size_t bytes) {
                      " MiB more: take a smaller batch (-bs, --batch-tokens) or model");
 }
 
+Error no_pinned_room(std::size_t bytes) {
+    cudaGetLastError();
+    return Error(
+        ErrorKind::cuda,
+        "the host cannot pin " + std::to_string(bytes >> 20) +
+            " MiB more of its memory: end other programs, or leave --offload out if it is given");
+}
+
 }  // namespace
 
 void* allocate_cuda(std::size_t bytes) {
@@ -48,7 +56,9 @@ void free_cuda(void* memory) noexcept {
 void* allocate_pinned(std::size_t bytes) {
     if (bytes == 0) return nullptr;
     void* memory = nullptr;
-    check(cudaMallocHost(&memory, bytes), "cudaMallocHost");
+    const cudaError_t result = cudaMallocHost(&memory, bytes);
+    if (result == cudaErrorMemoryAllocation) throw no_pinned_room(bytes);
+    check(result, "cudaMallocHost");
     return std::memset(memory, 0, bytes);
 }
 

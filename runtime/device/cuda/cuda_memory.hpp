@@ -26,16 +26,23 @@ class Buffer<T, CudaSpace> {
 
 public:
     Buffer() noexcept = default;
-    explicit Buffer(std::size_t size, Content = Content::zeroed)
-        : data_(static_cast<T*>(allocate_cuda(size * sizeof(T)))), size_(size) {}
+    explicit Buffer(std::size_t size, Content = Content::zeroed,
+                    Residence residence = Residence::device)
+        : data_(static_cast<T*>(residence == Residence::host ? allocate_pinned(size * sizeof(T))
+                                                             : allocate_cuda(size * sizeof(T)))),
+          size_(size),
+          residence_(residence) {}
     Buffer(Buffer&& other) noexcept
-        : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+        : data_(std::exchange(other.data_, nullptr)),
+          size_(std::exchange(other.size_, 0)),
+          residence_(other.residence_) {}
     Buffer& operator=(Buffer&& other) noexcept {
         std::swap(data_, other.data_);
         std::swap(size_, other.size_);
+        std::swap(residence_, other.residence_);
         return *this;
     }
-    ~Buffer() { free_cuda(data_); }
+    ~Buffer() { residence_ == Residence::host ? free_pinned(data_) : free_cuda(data_); }
 
     std::size_t size() const noexcept { return size_; }
     CudaView<T> view() const noexcept { return {data_, size_}; }
@@ -43,6 +50,7 @@ public:
 private:
     T* data_ = nullptr;
     std::size_t size_ = 0;
+    Residence residence_ = Residence::device;
 };
 
 // Owns pinned host memory: the GPU copies from and to it while the host continues. Move-only.

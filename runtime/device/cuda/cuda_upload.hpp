@@ -36,6 +36,11 @@ public:
     }
     void finish();
     std::int64_t moves() const noexcept { return moves_; }
+    std::size_t bytes() const noexcept {
+        std::size_t bytes = present_.size();
+        for (const Slot& slot : slots_) bytes += slot.arrived.size();
+        return bytes;
+    }
 
 private:
     struct Slot {

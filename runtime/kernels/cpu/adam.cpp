@@ -29,16 +29,17 @@ template <Bound bound, Copy copy, class T>
     T* compute = range.compute;
 #pragma omp simd
     for (std::int64_t i = 0; i < range.size; ++i) {
-        float w = master[i] * u.shrink;
-        const float g = gradient[i] * u.gradient_scale + u.l2 * w;
-        m[i] += u.rest1 * (g - m[i]);
-        v[i] = u.beta2 * v[i] + u.rest2 * g * g;
+        const float g = cpu::fused(gradient[i], u.gradient_scale, u.l2 * master[i]);
+        m[i] = cpu::fused(u.rest1, g - m[i], m[i]);
+        v[i] = cpu::fused(u.rest2 * g, g, u.beta2 * v[i]);
         float second = v[i];
         if constexpr (bound == Bound::largest) {
             second = largest[i] > second ? largest[i] : second;
             largest[i] = second;
         }
-        w -= u.step_size * m[i] / (__builtin_sqrtf(second) / u.root_correction2 + u.epsilon);
+        const float step =
+            u.step_size * m[i] / (__builtin_sqrtf(second) / u.root_correction2 + u.epsilon);
+        const float w = cpu::fused(master[i], u.shrink, -step);
         master[i] = w;
         if constexpr (copy == Copy::write) cpu::store(compute[i], w);
     }

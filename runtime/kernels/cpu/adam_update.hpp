@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cmath>
+
 #include "runtime/kernels/cpu/decay_runs.hpp"
 #include "runtime/kernels/optimizers.hpp"
 
@@ -20,7 +22,7 @@ inline AdamUpdate adam_update(const AdamOptions& options, const StepState& state
     AdamUpdate u{};
     u.gradient_scale = state.gradient_scale;
     u.l2 = decoupled ? 0.0f : static_cast<float>(decay);
-    u.shrink = decoupled ? static_cast<float>(1.0 - lr * decay) : 1.0f;
+    u.shrink = decoupled ? static_cast<float>(std::fma(-lr, decay, 1.0)) : 1.0f;
     u.rest1 = static_cast<float>(1.0 - options.beta1);
     u.beta2 = static_cast<float>(options.beta2);
     u.rest2 = static_cast<float>(1.0 - options.beta2);

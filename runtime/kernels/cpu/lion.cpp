@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
 #include "runtime/kernels/cpu/decay_runs.hpp"
 #include "runtime/kernels/cpu/parallel.hpp"
 #include "runtime/kernels/cpu/vector_math.hpp"
@@ -19,7 +21,7 @@ Update update_of(const LionOptions& options, const StepState& state, cpu::Decays
     Update u{};
     u.gradient_scale = state.gradient_scale;
     u.lr = state.lr;
-    u.shrink = static_cast<float>(1.0 - double{state.lr} * decay);
+    u.shrink = static_cast<float>(std::fma(-double{state.lr}, decay, 1.0));
     u.beta1 = static_cast<float>(options.beta1);
     u.rest1 = static_cast<float>(1.0 - options.beta1);
     u.beta2 = static_cast<float>(options.beta2);
@@ -47,11 +49,11 @@ template <Copy copy, class T>
 #pragma omp simd
     for (std::int64_t i = 0; i < range.size; ++i) {
         const float g = gradient[i] * u.gradient_scale;
-        const float c = u.beta1 * moment[i] + u.rest1 * g;
+        const float c = cpu::fused(u.beta1, moment[i], u.rest1 * g);
         // Zero and NaN are their own signs.
         const float sign = c > 0.0f ? 1.0f : c < 0.0f ? -1.0f : c;
-        const float w = master[i] * u.shrink - u.lr * sign;
-        moment[i] = u.beta2 * moment[i] + u.rest2 * g;
+        const float w = cpu::fused(master[i], u.shrink, -(u.lr * sign));
+        moment[i] = cpu::fused(u.beta2, moment[i], u.rest2 * g);
         master[i] = w;
         if constexpr (copy == Copy::write) cpu::store(compute[i], w);
     }

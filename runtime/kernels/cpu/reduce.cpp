@@ -48,6 +48,11 @@ constexpr std::int64_t block_size = 16384;
     for (std::int64_t i = 0; i < n; ++i) to[i] = static_cast<float>(from[i]);
 }
 
+[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void convert(
+    const float* from, fp16* to, std::int64_t n) {
+    for (std::int64_t i = 0; i < n; ++i) to[i] = fp16(from[i]);
+}
+
 void convert(const float* from, float* to, std::int64_t n) {
     std::memmove(to, from, static_cast<std::size_t>(n) * sizeof(float));
 }
@@ -116,6 +121,7 @@ void cast(CpuContext& ctx, HostView<const From> from, HostView<To> to) {
 }
 
 template void cast(CpuContext&, HostView<const float>, HostView<bf16>);
+template void cast(CpuContext&, HostView<const float>, HostView<fp16>);
 template void cast(CpuContext&, HostView<const bf16>, HostView<float>);
 template void cast(CpuContext&, HostView<const float>, HostView<float>);
 

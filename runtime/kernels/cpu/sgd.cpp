@@ -37,14 +37,13 @@ template <Momentum momentum, Copy copy, class T>
     const Update u = update;
 #pragma omp simd
     for (std::int64_t i = 0; i < n; ++i) {
-        float w = master[i];
-        float g = gradient[i] * u.gradient_scale + u.weight_decay * w;
+        float g = cpu::fused(gradient[i], u.gradient_scale, u.weight_decay * master[i]);
         if constexpr (momentum == Momentum::kept) {
-            const float kept = u.momentum == 0.0f ? g : u.momentum * buffer[i] + g;
+            const float kept = u.momentum == 0.0f ? g : cpu::fused(u.momentum, buffer[i], g);
             buffer[i] = kept;
-            g = u.direct * g + u.carried * kept;
+            g = cpu::fused(u.carried, kept, u.direct * g);
         }
-        w -= u.lr * g;
+        const float w = cpu::fused(-u.lr, g, master[i]);
         master[i] = w;
         if constexpr (copy == Copy::write) cpu::store(compute[i], w);
     }

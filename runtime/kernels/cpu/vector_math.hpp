@@ -25,6 +25,12 @@ namespace lockstep::kernels::cpu {
     to.bits = static_cast<std::uint16_t>(((u & 0x7FFFFFFFu) > 0x7F800000u ? quiet : nearest) >> 16);
 }
 
+// Returns a * b + c, rounded once. The compiler may fuse other products with sums or not, which
+// would give other last bits than a GPU's kernel of the same formula.
+[[gnu::always_inline]] inline float fused(float a, float b, float c) noexcept {
+    return __builtin_fmaf(a, b, c);
+}
+
 // Stores x rounded to T and returns the stored value, which later readers see.
 template <class T>
 [[gnu::always_inline]] inline float store_rounded(T& to, float x) noexcept {

@@ -42,12 +42,13 @@ struct AdamBody {
         auto& [gradients, w, m, v, most, shrink, l2_here] = r;
 #pragma unroll
         for (int k = 0; k < width; ++k) {
-            w[k] *= shrink;
-            const float g = gradients[k] * u.gradient_scale + l2_here * w[k];
-            m[k] += rule.rest1 * (g - m[k]);
-            v[k] = rule.beta2 * v[k] + rule.rest2 * g * g;
+            const float g = __fmaf_rn(gradients[k], u.gradient_scale, l2_here * w[k]);
+            m[k] = __fmaf_rn(rule.rest1, g - m[k], m[k]);
+            v[k] = __fmaf_rn(rule.rest2 * g, g, rule.beta2 * v[k]);
             most[k] = largest != nullptr && most[k] > v[k] ? most[k] : v[k];
-            w[k] -= u.step_size * m[k] / (sqrtf(most[k]) / u.root_correction2 + rule.epsilon);
+            const float step =
+                u.step_size * m[k] / (sqrtf(most[k]) / u.root_correction2 + rule.epsilon);
+            w[k] = __fmaf_rn(w[k], shrink, -step);
         }
         store(first_moment + i, m);
         store(second_moment + i, v);

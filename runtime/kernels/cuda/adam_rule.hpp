@@ -22,7 +22,7 @@ struct AdamRule {
     // Calculates in double, as in torch.
     __device__ Update prepare() const {
         return {state->gradient_scale,
-                static_cast<float>(1.0 - double{state->lr} * decoupled_decay),
+                static_cast<float>(fma(-double{state->lr}, decoupled_decay, 1.0)),
                 state->adam_step_size, state->adam_root_correction2, state->skip != 0};
     }
 };

@@ -26,7 +26,7 @@ struct LionBody {
     // Calculates in double, as the CPU does.
     __device__ Update prepare() const {
         return {state->gradient_scale, state->lr,
-                static_cast<float>(1.0 - double{state->lr} * weight_decay), state->skip != 0};
+                static_cast<float>(fma(-double{state->lr}, weight_decay, 1.0)), state->skip != 0};
     }
 
     static constexpr int vectors = 1, resident = 6;
@@ -49,11 +49,11 @@ struct LionBody {
 #pragma unroll
         for (int k = 0; k < width; ++k) {
             g[k] *= u.gradient_scale;
-            const float c = beta1 * m[k] + rest1 * g[k];
+            const float c = __fmaf_rn(beta1, m[k], rest1 * g[k]);
             // Zero and NaN are their own signs.
             const float sign = c > 0.0f ? 1.0f : c < 0.0f ? -1.0f : c;
-            w[k] = w[k] * shrink - u.lr * sign;
-            m[k] = beta2 * m[k] + rest2 * g[k];
+            w[k] = __fmaf_rn(w[k], shrink, -(u.lr * sign));
+            m[k] = __fmaf_rn(beta2, m[k], rest2 * g[k]);
         }
         store(moment + i, m);
         weights.write(i, w);

@@ -37,7 +37,7 @@ struct SgdBody {
     };
     template <int width>
     __device__ __forceinline__ Read<width> read(std::int64_t i, const Update&) const {
-        Read<width> r;
+        Read<width> r{};  // without a buffer b is not read from memory
         load(gradient + i, r.g);
         weights.read(i, r.w);
         if (buffer != nullptr) load(buffer + i, r.b);
@@ -49,9 +49,10 @@ struct SgdBody {
         auto& [g, w, b, decay] = r;
 #pragma unroll
         for (int k = 0; k < width; ++k) {
-            g[k] = g[k] * u.gradient_scale + decay * w[k];
-            b[k] = buffer == nullptr || u.momentum == 0.0f ? g[k] : u.momentum * b[k] + g[k];
-            w[k] -= u.lr * (direct * g[k] + carried * b[k]);
+            g[k] = __fmaf_rn(g[k], u.gradient_scale, decay * w[k]);
+            const bool begins = buffer == nullptr || u.momentum == 0.0f;
+            b[k] = begins ? g[k] : __fmaf_rn(u.momentum, b[k], g[k]);
+            w[k] = __fmaf_rn(-u.lr, __fmaf_rn(carried, b[k], direct * g[k]), w[k]);
         }
         if (buffer != nullptr) store(buffer + i, b);
         weights.write(i, w);

@@ -16,7 +16,8 @@
 
 namespace lockstep::kernels {
 
-// The kernels that a model calls in training and evaluation, on a device that computes nothing.
+// The kernels that a model calls in training and evaluation, on a device that computes nothing and
+// counts the multiplications of linear layers.
 // Include this before the model's templates, which then find them.
 
 using device::DryContext;
@@ -39,25 +40,44 @@ template <class T, class Like>
 void position_backward(DryContext<Like>&, DryView<const std::int32_t>, DryMatrix<const T>,
                        DryMatrix<float>, Into) {}
 
+template <class Like>
+void note_product(DryContext<Like>& ctx, std::int64_t rows, std::int64_t cols, std::int64_t depth) {
+    ctx.multiply_adds +=
+        static_cast<double>(rows) * static_cast<double>(cols) * static_cast<double>(depth);
+}
 template <class T, class Like>
-void linear_forward(DryContext<Like>&, DryMatrix<const T>, DryMatrix<const T>, DryView<const T>,
-                    DryMatrix<T>) {}
+void linear_forward(DryContext<Like>& ctx, DryMatrix<const T> x, DryMatrix<const T> w,
+                    DryView<const T>, DryMatrix<T>) {
+    note_product(ctx, x.rows, w.rows, x.cols);
+}
 template <class T, class Like>
-void linear_backward_input(DryContext<Like>&, DryMatrix<const T>, DryMatrix<const T>, DryMatrix<T>,
-                           Into) {}
+void linear_backward_input(DryContext<Like>& ctx, DryMatrix<const T> dy, DryMatrix<const T> w,
+                           DryMatrix<T>, Into) {
+    note_product(ctx, dy.rows, w.cols, dy.cols);
+}
 template <class T, class Like>
-void linear_backward_weight(DryContext<Like>&, DryMatrix<const T>, DryMatrix<const T>,
-                            DryMatrix<float>, Into) {}
+void linear_backward_weight(DryContext<Like>& ctx, DryMatrix<const T> x, DryMatrix<const T> dy,
+                            DryMatrix<float>, Into) {
+    note_product(ctx, x.cols, dy.cols, x.rows);
+}
 template <class T, class Like>
-void linear_backward_parameters(DryContext<Like>&, DryMatrix<const T>, DryMatrix<const T>,
-                                DryMatrix<float>, DryView<float>, Into) {}
+void linear_backward_parameters(DryContext<Like>& ctx, DryMatrix<const T> x, DryMatrix<const T> dy,
+                                DryMatrix<float>, DryView<float>, Into) {
+    note_product(ctx, x.cols, dy.cols, x.rows);
+}
 template <class T, class Like>
 void bias_backward(DryContext<Like>&, DryMatrix<const T>, DryView<float>, Into) {}
 
 template <class T, class Like>
-void linear_activation_forward(DryContext<Like>&, const LinearActivationForward<T, DrySpace>&) {}
+void linear_activation_forward(DryContext<Like>& ctx,
+                               const LinearActivationForward<T, DrySpace>& operands) {
+    note_product(ctx, operands.x.rows, operands.w.rows, operands.x.cols);
+}
 template <class T, class Like>
-void linear_activation_backward(DryContext<Like>&, const LinearActivationBackward<T, DrySpace>&) {}
+void linear_activation_backward(DryContext<Like>& ctx,
+                                const LinearActivationBackward<T, DrySpace>& operands) {
+    note_product(ctx, operands.dz.rows, operands.w.cols, operands.dz.cols);
+}
 // Returns the same as on a GPU (relu_mask.hpp).
 template <class T, class Like>
 std::int64_t relu_mask_cols(DryContext<Like>&, const ActivationSite<DrySpace>& site,
@@ -66,13 +86,15 @@ std::int64_t relu_mask_cols(DryContext<Like>&, const ActivationSite<DrySpace>& s
     return may && !site.dropout.active() ? small_mask_cols<T>(rows, cols) : 0;
 }
 template <class T, class Like>
-bool linear_relu_forward(DryContext<Like>&, DryMatrix<const T>, DryMatrix<const T>,
+bool linear_relu_forward(DryContext<Like>& ctx, DryMatrix<const T> x, DryMatrix<const T> w,
                          DryView<const T>, DryMatrix<T>, DryMatrix<std::uint8_t>) {
+    note_product(ctx, x.rows, w.rows, x.cols);
     return true;
 }
 template <class T, class Like>
-bool linear_relu_backward(DryContext<Like>&, DryMatrix<const T>, DryMatrix<const T>,
+bool linear_relu_backward(DryContext<Like>& ctx, DryMatrix<const T> dz, DryMatrix<const T> w,
                           DryMatrix<const std::uint8_t>, DryMatrix<T>) {
+    note_product(ctx, dz.rows, w.cols, dz.cols);
     return true;
 }
 template <class T, class Like>

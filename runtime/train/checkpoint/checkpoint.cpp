@@ -63,8 +63,8 @@ std::string load_tensors(const std::string& folder, const Manifest& manifest,
         parts.read(whole_tensors(optimizer_places));
     }
     read_places(model, model_places);
-    require_finite(folder, optimizer_places);
-    require_finite(model.path(), model_places);
+    require_possible(folder, optimizer_places);
+    require_possible(model.path(), model_places);
     return conversion;
 }
 

@@ -10,7 +10,7 @@
 #include "runtime/train/checkpoint/safetensors.hpp"
 #include "runtime/train/checkpoint/tensor_pieces.hpp"
 #include "runtime/train/loop/trainer_state.hpp"
-#include "runtime/train/step/run_tensors.hpp"
+#include "runtime/train/sharing/run_tensors.hpp"
 
 namespace lockstep::train {
 

@@ -76,14 +76,29 @@ void read_places(SafetensorsFile& file, std::span<const TensorExtent> places) {
     }
 }
 
-void require_finite(const std::string& path, std::span<const TensorExtent> places) {
+namespace {
+
+bool holds_squares(std::string_view tensor) noexcept {
+    return tensor.ends_with("exp_avg_sq") || tensor.ends_with("exp_avg_sq_row") ||
+           tensor.ends_with("exp_avg_sq_col");
+}
+
+}  // namespace
+
+bool is_possible(std::string_view tensor, float value) noexcept {
+    return std::isfinite(value) && (value >= 0 || !holds_squares(tensor));
+}
+
+void require_possible(const std::string& path, std::span<const TensorExtent> places) {
     for (const TensorExtent& place : places) {
-        const auto bad = std::find_if(place.values.begin(), place.values.end(),
-                                      [](float value) { return !std::isfinite(value); });
+        const auto bad = std::ranges::find_if(
+            place.values, [&](float value) { return !is_possible(place.name, value); });
         if (bad == place.values.end()) continue;
-        throw Error(ErrorKind::data, path + ": is damaged: tensor " + std::string(place.name) +
-                                         " has the value " +
-                                         (std::isnan(*bad) ? "NaN" : "infinity"));
+        const char* const what = std::isnan(*bad)      ? "the value NaN"
+                                 : std::isfinite(*bad) ? "a negative mean of squares"
+                                                       : "the value infinity";
+        throw Error(ErrorKind::data,
+                    path + ": is damaged: tensor " + std::string(place.name) + " has " + what);
     }
 }
 
@@ -127,7 +142,7 @@ void check_weights(const std::string& path, const ParameterTable& table) {
             values.resize(file.find(place.name)->count);
             place.values = view_of(values);
             read_places(file, {&place, 1});
-            require_finite(weights, {&place, 1});
+            require_possible(weights, {&place, 1});
         }
     });
 }
@@ -146,7 +161,7 @@ void load_weights(const std::string& path, const ParameterTable& table, HostView
         check_places(file, places, other_weights);
         file.verify();
         read_places(file, places);
-        require_finite(weights, places);
+        require_possible(weights, places);
     });
 }
 

@@ -29,9 +29,13 @@ void check_places(const SafetensorsFile& file, std::span<const TensorExtent> pla
                   std::string_view remedy);
 void read_places(SafetensorsFile& file, std::span<const TensorExtent> places);
 
-// Throws a data error that names `path` and the tensor if a value is NaN or infinite. No run saves
+// Tells whether a run can have written the value: it is finite, and a mean of squares is not
+// negative.
+bool is_possible(std::string_view tensor, float value) noexcept;
+
+// Throws a data error that names `path` and the tensor if a value is not possible. No run saves
 // such weights or moments, and with them every result would be NaN.
-void require_finite(const std::string& path, std::span<const TensorExtent> places);
+void require_possible(const std::string& path, std::span<const TensorExtent> places);
 
 WrittenFile write_places(const std::string& path, std::span<const TensorExtent> places,
                          const BeforeCommit& before_commit = {});

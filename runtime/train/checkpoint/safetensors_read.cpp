@@ -70,7 +70,8 @@ public:
         }
         if (info.count > data_bytes_ / bytes_of(info.type) ||
             info.count * bytes_of(info.type) != range[1] - range[0]) {
-            bad("of shape " + shape_text(info.shape) + " does not fill its place in the file");
+            bad("of shape " + shown(shape_text(info.shape)) +
+                " does not fill its place in the file");
         }
         info.offset = data_begin_ + range[0];
         return info;
@@ -81,7 +82,7 @@ private:
         for (const Dtype known : {Dtype::fp32, Dtype::bf16, Dtype::u64, Dtype::byte}) {
             if (dtype == name(known)) return known;
         }
-        const std::string text = dtype.is_string() ? dtype.get<std::string>() : "none";
+        const std::string text = dtype.is_string() ? dtype.get<std::string>() : dtype.dump();
         throw Error(ErrorKind::data, path_ + ": tensor " + shown(tensor_name) + " has dtype " +
                                          shown(text) + "; convert it to F32 or BF16 first");
     }

@@ -9,6 +9,7 @@
 #include "runtime/core/error.hpp"
 #include "runtime/core/json_text.hpp"
 #include "runtime/core/ordered_json.hpp"
+#include "runtime/core/printable.hpp"
 #include "runtime/train/checkpoint/coded_tensors.hpp"
 
 namespace lockstep::train {
@@ -20,6 +21,9 @@ constexpr const char* pieces_key = "pieces";
 constexpr const char* owner_key = "of";
 constexpr std::string_view part_prefix = "part-", part_suffix = ".safetensors";
 constexpr std::size_t part_digits = 5;
+
+// Numbers with a fraction or an exponent are none.
+bool is_count(const Json& value) { return value.is_number_unsigned(); }
 
 [[noreturn]] void damaged(const std::string& path, const std::string& what) {
     throw Error(ErrorKind::data, path + ": is damaged: " + what);
@@ -178,22 +182,27 @@ void PartFiles::add(SafetensorsFile& file) {
     for (const auto& [key, piece] : pieces.items()) {
         const TensorInfo* info = file.find(key);
         const auto name = piece.value(owner_key, key);
-        const auto shape = piece.at("shape").get<std::vector<std::int64_t>>();
+        const auto& extents = piece.at("shape");
+        if (!is_count(piece.at("first")) || !is_count(piece.at("count")) ||
+            !std::ranges::all_of(extents, is_count))
+            damaged(file.path(), "the piece of " + shown(name) + " is described without counts");
+        const auto shape = extents.get<std::vector<std::int64_t>>();
         const auto first = piece.at("first").get<std::size_t>();
         const auto count = piece.at("count").get<std::size_t>();
         const std::size_t total = count_of(shape);
         const bool known =
             info != nullptr && (info->type == Dtype::fp32 || info->type == Dtype::byte);
         if (!known || info->count != count)
-            damaged(file.path(), "the piece of " + name + " is not as it is described");
+            damaged(file.path(), "the piece of " + shown(name) + " is not as it is described");
         if (first > total || count > total - first)
-            damaged(file.path(), "the piece of " + name + " is outside of its tensor");
+            damaged(file.path(), "the piece of " + shown(name) + " is outside of its tensor");
         const auto tensor = tensors_.try_emplace(name, Tensor{shape, {}}).first;
         if (tensor->second.shape != shape)
-            damaged(file.path(), name + " has shape " + shape_text(shape) + " here and " +
-                                     shape_text(tensor->second.shape) + " in another part");
+            damaged(file.path(), shown(name) + " has shape " + shown(shape_text(shape)) +
+                                     " here and " + shown(shape_text(tensor->second.shape)) +
+                                     " in another part");
         if (!tensor->second.pieces.empty() && tensor->second.type() != info->type)
-            damaged(file.path(), name + " has another type here than in another part");
+            damaged(file.path(), shown(name) + " has another type here than in another part");
         tensor->second.pieces.push_back({first, first + count, &file, info});
     }
     if (pieces.size() != file.tensors().size())
@@ -207,7 +216,7 @@ void PartFiles::require_complete(const std::string& name, Tensor& tensor) {
     for (const Stored& piece : tensor.pieces) {
         if (piece.first > end)
             damaged(piece.file->path(),
-                    range_text(end, piece.first) + " of " + name + " are in no part");
+                    range_text(end, piece.first) + " of " + shown(name) + " are in no part");
         if (piece.first < end && before != nullptr)
             damaged(piece.file->path(), range_text(piece.first, std::min(end, piece.end)) + " of " +
                                             name + " are also in " + before->file->path());
@@ -217,7 +226,7 @@ void PartFiles::require_complete(const std::string& name, Tensor& tensor) {
     const std::size_t total = count_of(tensor.shape);
     if (end < total)
         damaged(tensor.pieces.front().file->path(),
-                range_text(end, total) + " of " + name + " are in no part");
+                range_text(end, total) + " of " + shown(name) + " are in no part");
 }
 
 const PartFiles::Tensor* PartFiles::coded_by(const std::string& name) const {
@@ -233,7 +242,8 @@ void PartFiles::require_scales(const std::string& name, const Tensor& tensor) co
     const std::vector<std::int64_t> shape = {
         static_cast<std::int64_t>(kernels::moment_scales(count_of(tensor.shape)))};
     if (scales == tensors_.end() || scales->second.coded() || scales->second.shape != shape)
-        damaged(tensor.pieces.front().file->path(), name + " has codes without their scales");
+        damaged(tensor.pieces.front().file->path(),
+                shown(name) + " has codes without their scales");
 }
 
 std::vector<std::pair<std::string, std::vector<std::int64_t>>> PartFiles::tensors() const {

@@ -14,8 +14,8 @@
 #include "runtime/train/loop/training_events.hpp"
 #include "runtime/train/loop/validation_policy.hpp"
 #include "runtime/train/options.hpp"
+#include "runtime/train/reduction/step_traffic.hpp"
 #include "runtime/train/step/engine.hpp"
-#include "runtime/train/step/step_traffic.hpp"
 
 namespace lockstep::train {
 

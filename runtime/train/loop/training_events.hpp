@@ -9,7 +9,7 @@
 
 #include "runtime/kernels/step.hpp"
 #include "runtime/train/loop/trainer_state.hpp"
-#include "runtime/train/step/step_traffic.hpp"
+#include "runtime/train/reduction/step_traffic.hpp"
 
 namespace lockstep::train {
 

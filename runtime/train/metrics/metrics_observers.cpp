@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "runtime/train/step/reduction_timing.hpp"
+#include "runtime/train/reduction/reduction_timing.hpp"
 
 namespace lockstep::train {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/train/metrics/metrics_values.hpp"
 
-#include "runtime/train/step/reduction_timing.hpp"
+#include "runtime/train/reduction/reduction_timing.hpp"
 
 namespace lockstep::train {
 

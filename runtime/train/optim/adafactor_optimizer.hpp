@@ -61,6 +61,11 @@ public:
         }
     }
 
+    OptimizerBytes bytes() const noexcept override {
+        std::size_t floats = scratch_.size();
+        for (const Floats& memory : memory_) floats += memory.size();
+        return {.device = floats * sizeof(float)};
+    }
     const std::vector<NamedTensor<Space>>& state() const noexcept override { return tensors_; }
     const std::vector<FlatState<Space>>& flat_state() const noexcept override { return flat_; }
 

@@ -1,55 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "runtime/train/optim/optimizer_parts.hpp"
+#include "runtime/train/optim/element_optimizer.hpp"
 
 namespace lockstep::train {
 
 template <class Ctx, class T>
-class AdamOptimizer final : public Optimizer<typename Ctx::Space> {
+class AdamOptimizer final : public ElementOptimizer<Ctx, T> {
 public:
     using Space = typename Ctx::Space;
 
-    AdamOptimizer(const OptimizerOptions& options, OptimizerTarget<Ctx> target)
-        : target_(target),
-          parts_(target, options.weight_decay),
+    AdamOptimizer(const OptimizerOptions& options, ElementTarget<Ctx, T> target)
+        : ElementOptimizer<Ctx, T>(std::move(target)),
           options_(adam_options(options)),
-          first_moment_(target.store.packed_size()),
-          second_moment_(target.store.packed_size()) {
-        state_.add(target.table, target.store, {".exp_avg", first_moment_.view()});
-        state_.add(target.table, target.store, {".exp_avg_sq", second_moment_.view()});
-        if (!options.amsgrad) return;
-        largest_ = device::Buffer<float, Space>(target.store.packed_size());
-        state_.add(target.table, target.store, {".max_exp_avg_sq", largest_.view()});
+          first_moment_(this->kept_state(".exp_avg")),
+          second_moment_(this->kept_state(".exp_avg_sq")) {
+        if (options.amsgrad) largest_ = this->kept_state(".max_exp_avg_sq");
     }
 
-    void update(const kernels::StepState* state) override {
-        for (const PartOperands<T, Space>& part : parts_.all())
-            kernels::adam<T>(target_.context, {.options = options_,
-                                               .state = state,
-                                               .gradient = part.gradient,
-                                               .master = part.master,
-                                               .first_moment = part.of(first_moment_.view()),
-                                               .second_moment = part.of(second_moment_.view()),
-                                               .largest = part.of(largest_.view()),
-                                               .compute = part.compute,
-                                               .decays = part.decays});
-    }
-
-    const std::vector<NamedTensor<Space>>& state() const noexcept override {
-        return state_.tensors();
-    }
-    const std::vector<FlatState<Space>>& flat_state() const noexcept override {
-        return state_.flat();
+    void update_part(const kernels::StepState* state, const PartOperands<T, Space>& part) override {
+        kernels::adam<T>(this->context(), {.options = options_,
+                                           .state = state,
+                                           .gradient = part.gradient,
+                                           .master = part.master,
+                                           .first_moment = part.of(first_moment_.view()),
+                                           .second_moment = part.of(second_moment_.view()),
+                                           .largest = part.of(largest_.view()),
+                                           .compute = part.compute,
+                                           .decays = part.decays});
     }
 
 private:
-    OptimizerTarget<Ctx> target_;
-    OwnedOperands<Ctx, T> parts_;
     kernels::AdamOptions options_;
-    device::Buffer<float, Space> first_moment_, second_moment_;
-    device::Buffer<float, Space> largest_;  // empty unless AMSGrad
-    OwnedState<Space> state_;
+    device::Memory<float, Ctx> first_moment_, second_moment_;
+    device::Memory<float, Ctx> largest_;  // empty unless AMSGrad
 };
 
 }  // namespace lockstep::train

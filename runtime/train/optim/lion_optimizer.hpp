@@ -1,47 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "runtime/train/optim/optimizer_parts.hpp"
+#include "runtime/train/optim/element_optimizer.hpp"
 
 namespace lockstep::train {
 
 template <class Ctx, class T>
-class LionOptimizer final : public Optimizer<typename Ctx::Space> {
+class LionOptimizer final : public ElementOptimizer<Ctx, T> {
 public:
     using Space = typename Ctx::Space;
 
-    LionOptimizer(const OptimizerOptions& options, OptimizerTarget<Ctx> target)
-        : target_(target),
-          parts_(target, options.weight_decay),
+    LionOptimizer(const OptimizerOptions& options, ElementTarget<Ctx, T> target)
+        : ElementOptimizer<Ctx, T>(std::move(target)),
           options_{options.beta1, beta2_of(options), options.weight_decay},
-          moment_(target.store.packed_size()) {
-        state_.add(target.table, target.store, {".exp_avg", moment_.view()});
-    }
+          moment_(this->kept_state(".exp_avg")) {}
 
-    void update(const kernels::StepState* state) override {
-        for (const PartOperands<T, Space>& part : parts_.all())
-            kernels::lion<T>(target_.context, {.options = options_,
-                                               .state = state,
-                                               .gradient = part.gradient,
-                                               .master = part.master,
-                                               .moment = part.of(moment_.view()),
-                                               .compute = part.compute,
-                                               .decays = part.decays});
-    }
-
-    const std::vector<NamedTensor<Space>>& state() const noexcept override {
-        return state_.tensors();
-    }
-    const std::vector<FlatState<Space>>& flat_state() const noexcept override {
-        return state_.flat();
+    void update_part(const kernels::StepState* state, const PartOperands<T, Space>& part) override {
+        kernels::lion<T>(this->context(), {.options = options_,
+                                           .state = state,
+                                           .gradient = part.gradient,
+                                           .master = part.master,
+                                           .moment = part.of(moment_.view()),
+                                           .compute = part.compute,
+                                           .decays = part.decays});
     }
 
 private:
-    OptimizerTarget<Ctx> target_;
-    OwnedOperands<Ctx, T> parts_;
     kernels::LionOptions options_;
-    device::Buffer<float, Space> moment_;
-    OwnedState<Space> state_;
+    device::Memory<float, Ctx> moment_;
 };
 
 }  // namespace lockstep::train

@@ -26,12 +26,19 @@ std::vector<std::uint32_t> decay_lines(const ParameterTable& table, const OwnedP
 
 }  // namespace
 
+std::size_t decay_line_words(const ParameterTable& table, double weight_decay,
+                             const std::vector<OwnedPart>& owned) {
+    if (static_cast<float>(weight_decay) == 0 || std::ranges::none_of(table.all(), spared))
+        return 0;
+    std::size_t words = 0;
+    for (const OwnedPart& part : owned) words += kernels::decay_words(part.count);
+    return words;
+}
+
 std::vector<std::uint32_t> decay_lines(const ParameterTable& table, double weight_decay,
                                        const std::vector<OwnedPart>& owned) {
     std::vector<std::uint32_t> words;
-    const auto& all = table.all();
-    if (static_cast<float>(weight_decay) == 0 || std::none_of(all.begin(), all.end(), spared))
-        return words;
+    if (decay_line_words(table, weight_decay, owned) == 0) return words;
     for (const OwnedPart& part : owned) {
         const std::vector<std::uint32_t> more = decay_lines(table, part);
         words.insert(words.end(), more.begin(), more.end());

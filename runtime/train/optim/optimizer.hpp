@@ -37,6 +37,15 @@ struct FlatState {
     std::uint8_t code_of_zero = 0;  // what the gaps between parameters hold
 };
 
+// The bytes that an optimizer keeps in the device's memory and in pinned memory of the host.
+struct OptimizerBytes {
+    std::size_t device = 0, pinned = 0;
+};
+
+// Tells what calculates an update. host: update() waits for the device, and returns when the host
+// has finished.
+enum class UpdatedBy { device, host };
+
 // Updates the weights of a store from its gradients.
 template <class Space>
 class Optimizer {
@@ -47,6 +56,8 @@ public:
     // update count from `state` and writes the master weights and, if the store has one, the 16-bit
     // compute copy. Nothing changes if `state` says to skip the update.
     virtual void update(const kernels::StepState* state) = 0;
+    virtual UpdatedBy updated_by() const noexcept { return UpdatedBy::device; }
+    virtual OptimizerBytes bytes() const noexcept = 0;
     // Returns the tensors in an order that depends only on the options and the parameters. There
     // are none if the rank does not own all elements.
     virtual const std::vector<NamedTensor<Space>>& state() const noexcept = 0;
@@ -54,6 +65,11 @@ public:
     // works on whole parameters.
     virtual const std::vector<FlatState<Space>>& flat_state() const noexcept = 0;
 };
+
+template <class Space>
+std::size_t bytes_of(const FlatState<Space>& state) noexcept {
+    return state.values.size() * sizeof(float) + state.codes.size();
+}
 
 // Appends the tensors of a state whose buffers hold all elements, one for each parameter.
 template <class Space>
@@ -72,7 +88,7 @@ void append_tensors(std::vector<NamedTensor<Space>>& tensors, const ParameterTab
 
 // Makes the optimizer that `options` names. Everything passed by reference must outlive it, and the
 // table must not change any more. Throws kind config if the optimizer only works on whole
-// parameters and the store does not own them.
+// parameters and the store does not own them, or if the host cannot update for this device.
 template <class Ctx>
 std::unique_ptr<Optimizer<typename Ctx::Space>> make_optimizer(
     const OptimizerOptions& options, const ParameterTable& table,

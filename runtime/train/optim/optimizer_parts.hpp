@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/device/buffer.hpp"
+#include "runtime/device/dry_context.hpp"
 #include "runtime/kernels/optimizers.hpp"
 #include "runtime/kernels/step.hpp"
 #include "runtime/train/optim/optimizer.hpp"
@@ -25,7 +26,9 @@ struct OptimizerTarget {
 // 0 or applies to all parameters. Those of each owned part begin with a new word.
 std::vector<std::uint32_t> decay_lines(const ParameterTable& table, double weight_decay,
                                        const std::vector<OwnedPart>& owned);
-
+// Returns the number of words of these lines.
+std::size_t decay_line_words(const ParameterTable& table, double weight_decay,
+                             const std::vector<OwnedPart>& owned);
 kernels::StepRules step_rules(const TrainOptions& options);
 kernels::AdamOptions adam_options(const OptimizerOptions& options);
 kernels::AdafactorOptions adafactor_options(const OptimizerOptions& options);
@@ -38,6 +41,27 @@ device::Buffer<T, typename Ctx::Space> kept(Ctx& context, const std::vector<T>& 
     device::copy(context, HostView<const T>(values.data(), values.size()), buffer.view());
     context.synchronize();
     return buffer;
+}
+
+// Returns `size` times the same value in the context's memory. A dry device has no values.
+template <class T, class Ctx>
+device::Buffer<T, typename Ctx::Space> kept(Ctx& context, std::size_t size, T value) {
+    if constexpr (std::is_same_v<typename Ctx::Space, device::DrySpace>)
+        return device::Buffer<T, device::DrySpace>(size);
+    else
+        return kept(context, std::vector<T>(size, value));
+}
+
+// Returns the lines of weight decay in the context's memory.
+template <class Ctx>
+device::Buffer<std::uint32_t, typename Ctx::Space> kept_decay_lines(
+    Ctx& context, const ParameterTable& table, double weight_decay,
+    const std::vector<OwnedPart>& owned) {
+    if constexpr (std::is_same_v<typename Ctx::Space, device::DrySpace>)
+        return device::Buffer<std::uint32_t, device::DrySpace>(
+            decay_line_words(table, weight_decay, owned));
+    else
+        return kept(context, decay_lines(table, weight_decay, owned));
 }
 
 // Returns a range of the master; empty if there is no master.
@@ -78,15 +102,16 @@ struct PartOperands {
     }
 };
 
-// Lists the owned parts for an optimizer that treats each element by itself.
+// Lists the owned parts for an optimizer that treats each element by itself; none at first.
 template <class Ctx, class T>
 class OwnedOperands {
 public:
     using Space = typename Ctx::Space;
 
+    OwnedOperands() = default;
     OwnedOperands(const OptimizerTarget<Ctx>& target, double weight_decay)
         : decays_(
-              kept(target.context, decay_lines(target.table, weight_decay, target.store.owned()))) {
+              kept_decay_lines(target.context, target.table, weight_decay, target.store.owned())) {
         const ParameterStore<Space>& store = target.store;
         const View<T, Space> compute = compute_copy<T>(store);
         std::size_t word = 0;
@@ -104,6 +129,7 @@ public:
     }
 
     const std::vector<PartOperands<T, Space>>& all() const noexcept { return parts_; }
+    std::size_t decay_bytes() const noexcept { return decays_.size() * sizeof(std::uint32_t); }
 
 private:
     device::Buffer<std::uint32_t, Space> decays_;
@@ -114,9 +140,9 @@ private:
 template <class Space>
 class OwnedState {
 public:
-    void add(const ParameterTable& table, const ParameterStore<Space>& store,
-             FlatState<Space> state) {
-        if (store.owns_all()) append_tensors(tensors_, table, state);
+    // `packed_size` is the number of elements that this rank owns.
+    void add(const ParameterTable& table, std::size_t packed_size, FlatState<Space> state) {
+        if (packed_size == table.flat_size()) append_tensors(tensors_, table, state);
         flat_.push_back(std::move(state));
     }
     const std::vector<FlatState<Space>>& flat() const noexcept { return flat_; }

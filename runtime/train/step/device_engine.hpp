@@ -14,19 +14,19 @@
 #include "runtime/device/buffer.hpp"
 #include "runtime/device/readback.hpp"
 #include "runtime/device/replay.hpp"
+#include "runtime/train/forward_backward.hpp"
 #include "runtime/train/optim/optimizer.hpp"
+#include "runtime/train/reduction/gradient_reducer.hpp"
+#include "runtime/train/reduction/lane_sums.hpp"
+#include "runtime/train/reduction/slot_reducer.hpp"
+#include "runtime/train/reduction/tied_rows.hpp"
+#include "runtime/train/sharing/host_tensors.hpp"
+#include "runtime/train/sharing/owned_tensors.hpp"
+#include "runtime/train/sharing/shared_tensors.hpp"
+#include "runtime/train/sharing/slot_weights.hpp"
+#include "runtime/train/sharing/weight_gather.hpp"
+#include "runtime/train/sharing/weight_hash.hpp"
 #include "runtime/train/step/engine.hpp"
-#include "runtime/train/step/forward_backward.hpp"
-#include "runtime/train/step/gradient_reducer.hpp"
-#include "runtime/train/step/host_tensors.hpp"
-#include "runtime/train/step/lane_sums.hpp"
-#include "runtime/train/step/owned_tensors.hpp"
-#include "runtime/train/step/shared_tensors.hpp"
-#include "runtime/train/step/slot_reducer.hpp"
-#include "runtime/train/step/slot_weights.hpp"
-#include "runtime/train/step/tied_rows.hpp"
-#include "runtime/train/step/weight_gather.hpp"
-#include "runtime/train/step/weight_hash.hpp"
 
 namespace lockstep::train {
 
@@ -69,9 +69,13 @@ public:
     void hash_weights() override;
     void check_weights_alike(std::int64_t updates) override;
     void restore(const kernels::Step& before, std::int64_t lanes) override;
-    std::size_t steps_ahead() const noexcept override { return Ctx::steps_ahead; }
+    // The host waits in every step for what it updates itself.
+    std::size_t steps_ahead() const noexcept override {
+        return optimizer_->updated_by() == UpdatedBy::host ? 0 : Ctx::steps_ahead;
+    }
     void queue(const kernels::StepOrder& order, const std::vector<Batch>& lanes) override;
     StepResult take_result() override;
+    WeightMemory memory() const override;
     std::string nonfinite_gradient() override;
 
 private:
@@ -108,12 +112,14 @@ private:
     BucketOrder bucket_order() const noexcept;  // of this step
     void share_replica();
     void use_owned(OwnedAccess::Written what);
+    void share_state_of_host();
     void accumulate(const std::vector<Batch>& lanes, Spans& spans);
     void accumulate_one_by_one(const std::vector<Batch>& lanes, Spans& spans);
     void accumulate_in_slots(const std::vector<Batch>& lanes, Spans& spans);
     void pass_without_rows();
     void allow_in_flight(const UploadedShape& shape);
     Reducer<Ctx>& reducer() noexcept;
+    const Reducer<Ctx>& reducer() const noexcept;
     View<double, Space> loss_sums();
     void add_nothing();
     void train(const Batch& batch, kernels::Into into, MoreFollow more_follow, Spans& spans);

@@ -9,11 +9,12 @@
 #include "runtime/kernels/company.hpp"
 #include "runtime/kernels/reduce.hpp"
 #include "runtime/train/optim/optimizer_inl.hpp"
+#include "runtime/train/reduction/gradient_reducer_inl.hpp"
+#include "runtime/train/reduction/lane_sums_inl.hpp"
+#include "runtime/train/reduction/tied_rows_inl.hpp"
 #include "runtime/train/step/device_engine.hpp"
 #include "runtime/train/step/engine_sharing_inl.hpp"
 #include "runtime/train/step/engine_sinks.hpp"
-#include "runtime/train/step/gradient_reducer_inl.hpp"
-#include "runtime/train/step/tied_rows_inl.hpp"
 
 namespace lockstep::train {
 
@@ -242,7 +243,7 @@ void DeviceEngine<Ctx>::reduce() {
 }
 
 // The gradient's norm, the decisions that depend on it, and the update are one piece of work, so
-// that a GPU runs one graph for them.
+// that a GPU runs one graph for them. No graph can hold what the host updates.
 template <class Ctx>
 void DeviceEngine<Ctx>::update(Spans& spans) {
     const NamedRange range("update");
@@ -253,18 +254,23 @@ void DeviceEngine<Ctx>::update(Spans& spans) {
                               static_cast<std::int64_t>(order)};
     replay_.run(key, tied_ ? tied_->moves() : 0, [&] {
         kernels::Step* const step = step_.view().data();
-        if (flat_reducer_) flat_reducer_->unpack(order);
+        if (flat_reducer_) flat_reducer_->widen();
         if (order == BucketOrder::last_one_first) tied_->add_to(parts_.store.gradient());
         reducer().add_square({&step->squares, 1});
         if (shared_)
             replay_.apart([this, step] { reducer().add_squares_of_parts({&step->squares, 1}); });
         finish_step(parts_.context, rules_, step);
-        optimizer_->update(&step->state);
+        if (optimizer_->updated_by() == UpdatedBy::device) optimizer_->update(&step->state);
     });
+    if (optimizer_->updated_by() == UpdatedBy::host)
+        optimizer_->update(&step_.view().data()->state);
     spans.optimizer = watch.lap();
     if (!shared_) return;
     gather_weights();
-    if (reducer_options_.overlap == Overlap::off) finish_weights();
+    if (reducer_options_.overlap == Overlap::on) return;
+    device::Stopwatch<Ctx> waiting(parts_.context);
+    finish_weights();
+    reducer().waited_for_weights(waiting.lap());  // counts in the next step, as with overlap
 }
 
 template <class Ctx>
@@ -281,6 +287,23 @@ StepResult DeviceEngine<Ctx>::take_result() {
         trace("optimizer", spans.optimizer);
     }
     return result;
+}
+
+template <class Ctx>
+WeightMemory DeviceEngine<Ctx>::memory() const {
+    const ParameterStore<Space>& store = parts_.store;
+    const std::size_t master = store.master().size() * sizeof(float);
+    const OptimizerBytes optimizer = optimizer_->bytes();
+    WeightMemory memory;
+    (store.has_offloaded_master() ? memory.pinned : memory.master) = master;
+    memory.compute = store.compute_bytes();
+    memory.gradient = (store.gradient().size() + store.gradient_sums().size()) * sizeof(float);
+    memory.optimizer = optimizer.device;
+    memory.pinned += optimizer.pinned;
+    memory.narrowing = reducer().narrowing_bytes();
+    if (tied_) memory.tied_rows = tied_->bytes();
+    if (lane_sums_) memory.lane_sums = lane_sums_->bytes();
+    return memory;
 }
 
 // Replayed micro-batches have one span each. Their time is divided between forward and backward in

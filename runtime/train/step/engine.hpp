@@ -8,10 +8,11 @@
 
 #include "runtime/batch/batch.hpp"
 #include "runtime/kernels/step.hpp"
+#include "runtime/train/forward_backward.hpp"
 #include "runtime/train/parameters.hpp"
-#include "runtime/train/step/forward_backward.hpp"
-#include "runtime/train/step/reduction_timing.hpp"
-#include "runtime/train/step/run_tensors.hpp"
+#include "runtime/train/reduction/reduction_timing.hpp"
+#include "runtime/train/sharing/run_tensors.hpp"
+#include "runtime/train/step/weight_memory.hpp"
 
 namespace lockstep::train {
 
@@ -78,6 +79,9 @@ public:
     virtual void queue(const kernels::StepOrder& order, const std::vector<Batch>& lanes) = 0;
     // Waits for the oldest step whose result has not been taken, and returns the result.
     virtual StepResult take_result() = 0;
+    // Returns the memory that the engine and its store hold now. A step of a tied table in parts
+    // takes some of it when it first runs.
+    virtual WeightMemory memory() const = 0;
     // Returns the name of the first parameter whose gradient is not finite now; empty if all are
     // finite.
     virtual std::string nonfinite_gradient() = 0;

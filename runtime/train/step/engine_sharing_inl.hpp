@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "runtime/kernels/reduce.hpp"
+#include "runtime/train/reduction/slot_reducer_inl.hpp"
+#include "runtime/train/sharing/parameter_sync.hpp"
 #include "runtime/train/step/device_engine.hpp"
-#include "runtime/train/step/parameter_sync.hpp"
-#include "runtime/train/step/slot_reducer_inl.hpp"
 
 // What an engine does so that ranks begin with the same state, and share it.
 namespace lockstep::train {
@@ -30,6 +30,12 @@ void DeviceEngine<Ctx>::share_replica() {
 
 template <class Ctx>
 Reducer<Ctx>& DeviceEngine<Ctx>::reducer() noexcept {
+    if (slot_reducer_) return *slot_reducer_;
+    return *flat_reducer_;
+}
+
+template <class Ctx>
+const Reducer<Ctx>& DeviceEngine<Ctx>::reducer() const noexcept {
     if (slot_reducer_) return *slot_reducer_;
     return *flat_reducer_;
 }
@@ -77,7 +83,7 @@ void DeviceEngine<Ctx>::share_weights() {
         gather_weights();
         return finish_weights();
     }
-    broadcast_weights(parts_.collectives, parts_.store);
+    broadcast_weights(parts_.collectives, parts_.communicator, parts_.store);
     trace_sharing();
     write_compute_copy(parts_.context, parts_.store);
     if (parts_.store.has_packed_master())
@@ -88,6 +94,7 @@ template <class Ctx>
 void DeviceEngine<Ctx>::share_optimizer() {
     if (shared_ && std::exchange(shared_->optimizer_written, false)) return;
     if (shared_) return shared_->tensors.spread_state();
+    if (optimizer_->updated_by() == UpdatedBy::host) return share_state_of_host();
     for (const NamedTensor<Space>& tensor : optimizer_->state()) {
         parts_.collectives.broadcast(tensor.values, 0, "optimizer state");
         if (tensor.codes.empty()) continue;
@@ -96,6 +103,13 @@ void DeviceEngine<Ctx>::share_optimizer() {
     }
     parts_.collectives.finish();
     trace_sharing();
+}
+
+template <class Ctx>
+void DeviceEngine<Ctx>::share_state_of_host() {
+    for (const NamedTensor<Space>& tensor : optimizer_->state())
+        parts_.communicator.broadcast(device::in_host(tensor.values), 0, "optimizer state");
+    parts_.communicator.finish();
 }
 
 // Takes the timings of the sharing's own finish(). On GPUs a step later takes those of the oldest

@@ -4,10 +4,10 @@
 #include "runtime/core/error.hpp"
 #include "runtime/device/replay.hpp"
 #include "runtime/kernels/company.hpp"
-#include "runtime/train/step/forward_backward.hpp"
-#include "runtime/train/step/gradient_reducer.hpp"
-#include "runtime/train/step/slot_weights.hpp"
-#include "runtime/train/step/weight_gather.hpp"
+#include "runtime/train/forward_backward.hpp"
+#include "runtime/train/reduction/gradient_reducer.hpp"
+#include "runtime/train/sharing/slot_weights.hpp"
+#include "runtime/train/sharing/weight_gather.hpp"
 
 namespace lockstep::train {
 

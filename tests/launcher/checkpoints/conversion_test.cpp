@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "launcher/checkpoints/comparison.hpp"
+#include "runtime/train/checkpoint/folder_lock.hpp"
 #include "runtime/train/checkpoint/stored_tensors.hpp"
 #include "tests/launcher/checkpoints/saved_model.hpp"
 #include "tests/runtime/train/file_size_limit.hpp"
@@ -50,6 +51,20 @@ TEST_CASE_FIXTURE(Conversions, "a checkpoint of format version 1 becomes one of 
     CHECK(folder.names() == Names{"step-00000007"});
     contains(refusal(ErrorKind::config, old_format, folder / "step-00000008"),
              "the checkpoint is of step 7; name it step-00000007");
+}
+
+TEST_CASE_FIXTURE(Conversions, "weights go into a model folder under its lock") {
+    save(10);
+    write_text(model + "/config.json", "{}");
+    const std::string to = model + "/weights.safetensors";
+    {
+        const train::FolderLock run(model, train::this_process(),
+                                    {[](const std::string&) {}, [] { return false; }});
+        contains(refusal(ErrorKind::config, old_format, to), model);
+        CHECK_FALSE(fs::exists(to));
+    }
+    convert_to(old_format, to);
+    CHECK(folder.names("model") == Names{"config.json", "checkpoints", "weights.safetensors"});
 }
 
 TEST_CASE_FIXTURE(Conversions, "a checkpoint is put into a model folder under its lock") {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "launcher/doctor/facts.hpp"
 #include "launcher/doctor/findings.hpp"
+#include "launcher/doctor/probes/facts.hpp"
 
 namespace lockstep::tests {
 

@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "launcher/doctor/data_folder.hpp"
-#include "launcher/doctor/output_folder.hpp"
+#include "launcher/doctor/probes/data_folder.hpp"
+#include "launcher/doctor/probes/output_folder.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/run_program.hpp"
 #include "tests/support/written_dataset.hpp"

@@ -3,7 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "launcher/options/run_command.hpp"
@@ -33,6 +35,25 @@ std::int64_t units(const Savings& savings, std::int64_t layers) {
     if (savings.recompute.level == Recompute::ffn) return moments + 6 * layers;
     if (savings.recompute.level == Recompute::layer) return moments + 10 * layers - 9 * planned;
     return moments + 10 * layers;
+}
+
+// Returns the parts that are calculated again of the 72 that are the products of a layer.
+double parts_again(const RecomputePlan& plan, std::int64_t layers) {
+    const double parts = plan.level == Recompute::layer ? 16 : plan.level == Recompute::ffn ? 8 : 0;
+    const double share = static_cast<double>(std::min(plan.layers, layers));
+    return parts / 72 * share / static_cast<double>(layers);
+}
+
+plan::FitChoices choices_of(std::vector<Moments> moments, std::optional<RecomputePlan> recompute,
+                            std::int64_t layers) {
+    plan::FitChoices choices;
+    choices.moments = std::move(moments);
+    choices.recompute = recompute;
+    choices.layers = layers;
+    choices.calculated_again = [layers](const RecomputePlan& plan) {
+        return parts_again(plan, layers);
+    };
+    return choices;
 }
 
 Words words_of(const Words& more) {
@@ -72,10 +93,8 @@ RunPlan planned(const Words& more) {
 
 TEST_CASE("the choice is the fastest of all that fit, and the smallest where none does") {
     constexpr std::int64_t layers = 6;
-    const plan::FitChoices choices{{Moments::fp32, Moments::int8},
-                                   std::nullopt,
-                                   layers,
-                                   {Saving::beside_training, Saving::training_waits}};
+    plan::FitChoices choices = choices_of({Moments::fp32, Moments::int8}, std::nullopt, layers);
+    choices.saving = {Saving::beside_training, Saving::training_waits};
     std::vector<RecomputePlan> plans{{}, {Recompute::ffn}};
     for (std::int64_t n = 1; n <= layers; ++n) plans.push_back({Recompute::layer, n});
     std::vector<Savings> all;
@@ -89,7 +108,7 @@ TEST_CASE("the choice is the fastest of all that fit, and the smallest where non
         bool any = false;
         for (const Savings& one : all) {
             any = any || fits(one);
-            if (fits(one)) CHECK(added_time(chosen, layers) <= added_time(one, layers) + 1e-12);
+            if (fits(one)) CHECK(added_time(chosen, choices) <= added_time(one, choices) + 1e-12);
         }
         CHECK(fits(chosen) == any);
         if (!any)
@@ -99,17 +118,74 @@ TEST_CASE("the choice is the fastest of all that fit, and the smallest where non
 
 TEST_CASE("what the user gives is kept") {
     const auto never = [](const Savings&) { return false; };
-    const plan::FitChoices choices{{Moments::fp32}, RecomputePlan{Recompute::ffn}, 6};
+    const auto choices = choices_of({Moments::fp32}, RecomputePlan{Recompute::ffn}, 6);
     CHECK(fastest_that_fits(choices, never) == Savings{Moments::fp32, {Recompute::ffn}});
 }
 
-TEST_CASE("repeated products are counted in parts of all of a layer's products") {
-    CHECK(added_time({}, 12) == 0);
-    CHECK(added_time({Moments::fp32, {Recompute::ffn}}, 12) == doctest::Approx(8.0 / 72));
-    CHECK(added_time({Moments::fp32, {Recompute::layer}}, 12) == doctest::Approx(16.0 / 72));
-    CHECK(added_time({Moments::fp32, {Recompute::layer, 3}}, 12) == doctest::Approx(4.0 / 72));
-    CHECK(added_time({Moments::int8, {}}, 12) == doctest::Approx(0.03));
-    CHECK(added_time({Moments::fp32, {}, Saving::training_waits}, 12) == doctest::Approx(0.01));
+TEST_CASE(
+    "the optimizer is offloaded only if nothing else fits, and then its moments are in fp32") {
+    plan::FitChoices choices = choices_of({Moments::fp32, Moments::int8}, std::nullopt, 6);
+    choices.stages = {0, 1, 2, 3};
+    choices.offload = {train::Offload::none, train::Offload::optimizer};
+    const auto fits_if = [&](const auto& condition) {
+        return fastest_that_fits(choices, [&](const Savings& one) { return condition(one); });
+    };
+    const auto offloaded = [](const Savings& one) {
+        return one.offload == train::Offload::optimizer;
+    };
+    const Savings smallest = fits_if([&](const Savings& one) {
+        return offloaded(one) ||
+               (one.moments == Moments::int8 && one.stage == 3 &&
+                one.recompute.level == Recompute::layer && one.recompute.layers >= 6);
+    });
+    CHECK_FALSE(offloaded(smallest));
+    const Savings last = fits_if(offloaded);
+    CHECK(last ==
+          Savings{Moments::fp32, {}, Saving::beside_training, 0, train::Offload::optimizer});
+    const Savings none = fits_if([](const Savings&) { return false; });
+    CHECK(offloaded(none));
+    CHECK(none.moments == Moments::fp32);
+    CHECK(added_time(last, choices) == doctest::Approx(0.5));
+    CHECK(plan::name(choices).find("--offload none or optimizer") != std::string::npos);
+}
+
+TEST_CASE("--fit auto offloads on a GPU as the last resort, and its plan is that of its command") {
+    const Words gpu{"--device",   "cuda", "--embedding-size", "512",
+                    "--ffn-size", "2048", "--n-heads",        "8",
+                    "-bs",        "1"};
+    const auto on_gpu = [&](Words more) {
+        more.insert(more.begin(), gpu.begin(), gpu.end());
+        return planned(more);
+    };
+    const RunPlan kept = on_gpu({"--memory", "1TiB", "--fit", "auto"});
+    CHECK(kept.offload == train::Offload::none);
+    CHECK(kept.pinned_bytes == 0);
+    const RunPlan given = on_gpu({"--memory", "1TiB", "--offload", "optimizer"});
+    const auto parameters = static_cast<std::int64_t>(given.parameters);
+    CHECK(given.total_bytes() < kept.total_bytes() - 11 * parameters);
+    CHECK(given.pinned_bytes > 12 * parameters);
+    const std::string enough = std::to_string((given.total_bytes() >> 20) + 1) + "MiB";
+    const RunPlan fitted = on_gpu({"--memory", enough, "--fit", "auto", "--recompute", "none"});
+    CHECK(fitted.offload == train::Offload::optimizer);
+    CHECK(fitted.moments == Moments::fp32);
+    CHECK(fitted.fits());
+    CHECK(fitted.total_bytes() == given.total_bytes());
+    const RunPlan refused =
+        on_gpu({"--memory", enough, "--fit", "auto", "--offload", "none", "--recompute", "none"});
+    CHECK(refused.offload == train::Offload::none);
+    CHECK_FALSE(refused.fits());
+    CHECK(on_gpu({"--memory", "1MiB", "--fit", "auto", "-opt", "adafactor"}).offload ==
+          train::Offload::none);
+}
+
+TEST_CASE("the added time is that of what is calculated again and of all else") {
+    const auto choices = choices_of({Moments::fp32}, std::nullopt, 12);
+    const auto added = [&](const Savings& savings) { return added_time(savings, choices); };
+    CHECK(added({}) == 0);
+    CHECK(added({Moments::fp32, {Recompute::layer, 3}}) == doctest::Approx(4.0 / 72));
+    CHECK(added({Moments::int8, {}}) == doctest::Approx(0.03));
+    CHECK(added({Moments::fp32, {}, Saving::training_waits}) == doctest::Approx(0.01));
+    CHECK(added({Moments::int8, {Recompute::ffn}}) == doctest::Approx(0.03 + 8.0 / 72));
 }
 
 TEST_CASE("--fit auto chooses among moments and levels, and its plan is that of its command") {
@@ -166,15 +242,20 @@ TEST_CASE("the command has the options of the plan, without what only plans have
     plan.saving = Saving::training_waits;
     const std::string small = "lockstep train --data DATA --model-file MODEL --batchsize 4";
     CHECK(command_of({"--vocabulary", "9", "-bs", "4"}, plan) ==
-          small + " --moments int8 --async-save false --recompute layer:3");
+          small + " --moments int8 --async-save false --recompute layer:3 --num-epochs N");
     CHECK(command_of({"--vocabulary", "9", "-bs", "4", "--async_save=no"}, plan) ==
-          "lockstep train --data DATA --model-file MODEL --async-save no --batchsize 4 --moments "
-          "int8 --recompute layer:3");
+          small + " --moments int8 --async-save false --recompute layer:3 --num-epochs N");
     plan = {};
     plan.ranks = 2;
     CHECK(command_of({"--vocabulary=9", "--fit=auto", "-bs", "4"}, plan) ==
-          "multiprocessing_train --data DATA --model-file MODEL --batchsize 4");
-    const std::string folders = "multiprocessing_train --batchsize 4 --data a b --model-file m";
+          "multiprocessing_train --data DATA --model-file MODEL --batchsize 4 --num-epochs N");
+    // What the words say otherwise, as those of a checkpoint may, is written though it is usual.
+    CHECK(command_of({"--vocabulary=9", "--ddp-backend=zero3", "--moments=int8", "-eps", "1"},
+                     plan) ==
+          "multiprocessing_train --data DATA --model-file MODEL --num-epochs 1 --moments fp32 "
+          "--zero 0");
+    const std::string folders =
+        "multiprocessing_train --batchsize 4 --data a b --model-file m --num-epochs N";
     CHECK(command_of({"-bs", "4", "--data", "a", "b", "-mf", "m"}, plan) ==
           folders);  // nothing stands for folders that are given
 }

@@ -37,11 +37,34 @@ TEST_CASE("a plan says what a run takes, and whether it fits, by its exit code")
           ", shown above. What is left: "});
     // Afterwards of the model that is there, whose options need not be given again.
     const auto train = run_line("train --data " + prepared.data + options +
-                                " --max-train-steps 1 --threads 1 -m gpt2 --quiet");
+                                " --max-train-steps 1 --threads 1 -m gpt2 --moments int8 --quiet");
     REQUIRE_MESSAGE(train.code == 0, train.out << train.err);
     says(prepared.plan("-mf " + prepared.model), 0, {"gpt2 of"});
     says(run_line("lockstep plan --device cpu -mf " + prepared.model), 0, {"gpt2 of"});
     says(prepared.plan("--n-layers 2 -mf " + prepared.model), 2, {"--n-layers", "asks for 2"});
+    const auto continued = run_line("lockstep plan --device cpu --json -mf " + prepared.model);
+    REQUIRE_MESSAGE(continued.code == 0, continued.out << continued.err);
+    const auto plan = nlohmann::json::parse(continued.out);
+    CHECK(plan["moments"] == "int8");
+    CHECK(plan["size"]["asked"] == 4);
+    CHECK(plan["epoch"].is_object());
+    says(run_line("lockstep plan --device cpu --fit auto -mf " + prepared.model), 0,
+         {" --batchsize 4 ", " --max-train-steps 1 ", " --moments fp32"});
+}
+
+TEST_CASE("a plan for more ranks than there can be is refused") {
+    for (const char* ranks : {"65537", "4294967299", "4611686018427387904"})
+        says(run_line("lockstep plan --vocabulary 100" + small +
+                      "--zero 3 --distributed-world-size " + ranks),
+             2, {"--distributed-world-size", "at most 65536"});
+}
+
+TEST_CASE("a micro-batch of more tokens than a dry run can list is refused at once") {
+    const auto run = run_line(
+        "lockstep plan --vocabulary 100 --embedding-size 16 --n-heads 2 -tr 1024 -bs 1000000");
+    says(run, 2,
+         {"plan: a micro-batch may have 2,", " tokens, more than the 16,777,216",
+          "give a smaller --batchsize"});
 }
 
 TEST_CASE("as JSON a plan has the same values") {

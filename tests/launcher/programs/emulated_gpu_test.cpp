@@ -8,50 +8,13 @@
 #include <cmath>
 #include <filesystem>
 
+#include "tests/launcher/programs/emulated_gpu_run.hpp"
 #include "tests/launcher/programs/metrics_file.hpp"
-#include "tests/support/files.hpp"
-#include "tests/support/run_program.hpp"
 #include "tests/support/running_job.hpp"
 
 using namespace lockstep::tests;
 
 namespace {
-
-struct Prepared {
-    ScratchFolder scratch;
-    std::string data = scratch / "data";
-
-    Prepared() {
-        copy_head("examples/shakespeare/train.txt", scratch / "train.txt", 40);
-        copy_head("examples/shakespeare/valid.txt", scratch / "valid.txt", 6);
-        const auto run = run_line("lockstep prepare --input " + (scratch / "train.txt") +
-                                  " --valid " + (scratch / "valid.txt") + " --out " + data);
-        REQUIRE_MESSAGE(run.code == 0, run.out << run.err);
-    }
-    std::string model(const std::string& name) const { return scratch / name; }
-
-    ProgramResult train(const std::string& name, const std::string& more) const {
-        const auto run =
-            run_line("lockstep_emulated_gpu train --data " + data + " -mf " + model(name) +
-                     " --embedding-size 16 --n-layers 1 --ffn-size 16 --n-heads 2 "
-                     "--dropout 0.1 -bs 2 -tr 16 --seed 3 --log-every-n-steps 1 "
-                     "--validation-max-exs 3 --threads 1 " +
-                     more);
-        REQUIRE_MESSAGE(run.code == 0, run.out << run.err);
-        return run;
-    }
-    std::string words_of(const std::string& program, const std::string& name,
-                         const std::string& more) const {
-        const auto run =
-            run_line("lockstep_emulated_gpu " + program + " -mf " + model(name) + " " + more);
-        REQUIRE_MESSAGE(run.code == 0, run.out << run.err);
-        return run.out;
-    }
-};
-
-bool contains(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
-}
 
 void check_near(const std::vector<double>& a, const std::vector<double>& b, double share) {
     REQUIRE(!a.empty());
@@ -63,7 +26,7 @@ void check_near(const std::vector<double>& a, const std::vector<double>& b, doub
 }  // namespace
 
 TEST_CASE("a run that no GPU memory is left for is refused before it starts") {
-    const Prepared prepared;
+    const EmulatedGpuRuns prepared;
     const auto run = run_line("lockstep_emulated_gpu train --data " + prepared.data + " -mf " +
                               prepared.model("large") +
                               " --embedding-size 2048 --ffn-size 8192 --n-layers 4 --n-heads 16 "
@@ -77,7 +40,7 @@ TEST_CASE("a run that no GPU memory is left for is refused before it starts") {
 }
 
 TEST_CASE("a GPU that calculates layers again trains the same weights") {
-    const Prepared prepared;
+    const EmulatedGpuRuns prepared;
     const std::string steps = "--device cuda --max-train-steps 4 ";
     prepared.train("kept", steps);
     const std::string saved = "/checkpoints/step-00000004/model.safetensors";
@@ -90,7 +53,7 @@ TEST_CASE("a GPU that calculates layers again trains the same weights") {
 }
 
 TEST_CASE("heads that are too wide for a GPU are refused in one line, before anything is written") {
-    const Prepared prepared;
+    const EmulatedGpuRuns prepared;
     const std::string wide = " --embedding-size 514 --n-layers 1 --ffn-size 16 --n-heads 2 -bs 2 ";
     const auto run = [&](const std::string& words, const std::string& name) {
         return run_line("lockstep_emulated_gpu " + words + " -mf " + prepared.model(name) +
@@ -119,7 +82,7 @@ TEST_CASE("heads that are too wide for a GPU are refused in one line, before any
 }
 
 TEST_CASE("GPUs that cannot compute are refused in one line, before anything is started") {
-    const Prepared prepared;
+    const EmulatedGpuRuns prepared;
     const auto train = [&](const std::string& program, const std::string& driver,
                            const std::string& name) {
         return run_line(
@@ -161,7 +124,7 @@ TEST_CASE("GPUs that cannot compute are refused in one line, before anything is 
 }
 
 TEST_CASE("training, resuming, evaluating and generating on a GPU are the CPU's in fp32") {
-    const Prepared prepared;
+    const EmulatedGpuRuns prepared;
     const std::string fp32 = "--precision fp32 --max-train-steps ";
     const auto gpu = prepared.train("gpu", fp32 + "3");
     CHECK(contains(gpu.out, "on 1 rank x 1 GPU (emulated)"));
@@ -187,7 +150,7 @@ TEST_CASE("training, resuming, evaluating and generating on a GPU are the CPU's 
 }
 
 TEST_CASE("a run says by what it computes, and which options have no effect on it") {
-    const Prepared prepared;
+    const EmulatedGpuRuns prepared;
     const auto gpu =
         prepared.train("gpu", "--max-train-steps 1 --verbose --tf32 --gpu-backend staged");
     CHECK(contains(gpu.out, "products by cuBLASLt 13.0.0\n"));
@@ -219,7 +182,7 @@ TEST_CASE("a number of emulated GPUs that is none is refused") {
 }
 
 TEST_CASE("fp16 trains with ParlAI's words") {
-    const Prepared prepared;
+    const EmulatedGpuRuns prepared;
     for (const std::string implementation : {"safe", "mem_efficient"}) {
         const auto run = prepared.train(
             implementation, "--fp16 true --fp16-impl " + implementation + " --max-train-steps 3");
@@ -235,7 +198,7 @@ TEST_CASE("fp16 trains with ParlAI's words") {
 }
 
 TEST_CASE("multiprocessing_train starts a rank for each GPU, and not more") {
-    const Prepared prepared;
+    const EmulatedGpuRuns prepared;
     const std::string command = "lockstep_emulated_gpu multiprocessing_train --data " +
                                 prepared.data + " -mf " + prepared.model("ranks") +
                                 " --embedding-size 16 --n-layers 1 --ffn-size 16 -tr 16 "
@@ -251,7 +214,7 @@ TEST_CASE("multiprocessing_train starts a rank for each GPU, and not more") {
 }
 
 TEST_CASE("ranks of GPUs that NCCL does not join train by copies through the host, and say so") {
-    const Prepared prepared;
+    const EmulatedGpuRuns prepared;
     const auto train = [&](const std::string& name, const std::string& more,
                            const std::map<std::string, std::string>& environment = {}) {
         return run_line(
@@ -295,7 +258,7 @@ TEST_CASE("ranks of GPUs that NCCL does not join train by copies through the hos
 // The emulated NCCL joins threads alone: two processes wait for each other, as on a network that
 // lets nobody through.
 TEST_CASE("a join by NCCL that nobody answers is told as such, and leaves a failure.json") {
-    const Prepared prepared;
+    const EmulatedGpuRuns prepared;
     const auto run = run_line("lockstep_emulated_gpu multiprocessing_train --data " +
                                   prepared.data + " -mf " + prepared.model("apart") +
                                   " --embedding-size 16 --n-layers 1 --ffn-size 16 -tr 16 -bs 2 "
@@ -311,7 +274,7 @@ TEST_CASE("a join by NCCL that nobody answers is told as such, and leaves a fail
 }
 
 TEST_CASE("a rank that is killed or stopped ends the other, also through the host") {
-    const Prepared prepared;
+    const EmulatedGpuRuns prepared;
     for (const int fault : {SIGKILL, SIGSTOP}) {
         const std::string model = prepared.model("fault" + std::to_string(fault));
         RunningJob job("lockstep_emulated_gpu multiprocessing_train --data " + prepared.data +
@@ -333,7 +296,7 @@ TEST_CASE("a rank that is killed or stopped ends the other, also through the hos
 }
 
 TEST_CASE("where no NCCL can be used the run says so, and goes on without it") {
-    const Prepared prepared;
+    const EmulatedGpuRuns prepared;
     // A machine may have a real one: the first that the loader finds is the library of mathematics.
     Dl_info mathematics{};
     REQUIRE(::dladdr(reinterpret_cast<const void*>(static_cast<double (*)(double)>(&::cbrt)),

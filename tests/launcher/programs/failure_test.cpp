@@ -81,11 +81,19 @@ void damage(const std::string& path) {
     file << std::string(size / 10 * 9, '\xAA');
 }
 
+// Messages that were not read make the end of the process reset its connections, so that rank 0 may
+// hope that it comes back; and mpirun ends all ranks a second later.
+void kill_before_it_reads(pid_t victim) {
+    kill(victim, SIGSTOP);
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    kill(victim, SIGKILL);
+}
+
 void disturb(Fault fault, pid_t victim, const std::string& shard) {
     constexpr rlimit nothing_more{1 << 20, 1 << 20};
     switch (fault) {
         case Fault::killed:
-            kill(victim, SIGKILL);
+            kill_before_it_reads(victim);
             break;
         case Fault::stopped:
             kill(victim, SIGSTOP);
@@ -117,13 +125,6 @@ void run(Case& one, const DisturbedData& data) {
     });
 }
 
-// mpirun ends all ranks a second after one was killed. If the kill has reset that rank's
-// connection, rank 0 still hopes for it then.
-bool ended_by_mpirun(const Case& one) {
-    return one.fault == Fault::killed && one.launcher.name == std::string("mpirun") &&
-           one.end.failure.is_null();
-}
-
 // Some at a time: most of a run is waiting.
 void run_all(std::vector<Case>& cases, const DisturbedData& data) {
     constexpr std::size_t at_a_time = 4;
@@ -131,10 +132,7 @@ void run_all(std::vector<Case>& cases, const DisturbedData& data) {
     std::vector<std::jthread> threads;
     for (std::size_t i = 0; i < at_a_time; ++i) {
         threads.emplace_back([&] {
-            for (std::size_t one = next++; one < cases.size(); one = next++) {
-                run(cases[one], data);
-                if (ended_by_mpirun(cases[one])) run(cases[one], data);
-            }
+            for (std::size_t one = next++; one < cases.size(); one = next++) run(cases[one], data);
         });
     }
 }

@@ -83,6 +83,20 @@ TEST_CASE("a run without enough descriptors says so and harms nothing") {
     CHECK(tried.failed < 17);
 }
 
+TEST_CASE("ranks that may open too few files are told so, and nothing is said of strangers") {
+    const TinyRun run;
+    const ScratchFolder folder;
+    std::vector<std::string> command = run.command(folder.path());
+    command[1] = "multiprocessing_train";
+    command.insert(command.end(), {"--distributed-world-size", "2", "--timeout", "5"});
+    const ProgramResult met = limited("-n 16", command);
+    CAPTURE(met.err);
+    CHECK(met.code == 2);
+    CHECK(met.err.find("of 2 may have 16 files open, and needs 3") != std::string::npos);
+    CHECK(met.err.find("ulimit -n") != std::string::npos);
+    CHECK(met.err.find("secret") == std::string::npos);
+}
+
 TEST_CASE("a run without enough address space says so and harms nothing") {
     const Tried tried = try_limits(limits_of("-v", 60'000, 420'000, 15'000));
     CHECK(tried.complaints == 0);

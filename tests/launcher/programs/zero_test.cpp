@@ -172,17 +172,19 @@ TEST_CASE("a run tells how many ranks share, and what that changes when it is co
                 "changed since: sums over 2 ranks that share, then over replicas -> "
                 "over all ranks"));
     CHECK(holds(next(" --zero 2", 4),
-                "changed since: sums over all ranks -> of each micro-batch "
-                "over all ranks"));
+                "changed since: sums over all ranks -> over all ranks after each "
+                "micro-batch"));
     CHECK_FALSE(holds(next(" --zero 3", 5), "not bit for bit"));
     const auto whole = next(" --zero 0", 6);
-    CHECK(holds(whole, "changed since: sums of each micro-batch over all ranks -> over all ranks"));
+    CHECK(holds(whole,
+                "changed since: sums over all ranks after each micro-batch -> over all ranks"));
     CHECK_FALSE(holds(whole, "share a replica"));
     CHECK_FALSE(holds(next(" --zero 1", 7), "not bit for bit"));
     CHECK_FALSE(holds(next(" --ddp-backend ddp", 8), "share a replica"));
     CHECK(holds(next(" --ddp-backend zero2 --zero-ranks 2", 9), "2 ranks share a replica"));
     const auto alone = prepared.run("train -mf " + prepared.folder("a") + " --max-train-steps 10");
     CHECK_FALSE(holds(alone, "share a replica"));
+    CHECK(holds(alone, "each rank keeps a whole replica: --zero 2 shares nothing"));
 }
 
 TEST_CASE("a checkpoint continues at the other stage and on other ranks") {

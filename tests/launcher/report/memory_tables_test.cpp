@@ -48,6 +48,10 @@ TEST_CASE("what a run has planned and seen of its memory is read from report.jso
     CHECK(has(whole, "all of rank 0, as planned</th><td>2 MiB"));
     CHECK(has(whole, "memory</th><td>3 MiB"));
     CHECK(has(whole, "other ranks</th><td>1 MiB to 2 MiB"));
+    CHECK_FALSE(has(whole, "GPU"));
+    const std::string on_gpus = table_of(R"({"peak_bytes":[1,1],"gpu_bytes":[2097152,4194304]})");
+    CHECK(has(on_gpus, "all processes used at the end</th><td>2 MiB"));
+    CHECK(has(on_gpus, "ranks&#39; GPUs</th><td>4 MiB"));
     CHECK_FALSE(has(table_of(R"({"peak_bytes":[1048576]})"), "planned"));
     CHECK_FALSE(has(table_of(R"({"peak_bytes":[1048576]})"), "other ranks"));
     for (const char* damaged :

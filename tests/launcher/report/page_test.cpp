@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "launcher/report/style.hpp"
+#include "launcher/report/charts/style.hpp"
 #include "tests/launcher/report/well_formed.hpp"
 #include "tests/support/files.hpp"
 

@@ -24,9 +24,9 @@ TEST_CASE("the order of the sums names the ranks that share, where they change i
     CHECK(sums(4, 1, 4, 8) == "over all ranks");
     CHECK(sums(4, 3, 0, 4) == "over all ranks");
     CHECK(sums(1, 3, 0, 4) == "over all ranks");
-    CHECK(sums(4, 2, 0, 8) == "of each micro-batch over all ranks");
+    CHECK(sums(4, 2, 0, 8) == "over all ranks after each micro-batch");
     CHECK(sums(4, 1, 2, 8) == "over 2 ranks that share, then over replicas");
-    CHECK(sums(4, 3, 2, 8) == "of each micro-batch over 2 ranks that share, then over replicas");
+    CHECK(sums(4, 3, 2, 8) == "over 2 ranks that share after each micro-batch, then over replicas");
     train::TrainOptions fixed;
     fixed.zero = {1, 2};
     fixed.reducer.lane_order = train::LaneOrder::fixed;

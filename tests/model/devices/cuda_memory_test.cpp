@@ -4,13 +4,11 @@
 
 #include <cmath>
 
-#include "model/blocks/layout.hpp"
 #include "model/devices/dry_model.hpp"
 #include "model/devices/model.hpp"
 #include "runtime/comm/queue/local_communicator.hpp"
 #include "runtime/device/cuda/cuda_devices.hpp"
 #include "runtime/device/upload.hpp"
-#include "runtime/train/step/weight_memory.hpp"
 #include "tests/model/batch_parts.hpp"
 #include "tests/model/golden.hpp"
 
@@ -20,13 +18,16 @@ namespace {
 
 constexpr auto precision = train::Precision::bf16;
 
+train::Master master_of(const train::TrainOptions& options) {
+    return options.optimizer.offload == train::Offload::optimizer ? train::Master::offloaded
+                                                                  : train::Master::kept;
+}
+
 std::size_t reckoned(const model::ModelConfig& config, const train::TrainOptions& options,
                      const train::BatchShape& shape) {
     const auto dry = model::make_dry_model(config, precision, model::DeviceKind::gpu);
-    return train::weight_memory(model::parameter_table(config), precision, train::Master::kept,
-                                options, 1)
-               .total() +
-           dry->constant_bytes() + dry->training_bytes(shape) +
+    return dry->step(options, master_of(options), {}).memory.total() + dry->constant_bytes() +
+           dry->training_bytes(shape) +
            device::uploads_held * device::upload_capacity(dry->batch_bytes(shape)) +
            dry->scratch_bytes(shape);
 }
@@ -35,7 +36,9 @@ std::size_t reckoned(const model::ModelConfig& config, const train::TrainOptions
 std::size_t taken(const model::ModelConfig& config, const train::TrainOptions& options,
                   const train::Batch& batch, std::size_t activations) {
     const std::size_t before = device::free_gpu_bytes(0);
-    const auto model = model::make_cuda_model(config, precision, {});
+    model::GpuSettings settings;
+    settings.master = master_of(options);
+    const auto model = model::make_cuda_model(config, precision, settings);
     comm::LocalCommunicator alone;
     Trace trace(Trace::Recording::off, 0);
     const auto engine = model->make_engine(options, alone, trace, nullptr);
@@ -52,15 +55,23 @@ std::size_t taken(const model::ModelConfig& config, const train::TrainOptions& o
 
 }  // namespace
 
-TEST_CASE("a run takes of a GPU's memory what is reckoned") {
+TEST_CASE("a run takes of a GPU's memory what is reckoned, also if its optimizer is offloaded") {
+    struct Kept {
+        train::OptimizerKind optimizer;
+        train::Offload offload;
+    };
     for (const std::string name : {"aiayn_relu_sinusoidal", "gpt2"})
-        for (const auto optimizer : {train::OptimizerKind::adam, train::OptimizerKind::adafactor}) {
+        for (const Kept& kept : {Kept{train::OptimizerKind::adam, train::Offload::none},
+                                 Kept{train::OptimizerKind::adam, train::Offload::optimizer},
+                                 Kept{train::OptimizerKind::adafactor, train::Offload::none}}) {
             CAPTURE(name);
+            CAPTURE(train::name(kept.offload));
             tests::Golden golden(name);
             const train::Batch batch =
                 tests::with_following_labels(tests::with_filler(golden.batch(""), 200));
             train::TrainOptions options;
-            options.optimizer.kind = optimizer;
+            options.optimizer.kind = kept.optimizer;
+            options.optimizer.offload = kept.offload;
             const auto shape = tests::shape_of(batch);
             const auto dry =
                 model::make_dry_model(golden.config(), precision, model::DeviceKind::gpu);

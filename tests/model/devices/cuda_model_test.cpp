@@ -10,7 +10,7 @@
 #include "runtime/device/cuda/cuda_context.hpp"
 #include "runtime/kernels/cuda/matmul/product.hpp"
 #include "runtime/kernels/step.hpp"
-#include "runtime/train/step/host_tensors.hpp"
+#include "runtime/train/sharing/host_tensors.hpp"
 #include "tests/model/batch_parts.hpp"
 #include "tests/model/golden_checks.hpp"
 #include "tests/model/model_under_test.hpp"

@@ -11,7 +11,7 @@
 #include "model/blocks/layout.hpp"
 #include "runtime/comm/threads/thread_world.hpp"
 #include "runtime/kernels/step.hpp"
-#include "runtime/train/step/buckets.hpp"
+#include "runtime/train/reduction/buckets.hpp"
 #include "tests/model/device_run.hpp"
 #include "tests/runtime/train/toy_source.hpp"
 #include "tests/support/files.hpp"

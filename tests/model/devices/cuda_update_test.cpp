@@ -5,7 +5,7 @@
 
 #include "model/blocks/layout.hpp"
 #include "runtime/comm/threads/thread_world.hpp"
-#include "runtime/train/step/buckets.hpp"
+#include "runtime/train/reduction/buckets.hpp"
 #include "tests/model/device_run.hpp"
 #include "tests/support/cuda_emulation/device_work.hpp"
 

@@ -66,6 +66,23 @@ TEST_CASE("a dry run knows chunks of logits, and steps beyond an arena's first c
     }
 }
 
+TEST_CASE("a dry run counts the products of linear layers, and those that are calculated again") {
+    const model::ModelConfig config = Golden("gpt2").config();
+    const std::int64_t d = config.embedding_size, ffn = config.ffn_size,
+                       layers = config.decoder_layers, tokens = 300;
+    const auto counted = [&](const model::RecomputePlan& plan) {
+        return model::make_dry_model(config, train::Precision::bf16, DeviceKind::gpu, plan)
+            ->multiply_adds({0, tokens, tokens, 0, 1});
+    };
+    const double all = counted({});
+    const std::int64_t layer = 4 * d * d + 2 * d * ffn;  // forward, of a token
+    const auto number = [](std::int64_t products) { return static_cast<double>(products); };
+    CHECK(all == number(3 * tokens * (layers * layer + config.vocabulary * d)));
+    CHECK(counted({model::Recompute::ffn}) == all + number(tokens * layers * d * ffn));
+    CHECK(counted({model::Recompute::layer}) == all + number(tokens * layers * (layer - d * ffn)));
+    CHECK(counted({model::Recompute::layer, 1}) == all + number(tokens * (layer - d * ffn)));
+}
+
 TEST_CASE("a step for which memory was reserved does not move it") {
     Golden golden("gpt2");
     const train::Batch batch = tests::with_filler(golden.batch(""), very_many);

@@ -129,21 +129,46 @@ void check_collectives(Communicator& ranks, std::size_t count) {
     check_movement<std::byte>(ranks, count);
 }
 
+namespace {
+
+// Returns a value of rank `rank` whose sums depend on the order.
+float inexact(int rank, std::size_t i) {
+    return 1.0F / static_cast<float>(3 + (i * 7 + static_cast<std::size_t>(rank) * 13) % 89);
+}
+
+}  // namespace
+
 void check_ring_order(Communicator& ranks, std::size_t count) {
-    const auto value = [](int rank, std::size_t i) {
-        return 1.0F / static_cast<float>(3 + (i * 7 + static_cast<std::size_t>(rank) * 13) % 89);
-    };
     const int size = ranks.size(), own = ranks.rank();
     std::vector<float> values(count * static_cast<std::size_t>(size));
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = value(own, i);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = inexact(own, i);
     ranks.finish(ranks.reduce_scatter(view_of(values), ReduceOp::sum, "ring"));
     const std::size_t first = count * static_cast<std::size_t>(own);
     for (std::size_t i = first; i < first + count; ++i) {
-        float sum = value((own + 1) % size, i);
-        for (int step = 2; step <= size; ++step) sum = value((own + step) % size, i) + sum;
+        float sum = inexact((own + 1) % size, i);
+        for (int step = 2; step <= size; ++step) sum = inexact((own + step) % size, i) + sum;
         if (values[i] != sum)
             throw std::runtime_error("reduce_scatter has another order at " + std::to_string(i));
     }
+}
+
+void check_owner_sums(Communicator& ranks, std::size_t count) {
+    const int size = ranks.size(), own = ranks.rank();
+    std::vector<bf16> all(count), parts(count * static_cast<std::size_t>(size));
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = bf16(inexact(own, i));
+    for (std::size_t i = 0; i < parts.size(); ++i) parts[i] = bf16(inexact(own, i));
+    ranks.all_reduce(view_of(all), ReduceOp::sum, "owners");
+    ranks.finish(ranks.reduce_scatter(view_of(parts), ReduceOp::sum, "owners"));
+    const auto check = [&](const char* what, bf16 actual, std::size_t i) {
+        float sum = static_cast<float>(bf16(inexact(0, i)));
+        for (int rank = 1; rank < size; ++rank) sum += static_cast<float>(bf16(inexact(rank, i)));
+        if (actual.bits != bf16(sum).bits)
+            throw std::runtime_error(std::string(what) + " of bf16 was rounded otherwise at " +
+                                     std::to_string(i));
+    };
+    for (std::size_t i = 0; i < count; ++i) check("all_reduce", all[i], i);
+    const std::size_t first = count * static_cast<std::size_t>(own);
+    for (std::size_t i = first; i < first + count; ++i) check("reduce_scatter", parts[i], i);
 }
 
 void check_split(Communicator& ranks, std::size_t count) {

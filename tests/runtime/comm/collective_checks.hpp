@@ -17,6 +17,10 @@ void check_collectives(comm::Communicator& ranks, std::size_t count);
 // rank.
 void check_ring_order(comm::Communicator& ranks, std::size_t count);
 
+// Checks that sums of bf16 are added in fp32, in the order of the ranks, and rounded once: by an
+// all_reduce of `count` elements, and by a reduce_scatter of as many per rank.
+void check_owner_sums(comm::Communicator& ranks, std::size_t count);
+
 // Splits into odd and even ranks, and checks the parts.
 void check_split(comm::Communicator& ranks, std::size_t count);
 

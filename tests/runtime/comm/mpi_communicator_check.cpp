@@ -38,6 +38,7 @@ void check_collectives() {
         tests::check_collectives(*ranks, count);
     }
     tests::check_ring_order(*ranks, 300'000);  // two pieces for each part
+    for (const std::size_t count : {0u, 1u, 5u, 1'100'000u}) tests::check_owner_sums(*ranks, count);
     tests::check_split(*ranks, 5);
 }
 
@@ -50,6 +51,7 @@ void check_chunks() {
     expect(local_size == ranks.size(), "ranks of one host do not see each other");
     for (const std::size_t count : {1u, 3u, 4u, 20u}) tests::check_collectives(ranks, count);
     tests::check_ring_order(ranks, 20);
+    tests::check_owner_sums(ranks, 20);
 }
 
 // Rank 0 waits for a sum that no rank joins. Then it decides, as a launcher would, to end the job.

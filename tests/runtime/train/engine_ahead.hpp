@@ -33,6 +33,7 @@ public:
         inner_.restore(before, lanes);
     }
     std::size_t steps_ahead() const noexcept override { return 1; }
+    train::WeightMemory memory() const override { return inner_.memory(); }
     void queue(const kernels::StepOrder& order, const std::vector<train::Batch>& lanes) override {
         inner_.queue(order, lanes);
         results_.push_back(inner_.take_result());

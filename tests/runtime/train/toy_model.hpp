@@ -4,8 +4,8 @@
 #include <functional>
 
 #include "runtime/core/philox.hpp"
+#include "runtime/train/forward_backward.hpp"
 #include "runtime/train/parameters.hpp"
-#include "runtime/train/step/forward_backward.hpp"
 
 namespace lockstep::tests {
 

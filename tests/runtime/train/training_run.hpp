@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/train/forward_backward.hpp"
 #include "runtime/train/loop/trainer.hpp"
-#include "runtime/train/step/forward_backward.hpp"
 #include "tests/support/slow_communicator.hpp"
 
 namespace lockstep::tests {

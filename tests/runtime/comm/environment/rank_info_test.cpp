@@ -182,6 +182,7 @@ TEST_CASE("missing pieces and contradictions are refused by name") {
         {"no MASTER_ADDR", without(torchrun, "MASTER_ADDR"), {}, "MASTER_ADDR"},
         {"no RANK", without(torchrun, "RANK"), {}, "RANK"},
         {"RANK is no number", torchrun + Environment{{"RANK", "two"}}, {}, "RANK=two"},
+        {"too many", torchrun + Environment{{"WORLD_SIZE", "65537"}}, {}, "has at most 65536"},
         {"rank beyond size", torchrun + Environment{{"RANK", "8"}}, {}, "rank 8 of 8"},
         {"negative", torchrun + Environment{{"RANK", "-1"}}, {}, "RANK=-1"},
         {"local beyond", torchrun + Environment{{"LOCAL_RANK", "4"}}, {}, "local rank 4 of 4"},

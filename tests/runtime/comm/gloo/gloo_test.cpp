@@ -80,6 +80,17 @@ std::vector<int> codes_after(int signal, int timeout_ms) {
 
 }  // namespace
 
+TEST_CASE("Gloo adds bf16 in fp32, in the order of the ranks") {
+    for (const int size : {2, 3, 7}) {
+        CAPTURE(size);
+        const auto failures = run_gloo(size, 20'000, [](Communicator& ranks) {
+            for (const std::size_t count : {0u, 1u, 5u, 400'000u})
+                tests::check_owner_sums(ranks, count);
+        });
+        for (const auto& failure : failures) CHECK(text_of(failure) == "");
+    }
+}
+
 TEST_CASE("Gloo does every collective on every type") {
     for (const int size : {2, 3, 4, 7}) {
         CAPTURE(size);

@@ -29,6 +29,15 @@ TEST_CASE("threads as ranks do every collective on every type") {
     }
 }
 
+TEST_CASE("threads add bf16 in fp32, in the order of the ranks") {
+    for (const int size : {1, 2, 4, 7}) {
+        CAPTURE(size);
+        run_as_threads(size, [](Communicator& ranks) {
+            for (const std::size_t count : {1u, 3u, 2000u}) tests::check_owner_sums(ranks, count);
+        });
+    }
+}
+
 TEST_CASE("a split world is several smaller ones") {
     for (const int size : {1, 2, 4, 7}) {
         CAPTURE(size);
@@ -103,6 +112,24 @@ TEST_CASE("after a failure later operations fail as well and name the first") {
         }
     }
     CHECK(first->take_timings().size() == 1);  // the second never ran
+}
+
+TEST_CASE("a failure in a group names this rank by its number in the run") {
+    std::vector<std::string> told(4);
+    const auto body = [&](Communicator& ranks) {
+        const auto group = ranks.split(ranks.rank() % 2);
+        std::vector<float> data(ranks.rank() < 2 ? 5 : 6);
+        group->all_reduce(view_of(data), ReduceOp::sum, "unequal");
+        try {
+            group->finish();
+        } catch (const Error& error) {
+            told[static_cast<std::size_t>(ranks.rank())] = error.what();
+        }
+    };
+    run_as_threads(4, body);
+    for (int rank = 0; rank < 4; ++rank)
+        CHECK(told[static_cast<std::size_t>(rank)].find(
+                  "\"unequal\" on rank " + std::to_string(rank) + ":") != std::string::npos);
 }
 
 TEST_CASE("operations are timed one by one, in order, on the communicator's own thread") {

@@ -92,6 +92,11 @@ TEST_CASE_FIXTURE(LoggedFolder, "weights and moments that are not finite are ref
              path + "/model.safetensors: is damaged: tensor layer.weight has the value NaN");
     contains(refusal(run.optimizer_values[12], -infinity),
              path + ": is damaged: tensor layer.bias.row has the value infinity");
+    CHECK(is_possible("layer.weight.exp_avg", -1));
+    CHECK(is_possible("layer.weight.exp_avg_sq", 0));
+    for (const char* name :
+         {"a.exp_avg_sq", "a.max_exp_avg_sq", "a.exp_avg_sq_row", "a.exp_avg_sq_col"})
+        CHECK_FALSE(is_possible(name, -1e-30F));
 }
 
 TEST_CASE_FIXTURE(LoggedFolder, "another model or optimizer is refused before anything is read") {

@@ -266,6 +266,16 @@ TEST_CASE_FIXTURE(LoggedFolder, "parts that contradict themselves or each other 
     opens_not({other}, "the piece of x is not as it is described");
     holds(R"({"x":{"first":0,"count":4}})");
     opens_not({other}, "its description of a piece is not whole");
+    for (const char* pieces : {R"({"x":{"first":1e300,"count":4,"shape":[4]}})",
+                               R"({"x":{"first":0.5,"count":4,"shape":[4]}})",
+                               R"({"x":{"first":0,"count":4,"shape":[4e0]}})",
+                               R"({"x":{"first":-1,"count":4,"shape":[4]}})"}) {
+        holds(pieces);
+        opens_not({other}, "the piece of x is described without counts");
+    }
+    const std::string long_name(2000, 'x');
+    holds(R"({"x":{"first":0,"count":3,"shape":[4],"of":")" + long_name + "\"}}");
+    opens_not({other}, "the piece of " + std::string(80, 'x') + "... is not as it is described");
     holds(R"({"x":{"first":18446744073709551615,"count":4,"shape":[4294967296,4294967296]}})");
     opens_not({other}, "the piece of x is outside of its tensor");
 }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "runtime/core/philox.hpp"
-#include "runtime/train/step/run_tensors.hpp"
+#include "runtime/train/sharing/run_tensors.hpp"
 #include "tests/runtime/train/checkpoint/saved_run.hpp"
 
 namespace lockstep::tests {
