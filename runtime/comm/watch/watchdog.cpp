@@ -159,7 +159,7 @@ void Watchdog::keep() {
         auto ranks = sightings();
         if (const auto verdict = judge(ranks, limits_)) {
             post_.client->set(verdict_key, encode(*verdict));
-            return deliver({*verdict, Reporter::this_rank, now, std::move(ranks)});
+            return deliver({*verdict, Reporter::this_rank, condition(), std::move(ranks)});
         }
         for (const Straggler& found : stragglers_.look(ranks)) listener_.slow(found);
         std::unique_lock lock(mutex_);

@@ -129,13 +129,16 @@ template <class Ctx>
 ReductionTiming ReductionClock<Ctx>::take(const std::vector<TimedGroup<Space>>& groups) {
     require(!steps_.empty(), "no reduction was finished");
     const bool alone = groups.front().collectives->size() == 1;
+    // The host may wait for other ranks here, and the watchdog sees it by their collectives alone.
+    std::vector<std::vector<comm::Timing>> of_groups;
+    for (const TimedGroup<Space>& group : groups)
+        of_groups.push_back(group.collectives->take_timings());
     ReductionTiming reduction = take_waits();
     require(!reduction.waits.empty(), "a step ends with a wait");
     std::vector<comm::Timing> timings;
-    for (const TimedGroup<Space>& group : groups) {
-        std::vector<comm::Timing> some = group.collectives->take_timings();
-        if (!alone) add_travel(some, group, reduction);
-        std::ranges::move(some, std::back_inserter(timings));
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+        if (!alone) add_travel(of_groups[i], groups[i], reduction);
+        std::ranges::move(of_groups[i], std::back_inserter(timings));
     }
     const Wait last = reduction.waits.back();
     const double earlier_s = reduction.blocked_s - seconds_between(last.begin, last.end);

@@ -152,9 +152,10 @@ private:
     device::Replay<Ctx> replay_;
     device::Buffer<kernels::Step, Space> step_;  // one element
     device::Readback<kernels::Step, Ctx> results_;
-    std::optional<WeightHash<Ctx>> hash_;  // empty: one rank has nothing to compare with
-    std::deque<Spans> spans_;              // of the steps whose result was not taken yet
-    double forward_share_ = 0;             // forward's share of forward and backward, last measured
+    std::optional<WeightHash<Ctx>> hash_;       // empty: one rank has nothing to compare with
+    std::optional<ReductionTiming> reduction_;  // of the step, where the host updates
+    std::deque<Spans> spans_;                   // of the steps whose result was not taken yet
+    double forward_share_ = 0;  // forward's share of forward and backward, last measured
 };
 
 }  // namespace lockstep::train

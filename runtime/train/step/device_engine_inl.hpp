@@ -262,8 +262,11 @@ void DeviceEngine<Ctx>::update(Spans& spans) {
         finish_step(parts_.context, rules_, step);
         if (optimizer_->updated_by() == UpdatedBy::device) optimizer_->update(&step->state);
     });
-    if (optimizer_->updated_by() == UpdatedBy::host)
+    if (optimizer_->updated_by() == UpdatedBy::host) {
+        // The watchdog then reports the host's wait as waiting for other ranks.
+        reduction_ = reducer().take_reduction();
         optimizer_->update(&step_.view().data()->state);
+    }
     spans.optimizer = watch.lap();
     if (!shared_) return;
     gather_weights();
@@ -276,7 +279,8 @@ void DeviceEngine<Ctx>::update(Spans& spans) {
 template <class Ctx>
 StepResult DeviceEngine<Ctx>::take_result() {
     // Take the reduction first: the watchdog then reports this wait as waiting for other ranks.
-    const ReductionTiming reduction = reducer().take_reduction();
+    const ReductionTiming reduction =
+        reduction_ ? *std::exchange(reduction_, std::nullopt) : reducer().take_reduction();
     StepResult result{results_.take(), reduction};
     const Spans spans = std::move(spans_.front());
     spans_.pop_front();

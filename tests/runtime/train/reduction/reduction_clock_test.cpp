@@ -45,6 +45,28 @@ train::ReductionTiming timing_of(std::vector<comm::Timing> all, std::vector<comm
                        {&second, &train::ReductionTiming::replicas}});
 }
 
+// A device of which a test learns when it is waited for.
+struct WatchedContext {
+    using Space = HostSpace;
+    Clock::time_point time_of(device::DeviceTimestamp) const {
+        calls.push_back("device");
+        return {};
+    }
+    mutable std::vector<std::string> calls;
+};
+
+class NotedGroup final : public comm::LocalCommunicator {
+public:
+    explicit NotedGroup(WatchedContext& context) : context_(context) {}
+    std::vector<comm::Timing> take_timings() override {
+        context_.calls.push_back("ranks");
+        return {};
+    }
+
+private:
+    WatchedContext& context_;
+};
+
 }  // namespace
 
 TEST_CASE("the last bucket has the time of all its operations, whatever group is asked first") {
@@ -109,4 +131,19 @@ TEST_CASE("sums of each group have their own time, and what of it the device wai
     CHECK(reduction.replicas.seconds == doctest::Approx(0.005 + waited));
     CHECK(reduction.replicas.blocked_s == doctest::Approx(waited));
     CHECK(reduction.bucket_s == doctest::Approx(0.010 + 2 * waited));
+}
+
+// The watchdog takes a wait for the device as this rank's own work.
+TEST_CASE("the host waits for the ranks before it waits for the device") {
+    WatchedContext context;
+    Trace trace(Trace::Recording::off, 0);
+    train::ReductionClock<WatchedContext> clock(context, trace, 1);
+    clock.waited({});
+    clock.end_step();
+    NotedGroup group(context), other(context);
+    clock.take({{&group, &train::ReductionTiming::gradients},
+                {&other, &train::ReductionTiming::replicas}});
+    REQUIRE(context.calls.size() == 4);
+    CHECK(context.calls[1] == "ranks");
+    CHECK(context.calls[2] == "device");
 }
