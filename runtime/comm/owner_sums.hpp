@@ -39,6 +39,10 @@ public:
 // How many elements a rank of `size` ranks has in one piece, and the scratch memory for the even
 // or the odd ones: as many pieces as there are ranks.
 std::size_t owner_piece(int size) noexcept;
+// Returns the bytes of both together.
+constexpr std::size_t owner_scratch_bytes(int size, std::size_t piece) noexcept {
+    return 2 * static_cast<std::size_t>(size) * piece * sizeof(bf16);
+}
 struct OwnerScratch {
     bf16* even;
     bf16* odd;

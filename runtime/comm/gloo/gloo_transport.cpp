@@ -2,9 +2,13 @@
 #include "runtime/comm/gloo/gloo_transport.hpp"
 
 #include <gloo/types.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
+#include <iterator>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -14,6 +18,7 @@
 #include "runtime/comm/gloo/gloo_rendezvous.hpp"
 #include "runtime/comm/owner_sums.hpp"
 #include "runtime/comm/reduction.hpp"
+#include "runtime/comm/store/store.hpp"
 #include "runtime/core/error.hpp"
 
 namespace lockstep::comm {
@@ -26,6 +31,10 @@ enum class Kind : std::uint8_t { ring = 0x40, spread, meet, message, doubling, o
 
 // Below this size the number of messages counts, and not the bytes.
 constexpr std::size_t small_bytes = 64 * 1024;
+
+// A rank keeps a port for each higher rank that it waits for, and the ranks of a host share its
+// ports.
+constexpr int ranks_at_once = 8;
 
 class GlooTransport : public Transport {
 public:
@@ -98,11 +107,22 @@ private:
 
     void add_by_owner(const HostRange& range, OwnerResult result) {
         if (size_ == 1 || range.count == 0) return;
-        std::vector<int> others;
-        for (int rank = 0; rank < size_; ++rank)
-            if (rank != rank_) others.push_back(rank);
-        links_.connect(others);
+        if (!connected_with_all_) connect_with_all();
         add_by_owners(self(), next_slot(Kind::owners), range, result);
+    }
+    // All ranks do this in the same operation, and each takes the others in ascending order. Order
+    // the pairs that are not connected yet by their lower rank, and then by their higher one. Both
+    // ranks of the first pair are connected with all ranks below the other one, so both wait for
+    // this pair, and nothing else delays it. Hence ranks never wait in a circle.
+    void connect_with_all() {
+        allow_all_connections(rank_, size_);
+        for (int first = 0; first < size_; first += ranks_at_once) {
+            std::vector<int> some;
+            for (int rank = first; rank < std::min(first + ranks_at_once, size_); ++rank)
+                if (rank != rank_) some.push_back(rank);
+            links_.connect(some);
+        }
+        connected_with_all_ = true;
     }
 
     int rank_;
@@ -111,6 +131,7 @@ private:
     GlooLinks links_;
     std::uint32_t operations_ = 0;
     int splits_ = 0;
+    bool connected_with_all_ = false;
 };
 
 std::unique_ptr<Transport> GlooTransport::split(int colour) {
@@ -137,6 +158,24 @@ std::vector<int> near_ranks(int rank, int size) {
     std::sort(near.begin(), near.end());
     near.erase(std::unique(near.begin(), near.end()), near.end());
     return near;
+}
+
+// Sockets of this rank that are open already, such as those of the store, count too.
+void allow_all_connections(int rank, int size) {
+    using std::filesystem::directory_iterator;
+    constexpr int spare = 32;
+    std::error_code ignored;
+    const auto open = static_cast<int>(
+        std::distance(directory_iterator("/proc/self/fd", ignored), directory_iterator()));
+    allow_connections(open + size);
+    const auto needed = static_cast<rlim_t>(open + size + spare);
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) return;
+    const std::string least = std::to_string(needed);
+    throw Error(ErrorKind::config,
+                "rank " + std::to_string(rank) + " of " + std::to_string(size) + " may have " +
+                    std::to_string(limit.rlim_cur) + " files open, and needs " + least +
+                    " to exchange bf16 with all others: allow more (ulimit -n " + least + ")");
 }
 
 void check_gloo(const RankInfo& rank_info, const std::string& interface) {

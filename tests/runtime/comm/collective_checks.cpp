@@ -136,6 +136,19 @@ float inexact(int rank, std::size_t i) {
     return 1.0F / static_cast<float>(3 + (i * 7 + static_cast<std::size_t>(rank) * 13) % 89);
 }
 
+// Returns such a value for sums of bf16. The sums of every second element tell how often they were
+// rounded. Of the other elements, one rank of three or more has a large value and another one its
+// negative. Numbers of fp32 are 4 apart there, so that the sum of all ranks keeps only the small
+// values that are added after both.
+bf16 inexact_bf16(int rank, int size, std::size_t i) {
+    constexpr float large = 3 << 24;
+    const std::size_t pair = i / 2, ranks = static_cast<std::size_t>(size);
+    if (i % 2 == 0 || size < 3) return bf16(inexact(rank, i));
+    const std::size_t plus = pair % ranks, own = static_cast<std::size_t>(rank);
+    const std::size_t minus = (plus + 1 + pair / ranks % (ranks - 1)) % ranks;
+    return bf16(own == plus ? large : own == minus ? -large : inexact(rank, i));
+}
+
 }  // namespace
 
 void check_ring_order(Communicator& ranks, std::size_t count) {
@@ -155,13 +168,14 @@ void check_ring_order(Communicator& ranks, std::size_t count) {
 void check_owner_sums(Communicator& ranks, std::size_t count) {
     const int size = ranks.size(), own = ranks.rank();
     std::vector<bf16> all(count), parts(count * static_cast<std::size_t>(size));
-    for (std::size_t i = 0; i < all.size(); ++i) all[i] = bf16(inexact(own, i));
-    for (std::size_t i = 0; i < parts.size(); ++i) parts[i] = bf16(inexact(own, i));
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = inexact_bf16(own, size, i);
+    for (std::size_t i = 0; i < parts.size(); ++i) parts[i] = inexact_bf16(own, size, i);
     ranks.all_reduce(view_of(all), ReduceOp::sum, "owners");
     ranks.finish(ranks.reduce_scatter(view_of(parts), ReduceOp::sum, "owners"));
     const auto check = [&](const char* what, bf16 actual, std::size_t i) {
-        float sum = static_cast<float>(bf16(inexact(0, i)));
-        for (int rank = 1; rank < size; ++rank) sum += static_cast<float>(bf16(inexact(rank, i)));
+        float sum = static_cast<float>(inexact_bf16(0, size, i));
+        for (int rank = 1; rank < size; ++rank)
+            sum += static_cast<float>(inexact_bf16(rank, size, i));
         if (actual.bits != bf16(sum).bits)
             throw std::runtime_error(std::string(what) + " of bf16 was rounded otherwise at " +
                                      std::to_string(i));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -8,9 +9,12 @@
 #include <exception>
 #include <filesystem>
 #include <functional>
+#include <future>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "runtime/comm/gloo/gloo_transport.hpp"
@@ -28,7 +32,8 @@ using namespace lockstep::tests;
 namespace {
 
 // Starts a rank in its own process. It sums without end, and exits with code 3 when a peer ends.
-pid_t start_peer(int rank, int size, int port, int timeout_ms, int ready, int go) {
+pid_t start_peer(int rank, int size, int port, int timeout_ms, int ready, int go,
+                 const std::string& element) {
     const auto program =
         std::filesystem::read_symlink("/proc/self/exe").parent_path() / "gloo_peer";
     const std::vector<std::string> words = {program,
@@ -37,7 +42,8 @@ pid_t start_peer(int rank, int size, int port, int timeout_ms, int ready, int go
                                             std::to_string(port),
                                             std::to_string(timeout_ms),
                                             std::to_string(ready),
-                                            std::to_string(go)};
+                                            std::to_string(go),
+                                            element};
     std::vector<char*> argv;
     for (const auto& word : words) argv.push_back(const_cast<char*>(word.c_str()));
     argv.push_back(nullptr);
@@ -51,14 +57,14 @@ pid_t start_peer(int rank, int size, int port, int timeout_ms, int ready, int go
 
 // Starts three ranks, sends `signal` to the last in the middle of their sums, and returns the exit
 // codes of the others.
-std::vector<int> codes_after(int signal, int timeout_ms) {
+std::vector<int> codes_after(int signal, int timeout_ms, const std::string& element) {
     const int port = tests::free_port();
     int ready[2], go[2];
     REQUIRE(::pipe(ready) == 0);
     REQUIRE(::pipe(go) == 0);
     std::vector<pid_t> peers;
     for (int rank = 0; rank < 3; ++rank) {
-        peers.push_back(start_peer(rank, 3, port, timeout_ms, ready[1], go[0]));
+        peers.push_back(start_peer(rank, 3, port, timeout_ms, ready[1], go[0], element));
     }
     ::close(ready[1]);
     char token = 0;
@@ -83,8 +89,10 @@ std::vector<int> codes_after(int signal, int timeout_ms) {
 TEST_CASE("Gloo adds bf16 in fp32, in the order of the ranks") {
     for (const int size : {2, 3, 7}) {
         CAPTURE(size);
-        const auto failures = run_gloo(size, 20'000, [](Communicator& ranks) {
-            for (const std::size_t count : {0u, 1u, 5u, 400'000u})
+        // The parts of an all_reduce on 3 ranks, and those of a reduce_scatter, have three pieces.
+        const std::size_t most = size == 3 ? 1'600'000 : size == 2 ? 600'000 : 300'000;
+        const auto failures = run_gloo(size, 60'000, [&](Communicator& ranks) {
+            for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{5}, most})
                 tests::check_owner_sums(ranks, count);
         });
         for (const auto& failure : failures) CHECK(text_of(failure) == "");
@@ -130,14 +138,14 @@ TEST_CASE("Gloo's world splits, more than once") {
     for (const auto& failure : failures) CHECK(text_of(failure) == "");
 }
 
-TEST_CASE("a rank that throws ends the others long before the time-out") {
+TEST_CASE_TEMPLATE("a rank that throws ends the others long before the time-out", T, float, bf16) {
     const auto failures = run_gloo(3, 600'000, [](Communicator& ranks) {
-        std::vector<float> data(100'000);
+        std::vector<T> data(100'000);
         ranks.barrier("all here");
         ranks.finish();
         if (ranks.rank() == 1) throw std::runtime_error("planned");
         while (true) {
-            ranks.all_reduce(view_of(data), ReduceOp::max, "bucket 4");
+            ranks.all_reduce(view_of(data), ReduceOp::sum, "bucket 4");
             ranks.finish();
         }
     });
@@ -177,8 +185,11 @@ TEST_CASE("a rank that gives up in the middle of a sum does not wait for it") {
 }
 
 TEST_CASE("killed and stopped processes are noticed by all others") {
-    CHECK(codes_after(SIGKILL, 60'000) == std::vector<int>{3, 3});
-    CHECK(codes_after(SIGSTOP, 500) == std::vector<int>{3, 3});
+    for (const std::string element : {"fp32", "bf16"}) {
+        CAPTURE(element);
+        CHECK(codes_after(SIGKILL, 60'000, element) == std::vector<int>{3, 3});
+        CHECK(codes_after(SIGSTOP, 500, element) == std::vector<int>{3, 3});
+    }
 }
 
 TEST_CASE("what cannot work is refused with the remedy") {
@@ -248,4 +259,79 @@ TEST_CASE("a rank that does not know the key is refused by all others") {
               std::string::npos);
         for (const std::string& end : ends) CHECK(end.find("peer: ") == 0);
     }
+}
+
+namespace {
+
+// Counts the addresses that a rank publishes from begin() on until it waits for that of another.
+class CountingStore : public PassingStore {
+public:
+    using PassingStore::PassingStore;
+    void begin() {
+        counts_ = true;
+        sets_ = 0;
+    }
+    std::shared_future<int> published() const { return published_; }
+    void set(const std::string& key, const std::string& value) override {
+        ++sets_;
+        PassingStore::set(key, value);
+    }
+    std::string get(const std::string& key, int timeout_ms) override {
+        if (std::exchange(counts_, false)) waits_.set_value(sets_);
+        return PassingStore::get(key, timeout_ms);
+    }
+
+private:
+    bool counts_ = false;
+    int sets_ = 0;
+    std::promise<int> waits_;
+    std::shared_future<int> published_ = waits_.get_future().share();
+};
+
+}  // namespace
+
+// Rank 0 of 24 is near 1, 2, 4, 8, 16 and those on its other side, and connects with others by
+// eights, so that it waits for 3, 5, 6 and 7 first.
+TEST_CASE("a rank that connects with all others keeps few ports for them at a time") {
+    constexpr int size = 24;
+    const int port = tests::free_port();
+    const auto open = [&](int rank) {
+        return open_store(rank_info_of(rank, size, port), Secret("of the test"), 20'000);
+    };
+    const auto counting = std::make_shared<CountingStore>(open(0));
+    const auto sum_on = [&, published = counting->published()](int rank) {
+        const std::shared_ptr<Store> store = rank == 0 ? counting : std::shared_ptr(open(rank));
+        const auto ranks = connect_gloo(rank, size, store, {"", "127.0.0.1", 20'000});
+        std::vector<bf16> values(50, bf16(1.0F));
+        if (rank == 0) counting->begin();
+        if (rank != 0) std::shared_future(published).wait_for(std::chrono::seconds(20));
+        ranks->all_reduce(view_of(values), ReduceOp::sum);
+        return static_cast<float>(values.back());
+    };
+    std::vector<std::future<float>> sums;
+    for (int rank = 0; rank < size; ++rank)
+        sums.push_back(std::async(std::launch::async, sum_on, rank));
+    for (auto& sum : sums) CHECK(sum.get() == 24);
+    CHECK(counting->published().get() == 4);
+}
+
+TEST_CASE("the limit of descriptors is raised for connections with all others, or named") {
+    rlimit before{};
+    REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+    rlimit changed = before;
+    changed.rlim_cur = 64;
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &changed) == 0);
+    allow_all_connections(0, 300);
+    REQUIRE(::getrlimit(RLIMIT_NOFILE, &changed) == 0);
+    CHECK(changed.rlim_cur > 300);
+    std::string text;
+    try {
+        allow_all_connections(3, 2'000'000'000);  // more than any system allows
+    } catch (const Error& error) {
+        text = std::string(name(error.kind())) + ": " + error.what();
+    }
+    CAPTURE(text);
+    CHECK(text.starts_with("config: rank 3 of 2000000000 may have "));
+    CHECK(text.find("allow more (ulimit -n 20000000") != std::string::npos);
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
 }
