@@ -20,10 +20,9 @@ enum class TapedCall { all_reduce, reduce_scatter, all_gather, broadcast, send, 
 struct TapeEntry {
     TapedCall call = TapedCall::wait;
     TapedGroup group = TapedGroup::world;
-    int ranks = 1;             // of the group
-    std::int64_t bytes = 0;    // of what is reduced, broadcast or sent, or of all that is gathered
-    std::string label = {};    // empty for a wait
-    std::uint64_t number = 0;  // of the operation in its group, or of the last one waited for
+    int ranks = 1;           // of the group
+    std::int64_t bytes = 0;  // of what is reduced, broadcast or sent, or of all that is gathered
+    std::string label = {};  // of the operation, or of the last one that is waited for
 };
 
 // What a rank has sent and waited for, in the order of its calls. A dry step writes it

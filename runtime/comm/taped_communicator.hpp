@@ -40,30 +40,33 @@ public:
     Ticket broadcast(Range<Space> range, int /*root*/, std::string label) override {
         return note(TapedCall::broadcast, range.bytes(), std::move(label));
     }
-    void finish() override { finish({last_}); }
+    void finish() override { finish(last()); }
     void finish(Ticket through) override {
         if (through.number <= waited_) return;
         waited_ = through.number;
         tape_.entries.push_back({.call = TapedCall::wait,
                                  .group = place_.group,
                                  .ranks = place_.size,
-                                 .number = waited_});
+                                 .label = labels_[waited_ - 1]});
     }
     std::vector<Timing> take_timings() override { return {}; }
 
 protected:
     Ticket note(TapedCall call, std::size_t bytes, std::string label) {
         if (place_.size == 1) return {};
-        tape_.entries.push_back({call, place_.group, place_.size, static_cast<std::int64_t>(bytes),
-                                 std::move(label), ++last_});
-        return {last_};
+        tape_.entries.push_back(
+            {call, place_.group, place_.size, static_cast<std::int64_t>(bytes), label});
+        labels_.push_back(std::move(label));
+        return last();
     }
+    Ticket last() const noexcept { return {labels_.size()}; }
     Tape& tape() const noexcept { return tape_; }
 
 private:
     Tape& tape_;
     const TapedPlace place_;
-    std::uint64_t last_ = 0, waited_ = 0;  // numbers of operations
+    std::vector<std::string> labels_;  // of all operations, by their number less one
+    std::uint64_t waited_ = 0;         // the number of the last operation that was waited for
 };
 
 template <class Space>
@@ -97,7 +100,7 @@ public:
             TapeEntry& last = tape().entries.back();
             if (last.call == TapedCall::send && last.label == label) {
                 last.bytes += static_cast<std::int64_t>(range.bytes());
-                return {last.number};
+                return this->last();
             }
         }
         return note(TapedCall::send, range.bytes(), std::move(label));

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <functional>
+#include <iterator>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -24,20 +26,20 @@ public:
     int size() const noexcept override { return below_.size(); }
     comm::Ticket all_reduce(comm::HostRange range, comm::ReduceOp op, std::string label) override {
         note(comm::TapedCall::all_reduce, range, label);
-        return noted(below_.all_reduce(range, op, std::move(label)));
+        return noted(label, below_.all_reduce(range, op, label));
     }
     comm::Ticket reduce_scatter(comm::HostRange range, comm::ReduceOp op,
                                 std::string label) override {
         note(comm::TapedCall::reduce_scatter, range, label);
-        return noted(below_.reduce_scatter(range, op, std::move(label)));
+        return noted(label, below_.reduce_scatter(range, op, label));
     }
     comm::Ticket all_gather(comm::HostRange from, comm::HostRange to, std::string label) override {
         note(comm::TapedCall::all_gather, to, label);
-        return noted(below_.all_gather(from, to, std::move(label)));
+        return noted(label, below_.all_gather(from, to, label));
     }
     comm::Ticket broadcast(comm::HostRange range, int root, std::string label) override {
         note(comm::TapedCall::broadcast, range, label);
-        return noted(below_.broadcast(range, root, std::move(label)));
+        return noted(label, below_.broadcast(range, root, label));
     }
     comm::Ticket send(comm::HostRange range, int to, std::string label) override {
         const bool more = !tape_.entries.empty() &&
@@ -47,7 +49,7 @@ public:
             tape_.entries.back().bytes += static_cast<std::int64_t>(range.bytes());
         else
             note(comm::TapedCall::send, range, label);
-        return noted(below_.send(range, to, std::move(label)));
+        return noted(label, below_.send(range, to, label));
     }
     comm::Ticket recv(comm::HostRange range, int from, std::string label) override {
         return below_.recv(range, from, std::move(label));
@@ -74,19 +76,23 @@ public:
     }
 
 private:
-    comm::Ticket noted(comm::Ticket ticket) {
+    comm::Ticket noted(const std::string& label, comm::Ticket ticket) {
         last_ = ticket.number;
+        labels_[last_] = label;
         return ticket;
     }
     // A wait for what was waited for already is none.
     void note_wait(std::uint64_t number) {
         if (number <= waited_) return;
         waited_ = number;
-        tape_.entries.push_back({.call = comm::TapedCall::wait, .group = group_, .ranks = size()});
+        tape_.entries.push_back({.call = comm::TapedCall::wait,
+                                 .group = group_,
+                                 .ranks = size(),
+                                 .label = std::prev(labels_.upper_bound(number))->second});
     }
     void note(comm::TapedCall call, const comm::HostRange& range, const std::string& label) {
         tape_.entries.push_back(
-            {call, group_, size(), static_cast<std::int64_t>(range.bytes()), label, 0});
+            {call, group_, size(), static_cast<std::int64_t>(range.bytes()), label});
     }
 
     std::unique_ptr<comm::Communicator> owned_;
@@ -94,7 +100,8 @@ private:
     comm::Tape& tape_;
     const comm::TapedGroup group_;
     comm::TapedGroup next_ = comm::TapedGroup::shard;
-    std::uint64_t last_ = 0, waited_ = 0;  // numbers of the operations below
+    std::map<std::uint64_t, std::string> labels_;  // by the numbers of the operations below
+    std::uint64_t last_ = 0, waited_ = 0;
 };
 
 }  // namespace lockstep::tests
