@@ -12,11 +12,9 @@
 
 namespace lockstep::train {
 
-// Returns how many elements of bf16 are enough to narrow buckets of this size.
-constexpr std::size_t narrowing_scratch(std::size_t largest_bucket) noexcept {
-    constexpr std::size_t most = std::size_t{1} << 18;
-    return std::min(largest_bucket, most);
-}
+// So many elements of bf16 are enough scratch memory to convert most of a large bucket in few
+// steps.
+constexpr std::size_t usual_narrowing_scratch = std::size_t{1} << 18;
 
 // Converts buckets to bf16 for the way to other ranks, and back, without a second buffer: the bf16
 // elements of a bucket lie in the first half of its own memory. The first ones are converted by
@@ -26,9 +24,13 @@ class NarrowGradients {
 public:
     using Space = typename Ctx::Space;
 
-    // The context must outlive it. Without buckets it has no memory, and converts nothing.
-    NarrowGradients(Ctx& context, std::size_t largest_bucket)
-        : context_(context), scratch_(narrowing_scratch(largest_bucket)) {}
+    // The context must outlive it. `max_scratch` is in elements of bf16, and not 0. Without buckets
+    // it has no memory, and converts nothing.
+    NarrowGradients(Ctx& context, std::size_t largest_bucket,
+                    std::size_t max_scratch = usual_narrowing_scratch)
+        : context_(context), scratch_(std::min(largest_bucket, max_scratch)) {
+        require(max_scratch > 0, "buckets are narrowed by way of scratch memory");
+    }
 
     bool used() const noexcept { return scratch_.size() > 0; }
     std::size_t bytes() const noexcept { return scratch_.size() * sizeof(bf16); }

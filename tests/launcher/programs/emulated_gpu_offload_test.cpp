@@ -72,3 +72,24 @@ TEST_CASE("--offload is refused in one line where the host cannot update") {
         refused("lockstep " + program, "", "--offload optimizer is for GPUs");
     }
 }
+
+TEST_CASE("a run that cannot pin the optimizer ends, says what to do, and goes on without it") {
+    const EmulatedGpuRuns prepared;
+    const auto train = [&](const std::string& more) {
+        return run_line("lockstep_emulated_gpu train --data " + prepared.data + " -mf " +
+                            prepared.model("small") +
+                            " --embedding-size 64 --n-layers 1 --ffn-size 64 --n-heads 2 "
+                            "-bs 2 -tr 16 --threads 1 --max-train-steps 1 " +
+                            more,
+                        {"", {{"LOCKSTEP_EMULATED_PINNED_BYTES", "131072"}}, ""});
+    };
+    const auto run = train("--offload optimizer");
+    INFO(run.out << run.err);
+    CHECK(run.code == 1);
+    CHECK(contains(run.out + run.err,
+                   "MiB more of its memory: end other programs, or leave "
+                   "--offload out if it is given"));
+    const auto without = train("--offload none");
+    INFO(without.out << without.err);
+    CHECK(without.code == 0);
+}

@@ -196,15 +196,18 @@ void check_written(const Setup& setup, comm::Communicator& ranks) {
 
 TEST_CASE("what each rank writes into its own part is the state of all") {
     for (const auto precision : {fp32, brain16, half16})
-        for (const auto master : {train::Master::kept, train::Master::none})
+        for (const auto master :
+             {train::Master::kept, train::Master::none, train::Master::offloaded})
             for (const int stage : {1, 2, 3}) {
                 const bool all_weights = master == train::Master::none;
                 if (all_weights && (precision == fp32 || stage == 3)) continue;
                 CAPTURE(train::name(precision));
                 CAPTURE(stage);
-                CAPTURE(all_weights);
+                CAPTURE(static_cast<int>(master));
                 Setup setup = setup_of(3, precision);
                 setup.master = master;
+                if (master == train::Master::offloaded)
+                    setup.options.optimizer.offload = train::Offload::optimizer;
                 setup.stage = stage;
                 comm::run_as_threads(
                     3, [&](comm::Communicator& ranks) { check_written(setup, ranks); });

@@ -34,11 +34,23 @@ inline cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute, i
     return lockstep::tests::cuda_emulation::allow_dynamic_memory(kernel, value);
 }
 
+// Returns false for a pointer to pageable host memory, which no GPU need reach. Pointers within
+// structs are not looked at.
+template <class Argument>
+bool emulated_reaches_argument([[maybe_unused]] const Argument& argument) {
+    if constexpr (std::is_pointer_v<Argument>)
+        return emulated_reaches(argument);
+    else
+        return true;
+}
+
+// A GPU would find an illegal address only when the kernel runs.
 template <class... Parameters>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
                                std::type_identity_t<Parameters>... arguments) {
     namespace emulation = lockstep::tests::cuda_emulation;
     emulated_call(__func__);
+    if (!(emulated_reaches_argument<Parameters>(arguments) && ...)) return cudaErrorIllegalAddress;
     const auto* const function = reinterpret_cast<const void*>(kernel);
     emulation::SharedBytes shared;
     const cudaError_t error = emulation::check_launch(function, config->gridDim, config->blockDim,

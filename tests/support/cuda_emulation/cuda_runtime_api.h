@@ -13,8 +13,8 @@
 // Implements CUDA's names with the calling processor as the GPU. A kernel or copy runs either at
 // the call, after the work it is ordered after, or only when something waits for it. Each thread
 // that makes streams has a GPU of its own. Only the parts that the backend uses exist. Environment
-// variables give a process several GPUs (LOCKSTEP_EMULATED_GPUS=2) or make them parts of one GPU
-// (LOCKSTEP_EMULATED_MIG=1).
+// variables give a process several GPUs (LOCKSTEP_EMULATED_GPUS=2), make them parts of one GPU
+// (LOCKSTEP_EMULATED_MIG=1), or limit what it can pin (LOCKSTEP_EMULATED_PINNED_BYTES=65536).
 
 #define CUDART_VERSION 12040
 
@@ -27,6 +27,7 @@ enum cudaError_t {
     cudaErrorInvalidDevice = 101,
     cudaErrorInvalidResourceHandle = 400,
     cudaErrorNotReady = 600,
+    cudaErrorIllegalAddress = 700,
     cudaErrorStreamCaptureUnsupported = 900,
     cudaErrorStreamCaptureInvalidated = 901,
     cudaErrorStreamCaptureMerge = 902,
@@ -74,6 +75,14 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
 // This is for tests: it pretends that another process has taken this much memory.
 void emulated_foreign_memory(std::size_t bytes);
+// These are for tests: pinned memory of all threads together is limited to this much, and has so
+// much now. No limit is the default.
+void emulated_pinned_limit(std::size_t bytes);
+std::size_t emulated_pinned_bytes();
+// These are for tests: they return whether cudaMallocHost allocated this memory, and whether
+// nothing was written beside memory of either kind.
+bool emulated_is_pinned(const void* memory);
+bool emulated_guards_are_whole();
 // This is for tests: it sets the maximum shared memory of a block, which is initially 163 KiB.
 void emulated_shared_memory(int bytes);
 // This is for tests: it sets the compute capability, initially 80, for contexts that are made
@@ -81,9 +90,8 @@ void emulated_shared_memory(int bytes);
 void emulated_compute_capability(int times_ten);
 cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device);
 
-// Device memory lies between guards, which are checked when it is freed, and is initially NaN.
-// Freeing memory of either kind while the device works ends the test: CUDA may wait then, but does
-// not have to.
+// Memory of both kinds lies between guards, which are checked when it is freed, and is initially
+// NaN. Freeing it while the device works ends the test: CUDA may wait then, but does not have to.
 cudaError_t cudaMalloc(void** memory, std::size_t bytes);
 cudaError_t cudaFree(void* memory);
 cudaError_t cudaMallocHost(void** memory, std::size_t bytes);
@@ -129,6 +137,9 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec);
 
 // This is for tests: the number of launches over all threads.
 int emulated_graph_launches();
+
+// Returns true if a kernel may use the address: null, or memory of the device or pinned memory.
+bool emulated_reaches(const void* address);
 
 // Queues the work, or adds it to the stream's capture. It is counted when a device receives it.
 cudaError_t emulated_submit(cudaStream_t stream, const EmulatedPiece& piece,

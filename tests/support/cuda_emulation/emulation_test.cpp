@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cuda_runtime.h>
 #include <doctest/doctest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <csignal>
+#include <functional>
+#include <limits>
 #include <vector>
 
 #include "instructions/memory.hpp"
@@ -66,6 +72,35 @@ void early_reader_kernel(const int* values, int* seen) {
 }
 
 void misaligned_kernel(const float* values) { (void)load16(values + 1); }
+
+// AddressSanitizer would end the program where a test uses what lies beside memory.
+[[gnu::no_sanitize_address]] void exchange_kernel(unsigned char* memory, std::int64_t place,
+                                                  unsigned char* other) {
+    const unsigned char before = memory[place];
+    memory[place] = *other;
+    *other = before;
+}
+
+void write_kernel(int* to) {
+    if (to != nullptr) *to = 7;
+}
+
+// Returns true if `work` ends a process by an abort.
+bool aborts(const std::function<void()>& work) {
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        std::signal(SIGABRT, SIG_DFL);
+        const rlimit no_core{};
+        ::setrlimit(RLIMIT_CORE, &no_core);
+        ::close(STDERR_FILENO);
+        work();
+        ::_exit(0);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    return WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT;
+}
 
 std::vector<int> counted(int count) {
     std::vector<int> values;
@@ -181,4 +216,87 @@ TEST_CASE("an emulated 16-byte access needs its alignment") {
         ctx.synchronize();
     };
     CHECK_THROWS_AS(run(), Error);
+}
+
+TEST_CASE("the emulation finds what is written beside memory, the device's and pinned") {
+    device::CudaContext ctx(0);
+    constexpr std::int64_t size = 100;
+    const OnDevice<unsigned char> other(ctx, {0});
+    const device::Buffer<unsigned char, CudaSpace> on_device(size);
+    const device::PinnedBuffer<unsigned char> pinned(size);
+    for (unsigned char* const memory : {on_device.view().data(), pinned.view().data()}) {
+        const auto exchange = [&](std::int64_t place) {
+            launch(ctx, exchange_kernel, {1, 1}, memory, place, other.data());
+            ctx.synchronize();
+        };
+        for (const std::int64_t inside : {std::int64_t{0}, size - 1}) exchange(inside);
+        CHECK(emulated_guards_are_whole());
+        for (const std::int64_t beside : {std::int64_t{-1}, size}) {
+            exchange(beside);
+            CHECK_FALSE(emulated_guards_are_whole());
+            exchange(beside);
+            CHECK(emulated_guards_are_whole());
+        }
+    }
+}
+
+TEST_CASE("memory beside which something was written cannot be freed, nor as the other kind") {
+    device::CudaContext ctx(0);
+    void *on_device = nullptr, *pinned = nullptr;
+    device::check(cudaMalloc(&on_device, 1), "cudaMalloc");
+    device::check(cudaMallocHost(&pinned, 1), "cudaMallocHost");
+    const OnDevice<unsigned char> other(ctx, {0});
+    const auto spoil = [&](void* memory) {
+        launch(ctx, exchange_kernel, {1, 1}, static_cast<unsigned char*>(memory), 1, other.data());
+        ctx.synchronize();
+    };
+    CHECK_FALSE(aborts([&] { cudaFree(on_device); }));
+    CHECK_FALSE(aborts([&] { cudaFreeHost(pinned); }));
+    CHECK(aborts([&] { cudaFree(pinned); }));
+    CHECK(aborts([&] { cudaFreeHost(on_device); }));
+    CHECK(aborts([&] {
+        spoil(on_device);
+        cudaFree(on_device);
+    }));
+    CHECK(aborts([&] {
+        spoil(pinned);
+        cudaFreeHost(pinned);
+    }));
+    cudaFree(on_device);
+    cudaFreeHost(pinned);
+}
+
+TEST_CASE("an emulated host pins no more than its limit, and the program says what was missing") {
+    constexpr std::size_t room = std::size_t{3} << 20;
+    const std::size_t before = emulated_pinned_bytes();
+    emulated_pinned_limit(before + room);
+    CHECK_THROWS_WITH_AS(device::PinnedBuffer<std::byte>(room + 1),
+                         doctest::Contains("the host cannot pin 3 MiB more of its memory"), Error);
+    {
+        const device::PinnedBuffer<std::byte> all(room);
+        CHECK(emulated_pinned_bytes() == before + room);
+        CHECK_THROWS_AS(device::PinnedBuffer<std::byte>(1), Error);
+    }
+    CHECK(emulated_pinned_bytes() == before);
+    emulated_pinned_limit(std::numeric_limits<std::size_t>::max());
+}
+
+TEST_CASE("an emulated kernel reaches the device's memory and pinned memory, and no other") {
+    device::CudaContext ctx(0);
+    const auto run = [&](int* to) {
+        launch(ctx, write_kernel, {1, 1}, to);
+        ctx.synchronize();
+    };
+    const OnDevice<int> on_device(ctx, {0});
+    const device::PinnedBuffer<int> pinned(1);
+    std::vector<int> pageable(1);
+    run(nullptr);
+    run(on_device.data());
+    run(pinned.view().data());
+    CHECK(on_device.values() == std::vector<int>{7});
+    CHECK(pinned.view()[0] == 7);
+    CHECK_THROWS_WITH_AS(run(pageable.data()), doctest::Contains("cudaErrorIllegalAddress"), Error);
+    CHECK(emulated_is_pinned(pinned.view().data()));
+    CHECK_FALSE(emulated_is_pinned(pageable.data()));
+    CHECK_FALSE(emulated_is_pinned(on_device.data()));
 }

@@ -6,73 +6,46 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
-#include <iterator>
-#include <map>
-#include <mutex>
+#include <limits>
 
+#include "tests/support/cuda_emulation/guarded_memory.hpp"
 #include "tests/support/cuda_emulation/streams.hpp"
 
 namespace {
 
 constexpr std::size_t device_bytes = std::size_t{1} << 30;
-std::atomic<std::size_t> taken_bytes = 0, foreign_bytes = 0;
+std::atomic<std::size_t> foreign_bytes = 0;
 std::atomic<int> max_shared_bytes = 163 << 10, compute_capability = 80;
-constexpr std::size_t guard_bytes = 256;  // also the alignment
-constexpr unsigned char guard = 0xA5, undefined = 0xFF;
 
-// Stores the begin and end of each piece of memory that cudaMalloc has given to any thread.
-class DeviceMemory {
-public:
-    void add(const void* begin, std::size_t bytes) {
-        const std::lock_guard lock(mutex_);
-        ends_[begin] = static_cast<const unsigned char*>(begin) + bytes;
-    }
-    void remove(const void* begin) {
-        const std::lock_guard lock(mutex_);
-        ends_.erase(begin);
-    }
-    bool holds(const void* memory) {
-        const std::lock_guard lock(mutex_);
-        const auto after = ends_.upper_bound(memory);
-        return after != ends_.begin() && std::less<>()(memory, std::prev(after)->second);
-    }
+// Returns the whole number from 0 to `most` that an environment variable gives, else `usual`. Any
+// other text ends the program.
+std::size_t number_given_by(const char* variable, std::size_t usual, std::size_t most) {
+    const char* const text = std::getenv(variable);
+    if (text == nullptr) return usual;
+    std::size_t number = 0;
+    const char* const end = text + std::strlen(text);
+    const auto [last, error] = std::from_chars(text, end, number);
+    if (error == std::errc() && last == end && number <= most) return number;
+    std::fprintf(stderr, "%s=%s: give a number from 0 to %zu\n", variable, text, most);
+    std::exit(2);
+}
 
-private:
-    std::mutex mutex_;
-    std::map<const void*, const void*> ends_;
-};
-
-DeviceMemory& device_memory() {
-    static DeviceMemory memory;
+GuardedMemory& device_memory() {
+    static GuardedMemory memory("device", device_bytes, EmulatedGuards::checked);
+    return memory;
+}
+GuardedMemory& pinned_memory() {
+    constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
+    static GuardedMemory memory("pinned",
+                                number_given_by("LOCKSTEP_EMULATED_PINNED_BYTES", most, most),
+                                EmulatedGuards::poisoned);
     return memory;
 }
 
-// Precedes the memory, inside its first guard.
-struct Header {
-    std::size_t bytes;
-};
-
 // Returns the number of GPUs, or of parts of one. Several are for programs in which each process
 // uses one of them.
-int devices() {
-    constexpr int most = 64;
-    const char* const text = std::getenv("LOCKSTEP_EMULATED_GPUS");
-    if (text == nullptr) return 1;
-    int count = -1;
-    const char* const end = text + std::strlen(text);
-    const auto [last, error] = std::from_chars(text, end, count);
-    if (error == std::errc() && last == end && count >= 0 && count <= most) return count;
-    std::fprintf(stderr, "LOCKSTEP_EMULATED_GPUS=%s: give a number from 0 to %d\n", text, most);
-    std::exit(2);
-}
+int devices() { return static_cast<int>(number_given_by("LOCKSTEP_EMULATED_GPUS", 1, 64)); }
 bool cut_by_mig() { return std::getenv("LOCKSTEP_EMULATED_MIG") != nullptr; }
-
-bool is_guard(const unsigned char* from, std::size_t bytes) {
-    for (std::size_t i = 0; i < bytes; ++i)
-        if (from[i] != guard) return false;
-    return true;
-}
 
 void require_idle(const char* memory) {
     if (emulated_idle()) return;
@@ -100,6 +73,8 @@ const char* cudaGetErrorName(cudaError_t error) {
             return "cudaErrorInvalidResourceHandle";
         case cudaErrorNotReady:
             return "cudaErrorNotReady";
+        case cudaErrorIllegalAddress:
+            return "cudaErrorIllegalAddress";
         case cudaErrorStreamCaptureUnsupported:
             return "cudaErrorStreamCaptureUnsupported";
         case cudaErrorStreamCaptureInvalidated:
@@ -177,59 +152,49 @@ cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device) {
 
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
     *total = device_bytes;
-    *free = device_bytes - taken_bytes - foreign_bytes;
+    *free = device_bytes - device_memory().taken_bytes() - foreign_bytes;
     return cudaSuccess;
 }
 void emulated_foreign_memory(std::size_t bytes) { foreign_bytes = bytes; }
 bool emulated_is_device(const void* memory) { return device_memory().holds(memory); }
+void emulated_pinned_limit(std::size_t bytes) { pinned_memory().limit(bytes); }
+std::size_t emulated_pinned_bytes() { return pinned_memory().taken_bytes(); }
+bool emulated_is_pinned(const void* memory) { return pinned_memory().holds(memory); }
+bool emulated_reaches(const void* address) {
+    return address == nullptr || emulated_is_device(address) || emulated_is_pinned(address);
+}
+bool emulated_guards_are_whole() {
+    return device_memory().guards_are_whole() && pinned_memory().guards_are_whole();
+}
 void emulated_compute_capability(int times_ten) { compute_capability = times_ten; }
 void emulated_shared_memory(int bytes) { max_shared_bytes = bytes; }
 
 cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
     emulated_call(__func__);
     if (const cudaError_t error = emulated_unsafe_call(); error != cudaSuccess) return error;
-    if (bytes > device_bytes - taken_bytes) return cudaErrorMemoryAllocation;
-    const std::size_t rounded = (bytes + guard_bytes - 1) / guard_bytes * guard_bytes;
-    auto* whole =
-        static_cast<unsigned char*>(std::aligned_alloc(guard_bytes, rounded + 2 * guard_bytes));
-    if (whole == nullptr) return cudaErrorMemoryAllocation;
-    taken_bytes += bytes;
-    std::memset(whole, guard, rounded + 2 * guard_bytes);
-    std::memcpy(whole, &bytes, sizeof bytes);
-    std::memset(whole + guard_bytes, undefined, bytes);
-    *memory = whole + guard_bytes;
-    device_memory().add(*memory, bytes);
-    return cudaSuccess;
+    *memory = device_memory().allocate(bytes);
+    return *memory == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
 }
 cudaError_t cudaFree(void* memory) {
     emulated_call(__func__);
     if (memory == nullptr) return cudaSuccess;
     if (const cudaError_t error = emulated_unsafe_call(); error != cudaSuccess) return error;
     require_idle("device");
-    unsigned char* whole = static_cast<unsigned char*>(memory) - guard_bytes;
-    Header header{};
-    std::memcpy(&header, whole, sizeof header);
-    if (!is_guard(whole + sizeof header, guard_bytes - sizeof header) ||
-        !is_guard(whole + guard_bytes + header.bytes, guard_bytes)) {
-        std::fprintf(stderr, "a kernel wrote beside %zu bytes of device memory\n", header.bytes);
-        std::abort();
-    }
-    device_memory().remove(memory);
-    taken_bytes -= header.bytes;
-    std::free(whole);
+    device_memory().free(memory);
     return cudaSuccess;
 }
 cudaError_t cudaMallocHost(void** memory, std::size_t bytes) {
     emulated_call(__func__);
     if (const cudaError_t error = emulated_unsafe_call(); error != cudaSuccess) return error;
-    *memory = std::malloc(bytes);
+    *memory = pinned_memory().allocate(bytes);
     return *memory == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
 }
 cudaError_t cudaFreeHost(void* memory) {
     emulated_call(__func__);
     if (const cudaError_t error = emulated_unsafe_call(); error != cudaSuccess) return error;
-    if (memory != nullptr) require_idle("pinned");
-    std::free(memory);
+    if (memory == nullptr) return cudaSuccess;
+    require_idle("pinned");
+    pinned_memory().free(memory);
     return cudaSuccess;
 }
 cudaError_t cudaMemset(void* memory, int value, std::size_t bytes) {
