@@ -66,7 +66,8 @@ void check_offload(const RunConfig& config) {
             "the host does not update with adafactor; give --optimizer adam, adamw, lion or sgd, "
             "or leave it out");
     if (!train::can_offload(optimizer))
-        refuse("the moments in the host's memory are in fp32; leave it or --moments int8 out");
+        refuse(
+            "the moments in the host's memory are in fp32; give --moments fp32 or --offload none");
     if (config.gpu.fp16 == Fp16Kind::mem_efficient &&
         (config.fp16 || config.precision == PrecisionChoice::fp16))
         refuse(
@@ -92,7 +93,9 @@ void check_zero(const RunConfig& config) {
                                            " contradicts --ddp-backend " + config.ddp_backend +
                                            ", which is --zero " + std::to_string(by_word) +
                                            "; leave one out");
-    if (zero.stage == 0 && zero.ranks > 0)
+    const bool chosen_later = config.fit == Fit::automatic && !config.given.contains("zero") &&
+                              !config.given.contains("ddp-backend");
+    if (zero.stage == 0 && zero.ranks > 0 && !chosen_later)
         throw Error(ErrorKind::config,
                     "--zero-ranks: ranks share something only with --zero 1, 2 or 3; add it, or "
                     "leave --zero-ranks out");

@@ -75,6 +75,7 @@ Job join_job(const RunConfig& launch, const comm::RankInfo& rank_info, const Sha
     if (gpu && rank_info.size > 1 && launch.verbose) job.nccl_log = NcclLog::begin();
     job.communicator = connect(launch, rank_info);
     const RunConfig& config = shared ? shared(*job.communicator) : launch;
+    if (!gpu) refuse_on_cpu(config);  // a checkpoint's options, too
     ComputeDevice& device = job.device;
     GpuWorld world = agree_on_gpus(config, rank_info, gpu, *job.communicator);
     job.notes = std::move(world.notes);

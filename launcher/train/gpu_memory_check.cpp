@@ -1,40 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/train/gpu_memory_check.hpp"
 
-#include <optional>
 #include <vector>
 
-#include "launcher/host/gpus.hpp"
 #include "launcher/plan/run_plan.hpp"
 #include "launcher/text/units.hpp"
 #include "launcher/train/host_memory_check.hpp"
+#include "launcher/train/planned_rank.hpp"
 #include "runtime/core/error.hpp"
 
 namespace lockstep::launcher {
 
 namespace {
 
-plan::RunPlan planned(const RunConfig& config, const model::RecomputePlan& recompute,
-                      const Job& job, std::int64_t free, plan::Scope scope) {
-    RunConfig asked = config;  // of a known model
+plan::RunPlan planned(RunConfig asked, const model::RecomputePlan& recompute, plan::Scope scope) {
     asked.recompute = recompute;
-    asked.device = DeviceChoice::cuda;
-    asked.memory_bytes = free;
-    asked.world_size = job.rank_info.size;
-    if (job.device.settings.backend == comm::GpuBackend::staged)
-        asked.gpu.backend = GpuBackendChoice::staged;
     return plan::plan_run(asked, scope);
 }
 
-// Returns nothing when the index cannot be read, because training does not need it.
-std::optional<plan::RunPlan> first_epoch(const RunConfig& config,
-                                         const model::RecomputePlan& recompute, const Job& job,
-                                         std::int64_t free) {
+// Plans without an epoch when the index cannot be read, because training does not need it.
+plan::RunPlan first_epoch(const RunConfig& asked, const model::RecomputePlan& recompute) {
     try {
-        return planned(config, recompute, job, free, plan::Scope::first_epoch);
+        return planned(asked, recompute, plan::Scope::first_epoch);
     } catch (const Error&) {
-        return std::nullopt;
+        RunConfig without_data = asked;
+        without_data.data.clear();
+        without_data.batch = {};
+        return planned(without_data, recompute, plan::Scope::whole);
     }
+}
+
+// Returns what this rank takes of its host's memory. Every rank that shares copies its part.
+HostNeed host_need(const plan::RunPlan& plan, const train::ZeroOptions& zero,
+                   const comm::RankInfo& rank_info) {
+    const bool copies = rank_info.rank == 0 || train::sharing_ranks(zero, rank_info.size) > 1;
+    return {plan.pinned_bytes, copies ? plan.host_bytes : 0};
 }
 
 std::uint64_t sum_over_ranks(comm::Communicator& communicator, std::uint64_t own) {
@@ -62,26 +62,26 @@ std::int64_t activations_to_reserve(const RunConfig& given, const model::ModelCo
                                     const model::RecomputePlan& recompute, const Job& job,
                                     Log& log) {
     if (!job.device.gpu) return 0;
-    const RunConfig config = plan::with_model(given, model);
-    const std::int64_t free = free_gpu_bytes(job.device.gpu->number);
-    const auto plan = first_epoch(config, recompute, job, free);
-    const bool fits = !plan || plan->certain_bytes() <= free;
+    const RunConfig asked = planned_rank(given, model, job);
+    const std::int64_t free = asked.memory_bytes;
+    const plan::RunPlan plan = first_epoch(asked, recompute);
+    const bool fits = !plan.epoch || plan.certain_bytes() <= free;
     const std::uint64_t without_room = sum_over_ranks(*job.communicator, fits ? 0 : 1);
     if (!fits)
         throw Error(ErrorKind::config,
-                    too_small(planned(config, recompute, job, free, plan::Scope::whole), free));
+                    too_small(planned(asked, recompute, plan::Scope::whole), free));
     if (without_room > 0)
         throw Error(ErrorKind::config, std::to_string(without_room) +
                                            " of the ranks have no room for this run on their "
                                            "GPU, which they say themselves");
-    if (config.train.optimizer.offload == train::Offload::optimizer)
-        require_room_to_pin(plan ? plan->pinned_bytes : 0,
-                            free_host_bytes(job.rank_info.local_size), *job.communicator);
-    if (!plan || !plan->epoch) return 0;
-    log.detail("a step takes " + bytes_text(plan->epoch->largest.activations) +
-               " of activations in the first epoch, and the run " +
-               bytes_text(plan->total_bytes()) + " of the GPU");
-    return plan->epoch->largest.activations;
+    if (given.train.optimizer.offload == train::Offload::optimizer)
+        require_host_memory(host_need(plan, given.train.zero, job.rank_info), free_host_bytes(),
+                            *job.communicator);
+    if (!plan.epoch) return 0;
+    log.detail("a step takes " + bytes_text(plan.epoch->largest.activations) +
+               " of activations in the first epoch, and the run " + bytes_text(plan.total_bytes()) +
+               " of the GPU");
+    return plan.epoch->largest.activations;
 }
 
 }  // namespace lockstep::launcher

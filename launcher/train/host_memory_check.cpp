@@ -2,34 +2,61 @@
 #include "launcher/train/host_memory_check.hpp"
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
 #include "launcher/host/host_facts.hpp"
 #include "launcher/text/units.hpp"
+#include "runtime/comm/environment/rank_info.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/hash.hpp"
 
 namespace lockstep::launcher {
 
-std::int64_t free_host_bytes(int ranks_of_host) {
-    const Memory memory = launcher::memory();
-    const bool limited = memory.limit_bytes != unlimited;
-    const std::int64_t free = limited ? std::min(memory.available_bytes, memory.limit_free_bytes)
-                                      : memory.available_bytes;
-    return free / std::max(ranks_of_host, 1);
+namespace {
+
+std::int64_t total(const HostNeed& need) { return need.pinned + need.copied; }
+
+// Returns what the ranks of this host need together.
+std::int64_t need_of_host(const HostNeed& need, comm::Communicator& communicator) {
+    std::vector<std::uint64_t> own{hash64(comm::host_name()),
+                                   static_cast<std::uint64_t>(total(need))};
+    std::vector<std::uint64_t> all(own.size() * static_cast<std::size_t>(communicator.size()));
+    communicator.all_gather(view_of(own), view_of(all), "memory");
+    communicator.finish();
+    std::int64_t together = 0;
+    for (std::size_t i = 0; i < all.size(); i += own.size())
+        if (all[i] == own[0]) together += static_cast<std::int64_t>(all[i + 1]);
+    return together;
 }
 
-void require_room_to_pin(std::int64_t pinned_bytes, std::int64_t free_bytes,
+std::string refusal(const HostNeed& need, std::int64_t together, std::int64_t free_bytes) {
+    std::string parts = bytes_text(need.pinned) + " pinned";
+    if (need.copied > 0) parts += " and " + bytes_text(need.copied) + " for checkpoints";
+    const std::string others =
+        together > total(need) ? ", with the other ranks here " + bytes_text(together) : "";
+    return "--offload optimizer takes " + bytes_text(total(need)) + " of this host's memory (" +
+           parts + ")" + others + ", and " + bytes_text(free_bytes) +
+           " are free: end other programs, give several ranks --zero 1, or give --offload none";
+}
+
+}  // namespace
+
+std::int64_t free_host_bytes() {
+    const Memory memory = launcher::memory();
+    const bool limited = memory.limit_bytes != unlimited;
+    return limited ? std::min(memory.available_bytes, memory.limit_free_bytes)
+                   : memory.available_bytes;
+}
+
+void require_host_memory(const HostNeed& need, std::int64_t free_bytes,
                          comm::Communicator& communicator) {
-    const bool fits = pinned_bytes <= free_bytes;
+    const std::int64_t together = need_of_host(need, communicator);
+    const bool fits = together <= free_bytes;
     std::vector<std::uint64_t> without{fits ? 0U : 1U};
     communicator.all_reduce(view_of(without), comm::ReduceOp::sum, "memory");
     communicator.finish();
-    if (!fits)
-        throw Error(ErrorKind::config,
-                    "--offload optimizer pins " + bytes_text(pinned_bytes) +
-                        " of the host's memory for each rank, and " + bytes_text(free_bytes) +
-                        " are left for it: end other programs, give several ranks --zero 1, or "
-                        "give --offload none");
+    if (!fits) throw Error(ErrorKind::config, refusal(need, together, free_bytes));
     if (without.front() > 0)
         throw Error(ErrorKind::config, std::to_string(without.front()) +
                                            " of the ranks have no room for --offload optimizer in "

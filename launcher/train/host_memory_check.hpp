@@ -2,18 +2,23 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 #include "runtime/comm/communicator.hpp"
 
 namespace lockstep::launcher {
 
-// Returns the bytes that the host has left for each of so many ranks on it.
-std::int64_t free_host_bytes(int ranks_of_host);
+// The host memory in bytes that a rank of --offload optimizer takes.
+struct HostNeed {
+    std::int64_t pinned = 0;
+    std::int64_t copied = 0;  // of weights and optimizer, which checkpoints are written from
+};
 
-// Throws a config error on every rank if some rank's host has fewer bytes left for it than
-// --offload optimizer pins there. Collective.
-void require_room_to_pin(std::int64_t pinned_bytes, std::int64_t free_bytes,
+// Returns the bytes that this process may still take of the host's memory.
+std::int64_t free_host_bytes();
+
+// Throws a config error on every rank if the ranks of some host together need more than is free
+// there. Collective.
+void require_host_memory(const HostNeed& need, std::int64_t free_bytes,
                          comm::Communicator& communicator);
 
 }  // namespace lockstep::launcher
