@@ -34,9 +34,9 @@ void judge_room(const Facts& facts, Grouped& breaks) {
             std::to_string(ranks) + (ranks == 1 ? " rank takes " : " ranks take ") +
                 bytes_text(needed) + " of memory (lockstep plan says for what), but " +
                 (limited ? "the control group allows " : "the host has ") + bytes_text(there),
-            limited ? "ask for more memory (srun --mem), start fewer ranks a host, or take a "
-                      "smaller model or batch"
-                    : "start fewer ranks a host, or take a smaller model or batch");
+            std::string(limited ? "ask for more memory (srun --mem), or " : "") +
+                "look for options by lockstep plan --fit auto, start fewer ranks a host, or take a "
+                "smaller model or batch");
     }
 }
 

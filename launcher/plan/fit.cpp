@@ -41,13 +41,23 @@ std::vector<RecomputePlan> candidates(const FitChoices& choices, Savings state,
     return {{}, {Recompute::ffn}, fewest_layers(choices.layers, with)};
 }
 
+Savings smallest(const FitChoices& choices,
+                 const std::function<std::int64_t(const Savings&)>& bytes) {
+    std::vector<Savings> all = states(choices);
+    for (Savings& one : all)
+        one.recompute = choices.recompute.value_or(RecomputePlan{Recompute::layer});
+    return *std::ranges::min_element(all, {}, bytes);
+}
+
 }  // namespace
 
 std::string name(const FitChoices& choices) {
     std::vector<std::string> options;
     if (choices.moments.size() > 1) options.emplace_back("--moments fp32 or int8");
     if (!choices.recompute) options.emplace_back("--recompute none, ffn, layer:N or layer");
-    if (choices.stages.size() > 1) options.emplace_back("--zero 0 to 3");
+    if (choices.stages.size() > 1)
+        options.push_back("--zero " + std::to_string(choices.stages.front()) + " to " +
+                          std::to_string(choices.stages.back()));
     if (choices.saving.size() > 1) options.emplace_back("--async-save true or false");
     if (choices.offload.size() > 1) options.emplace_back("--offload none or optimizer");
     return options.empty() ? "no other option" : joined(options);
@@ -64,7 +74,9 @@ double added_time(const Savings& savings, const FitChoices& choices) {
 }
 
 Savings fastest_that_fits(const FitChoices& choices,
-                          const std::function<bool(const Savings&)>& fits) {
+                          const std::function<std::int64_t(const Savings&)>& bytes,
+                          std::int64_t room) {
+    const auto fits = [&](const Savings& savings) { return bytes(savings) <= room; };
     std::optional<Savings> best;
     double best_time = 0;
     for (Savings candidate : states(choices)) {
@@ -76,13 +88,7 @@ Savings fastest_that_fits(const FitChoices& choices,
             best_time = time;
         }
     }
-    if (best) return *best;
-    const train::Offload offload = choices.offload.back();
-    const train::Moments moments = go_together(offload, choices.moments.back())
-                                       ? choices.moments.back()
-                                       : choices.moments.front();
-    return {moments, choices.recompute.value_or(RecomputePlan{Recompute::layer}),
-            choices.saving.back(), choices.stages.back(), offload};
+    return best ? *best : smallest(choices, bytes);
 }
 
 }  // namespace lockstep::launcher::plan

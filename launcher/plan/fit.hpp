@@ -48,9 +48,10 @@ std::string name(const FitChoices& choices);
 // than all others together: it depends on the host and its bus, and is the last resort.
 double added_time(const Savings& savings, const FitChoices& choices);
 
-// Returns the fastest of the choices with which the run fits; if none fits, the one that takes the
-// least memory. More layers that are calculated again must not take more memory.
+// Returns the fastest of the choices with which the run takes at most `room` bytes; if there is
+// none, the one that takes the least. More layers that are calculated again must not take more.
 Savings fastest_that_fits(const FitChoices& choices,
-                          const std::function<bool(const Savings&)>& fits);
+                          const std::function<std::int64_t(const Savings&)>& bytes,
+                          std::int64_t room);
 
 }  // namespace lockstep::launcher::plan

@@ -7,6 +7,7 @@
 #include "launcher/plan/dry_traffic.hpp"
 #include "launcher/plan/nccl_memory.hpp"
 #include "model/blocks/layout.hpp"
+#include "runtime/comm/owner_sums.hpp"
 #include "runtime/device/upload.hpp"
 #include "runtime/train/optim/state_bytes.hpp"
 
@@ -150,6 +151,7 @@ std::vector<Part> RankMemory::parts(const BatchMemory& batch, std::int64_t rows_
             parts.push_back({"NCCL", all_nccl_bytes(), Known::about});
     } else {
         parts.push_back({"rows read ahead", rows_bytes});
+        parts.push_back({"sums of bf16 gradients", narrow_sum_bytes()});
         parts.push_back({shares ? "copy of this rank's part that checkpoints are written from"
                                 : "copy of rank 0 that checkpoints are written from",
                          copy_bytes()});
@@ -157,6 +159,13 @@ std::vector<Part> RankMemory::parts(const BatchMemory& batch, std::int64_t rows_
     }
     std::erase_if(parts, [](const Part& part) { return part.bytes == 0; });
     return parts;
+}
+
+// A sum has a piece from each rank of its group twice.
+std::int64_t RankMemory::narrow_sum_bytes() const {
+    if (run_.ranks == 1 || weights_.narrowing == 0) return 0;
+    const int group = table_.sharing() > 1 ? table_.sharing() : run_.ranks;
+    return signed_of(comm::owner_scratch_bytes(group, comm::owner_piece(group)));
 }
 
 // Validations with replies need whole weights.

@@ -85,6 +85,7 @@ public:
     train::StepTraffic traffic() const;
 
 private:
+    std::int64_t narrow_sum_bytes() const;
     std::int64_t reply_bytes() const;
     std::int64_t all_nccl_bytes() const;
     std::int64_t copy_bytes() const;

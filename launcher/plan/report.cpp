@@ -104,8 +104,9 @@ std::string facts_table(const RunPlan& plan) {
         table.add({"host", bytes_text(plan.host_bytes) +
                                " of the host's memory beside it for each rank, for checkpoints"});
     if (plan.pinned_bytes > 0)
-        table.add({"offload", bytes_text(plan.pinned_bytes) +
-                                  " of it pinned for each rank in addition, for the optimizer"});
+        table.add(
+            {"offload", bytes_text(plan.pinned_bytes) +
+                            " more of the host's memory for each rank, pinned, for the optimizer"});
     return table.text();
 }
 
@@ -135,6 +136,10 @@ std::string verdict(const RunPlan& plan) {
                ", and the least is " + bytes_text(plan.total_bytes()) +
                ", shown above. What is left: " + remedy + ".\n";
     if (!level.empty()) remedy = "take --recompute " + level + "; or " + remedy;
+    const auto stage = std::ranges::find_if(
+        plan.stages, [&](const StageMemory& one) { return one.total <= plan.machine.bytes; });
+    if (stage != plan.stages.end())
+        remedy = "take --zero " + std::to_string(stage->stage) + "; or " + remedy;
     return "It does not fit, " + sizes +
            ". Add --fit auto, which looks for options with which the run fits. Without it: " +
            remedy + ".\n";

@@ -10,6 +10,7 @@
 #include "launcher/plan/batch_search.hpp"
 #include "launcher/plan/epoch_plan.hpp"
 #include "launcher/plan/fit.hpp"
+#include "launcher/plan/plan_limits.hpp"
 #include "launcher/plan/recompute_levels.hpp"
 #include "launcher/plan/row_lengths.hpp"
 #include "launcher/rank/compute_device.hpp"
@@ -20,8 +21,6 @@ namespace lockstep::launcher::plan {
 
 namespace {
 
-// A dry run has a list of a micro-batch's tokens.
-constexpr std::int64_t most_planned_tokens = std::int64_t{1} << 24;
 // The search for the largest micro-batch that fits ends here: larger ones are not practical.
 constexpr std::int64_t max_tokens = std::int64_t{1} << 22, max_rows = std::int64_t{1} << 20;
 // This is enough to find the largest micro-batch of most epochs.
@@ -43,6 +42,7 @@ public:
         plan_.machine = machine_of(config, plan_.ranks);
         plan_.model = model();
         if (config.recompute) model::require_layers(*config.recompute, plan_.model);
+        require_countable_buckets(plan_.model, config.train.reducer.bucket_bytes);
         plan_.precision = precision();
         plan_.moments = config.train.optimizer.moments;
         plan_.offload = config.train.optimizer.offload;
@@ -70,6 +70,7 @@ public:
             lengths_ =
                 has_data() ? lengths_of(data_, data::format::train_split, rules) : full_rows(rules);
             shapes_ = largest_batches(lengths_, rules);
+            shapes_.insert(shapes_.end(), epoch_shapes_.begin(), epoch_shapes_.end());
             require_plannable(shapes_);
             evaluated_ = evaluation(keeping);
         }
@@ -91,22 +92,6 @@ public:
     }
 
 private:
-    static std::int64_t most_tokens(const std::vector<train::BatchShape>& shapes) {
-        std::int64_t most = 0;
-        for (const train::BatchShape& shape : shapes)
-            most = std::max(most, shape.source_total + shape.target_total);
-        return most;
-    }
-
-    static void require_plannable(const std::vector<train::BatchShape>& shapes) {
-        if (const std::int64_t most = most_tokens(shapes); most > most_planned_tokens)
-            throw Error(ErrorKind::data,
-                        "a micro-batch may have " + grouped(most) + " tokens, more than the " +
-                            grouped(most_planned_tokens) +
-                            " that can be planned; give a smaller --batchsize or --batch-tokens, "
-                            "with --update-freq for as many rows an update");
-    }
-
     bool has_data() const noexcept { return !data_.sets.empty(); }
 
     static RowLengths lengths_of(const DataSets& sets, const char* split,
@@ -172,8 +157,9 @@ private:
     }
 
     train::Master master() const {
-        return plan_.offload == train::Offload::optimizer ? train::Master::offloaded
-                                                          : gpu_settings(config_, {}).master;
+        RunConfig planned = config_;
+        planned.train.optimizer.offload = plan_.offload;
+        return gpu_settings(planned, {}).master;
     }
 
     BatchMemory largest(const RankMemory& memory) const {
@@ -192,20 +178,21 @@ private:
             return;
         }
         const FitChoices choices = fit_choices();
-        const Savings savings = fastest_that_fits(choices, [this](const Savings& tried) {
-            plan_.moments = tried.moments;
-            plan_.saving = tried.saving;
-            plan_.stage = tried.stage;
-            plan_.offload = tried.offload;
-            return level_memory(tried.recompute).total <= plan_.machine.bytes;
-        });
+        const auto bytes = [this](const Savings& tried) {
+            take(tried);
+            return level_memory(tried.recompute).total;
+        };
+        take(fastest_that_fits(choices, bytes, plan_.machine.bytes));
+        plan_.fitted = true;
+        plan_.tried = name(choices);
+    }
+
+    void take(const Savings& savings) {
         plan_.moments = savings.moments;
         plan_.recompute = savings.recompute;
         plan_.saving = savings.saving;
         plan_.stage = savings.stage;
         plan_.offload = savings.offload;
-        plan_.fitted = true;
-        plan_.tried = name(choices);
     }
 
     FitChoices fit_choices() const {
@@ -213,9 +200,7 @@ private:
         FitChoices choices;
         choices.moments = {optimizer.moments};
         choices.layers = model::stack_layers(plan_.model);
-        if (!config_.given.contains("moments") && can_code_moments(optimizer) &&
-            optimizer.offload == train::Offload::none)
-            choices.moments = {train::Moments::fp32, train::Moments::int8};
+        if (can_choose_moments()) choices.moments = {train::Moments::fp32, train::Moments::int8};
         if (config_.given.contains("recompute") || config_.checkpoint_activations)
             choices.recompute = config_.recompute;
         choices.saving = {saving_of(config_.train)};
@@ -234,11 +219,19 @@ private:
         return choices;
     }
 
+    bool can_choose_moments() const {
+        const train::OptimizerOptions& optimizer = config_.train.optimizer;
+        const bool offloads =
+            config_.given.contains("offload") && optimizer.offload == train::Offload::optimizer;
+        return !config_.given.contains("moments") && can_code_moments(optimizer) && !offloads;
+    }
+
     // Returns what is left to choose from of --offload.
     std::vector<train::Offload> offloads() const {
+        train::OptimizerOptions optimizer = config_.train.optimizer;
+        if (can_choose_moments()) optimizer.moments = train::Moments::fp32;
         const bool possible = plan_.machine.device == model::DeviceKind::gpu &&
-                              train::can_offload(config_.train.optimizer) &&
-                              gpu_settings(config_, {}).master == train::Master::kept;
+                              train::can_offload(optimizer) && master() != train::Master::none;
         if (config_.given.contains("offload") || !possible) return {plan_.offload};
         return {train::Offload::none, train::Offload::optimizer};
     }
@@ -246,7 +239,11 @@ private:
     // Returns the stages of --zero that are left to choose from.
     std::vector<int> stages() const {
         const bool given = config_.given.contains("zero") || config_.given.contains("ddp-backend");
-        return given ? std::vector{plan_.stage} : possible_stages();
+        if (given) return {plan_.stage};
+        std::vector<int> stages = possible_stages();
+        const bool must_share = config_.train.zero.ranks > 0 && stages.size() > 1;
+        if (must_share) stages.erase(stages.begin());
+        return stages;
     }
 
     // Returns the stages that the run may have with its other options.
@@ -254,8 +251,7 @@ private:
         if (plan_.ranks == 1 || config_.train.optimizer.kind == train::OptimizerKind::adafactor)
             return {0};
         if (config_.train.reducer.lane_order == train::LaneOrder::fixed) return {0, 1};
-        const auto master = gpu_settings(config_, {}).master;
-        return master == train::Master::none ? std::vector{0, 1, 2} : std::vector{0, 1, 2, 3};
+        return master() == train::Master::none ? std::vector{0, 1, 2} : std::vector{0, 1, 2, 3};
     }
 
     model::RecomputePlan least() const {

@@ -90,6 +90,7 @@ void add_needs(const RunConfig& config, int ranks, doctor::Request& request) {
     });
     const Model model = looked.value_or(std::nullopt);
     if (!model) return;
+    if (config.recompute) model::require_layers(*config.recompute, *model);
     const auto table = model::parameter_table(*model);
     const std::size_t weights = table.flat_size();
     const std::size_t optimizer = train::state_bytes(config.train.optimizer, table);
@@ -120,6 +121,7 @@ doctor::Request request_of(const RunConfig& config, const comm::RankInfo& rank_i
     request.comm.secret = given_secret(config);
     if (rank_info.rank != 0) return request;
     try {
+        if (request.computes == doctor::Computes::on_cpu) refuse_on_cpu(config);
         check_zero_ranks(config.train.zero, rank_info.size);
         request.shared.stage = config.train.zero.stage;
         request.shared.ranks = train::sharing_ranks(config.train.zero, rank_info.size);

@@ -34,7 +34,10 @@ std::optional<RunConfig> parse(const std::vector<std::string>& args) {
     StoredOptions stored = stored_options(config->model_file, *choice.path);
     const auto gone = [](const std::string& folder) { return !path_exists(folder); };
     if (std::ranges::any_of(stored.data, gone)) stored.data.clear();  // the plan may do without
-    return parse_run(Task::plan, usage, args, Ranks::any, [&] { return std::optional(stored); });
+    config = parse_run(Task::plan, usage, args, Ranks::any, [&] { return std::optional(stored); });
+    if (config->batch.logical_shards <= 0)
+        config->batch.logical_shards = std::max(stored.lanes, config->world_size);
+    return config;
 }
 
 }  // namespace

@@ -101,7 +101,7 @@ TEST_CASE("damaged data, a folder that takes no files, a disk without room") {
     write_text(place.data + "/train-00001-of-00002.h5", "no HDF5 file");
     says(run_line(place.doctor()), 1,
          {"PROBLEM [data] rank 0 on ", "train-00001-of-00002.h5: not a whole HDF5 file"});
-    says(run_line(place.doctor() + "--embedding-size 1048576 --ffn-size 1048576"), 1,
+    says(run_line(place.doctor() + "--embedding-size 131072 --ffn-size 131072"), 1,
          {"PROBLEM [folder]", "the checkpoints take ", " are free", "PROBLEM [memory]",
           "1 rank takes ", "lockstep plan"});
 }
@@ -113,6 +113,9 @@ TEST_CASE("options that contradict the model that is there") {
                 .code == 0);
     says(run_line(place.doctor()), 0, {"verdict: a run can start"});
     says(run_line(place.doctor() + "--n-layers 3"), 1, {"PROBLEM [options]", "--n-layers"});
+    says(run_line(place.doctor() + "--offload optimizer"), 1,
+         {"PROBLEM [options]", "--offload optimizer is for GPUs"});
+    says(run_line(place.doctor() + "--recompute layer:99"), 1, {"PROBLEM [options]", "layer:99"});
 }
 
 TEST_CASE("GPUs are found by their driver's library") {

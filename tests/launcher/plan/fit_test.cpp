@@ -103,8 +103,9 @@ TEST_CASE("the choice is the fastest of all that fit, and the smallest where non
             for (const RecomputePlan& one : plans) all.push_back({moments, one, saving});
     for (std::int64_t memory = 20; memory < 240; ++memory) {
         CAPTURE(memory);
-        const auto fits = [&](const Savings& one) { return units(one, layers) <= memory; };
-        const Savings chosen = fastest_that_fits(choices, fits);
+        const auto bytes = [&](const Savings& one) { return units(one, layers); };
+        const auto fits = [&](const Savings& one) { return bytes(one) <= memory; };
+        const Savings chosen = fastest_that_fits(choices, bytes, memory);
         bool any = false;
         for (const Savings& one : all) {
             any = any || fits(one);
@@ -117,9 +118,17 @@ TEST_CASE("the choice is the fastest of all that fit, and the smallest where non
 }
 
 TEST_CASE("what the user gives is kept") {
-    const auto never = [](const Savings&) { return false; };
+    const auto too_much = [](const Savings&) { return 2; };
     const auto choices = choices_of({Moments::fp32}, RecomputePlan{Recompute::ffn}, 6);
-    CHECK(fastest_that_fits(choices, never) == Savings{Moments::fp32, {Recompute::ffn}});
+    CHECK(fastest_that_fits(choices, too_much, 1) == Savings{Moments::fp32, {Recompute::ffn}});
+}
+
+// A small model may need more memory at stages 2 and 3 than at stage 1.
+TEST_CASE("if nothing fits, the choice takes the least memory, whatever it is") {
+    plan::FitChoices choices = choices_of({Moments::fp32, Moments::int8}, std::nullopt, 6);
+    choices.stages = {0, 1, 2, 3};
+    const auto bytes = [](const Savings& one) { return one.stage == 1 ? 10 : 20 + one.stage; };
+    CHECK(fastest_that_fits(choices, bytes, 9).stage == 1);
 }
 
 TEST_CASE(
@@ -128,7 +137,8 @@ TEST_CASE(
     choices.stages = {0, 1, 2, 3};
     choices.offload = {train::Offload::none, train::Offload::optimizer};
     const auto fits_if = [&](const auto& condition) {
-        return fastest_that_fits(choices, [&](const Savings& one) { return condition(one); });
+        const auto bytes = [&](const Savings& one) { return condition(one) ? 1 : 2; };
+        return fastest_that_fits(choices, bytes, 1);
     };
     const auto offloaded = [](const Savings& one) {
         return one.offload == train::Offload::optimizer;
@@ -142,7 +152,8 @@ TEST_CASE(
     const Savings last = fits_if(offloaded);
     CHECK(last ==
           Savings{Moments::fp32, {}, Saving::beside_training, 0, train::Offload::optimizer});
-    const Savings none = fits_if([](const Savings&) { return false; });
+    const auto least = [&](const Savings& one) { return offloaded(one) ? 3 : 4; };
+    const Savings none = fastest_that_fits(choices, least, 2);
     CHECK(offloaded(none));
     CHECK(none.moments == Moments::fp32);
     CHECK(added_time(last, choices) == doctest::Approx(0.5));
@@ -176,6 +187,29 @@ TEST_CASE("--fit auto offloads on a GPU as the last resort, and its plan is that
     CHECK_FALSE(refused.fits());
     CHECK(on_gpu({"--memory", "1MiB", "--fit", "auto", "-opt", "adafactor"}).offload ==
           train::Offload::none);
+}
+
+TEST_CASE("--fit auto may change what a checkpoint stores and nobody has typed") {
+    const auto stored = [](Words more, const char* option) {
+        const Words run{"--device", "cuda", "--fit", "auto", "--recompute", "none"};
+        more.insert(more.begin(), run.begin(), run.end());
+        auto config = *parse_run(Task::plan, "", words_of(more));
+        config.given.erase(option);
+        return plan::plan_run(config);
+    };
+    const RunPlan room = stored({"--memory", "1TiB", "--offload", "optimizer"}, "offload");
+    CHECK(room.offload == train::Offload::none);
+    CHECK(room.total_bytes() == planned({"--device", "cuda", "--memory", "1TiB"}).total_bytes());
+    const RunPlan tight = stored({"--memory", "1MiB", "--moments", "int8"}, "moments");
+    CHECK(tight.tried.find("--offload none or optimizer") != std::string::npos);
+    CHECK(tight.tried.find("--moments fp32 or int8") != std::string::npos);
+}
+
+TEST_CASE("--fit auto lets ranks share if it is given how many of them do") {
+    const RunPlan plan = planned({"--distributed-world-size", "4", "--zero-ranks", "2", "--memory",
+                                  "1TiB", "--fit", "auto"});
+    CHECK(plan.stage == 1);
+    CHECK(plan.tried.find("--zero 1 to 3") != std::string::npos);
 }
 
 TEST_CASE("the added time is that of what is calculated again and of all else") {

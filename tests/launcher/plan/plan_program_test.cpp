@@ -36,8 +36,9 @@ TEST_CASE("a plan says what a run takes, and whether it fits, by its exit code")
           "--async-save true or false, and the least is ",
           ", shown above. What is left: "});
     // Afterwards of the model that is there, whose options need not be given again.
-    const auto train = run_line("train --data " + prepared.data + options +
-                                " --max-train-steps 1 --threads 1 -m gpt2 --moments int8 --quiet");
+    const auto train =
+        run_line("train --data " + prepared.data + options +
+                 " --max-train-steps 1 --threads 1 -m gpt2 --moments int8 --update-freq 4 --quiet");
     REQUIRE_MESSAGE(train.code == 0, train.out << train.err);
     says(prepared.plan("-mf " + prepared.model), 0, {"gpt2 of"});
     says(run_line("lockstep plan --device cpu -mf " + prepared.model), 0, {"gpt2 of"});
@@ -48,6 +49,10 @@ TEST_CASE("a plan says what a run takes, and whether it fits, by its exit code")
     CHECK(plan["moments"] == "int8");
     CHECK(plan["size"]["asked"] == 4);
     CHECK(plan["epoch"].is_object());
+    // The lanes are the run's, however many ranks share them now.
+    const auto shared = run_line(
+        "lockstep plan --device cpu --json --distributed-world-size 2 -mf " + prepared.model);
+    CHECK(nlohmann::json::parse(shared.out)["epoch"]["steps"] == plan["epoch"]["steps"]);
     says(run_line("lockstep plan --device cpu --fit auto -mf " + prepared.model), 0,
          {" --batchsize 4 ", " --max-train-steps 1 ", " --moments fp32"});
 }
@@ -57,6 +62,12 @@ TEST_CASE("a plan for more ranks than there can be is refused") {
         says(run_line("lockstep plan --vocabulary 100" + small +
                       "--zero 3 --distributed-world-size " + ranks),
              2, {"--distributed-world-size", "at most 65536"});
+}
+
+TEST_CASE("a model of more buckets than a dry step can list is refused at once") {
+    says(run_line("lockstep plan --vocabulary 100 --embedding-size 65536 --ffn-size 262144 "
+                  "--n-layers 200 --n-heads 2 --distributed-world-size 16 --bucket-mb 1"),
+         2, {"more than 1,048,576 buckets", "--bucket-mb"});
 }
 
 TEST_CASE("a micro-batch of more tokens than a dry run can list is refused at once") {

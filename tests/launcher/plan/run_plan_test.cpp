@@ -47,6 +47,7 @@ std::int64_t bytes_of(const RunPlan& plan, const std::string& part) {
 }
 
 const std::vector<Words> batchings{{"-bs", "6"},
+                                   {"-bs", "1"},
                                    {"-bs", "6", "-dynb", "batchsort"},
                                    {"-bs", "3", "-dynb", "full"},
                                    {"--batch-tokens", "300"},

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "model/config.hpp"
+#include "runtime/batch/batch.hpp"
+
+// What a dry step has lists of, so that a larger run cannot be planned.
+namespace lockstep::launcher::plan {
+
+// Returns the tokens of the shape that has the most.
+std::int64_t most_tokens(const std::vector<train::BatchShape>& shapes);
+
+// Throws a data error if a micro-batch has more tokens than can be listed.
+void require_plannable(const std::vector<train::BatchShape>& shapes);
+
+// Throws a config error if the model's gradients have more buckets than can be listed.
+void require_countable_buckets(const model::ModelConfig& model, std::size_t bucket_bytes);
+
+}  // namespace lockstep::launcher::plan
