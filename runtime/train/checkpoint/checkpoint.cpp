@@ -15,12 +15,6 @@ using Json = nlohmann::ordered_json;
 // Bytes that are not UTF-8 are no reason to fail.
 constexpr auto replace_bytes = Json::error_handler_t::replace;
 
-std::vector<TensorExtent> places_of(const std::vector<OptimizerTensor>& tensors) {
-    std::vector<TensorExtent> places;
-    for (const OptimizerTensor& t : tensors) places.push_back({t.name, t.shape, t.values, t.codes});
-    return places;
-}
-
 std::string state_text(const RunRecord& record) {
     Json json;
     json["format_version"] = checkpoint_format;
@@ -31,6 +25,12 @@ std::string state_text(const RunRecord& record) {
 }
 
 }  // namespace
+
+std::vector<TensorExtent> places_of(const std::vector<OptimizerTensor>& tensors) {
+    std::vector<TensorExtent> places;
+    for (const OptimizerTensor& t : tensors) places.push_back({t.name, t.shape, t.values, t.codes});
+    return places;
+}
 
 std::string conversion_of(std::span<const TensorExtent> places, const PartFiles* parts) {
     for (const TensorExtent& place : places) {

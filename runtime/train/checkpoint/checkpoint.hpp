@@ -24,6 +24,8 @@ struct RunRecord {
     std::string conversion;
 };
 
+std::vector<TensorExtent> places_of(const std::vector<OptimizerTensor>& tensors);
+
 // A checkpoint is a folder with model.safetensors, the optimizer's tensors in pieces
 // (part-00000.safetensors ...), state.json and manifest.json, which lists each file's size and
 // XXH3. docs/checkpoints.md describes the format.

@@ -2,7 +2,9 @@
 #include "runtime/train/checkpoint/checkpoint_tensors.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 
 #include "runtime/core/path_status.hpp"
 #include "runtime/train/checkpoint/checkpoint_folder.hpp"
@@ -100,6 +102,27 @@ void require_possible(const std::string& path, std::span<const TensorExtent> pla
         throw Error(ErrorKind::data,
                     path + ": is damaged: tensor " + std::string(place.name) + " has " + what);
     }
+}
+
+namespace {
+
+// Is calculated without branches, because a save asks it of every value.
+bool all_finite(HostView<const float> values) {
+    constexpr std::uint32_t exponent = 0x7f800000;
+    std::uint32_t found = 0;
+    for (const float value : values)
+        found |= (std::bit_cast<std::uint32_t>(value) & exponent) == exponent ? 1U : 0U;
+    return found == 0;
+}
+
+}  // namespace
+
+void require_savable(std::span<const TensorExtent> places) {
+    for (const TensorExtent& place : places)
+        if (!all_finite(place.values))
+            throw Error(ErrorKind::data, "nothing is saved: tensor " + std::string(place.name) +
+                                             " is not finite; continue from the last checkpoint "
+                                             "with a lower --learningrate");
 }
 
 namespace {

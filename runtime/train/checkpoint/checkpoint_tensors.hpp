@@ -37,6 +37,10 @@ bool is_possible(std::string_view tensor, float value) noexcept;
 // such weights or moments, and with them every result would be NaN.
 void require_possible(const std::string& path, std::span<const TensorExtent> places);
 
+// Throws a data error if a value that a run is about to save is not finite: no run could continue
+// from it, and the checkpoint that is there is better.
+void require_savable(std::span<const TensorExtent> places);
+
 WrittenFile write_places(const std::string& path, std::span<const TensorExtent> places,
                          const BeforeCommit& before_commit = {});
 

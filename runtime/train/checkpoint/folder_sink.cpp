@@ -92,6 +92,8 @@ void FolderSink::save_latest(const TrainerState& state) {
 
 void FolderSink::write_latest(const RunRecord& record, const std::string& text) {
     const auto save = [&] {
+        require_savable(places_of(tensors_->table, tensors_->master));
+        require_savable(places_of(tensors_->optimizer));
         // A run that continues from a checkpoint takes the best weights that it tells of for saved.
         if (best_lost_) write_model();
         checkpoints_.save(*tensors_, record);
@@ -122,6 +124,7 @@ void FolderSink::write_best(std::int64_t step) {
 void FolderSink::write_model() {
     checkpoints_.write_with_room([&] {
         const HostView<float> weights = kept_best_.empty() ? tensors_->master : view_of(kept_best_);
+        require_savable(places_of(tensors_->table, weights));
         save_model(model_folder_, description_, tensors_->table, weights, check_);
     });
     best_failures_.saved();

@@ -45,20 +45,24 @@ std::vector<TensorExtent> weights_of(const ParameterTable& table) {
     return extents;
 }
 
-void require_possible(const std::string& path, const std::vector<RunPiece>& pieces) {
+std::vector<TensorExtent> extents_of(const std::vector<RunPiece>& pieces) {
     std::vector<TensorExtent> values;
     for (const RunPiece& piece : pieces) values.push_back({piece.name, piece.shape, piece.values});
-    train::require_possible(path, values);
+    return values;
 }
 
 void read_weights(SafetensorsFile& file, const RunPieces& pieces, std::string_view remedy) {
     check_places(file, weights_of(pieces.table), remedy);
     for (const RunPiece& piece : pieces.weights)
         file.read_range(*file.find(piece.name), piece.first, piece.values);
-    require_possible(file.path(), pieces.weights);
+    require_possible(file.path(), extents_of(pieces.weights));
 }
 
 }  // namespace
+
+void require_savable(const std::vector<RunPiece>& pieces) {
+    train::require_savable(extents_of(pieces));
+}
 
 std::string weights_part_name(int rank) {
     std::string name = part_name(static_cast<std::size_t>(rank));
@@ -95,7 +99,7 @@ std::string load_owned(const std::string& checkpoint, const RunPieces& pieces) {
     parts.check(extents_of(named), checkpoint, optimizer_remedy);
     parts.read(views_of(pieces.optimizer));
     read_weights(model, pieces, weights_remedy);
-    require_possible(checkpoint, pieces.optimizer);
+    require_possible(checkpoint, extents_of(pieces.optimizer));
     std::vector<TensorExtent> wanted;
     for (const RunPiece& piece : pieces.optimizer)
         wanted.push_back({piece.name, piece.shape, piece.values, piece.codes});

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "runtime/train/checkpoint/atomic_file.hpp"
 #include "runtime/train/sharing/run_tensors.hpp"
@@ -17,6 +18,9 @@ struct Writer {
 // Returns the name of the file in which a rank hands its part of the weights to rank 0:
 // "weights-00007.safetensors". No finished checkpoint holds it.
 std::string weights_part_name(int rank);
+
+// Throws a data error if a value is not finite.
+void require_savable(const std::vector<RunPiece>& pieces);
 
 // Write what this rank owns into a folder, and return the files by name. Throw SystemFailure.
 std::map<std::string, WrittenFile> write_owned_weights(const std::string& folder,

@@ -100,9 +100,12 @@ std::string PieceSink::make_draft() {
 PieceWriters::Write PieceSink::writing(CheckpointKind kind, const RunPieces& pieces) const {
     return [self = ranks_.self, trace = trace_, kind, pieces](const std::string& folder) {
         const auto begin = Clock::now();
+        require_savable(pieces.weights);
         PieceWriters::Files files = write_owned_weights(folder, self, pieces);
-        if (kind == CheckpointKind::latest)
+        if (kind == CheckpointKind::latest) {
+            require_savable(pieces.optimizer);
             files.merge(write_owned_optimizer(folder, self, pieces));
+        }
         if (trace != nullptr) trace->add("checkpoint", "write pieces", begin, Clock::now());
         return files;
     };

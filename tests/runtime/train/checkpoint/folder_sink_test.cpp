@@ -7,10 +7,12 @@
 #include <cstring>
 #include <filesystem>
 #include <future>
+#include <limits>
 #include <mutex>
 #include <new>
 #include <sstream>
 #include <thread>
+#include <utility>
 
 #include "runtime/core/error.hpp"
 #include "tests/runtime/train/checkpoint/saved_run.hpp"
@@ -166,6 +168,24 @@ TEST_CASE_FIXTURE(Sinks, "saves that fail are told and harm nothing") {
     CHECK(folder.names("checkpoints") == Names{"step-00000008"});
     CHECK(folder.names() == Names{"checkpoints", "config.json", "model.safetensors"});
     CHECK(train::load_checkpoint(newest(), run.tensors()).trainer.step == 8);
+}
+
+TEST_CASE_FIXTURE(Sinks, "what is not finite is not saved, and the last checkpoint stays") {
+    train::FolderSink writer = sink(0);
+    writer.save(CheckpointKind::latest, at(8));
+    writer.finish();
+    const auto refused = [&](CheckpointKind kind, float& value, const std::string& tensor) {
+        const float good = std::exchange(value, std::numeric_limits<float>::infinity());
+        writer.save(kind, at(9));
+        contains(failure(ErrorKind::data, [&] { writer.finish(); }),
+                 "nothing is saved: tensor " + tensor + " is not finite");
+        value = good;
+    };
+    refused(CheckpointKind::latest, run.master[3], "layer.weight");
+    refused(CheckpointKind::latest, run.optimizer_values[12], "layer.bias.row");
+    refused(CheckpointKind::best, run.master[3], "layer.weight");
+    CHECK(folder.names("checkpoints") == Names{"step-00000008"});
+    CHECK(folder.names() == Names{"checkpoints"});
 }
 
 TEST_CASE_FIXTURE(Sinks, "best weights that could not be written are tried once more") {

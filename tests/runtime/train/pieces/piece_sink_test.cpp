@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <set>
 #include <thread>
 
@@ -136,6 +137,20 @@ TEST_CASE_FIXTURE(Sinks, "the best weights become one plain file") {
         CHECK(std::equal(first.begin(), first.end(), weights.begin()));
         std::filesystem::remove_all(folder / "checkpoints");
     }
+}
+
+TEST_CASE_FIXTURE(Sinks, "what is not finite is not saved, and the last checkpoint stays") {
+    run(1, [](Rank& rank) {
+        rank.save(CheckpointKind::latest, 4);
+        rank.sink.finish();
+        rank.owned.fill(5);
+        rank.owned.current().optimizer[0].values[2] = std::numeric_limits<float>::quiet_NaN();
+        rank.sink.save(CheckpointKind::latest, rank.at(5));
+        contains(failure(ErrorKind::data, [&] { rank.sink.finish(); }),
+                 "nothing is saved: tensor layer.weight.exp_avg is not finite");
+    });
+    CHECK(folder.names("checkpoints").contains("step-00000004"));
+    CHECK_FALSE(folder.names("checkpoints").contains("step-00000005"));
 }
 
 TEST_CASE_FIXTURE(Sinks, "one rank that cannot write leaves the checkpoint that was there") {
