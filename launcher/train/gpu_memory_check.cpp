@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/train/gpu_memory_check.hpp"
 
+#include <optional>
 #include <vector>
 
 #include "launcher/plan/run_plan.hpp"
@@ -18,16 +19,26 @@ plan::RunPlan planned(RunConfig asked, const model::RecomputePlan& recompute, pl
     return plan::plan_run(asked, scope);
 }
 
-// Plans without an epoch when the index cannot be read, because training does not need it.
-plan::RunPlan first_epoch(const RunConfig& asked, const model::RecomputePlan& recompute) {
+// Returns nothing where no plan can be made, because training does not need one.
+std::optional<plan::RunPlan> tried(const RunConfig& asked, const model::RecomputePlan& recompute,
+                                   plan::Scope scope) {
     try {
-        return planned(asked, recompute, plan::Scope::first_epoch);
+        return planned(asked, recompute, scope);
     } catch (const Error&) {
-        RunConfig without_data = asked;
-        without_data.data.clear();
-        without_data.batch = {};
-        return planned(without_data, recompute, plan::Scope::whole);
+        return std::nullopt;
     }
+}
+
+// Plans without an epoch when the index cannot be read.
+std::optional<plan::RunPlan> first_epoch(const RunConfig& asked,
+                                         const model::RecomputePlan& recompute) {
+    const auto plan = tried(asked, recompute, plan::Scope::first_epoch);
+    if (plan) return plan;
+    RunConfig without_data = asked;
+    without_data.data.clear();
+    without_data.batch = {};
+    without_data.vocabulary = asked.model.vocabulary;
+    return tried(without_data, recompute, plan::Scope::whole);
 }
 
 // Returns what this rank takes of its host's memory. Every rank that shares copies its part.
@@ -64,8 +75,8 @@ std::int64_t activations_to_reserve(const RunConfig& given, const model::ModelCo
     if (!job.device.gpu) return 0;
     const RunConfig asked = planned_rank(given, model, job);
     const std::int64_t free = asked.memory_bytes;
-    const plan::RunPlan plan = first_epoch(asked, recompute);
-    const bool fits = !plan.epoch || plan.certain_bytes() <= free;
+    const auto plan = first_epoch(asked, recompute);
+    const bool fits = !plan || !plan->epoch || plan->certain_bytes() <= free;
     const std::uint64_t without_room = sum_over_ranks(*job.communicator, fits ? 0 : 1);
     if (!fits)
         throw Error(ErrorKind::config,
@@ -75,13 +86,13 @@ std::int64_t activations_to_reserve(const RunConfig& given, const model::ModelCo
                                            " of the ranks have no room for this run on their "
                                            "GPU, which they say themselves");
     if (given.train.optimizer.offload == train::Offload::optimizer)
-        require_host_memory(host_need(plan, given.train.zero, job.rank_info), free_host_bytes(),
-                            *job.communicator);
-    if (!plan.epoch) return 0;
-    log.detail("a step takes " + bytes_text(plan.epoch->largest.activations) +
-               " of activations in the first epoch, and the run " + bytes_text(plan.total_bytes()) +
-               " of the GPU");
-    return plan.epoch->largest.activations;
+        require_host_memory(plan ? host_need(*plan, given.train.zero, job.rank_info) : HostNeed(),
+                            free_host_bytes(), *job.communicator);
+    if (!plan || !plan->epoch) return 0;
+    log.detail("a step takes " + bytes_text(plan->epoch->largest.activations) +
+               " of activations in the first epoch, and the run " +
+               bytes_text(plan->total_bytes()) + " of the GPU");
+    return plan->epoch->largest.activations;
 }
 
 }  // namespace lockstep::launcher
