@@ -31,7 +31,7 @@ faulty() {
     rm -rf "$model"
     "$@" "${endless[@]}" > "out.$way" 2>&1 < /dev/null &
     local job=$!
-    for _ in $(seq 300); do
+    for _ in $(seq 900); do
         [ ! -s "$model/metrics.jsonl" ] || break
         sleep 0.1
     done
