@@ -55,7 +55,7 @@ struct RunPlan {
     model::RecomputePlan recompute;  // as the option says, or the choice of auto
     train::Saving saving = train::Saving::beside_training;
     train::Offload offload = train::Offload::none;
-    bool fitted = false;              // --fit auto chose the four above
+    bool fitted = false;              // --fit auto chose these four and the stage
     std::string tried;                // the options that it chose from; empty unless `fitted`
     std::string command;              // of the training run; empty unless `fitted`
     std::vector<LevelMemory> levels;  // none, ffn, layer and that one; empty: a quick plan
