@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "runtime/core/error.hpp"
+#include "runtime/core/json_text.hpp"
 #include "runtime/core/ordered_json.hpp"
 
 namespace lockstep::model {
@@ -139,7 +140,7 @@ std::string to_json(const ModelConfig& config) {
     Json json;
     Writer writer{json};
     visit(config, writer);
-    return json.dump(2) + "\n";
+    return dump_json(json, 2) + "\n";
 }
 
 ModelConfig config_from_json(const std::string& text, const std::string& origin) {

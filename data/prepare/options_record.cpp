@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "runtime/core/json_text.hpp"
+
 namespace lockstep::data {
 
 std::string_view name(TextFormat format) noexcept {
@@ -62,7 +64,7 @@ std::string options_record(const PrepareOptions& options) {
         json["sample_sentences"] = tokenizer.sample_sentences;
     }
     // Paths may have any bytes but JSON is UTF-8, so invalid bytes are replaced.
-    return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+    return dump_json(json);
 }
 
 }  // namespace lockstep::data

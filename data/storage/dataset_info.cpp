@@ -96,14 +96,13 @@ SplitInfo split_of(const Object& json) {
 }
 
 DatasetInfo info_of(const Object& json) {
-    DatasetInfo info{
-        .kind = dataset_kind(json.text("kind")),
-        .tokenizer = json.text("tokenizer"),
-        .vocabulary = json.whole<std::int32_t>("vocabulary", {1, max_vocabulary}),
-        .dictionary_hash = json.text("dictionary_hash"),
-        .index_xxh3 = hash_in(json, "index_xxh3"),
-        .splits = {},
-        .options = json.at("options").dump(-1, ' ', false, Json::error_handler_t::replace)};
+    DatasetInfo info{.kind = dataset_kind(json.text("kind")),
+                     .tokenizer = json.text("tokenizer"),
+                     .vocabulary = json.whole<std::int32_t>("vocabulary", {1, max_vocabulary}),
+                     .dictionary_hash = json.text("dictionary_hash"),
+                     .index_xxh3 = hash_in(json, "index_xxh3"),
+                     .splits = {},
+                     .options = dump_json(json.at("options"))};
     for (const Object& split : json.objects("splits")) info.splits.push_back(split_of(split));
     if (info.splits.empty()) json.refuse("splits", "a list of at least one split");
     return info;
@@ -145,7 +144,7 @@ void write_dataset_info(const std::string& directory, const DatasetInfo& info) {
     if (!info.index_xxh3.empty()) json["index_xxh3"] = info.index_xxh3;
     const std::string path = directory + "/" + format::dataset_file;
     std::ofstream file(path);
-    file << json.dump(2) << '\n';
+    file << dump_json(json, 2) << '\n';
     if (!file.flush()) throw_errno("cannot write", path);
 }
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "data/text/fields.hpp"
+#include "runtime/core/json_text.hpp"
 
 namespace lockstep::data {
 
@@ -13,7 +14,7 @@ void for_each_json_line(const TextChunk& chunk, std::string_view form,
     for_each_line(chunk, [&](std::string_view line, const SourceLine& source_line) {
         if (stripped(line).empty()) return;
         try {
-            read(nlohmann::json::parse(line), source_line);
+            read(parse_json(line), source_line);
         } catch (const nlohmann::json::parse_error& e) {
             throw_bad_text(source_line, "not JSON, at byte " + std::to_string(e.byte) + expected);
         } catch (const nlohmann::json::exception&) {

@@ -28,7 +28,7 @@ void write_tokenizer_file(const std::string& directory, const TokenizerFile& con
                                          {"letter_case", content.letter_case},
                                          {"hash", hex(content.hash)}};
     std::ofstream file(followed_path(path_in(directory)));
-    file << json.dump(2) << '\n';
+    file << dump_json(json, 2) << '\n';
     if (!file.flush()) throw_errno("cannot write", path_in(directory));
 }
 
@@ -36,7 +36,7 @@ TokenizerFile read_tokenizer_file(const std::string& directory) {
     const std::string path = path_in(directory);
     const std::string text =
         read_json_text(path, "cannot read the tokenizer (made by lockstep prepare)");
-    const auto json = nlohmann::json::parse(text, nullptr, false);
+    const auto json = try_parse_json(text);
     const JsonOrigin origin{path,
                             ": not a tokenizer's description; restore the file, or prepare again"};
     const JsonObject object(json, origin);

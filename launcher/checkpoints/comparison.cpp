@@ -10,6 +10,7 @@
 #include "launcher/options/continued_options.hpp"
 #include "launcher/rank/loaded_model.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/json_text.hpp"
 #include "runtime/core/path_status.hpp"
 #include "runtime/train/checkpoint/checkpoint.hpp"
 #include "runtime/train/checkpoint/retry_reading.hpp"
@@ -51,7 +52,7 @@ Side open_side(const std::string& given) {
     });
     const std::string folder = model_folder_of(given);
     if (!folder.empty())
-        side.model = leaves(nlohmann::json::parse(train::read_description(folder).config_json));
+        side.model = leaves(parse_json(train::read_description(folder).config_json));
     return side;
 }
 

@@ -7,6 +7,7 @@
 #include "launcher/checkpoints/comparison.hpp"
 #include "launcher/text/text_table.hpp"
 #include "launcher/text/units.hpp"
+#include "runtime/core/json_text.hpp"
 #include "runtime/core/printable.hpp"
 #include "runtime/train/checkpoint/safetensors.hpp"
 
@@ -115,7 +116,7 @@ std::string json_text(const Comparison& comparison) {
                     {"tensors_within_tolerance", comparison.tensors.within_tolerance()},
                     {"tensors", tensors}};
     // Paths are bytes, but JSON is UTF-8.
-    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    return dump_json(json, 2) + "\n";
 }
 
 }  // namespace lockstep::launcher::checkpoints

@@ -6,6 +6,7 @@
 #include "launcher/checkpoints/listing.hpp"
 #include "launcher/text/text_table.hpp"
 #include "launcher/text/units.hpp"
+#include "runtime/core/json_text.hpp"
 #include "runtime/core/printable.hpp"
 
 namespace lockstep::launcher::checkpoints {
@@ -111,7 +112,7 @@ std::string json_text(const Listing& listing) {
                                        {"bytes", listed.bytes},
                                        {"kept_by", listed.kept_by}});
     // Paths are bytes, but JSON is UTF-8.
-    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    return dump_json(json, 2) + "\n";
 }
 
 }  // namespace lockstep::launcher::checkpoints

@@ -7,6 +7,7 @@
 
 #include "data/text/escaped_bytes.hpp"
 #include "launcher/text/utc.hpp"
+#include "runtime/core/json_text.hpp"
 #include "runtime/core/path_status.hpp"
 #include "runtime/train/checkpoint/checkpoint_json.hpp"
 #include "runtime/train/checkpoint/checkpoint_names.hpp"
@@ -20,7 +21,7 @@ namespace {
 
 std::string text_of(const nlohmann::json& value) {
     if (value.is_string()) return data::unescape_bytes(value.get<std::string>());
-    return value.dump();
+    return dump_json(value);
 }
 
 void add_leaves(const nlohmann::json& json, const std::string& path,

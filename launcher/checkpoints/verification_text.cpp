@@ -3,6 +3,7 @@
 
 #include "launcher/checkpoints/verification.hpp"
 #include "launcher/text/units.hpp"
+#include "runtime/core/json_text.hpp"
 #include "runtime/core/printable.hpp"
 
 namespace lockstep::launcher::checkpoints {
@@ -51,7 +52,7 @@ std::string json_text(const std::vector<Verified>& all) {
                         {"bytes", one.bytes},
                         {"tensors", one.tensors}});
     // Paths are bytes, but JSON is UTF-8.
-    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    return dump_json(json, 2) + "\n";
 }
 
 }  // namespace lockstep::launcher::checkpoints

@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "runtime/core/json_text.hpp"
+
 namespace lockstep::launcher {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Limits, open_files, locked_bytes, processes, core_bytes)
@@ -40,11 +42,6 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PairRate, first, second, link, all_reduce)
 
 namespace {
 
-// File names and messages of the system are not always UTF-8.
-std::string dump(const nlohmann::json& value, int indent = -1) {
-    return value.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
 nlohmann::json finding_json(const Finding& finding) {
     return {{"severity", name(finding.severity)},
             {"check", finding.check},
@@ -55,16 +52,16 @@ nlohmann::json finding_json(const Finding& finding) {
 
 }  // namespace
 
-std::string encode(const RankFacts& facts) { return dump(facts); }
-std::string encode(const RankObservations& sight) { return dump(sight); }
-std::string encode(const std::vector<PairRate>& rates) { return dump(rates); }
+std::string encode(const RankFacts& facts) { return dump_json(nlohmann::json(facts)); }
+std::string encode(const RankObservations& sight) { return dump_json(nlohmann::json(sight)); }
+std::string encode(const std::vector<PairRate>& rates) { return dump_json(nlohmann::json(rates)); }
 
-std::string encode(const Plan& plan) { return dump(plan); }
+std::string encode(const Plan& plan) { return dump_json(nlohmann::json(plan)); }
 
-RankFacts decode_rank(const std::string& text) { return nlohmann::json::parse(text); }
-Plan decode_plan(const std::string& text) { return nlohmann::json::parse(text); }
-RankObservations decode_sight(const std::string& text) { return nlohmann::json::parse(text); }
-std::vector<PairRate> decode_rates(const std::string& text) { return nlohmann::json::parse(text); }
+RankFacts decode_rank(const std::string& text) { return parse_json(text); }
+Plan decode_plan(const std::string& text) { return parse_json(text); }
+RankObservations decode_sight(const std::string& text) { return parse_json(text); }
+std::vector<PairRate> decode_rates(const std::string& text) { return parse_json(text); }
 
 std::string report_json(const Facts& facts, const std::vector<Finding>& findings) {
     nlohmann::json report{{"size", facts.size},
@@ -87,7 +84,7 @@ std::string report_json(const Facts& facts, const std::vector<Finding>& findings
                           {"ring", facts.ring},
                           {"not_measured", facts.not_measured}};
     for (const Finding& finding : findings) report["findings"].push_back(finding_json(finding));
-    return dump(report, 2) + "\n";
+    return dump_json(report, 2) + "\n";
 }
 
 }  // namespace lockstep::launcher::doctor

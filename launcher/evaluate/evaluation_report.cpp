@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "launcher/options/command_line.hpp"
+#include "runtime/core/json_text.hpp"
 
 namespace lockstep::launcher {
 
@@ -47,8 +48,7 @@ std::string evaluation_report(const RunConfig& config,
     for (const auto& [name, values] : metrics) report[name] = values;
     if (finished_step) report["finished_step"] = *finished_step;
     if (!memory.peaks.empty()) report["memory"] = memory_json(memory);
-    constexpr auto replace = Json::error_handler_t::replace;
-    return report.dump(4, ' ', false, replace) + "\n";
+    return dump_json(report, 4) + "\n";
 }
 
 std::string report_path(const RunConfig& config) {

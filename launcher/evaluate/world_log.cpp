@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "runtime/comm/texts.hpp"
+#include "runtime/core/json_text.hpp"
 #include "runtime/train/checkpoint/atomic_file.hpp"
 
 namespace lockstep::launcher {
@@ -15,8 +16,7 @@ void WorldLog::add(std::uint32_t row, const RowTexts& texts,
     if (reply) line["reply"] = *reply;
     line["metrics"] = metrics;
     // A reply may end inside a character.
-    constexpr auto replace = nlohmann::ordered_json::error_handler_t::replace;
-    lines_[row] = line.dump(-1, ' ', false, replace);
+    lines_[row] = dump_json(line);
 }
 
 void WorldLog::write(comm::Communicator& communicator, const std::string& path) const {

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "runtime/core/error.hpp"
+#include "runtime/core/json_text.hpp"
 
 namespace lockstep::launcher {
 
@@ -112,7 +113,7 @@ std::string ConversationLog::conversations_line() const {
     }
     for (const Utterance& utterance : context_) context.push_back(to_json(utterance));
     const Json line{{"dialog", dialog}, {"context", context}};
-    return line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    return dump_json(line) + "\n";
 }
 
 // Returns the conversation in ParlAI's format: the first text includes the first speaker's context,

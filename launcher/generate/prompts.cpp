@@ -5,6 +5,7 @@
 
 #include "launcher/generate/chat_session.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/json_text.hpp"
 #include "runtime/core/read_lines.hpp"
 
 namespace lockstep::launcher {
@@ -29,7 +30,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 std::vector<std::string> turns_of(const std::string& line, const std::string& where) {
     Json json;
     try {
-        json = Json::parse(line);
+        json = parse_json(line);
     } catch (const Json::parse_error& e) {
         refuse(where, "not JSON, at byte " + std::to_string(e.byte));
     }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/core/error.hpp"
+#include "runtime/core/json_text.hpp"
 #include "runtime/core/read_file.hpp"
 
 namespace lockstep::launcher::ladder {
@@ -48,7 +49,7 @@ Measurement read_measurement(const std::string& folder) {
     Measurement found;
     std::vector<double> steps;
     for (std::string line; std::getline(lines, line);) {
-        const auto json = nlohmann::json::parse(line);
+        const auto json = parse_json(line);
         const double seconds = json.at("seconds");
         if (json.at("kind") == "train") {
             found.train_rows += json.at("rows").get<double>();

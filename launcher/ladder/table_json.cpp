@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "runtime/core/json_text.hpp"
+
 namespace lockstep::launcher::ladder {
 
 namespace {
@@ -55,7 +57,7 @@ std::string table_json(const Subject& subject, const Climb& climb, const Work& w
                     {"valid_rows", work.valid_rows},
                     {"rungs", std::move(rungs)},
                     {"fastest", {{"speed_up", climb.speed_up}, {"command", command}}}};
-    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    return dump_json(json, 2) + "\n";
 }
 
 }  // namespace lockstep::launcher::ladder

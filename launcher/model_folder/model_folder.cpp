@@ -11,6 +11,7 @@
 #include "model/config_json.hpp"
 #include "runtime/core/durable_files.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/json_text.hpp"
 #include "runtime/core/path_status.hpp"
 #include "runtime/core/system_failure.hpp"
 
@@ -50,13 +51,13 @@ const std::string* given_option(const Key& key, const std::set<std::string>& giv
 }
 
 std::string text_of(const nlohmann::json& value) {
-    return value.is_string() ? value.get<std::string>() : value.dump();
+    return value.is_string() ? value.get<std::string>() : dump_json(value);
 }
 
 void require_same(const ModelSource& source, const model::ModelConfig& stored,
                   const model::ModelConfig& wanted, const std::set<std::string>& given) {
-    const nlohmann::json there = nlohmann::json::parse(model::to_json(stored));
-    const nlohmann::json here = nlohmann::json::parse(model::to_json(wanted));
+    const nlohmann::json there = parse_json(model::to_json(stored));
+    const nlohmann::json here = parse_json(model::to_json(wanted));
     for (const Key& key : fixed_keys()) {
         const std::string* option = given_option(key, given);
         if (option == nullptr || there.at(key.key) == here.at(key.key)) continue;

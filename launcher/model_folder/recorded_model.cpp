@@ -8,6 +8,7 @@
 #include "launcher/model_folder/model_folder.hpp"
 #include "model/config_json.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/json_text.hpp"
 #include "runtime/core/path_status.hpp"
 #include "runtime/train/checkpoint/checkpoint_json.hpp"
 #include "runtime/train/checkpoint/checkpoint_tensors.hpp"
@@ -23,7 +24,9 @@ constexpr std::array free_members{"dropout", "attention_dropout", "relu_dropout"
                                   "label_smoothing"};
 
 std::string text_of(const nlohmann::json& value) {
-    return value.is_null() ? "none" : value.is_string() ? value.get<std::string>() : value.dump();
+    return value.is_null()     ? "none"
+           : value.is_string() ? value.get<std::string>()
+                               : dump_json(value);
 }
 
 std::string state_beside(const std::string& weights) {
@@ -62,8 +65,8 @@ std::string contradiction(const std::string& folder, const model::ModelConfig& c
                           const std::string& weights) {
     const auto recorded = recorded_model(weights);
     if (!recorded) return "";
-    auto here = nlohmann::json::parse(model::to_json(config));
-    auto there = nlohmann::json::parse(model::to_json(*recorded));
+    auto here = parse_json(model::to_json(config));
+    auto there = parse_json(model::to_json(*recorded));
     for (const char* member : free_members) {
         here.erase(member);
         there.erase(member);

@@ -2,6 +2,7 @@
 #include "launcher/options/batching.hpp"
 
 #include <algorithm>
+#include <string>
 
 #include "runtime/core/error.hpp"
 
@@ -27,6 +28,15 @@ void require_dialogues(const model::ModelConfig& model, const data::Dataset& dat
 }
 
 }  // namespace
+
+void check_lanes(const RunConfig& config, int ranks) {
+    const std::int64_t lanes = config.batch.logical_shards;
+    if (lanes <= 0 || lanes >= ranks) return;
+    throw Error(ErrorKind::config, "--logical-shards " + std::to_string(lanes) +
+                                       ": fewer than the " + std::to_string(ranks) +
+                                       " ranks, of which each needs one; give at least " +
+                                       std::to_string(ranks) + ", or start fewer ranks");
+}
 
 data::BatchingOptions train_batching(const RunConfig& config, const model::ModelConfig& model,
                                      const data::Dataset& dataset) {

@@ -7,6 +7,10 @@
 
 namespace lockstep::launcher {
 
+// Throws a config error if --logical-shards leaves a rank of a new run without a lane. A run may be
+// continued on more ranks than it has lanes, but nobody means to start it so.
+void check_lanes(const RunConfig& config, int ranks);
+
 // Returns the layout of this model's batches for these options.
 data::BatchingOptions train_batching(const RunConfig& config, const model::ModelConfig& model);
 

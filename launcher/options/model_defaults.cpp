@@ -13,6 +13,8 @@
 #include "launcher/options/tables.hpp"
 #include "model/config_json.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/json_text.hpp"
+#include "runtime/core/ordered_json.hpp"
 
 namespace lockstep::launcher {
 
@@ -66,7 +68,7 @@ void add_batching(const RunConfig& config, OptionValues& values) {
 
 // `lockstep prepare` recorded its options under the same names.
 void add_joining(const data::Dataset& dataset, OptionValues& values) {
-    const auto options = nlohmann::json::parse(dataset.info().options, nullptr, false);
+    const auto options = try_parse_json(dataset.info().options);
     if (!options.is_object()) return;
     if (const auto size = options.find("history_size"); size != options.end())
         values["history-size"] = size->dump();
@@ -109,14 +111,14 @@ OptionValues model_defaults(const RunConfig& config, std::span<const data::Datas
 
 train::ModelDescription describe(const model::ModelConfig& model, const RunConfig& config,
                                  std::span<const data::Dataset> datasets) {
-    auto json = nlohmann::ordered_json::parse(model::to_json(model));
+    auto json = parse_ordered_json(model::to_json(model));
     json["defaults"] = model_defaults(config, datasets);
-    return {json.dump(), datasets.front().dictionary_hash(), model::to_json(model)};
+    return {dump_json(json), datasets.front().dictionary_hash(), model::to_json(model)};
 }
 
 OptionValues stored_defaults(const std::string& folder) {
     if (!holds_model(folder)) return {};
-    const auto config = nlohmann::json::parse(train::read_description(folder).config_json);
+    const auto config = parse_json(train::read_description(folder).config_json);
     if (!config.contains("defaults")) return {};
     const auto& defaults = config["defaults"];
     if (!defaults.is_object()) damaged(folder, "is not an object");

@@ -8,7 +8,7 @@ namespace lockstep::launcher {
 
 namespace {
 
-// Accepts "80GiB", "80G" as in Slurm (the same), and "80GB" in powers of 1000.
+// Accepts "80GiB" and "80 GiB", "80G" as in Slurm (the same), and "80GB" in powers of 1000.
 std::int64_t parse_bytes(const std::string& option, const std::string& word) {
     constexpr std::array<std::pair<const char*, double>, 9> units{{{"MiB", 0x1p20},
                                                                    {"GiB", 0x1p30},
@@ -21,7 +21,8 @@ std::int64_t parse_bytes(const std::string& option, const std::string& word) {
                                                                    {"T", 0x1p40}}};
     for (const auto& [unit, bytes] : units) {
         if (!word.ends_with(unit)) continue;
-        const std::string number = word.substr(0, word.size() - std::string(unit).size());
+        std::string number = word.substr(0, word.size() - std::string(unit).size());
+        if (number.ends_with(' ')) number.pop_back();
         const double size = parse_number(option, number) * bytes;
         if (size >= 0x1p20 && size < 0x1p60) return static_cast<std::int64_t>(size);
     }

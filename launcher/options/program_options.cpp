@@ -87,6 +87,8 @@ std::vector<OptionTable> program_tables(Task task, Ranks ranks, std::vector<Opti
                            config, tables);
     } else {
         add_others(Task::evaluate, "it is for `lockstep eval`; leave it out", config, tables);
+        if (task != Task::plan)
+            add_others(Task::plan, "it is for `lockstep plan`; leave it out", config, tables);
     }
     if (task == Task::evaluate || task == Task::display)
         refuse({{"eval-data"}, instead_of_option("evaltask")}, tables);

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "model/config_json.hpp"
+#include "runtime/core/json_text.hpp"
 
 namespace lockstep::launcher::plan {
 
@@ -73,7 +74,7 @@ nlohmann::json shapes_json(const std::vector<model::SlowShape>& shapes) {
 }  // namespace
 
 std::string report_json(const RunPlan& plan) {
-    nlohmann::json report{{"model", nlohmann::json::parse(model::to_json(plan.model))},
+    nlohmann::json report{{"model", parse_json(model::to_json(plan.model))},
                           {"parameters", plan.parameters},
                           {"precision", train::name(plan.precision)},
                           {"ranks", plan.ranks},
@@ -99,7 +100,7 @@ std::string report_json(const RunPlan& plan) {
     if (plan.machine.free_bytes != unlimited) report["free_bytes"] = plan.machine.free_bytes;
     if (plan.fitted) report["command"] = plan.command;
     if (plan.epoch) report["epoch"] = epoch_json(*plan.epoch);
-    return report.dump(2) + "\n";
+    return dump_json(report, 2) + "\n";
 }
 
 }  // namespace lockstep::launcher::plan

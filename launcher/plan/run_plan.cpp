@@ -49,10 +49,7 @@ public:
         plan_.saving = saving_of(config.train);
         const std::int64_t lanes = this->lanes();
         plan_.lanes_of_rank = (lanes + plan_.ranks - 1) / plan_.ranks;
-        if (lanes < plan_.ranks)
-            throw Error(ErrorKind::config, "--logical-shards " + std::to_string(lanes) +
-                                               ": fewer than the " + std::to_string(plan_.ranks) +
-                                               " ranks, of which each needs one");
+        if (config.given.contains("logical-shards")) check_lanes(config, plan_.ranks);
     }
 
     RunPlan plan() {

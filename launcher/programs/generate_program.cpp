@@ -16,6 +16,7 @@
 #include "launcher/programs/programs.hpp"
 #include "launcher/text/terminal.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/json_text.hpp"
 #include "runtime/core/path_status.hpp"
 #include "runtime/core/printable.hpp"
 #include "runtime/train/checkpoint/atomic_file.hpp"
@@ -74,7 +75,7 @@ private:
         if (talk_.n_best > 1) {
             for (const Reply& reply : replies) line["n_best"].push_back(to_json(reply));
         }
-        text_ << line.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+        text_ << dump_json(line) << '\n';
     }
 
     std::ostringstream text_;

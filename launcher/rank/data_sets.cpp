@@ -101,10 +101,10 @@ DataSets validation_sets(const RunConfig& config, const DataSets& training) {
         return {};
     }
     for (const data::Dataset& set : sets.sets) {
-        if (!sets.several() || set.has_split(data::format::valid_split)) continue;
+        if (set.has_split(data::format::valid_split)) continue;
         throw Error(ErrorKind::config,
                     set.directory() +
-                        ": no split 'valid' in this data set; name those that have one with "
+                        ": no split 'valid' in this data set; name one that has it with "
                         "--eval-data, or prepare it with --valid");
     }
     return sets;

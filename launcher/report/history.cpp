@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/core/error.hpp"
+#include "runtime/core/json_text.hpp"
 #include "runtime/core/path_status.hpp"
 #include "runtime/core/read_lines.hpp"
 
@@ -114,7 +115,7 @@ History::History(Abscissa abscissa) : abscissa_(abscissa) {
 }
 
 void History::add(std::string_view text) {
-    const Json line = Json::parse(text, nullptr, false);
+    const Json line = try_parse_json(text);
     const std::int64_t step = line.is_object() ? count(line, "step") : -1;
     const std::string kind = line.is_object() ? text_at(line, "kind") : "";
     if (step < step_ || (kind != "train" && kind != "valid" && kind != "final")) {

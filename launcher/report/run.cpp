@@ -24,7 +24,7 @@ namespace {
 
 std::string value_text(const Json& value) {
     if (value.is_string()) return value.get<std::string>();
-    return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return dump_json(value);
 }
 
 std::string member(const Json& object, const char* name) {

@@ -5,6 +5,7 @@
 
 #include "data/text/escaped_bytes.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/json_text.hpp"
 
 namespace lockstep::launcher {
 
@@ -18,7 +19,7 @@ std::string told(const std::string& text, const std::string& content) {
 }  // namespace
 
 Continuation continuation_of(const train::RunRecord& record) {
-    const auto options = nlohmann::json::parse(record.options_json);
+    const auto options = parse_json(record.options_json);
     Continuation found;
     found.trainer = record.trainer;
     found.mixture = data::unescape_bytes(options.value("data", ""));

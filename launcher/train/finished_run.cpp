@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/comm/texts.hpp"
+#include "runtime/core/json_text.hpp"
 #include "runtime/core/path_status.hpp"
 #include "runtime/core/read_file.hpp"
 #include "runtime/train/checkpoint/checkpoint_names.hpp"
@@ -26,7 +27,7 @@ bool has_leftovers(const std::string& model_file) {
 bool is_evaluated(const std::string& model_file, std::int64_t step) {
     const std::string report = model_file + "/report.json";
     if (!path_exists(report) || !path_exists(model_file + "/model.safetensors")) return false;
-    const auto json = nlohmann::json::parse(read_file(report), nullptr, false);
+    const auto json = try_parse_json(read_file(report));
     return json.is_object() && json.contains("finished_step") && json["finished_step"] == step;
 }
 

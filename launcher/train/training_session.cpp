@@ -27,6 +27,7 @@
 #include "model/devices/dry_model.hpp"
 #include "runtime/comm/texts.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/json_text.hpp"
 #include "runtime/core/path_status.hpp"
 #include "runtime/core/printable.hpp"
 #include "runtime/train/checkpoint/checkpoint_names.hpp"
@@ -53,14 +54,6 @@ public:
 private:
     const train::FolderLock* lock_;
 };
-
-// A run may be continued on more ranks than it has lanes, but nobody means to start it so.
-void require_lanes(std::int64_t lanes, int ranks) {
-    if (lanes >= ranks) return;
-    throw Error(ErrorKind::config, "--logical-shards " + std::to_string(lanes) +
-                                       ": fewer than the " + std::to_string(ranks) +
-                                       " ranks, of which each needs one; start fewer ranks");
-}
 
 }  // namespace
 
@@ -106,9 +99,8 @@ void TrainingSession::start_weights() {
     const auto record = load_state(plan_.checkpoint, *engine_, *job_.communicator);
     const std::string record_json =
         broadcast_text(*job_.communicator, record ? tell_record(*record) : "");
-    if (record_json.empty()) start_first_weights();
-    if (record_json.empty()) return require_lanes(options_.lanes, job_.rank_info.size);
-    continue_from(nlohmann::json::parse(record_json).get<Continuation>());
+    if (record_json.empty()) return start_first_weights();
+    continue_from(parse_json(record_json).get<Continuation>());
 }
 
 std::string TrainingSession::tell_record(const train::RunRecord& record) const {
@@ -119,7 +111,7 @@ std::string TrainingSession::tell_record(const train::RunRecord& record) const {
     if (options.reducer.lane_order == train::LaneOrder::fixed) versions.erase("ranks");
     const std::string changed = differences(record.versions, versions);
     if (!changed.empty()) log_.info("continuing, but not bit for bit: changed since: " + changed);
-    return nlohmann::json(continuation_of(record)).dump();
+    return dump_json(nlohmann::json(continuation_of(record)));
 }
 
 void TrainingSession::start_first_weights() {
@@ -285,8 +277,8 @@ train::RunRecord TrainingSession::new_record() const {
     if (const std::string content = content_of(plan_.data); !content.empty())
         options["data_content"] = content;
     options["dealing"] = dealing();
-    options["model"] = nlohmann::json::parse(model::to_json(plan_.model));
-    record.options_json = options.dump();
+    options["model"] = parse_json(model::to_json(plan_.model));
+    record.options_json = dump_json(options);
     record.versions = versions_of(job_, options_);
     return record;
 }

@@ -11,6 +11,7 @@
 #include "launcher/model_folder/model_folder.hpp"
 #include "launcher/model_folder/newest_checkpoint.hpp"
 #include "launcher/model_folder/recorded_model.hpp"
+#include "launcher/options/batching.hpp"
 #include "launcher/options/option_table.hpp"
 #include "launcher/rank/loaded_model.hpp"
 #include "launcher/rank/same_options.hpp"
@@ -19,6 +20,7 @@
 #include "model/config_json.hpp"
 #include "runtime/comm/texts.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/json_text.hpp"
 #include "runtime/core/path_status.hpp"
 #include "runtime/core/printable.hpp"
 #include "runtime/core/system_failure.hpp"
@@ -61,22 +63,17 @@ RunConfig parse(const TrainingCommand& command, const std::optional<StoredOption
         .value();
 }
 
-// Paths are bytes, but JSON is UTF-8.
-std::string text_of(const Json& json) {
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 std::string shared_text(const TrainingStart& start) {
     Json json{{"model", model::to_json(start.plan.model)},
               {"dictionary", start.plan.data.first().dictionary_hash()},
               {"content", content_of(start.plan.data)}};
     if (start.stored) json["stored"] = *start.stored;
-    return text_of(json);
+    return dump_json(json);
 }
 
 TrainingStart start_from_text(const std::string& text, const TrainingCommand& command,
                               LaunchMode mode) {
-    const Json json = Json::parse(text);
+    const Json json = parse_json(text);
     std::optional<StoredOptions> stored;
     if (json.contains("stored")) stored = json["stored"].get<StoredOptions>();
     RunConfig config = parse(command, stored, FolderAccess::none);
@@ -153,6 +150,8 @@ TrainingStart start_from(const std::optional<std::string>& checkpoint,
     if (checkpoint) {
         require_continuable(continuation_at(*checkpoint), config, plan.data, plan.weights);
         take_recorded_rates(*checkpoint, config, plan.model, log);
+    } else {
+        check_lanes(config, rank_info_of(config, mode).size);
     }
     plan.checkpoint = checkpoint;
     return {std::move(config), std::move(plan), std::move(stored)};
@@ -211,9 +210,9 @@ void verify_together(const TrainingCommand& command, const RunConfig& launch, La
     // Nobody waits long where there is nothing to read.
     if (own && !continues) verify_start(*own, command, mode, log);
     const std::string text = broadcast_text(
-        self.communicator, continues ? text_of(Json{{"continues", *own->plan.checkpoint}}) : "");
+        self.communicator, continues ? dump_json(Json{{"continues", *own->plan.checkpoint}}) : "");
     if (text.empty()) return;
-    require_no_refusal(Json::parse(text));
+    require_no_refusal(parse_json(text));
     std::exception_ptr error;
     const int code = run_watched(launch, launch.model_file, self, log, [&](comm::RankProgress*) {
         try {
@@ -236,7 +235,7 @@ TrainingStart share_start(const TrainingCommand& command, LaunchMode mode,
     const std::string text = broadcast_text(communicator, own ? shared_text(*own) : "");
     std::exception_ptr error;
     if (!own) {
-        const Json json = Json::parse(text);
+        const Json json = parse_json(text);
         require_no_refusal(json);
         try {
             own = start_from_text(text, command, mode);
@@ -252,7 +251,7 @@ TrainingStart share_start(const TrainingCommand& command, LaunchMode mode,
 }
 
 void share_refusal(comm::Communicator& communicator, int code) {
-    (void)broadcast_text(communicator, text_of(Json{{"refused", code}}));
+    (void)broadcast_text(communicator, dump_json(Json{{"refused", code}}));
 }
 
 }  // namespace lockstep::launcher

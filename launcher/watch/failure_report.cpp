@@ -17,6 +17,7 @@
 #include "launcher/text/utc.hpp"
 #include "runtime/comm/nccl/nccl_join.hpp"
 #include "runtime/core/file_descriptor.hpp"
+#include "runtime/core/json_text.hpp"
 
 namespace lockstep::launcher {
 
@@ -171,7 +172,7 @@ std::string failure_json(const comm::WatchNews& news, std::chrono::system_clock:
         json["ranks"].push_back(describe(news.ranks[rank], now));
         json["ranks"].back()["rank"] = rank;
     }
-    return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+    return dump_json(json, 2) + "\n";
 }
 
 Published publish_failure(const std::string& folder, const std::string& json) {

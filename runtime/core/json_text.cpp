@@ -2,6 +2,7 @@
 #include "runtime/core/json_text.hpp"
 
 #include <cstddef>
+#include <nlohmann/json.hpp>
 
 #include "runtime/core/error.hpp"
 #include "runtime/core/read_file.hpp"
@@ -43,6 +44,20 @@ std::string read_json_text(const std::string& path, const std::string& complaint
     const std::string excess = json_excess(text);
     if (!excess.empty()) throw Error(ErrorKind::data, path + ": is damaged: " + excess);
     return text;
+}
+
+nlohmann::json parse_json(std::string_view text) { return nlohmann::json::parse(text); }
+
+nlohmann::json try_parse_json(std::string_view text) {
+    return nlohmann::json::parse(text, nullptr, false);
+}
+
+std::string dump_json(const nlohmann::json& json, int indent) {
+    return json.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string dump_json(const nlohmann::ordered_json& json, int indent) {
+    return json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 }  // namespace lockstep

@@ -31,8 +31,9 @@ struct CpuTraits {
     static constexpr Recompute recompute = Recompute::outputs;
     // The maximum number of logits in one chunk; on the CPU 128 MiB in fp32.
     static constexpr std::int64_t max_logits = std::int64_t{32} << 20;
-    // If true, several ranks sum a tied table's gradient in two parts (train/step/tied_rows.hpp).
-    // The sums of parts differ in the last bits from those of one rank.
+    // If true, several ranks sum a tied table's gradient in two parts
+    // (train/reduction/tied_rows.hpp). The sums of parts differ in the last bits from those of one
+    // rank.
     static constexpr bool parts_tied_table = false;
     // Loops on the CPU need no common sizes.
     static constexpr std::int64_t launch_size(std::int64_t count, std::int64_t /*least*/) noexcept {

@@ -90,7 +90,7 @@ enum class TableSum { at_once, in_parts };
 
 // Tells in which order the gradients of the lanes are added. any: a rank adds its own lanes, and
 // the communicator the ranks. fixed: as the lane tree says, whatever the ranks
-// (step/lane_tree.hpp).
+// (reduction/lane_tree.hpp).
 enum class LaneOrder { any, fixed };
 
 struct ReducerOptions {

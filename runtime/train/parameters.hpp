@@ -35,14 +35,14 @@ enum class Gradients { kept, none };
 // - the master of 16-bit precisions is packed: it holds the owned parts alone, one after the other;
 // - from stage 2 on backward writes into slots (placement.hpp), and the sums of the owned parts are
 //   packed;
-// - at stage 3 the weights that compute lie in slots, too, and the master is packed in fp32 as
-// well. The gaps between parameters always stay zero, except in slots of gradients. Code that
-// creates a store must include the definition of Space's Buffer.
+// - at stage 3 the weights that compute lie in slots, too, and the master is packed in fp32, too.
+// The gaps between parameters always stay zero, except in slots of gradients.
+// Code that creates a store must include the definition of Space's Buffer.
 template <class Space>
 class ParameterStore {
 public:
-    // `owned` is empty if this rank owns everything, else it is owned_parts() of step/buckets.hpp;
-    // stages 2 and 3 need `segments` from there.
+    // `owned` is empty if this rank owns everything, else it is owned_parts() of
+    // reduction/buckets.hpp; stages 2 and 3 need `segments` from there.
     ParameterStore(const ParameterTable& table, Precision precision, Master master = Master::kept,
                    std::vector<OwnedPart> owned = {}, const std::vector<Segment>& segments = {},
                    Gradients gradients = Gradients::kept)

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "runtime/core/json_text.hpp"
 #include "runtime/train/checkpoint/atomic_file.hpp"
 #include "runtime/train/checkpoint/checkpoint_json.hpp"
 #include "runtime/train/checkpoint/manifest.hpp"
@@ -12,16 +13,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Bytes that are not UTF-8 are no reason to fail.
-constexpr auto replace_bytes = Json::error_handler_t::replace;
-
 std::string state_text(const RunRecord& record) {
     Json json;
     json["format_version"] = checkpoint_format;
     json["trainer"] = nlohmann::json(record.trainer);
     json["options"] = Json::parse(record.options_json);
     json["versions"] = record.versions;
-    return json.dump(1) + "\n";
+    return dump_json(json, 1) + "\n";
 }
 
 }  // namespace
@@ -110,7 +108,7 @@ RunRecord read_run_record(const std::string& checkpoint) {
     return from_json_file(path, [&] {
         RunRecord record;
         record.trainer = trainer_state_of(nlohmann::json(json.at("trainer")), path);
-        record.options_json = json.at("options").dump(-1, ' ', false, replace_bytes);
+        record.options_json = dump_json(json.at("options"));
         record.versions = json.at("versions").get<Metadata>();
         return record;
     });

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "runtime/core/durable_files.hpp"
+#include "runtime/core/json_text.hpp"
 #include "runtime/core/path_status.hpp"
 #include "runtime/train/checkpoint/atomic_file.hpp"
 #include "runtime/train/checkpoint/checkpoint_json.hpp"
@@ -58,7 +59,7 @@ void save_description(const std::string& folder, const ModelDescription& descrip
     Json json = Json::parse(description.config_json);
     require(json.is_object(), "a model's options are a JSON object");
     json[dictionary_key] = description.dictionary_hash;
-    write_atomically(folder + "/config.json", json.dump(1) + "\n");
+    write_atomically(folder + "/config.json", dump_json(json, 1) + "\n");
 }
 
 void save_model(const std::string& folder, const ModelDescription& description,
@@ -78,7 +79,7 @@ ModelDescription read_description(const std::string& folder) {
         ModelDescription description;
         description.dictionary_hash = json.at(dictionary_key).get<std::string>();
         json.erase(dictionary_key);
-        description.config_json = json.dump();
+        description.config_json = dump_json(json);
         return description;
     });
 }

@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "runtime/core/json_text.hpp"
+
 namespace lockstep::train {
 
 FolderSink::FolderSink(int rank, const std::string& model_folder, const SaveOptions& options,
@@ -82,7 +84,7 @@ void FolderSink::start(const char* name, std::function<void()> write) {
 }
 
 void FolderSink::save_latest(const TrainerState& state) {
-    const std::string text = nlohmann::json(state).dump();
+    const std::string text = dump_json(nlohmann::json(state));
     if (text == queued_) thread_.wait();  // whether it has to be saved again is known then
     if (text == queued_ && text == saved_) return;
     queued_ = text;

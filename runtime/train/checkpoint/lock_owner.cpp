@@ -16,6 +16,7 @@
 #include <sstream>
 
 #include "runtime/core/hash.hpp"
+#include "runtime/core/json_text.hpp"
 #include "runtime/core/read_file.hpp"
 #include "runtime/core/system_failure.hpp"
 
@@ -149,11 +150,11 @@ std::string to_json(const LockOwner& owner) {
                                          {"pid_namespace", owner.pid_namespace},
                                          {"start_ticks", owner.start_ticks},
                                          {"beats", beats}};
-    return json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+    return dump_json(json, 1) + "\n";
 }
 
 std::optional<LockOwner> owner_from(const std::string& text) {
-    const auto json = nlohmann::json::parse(text, nullptr, false);
+    const auto json = try_parse_json(text);
     if (!json.is_object()) return std::nullopt;
     try {
         LockOwner owner;

@@ -9,6 +9,7 @@
 #include "runtime/core/error.hpp"
 #include "runtime/core/hash.hpp"
 #include "runtime/core/json_object.hpp"
+#include "runtime/core/json_text.hpp"
 #include "runtime/core/path_status.hpp"
 #include "runtime/core/printable.hpp"
 #include "runtime/train/checkpoint/checkpoint_json.hpp"
@@ -85,7 +86,7 @@ std::string manifest_text(const std::map<std::string, WrittenFile>& files) {
     json["format_version"] = checkpoint_format;
     for (const auto& [name, file] : files)
         json["files"][name] = {{"bytes", file.bytes}, {"xxh3", hex(file.xxh3)}};
-    return json.dump(1) + "\n";
+    return dump_json(json, 1) + "\n";
 }
 
 void verify_size(const std::string& folder, const ListedFile& file) {

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "runtime/core/hash.hpp"
+#include "runtime/core/json_text.hpp"
 
 namespace lockstep::train {
 namespace {
@@ -39,7 +40,7 @@ public:
         offset_ = end;
     }
     void write(AtomicFile& file) const {
-        std::string text = json_.dump();
+        std::string text = dump_json(json_);
         text.append((8 - text.size() % 8) % 8, ' ');  // aligns the data in a mapped file
         file.write(std::bit_cast<std::array<std::byte, 8>>(std::uint64_t{text.size()}));
         file.write(text);

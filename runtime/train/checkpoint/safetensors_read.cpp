@@ -82,7 +82,7 @@ private:
         for (const Dtype known : {Dtype::fp32, Dtype::bf16, Dtype::u64, Dtype::byte}) {
             if (dtype == name(known)) return known;
         }
-        const std::string text = dtype.is_string() ? dtype.get<std::string>() : dtype.dump();
+        const std::string text = dtype.is_string() ? dtype.get<std::string>() : dump_json(dtype);
         throw Error(ErrorKind::data, path_ + ": tensor " + shown(tensor_name) + " has dtype " +
                                          shown(text) + "; convert it to F32 or BF16 first");
     }
@@ -169,7 +169,7 @@ SafetensorsFile::SafetensorsFile(std::string path) : path_(std::move(path)) {
     const std::uint64_t data_begin = sizeof(std::uint64_t) + text.size();
     const std::string excess = json_excess(text);
     if (!excess.empty()) damaged(path_, "its header is too large: " + excess);
-    const Json header = Json::parse(text, nullptr, false);
+    const Json header = try_parse_json(text);
     if (!header.is_object()) damaged(path_, "its header is not a JSON object");
 
     const HeaderParser parser(path_, data_begin, file_bytes);

@@ -135,7 +135,7 @@ public:
     }
     WrittenFile write(const std::string& path) const {
         return write_safetensors(path, tensors_,
-                                 {{"format", "pt"}, {pieces_key, described_.dump()}});
+                                 {{"format", "pt"}, {pieces_key, dump_json(described_)}});
     }
 
 private:

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "runtime/core/error.hpp"
+#include "runtime/core/json_text.hpp"
 #include "runtime/core/ordered_json.hpp"
 #include "runtime/core/path_status.hpp"
 #include "runtime/core/read_lines.hpp"
@@ -54,19 +55,19 @@ std::string metrics_path(const std::string& folder) { return folder + "/metrics.
 }  // namespace
 
 // nlohmann's dump writes null for numbers that are not finite.
-std::string metrics_line(const StepReport& report) { return line_of("train", report).dump(); }
+std::string metrics_line(const StepReport& report) { return dump_json(line_of("train", report)); }
 
 std::string metrics_line(const ValidationReport& report) {
     Json line = line_of("valid", report);
     line["best"] = report.best;
-    return line.dump();
+    return dump_json(line);
 }
 
 std::string final_line(const ValidationReport& report) {
     Json line = line_of(final_kind, report);
     line["split"] = report.split;
     line["best"] = report.best;
-    return line.dump();
+    return dump_json(line);
 }
 
 void truncate_metrics(const std::string& path, std::int64_t step) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "runtime/comm/texts.hpp"
+#include "runtime/core/json_text.hpp"
 #include "runtime/core/path_status.hpp"
 #include "runtime/train/checkpoint/checkpoint_names.hpp"
 #include "runtime/train/checkpoint/manifest.hpp"
@@ -55,7 +56,7 @@ void PieceSink::save(CheckpointKind kind, const TrainerState& state) {
             "training waits for a checkpoint that is still being written: saves are due more "
             "often than this disk takes them (told once)");
     conclude();
-    if (kind == CheckpointKind::latest && saved_ == nlohmann::json(state).dump()) return;
+    if (kind == CheckpointKind::latest && saved_ == dump_json(nlohmann::json(state))) return;
     if (kind == CheckpointKind::latest && best_lost_) {
         // A run that continues from a checkpoint takes the best weights that it tells of for saved.
         begin(CheckpointKind::best, *best_lost_, kept_pieces());
@@ -74,7 +75,7 @@ void PieceSink::save(CheckpointKind kind, const TrainerState& state) {
 }
 
 void PieceSink::begin(CheckpointKind kind, const TrainerState& state, const RunPieces& pieces) {
-    job_.emplace(Job{kind, record_, nlohmann::json(state).dump()});
+    job_.emplace(Job{kind, record_, dump_json(nlohmann::json(state))});
     job_->record.trainer = state;
     const std::string folder = tell(make_draft());
     if (folder.empty())

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/comm/texts.hpp"
+#include "runtime/core/json_text.hpp"
 
 namespace lockstep::train {
 
@@ -12,13 +13,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-// A path may have bytes that are not UTF-8.
-std::string text_of(const Json& json) {
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 void add(PieceWriters::Outcome& all, const std::string& text) {
-    const Json json = Json::parse(text);
+    const Json json = parse_json(text);
     for (const auto& [name, file] : json.at("files").items())
         all.files[name] = {file.at(0).get<std::uint64_t>(), file.at(1).get<std::uint64_t>()};
     if (all.failure || !json.contains("failure")) return;
@@ -61,7 +57,7 @@ std::string PieceWriters::outcome_text() const {
         json["failure"] =
             "rank " + std::to_string(writer_.rank) + " on " + host_ + ": " + own_.failure->what();
     }
-    return text_of(json);
+    return dump_json(json);
 }
 
 }  // namespace lockstep::train

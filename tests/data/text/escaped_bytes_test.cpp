@@ -7,6 +7,7 @@
 #include <set>
 
 #include "data/text/unicode.hpp"
+#include "runtime/core/json_text.hpp"
 
 using lockstep::data::escape_bytes;
 using lockstep::data::unescape_bytes;
@@ -17,7 +18,8 @@ TEST_CASE("any bytes become UTF-8 and come back") {
         const std::string text = escape_bytes(bytes);
         CHECK(lockstep::data::unicode::first_invalid(text) == text.size());
         CHECK(unescape_bytes(text) == bytes);
-        CHECK(nlohmann::json::parse(nlohmann::json(text).dump()).get<std::string>() == text);
+        CHECK(lockstep::parse_json(lockstep::dump_json(nlohmann::json(text))).get<std::string>() ==
+              text);
         CHECK(texts.insert(text).second);
     };
     for (int byte = 0; byte < 256; ++byte) {

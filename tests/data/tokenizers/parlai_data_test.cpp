@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "data/tokenizers/dictionary_tokenizer.hpp"
+#include "runtime/core/json_text.hpp"
 #include "tests/data/recorded_turns.hpp"
 #include "tests/support/files.hpp"
 
@@ -13,9 +14,7 @@ using namespace lockstep::data;
 
 namespace {
 
-nlohmann::json golden() {
-    return nlohmann::json::parse(tests::read_text("tests/golden/parlai_data.json"));
-}
+nlohmann::json golden() { return parse_json(tests::read_text("tests/golden/parlai_data.json")); }
 
 std::string recorded(const nlohmann::json& turns) {
     std::string out;
@@ -87,7 +86,7 @@ TEST_CASE("FbDialog text gives ParlAI's turns, a line of a bare number too") {
     const nlohmann::json cases = golden()["fbdialog"];
     REQUIRE(cases.size() == 7);
     for (const auto& one : cases) {
-        CAPTURE(one.dump());
+        CAPTURE(dump_json(one));
         TextChunk chunk;
         chunk.path = "f";
         chunk.text = one["file"].get<std::string>();

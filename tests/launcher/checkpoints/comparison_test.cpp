@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "runtime/core/json_text.hpp"
 #include "tests/launcher/checkpoints/saved_model.hpp"
 
 using namespace lockstep;
@@ -81,7 +82,7 @@ B DIR/b
 
 different: 2 options, 2 values of the state, 4 of 5 tensors
 )");
-    const auto json = nlohmann::json::parse(json_text(different));
+    const auto json = parse_json(json_text(different));
     CHECK(json.at("differs") == true);
     CHECK(json.at("tensors")[0].at("largest_absolute") == 0.125);
     CHECK(json.at("options")[1].at("b") == "0.05");
@@ -108,7 +109,7 @@ TEST_CASE_FIXTURE(TwoRuns, "only tensors that differ by more than the tolerance 
     contains(told, "  layer.weight  [3, 4]  1 of 12    0.125");
     CHECK_MESSAGE(told.find("exp_avg") == std::string::npos, told);
     contains(told, ", 1 of 4 tensors by more than 0.01; 1 by no more\n");
-    CHECK(nlohmann::json::parse(json_text(different)).at("tensors_within_tolerance") == 1);
+    CHECK(parse_json(json_text(different)).at("tensors_within_tolerance") == 1);
     contains(text(compared()), "different: 0 options, 0 values of the state, 2 of 4 tensors\n");
 }
 
@@ -119,8 +120,7 @@ TEST_CASE_FIXTURE(TwoRuns, "bits are compared: of what is not a number, and of b
     b.master[0] = 1;
     CHECK(std::isinf(only(compared(0.5)).largest_absolute));
     CHECK(compared(0.5).differs());
-    CHECK(nlohmann::json::parse(json_text(compared())).at("tensors")[0].at("largest_relative") ==
-          "inf");
+    CHECK(parse_json(json_text(compared())).at("tensors")[0].at("largest_relative") == "inf");
     a.master[0] = 0.0F;
     b.master[0] = -0.0F;
     CHECK(compared().differs());

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <regex>
 
+#include "runtime/core/json_text.hpp"
 #include "tests/launcher/checkpoints/saved_model.hpp"
 
 using namespace lockstep;
@@ -58,7 +59,7 @@ TEST_CASE_FIXTURE(SavedModel, "a listing tells what there is and what keeps it")
   step-00000010           10     1.5     10       2000-01-01T00:00:00Z  2       1      1.29 KiB  -
 )" + "DAMAGED " +
             checkpoint(25) + "/part-00000.safetensors: No such file or directory\n");
-    const auto json = nlohmann::json::parse(json_text(listing));
+    const auto json = parse_json(json_text(listing));
     CHECK(json.at("checkpoints").size() == 6);
     CHECK(json.at("checkpoints")[0].at("step") == 1030);
     CHECK(json.at("checkpoints")[0].at("kept_by") == nlohmann::json{"--keep 2"});
@@ -125,7 +126,7 @@ TEST_CASE_FIXTURE(SavedModel, "names that are not UTF-8 are listed, also in JSON
     odd.save(run.tensors(), run.record);
     const Listing listing = list_checkpoints(model);
     CHECK(text(listing).starts_with((folder / "model\\xff") + "\n"));
-    CHECK(nlohmann::json::parse(json_text(listing)).at("checkpoints").size() == 1);
+    CHECK(parse_json(json_text(listing)).at("checkpoints").size() == 1);
 }
 
 TEST_CASE_FIXTURE(SavedModel, "what is no model folder is refused, and an empty one is listed") {

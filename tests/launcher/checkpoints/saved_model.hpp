@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "runtime/core/json_text.hpp"
 #include "runtime/train/checkpoint/checkpoint_folder.hpp"
 #include "tests/runtime/train/checkpoint/saved_run.hpp"
 
@@ -22,9 +23,9 @@ struct FiniteRun : SavedRun {
         set("validation-metric", "ppl");
     }
     void set(const std::string& option, const std::string& value) {
-        auto options = nlohmann::json::parse(record.options_json);
+        auto options = parse_json(record.options_json);
         options["values"][option] = value;
-        record.options_json = options.dump();
+        record.options_json = dump_json(options);
     }
 };
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "runtime/core/json_text.hpp"
 #include "runtime/train/checkpoint/tensor_pieces.hpp"
 #include "tests/launcher/checkpoints/saved_model.hpp"
 
@@ -85,7 +86,7 @@ TEST_CASE_FIXTURE(SavedModel, "good checkpoints and best weights are told with w
     CHECK(one_of(saved + "/model.safetensors").note.find("no checksum") != std::string::npos);
     fs::remove(model + "/config.json");
     CHECK(all_of(model).size() == 2);
-    const auto json = nlohmann::json::parse(json_text(all_of(model)));
+    const auto json = parse_json(json_text(all_of(model)));
     CHECK(json[1].at("verdict") == "good");
     CHECK(one_of("tests/runtime/train/golden/checkpoint_format_1").files == 3);
 }

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "launcher/ladder/table_json.hpp"
+#include "runtime/core/json_text.hpp"
 
 using namespace lockstep;
 using namespace lockstep::launcher::ladder;
@@ -83,7 +84,7 @@ TEST_CASE("a ladder without parts and larger batches needs no remarks") {
 }
 
 TEST_CASE("a ladder as JSON") {
-    const auto json = nlohmann::json::parse(table_json(subject, example(), work, command));
+    const auto json = parse_json(table_json(subject, example(), work, command));
     CHECK(json["model"] == "gpt2");
     CHECK(json["parameters"] == 1234567);
     CHECK(json["rungs"].size() == 6);

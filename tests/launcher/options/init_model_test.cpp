@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/core/json_text.hpp"
 #include "tests/support/program_checks.hpp"
 
 using namespace lockstep::tests;
@@ -70,7 +71,7 @@ TEST_CASE("a run that begins with --init-model stores the shape of its model") {
     says(run_line("train -bs 8 --threads 1 --max-train-steps 1 --data " + t.data + " -mf " + fresh +
                   " -im " + other),
          0, {"starting from the weights of"});
-    const auto values = nlohmann::json::parse(
+    const auto values = lockstep::parse_json(
         read_text(fresh + "/checkpoints/step-00000001/state.json"))["options"]["values"];
     const std::vector<std::pair<std::string, std::string>> stored{
         {"embedding-size", "16"},  {"n-layers", "3"},

@@ -13,6 +13,7 @@
 #include "launcher/options/run_command.hpp"
 #include "launcher/rank/compute_device.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/json_text.hpp"
 #include "tests/launcher/programs/metrics_file.hpp"
 #include "tests/support/program_checks.hpp"
 
@@ -63,7 +64,7 @@ struct Trained : ValidatedDialogues {
             data + " -mf " + model);
         REQUIRE_MESSAGE(run.code == 0, run.out << run.err);
     }
-    json config() const { return json::parse(read_text(model + "/config.json")); }
+    json config() const { return parse_json(read_text(model + "/config.json")); }
 };
 
 }  // namespace
@@ -141,7 +142,7 @@ TEST_CASE("training keeps in the model's folder what its text and replies were m
 TEST_CASE("a checkpoint tells the value of every option, given or not") {
     const Trained trained;
     const json values =
-        json::parse(read_text(trained.model + "/checkpoints/step-00000004/state.json"))
+        parse_json(read_text(trained.model + "/checkpoints/step-00000004/state.json"))
             .at("options")
             .at("values");
     CHECK(values.at("batchsize") == "8");
@@ -157,7 +158,7 @@ TEST_CASE("eval without further options gives the run's own validation figures")
     json validation;
     std::istringstream lines(read_text(trained.model + "/metrics.jsonl"));
     for (std::string line; std::getline(lines, line);) {
-        if (json::parse(line).value("kind", "") == "valid") validation = json::parse(line);
+        if (parse_json(line).value("kind", "") == "valid") validation = parse_json(line);
     }
     REQUIRE(validation.contains("ppl"));
     const auto run =

@@ -92,6 +92,8 @@ TEST_CASE("an unknown option names the one that was probably meant, if there is 
     CHECK(refusal({"--droput", "0.1"}).find("did you mean --dropout?") != std::string::npos);
     CHECK(refusal({"--foo"}) == "--foo: no such option; --help lists all");
     CHECK(refusal({"--wblogs"}) == "--wblogs: no such option; --help lists all");
+    CHECK(refusal({"--fit", "auto"}) ==
+          "--fit: not an option here; it is for `lockstep plan`; leave it out");
 }
 
 TEST_CASE("wrong values name the option and what is allowed") {

@@ -205,6 +205,12 @@ TEST_CASE("--fit auto may change what a checkpoint stores and nobody has typed")
     CHECK(tight.tried.find("--moments fp32 or int8") != std::string::npos);
 }
 
+TEST_CASE("a size may have a space before its unit") {
+    CHECK(planned({"--memory", "2 GiB"}).machine.bytes == std::int64_t{2} << 30);
+    CHECK_THROWS_WITH_AS(planned({"--memory", "2 parsecs"}), doctest::Contains("such as 80GiB"),
+                         Error);
+}
+
 TEST_CASE("--fit auto lets ranks share if it is given how many of them do") {
     const RunPlan plan = planned({"--distributed-world-size", "4", "--zero-ranks", "2", "--memory",
                                   "1TiB", "--fit", "auto"});

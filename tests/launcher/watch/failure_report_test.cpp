@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "launcher/watch/thread_stack.hpp"
+#include "runtime/core/json_text.hpp"
 #include "tests/runtime/train/file_size_limit.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/run_program.hpp"
@@ -98,7 +99,7 @@ TEST_CASE("an error is told in the rank's own words; a rank never heard of is no
     news.ranks[3] = {{}, 0, true};
     CHECK(failure_lines(news).starts_with(
         "the run has failed: rank 3 was never heard of, and is gone\n"));
-    CHECK(nlohmann::json::parse(failure_json(news, epoch))["rank"] == 3);
+    CHECK(parse_json(failure_json(news, epoch))["rank"] == 3);
 }
 
 TEST_CASE("a join by NCCL without an answer is named, with its time and what to look at") {
@@ -120,8 +121,7 @@ TEST_CASE("a join by NCCL without an answer is named, with its time and what to 
 }
 
 TEST_CASE("the report for programs holds the same, of every rank") {
-    const auto json =
-        nlohmann::json::parse(failure_json(stuck(), epoch + std::chrono::seconds(64)));
+    const auto json = parse_json(failure_json(stuck(), epoch + std::chrono::seconds(64)));
     CHECK(json["time"] == "1970-01-01T00:01:04Z");
     CHECK(json["since"] == "1970-01-01T00:00:59Z");
     CHECK(json["rank"] == 3);
@@ -196,7 +196,7 @@ TEST_CASE("a rank that waits for a file is reported with it") {
     news.ranks[3].record->file = "m/model.safetensors";
     CHECK(failure_lines(news).find("saving a checkpoint (m/model.safetensors), step 12") !=
           std::string::npos);
-    CHECK(nlohmann::json::parse(failure_json(news, epoch))["file"] == "m/model.safetensors");
+    CHECK(parse_json(failure_json(news, epoch))["file"] == "m/model.safetensors");
 }
 
 TEST_CASE("a rank whose connections were reset is not called dead") {

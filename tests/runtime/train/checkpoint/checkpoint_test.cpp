@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "runtime/core/file_descriptor.hpp"
+#include "runtime/core/json_text.hpp"
 #include "runtime/core/system_failure.hpp"
 #include "runtime/train/checkpoint/checkpoint_folder.hpp"
 #include "runtime/train/checkpoint/tensor_pieces.hpp"
@@ -379,9 +380,9 @@ TEST_CASE_FIXTURE(LoggedFolder, "several writers make one checkpoint") {
     CHECK(loaded.same_tensors(saved));
 
     // The manifest knows no part that would fill the gap.
-    auto manifest = nlohmann::json::parse(read_text(path + "/manifest.json"));
+    auto manifest = parse_json(read_text(path + "/manifest.json"));
     manifest["files"].erase("part-00001.safetensors");
-    write_text(path + "/manifest.json", manifest.dump());
+    write_text(path + "/manifest.json", dump_json(manifest));
     contains(failure(ErrorKind::data, [&] { verify_checkpoint(path); }),
              "elements 4 to 7 of layer.weight.exp_avg are in no part");
 }

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/core/error.hpp"
+#include "runtime/core/json_text.hpp"
 
 using namespace lockstep;
 
@@ -25,9 +26,9 @@ TEST_CASE("a trainer state survives JSON text") {
     state.schedule = {0.25, 2, 9, 1.0 / 3};
     state.validation = {std::nullopt, 4, 1200, 2.9};
 
-    const auto text = nlohmann::json(state).dump();
-    const auto back = nlohmann::json::parse(text).get<train::TrainerState>();
-    CHECK(nlohmann::json(back).dump() == text);
+    const auto text = dump_json(nlohmann::json(state));
+    const auto back = parse_json(text).get<train::TrainerState>();
+    CHECK(dump_json(nlohmann::json(back)) == text);
     CHECK(back.position.step_in_epoch == 17);
     CHECK(back.seed == state.seed);
     CHECK(back.schedule.best_loss == state.schedule.best_loss);
@@ -35,7 +36,7 @@ TEST_CASE("a trainer state survives JSON text") {
     CHECK_FALSE(back.loss_scale.has_value());
 
     state.loss_scale = kernels::LossScale{0x1p14F, 321, 300};
-    const auto scaled = nlohmann::json::parse(nlohmann::json(state).dump());
+    const auto scaled = parse_json(dump_json(nlohmann::json(state)));
     const auto scale = scaled.get<train::TrainerState>().loss_scale.value();
     CHECK(scale.value == 0x1p14F);
     CHECK(scale.steps == 321);

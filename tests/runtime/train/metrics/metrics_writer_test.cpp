@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "runtime/core/json_text.hpp"
 #include "tests/runtime/train/file_size_limit.hpp"
 #include "tests/support/files.hpp"
 
@@ -35,7 +36,7 @@ struct Folder : tests::ScratchFolder {
 std::vector<json> lines_of(const std::string& path) {
     std::vector<json> lines;
     std::istringstream in(tests::read_text(path));
-    for (std::string line; std::getline(in, line);) lines.push_back(json::parse(line));
+    for (std::string line; std::getline(in, line);) lines.push_back(parse_json(line));
     return lines;
 }
 
@@ -44,7 +45,7 @@ std::vector<json> lines_of(const std::string& path) {
 TEST_CASE("a step's line has every documented key") {
     StepReport report = report_of(7);
     report.peak_memory_bytes = 1ull << 40;
-    json line = json::parse(metrics_line(report));
+    json line = parse_json(metrics_line(report));
     CHECK(line["kind"] == "train");
     CHECK(line["step"] == 7);
     CHECK(line["loss"] == 3.5);
@@ -81,7 +82,7 @@ TEST_CASE("a step's line has every documented key") {
     report.sent = {64, 0, 4096};
     report.replicas_s = 0.5;
     report.replicas_blocked_s = 0.125;
-    line = json::parse(metrics_line(report));
+    line = parse_json(metrics_line(report));
     CHECK(line["bytes_weights"] == 64);
     CHECK_FALSE(line.contains("bytes_gradients"));
     CHECK_FALSE(line.contains("seconds_gradients"));
@@ -89,7 +90,7 @@ TEST_CASE("a step's line has every documented key") {
     CHECK(line["seconds_replicas"] == 0.5);
     CHECK(line["seconds_replicas_not_hidden"] == 0.125);
     report.hidden_share = 0.9;
-    CHECK(json::parse(metrics_line(report))["hidden"] == 0.9);
+    CHECK(parse_json(metrics_line(report))["hidden"] == 0.9);
 }
 
 TEST_CASE("numbers that are not finite become null") {
@@ -97,7 +98,7 @@ TEST_CASE("numbers that are not finite become null") {
     report.outcome = Outcome::not_finite;
     report.gnorm = std::numeric_limits<double>::quiet_NaN();
     report.ppl = std::numeric_limits<double>::infinity();
-    const json line = json::parse(metrics_line(report));
+    const json line = parse_json(metrics_line(report));
     CHECK(line["gnorm"].is_null());
     CHECK(line["ppl"].is_null());
     CHECK(line["skipped"] == 1);
@@ -108,7 +109,7 @@ TEST_CASE("a validation's line has its metrics") {
     report.step = 9;
     report.best = true;
     report.metrics = {{"ppl", 12.5}, {"f1", 0.25}};
-    const json line = json::parse(metrics_line(report));
+    const json line = parse_json(metrics_line(report));
     CHECK(line["kind"] == "valid");
     CHECK(line["step"] == 9);
     CHECK(line["ppl"] == 12.5);

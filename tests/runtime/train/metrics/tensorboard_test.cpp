@@ -9,6 +9,7 @@
 #include <sstream>
 #include <vector>
 
+#include "runtime/core/json_text.hpp"
 #include "tests/runtime/train/file_size_limit.hpp"
 #include "tests/support/files.hpp"
 
@@ -209,8 +210,7 @@ TEST_CASE("every run writes a file of its own and says where it continues") {
 }
 
 TEST_CASE("hyperparameters are written as torch's add_hparams writes them") {
-    const auto golden =
-        nlohmann::json::parse(tests::read_text("tests/runtime/train/golden/hparams.json"));
+    const auto golden = parse_json(tests::read_text("tests/runtime/train/golden/hparams.json"));
     REQUIRE(golden.size() == 6);
     for (const auto& entry : golden) {
         const std::string name = entry.at("name"), text = entry.at("text");
