@@ -32,10 +32,16 @@ struct Thread {
     Fiber fiber;
     State state = State::done;
     uint3 index{};
-    std::uint32_t mask = 0;
-    void* operand = nullptr;
-    Exchange exchange = nullptr;
+    unsigned number = 0;                   // in its block
     std::deque<std::vector<Copy>> copies;  // groups, of which the newest is open
+};
+
+// Lanes of a warp that wait for each other. Those that have arrived are bits of `arrived`.
+struct Meeting {
+    std::uint32_t mask;
+    Exchange exchange;
+    std::uint32_t arrived;
+    Operands operands;
 };
 
 // Runs blocks. Each operating-system thread has one engine, which keeps its fibers and stacks from
@@ -45,17 +51,19 @@ public:
     void run(dim3 grid, dim3 block, const SharedBytes& shared, const std::function<void()>& kernel);
 
     Thread& current() {
-        require(current_ != nullptr, "a kernel's function was called outside of a kernel");
+        if (current_ == nullptr)
+            throw Error(ErrorKind::contract, "a kernel's function was called outside of a kernel");
         return *current_;
     }
-    unsigned number_of(const Thread& thread) const {
-        return thread.index.x + block_.x * (thread.index.y + block_.y * thread.index.z);
-    }
     Thread& lane_of(const Thread& thread, unsigned lane) {
-        return *threads_[number_of(thread) / warp_size * warp_size + lane];
+        return *threads_[thread.number / warp_size * warp_size + lane];
     }
     unsigned lanes_of(const Thread& thread) const {
-        return std::min(warp_size, count_ - number_of(thread) / warp_size * warp_size);
+        return std::min(warp_size, count_ - thread.number / warp_size * warp_size);
+    }
+    // Returns those of the thread's warp. None has all its lanes.
+    std::vector<Meeting>& meetings_of(const Thread& thread) {
+        return meetings_[thread.number / warp_size];
     }
     void* dynamic() {
         return shared_.data() + (128 - reinterpret_cast<std::uintptr_t>(shared_.data()) % 128);
@@ -80,6 +88,7 @@ private:
     void resume(Thread& thread);
 
     std::vector<std::unique_ptr<Thread>> threads_;
+    std::vector<std::vector<Meeting>> meetings_;  // of each warp
     std::vector<std::byte> shared_;
     SharedBytes shared_bytes_;
     std::size_t static_bytes_ = 0;  // static memory of the running block
@@ -121,8 +130,11 @@ void Engine::start_block() {
     ++block_number_;
     static_bytes_ = 0;
     std::memset(shared_.data(), 0xFF, shared_.size());
+    meetings_.resize(std::max<std::size_t>(meetings_.size(), count_ / warp_size + 1));
+    for (auto& meetings : meetings_) meetings.clear();
     for (unsigned i = 0; i < count_; ++i) {
         Thread& thread = *threads_[i];
+        thread.number = i;
         thread.index = {i % block_.x, i / block_.x % block_.y, i / block_.x / block_.y};
         thread.state = Thread::State::ready;
         thread.copies.assign(1, {});
@@ -153,10 +165,15 @@ void Engine::resume(Thread& thread) {
 // Starts with a different thread each time, and goes forwards or backwards.
 bool Engine::run_ready_threads() {
     const std::uint64_t random = mix(block_number_, ++waits_);
-    const unsigned first = static_cast<unsigned>(random >> 1) % count_;
+    const bool forwards = random % 2 == 0;
+    unsigned next = static_cast<unsigned>(random >> 1) % count_;
     bool any = false;
     for (unsigned i = 0; i < count_; ++i) {
-        Thread& thread = *threads_[(first + (random % 2 == 0 ? i : count_ - i)) % count_];
+        Thread& thread = *threads_[next];
+        if (forwards)
+            next = next + 1 == count_ ? 0 : next + 1;
+        else
+            next = next == 0 ? count_ - 1 : next - 1;
         if (thread.state != Thread::State::ready) continue;
         any = true;
         resume(thread);
@@ -204,31 +221,30 @@ void wait_for_block() {
 void wait_for_lanes(std::uint32_t mask, void* operand, Exchange exchange) {
     Engine& here = engine();
     Thread& thread = here.current();
-    const unsigned lanes = here.lanes_of(thread);
-    require((mask >> lane() & 1) != 0, "a lane must name itself in its mask");
-    require(lanes == warp_size || mask >> lanes == 0, "a mask names lanes that do not exist");
-    thread.state = Thread::State::at_lanes;
-    thread.mask = mask;
-    thread.operand = operand;
-    thread.exchange = exchange;
-    Operands operands{};
-    for (unsigned i = 0; i < lanes; ++i) {
-        if ((mask >> i & 1) == 0) continue;
-        const Thread& other = here.lane_of(thread, i);
-        if (other.state != Thread::State::at_lanes || other.mask != mask ||
-            other.exchange != exchange)
-            return thread.fiber.suspend();
-        operands[i] = other.operand;
+    const unsigned lanes = here.lanes_of(thread), own = thread.number % warp_size;
+    if ((mask >> own & 1) == 0)
+        throw Error(ErrorKind::contract, "a lane must name itself in its mask");
+    if (lanes != warp_size && mask >> lanes != 0)
+        throw Error(ErrorKind::contract, "a mask names lanes that do not exist");
+    std::vector<Meeting>& meetings = here.meetings_of(thread);
+    auto meeting = std::ranges::find_if(meetings, [&](const Meeting& other) {
+        return other.mask == mask && other.exchange == exchange;
+    });
+    if (meeting == meetings.end())
+        meeting = meetings.insert(meetings.end(), Meeting{mask, exchange, 0, {}});
+    meeting->operands[own] = operand;
+    meeting->arrived |= std::uint32_t{1} << own;
+    if (meeting->arrived != mask) {
+        thread.state = Thread::State::at_lanes;
+        return thread.fiber.suspend();
     }
-    exchange(operands);
+    exchange(meeting->operands);
+    meetings.erase(meeting);
     for (unsigned i = 0; i < lanes; ++i)
         if ((mask >> i & 1) != 0) here.lane_of(thread, i).state = Thread::State::ready;
 }
 
-unsigned lane() {
-    Engine& here = engine();
-    return here.number_of(here.current()) % warp_size;
-}
+unsigned lane() { return engine().current().number % warp_size; }
 
 void* dynamic_memory() { return engine().dynamic(); }
 void claim_static_memory(std::size_t bytes) { engine().claim_static(bytes); }
