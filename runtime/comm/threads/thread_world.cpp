@@ -45,11 +45,13 @@ bool agree(const Offer& a, const Offer& b) noexcept {
 }  // namespace
 
 struct ThreadWorldState {
-    explicit ThreadWorldState(int n) : size(n), offers(static_cast<std::size_t>(n)) {}
+    explicit ThreadWorldState(int n)
+        : size(n), posts(static_cast<std::size_t>(n)), offers(static_cast<std::size_t>(n)) {}
 
     const int size;
     std::mutex mutex;
-    std::condition_variable changed;
+    std::condition_variable all_met;
+    std::vector<std::condition_variable> posts;  // of each rank, for what comes to it or has left
     bool broken = false;
     int arrived = 0;
     std::uint64_t generation = 0;
@@ -62,12 +64,14 @@ struct ThreadWorldState {
             const std::lock_guard lock(mutex);
             broken = true;
         }
-        changed.notify_all();
+        all_met.notify_all();
+        for (std::condition_variable& post : posts) post.notify_all();
     }
 
     // Waits for `condition`. Throws if the world breaks before it holds.
     template <class Condition>
-    void wait(std::unique_lock<std::mutex>& lock, Condition condition) {
+    void wait(std::unique_lock<std::mutex>& lock, std::condition_variable& changed,
+              Condition condition) {
         changed.wait(lock, [&] { return broken || condition(); });
         if (!condition()) throw_broken();
     }
@@ -78,8 +82,8 @@ struct ThreadWorldState {
         std::unique_lock lock(mutex);
         if (broken) throw_broken();
         const std::uint64_t mine = generation;
-        if (last_to_arrive()) return;
-        wait(lock, [&] { return generation != mine; });
+        if (last_to_arrive(lock)) return;
+        wait(lock, all_met, [&] { return generation != mine; });
     }
 
     // Works as meet() for ranks that have met already. They read each other's memory, so none may
@@ -87,16 +91,21 @@ struct ThreadWorldState {
     void leave() {
         std::unique_lock lock(mutex);
         const std::uint64_t mine = generation;
-        if (last_to_arrive()) return;
-        changed.wait(lock, [&] { return generation != mine; });
+        if (last_to_arrive(lock)) return;
+        all_met.wait(lock, [&] { return generation != mine; });
     }
 
+    // Returns what a rank listens to that waits until a letter comes or is received.
+    std::condition_variable& post(int rank) { return posts[static_cast<std::size_t>(rank)]; }
+
 private:
-    bool last_to_arrive() {
+    // The last one unlocks first, so that those that wake do not wait for the mutex at once.
+    bool last_to_arrive(std::unique_lock<std::mutex>& lock) {
         if (++arrived < size) return false;
         arrived = 0;
         ++generation;
-        changed.notify_all();
+        lock.unlock();
+        all_met.notify_all();
         return true;
     }
 };
@@ -146,9 +155,9 @@ public:
         const std::pair key(rank_, to);
         std::unique_lock lock(world_->mutex);
         world_->letters.emplace(key, range);
-        world_->changed.notify_all();
+        world_->post(to).notify_all();
         try {
-            world_->wait(lock, [&] { return !world_->letters.contains(key); });
+            world_->wait(lock, world_->post(rank_), [&] { return !world_->letters.contains(key); });
         } catch (const Error&) {
             // The letter points to memory that this rank may free after the exception.
             world_->letters.erase(key);
@@ -159,12 +168,13 @@ public:
     void recv(HostRange range, int from) override {
         const std::pair key(from, rank_);
         std::unique_lock lock(world_->mutex);
-        world_->wait(lock, [&] { return world_->letters.contains(key); });
+        world_->wait(lock, world_->post(rank_), [&] { return world_->letters.contains(key); });
         const auto letter = world_->letters.find(key);
         require(letter->second.bytes() == range.bytes(), "recv of another size than was sent");
         copy(letter->second, range);
         world_->letters.erase(letter);
-        world_->changed.notify_all();
+        lock.unlock();
+        world_->post(from).notify_all();
     }
 
     std::unique_ptr<Transport> split(int colour) override;
