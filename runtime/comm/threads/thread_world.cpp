@@ -51,7 +51,8 @@ struct ThreadWorldState {
     const int size;
     std::mutex mutex;
     std::condition_variable all_met;
-    std::vector<std::condition_variable> posts;  // of each rank, for what comes to it or has left
+    // A rank's post tells it that a letter has come for it, or that one of its own was received.
+    std::vector<std::condition_variable> posts;
     bool broken = false;
     int arrived = 0;
     std::uint64_t generation = 0;
@@ -95,7 +96,6 @@ struct ThreadWorldState {
         all_met.wait(lock, [&] { return generation != mine; });
     }
 
-    // Returns what a rank listens to that waits until a letter comes or is received.
     std::condition_variable& post(int rank) { return posts[static_cast<std::size_t>(rank)]; }
 
 private:
