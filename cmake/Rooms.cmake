@@ -18,6 +18,7 @@ function(lockstep_room name)
     target_include_directories(lockstep_${name} PUBLIC ${PROJECT_SOURCE_DIR})
     target_link_libraries(lockstep_${name}
         PUBLIC ${arg_USES} ${arg_PUBLIC} PRIVATE lockstep_warnings ${arg_PRIVATE})
+    lockstep_reuse_headers(lockstep_${name} headers_of_rooms)
 endfunction()
 
 # lockstep_cuda_room(NAME GROUP ...): a room of the CUDA backend, a target only where CUDA was found. Its sources are

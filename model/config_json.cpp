@@ -144,7 +144,7 @@ std::string to_json(const ModelConfig& config) {
 }
 
 ModelConfig config_from_json(const std::string& text, const std::string& origin) {
-    const Json json = parse_ordered_json(text);
+    const Json json = try_parse_ordered_json(text);
     if (!json.is_object()) {
         throw Error(
             ErrorKind::config,

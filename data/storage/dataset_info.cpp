@@ -120,7 +120,7 @@ DatasetInfo read_dataset_info(const std::string& directory) {
     const std::string path = directory + "/" + format::dataset_file;
     const std::string text =
         read_json_text(path, "not a prepared data directory (make one with lockstep prepare)");
-    const Json json = parse_ordered_json(text);
+    const Json json = try_parse_ordered_json(text);
     const JsonOrigin origin{path, "; restore the file, or run 'lockstep prepare' again"};
     const Object object(json, origin);
     const auto version = object.count(format::version);

@@ -29,7 +29,7 @@ public:
         if (line_.empty()) return;
         const auto number = fbdialog_line_number(line_);
         if (!number)
-            throw_bad_text(source_line, quoted(line_) +
+            throw_bad_text(source_line, in_quotes(line_) +
                                             " does not begin with a line number; a line is 'N "
                                             "text<TAB>label'");
         if (last_number_ && *number > *last_number_) {

@@ -29,7 +29,7 @@ inline std::string_view stripped(std::string_view text) noexcept {
 }
 
 // Quotes a text for error messages: at most 40 bytes, never cut inside a character.
-inline std::string quoted(std::string_view text) {
+inline std::string in_quotes(std::string_view text) {
     constexpr std::size_t longest = 40;
     const std::string_view head = text.substr(0, longest);
     std::string out = "'";

@@ -81,7 +81,7 @@ void read_message(const Json& message, Warnings& warnings, const SourceLine& sou
         std::find(context_roles.begin(), context_roles.end(), role) != context_roles.end();
     if (!context && role != "assistant")
         throw_bad_text(source_line,
-                       "a message of the role " + quoted(role) +
+                       "a message of the role " + in_quotes(role) +
                            "; roles are system, developer, user, assistant, tool, function");
     const auto text = content_of(message, warnings, source_line);
     if (!text)

@@ -58,7 +58,7 @@ private:
         if (colon == std::string_view::npos)
             throw_bad_text(
                 source_line,
-                quoted(field) + " has no colon; fields are 'key:value', separated by tabs");
+                in_quotes(field) + " has no colon; fields are 'key:value', separated by tabs");
         const std::string_view key = field.substr(0, colon), value = field.substr(colon + 1);
         if (key == "text") {
             text_given_ = true;

@@ -66,7 +66,7 @@ std::uint64_t parse_count(std::string_view text, const std::string& path, std::s
     std::uint64_t count = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
     if (error != std::errc() || end != text.data() + text.size())
-        throw_bad_line(path, line, quoted(text) + " is not a count");
+        throw_bad_line(path, line, in_quotes(text) + " is not a count");
     return count;
 }
 

@@ -71,7 +71,7 @@ void add_joining(const data::Dataset& dataset, OptionValues& values) {
     const auto options = try_parse_json(dataset.info().options);
     if (!options.is_object()) return;
     if (const auto size = options.find("history_size"); size != options.end())
-        values["history-size"] = size->dump();
+        values["history-size"] = dump_json(*size);
     const auto delimiter = options.find("delimiter");
     if (delimiter != options.end() && delimiter->is_string())
         values["delimiter"] = delimiter->get<std::string>();
@@ -111,7 +111,7 @@ OptionValues model_defaults(const RunConfig& config, std::span<const data::Datas
 
 train::ModelDescription describe(const model::ModelConfig& model, const RunConfig& config,
                                  std::span<const data::Dataset> datasets) {
-    auto json = parse_ordered_json(model::to_json(model));
+    auto json = try_parse_ordered_json(model::to_json(model));
     json["defaults"] = model_defaults(config, datasets);
     return {dump_json(json), datasets.front().dictionary_hash(), model::to_json(model)};
 }

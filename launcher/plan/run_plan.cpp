@@ -49,7 +49,7 @@ public:
         plan_.saving = saving_of(config.train);
         const std::int64_t lanes = this->lanes();
         plan_.lanes_of_rank = (lanes + plan_.ranks - 1) / plan_.ranks;
-        if (config.given.contains("logical-shards")) check_lanes(config, plan_.ranks);
+        check_lanes(config, plan_.ranks);
     }
 
     RunPlan plan() {

@@ -42,7 +42,7 @@ NamedTexts members(const Json& object) {
 // Returns a value that is not an object when the file is gone, damaged or no object.
 Json json_if_any(const std::string& path) {
     try {
-        return parse_ordered_json(read_json_text(path));
+        return try_parse_ordered_json(read_json_text(path));
     } catch (const Error&) {
         return Json();
     }
@@ -168,7 +168,7 @@ Run read_run(const std::string& folder, Abscissa abscissa) {
     run.folder = folder;
     const std::string text = read_json_text(config);
     run.model = model::config_from_json(text, config);
-    run.config = members(parse_ordered_json(text));
+    run.config = members(try_parse_ordered_json(text));
     run.parameters = model::parameter_table(run.model).count();
     run.history = read_history(folder, abscissa);
     run.last_line = written(folder + "/metrics.jsonl");

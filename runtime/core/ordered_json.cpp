@@ -76,7 +76,7 @@ private:
 
 }  // namespace
 
-nlohmann::ordered_json parse_ordered_json(std::string_view text) {
+nlohmann::ordered_json try_parse_ordered_json(std::string_view text) {
     Builder builder;
     return Json::sax_parse(text, &builder) ? std::move(builder.root)
                                            : Json(Json::value_t::discarded);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/core/error.hpp"
+#include "runtime/core/json_text.hpp"
 
 namespace lockstep {
 
@@ -49,7 +50,7 @@ void Trace::write(const std::string& path) const {
                       {"args", {{"name", "rank " + std::to_string(rank_)}}}});
     std::ofstream out(path);
     if (!out) throw_errno("cannot be written", path);
-    out << nlohmann::json{{"traceEvents", events}, {"displayTimeUnit", "ms"}}.dump() << '\n';
+    out << dump_json(nlohmann::json{{"traceEvents", events}, {"displayTimeUnit", "ms"}}) << '\n';
     if (!out.flush()) throw_errno("cannot be written", path);
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs every fuzzer of a build for some seconds, as many at once as there are processors, with low priority.
+# Runs every fuzzer of a build for some seconds of processor time, as many at once as there are processors, with low priority.
 #
 #   tests/fuzz/run.sh SECONDS [BUILD [TARGET ...]]     # BUILD: build-asan; tests/fuzz/run.sh 3600 takes an hour for each
 #

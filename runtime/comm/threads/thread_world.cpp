@@ -46,13 +46,16 @@ bool agree(const Offer& a, const Offer& b) noexcept {
 
 struct ThreadWorldState {
     explicit ThreadWorldState(int n)
-        : size(n), posts(static_cast<std::size_t>(n)), offers(static_cast<std::size_t>(n)) {}
+        : size(n),
+          letter_changes(static_cast<std::size_t>(n)),
+          offers(static_cast<std::size_t>(n)) {}
 
     const int size;
     std::mutex mutex;
     std::condition_variable all_met;
-    // A rank's post tells it that a letter has come for it, or that one of its own was received.
-    std::vector<std::condition_variable> posts;
+    // A rank's own tells it that a letter has come for it, that one of its letters was received, or
+    // that the world broke.
+    std::vector<std::condition_variable> letter_changes;
     bool broken = false;
     int arrived = 0;
     std::uint64_t generation = 0;
@@ -66,7 +69,7 @@ struct ThreadWorldState {
             broken = true;
         }
         all_met.notify_all();
-        for (std::condition_variable& post : posts) post.notify_all();
+        for (std::condition_variable& change : letter_changes) change.notify_all();
     }
 
     // Waits for `condition`. Throws if the world breaks before it holds.
@@ -96,7 +99,9 @@ struct ThreadWorldState {
         all_met.wait(lock, [&] { return generation != mine; });
     }
 
-    std::condition_variable& post(int rank) { return posts[static_cast<std::size_t>(rank)]; }
+    std::condition_variable& letters_changed(int rank) {
+        return letter_changes[static_cast<std::size_t>(rank)];
+    }
 
 private:
     // The last one unlocks first, so that those that wake do not wait for the mutex at once.
@@ -155,9 +160,12 @@ public:
         const std::pair key(rank_, to);
         std::unique_lock lock(world_->mutex);
         world_->letters.emplace(key, range);
-        world_->post(to).notify_all();
+        lock.unlock();
+        world_->letters_changed(to).notify_all();
+        lock.lock();
         try {
-            world_->wait(lock, world_->post(rank_), [&] { return !world_->letters.contains(key); });
+            world_->wait(lock, world_->letters_changed(rank_),
+                         [&] { return !world_->letters.contains(key); });
         } catch (const Error&) {
             // The letter points to memory that this rank may free after the exception.
             world_->letters.erase(key);
@@ -168,13 +176,14 @@ public:
     void recv(HostRange range, int from) override {
         const std::pair key(from, rank_);
         std::unique_lock lock(world_->mutex);
-        world_->wait(lock, world_->post(rank_), [&] { return world_->letters.contains(key); });
+        world_->wait(lock, world_->letters_changed(rank_),
+                     [&] { return world_->letters.contains(key); });
         const auto letter = world_->letters.find(key);
         require(letter->second.bytes() == range.bytes(), "recv of another size than was sent");
         copy(letter->second, range);
         world_->letters.erase(letter);
         lock.unlock();
-        world_->post(from).notify_all();
+        world_->letters_changed(from).notify_all();
     }
 
     std::unique_ptr<Transport> split(int colour) override;

@@ -124,14 +124,14 @@ template <DynamicMap map>
         const __m512i some = _mm512_permutexvar_epi8(order, _mm512_loadu_si512(codes + i));
         const __m512i byte0 = bytes_of(tables[0], some), byte1 = bytes_of(tables[1], some);
         const __m512i byte2 = bytes_of(tables[2], some), byte3 = bytes_of(tables[3], some);
-        const __m512i low_even = _mm512_unpacklo_epi8(byte0, byte1);
-        const __m512i low_odd = _mm512_unpackhi_epi8(byte0, byte1);
-        const __m512i high_even = _mm512_unpacklo_epi8(byte2, byte3);
-        const __m512i high_odd = _mm512_unpackhi_epi8(byte2, byte3);
-        store_scaled(values + i, scales, _mm512_unpacklo_epi16(low_even, high_even));
-        store_scaled(values + i + 16, scales, _mm512_unpackhi_epi16(low_even, high_even));
-        store_scaled(values + i + 32, scales, _mm512_unpacklo_epi16(low_odd, high_odd));
-        store_scaled(values + i + 48, scales, _mm512_unpackhi_epi16(low_odd, high_odd));
+        const __m512i low_01 = _mm512_unpacklo_epi8(byte0, byte1);
+        const __m512i low_23 = _mm512_unpackhi_epi8(byte0, byte1);
+        const __m512i high_01 = _mm512_unpacklo_epi8(byte2, byte3);
+        const __m512i high_23 = _mm512_unpackhi_epi8(byte2, byte3);
+        store_scaled(values + i, scales, _mm512_unpacklo_epi16(low_01, high_01));
+        store_scaled(values + i + 16, scales, _mm512_unpackhi_epi16(low_01, high_01));
+        store_scaled(values + i + 32, scales, _mm512_unpacklo_epi16(low_23, high_23));
+        store_scaled(values + i + 48, scales, _mm512_unpackhi_epi16(low_23, high_23));
     }
     decode_wide<map>(codes + i, scale, size - i, values + i);
 }

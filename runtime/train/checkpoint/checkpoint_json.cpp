@@ -13,7 +13,7 @@ nlohmann::ordered_json read_json(const std::string& path) {
     // Opening a pipe would wait for a writer.
     if (const std::string kind = other_kind(path); !kind.empty())
         throw Error(ErrorKind::data, path + ": is damaged: it is " + kind);
-    nlohmann::ordered_json json = parse_ordered_json(read_json_text(path));
+    nlohmann::ordered_json json = try_parse_ordered_json(read_json_text(path));
     if (!json.is_object()) throw Error(ErrorKind::data, path + ": is damaged: not a JSON object");
     return json;
 }

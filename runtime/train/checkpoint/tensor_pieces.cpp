@@ -48,7 +48,7 @@ std::string range_text(std::size_t first, std::size_t end) {
 Json pieces_of(const SafetensorsFile& file) {
     const auto found = file.metadata().find(pieces_key);
     const bool readable = found != file.metadata().end() && json_excess(found->second).empty();
-    Json pieces = readable ? parse_ordered_json(found->second) : Json();
+    Json pieces = readable ? try_parse_ordered_json(found->second) : Json();
     if (!pieces.is_object()) damaged(file.path(), "it does not say which pieces it holds");
     return pieces;
 }

@@ -44,7 +44,7 @@ constexpr const char* final_kind = "final";
 // Returns the step of a line. Returns -1 if the line is not whole or describes the end of a run,
 // which a continued run has not reached.
 std::int64_t step_of(std::string_view line) {
-    const Json json = parse_ordered_json(line);
+    const Json json = try_parse_ordered_json(line);
     if (!json.is_object() || !json.contains("step")) return -1;
     if (json.contains("kind") && json["kind"] == final_kind) return -1;
     return json["step"].is_number_integer() ? json["step"].get<std::int64_t>() : -1;

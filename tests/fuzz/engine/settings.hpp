@@ -9,7 +9,7 @@ namespace lockstep::fuzz {
 
 struct Settings {
     std::string program;
-    int seconds = 0;         // time for mutated inputs; 0: only the given inputs are run
+    int seconds = 0;         // processor time for mutated inputs; 0: only the given inputs are run
     std::uint64_t seed = 1;  // of the mutations
     std::size_t max_bytes = 4096;
     int input_seconds = 1;  // processor time that one input may take

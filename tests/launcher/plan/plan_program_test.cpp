@@ -53,6 +53,12 @@ TEST_CASE("a plan says what a run takes, and whether it fits, by its exit code")
     const auto shared = run_line(
         "lockstep plan --device cpu --json --distributed-world-size 2 -mf " + prepared.model);
     CHECK(nlohmann::json::parse(shared.out)["epoch"]["steps"] == plan["epoch"]["steps"]);
+    // A run goes on with more ranks than it has lanes, also where its own number of them is named.
+    const std::string five =
+        "lockstep plan --device cpu --json --distributed-world-size 5 -mf " + prepared.model;
+    const auto named = run_line(five + " --logical-shards 4");
+    REQUIRE_MESSAGE(named.code == 0, named.out << named.err);
+    CHECK(named.out == run_line(five).out);
     says(run_line("lockstep plan --device cpu --fit auto -mf " + prepared.model), 0,
          {" --batchsize 4 ", " --max-train-steps 1 ", " --moments fp32"});
 }

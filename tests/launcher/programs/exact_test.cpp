@@ -137,11 +137,18 @@ TEST_CASE("--deterministic is refused where sums cannot keep an order") {
 
 TEST_CASE("a run is not started with fewer lanes than ranks") {
     const Prepared run;
-    const auto refused = run_line(gloo(3) + run.options("no", "--num-epochs 1 --logical-shards 2"));
+    const std::string leftover = run.scratch / "no/model.safetensors.tmp-left";
+    std::filesystem::create_directory(run.scratch / "no");
+    write_text(leftover, "of an interrupted writer");
+    const std::string line = gloo(3) + run.options("no", "--max-train-steps 1 --logical-shards ");
+    const auto refused = run_line(line + "2");
     CHECK(refused.code == 2);
     CHECK(refused.err ==
           "multiprocessing_train: --logical-shards 2: fewer than the 3 ranks, of which each needs "
           "one; give at least 3, or start fewer ranks\n");
+    CHECK(std::filesystem::exists(leftover));
+    Prepared::done(line + "3");
+    CHECK(!std::filesystem::exists(leftover));
 }
 
 TEST_CASE("a run goes on with fewer ranks, and with more than it has lanes") {

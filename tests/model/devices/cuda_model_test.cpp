@@ -156,6 +156,10 @@ TEST_CASE("on a GPU gradients that are overwritten are those added to zero, what
             for (const train::Batch& batch : tests::variants_of(golden.batch(""))) {
                 CAPTURE(batch.labels.size());
                 CAPTURE(batch.source.total());
+                // A batch whose logits are not computed at once takes minutes on an emulated
+                // device, and the output layer is the same in all cases of a kind.
+                const bool large = batch.labels.size() > golden.batch("").labels.size();
+                if (large && name != "aiayn_relu_sinusoidal" && name != "gpt2") continue;
                 test.set_gradients(zeros);
                 const auto added = test.train(batch);
                 test.set_gradients(spoiled);

@@ -92,6 +92,22 @@ TEST_CASE("each cell of 256 has a scale of its own") {
     CHECK(decoded(DynamicMap::with_sign, coded)[256] == doctest::Approx(-992.96875));
 }
 
+TEST_CASE("a value is its share times its cell's scale, bit for bit, on any size") {
+    for (const DynamicMap map : maps) {
+        const auto shares = kernels::moment_shares(map);
+        for (const std::size_t n : {1u, 63u, 64u, 65u, 90u, 256u, 600u}) {
+            Coded coded{std::vector<std::uint8_t>(n), {}};
+            for (std::size_t i = 0; i < n; ++i)
+                coded.codes[i] = static_cast<std::uint8_t>(101 * i + 7);  // all codes of 256
+            for (std::size_t cell = 0; cell < kernels::moment_scales(n); ++cell)
+                coded.scales.push_back(0.7f + static_cast<float>(cell));
+            const auto values = decoded(map, coded);
+            for (std::size_t i = 0; i < n; ++i)
+                REQUIRE(values[i] == shares[coded.codes[i]] * coded.scales[i / 256]);
+        }
+    }
+}
+
 TEST_CASE("a code is that of the nearest share, in vectors and one by one") {
     for (const DynamicMap map : maps) {
         std::vector<float> values;

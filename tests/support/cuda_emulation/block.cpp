@@ -29,7 +29,7 @@ struct Copy {
 struct Thread {
     enum class State { ready, at_block, at_lanes, done };
 
-    Fiber fiber;
+    std::unique_ptr<Fiber> fiber;  // from its first step until it is done
     State state = State::done;
     uint3 index{};
     unsigned number = 0;                   // in its block
@@ -45,7 +45,8 @@ struct Meeting {
 };
 
 // Runs blocks. Each operating-system thread has one engine, which keeps its fibers and stacks from
-// launch to launch.
+// launch to launch. A thread that ends gives its stack to the next one, so that kernels without
+// waiting run on one stack, which stays in the caches.
 class Engine {
 public:
     void run(dim3 grid, dim3 block, const SharedBytes& shared, const std::function<void()>& kernel);
@@ -61,7 +62,7 @@ public:
     unsigned lanes_of(const Thread& thread) const {
         return std::min(warp_size, count_ - thread.number / warp_size * warp_size);
     }
-    // Returns those of the thread's warp. None has all its lanes.
+    // Returns those of the thread's warp. A meeting to which all its lanes have come ends at once.
     std::vector<Meeting>& meetings_of(const Thread& thread) {
         return meetings_[thread.number / warp_size];
     }
@@ -86,8 +87,11 @@ private:
     bool run_ready_threads();
     void end_wait();
     void resume(Thread& thread);
+    void give_fiber(Thread& thread);
+    void take_fiber(Thread& thread);
 
     std::vector<std::unique_ptr<Thread>> threads_;
+    std::vector<std::unique_ptr<Fiber>> idle_fibers_;
     std::vector<std::vector<Meeting>> meetings_;  // of each warp
     std::vector<std::byte> shared_;
     SharedBytes shared_bytes_;
@@ -110,6 +114,8 @@ void Engine::run(dim3 grid, dim3 block, const SharedBytes& shared,
     const std::size_t count = std::size_t{block.x} * block.y * block.z;
     require(count > 0, "a block has threads");
     require(current_ == nullptr, "a kernel launched a kernel");
+    for (const auto& thread : threads_)
+        if (thread->fiber != nullptr) take_fiber(*thread);  // a failed kernel left it there
     while (threads_.size() < count) threads_.push_back(std::make_unique<Thread>());
     count_ = static_cast<unsigned>(count);
     block_ = block;
@@ -138,7 +144,6 @@ void Engine::start_block() {
         thread.index = {i % block_.x, i / block_.x % block_.y, i / block_.x / block_.y};
         thread.state = Thread::State::ready;
         thread.copies.assign(1, {});
-        thread.fiber.start(&Engine::enter, this);
     }
 }
 
@@ -151,14 +156,26 @@ void Engine::enter(void* self) {
     }
     Thread& thread = *engine.current_;
     thread.state = Thread::State::done;
-    thread.fiber.suspend();
+    thread.fiber->suspend();
 }
 
+void Engine::give_fiber(Thread& thread) {
+    if (idle_fibers_.empty()) idle_fibers_.push_back(std::make_unique<Fiber>());
+    thread.fiber = std::move(idle_fibers_.back());
+    idle_fibers_.pop_back();
+    thread.fiber->start(&Engine::enter, this);
+}
+
+void Engine::take_fiber(Thread& thread) { idle_fibers_.push_back(std::move(thread.fiber)); }
+
 void Engine::resume(Thread& thread) {
+    if (thread.fiber == nullptr) give_fiber(thread);
     threadIdx = thread.index;
     current_ = &thread;
-    thread.fiber.resume();
+    thread.fiber->resume();
     current_ = nullptr;
+    if (failure_) thread.fiber->forget_frames();
+    if (thread.state == Thread::State::done) take_fiber(thread);
     if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
@@ -215,7 +232,7 @@ void run_grid(dim3 grid, dim3 block, const SharedBytes& shared,
 void wait_for_block() {
     Thread& thread = engine().current();
     thread.state = Thread::State::at_block;
-    thread.fiber.suspend();
+    thread.fiber->suspend();
 }
 
 void wait_for_lanes(std::uint32_t mask, void* operand, Exchange exchange) {
@@ -236,7 +253,7 @@ void wait_for_lanes(std::uint32_t mask, void* operand, Exchange exchange) {
     meeting->arrived |= std::uint32_t{1} << own;
     if (meeting->arrived != mask) {
         thread.state = Thread::State::at_lanes;
-        return thread.fiber.suspend();
+        return thread.fiber->suspend();
     }
     exchange(meeting->operands);
     meetings.erase(meeting);

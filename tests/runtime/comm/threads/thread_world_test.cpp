@@ -84,6 +84,22 @@ TEST_CASE("a rank that throws releases the others with an error of kind peer") {
     }
 }
 
+TEST_CASE("a rank that throws releases one that waits for its letter or its reading") {
+    for (const bool sends : {true, false}) {
+        CAPTURE(sends);
+        const auto body = [&](Communicator& ranks) {
+            std::vector<float> data(3);
+            ranks.barrier("all here");
+            ranks.finish();
+            if (ranks.rank() == 1) throw std::runtime_error("planned");
+            if (ranks.rank() == 0 && sends) ranks.send(view_of(data), 1, "a letter");
+            if (ranks.rank() == 0 && !sends) ranks.recv(view_of(data), 1, "a letter");
+            ranks.finish();
+        };
+        CHECK_THROWS_WITH_AS(run_as_threads(3, body), "planned", std::runtime_error);
+    }
+}
+
 TEST_CASE("ranks that queue different operations are told, and do not hang") {
     for (const int odd_one : {0, 1, 2}) {
         const auto body = [&](Communicator& ranks) {
