@@ -33,12 +33,12 @@ void multiply(CpuContext& ctx, HostMatrix<const T> dy, HostMatrix<const T> x, Ho
                         dw.data, Dtype::fp32, dw.stride, into, method});
 }
 
-// Copies the rows so that they are one cache line further apart.
+// Copies rows that collide so that they are one cache line further apart.
 template <class T>
-HostMatrix<const T> spread(CpuContext& ctx, HostMatrix<const T> x) {
+HostMatrix<const T> spread(CpuContext& ctx, HostMatrix<const T> x, cpu::ScratchMemory::Slot slot) {
+    if (!collides(x)) return x;
     const std::int64_t stride = x.cols + line_bytes / static_cast<std::int64_t>(sizeof(T));
-    const auto copy =
-        cpu::scratch<T>(ctx, cpu::ScratchMemory::Slot::factor_b, x.rows * stride).data();
+    const auto copy = cpu::scratch<T>(ctx, slot, x.rows * stride).data();
     constexpr std::int64_t block_rows = 32;
     cpu::parallel_blocks(ctx, x.rows, block_rows, x.rows * x.cols,
                          [&](std::int64_t, std::int64_t first, std::int64_t count) {
@@ -53,10 +53,12 @@ HostMatrix<const T> spread(CpuContext& ctx, HostMatrix<const T> x) {
 template <class T>
 void multiply_spread(CpuContext& ctx, HostMatrix<const T> dy, HostMatrix<const T> x,
                      HostMatrix<float> dw, Into into) {
+    using Slot = cpu::ScratchMemory::Slot;
     constexpr std::int64_t most = 1024;
     for (std::int64_t first = 0; first < x.rows; first += most) {
         const std::int64_t rows = std::min(most, x.rows - first);
-        multiply(ctx, dy.rows_from(first, rows), spread<T>(ctx, x.rows_from(first, rows)), dw,
+        multiply(ctx, spread<T>(ctx, dy.rows_from(first, rows), Slot::factor_a),
+                 spread<T>(ctx, x.rows_from(first, rows), Slot::factor_b), dw,
                  first == 0 ? into : Into::add, Method::general);
     }
 }
@@ -72,8 +74,9 @@ void linear_backward_weight(CpuContext& ctx, HostMatrix<const T> x, HostMatrix<c
         if (into == Into::overwrite) fill_zero(ctx, dw);
         return;
     }
-    if (collides(dy)) return multiply(ctx, dy, x, dw, into, Method::first);
-    if (collides(x)) return multiply_spread(ctx, dy, x, dw, into);
+    if (collides(dy) && cpu::first_is_special())
+        return multiply(ctx, dy, x, dw, into, Method::first);
+    if (collides(dy) || collides(x)) return multiply_spread(ctx, dy, x, dw, into);
     multiply(ctx, dy, x, dw, into, Method::general);
 }
 

@@ -65,6 +65,12 @@ struct MatmulCache::State {
     }
 };
 
+bool first_is_special() noexcept {
+    const auto isa = dnnl::get_effective_cpu_isa();
+    return isa != dnnl::cpu_isa::sse41 && isa != dnnl::cpu_isa::avx && isa != dnnl::cpu_isa::avx2 &&
+           isa != dnnl::cpu_isa::avx2_vnni;
+}
+
 MatmulCache::MatmulCache() : state_(std::make_unique<State>()) {}
 MatmulCache::~MatmulCache() = default;
 MatmulCache::MatmulCache(MatmulCache&&) noexcept = default;

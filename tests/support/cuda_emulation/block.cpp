@@ -29,7 +29,7 @@ struct Copy {
 struct Thread {
     enum class State { ready, at_block, at_lanes, done };
 
-    std::unique_ptr<Fiber> fiber;  // from its first step until it is done
+    Fiber fiber;
     State state = State::done;
     uint3 index{};
     unsigned number = 0;                   // in its block
@@ -45,8 +45,7 @@ struct Meeting {
 };
 
 // Runs blocks. Each operating-system thread has one engine, which keeps its fibers and stacks from
-// launch to launch. A thread that ends gives its stack to the next one, so that kernels without
-// waiting run on one stack, which stays in the caches.
+// launch to launch.
 class Engine {
 public:
     void run(dim3 grid, dim3 block, const SharedBytes& shared, const std::function<void()>& kernel);
@@ -87,11 +86,8 @@ private:
     bool run_ready_threads();
     void end_wait();
     void resume(Thread& thread);
-    void give_fiber(Thread& thread);
-    void take_fiber(Thread& thread);
 
     std::vector<std::unique_ptr<Thread>> threads_;
-    std::vector<std::unique_ptr<Fiber>> idle_fibers_;
     std::vector<std::vector<Meeting>> meetings_;  // of each warp
     std::vector<std::byte> shared_;
     SharedBytes shared_bytes_;
@@ -114,8 +110,6 @@ void Engine::run(dim3 grid, dim3 block, const SharedBytes& shared,
     const std::size_t count = std::size_t{block.x} * block.y * block.z;
     require(count > 0, "a block has threads");
     require(current_ == nullptr, "a kernel launched a kernel");
-    for (const auto& thread : threads_)
-        if (thread->fiber != nullptr) take_fiber(*thread);  // a failed kernel left it there
     while (threads_.size() < count) threads_.push_back(std::make_unique<Thread>());
     count_ = static_cast<unsigned>(count);
     block_ = block;
@@ -144,6 +138,7 @@ void Engine::start_block() {
         thread.index = {i % block_.x, i / block_.x % block_.y, i / block_.x / block_.y};
         thread.state = Thread::State::ready;
         thread.copies.assign(1, {});
+        thread.fiber.start(&Engine::enter, this);
     }
 }
 
@@ -156,26 +151,14 @@ void Engine::enter(void* self) {
     }
     Thread& thread = *engine.current_;
     thread.state = Thread::State::done;
-    thread.fiber->suspend();
+    thread.fiber.suspend();
 }
-
-void Engine::give_fiber(Thread& thread) {
-    if (idle_fibers_.empty()) idle_fibers_.push_back(std::make_unique<Fiber>());
-    thread.fiber = std::move(idle_fibers_.back());
-    idle_fibers_.pop_back();
-    thread.fiber->start(&Engine::enter, this);
-}
-
-void Engine::take_fiber(Thread& thread) { idle_fibers_.push_back(std::move(thread.fiber)); }
 
 void Engine::resume(Thread& thread) {
-    if (thread.fiber == nullptr) give_fiber(thread);
     threadIdx = thread.index;
     current_ = &thread;
-    thread.fiber->resume();
+    thread.fiber.resume();
     current_ = nullptr;
-    if (failure_) thread.fiber->forget_frames();
-    if (thread.state == Thread::State::done) take_fiber(thread);
     if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
@@ -232,7 +215,7 @@ void run_grid(dim3 grid, dim3 block, const SharedBytes& shared,
 void wait_for_block() {
     Thread& thread = engine().current();
     thread.state = Thread::State::at_block;
-    thread.fiber->suspend();
+    thread.fiber.suspend();
 }
 
 void wait_for_lanes(std::uint32_t mask, void* operand, Exchange exchange) {
@@ -253,7 +236,7 @@ void wait_for_lanes(std::uint32_t mask, void* operand, Exchange exchange) {
     meeting->arrived |= std::uint32_t{1} << own;
     if (meeting->arrived != mask) {
         thread.state = Thread::State::at_lanes;
-        return thread.fiber->suspend();
+        return thread.fiber.suspend();
     }
     exchange(meeting->operands);
     meetings.erase(meeting);

@@ -84,8 +84,6 @@ void Fiber::start(void (*entry)(void*), void* argument) {
     inside_ = top;
 }
 
-void Fiber::forget_frames() { forget(stack_, stack_); }
-
 void Fiber::resume() { lockstep_emulation_switch(&outside_, inside_); }
 void Fiber::suspend() { lockstep_emulation_switch(&inside_, outside_); }
 

@@ -17,9 +17,6 @@ public:
     // Makes the next resume() run entry(argument) from its beginning. entry must never return: it
     // suspends at its end. The stack's earlier contents are forgotten.
     void start(void (*entry)(void*), void* argument);
-    // Tells the address sanitizer that no frame on the stack is in use. It does not see the end of
-    // frames that an exception leaves.
-    void forget_frames();
     // Runs the fiber until it suspends.
     void resume();
     // The fiber calls this: resume() then returns.
