@@ -58,7 +58,8 @@ TEST_CASE("a plan says what a run takes, and whether it fits, by its exit code")
         "lockstep plan --device cpu --json --distributed-world-size 5 -mf " + prepared.model;
     const auto named = run_line(five + " --logical-shards 4");
     REQUIRE_MESSAGE(named.code == 0, named.out << named.err);
-    CHECK(named.out == run_line(five).out);
+    const auto known = nlohmann::json::parse(run_line(five).out);
+    CHECK(nlohmann::json::parse(named.out)["epoch"] == known["epoch"]);
     says(run_line("lockstep plan --device cpu --fit auto -mf " + prepared.model), 0,
          {" --batchsize 4 ", " --max-train-steps 1 ", " --moments fp32"});
 }

@@ -137,7 +137,7 @@ TEST_CASE("--deterministic is refused where sums cannot keep an order") {
 
 TEST_CASE("a run is not started with fewer lanes than ranks") {
     const Prepared run;
-    const std::string leftover = run.scratch / "no/model.safetensors.tmp-left";
+    const std::string leftover = run.scratch / "no/model.safetensors.tmp-1eaf";
     std::filesystem::create_directory(run.scratch / "no");
     write_text(leftover, "of an interrupted writer");
     const std::string line = gloo(3) + run.options("no", "--max-train-steps 1 --logical-shards ");
