@@ -1,23 +1,29 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Builds the unit tests with sanitizers and runs them; the closing lines of each run are ctest's.
-#   tests/sanitizers.sh [address|long|thread]     without a word: address and thread
+#   tests/sanitizers.sh [address|long|thread|build]     without a word: address and thread
 # address: every program that holds code of the project, ranks as threads included, with the address and the
 # undefined-behaviour sanitizer; memory that is not given back is a finding. The fuzzers run here, too.
 # long: the same for whole steps on the emulated GPU, which take most of an hour.
 # thread: the programs whose threads meet (communicators, reducer, workers, watchdog, checkpoint writer).
-# Both end with the first finding of a program.
+# build: builds what address and thread run, and runs nothing.
+# A program ends with its first finding.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cmake/install-packages.sh cmake/packages.txt cmake/packages-tests.txt
 
-# check PRESET TARGET [TESTS]: configures, builds and tests.
-check() {
+# build PRESET TARGET: configures and builds.
+build() {
     local log
     log=$(mktemp)
     cmake --preset "$1" > "$log" 2>&1 || { cat "$log"; exit 1; }
     rm "$log"
     cmake --build --preset "$1" --target "$2" -- --quiet
+}
+
+# check PRESET TARGET [TESTS]: builds and tests.
+check() {
+    build "$1" "$2"
     "${fixed_addresses[@]}" ctest --preset "${3-$1}" --parallel 2
 }
 
@@ -30,8 +36,12 @@ case ${1-} in
     check asan-ubsan unit_tests
     check tsan thread_tests
     ;;
+build)
+    build asan-ubsan unit_tests
+    build tsan thread_tests
+    ;;
 address) check asan-ubsan unit_tests ;;
 long) check asan-ubsan long_unit_tests asan-ubsan-long ;;
 thread) check tsan thread_tests ;;
-*) echo "tests/sanitizers.sh [address|long|thread]" >&2; exit 2 ;;
+*) echo "tests/sanitizers.sh [address|long|thread|build]" >&2; exit 2 ;;
 esac
