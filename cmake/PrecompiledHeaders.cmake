@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # The presets of the sanitizers compile the standard library's headers once instead of in each source, which saves a fifth
-# to a third of its time. The release build does not, so that a source that forgets an include fails there.
+# to a third of the time that a source takes. The release build does not, so that a source that forgets an include fails there.
 option(LOCKSTEP_PRECOMPILED_HEADERS "Compile the standard library's headers once for all sources" OFF)
 
 # lockstep_headers_set(NAME header...): the target NAME holds these and the standard library's headers, compiled with its
-# options. GCC refuses a set in a source that is compiled with other ones.
+# options. GCC refuses a set in a source that is compiled with other options.
 function(lockstep_headers_set name)
     set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
     target_link_libraries(${name} PRIVATE lockstep_warnings)

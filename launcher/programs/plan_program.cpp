@@ -35,7 +35,8 @@ std::optional<RunConfig> parse(const std::vector<std::string>& args) {
     const auto gone = [](const std::string& folder) { return !path_exists(folder); };
     if (std::ranges::any_of(stored.data, gone)) stored.data.clear();  // the plan may do without
     config = parse_run(Task::plan, usage, args, Ranks::any, [&] { return std::optional(stored); });
-    // The lanes are the run's. It may have fewer of them than ranks now, which the planner refuses.
+    // The lanes are the run's. A run may now have more ranks than lanes; the planner refuses that,
+    // so it is given a lane for each rank.
     const std::int64_t asked = config->batch.logical_shards;
     config->batch.logical_shards = std::max(asked > 0 ? asked : stored.lanes, config->world_size);
     return config;

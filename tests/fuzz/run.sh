@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs every fuzzer of a build for some seconds of processor time, as many at once as there are processors, with low priority.
 #
-#   tests/fuzz/run.sh SECONDS [BUILD [TARGET ...]]     # BUILD: build-asan; tests/fuzz/run.sh 3600 takes an hour for each
+#   tests/fuzz/run.sh SECONDS [BUILD [TARGET ...]]     # BUILD: build-asan; 3600 s are an hour, at most ten for each target
 #
 # 0 seconds: each input of the corpus is run once. Inputs that pass new places are kept in BUILD/fuzz/TARGET and given
 # to the next run; SEED (1) changes what is tried. An input that fails is BUILD/fuzz/fuzz_TARGET-HASH. Exit code 1

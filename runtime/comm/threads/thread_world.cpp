@@ -53,8 +53,8 @@ struct ThreadWorldState {
     const int size;
     std::mutex mutex;
     std::condition_variable all_met;
-    // A rank's own tells it that a letter has come for it, that one of its letters was received, or
-    // that the world broke.
+    // A rank's own condition variable tells it that a letter has come for it, that one of its
+    // letters was received, or that the world broke.
     std::vector<std::condition_variable> letter_changes;
     bool broken = false;
     int arrived = 0;
@@ -160,7 +160,7 @@ public:
         const std::pair key(rank_, to);
         std::unique_lock lock(world_->mutex);
         world_->letters.emplace(key, range);
-        lock.unlock();
+        lock.unlock();  // so that the receiver does not wake only to wait for the mutex
         world_->letters_changed(to).notify_all();
         lock.lock();
         try {

@@ -54,7 +54,9 @@ template <class T>
 void multiply_spread(CpuContext& ctx, HostMatrix<const T> dy, HostMatrix<const T> x,
                      HostMatrix<float> dw, Into into) {
     using Slot = cpu::ScratchMemory::Slot;
-    constexpr std::int64_t most = 1024;
+    constexpr std::int64_t most_bytes = std::int64_t{16} << 20;
+    const std::int64_t row_bytes = std::max(dy.cols, x.cols) * static_cast<std::int64_t>(sizeof(T));
+    const std::int64_t most = std::clamp<std::int64_t>(most_bytes / row_bytes, 64, 1024);
     for (std::int64_t first = 0; first < x.rows; first += most) {
         const std::int64_t rows = std::min(most, x.rows - first);
         multiply(ctx, spread<T>(ctx, dy.rows_from(first, rows), Slot::factor_a),
@@ -74,7 +76,7 @@ void linear_backward_weight(CpuContext& ctx, HostMatrix<const T> x, HostMatrix<c
         if (into == Into::overwrite) fill_zero(ctx, dw);
         return;
     }
-    if (collides(dy) && cpu::first_is_special())
+    if (collides(dy) && cpu::first_is_not_general())
         return multiply(ctx, dy, x, dw, into, Method::first);
     if (collides(dy) || collides(x)) return multiply_spread(ctx, dy, x, dw, into);
     multiply(ctx, dy, x, dw, into, Method::general);

@@ -65,10 +65,10 @@ struct MatmulCache::State {
     }
 };
 
-bool first_is_special() noexcept {
+bool first_is_not_general() noexcept {
     const auto isa = dnnl::get_effective_cpu_isa();
-    return isa != dnnl::cpu_isa::sse41 && isa != dnnl::cpu_isa::avx && isa != dnnl::cpu_isa::avx2 &&
-           isa != dnnl::cpu_isa::avx2_vnni;
+    return isa == dnnl::cpu_isa::avx512_core || isa == dnnl::cpu_isa::avx512_core_vnni ||
+           isa == dnnl::cpu_isa::avx512_core_bf16 || isa == dnnl::cpu_isa::avx512_core_amx;
 }
 
 MatmulCache::MatmulCache() : state_(std::make_unique<State>()) {}

@@ -24,9 +24,9 @@ struct Factor {
 // general product, if it has one. None of them is the fastest for all shapes.
 enum class Method : std::uint8_t { first, packed, general };
 
-// Returns whether the first choice for fp32 is another one than the general product. It is with
-// AVX-512.
-bool first_is_special() noexcept;
+// Returns whether the first choice for fp32 is another one than the general product. This is so
+// with AVX-512.
+bool first_is_not_general() noexcept;
 
 // Describes c [m, n] = or += a [m, k] * b [k, n] (+ bias [n] of c's type, if not null). Rows of c
 // are c_stride apart. a and b have the same element type.

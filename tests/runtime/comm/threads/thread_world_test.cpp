@@ -8,6 +8,7 @@
 #include <future>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "runtime/comm/queue/local_communicator.hpp"
@@ -91,7 +92,10 @@ TEST_CASE("a rank that throws releases one that waits for its letter or its read
             std::vector<float> data(3);
             ranks.barrier("all here");
             ranks.finish();
-            if (ranks.rank() == 1) throw std::runtime_error("planned");
+            if (ranks.rank() == 1) {
+                std::this_thread::sleep_for(std::chrono::milliseconds(50));  // rank 0 waits by then
+                throw std::runtime_error("planned");
+            }
             if (ranks.rank() == 0 && sends) ranks.send(view_of(data), 1, "a letter");
             if (ranks.rank() == 0 && !sends) ranks.recv(view_of(data), 1, "a letter");
             ranks.finish();
