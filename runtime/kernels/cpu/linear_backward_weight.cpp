@@ -48,8 +48,8 @@ HostMatrix<const T> spread(CpuContext& ctx, HostMatrix<const T> x, cpu::ScratchM
     return {copy, x.rows, x.cols, stride};
 }
 
-// Processes as many rows at a time as fit the third-level cache. There are so few passes that
-// reading and writing dw again does not matter.
+// Processes as many rows at a time as fit the third-level cache with the copies of both factors.
+// There are so few passes that reading and writing dw again does not matter.
 template <class T>
 void multiply_spread(CpuContext& ctx, HostMatrix<const T> dy, HostMatrix<const T> x,
                      HostMatrix<float> dw, Into into) {
