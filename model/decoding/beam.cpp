@@ -15,7 +15,51 @@ namespace {
 
 constexpr float impossible = -std::numeric_limits<float>::infinity();
 
+float largest(std::span<const float> values) {
+    float largest = impossible;
+#pragma omp simd reduction(max : largest)
+    for (std::size_t j = 0; j < values.size(); ++j)
+        largest = values[j] > largest ? values[j] : largest;
+    return largest;
+}
+
 }  // namespace
+
+// Keeps the best candidates of those that are offered.
+class Search::MostLikely {
+public:
+    explicit MostLikely(int width) : width_(static_cast<std::size_t>(width)) {}
+
+    // Returns whether no candidate with this score or a lower one would be kept.
+    bool refuses(double score) const {
+        return heap_.size() == width_ && score < heap_.front().score;
+    }
+
+    void offer(const Candidate& candidate) {
+        const bool full = heap_.size() == width_;
+        if (full && !better(candidate, heap_.front())) return;
+        if (full) {
+            std::pop_heap(heap_.begin(), heap_.end(), better);
+            heap_.pop_back();
+        }
+        heap_.push_back(candidate);
+        std::push_heap(heap_.begin(), heap_.end(), better);
+    }
+
+    std::vector<Candidate> sorted() {
+        std::sort_heap(heap_.begin(), heap_.end(), better);
+        return std::move(heap_);
+    }
+
+private:
+    static bool better(const Candidate& a, const Candidate& b) {
+        if (a.score != b.score) return a.score > b.score;
+        return a.from != b.from ? a.from < b.from : a.token < b.token;
+    }
+
+    std::size_t width_;
+    std::vector<Candidate> heap_;  // the worst kept candidate is in front
+};
 
 Search::Search(const GenerationOptions& options, const SpecialTokens& special,
                const std::vector<std::int32_t>& context, std::uint32_t row, int steps)
@@ -44,28 +88,21 @@ void Search::forbid(const Hypothesis& hypothesis, std::span<float> log_probs) co
 
 auto Search::most_likely(std::span<const float> log_probs, std::int64_t vocabulary) const
     -> std::vector<Candidate> {
-    const auto better = [](const Candidate& a, const Candidate& b) {
-        if (a.score != b.score) return a.score > b.score;
-        return a.from != b.from ? a.from < b.from : a.token < b.token;
-    };
-    std::vector<Candidate> heap;  // the worst kept candidate is in front
+    constexpr std::int64_t piece = 64;
+    MostLikely kept(width_);
     for (int i = 0; i < live(); ++i) {
-        for (std::int32_t token = 0; token < vocabulary; ++token) {
-            const float log_prob = log_probs[i * vocabulary + token];
-            if (log_prob == impossible) continue;
-            const Candidate candidate{i, token, live_[i].score + log_prob};
-            const bool full = static_cast<int>(heap.size()) == width_;
-            if (full && !better(candidate, heap.front())) continue;
-            if (full) {
-                std::pop_heap(heap.begin(), heap.end(), better);
-                heap.pop_back();
+        const auto row = log_probs.subspan(i * vocabulary, vocabulary);
+        for (std::int64_t first = 0; first < vocabulary; first += piece) {
+            const auto some = row.subspan(first, std::min(piece, vocabulary - first));
+            const float highest = largest(some);
+            if (highest == impossible || kept.refuses(live_[i].score + highest)) continue;
+            for (std::size_t j = 0; j < some.size(); ++j) {
+                if (some[j] == impossible) continue;
+                kept.offer({i, static_cast<std::int32_t>(first + j), live_[i].score + some[j]});
             }
-            heap.push_back(candidate);
-            std::push_heap(heap.begin(), heap.end(), better);
         }
     }
-    std::sort_heap(heap.begin(), heap.end(), better);
-    return heap;
+    return kept.sorted();
 }
 
 auto Search::sampled(std::span<const float> log_probs, std::int64_t vocabulary) const

@@ -41,6 +41,7 @@ private:
         std::int32_t token;
         double score;
     };
+    class MostLikely;
 
     void forbid(const Hypothesis& hypothesis, std::span<float> log_probs) const;
     std::vector<Candidate> most_likely(std::span<const float> log_probs,

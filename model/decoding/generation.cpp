@@ -2,11 +2,13 @@
 #include "model/decoding/generation.hpp"
 
 #include <numeric>
+#include <span>
 #include <string>
 
 #include "model/decoding/beam.hpp"
 #include "model/decoding/sampling.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/region_failure.hpp"
 
 namespace lockstep::model {
 
@@ -36,7 +38,10 @@ class Generation {
 public:
     Generation(IncrementalDecoder& decoder, const GenerationOptions& options,
                const SpecialTokens& special)
-        : decoder_(decoder), options_(options), special_(special) {}
+        : decoder_(decoder),
+          options_(options),
+          special_(special),
+          vocabulary_(decoder.vocabulary()) {}
 
     std::vector<std::vector<Hypothesis>> run(
         const std::vector<std::vector<std::int32_t>>& contexts,
@@ -67,35 +72,63 @@ private:
         tokens_.assign(slots_.size(), special_.start);
     }
 
+    // A search that goes on, the logits of its live hypotheses, and where they go.
+    struct Turn {
+        std::size_t context;
+        std::span<float> logits;
+        std::vector<Search::Move> moves;
+    };
+
     void advance() {
-        const std::int64_t vocabulary = decoder_.vocabulary();
+        std::vector<Turn> turns = turns_of_all();
+        take_turns(turns);
         std::vector<std::int32_t> from = unmoved_;
         slots_.clear();
         tokens_.clear();
-        float* next = logits_.data();
-        for (std::size_t c = 0; c < searches_.size(); ++c) {
-            Search& search = searches_[c];
-            if (search.done()) continue;
-            const std::span<float> mine(next, search.live() * vocabulary);
-            next += mine.size();
-            for (int i = 0; i < search.live(); ++i) {
-                normalise(mine.subspan(i * vocabulary, vocabulary), options_.temperature,
-                          special_.start);
-            }
-            const auto moves = search.advance(mine, vocabulary);
-            if (search.done()) continue;
-            for (int i = 0; i < static_cast<int>(moves.size()); ++i) {
-                from[first_slot(c) + i] = first_slot(c) + moves[i].from;
-                slots_.push_back(first_slot(c) + i);
-                tokens_.push_back(moves[i].token);
+        for (const Turn& turn : turns) {
+            if (searches_[turn.context].done()) continue;
+            const std::int32_t first = first_slot(turn.context);
+            for (int i = 0; i < static_cast<int>(turn.moves.size()); ++i) {
+                from[first + i] = first + turn.moves[i].from;
+                slots_.push_back(first + i);
+                tokens_.push_back(turn.moves[i].token);
             }
         }
         if (from != unmoved_) decoder_.reorder(from);
     }
 
+    std::vector<Turn> turns_of_all() {
+        std::vector<Turn> turns;
+        float* next = logits_.data();
+        for (std::size_t c = 0; c < searches_.size(); ++c) {
+            if (searches_[c].done()) continue;
+            const auto count = static_cast<std::size_t>(searches_[c].live() * vocabulary_);
+            turns.push_back({c, {next, count}, {}});
+            next += count;
+        }
+        return turns;
+    }
+
+    // The searches do not know of each other, so threads share them.
+    void take_turns(std::vector<Turn>& turns) {
+        RegionFailure failure;
+#pragma omp parallel for schedule(dynamic) if (turns.size() > 1)
+        for (Turn& turn : turns) failure.guard([&] { take_turn(turn); });
+        failure.rethrow();
+    }
+
+    void take_turn(Turn& turn) {
+        Search& search = searches_[turn.context];
+        for (int i = 0; i < search.live(); ++i)
+            normalise(turn.logits.subspan(i * vocabulary_, vocabulary_), options_.temperature,
+                      special_.start);
+        turn.moves = search.advance(turn.logits, vocabulary_);
+    }
+
     IncrementalDecoder& decoder_;
     const GenerationOptions& options_;
     const SpecialTokens special_;
+    const std::int64_t vocabulary_;
     std::vector<Search> searches_;
     std::vector<std::int32_t> slots_, tokens_, unmoved_;
     std::vector<float> logits_;

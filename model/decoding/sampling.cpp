@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/core/philox.hpp"
+#include "runtime/kernels/softmax_xent.hpp"
 
 namespace lockstep::model {
 
@@ -49,19 +50,15 @@ std::pair<std::size_t, double> draw(std::span<const float> log_probs,
 
 void normalise(std::span<float> logits, double temperature, std::int32_t never) {
     if (never >= 0) logits[never] = impossible;
-    // A NaN from a model that has diverged must not break the order that sorting needs.
-    std::replace_if(
-        logits.begin(), logits.end(), [](float x) { return std::isnan(x); }, impossible);
-    const float largest = *std::max_element(logits.begin(), logits.end());
-    if (largest == impossible) return;
-    const auto scale = static_cast<float>(1 / temperature);
-    double sum = 0;
-    for (float& x : logits) {
-        x = (x - largest) * scale;
-        sum += std::exp(x);
+    // Values of a model that has diverged must not break the order that sorting needs.
+    for (float& x : logits) x = std::isfinite(x) ? x : impossible;
+    if (temperature != 1) {
+        const float largest = *std::max_element(logits.begin(), logits.end());
+        if (largest == impossible) return;
+        const auto scale = static_cast<float>(1 / temperature);
+        for (float& x : logits) x = (x - largest) * scale;
     }
-    const auto log_sum = static_cast<float>(std::log(sum));
-    for (float& x : logits) x -= log_sum;
+    kernels::log_softmax({logits.data(), logits.size()});
 }
 
 Choice sample_topk(std::span<const float> log_probs, int k, double uniform) {

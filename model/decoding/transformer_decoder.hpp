@@ -59,8 +59,7 @@ public:
     void step(const std::vector<std::int32_t>& slots, const std::vector<std::int32_t>& tokens,
               std::vector<float>& logits) override {
         require(slots.size() == tokens.size(), "step: one token per slot");
-        logits.resize(slots.size() * static_cast<std::size_t>(config_.vocabulary));
-        if (slots.empty()) return;
+        if (slots.empty()) return logits.clear();
         std::vector<std::int32_t> positions;
         for (const std::int32_t slot : slots) positions.push_back(cache_.length(slot));
         const train::RaggedTokens side = single_tokens(tokens);
@@ -79,9 +78,7 @@ public:
         upload_.finish();
         const Constant last =
             run_layers({ctx_, arena_, decoder_, batch, nullptr, nullptr}, slots, placed);
-        const Matrix scores = arena_.template take_matrix<T>(last.rows, config_.vocabulary);
-        kernels::linear_forward<T>(ctx_, last, weights_.embeddings, {}, scores);
-        read({scores.data, logits.size()}, view_of(logits));
+        score(last, slots.size(), logits);
     }
 
     void reorder(const std::vector<std::int32_t>& from) override { cache_.reorder(from); }
@@ -144,6 +141,22 @@ private:
         upload_.finish();
         locate_tokens(ctx_, arena_, batch);
         return batch;
+    }
+
+    // Writes the scores of the first `real` rows of `last`; the others are filler.
+    void score(Constant last, std::size_t real, std::vector<float>& logits) {
+        const auto vocabulary = static_cast<std::size_t>(config_.vocabulary);
+        if constexpr (std::is_same_v<T, float> && std::is_same_v<Space, HostSpace>) {
+            logits.resize(static_cast<std::size_t>(last.rows) * vocabulary);
+            kernels::linear_forward<T>(ctx_, last, weights_.embeddings, {},
+                                       {logits.data(), last.rows, config_.vocabulary});
+            logits.resize(real * vocabulary);
+        } else {
+            logits.resize(real * vocabulary);
+            const Matrix scores = arena_.template take_matrix<T>(last.rows, config_.vocabulary);
+            kernels::linear_forward<T>(ctx_, last, weights_.embeddings, {}, scores);
+            read({scores.data, logits.size()}, view_of(logits));
+        }
     }
 
     void read(View<const T, Space> from, HostView<float> to) {

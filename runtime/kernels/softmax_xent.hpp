@@ -36,4 +36,9 @@ void softmax_xent_forward_backward(CudaContext& ctx, const StepState* state, Cud
                                    CudaView<const std::int32_t> labels, float label_smoothing,
                                    LossSums* sums);
 
+// Turns one row of logits into log-probabilities, in place and on the calling thread alone. A logit
+// of -infinity is a probability of 0; if all are, the row stays as it is. No logit may be NaN or
+// infinity.
+void log_softmax(HostView<float> logits);
+
 }  // namespace lockstep::kernels

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <type_traits>
 
+#include "runtime/core/region_failure.hpp"
 #include "runtime/kernels/attention_biases.hpp"
 #include "runtime/kernels/attention_checks.hpp"
 #include "runtime/kernels/cpu/attention_blocks.hpp"

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <exception>
-#include <mutex>
 #include <type_traits>
 #include <vector>
 
@@ -145,27 +143,6 @@ void multiply_blocks(MatmulCache& products, int m, int n, int k, Operand<bf16> a
                      Into into, float* c, std::int64_t c_stride);
 void multiply_blocks(MatmulCache& products, int m, int n, int k, Operand<float> a, Operand<float> b,
                      Into into, float* c, std::int64_t c_stride);
-
-// Keeps the first exception of a parallel region, because no exception may leave such a region.
-class RegionFailure {
-public:
-    template <class Work>
-    void guard(const Work& work) noexcept {
-        try {
-            work();
-        } catch (...) {
-            const std::lock_guard lock(mutex_);
-            if (!first_) first_ = std::current_exception();
-        }
-    }
-    void rethrow() const {
-        if (first_) std::rethrow_exception(first_);
-    }
-
-private:
-    std::mutex mutex_;
-    std::exception_ptr first_;
-};
 
 // Checks the offsets, then makes one task per `queries_per_task` queries. The longest tasks come
 // first, so that the threads end at about the same time.

@@ -3,6 +3,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "runtime/core/region_failure.hpp"
 #include "runtime/kernels/attention_checks.hpp"
 #include "runtime/kernels/cpu/attention_blocks.hpp"
 #include "runtime/kernels/cpu/kernel_cache.hpp"

@@ -143,7 +143,22 @@ void each_row(CpuContext& ctx, std::int64_t rows, std::int64_t vocabulary,
     });
 }
 
+[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void subtract(float* x,
+                                                                                    std::int64_t n,
+                                                                                    float largest,
+                                                                                    float log_sum) {
+#pragma omp simd
+    for (std::int64_t j = 0; j < n; ++j) x[j] = x[j] - largest - log_sum;
+}
+
 }  // namespace
+
+void log_softmax(HostView<float> logits) {
+    const auto n = static_cast<std::int64_t>(logits.size());
+    const RowStatistics row = statistics(logits.data(), n);
+    if (row.largest == -std::numeric_limits<float>::infinity()) return;
+    subtract(logits.data(), n, row.largest, std::log(row.exponentials));
+}
 
 template <class T>
 void softmax_xent_forward(CpuContext& ctx, HostMatrix<const T> logits,

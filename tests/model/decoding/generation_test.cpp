@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "model/decoding/beam.hpp"
@@ -341,6 +342,12 @@ TEST_CASE("temperature sharpens and flattens, and what may never come does not")
     normalise(broken, 1, -1);
     CHECK(std::isinf(broken[0]));
     CHECK(broken[1] == doctest::Approx(std::log(0.5)));
+    for (const double temperature : {1.0, 0.5, 1e-30}) {
+        std::vector<float> infinite{1, std::numeric_limits<float>::infinity(), 0};
+        normalise(infinite, temperature, -1);
+        CHECK(infinite[1] == -std::numeric_limits<float>::infinity());
+        CHECK(infinite[0] == doctest::Approx(-std::log(1 + std::exp(-1 / temperature))));
+    }
     CHECK(hot[0] == doctest::Approx(std::log(1 / 3.0)).epsilon(0.02));
 }
 
@@ -378,4 +385,50 @@ TEST_CASE("options out of range are refused by name") {
     CHECK(refused("--topp", [](auto& o) { o.topp = 1.5; }));
     CHECK(refused("--temperature", [](auto& o) { o.temperature = 0; }));
     CHECK(refused("--max-length", [](auto& o) { o.max_length = 0; }));
+}
+
+namespace {
+
+// Returns the best `width` of all continuations, by sorting them.
+std::vector<std::size_t> sorted_best(const std::vector<double>& totals, std::size_t width) {
+    std::vector<std::size_t> order(totals.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, [&](auto a, auto b) { return totals[a] > totals[b]; });
+    order.resize(width);
+    return order;
+}
+
+}  // namespace
+
+TEST_CASE("the search keeps the likeliest continuations of a large vocabulary, ties in order") {
+    GenerationOptions options;
+    options.inference = Inference::beam;
+    options.beam_size = 3;
+    options.beam_min_length = 9;  // so END is impossible in the eight steps
+    const Tokens context;
+    for (const std::size_t words : {std::size_t{64}, std::size_t{65}, std::size_t{1000}}) {
+        Search search(options, SpecialTokens{}, context, 0, 20);
+        std::vector<double> scores{0};
+        for (std::size_t step = 0; step < 8; ++step) {
+            std::vector<float> log_probs;
+            std::vector<double> totals;
+            for (std::size_t j = 0; j < scores.size() * words; ++j) {
+                // Many are equal.
+                log_probs.push_back(-static_cast<float>(1 + (j + step) * 7919 % 23));
+                if (j % words == end_token)
+                    totals.push_back(-std::numeric_limits<double>::infinity());
+                else
+                    totals.push_back(scores[j / words] + double{log_probs.back()});
+            }
+            const auto best = sorted_best(totals, 3);
+            const auto moves = search.advance(log_probs, static_cast<std::int64_t>(words));
+            REQUIRE(moves.size() == 3);
+            scores.clear();
+            for (std::size_t i = 0; i < 3; ++i) {
+                CHECK(moves[i].from == static_cast<int>(best[i] / words));
+                CHECK(moves[i].token == static_cast<std::int32_t>(best[i] % words));
+                scores.push_back(totals[best[i]]);
+            }
+        }
+    }
 }

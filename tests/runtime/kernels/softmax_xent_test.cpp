@@ -123,3 +123,25 @@ TEST_CASE("the loss of many rows has the same bits for any number of threads") {
     CHECK(a.correct == b.correct);
     CHECK_THROWS_AS(forward(one, logits, Labels(500, 101), 0.1f), Error);
 }
+
+TEST_CASE("a row's log-probabilities match the reference, impossible tokens too") {
+    constexpr float impossible = -std::numeric_limits<float>::infinity();
+    for (const std::int64_t size : {1, 15, 64, 2048, 2049, 5001}) {
+        std::vector<float> row = random_numbers<float>(size, 1, 20);
+        if (size > 1) row[size / 2] = impossible;
+        double sum = 0;
+        for (const float x : row) sum += std::exp(double{x});
+        std::vector<float> expected;
+        for (const float x : row) expected.push_back(static_cast<float>(x - std::log(sum)));
+        kernels::log_softmax(view_of(row));
+        for (std::int64_t j = 0; j < size; ++j) {
+            if (expected[j] == impossible)
+                CHECK(row[j] == impossible);
+            else
+                CHECK(std::abs(row[j] - expected[j]) < 5e-6);
+        }
+    }
+    std::vector<float> nothing(3, impossible);
+    kernels::log_softmax(view_of(nothing));
+    CHECK(nothing == std::vector<float>(3, impossible));
+}
