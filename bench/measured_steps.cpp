@@ -33,13 +33,13 @@ void MeasuredSteps::add(double step_s, double host_s, const StepWork& work,
     sum_.optimizer_s += report.optimizer_s;
 }
 
-nlohmann::ordered_json MeasuredSteps::figures(Steps steps, double ceiling,
+nlohmann::ordered_json MeasuredSteps::figures(Steps steps, std::optional<double> ceiling,
                                               comm::Communicator& communicator) const {
     const auto count = static_cast<double>(seconds_.size());
     const double median = quantile(seconds_, 0.5);
     const double mean = std::accumulate(seconds_.begin(), seconds_.end(), 0.0) / count;
     const double step_s = steps == Steps::alike ? median : mean;
-    std::vector<double> sums{work_.tokens / count, work_.flop / count, ceiling};
+    std::vector<double> sums{work_.tokens / count, work_.flop / count, ceiling.value_or(0)};
     communicator.all_reduce(view_of(sums), comm::ReduceOp::sum, "figures");
     communicator.finish();
     nlohmann::ordered_json line{{"step_ms", milliseconds(step_s)},
@@ -50,11 +50,11 @@ nlohmann::ordered_json MeasuredSteps::figures(Steps steps, double ceiling,
                                 {"tokens_per_s", std::llround(sums[0] / step_s)},
                                 {"loss", last_.loss},
                                 {"gflops", std::llround(sums[1] / step_s * 1e-9)},
-                                {"ceiling_gflops", std::llround(sums[2] * 1e-9)},
                                 {"forward_ms", milliseconds(sum_.forward_s / count)},
                                 {"backward_ms", milliseconds(sum_.backward_s / count)},
                                 {"communication_ms", milliseconds(sum_.communication_s / count)},
                                 {"optimizer_ms", milliseconds(sum_.optimizer_s / count)}};
+    if (ceiling) line["ceiling_gflops"] = std::llround(sums[2] * 1e-9);
     if (last_.hidden_share) line["hidden"] = *last_.hidden_share;
     return line;
 }

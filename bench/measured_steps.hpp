@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <vector>
 
 #include "runtime/batch/batch.hpp"
@@ -24,9 +25,9 @@ public:
     enum class Steps { alike, different };
     // Returns the peer's figures under the peer's names, and our additional ones. If the steps
     // differ, rates are means; otherwise they are those of the median step. The peer does the same.
-    // `ceiling` is in operations per second. Work and ceilings are summed over the ranks.
-    // Collective.
-    nlohmann::ordered_json figures(Steps steps, double ceiling,
+    // `ceiling` is in operations per second; it is left out if it was not measured. Work and
+    // ceilings are summed over the ranks. Collective.
+    nlohmann::ordered_json figures(Steps steps, std::optional<double> ceiling,
                                    comm::Communicator& communicator) const;
 
 private:

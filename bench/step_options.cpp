@@ -72,6 +72,7 @@ po::options_description description(StepOptions& o, Words& words) {
     add("zero", po::value(&o.zero), "what the ranks share: stage 0, 1, 2 or 3 of ZeRO");
     add("compile", po::bool_switch(&o.compile), "ignored: what PyTorch compiles is compiled here");
     add("ceiling", "measure only the rate of a large product");
+    add("no-ceiling", "measure all but that, for a profile of the steps");
     add("trace", po::value(&o.trace), "write a Perfetto trace of the steps");
     return options;
 }
@@ -91,7 +92,10 @@ std::optional<StepOptions> parse_step_options(const std::vector<std::string>& ar
         }
         set_kind(given["model"].as<std::string>(), o);  // sets defaults that later options override
         po::notify(given);
-        if (given.count("ceiling") > 0) o.task = StepOptions::Task::ceiling;
+        const bool ceiling = given.count("ceiling") > 0, none = given.count("no-ceiling") > 0;
+        if (ceiling && none) refuse("--ceiling and --no-ceiling: give one of them");
+        if (ceiling) o.task = StepOptions::Task::ceiling;
+        if (none) o.task = StepOptions::Task::only_steps;
     } catch (const po::error& error) {
         refuse(error.what());
     }

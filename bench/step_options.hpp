@@ -31,8 +31,9 @@ struct StepOptions {
     model::RecomputePlan recompute = {};
     bool compile = false;  // accepted so that command lines are alike; has no effect
     std::string trace;
-    enum class Task { steps, ceiling };
-    Task task = Task::steps;  // ceiling: only the rate of a large product is measured
+    // ceiling: only the rate of a large product is measured; only_steps: everything but that.
+    enum class Task { steps, ceiling, only_steps };
+    Task task = Task::steps;
 };
 
 // Returns nothing after --help. Throws config errors.

@@ -217,8 +217,10 @@ nlohmann::ordered_json Session::describe(const bench::MeasuredSteps& measured,
                                 {"activation_bytes", model_->peak_activation_bytes()},
                                 {"step_peak_bytes", step_peak_bytes},
                                 {"first_ms", std::round(first_s_ * 1e5) / 100}};
+    std::optional<double> ceiling;
+    if (options_.task != StepOptions::Task::only_steps) ceiling = ceiling_of(device_);
     line.update(measured.figures(options_.lengths.empty() ? Steps::alike : Steps::different,
-                                 ceiling_of(device_), communicator_));
+                                 ceiling, communicator_));
     return line;
 }
 

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import tempfile
 
-from .probes import PERF, barrier_share, products_ms
+from .probes import BARRIERS, PERF, PRODUCTS, share_of
 from .rows import BENCH
 
 
@@ -39,7 +39,7 @@ class Programs:
     def lacking(self, row):
         """Returns why the row cannot run here, or None."""
         for contestant in row.contestants.values():
-            if contestant.probe == "barriers" and not shutil.which("perf"):
+            if contestant.probe == "perf" and not shutil.which("perf"):
                 return "perf is not installed"
             module = {"torch": "torch", "transformers": "transformers"}.get(contestant.program)
             if module and subprocess.run([self.python, "-c", f"import {module}"], capture_output=True).returncode != 0:
@@ -48,7 +48,7 @@ class Programs:
 
     def command(self, contestant):
         arguments = list(contestant.arguments)
-        timed = ["--steps", str(self.steps), "--warmup", str(self.warmup)]
+        timed = ["--steps", str(contestant.steps or self.steps), "--warmup", str(self.warmup)]
         if contestant.program == "step":
             ranks = ["--ranks", str(contestant.ranks)] if contestant.ranks > 1 else []
             return [self.binary("bench_train_step"), *arguments, *ranks, *timed]
@@ -77,11 +77,8 @@ class Programs:
     def run(self, contestant, held):
         """Returns the figures of one run. `held` are the environment variables of the row."""
         command, environment = self.command(contestant), self.environment(contestant, held)
-        if contestant.probe == "products":
-            output = self.output(command, {**environment, "ONEDNN_VERBOSE": "1"})
-            return {**last_figures(output), "products_ms": products_ms(output, self.steps + self.warmup)}
-        if contestant.probe == "barriers":
-            return self.run_under_perf(command, environment)
+        if contestant.probe == "perf":
+            return self.run_under_perf([*command, "--no-ceiling"], {**environment, "OMP_WAIT_POLICY": "active"})
         return last_figures(self.output(command, environment))
 
     def run_under_perf(self, command, environment):
@@ -89,7 +86,7 @@ class Programs:
             samples = os.path.join(folder, "perf.data")
             figures = last_figures(self.output([*PERF, samples, *command], environment))
             report = self.output(["perf", "report", "--stdio", "--sort", "dso", "-i", samples], environment)
-        return {**figures, "barriers": barrier_share(report)}
+        return {**figures, "products": share_of(PRODUCTS, report), "barriers": share_of(BARRIERS, report)}
 
     def ceiling(self, dtype, held):
         environment = {**os.environ, "OMP_NUM_THREADS": str(self.cores), **held}

@@ -4,7 +4,7 @@ import re
 import statistics
 
 AT_MOST = ("memory", "products", "barriers", "first", "batch_ms")
-FIGURES = {"barriers": "barriers", "first": "first_ms", "batch_ms": "batch_ms"}
+FIGURES = {"barriers": "barriers", "batch_ms": "batch_ms"}
 
 
 def median(rounds, name, key):
@@ -33,10 +33,12 @@ def value_of(goal, rounds):
     if goal.of == "ceiling":
         runs = [each.runs[goal.ours] for each in rounds if goal.ours in each.runs]
         return statistics.median(run["gflops"] / run["ceiling_gflops"] for run in runs) if runs else None
-    if goal.of in ("products", "first"):
-        part, whole = {"products": (median(rounds, goal.ours, "step_ms"), median(rounds, "products", "products_ms")),
-                       "first": (median(rounds, goal.ours, "first_ms"), median(rounds, goal.ours, "step_ms"))}[goal.of]
-        return part / whole if part is not None and whole else None
+    if goal.of == "products":
+        share = median(rounds, goal.ours, "products")
+        return 1 / share if share else None
+    if goal.of == "first":
+        first, later = median(rounds, goal.ours, "first_ms"), median(rounds, goal.ours, "step_ms")
+        return first / later if first is not None and later else None
     return median(rounds, goal.ours, FIGURES[goal.of])
 
 

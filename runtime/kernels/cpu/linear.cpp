@@ -5,6 +5,7 @@
 
 #include "runtime/kernels/cpu/column_sums.hpp"
 #include "runtime/kernels/cpu/matmul.hpp"
+#include "runtime/kernels/cpu/spread_rows.hpp"
 
 namespace lockstep::kernels {
 
@@ -31,6 +32,16 @@ Method forward_method(std::int64_t rows) {
     return rows >= rows_worth_packing ? Method::packed : Method::first;
 }
 
+// The general product of processors without AVX-512 reads down the columns of w.
+template <class T>
+HostMatrix<const T> spread(CpuContext& ctx, HostMatrix<const T> w, std::int64_t rows) {
+    constexpr std::int64_t least_bytes = 1024;
+    if (rows < rows_worth_packing || cpu::first_is_not_general() ||
+        !cpu::rows_collide(w, least_bytes))
+        return w;
+    return cpu::spread_rows(ctx, w, cpu::ScratchMemory::Slot::factor_b);
+}
+
 }  // namespace
 
 template <class T>
@@ -49,8 +60,9 @@ void linear_backward_input(CpuContext& ctx, HostMatrix<const T> dy, HostMatrix<c
                            HostMatrix<T> dx, Into into) {
     require(dy.cols == w.rows && dx.cols == w.cols && dx.rows == dy.rows,
             "linear backward: shapes differ");
-    cpu::multiply(ctx, {dy.rows, w.cols, w.rows, cpu::factor(dy), cpu::factor(w), nullptr, dx.data,
-                        dtype_of<T>, dx.stride, into, input_method(w, into)});
+    const auto read = spread(ctx, w, dy.rows);
+    cpu::multiply(ctx, {dy.rows, w.cols, w.rows, cpu::factor(dy), cpu::factor(read), nullptr,
+                        dx.data, dtype_of<T>, dx.stride, into, input_method(w, into)});
 }
 
 template <class T>

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <bit>
-#include <type_traits>
 
 #include "runtime/kernels/cpu/matmul.hpp"
-#include "runtime/kernels/cpu/parallel.hpp"
-#include "runtime/kernels/cpu/scratch.hpp"
+#include "runtime/kernels/cpu/spread_rows.hpp"
 #include "runtime/kernels/linear.hpp"
 #include "runtime/kernels/reduce.hpp"
 
@@ -15,15 +12,11 @@ namespace {
 
 using cpu::Method;
 
-constexpr std::int64_t line_bytes = 64, page_bytes = 4096;
-
-// The products read down the columns. If rows of floats are a power of two of pages apart, all
-// elements of a column map to the same few cache sets.
+// The products read down the columns.
 template <class T>
 bool collides(HostMatrix<const T> matrix) noexcept {
-    const std::int64_t bytes = matrix.stride * static_cast<std::int64_t>(sizeof(T));
-    return std::is_same_v<T, float> && bytes % page_bytes == 0 &&
-           std::has_single_bit(static_cast<std::uint64_t>(bytes));
+    constexpr std::int64_t page_bytes = 4096;
+    return cpu::rows_collide(matrix, page_bytes);
 }
 
 template <class T>
@@ -33,19 +26,9 @@ void multiply(CpuContext& ctx, HostMatrix<const T> dy, HostMatrix<const T> x, Ho
                         dw.data, Dtype::fp32, dw.stride, into, method});
 }
 
-// Copies rows that collide so that they are one cache line further apart.
 template <class T>
 HostMatrix<const T> spread(CpuContext& ctx, HostMatrix<const T> x, cpu::ScratchMemory::Slot slot) {
-    if (!collides(x)) return x;
-    const std::int64_t stride = x.cols + line_bytes / static_cast<std::int64_t>(sizeof(T));
-    const auto copy = cpu::scratch<T>(ctx, slot, x.rows * stride).data();
-    constexpr std::int64_t block_rows = 32;
-    cpu::parallel_blocks(ctx, x.rows, block_rows, x.rows * x.cols,
-                         [&](std::int64_t, std::int64_t first, std::int64_t count) {
-                             for (std::int64_t i = first; i < first + count; ++i)
-                                 std::copy_n(x.data + i * x.stride, x.cols, copy + i * stride);
-                         });
-    return {copy, x.rows, x.cols, stride};
+    return collides(x) ? cpu::spread_rows(ctx, x, slot) : x;
 }
 
 // Processes as many rows at a time as fit the third-level cache with the copies of both factors.

@@ -162,6 +162,26 @@ TEST_CASE_TEMPLATE("linear weight gradients match the reference where rows are p
     }
 }
 
+TEST_CASE_TEMPLATE(
+    "linear input gradients match the reference where many rows meet weights of 1 KiB", T, float,
+    bf16) {
+    constexpr std::int64_t rows = 1283, in = 256, out = 5;
+    const auto dy = random_numbers<T>(rows * out, 1), w = random_numbers<T>(out * in, 2);
+    for (const int threads : {1, 2}) {
+        CpuContext ctx(threads);
+        std::vector<T> dx(static_cast<std::size_t>(rows * in), T(0.5f));
+        kernels::linear_backward_input<T>(ctx, HostMatrix<const T>(dy.data(), rows, out),
+                                          HostMatrix<const T>(w.data(), out, in),
+                                          matrix_of(dx, rows, in), kernels::Into::add);
+        for (std::int64_t i = 0; i < rows * in; ++i) {
+            double expected = 0.5;
+            for (std::int64_t k = 0; k < out; ++k)
+                expected += to_double(dy[i / in * out + k]) * to_double(w[k * in + i % in]);
+            REQUIRE(close(to_double(dx[i]), expected, dtype_of<T>, out + 1, 1));
+        }
+    }
+}
+
 TEST_CASE_TEMPLATE("bias gradients have the same bits for any number of threads", T, float, bf16) {
     CpuContext one(1), two(2);
     for (const std::int64_t rows : {1, 31, 32, 33, 1000, 4097}) {
