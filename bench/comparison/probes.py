@@ -14,6 +14,7 @@ BARRIERS = ("libgomp",)
 def share_of(places, report):
     """Returns the share of a run's time that its threads spend in `places`, from `perf report --sort dso --stdio`."""
     shares = re.findall(r"^\s*([\d.]+)%\s+(\S+)", report, re.MULTILINE)
-    if not shares:
-        raise ValueError("perf's report has no lines with shares")
-    return sum(float(share) for share, place in shares if place.startswith(places)) / 100
+    found = [float(share) for share, place in shares if place.startswith(places)]
+    if not found:
+        raise ValueError(f"perf's report has no line of {' or '.join(places)}")
+    return sum(found) / 100

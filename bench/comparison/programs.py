@@ -21,7 +21,7 @@ def last_figures(output):
 
 def reply_options(arguments):
     parser = argparse.ArgumentParser()
-    for name in ("--kind", "--beam-size", "--batch", "--tokens"):
+    for name in ("--kind", "--beam-size", "--batch", "--tokens", "--rounds"):
         parser.add_argument(name, required=True)
     return parser.parse_args(arguments)
 
@@ -59,10 +59,10 @@ class Programs:
         model, contexts = self.models.model(o.kind), self.models.contexts(o.kind)
         if contestant.program == "generate":
             return [self.binary("bench_generate"), "-mf", model, "--input", self.models.prompts(), "--inference", "beam",
-                    "--beam-size", o.beam_size, "-bs", o.batch, "--tokens", o.tokens, "--precision", "fp32",
+                    "--beam-size", o.beam_size, "-bs", o.batch, "--tokens", o.tokens, "--rounds", o.rounds, "--precision", "fp32",
                     "--threads", str(self.cores), "--contexts-out", contexts]
         return [self.python, os.path.join(BENCH, "torch_generate.py"), "--model", model, "--contexts", contexts,
-                "--beam-size", o.beam_size, "--batch", o.batch, "--tokens", o.tokens]
+                "--beam-size", o.beam_size, "--batch", o.batch, "--tokens", o.tokens, "--rounds", o.rounds]
 
     def environment(self, contestant, held):
         threads = max(1, self.cores // contestant.ranks)

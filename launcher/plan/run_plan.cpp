@@ -47,9 +47,7 @@ public:
         plan_.moments = config.train.optimizer.moments;
         plan_.offload = config.train.optimizer.offload;
         plan_.saving = saving_of(config.train);
-        const std::int64_t lanes = this->lanes();
-        plan_.lanes_of_rank = (lanes + plan_.ranks - 1) / plan_.ranks;
-        check_lanes(config, plan_.ranks);
+        plan_.lanes_of_rank = (lanes() + plan_.ranks - 1) / plan_.ranks;
     }
 
     RunPlan plan() {

@@ -95,6 +95,7 @@ RunConfig with_model(RunConfig config, const model::ModelConfig& model);
 
 // Calculates the plan from the options and the data's index, without allocating the memory that it
 // plans. Throws config errors.
+// There may be more ranks than lanes, as in a run that goes on; check_lanes() refuses a new one.
 RunPlan plan_run(const RunConfig& config, Scope scope = Scope::whole);
 
 }  // namespace lockstep::launcher::plan

@@ -14,6 +14,7 @@
 #include "launcher/doctor/report.hpp"
 #include "launcher/model_folder/checkpoint_size.hpp"
 #include "launcher/model_folder/model_folder.hpp"
+#include "launcher/options/batching.hpp"
 #include "launcher/options/memory_options.hpp"
 #include "launcher/options/run_command.hpp"
 #include "launcher/plan/run_plan.hpp"
@@ -27,6 +28,7 @@
 #include "runtime/comm/store/store.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/printable.hpp"
+#include "runtime/train/checkpoint/checkpoint_folder.hpp"
 #include "runtime/train/optim/state_bytes.hpp"
 
 namespace lockstep::launcher {
@@ -101,6 +103,19 @@ void add_needs(const RunConfig& config, int ranks, doctor::Request& request) {
     if (request.computes == doctor::Computes::on_gpu) model::require_gpu_heads(*model);
 }
 
+// A folder that cannot be read in time counts as one with a checkpoint.
+bool begins_a_run(const RunConfig& config, std::chrono::milliseconds longest) {
+    if (config.model_file.empty()) return true;
+    const auto empty = doctor::run_with_timeout(longest, [config] {
+        try {
+            return !train::choose_checkpoint(config.model_file, train::Verify::sizes).path;
+        } catch (const Error&) {
+            return false;
+        }
+    });
+    return empty.value_or(false);
+}
+
 doctor::Computes computes_on(const RunConfig& config, std::chrono::milliseconds longest) {
     if (config.device == DeviceChoice::cuda) return doctor::Computes::on_gpu;
     // A driver with problems may never answer.
@@ -123,6 +138,7 @@ doctor::Request request_of(const RunConfig& config, const comm::RankInfo& rank_i
     try {
         if (request.computes == doctor::Computes::on_cpu) refuse_on_cpu(config);
         check_zero_ranks(config.train.zero, rank_info.size);
+        if (begins_a_run(config, request.check_time())) check_lanes(config, rank_info.size);
         request.shared.stage = config.train.zero.stage;
         request.shared.ranks = train::sharing_ranks(config.train.zero, rank_info.size);
         add_needs(config, rank_info.size, request);

@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <iostream>
 #include <optional>
+#include <string>
 
+#include "launcher/options/batching.hpp"
 #include "launcher/options/run_command.hpp"
 #include "launcher/options/stored_options.hpp"
 #include "launcher/plan/fitting_command.hpp"
@@ -25,20 +27,26 @@ constexpr const char* usage =
 
 constexpr int does_not_fit = 1;
 
+std::optional<std::string> checkpoint_of(const RunConfig& config) {
+    if (config.model_file.empty()) return std::nullopt;
+    return train::choose_checkpoint(config.model_file, train::Verify::sizes).path;
+}
+
 // A run that goes on takes the options of its checkpoint, and so does its plan.
 std::optional<RunConfig> parse(const std::vector<std::string>& args) {
     auto config = parse_run(Task::plan, usage, args);
-    if (!config || config->model_file.empty()) return config;
-    const auto choice = train::choose_checkpoint(config->model_file, train::Verify::sizes);
-    if (!choice.path) return config;
-    StoredOptions stored = stored_options(config->model_file, *choice.path);
+    if (!config) return config;
+    const auto checkpoint = checkpoint_of(*config);
+    if (!checkpoint) {
+        check_lanes(*config, static_cast<int>(std::max<std::int64_t>(config->world_size, 1)));
+        return config;
+    }
+    StoredOptions stored = stored_options(config->model_file, *checkpoint);
     const auto gone = [](const std::string& folder) { return !path_exists(folder); };
     if (std::ranges::any_of(stored.data, gone)) stored.data.clear();  // the plan may do without
     config = parse_run(Task::plan, usage, args, Ranks::any, [&] { return std::optional(stored); });
-    // The lanes are the run's. A run may now have more ranks than lanes; the planner refuses that,
-    // so it is given a lane for each rank.
-    const std::int64_t asked = config->batch.logical_shards;
-    config->batch.logical_shards = std::max(asked > 0 ? asked : stored.lanes, config->world_size);
+    // The lanes are the run's, also if there are more ranks now.
+    if (config->batch.logical_shards <= 0) config->batch.logical_shards = stored.lanes;
     return config;
 }
 

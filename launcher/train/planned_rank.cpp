@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/train/planned_rank.hpp"
 
-#include <algorithm>
-
 #include "launcher/host/gpus.hpp"
 #include "launcher/plan/run_plan.hpp"
 
@@ -12,10 +10,6 @@ RunConfig planned_rank(const RunConfig& config, const model::ModelConfig& model,
     RunConfig asked = plan::with_model(config, model);
     const comm::RankInfo& rank_info = job.rank_info;
     asked.world_size = rank_info.size;
-    // A continued run may have more ranks than lanes, which the planner refuses.
-    if (asked.batch.logical_shards > 0)
-        asked.batch.logical_shards =
-            std::max<std::int64_t>(asked.batch.logical_shards, rank_info.size);
     asked.device = job.device.gpu ? DeviceChoice::cuda : DeviceChoice::cpu;
     asked.memory_bytes = job.device.gpu ? free_gpu_bytes(job.device.gpu->number)
                                         : plan::host_bytes_of_rank(rank_info.local_size);

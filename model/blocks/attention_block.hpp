@@ -61,9 +61,11 @@ struct MemoryBlock {
     using Constant = MatrixView<const T, Space>;
     using Matrix = MatrixView<T, Space>;
 
-    // Returns a matrix in which layer i owns columns [i * 2 d, (i + 1) * 2 d); empty if there are
-    // no layers.
-    static Matrix forward(const StackPass<Ctx, T>& run, const Weights& weights, Constant memory);
+    // Returns the number of columns of [k v] of all layers.
+    static std::int64_t cols(const Weights& weights);
+    // Writes to a matrix in which layer i owns columns [i * 2 d, (i + 1) * 2 d).
+    static void forward(const StackPass<Ctx, T>& run, const Weights& weights, Constant memory,
+                        Matrix kv);
     // Calculates all gradients except those of biases, which the layers' backward has written.
     // Overwrites d_memory.
     static void backward(const StackPass<Ctx, T>& run, const Weights& weights, Constant memory,
@@ -192,16 +194,20 @@ void CrossAttentionBlock<Ctx, T>::backward(const StackPass<Ctx, T>& run, const W
 }
 
 template <class Ctx, class T>
-auto MemoryBlock<Ctx, T>::forward(const StackPass<Ctx, T>& run, const Weights& weights,
-                                  Constant memory) -> Matrix {
-    std::int64_t cols = 0, first = 0;
+std::int64_t MemoryBlock<Ctx, T>::cols(const Weights& weights) {
+    std::int64_t cols = 0;
     for (const auto& part : weights) cols += part.w.rows;
-    const Matrix kv = run.take(memory.rows, cols);
+    return cols;
+}
+
+template <class Ctx, class T>
+void MemoryBlock<Ctx, T>::forward(const StackPass<Ctx, T>& run, const Weights& weights,
+                                  Constant memory, Matrix kv) {
+    std::int64_t first = 0;
     for (const auto& part : weights) {
         LinearBlock<Ctx, T>::forward(run, part, memory, kv.columns(first, part.w.rows));
         first += part.w.rows;
     }
-    return kv;
 }
 
 template <class Ctx, class T>

@@ -22,6 +22,9 @@ struct StackBlock {
         // The branches whose input is calculated again share this memory. It is empty if there are
         // none. After forward it holds the output if the last layer is one of them.
         Matrix input_space;
+        // MemoryBlock's matrix and one more layer's columns. Backward writes the gradient of layer
+        // i to the columns of layer i + 1, which no layer reads any more.
+        Matrix kv;
         typename EmbeddingBlock<Ctx, T>::Saved embedding;
         std::vector<typename LayerBlock<Ctx, T>::Saved> layers;
     };
@@ -39,9 +42,9 @@ struct StackBlock {
     // Does the same as forward without keeping what backward needs.
     static Constant evaluate(StackPass<Ctx, T> run, const Weights& weights, Constant embeddings,
                              Constant memory, const Calls& calls = {});
-    // Destroys d_output and adds the embedding's gradient to `input`. If d_memory is not empty, it
-    // is overwritten by the gradient of `memory`. finish() is called when a block of parameters has
-    // its gradients, in the order of the table.
+    // Destroys d_output and what saved.kv holds, and adds the embedding's gradient to `input`. If
+    // d_memory is not empty, it is overwritten by the gradient of `memory`. finish() is called when
+    // a block of parameters has its gradients, in the order of the table.
     static void backward(StackPass<Ctx, T> run, const Weights& weights, const Saved& saved,
                          Matrix d_output, Constant memory, Matrix d_memory,
                          const InputGradient<Space>& input, const std::function<void()>& finish);
@@ -72,12 +75,18 @@ auto StackBlock<Ctx, T>::forward(StackPass<Ctx, T> run, const Weights& weights, 
     if (has_embedding_block(weights)) begin();
     auto x = EmbeddingBlock<Ctx, T>::forward(run, weights, embeddings, saved.embedding);
     if (!weights.memory_projections.empty()) begin();
-    const Matrix kv = MemoryBlock<Ctx, T>::forward(run, weights.memory_projections, memory);
+    if (!weights.memory_projections.empty()) {
+        const std::int64_t cols = MemoryBlock<Ctx, T>::cols(weights.memory_projections);
+        saved.kv = run.take(memory.rows, cols + 2 * embeddings.cols);
+        MemoryBlock<Ctx, T>::forward(run, weights.memory_projections, memory,
+                                     saved.kv.columns(0, cols));
+    }
     for (std::size_t i = 0; i < weights.layers.size(); ++i) {
         begin();
         run.enter(i, saved.input_space);
         x = LayerBlock<Ctx, T>::forward(run, weights.layers[i], x,
-                                        layer_columns(kv, i, embeddings.cols), saved.layers[i]);
+                                        layer_columns(saved.kv, i, embeddings.cols),
+                                        saved.layers[i]);
     }
     return x.input;
 }
@@ -106,7 +115,8 @@ auto StackBlock<Ctx, T>::evaluate(StackPass<Ctx, T> run, const Weights& weights,
     Matrix all_kv;
     if (calls.begin && !weights.memory_projections.empty()) {
         begin();  // the block of all layers' projections, which is gone when the layers come
-        all_kv = MemoryBlock<Ctx, T>::forward(run, weights.memory_projections, memory);
+        all_kv = run.take(memory.rows, MemoryBlock<Ctx, T>::cols(weights.memory_projections));
+        MemoryBlock<Ctx, T>::forward(run, weights.memory_projections, memory, all_kv);
         mark = run.arena.mark();
     }
     for (const auto& layer : weights.layers) {
@@ -134,16 +144,16 @@ void StackBlock<Ctx, T>::backward(StackPass<Ctx, T> run, const Weights& weights,
     }
     const std::int64_t d_model = d_output.cols;
     const bool has_memory = !weights.memory_projections.empty();
-    const auto layers = static_cast<std::int64_t>(weights.layers.size());
-    const Matrix d_kv = run.take(memory.rows, has_memory ? layers * 2 * d_model : 0);
     for (std::size_t i = weights.layers.size(); i-- > 0;) {
         run.enter(i, saved.input_space);
         LayerBlock<Ctx, T>::backward(run, weights.layers[i], saved.layers[i], d,
-                                     layer_columns(d_kv, i, d_model));
+                                     layer_columns(saved.kv, i + 1, d_model));
         finish();
     }
     if (has_memory) {
-        MemoryBlock<Ctx, T>::backward(run, weights.memory_projections, memory, d_kv, d_memory);
+        const std::int64_t cols = MemoryBlock<Ctx, T>::cols(weights.memory_projections);
+        MemoryBlock<Ctx, T>::backward(run, weights.memory_projections, memory,
+                                      saved.kv.columns(2 * d_model, cols), d_memory);
         std::size_t first = 0;
         for (const auto& part : weights.memory_projections) {
             if (weights.memory_biases.empty()) break;  // the layers have written to the block

@@ -16,11 +16,10 @@ namespace {
 constexpr float impossible = -std::numeric_limits<float>::infinity();
 
 float largest(std::span<const float> values) {
-    float largest = impossible;
-#pragma omp simd reduction(max : largest)
-    for (std::size_t j = 0; j < values.size(); ++j)
-        largest = values[j] > largest ? values[j] : largest;
-    return largest;
+    float most = impossible;
+#pragma omp simd reduction(max : most)
+    for (std::size_t j = 0; j < values.size(); ++j) most = values[j] > most ? values[j] : most;
+    return most;
 }
 
 }  // namespace
@@ -46,7 +45,8 @@ public:
         std::push_heap(heap_.begin(), heap_.end(), better);
     }
 
-    std::vector<Candidate> sorted() {
+    // Returns what was kept, the best first, and keeps nothing.
+    std::vector<Candidate> take_sorted() {
         std::sort_heap(heap_.begin(), heap_.end(), better);
         return std::move(heap_);
     }
@@ -102,7 +102,7 @@ auto Search::most_likely(std::span<const float> log_probs, std::int64_t vocabula
             }
         }
     }
-    return kept.sorted();
+    return kept.take_sorted();
 }
 
 auto Search::sampled(std::span<const float> log_probs, std::int64_t vocabulary) const

@@ -33,6 +33,9 @@ public:
     virtual void reorder(const std::vector<std::int32_t>& from) = 0;
 
     virtual std::int64_t vocabulary() const = 0;
+
+    // Returns the number of threads that may search on the host while the decoder waits.
+    virtual int host_threads() const = 0;
 };
 
 // Makes a decoder for a model of either kind, in the store's precision. The store must have been

@@ -55,7 +55,10 @@ void normalise(std::span<float> logits, double temperature, std::int32_t never) 
     if (temperature != 1) {
         const float largest = *std::max_element(logits.begin(), logits.end());
         if (largest == impossible) return;
-        const auto scale = static_cast<float>(1 / temperature);
+        // Neither 0 nor infinity: their products with infinity and 0 would be NaN.
+        using Limits = std::numeric_limits<float>;
+        const auto scale =
+            static_cast<float>(std::clamp<double>(1 / temperature, Limits::min(), Limits::max()));
         for (float& x : logits) x = (x - largest) * scale;
     }
     kernels::log_softmax({logits.data(), logits.size()});

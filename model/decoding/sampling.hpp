@@ -6,8 +6,8 @@
 
 namespace lockstep::model {
 
-// Turns logits into log-probabilities at that temperature, in place. The token `never` and NaNs get
-// probability 0.
+// Turns logits into log-probabilities at that temperature, in place. The token `never`, NaNs and
+// infinities get probability 0.
 void normalise(std::span<float> logits, double temperature, std::int32_t never);
 
 struct Choice {

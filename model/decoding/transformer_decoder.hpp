@@ -10,6 +10,7 @@
 #include "model/decoding/decoder.hpp"
 #include "model/decoding/decoding_batch.hpp"
 #include "model/decoding/slot_cache.hpp"
+#include "runtime/device/host_side.hpp"
 #include "runtime/kernels/reduce.hpp"
 
 namespace lockstep::model {
@@ -32,6 +33,13 @@ public:
           cache_(ctx) {}
 
     std::int64_t vocabulary() const override { return config_.vocabulary; }
+
+    int host_threads() const override {
+        if constexpr (std::is_same_v<Space, HostSpace>)
+            return ctx_.threads();
+        else
+            return ctx_.template cached<device::HostThreads>().count;
+    }
 
     std::vector<int> start(const std::vector<std::vector<std::int32_t>>& contexts,
                            int slots_per_context, int max_new_tokens) override {

@@ -38,7 +38,7 @@ void softmax_xent_forward_backward(CudaContext& ctx, const StepState* state, Cud
 
 // Turns one row of logits into log-probabilities, in place and on the calling thread alone. A logit
 // of -infinity is a probability of 0; if all are, the row stays as it is. No logit may be NaN or
-// infinity.
+// +infinity.
 void log_softmax(HostView<float> logits);
 
 }  // namespace lockstep::kernels

@@ -10,12 +10,12 @@
 
 namespace lockstep::kernels::cpu {
 
-// Returns whether the rows are floats and a power of two of bytes apart, at least `least_bytes`.
-// All elements of a column then map to the same few sets of a cache.
+// Returns whether the rows are floats and a power of two of bytes apart, at least
+// `least_row_bytes`. All elements of a column then map to the same few sets of a cache.
 template <class T>
-bool rows_collide(HostMatrix<const T> matrix, std::int64_t least_bytes) noexcept {
+bool rows_collide(HostMatrix<const T> matrix, std::int64_t least_row_bytes) noexcept {
     const std::int64_t bytes = matrix.stride * static_cast<std::int64_t>(sizeof(T));
-    return std::is_same_v<T, float> && bytes >= least_bytes &&
+    return std::is_same_v<T, float> && bytes >= least_row_bytes &&
            std::has_single_bit(static_cast<std::uint64_t>(bytes));
 }
 

@@ -116,6 +116,12 @@ TEST_CASE("options that contradict the model that is there") {
     says(run_line(place.doctor() + "--offload optimizer"), 1,
          {"PROBLEM [options]", "--offload optimizer is for GPUs"});
     says(run_line(place.doctor() + "--recompute layer:99"), 1, {"PROBLEM [options]", "layer:99"});
+    // A run goes on with more ranks than lanes, but none begins so.
+    const std::string two = "distributed_launch --nproc-per-node 2 ";
+    says(run_line(two + place.doctor() + "--logical-shards 1"), 0, {"verdict: a run can start"});
+    fs::remove_all(place.model);
+    says(run_line(two + place.doctor() + "--logical-shards 1"), 1,
+         {"PROBLEM [options]", "--logical-shards 1: fewer than the 2 ranks"});
 }
 
 TEST_CASE("GPUs are found by their driver's library") {

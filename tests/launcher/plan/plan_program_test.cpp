@@ -54,14 +54,22 @@ TEST_CASE("a plan says what a run takes, and whether it fits, by its exit code")
         "lockstep plan --device cpu --json --distributed-world-size 2 -mf " + prepared.model);
     CHECK(nlohmann::json::parse(shared.out)["epoch"]["steps"] == plan["epoch"]["steps"]);
     // A run goes on with more ranks than it has lanes, also where its own number of them is named.
+    // Its epoch is the same.
     const std::string five =
         "lockstep plan --device cpu --json --distributed-world-size 5 -mf " + prepared.model;
     const auto named = run_line(five + " --logical-shards 4");
     REQUIRE_MESSAGE(named.code == 0, named.out << named.err);
     const auto known = nlohmann::json::parse(run_line(five).out);
     CHECK(nlohmann::json::parse(named.out)["epoch"] == known["epoch"]);
+    CHECK(known["epoch"]["steps"] == plan["epoch"]["steps"]);
     says(run_line("lockstep plan --device cpu --fit auto -mf " + prepared.model), 0,
          {" --batchsize 4 ", " --max-train-steps 1 ", " --moments fp32"});
+}
+
+TEST_CASE("a new run of more ranks than lanes is refused before it is planned") {
+    says(run_line("lockstep plan --device cpu --vocabulary 9" + small +
+                  "--logical-shards 1 --distributed-world-size 2"),
+         2, {"--logical-shards 1: fewer than the 2 ranks"});
 }
 
 TEST_CASE("a plan for more ranks than there can be is refused") {

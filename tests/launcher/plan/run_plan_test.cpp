@@ -249,7 +249,24 @@ TEST_CASE("what cannot be planned is refused") {
     refused({"--device", "cpu", "--vocabulary", "9", "--precision", "fp16"}, "fp16");
     refused({"--device", "cpu", "--vocabulary", "9", "--n-heads", "5"}, "--n-heads");
     refused({"--device", "cpu", "--data", "/nowhere"}, "/nowhere");
-    refused({"--device", "cpu", "--vocabulary", "9", "--logical-shards", "1",
-             "--distributed-world-size", "2"},
-            "--logical-shards");
+}
+
+TEST_CASE("a run that goes on with more ranks than lanes has a plan at every stage") {
+    const auto planned = [](const char* lanes, const Words& more) {
+        return plan_run(
+            config_of(joined({{"-m", "gpt2", "--device", "cpu", "--vocabulary", "1000", "-bs", "1",
+                               "--distributed-world-size", "5", "--logical-shards", lanes},
+                              more})));
+    };
+    for (const Words& more : {Words{}, Words{"--deterministic"}, Words{"--zero", "1"},
+                              Words{"--zero", "2"}, Words{"--zero", "3"}}) {
+        const auto few = planned("4", more), one_each = planned("5", more);
+        CHECK(few.lanes_of_rank == 1);
+        CHECK(few.sent.total() > 0);
+        // In a fixed order, rank 0 keeps one matrix less for each lane less.
+        const char* const lanes = "gradients of single lanes, fp32";
+        CHECK(bytes_of(few, lanes) <= bytes_of(one_each, lanes));
+        CHECK(few.total_bytes() - bytes_of(few, lanes) ==
+              one_each.total_bytes() - bytes_of(one_each, lanes));
+    }
 }

@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
-#include <numeric>
 #include <set>
 
 #include "model/decoding/beam.hpp"
@@ -56,6 +54,8 @@ public:
         for (std::size_t i = 0; i < from.size(); ++i) seen_[i] = before.at(from[i]);
     }
     std::int64_t vocabulary() const override { return ::vocabulary; }
+    int host_threads() const override { return threads; }
+    int threads = 3;
 
     // Returns logits, which are not normalised. The START token is likely.
     std::vector<float> scores_after(const Tokens& seen) const {
@@ -162,6 +162,20 @@ TEST_CASE("greedy is a beam of one and takes the most likely token each time") {
             scores[start_token] = -1;
             CHECK(std::max_element(scores.begin(), scores.end()) - scores.begin() == token);
             seen.push_back(token);
+        }
+    }
+}
+
+TEST_CASE("replies do not depend on the number of threads") {
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        ToyDecoder alone(seed), shared(seed);
+        alone.threads = 1;
+        const auto one = run(alone, with(Inference::beam, 4));
+        const auto several = run(shared, with(Inference::beam, 4));
+        REQUIRE(one.size() == several.size());
+        for (std::size_t c = 0; c < one.size(); ++c) {
+            CHECK(one[c].tokens == several[c].tokens);
+            CHECK(one[c].score == several[c].score);
         }
     }
 }
@@ -301,56 +315,6 @@ TEST_CASE("n-gram blocking sees whole contexts") {
     CHECK(std::ranges::count(reply({{4, 3, 0}}).tokens, 4) == 0);
 }
 
-TEST_CASE("top-k and nucleus draw from their set only, in proportion") {
-    std::vector<float> log_probs{std::log(0.1f), std::log(0.4f), std::log(0.2f), std::log(0.3f)};
-    std::map<std::int32_t, int> topk, nucleus;
-    constexpr int draws = 20000;
-    for (int i = 0; i < draws; ++i) {
-        const double number = (i + 0.5) / draws;
-        const Choice a = sample_topk(log_probs, 2, number);
-        const Choice b = sample_nucleus(log_probs, 0.75, number);
-        CHECK(a.log_prob == doctest::Approx(log_probs[a.token]));
-        CHECK(b.log_prob == doctest::Approx(log_probs[b.token] - std::log(0.9)));
-        ++topk[a.token];
-        ++nucleus[b.token];
-    }
-    CHECK(topk.size() == 2);
-    CHECK(topk[1] == doctest::Approx(draws * 4 / 7.0).epsilon(1e-3));
-    CHECK(nucleus.size() == 3);  // 0.4 and 0.3 are still less than 0.75
-    CHECK(nucleus[2] == doctest::Approx(draws * 2 / 9.0).epsilon(1e-3));
-    CHECK(sample_nucleus(log_probs, 1e-9, 0.99).token == 1);
-
-    // There are more entries than are sorted at first. Token t has rank t * 37 % 1000, and the
-    // ranks from 620 on have the upper half of the probability.
-    std::vector<float> many(1000);
-    for (int t = 0; t < 1000; ++t) many[t] = static_cast<float>(t * 37 % 1000) * 1e-3f;
-    normalise(many, 1, -1);
-    int lowest = 1000;
-    for (int i = 0; i < 2000; ++i) {
-        lowest = std::min(lowest, sample_nucleus(many, 0.5, i / 2000.0).token * 37 % 1000);
-    }
-    CHECK(lowest == 620);
-}
-
-TEST_CASE("temperature sharpens and flattens, and what may never come does not") {
-    std::vector<float> cold{1, 2, 3}, hot = cold;
-    normalise(cold, 0.5, 2);
-    normalise(hot, 100, -1);
-    CHECK(std::isinf(cold[2]));
-    CHECK(cold[1] == doctest::Approx(-std::log(1 + std::exp(-2.0))));
-    std::vector<float> broken{std::nanf(""), 1, 1};
-    normalise(broken, 1, -1);
-    CHECK(std::isinf(broken[0]));
-    CHECK(broken[1] == doctest::Approx(std::log(0.5)));
-    for (const double temperature : {1.0, 0.5, 1e-30}) {
-        std::vector<float> infinite{1, std::numeric_limits<float>::infinity(), 0};
-        normalise(infinite, temperature, -1);
-        CHECK(infinite[1] == -std::numeric_limits<float>::infinity());
-        CHECK(infinite[0] == doctest::Approx(-std::log(1 + std::exp(-1 / temperature))));
-    }
-    CHECK(hot[0] == doctest::Approx(std::log(1 / 3.0)).epsilon(0.02));
-}
-
 TEST_CASE("samples depend on seed and row, and on nothing else") {
     ToyDecoder decoder(3);
     GenerationOptions options = with(Inference::topk, 1);
@@ -385,50 +349,4 @@ TEST_CASE("options out of range are refused by name") {
     CHECK(refused("--topp", [](auto& o) { o.topp = 1.5; }));
     CHECK(refused("--temperature", [](auto& o) { o.temperature = 0; }));
     CHECK(refused("--max-length", [](auto& o) { o.max_length = 0; }));
-}
-
-namespace {
-
-// Returns the best `width` of all continuations, by sorting them.
-std::vector<std::size_t> sorted_best(const std::vector<double>& totals, std::size_t width) {
-    std::vector<std::size_t> order(totals.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::stable_sort(order, [&](auto a, auto b) { return totals[a] > totals[b]; });
-    order.resize(width);
-    return order;
-}
-
-}  // namespace
-
-TEST_CASE("the search keeps the likeliest continuations of a large vocabulary, ties in order") {
-    GenerationOptions options;
-    options.inference = Inference::beam;
-    options.beam_size = 3;
-    options.beam_min_length = 9;  // so END is impossible in the eight steps
-    const Tokens context;
-    for (const std::size_t words : {std::size_t{64}, std::size_t{65}, std::size_t{1000}}) {
-        Search search(options, SpecialTokens{}, context, 0, 20);
-        std::vector<double> scores{0};
-        for (std::size_t step = 0; step < 8; ++step) {
-            std::vector<float> log_probs;
-            std::vector<double> totals;
-            for (std::size_t j = 0; j < scores.size() * words; ++j) {
-                // Many are equal.
-                log_probs.push_back(-static_cast<float>(1 + (j + step) * 7919 % 23));
-                if (j % words == end_token)
-                    totals.push_back(-std::numeric_limits<double>::infinity());
-                else
-                    totals.push_back(scores[j / words] + double{log_probs.back()});
-            }
-            const auto best = sorted_best(totals, 3);
-            const auto moves = search.advance(log_probs, static_cast<std::int64_t>(words));
-            REQUIRE(moves.size() == 3);
-            scores.clear();
-            for (std::size_t i = 0; i < 3; ++i) {
-                CHECK(moves[i].from == static_cast<int>(best[i] / words));
-                CHECK(moves[i].token == static_cast<std::int32_t>(best[i] % words));
-                scores.push_back(totals[best[i]]);
-            }
-        }
-    }
 }

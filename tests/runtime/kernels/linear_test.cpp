@@ -163,8 +163,8 @@ TEST_CASE_TEMPLATE("linear weight gradients match the reference where rows are p
 }
 
 TEST_CASE_TEMPLATE(
-    "linear input gradients match the reference where many rows meet weights of 1 KiB", T, float,
-    bf16) {
+    "linear input gradients match the reference where many rows meet weights with rows of 1 KiB", T,
+    float, bf16) {
     constexpr std::int64_t rows = 1283, in = 256, out = 5;
     const auto dy = random_numbers<T>(rows * out, 1), w = random_numbers<T>(out * in, 2);
     for (const int threads : {1, 2}) {
