@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "model/blocks/linear.hpp"
@@ -53,7 +54,7 @@ struct CrossAttentionBlock {
 };
 
 // Calculates [k v] = memory Wkv^T + b for all layers, side by side: forward takes one product for
-// all of them, and backward one product for each gradient.
+// all of them, and backward two for each gradient.
 template <class Ctx, class T>
 struct MemoryBlock {
     using Space = typename Ctx::Space;
@@ -61,15 +62,14 @@ struct MemoryBlock {
     using Constant = MatrixView<const T, Space>;
     using Matrix = MatrixView<T, Space>;
 
-    // Returns the number of columns of [k v] of all layers.
-    static std::int64_t cols(const Weights& weights);
-    // Writes to a matrix in which layer i owns columns [i * 2 d, (i + 1) * 2 d).
-    static void forward(const StackPass<Ctx, T>& run, const Weights& weights, Constant memory,
-                        Matrix kv);
+    // Returns a matrix in which layer i owns columns [i * 2 d, (i + 1) * 2 d); empty if there are
+    // no layers.
+    static Matrix forward(const StackPass<Ctx, T>& run, const Weights& weights, Constant memory);
     // Calculates all gradients except those of biases, which the layers' backward has written.
+    // dy_last is the gradient of the last layer's columns, dy that of all columns before them.
     // Overwrites d_memory.
     static void backward(const StackPass<Ctx, T>& run, const Weights& weights, Constant memory,
-                         Constant dy, Matrix d_memory);
+                         Constant dy, Constant dy_last, Matrix d_memory);
 };
 
 // Describes one of a layer's two attentions: its shape, its dropout and its sequences.
@@ -194,30 +194,40 @@ void CrossAttentionBlock<Ctx, T>::backward(const StackPass<Ctx, T>& run, const W
 }
 
 template <class Ctx, class T>
-std::int64_t MemoryBlock<Ctx, T>::cols(const Weights& weights) {
-    std::int64_t cols = 0;
+auto MemoryBlock<Ctx, T>::forward(const StackPass<Ctx, T>& run, const Weights& weights,
+                                  Constant memory) -> Matrix {
+    std::int64_t cols = 0, first = 0;
     for (const auto& part : weights) cols += part.w.rows;
-    return cols;
-}
-
-template <class Ctx, class T>
-void MemoryBlock<Ctx, T>::forward(const StackPass<Ctx, T>& run, const Weights& weights,
-                                  Constant memory, Matrix kv) {
-    std::int64_t first = 0;
+    // Without gaps between its rows: oneDNN has no fast product in bf16 for a result with gaps.
+    const Matrix kv = run.take(memory.rows, cols);
     for (const auto& part : weights) {
         LinearBlock<Ctx, T>::forward(run, part, memory, kv.columns(first, part.w.rows));
         first += part.w.rows;
     }
+    return kv;
 }
 
 template <class Ctx, class T>
 void MemoryBlock<Ctx, T>::backward(const StackPass<Ctx, T>& run, const Weights& weights,
-                                   Constant memory, Constant dy, Matrix d_memory) {
+                                   Constant memory, Constant dy, Constant dy_last,
+                                   Matrix d_memory) {
+    Into into = Into::overwrite;
+    const auto rows_backward = [&](const auto& part, std::int64_t row, Constant dy_of_rows) {
+        if (dy_of_rows.cols == 0) return;
+        LinearBlock<Ctx, T>::backward_products(run,
+                                               {part.w.rows_from(row, dy_of_rows.cols),
+                                                {},
+                                                part.dw.rows_from(row, dy_of_rows.cols),
+                                                {}},
+                                               memory, dy_of_rows, d_memory, into);
+        into = Into::add;
+    };
     std::int64_t first = 0;
     for (const auto& part : weights) {
-        LinearBlock<Ctx, T>::backward_products(run, part, memory, dy.columns(first, part.w.rows),
-                                               d_memory, first == 0 ? Into::overwrite : Into::add);
-        first += part.w.rows;
+        const std::int64_t before = std::min(part.w.rows, dy.cols - first);
+        rows_backward(part, 0, dy.columns(first, before));
+        if (before < part.w.rows) rows_backward(part, before, dy_last);
+        first += before;
     }
 }
 

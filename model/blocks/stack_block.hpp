@@ -22,8 +22,8 @@ struct StackBlock {
         // The branches whose input is calculated again share this memory. It is empty if there are
         // none. After forward it holds the output if the last layer is one of them.
         Matrix input_space;
-        // MemoryBlock's matrix and one more layer's columns. Backward writes the gradient of layer
-        // i to the columns of layer i + 1, which no layer reads any more.
+        // MemoryBlock's matrix. Backward writes the gradient of each layer but the last to the
+        // columns of the layer after it, which no layer reads any more.
         Matrix kv;
         typename EmbeddingBlock<Ctx, T>::Saved embedding;
         std::vector<typename LayerBlock<Ctx, T>::Saved> layers;
@@ -75,12 +75,7 @@ auto StackBlock<Ctx, T>::forward(StackPass<Ctx, T> run, const Weights& weights, 
     if (has_embedding_block(weights)) begin();
     auto x = EmbeddingBlock<Ctx, T>::forward(run, weights, embeddings, saved.embedding);
     if (!weights.memory_projections.empty()) begin();
-    if (!weights.memory_projections.empty()) {
-        const std::int64_t cols = MemoryBlock<Ctx, T>::cols(weights.memory_projections);
-        saved.kv = run.take(memory.rows, cols + 2 * embeddings.cols);
-        MemoryBlock<Ctx, T>::forward(run, weights.memory_projections, memory,
-                                     saved.kv.columns(0, cols));
-    }
+    saved.kv = MemoryBlock<Ctx, T>::forward(run, weights.memory_projections, memory);
     for (std::size_t i = 0; i < weights.layers.size(); ++i) {
         begin();
         run.enter(i, saved.input_space);
@@ -115,8 +110,7 @@ auto StackBlock<Ctx, T>::evaluate(StackPass<Ctx, T> run, const Weights& weights,
     Matrix all_kv;
     if (calls.begin && !weights.memory_projections.empty()) {
         begin();  // the block of all layers' projections, which is gone when the layers come
-        all_kv = run.take(memory.rows, MemoryBlock<Ctx, T>::cols(weights.memory_projections));
-        MemoryBlock<Ctx, T>::forward(run, weights.memory_projections, memory, all_kv);
+        all_kv = MemoryBlock<Ctx, T>::forward(run, weights.memory_projections, memory);
         mark = run.arena.mark();
     }
     for (const auto& layer : weights.layers) {
@@ -144,16 +138,19 @@ void StackBlock<Ctx, T>::backward(StackPass<Ctx, T> run, const Weights& weights,
     }
     const std::int64_t d_model = d_output.cols;
     const bool has_memory = !weights.memory_projections.empty();
-    for (std::size_t i = weights.layers.size(); i-- > 0;) {
+    const std::size_t layers = weights.layers.size();
+    const Matrix d_last = run.take(memory.rows, has_memory ? 2 * d_model : 0);
+    for (std::size_t i = layers; i-- > 0;) {
         run.enter(i, saved.input_space);
-        LayerBlock<Ctx, T>::backward(run, weights.layers[i], saved.layers[i], d,
-                                     layer_columns(saved.kv, i + 1, d_model));
+        LayerBlock<Ctx, T>::backward(
+            run, weights.layers[i], saved.layers[i], d,
+            i + 1 == layers ? d_last : layer_columns(saved.kv, i + 1, d_model));
         finish();
     }
     if (has_memory) {
-        const std::int64_t cols = MemoryBlock<Ctx, T>::cols(weights.memory_projections);
-        MemoryBlock<Ctx, T>::backward(run, weights.memory_projections, memory,
-                                      saved.kv.columns(2 * d_model, cols), d_memory);
+        const Constant d_others = saved.kv.columns(d_last.cols, saved.kv.cols - d_last.cols);
+        MemoryBlock<Ctx, T>::backward(run, weights.memory_projections, memory, d_others, d_last,
+                                      d_memory);
         std::size_t first = 0;
         for (const auto& part : weights.memory_projections) {
             if (weights.memory_biases.empty()) break;  // the layers have written to the block

@@ -59,7 +59,9 @@ void linear_backward_weight(CpuContext& ctx, HostMatrix<const T> x, HostMatrix<c
         if (into == Into::overwrite) fill_zero(ctx, dw);
         return;
     }
-    if (collides(dy) && cpu::first_is_not_general())
+    // The first choice for columns of a wider matrix is the general product.
+    const bool dense = dy.stride == dy.cols;
+    if (collides(dy) && dense && cpu::first_is_not_general())
         return multiply(ctx, dy, x, dw, into, Method::first);
     if (collides(dy) || collides(x)) return multiply_spread(ctx, dy, x, dw, into);
     multiply(ctx, dy, x, dw, into, Method::general);
