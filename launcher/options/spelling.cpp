@@ -29,6 +29,10 @@ std::string probably_meant(std::string_view typed, const std::vector<std::string
     std::size_t nearest = std::min<std::size_t>(3, typed.size() / 3) + 1;
     std::string meant;
     for (const std::string& word : words) {
+        // The distance is at least that of the lengths. Without this, a name of a million letters
+        // in a file would take seconds.
+        if (typed.size() >= word.size() + nearest || word.size() >= typed.size() + nearest)
+            continue;
         const std::size_t wrong = spelling_distance(typed, word);
         if (wrong >= nearest) continue;
         nearest = wrong;

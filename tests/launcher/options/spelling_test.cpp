@@ -27,3 +27,9 @@ TEST_CASE("a word is suggested if a third of its letters, and at most 3, are wro
     CHECK(probably_meant("x", words).empty());
     CHECK(probably_meant("", words).empty());
 }
+
+TEST_CASE("a name of any length is answered at once") {
+    // With every letter compared this takes longer than a test may.
+    const std::string typed(std::size_t{1} << 27, 'a');
+    CHECK(probably_meant(typed, std::vector<std::string>(200, "multiprocessing_train")).empty());
+}
