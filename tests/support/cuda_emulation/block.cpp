@@ -2,6 +2,7 @@
 #include "tests/support/cuda_emulation/block.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <deque>
 #include <exception>
@@ -26,11 +27,10 @@ struct Copy {
     std::size_t bytes;
 };
 
-struct Thread {
-    enum class State { ready, at_block, at_lanes, done };
+enum class State : std::uint8_t { ready, at_block, at_lanes, done };
 
+struct Thread {
     Fiber fiber;
-    State state = State::done;
     uint3 index{};
     unsigned number = 0;                   // in its block
     std::deque<std::vector<Copy>> copies;  // groups, of which the newest is open
@@ -55,8 +55,14 @@ public:
             throw Error(ErrorKind::contract, "a kernel's function was called outside of a kernel");
         return *current_;
     }
-    Thread& lane_of(const Thread& thread, unsigned lane) {
-        return *threads_[thread.number / warp_size * warp_size + lane];
+    // Suspends the running thread until something sets it ready.
+    void wait(State state) {
+        states_[current_->number] = state;
+        current_->fiber.suspend();
+    }
+    void set_ready(const Thread& thread, std::uint32_t lanes) {
+        State* states = &states_[thread.number / warp_size * warp_size];
+        for (; lanes != 0; lanes &= lanes - 1) states[std::countr_zero(lanes)] = State::ready;
     }
     unsigned lanes_of(const Thread& thread) const {
         return std::min(warp_size, count_ - thread.number / warp_size * warp_size);
@@ -88,6 +94,7 @@ private:
     void resume(Thread& thread);
 
     std::vector<std::unique_ptr<Thread>> threads_;
+    std::vector<State> states_;  // of the threads, side by side because each round reads them all
     std::vector<std::vector<Meeting>> meetings_;  // of each warp
     std::vector<std::byte> shared_;
     SharedBytes shared_bytes_;
@@ -132,11 +139,11 @@ void Engine::start_block() {
     std::memset(shared_.data(), 0xFF, shared_.size());
     meetings_.resize(std::max<std::size_t>(meetings_.size(), count_ / warp_size + 1));
     for (auto& meetings : meetings_) meetings.clear();
+    states_.assign(count_, State::ready);
     for (unsigned i = 0; i < count_; ++i) {
         Thread& thread = *threads_[i];
         thread.number = i;
         thread.index = {i % block_.x, i / block_.x % block_.y, i / block_.x / block_.y};
-        thread.state = Thread::State::ready;
         thread.copies.assign(1, {});
         thread.fiber.start(&Engine::enter, this);
     }
@@ -149,9 +156,7 @@ void Engine::enter(void* self) {
     } catch (...) {
         engine.failure_ = std::current_exception();
     }
-    Thread& thread = *engine.current_;
-    thread.state = Thread::State::done;
-    thread.fiber.suspend();
+    engine.wait(State::done);
 }
 
 void Engine::resume(Thread& thread) {
@@ -169,27 +174,25 @@ bool Engine::run_ready_threads() {
     unsigned next = static_cast<unsigned>(random >> 1) % count_;
     bool any = false;
     for (unsigned i = 0; i < count_; ++i) {
-        Thread& thread = *threads_[next];
+        const unsigned number = next;
         if (forwards)
             next = next + 1 == count_ ? 0 : next + 1;
         else
             next = next == 0 ? count_ - 1 : next - 1;
-        if (thread.state != Thread::State::ready) continue;
+        if (states_[number] != State::ready) continue;
         any = true;
-        resume(thread);
+        resume(*threads_[number]);
     }
     return any;
 }
 
 void Engine::end_wait() {
-    unsigned at_block = 0;
-    for (unsigned i = 0; i < count_; ++i)
-        at_block += threads_[i]->state == Thread::State::at_block ? 1 : 0;
+    const auto at_block = std::ranges::count(states_, State::at_block);
     if (at_block != count_)
         throw Error(ErrorKind::contract,
                     std::to_string(at_block) + " of a block's " + std::to_string(count_) +
                         " threads wait at a barrier, and the others returned or wait elsewhere");
-    for (unsigned i = 0; i < count_; ++i) threads_[i]->state = Thread::State::ready;
+    std::ranges::fill(states_, State::ready);
 }
 
 void Engine::run_block() {
@@ -197,10 +200,7 @@ void Engine::run_block() {
     for (;;) {
         while (run_ready_threads()) {
         }
-        bool done = true;
-        for (unsigned i = 0; i < count_; ++i)
-            done = done && threads_[i]->state == Thread::State::done;
-        if (done) return;
+        if (std::ranges::count(states_, State::done) == count_) return;
         end_wait();
     }
 }
@@ -212,11 +212,7 @@ void run_grid(dim3 grid, dim3 block, const SharedBytes& shared,
     engine().run(grid, block, shared, kernel);
 }
 
-void wait_for_block() {
-    Thread& thread = engine().current();
-    thread.state = Thread::State::at_block;
-    thread.fiber.suspend();
-}
+void wait_for_block() { engine().wait(State::at_block); }
 
 void wait_for_lanes(std::uint32_t mask, void* operand, Exchange exchange) {
     Engine& here = engine();
@@ -234,14 +230,10 @@ void wait_for_lanes(std::uint32_t mask, void* operand, Exchange exchange) {
         meeting = meetings.insert(meetings.end(), Meeting{mask, exchange, 0, {}});
     meeting->operands[own] = operand;
     meeting->arrived |= std::uint32_t{1} << own;
-    if (meeting->arrived != mask) {
-        thread.state = Thread::State::at_lanes;
-        return thread.fiber.suspend();
-    }
+    if (meeting->arrived != mask) return here.wait(State::at_lanes);
     exchange(meeting->operands);
     meetings.erase(meeting);
-    for (unsigned i = 0; i < lanes; ++i)
-        if ((mask >> i & 1) != 0) here.lane_of(thread, i).state = Thread::State::ready;
+    here.set_ready(thread, mask);
 }
 
 unsigned lane() { return engine().current().number % warp_size; }
