@@ -87,7 +87,7 @@ std::optional<Options> parse(int argc, char** argv) {
     add("backend", po::value(&o.backend),
         "auto, gloo, mpi (under mpirun), threads, or nccl (a GPU each)");
     add("least-bytes", po::value(&o.least_bytes), "smallest size");
-    add("most-bytes", po::value(&o.max_bytes), "largest size; sizes grow fourfold");
+    add("max-bytes", po::value(&o.max_bytes), "largest size; sizes grow fourfold");
     add("repeats", po::value(&o.repeats), "timed sums of each size");
     add("allow-shared-gpu", "with nccl: ranks take turns where there are fewer GPUs");
     po::variables_map given;

@@ -30,7 +30,7 @@ SEARCHES = {
     "beam 4, blocks": "--inference beam --beam-size 4 --beam-block-ngram 3 --beam-context-block-ngram 3 --beam-min-length 5",
 }
 
-MOST_NOTES = 10  # per model and search
+MAX_NOTES = 10  # per model and search
 
 
 def lockstep(program, *arguments):
@@ -106,8 +106,8 @@ def compare_replies(name, search, contexts, ours, theirs, judge):
         if mine != other.reply:
             margin = judge().score(context, other.reply, penalty) - judge().score(context, mine, penalty)
             notes.append(f"{name}, {search}, row {row}: margin {margin:.2e}\n  ParlAI:   {other.reply}\n  Lockstep: {mine}")
-    if len(notes) > MOST_NOTES:
-        notes[MOST_NOTES:] = [f"{name}, {search}: and {len(notes) - MOST_NOTES} more"]
+    if len(notes) > MAX_NOTES:
+        notes[MAX_NOTES:] = [f"{name}, {search}: and {len(notes) - MOST_NOTES} more"]
     return same >= 0.99 * len(theirs), notes
 
 

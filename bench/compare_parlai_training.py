@@ -25,10 +25,15 @@ SHARED = (
 ).split()
 
 
+def validation_of(model):
+    """Returns what ParlAI's last validation of a model found."""
+    return json.loads(pathlib.Path(f"{model}.trainstats").read_text())["final_valid_report"]
+
+
 def theirs(work, seed):
     model = work / f"parlai-{seed}"
     parlai_peer.train(model, work / "text", work / "dict", [*SHARED, "--seed", seed])
-    return json.loads(pathlib.Path(f"{model}.trainstats").read_text())["final_valid_report"]["ppl"]
+    return validation_of(model)["ppl"]
 
 
 def ours(work, program, seed):
@@ -44,8 +49,10 @@ def main():
     parser.add_argument("work", type=pathlib.Path, metavar="WORK")
     parser.add_argument("--lockstep", default=ROOT / "build/bin/lockstep", type=pathlib.Path)
     parser.add_argument("--data", default=ROOT / "examples/shakespeare", type=pathlib.Path, help="holds train.txt and valid.txt")
-    parser.add_argument("--seeds", default=5, type=int)
+    parser.add_argument("--seeds", default=5, type=int, help="at least 2, for the means have deviations")
     arguments = parser.parse_args()
+    if arguments.seeds < 2:
+        parser.error("--seeds: at least 2, because the means are compared by their deviations")
     arguments.lockstep = arguments.lockstep.resolve()
     work = arguments.work.resolve()
     work.mkdir(parents=True, exist_ok=True)

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Times replies. It takes the options of `lockstep generate` and three more:
-//   --rounds N            passes over all prompts that are timed, after one that is not (default:
-//   3)
-//   --tokens N            every reply has exactly N tokens, as a peer with the same numbers has
-//   --contexts-out FILE   writes the prompts' token ids as JSON, for bench/torch_generate.py
-// It prints one JSON line. With --tokens 1 and -bs 1 the time of a batch is that to the first
-// token.
+//   --rounds N           passes over all prompts that are timed, after one that is not (3)
+//   --tokens N           every reply has exactly N tokens, as a peer with the same numbers has
+//   --contexts-out FILE  writes the prompts' token ids as JSON, for bench/torch_generate.py
+// It prints one JSON line. With --tokens 1 and -bs 1, a batch takes the time to the first token.
 #include <algorithm>
 #include <boost/program_options.hpp>
 #include <cmath>
@@ -87,6 +85,12 @@ Contexts contexts_of(const launcher::RunConfig& config, const launcher::ChatSess
     return contexts;
 }
 
+void write_contexts(const std::string& path, const Contexts& contexts) {
+    std::ofstream file(path);
+    file << nlohmann::json(contexts).dump() << '\n';
+    if (!file.flush()) throw_errno("--contexts-out cannot be written", path);
+}
+
 // Replies to all contexts once, in batches.
 void reply_to(const Contexts& contexts, launcher::ChatSession& talker, std::size_t batch,
               TimedBatches& timed) {
@@ -112,8 +116,7 @@ int run(const std::vector<std::string>& arguments) {
     if (!config) return 0;
     launcher::ChatSession talker(*config);
     const Contexts contexts = contexts_of(*config, talker);
-    if (!options.contexts_out.empty())
-        std::ofstream(options.contexts_out) << nlohmann::json(contexts).dump() << '\n';
+    if (!options.contexts_out.empty()) write_contexts(options.contexts_out, contexts);
     const auto batch = static_cast<std::size_t>(config->batch.batchsize);
     TimedBatches untimed, timed;
     reply_to(contexts, talker, batch, untimed);

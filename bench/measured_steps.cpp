@@ -9,7 +9,8 @@ namespace lockstep::bench {
 
 namespace {
 
-// Returns the smallest of `values` that is not exceeded by the share `share` of them.
+// Returns the smallest of `values` that more than the share `share` of them do not exceed. Of an
+// even number, the median is thus the larger of the middle two, as the peer's.
 double quantile(std::vector<double> values, double share) {
     std::ranges::sort(values);
     const auto at = static_cast<std::size_t>(share * static_cast<double>(values.size()));

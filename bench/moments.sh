@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 seeds=${1:-5}
 build=$(realpath -m "${BENCH_BUILD:-build/bench}")
 [ -f "$build/CMakeCache.txt" ] || cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DLOCKSTEP_TESTS=OFF > /dev/null
-cmake --build "$build" --target lockstep > /dev/null
+cmake --build "$build" --target lockstep -- --quiet
 PATH=$build/bin:$PATH
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -7,16 +7,12 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+cmake/install-packages.sh cmake/packages.txt cmake/packages-bench.txt
 build=$(realpath -m "${BENCH_BUILD:-build/bench}")
 [ -f "$build/CMakeCache.txt" ] || cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DLOCKSTEP_TESTS=OFF > /dev/null
-cmake --build "$build" --target lockstep lockstep_mpi bench_smallest_mpi > /dev/null
+cmake --build "$build" --target lockstep lockstep_mpi bench_smallest_mpi -- --quiet
 
-torchrun=${TORCHRUN:-$PWD/build/torch/bin/torchrun}
-if [ ! -x "$torchrun" ]; then
-    echo "making a Python environment with PyTorch in build/torch" >&2
-    python3 -m venv build/torch
-    build/torch/bin/pip install --quiet torch numpy
-fi
+torchrun=${TORCHRUN:-$(bench/torch_environment.sh)/bin/torchrun}
 python3 bench/startup.py local --bin "$build/bin" --torchrun "$torchrun" "$@"
 
 if [ "$(id -u)" != 0 ]; then

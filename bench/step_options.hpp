@@ -13,7 +13,7 @@
 
 namespace lockstep::bench {
 
-// These are the options of bench/torch_peer.py, with its defaults.
+// What is trained is said by the options of bench/torch_peer.py, with its defaults.
 struct StepOptions {
     model::Kind kind = model::Kind::generator;
     train::Precision precision = train::Precision::fp32;

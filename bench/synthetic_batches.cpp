@@ -32,6 +32,7 @@ void fill_up(train::RaggedTokens& side) {
 
 std::vector<std::vector<RowLengths>> batches_of_file(const std::string& path, std::int64_t batch) {
     std::ifstream file(path);
+    if (!file) throw_errno("--lengths cannot be read", path);
     std::vector<RowLengths> rows;
     std::string line;
     for (std::uint64_t number = 1; read_line(file, line, path, number); ++number) {

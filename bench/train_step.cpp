@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times the training step of our training path. Options and JSON line are the same as in
-// bench/torch_peer.py.
+// Times the training step of our training path. The options that say what is trained are those of
+// bench/torch_peer.py, and the JSON line has its figures under its names, and further ones.
 #include <sys/resource.h>
 
 #include <algorithm>

@@ -11,6 +11,9 @@ from .probes import BARRIERS, PERF, PRODUCTS, share_of
 from .rows import BENCH
 
 
+LONGEST_RUN_S = 3600  # transformers needs minutes for a batch of replies of GPT-2
+
+
 def last_figures(output):
     """Returns the last line that is a JSON object."""
     for line in reversed(output.splitlines()):
@@ -36,14 +39,13 @@ class Programs:
     def binary(self, name):
         return os.path.join(self.folder, name)
 
-    def lacking(self, row):
-        """Returns why the row cannot run here, or None."""
-        for contestant in row.contestants.values():
-            if contestant.probe == "perf" and not shutil.which("perf"):
-                return "perf is not installed"
-            module = {"torch": "torch", "transformers": "transformers"}.get(contestant.program)
-            if module and subprocess.run([self.python, "-c", f"import {module}"], capture_output=True).returncode != 0:
-                return f"{self.python} has no {module}"
+    def lacking(self, contestant):
+        """Returns why the program cannot run here, or None."""
+        if contestant.probe == "perf" and not shutil.which("perf"):
+            return "perf is not installed"
+        module = {"torch": "torch", "transformers": "transformers"}.get(contestant.program)
+        if module and subprocess.run([self.python, "-c", f"import {module}"], capture_output=True).returncode != 0:
+            return f"{self.python} has no {module}"
         return None
 
     def command(self, contestant):
@@ -66,10 +68,13 @@ class Programs:
 
     def environment(self, contestant, held):
         threads = max(1, self.cores // contestant.ranks)
-        return {**os.environ, "OMP_NUM_THREADS": str(threads), **held, **contestant.environment}
+        return {**os.environ, "OMP_NUM_THREADS": str(threads), **held}
 
     def output(self, command, environment):
-        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+        try:
+            done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LONGEST_RUN_S)
+        except subprocess.TimeoutExpired:
+            raise RuntimeError(f"{' '.join(command)} took more than {LONGEST_RUN_S} s") from None
         if done.returncode != 0:
             raise RuntimeError(f"{' '.join(command)} failed:\n{done.stderr[-2000:]}")
         return done.stdout

@@ -4,7 +4,7 @@ import os
 import subprocess
 
 EXAMPLES = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "examples", "shakespeare")
-MOST_PROMPTS = 64
+MAX_PROMPTS = 64
 
 # Learned positions are in the file of the weights, so that the peer can take them from there.
 SHARED = ("--n-positions 256 --text-truncate 128 --label-truncate 128 --max-train-steps 1 -bs 16 "
@@ -19,7 +19,7 @@ KINDS = {
 def prompts_of(lines):
     """Returns the texts of rows in ParlAI's format, one a line."""
     texts = [field[5:] for line in lines for field in line.rstrip("\n").split("\t") if field.startswith("text:")]
-    return texts[:MOST_PROMPTS]
+    return texts[:MAX_PROMPTS]
 
 
 def command(words):

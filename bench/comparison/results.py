@@ -17,8 +17,11 @@ class Results:
 
     def _read(self):
         with open(self.path) as file:
-            stored = json.load(file)
-        if "machine" not in stored or "rounds" not in stored:
+            try:
+                stored = json.load(file)
+            except ValueError as problem:
+                raise ValueError(f"{self.path}: is not a results file of this program ({problem})") from None
+        if not isinstance(stored, dict) or "machine" not in stored or "rounds" not in stored:
             raise ValueError(f"{self.path}: is not a results file of this program")
         if stored["machine"] != self.machine:
             raise ValueError(f"{self.path}: was measured on another machine ({stored['machine']}); name another file")

@@ -4,7 +4,6 @@ import re
 import statistics
 
 AT_MOST = ("memory", "products", "barriers", "first", "batch_ms")
-FIGURES = {"barriers": "barriers", "batch_ms": "batch_ms"}
 
 
 def median(rounds, name, key):
@@ -39,7 +38,7 @@ def value_of(goal, rounds):
     if goal.of == "first":
         first, later = median(rounds, goal.ours, "first_ms"), median(rounds, goal.ours, "step_ms")
         return first / later if first is not None and later else None
-    return median(rounds, goal.ours, FIGURES[goal.of])
+    return median(rounds, goal.ours, goal.of)
 
 
 def reached(goal, value):
@@ -80,14 +79,26 @@ def rates_table(rows, results):
     return lines
 
 
-def machine_lines(machine, settings):
+def machine_line(machine):
     instructions = ", ".join(machine["instructions"]) or "none of those that matter"
-    return [f"The machine is {machine['cores']} cores of {machine['processor']} with the instructions {instructions}. {settings}"]
+    return f"The machine is {machine['cores']} cores of {machine['processor']} with the instructions {instructions}."
 
 
-def sections(rows, results, settings):
+def settings_line(rows, results):
+    """Tells how the rounds of these rows were taken, which a results file may have collected over days and commits."""
+    taken = [each.taken for row in rows for each in results.rounds.get(row, []) if each.taken]
+    if not taken:
+        return "It is not known when the figures were measured."
+    dates, commits = sorted({each["date"] for each in taken}), list(dict.fromkeys(each["commit"] for each in taken))
+    steps = sorted({(each["steps"], each["warmup"]) for each in taken})
+    return (f"The figures are medians over rounds of `bench/compare.py` with "
+            f"{' or '.join(f'--steps {timed} --warmup {untimed}' for timed, untimed in steps)}, measured "
+            f"{'on ' + dates[0] if len(dates) == 1 else f'from {dates[0]} to {dates[-1]}'} at {', '.join(commits)}.")
+
+
+def sections(rows, results):
     """Returns the text between the markers of each name."""
-    goals = [*machine_lines(results.machine, settings), "", *goals_table(rows, results)]
+    goals = [f"{machine_line(results.machine)} {settings_line(rows, results)}", "", *goals_table(rows, results)]
     return {"goals": "\n".join(goals), "rates": "\n".join(rates_table(rows, results))}
 
 

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Tests of bench/compare.py: rows, parsing, the repeats of rounds that were not quiet, tables. They need no torch."""
+import contextlib
+import io
 import json
 import os
 import pathlib
@@ -58,7 +60,7 @@ class Turns(unittest.TestCase):
 
     def test_a_machine_that_is_never_quiet_gives_the_least_different_round_and_says_so(self):
         found = self.measured(100, 50, 100, 80, 100, 60, 100, 70)
-        self.assertEqual((found.before, found.after, found.tries, found.quiet), (100, 80, turns.MOST_TRIES, False))
+        self.assertEqual((found.before, found.after, found.tries, found.quiet), (100, 80, turns.MAX_TRIES, False))
         self.assertEqual(found.runs["ours"], {"n": 3})
 
 
@@ -109,10 +111,11 @@ class Rows(unittest.TestCase):
             for goal in row.goals:
                 self.assertLessEqual({goal.ours, *goal.others}, set(row.contestants), row.name)
 
-    def test_rows_are_chosen_by_the_beginnings_of_names(self):
+    def test_rows_are_chosen_by_name_by_pattern_or_by_the_beginnings_of_names(self):
         every = rows.all_rows([])
-        self.assertEqual(list(compare.chosen(every, "short,gpt2-fp32")),
-                         ["gpt2-fp32", "gpt2-fp32-avx2", "short-d64", "short-d128", "short-d192"])
+        self.assertEqual(list(compare.chosen(every, "seq2seq-bf16")), ["seq2seq-bf16"])
+        self.assertEqual(list(compare.chosen(every, "*-avx2")), ["seq2seq-fp32-avx2", "gpt2-fp32-avx2"])
+        self.assertEqual(list(compare.chosen(every, "short,long-f")), ["long-fp32", "short-d64", "short-d128", "short-d192"])
         with self.assertRaisesRegex(ValueError, "--rows other: no row"):
             compare.chosen(every, "short,other")
 
@@ -123,6 +126,48 @@ class Rows(unittest.TestCase):
         self.assertEqual(threads, {"ours": "2", "1 rank": "4", "DDP": "2"})
         self.assertEqual(caller.command(row.contestants["ours"])[-6:], ["--ranks", "2", "--steps", "5", "--warmup", "2"])
         self.assertIn("torch.distributed.run", caller.command(row.contestants["DDP"]))
+
+
+class Programs:
+    """Stands for the programs of a folder: some are missing, some fail."""
+
+    def __init__(self, lacking=(), failing=()):
+        self.without, self.failing = lacking, failing
+
+    def lacking(self, contestant):
+        return "it is not there" if contestant.program in self.without else None
+
+    def ceiling(self, dtype, held):
+        return 100
+
+    def run(self, contestant, held):
+        if contestant.program in self.failing:
+            raise RuntimeError("the program failed")
+        return {"tokens_per_s": 7}
+
+
+class Measuring(unittest.TestCase):
+    def measure(self, names, **programs):
+        every, self.results = rows.all_rows([]), results.Results(None, HERE)
+        chosen = {name: every[name] for name in names}
+        with contextlib.redirect_stderr(io.StringIO()) as self.said:
+            return compare.measure(chosen, Programs(**programs), 1, self.results, {"commit": "abc"})
+
+    def test_a_missing_peer_leaves_the_row_s_others(self):
+        self.assertEqual(self.measure(["seq2seq-bf16"], lacking=["torch"]), 0)
+        (only,) = self.results.rounds["seq2seq-bf16"]
+        self.assertEqual((list(only.runs), only.taken), (["ours"], {"commit": "abc"}))
+        self.assertIn("seq2seq-bf16: without PyTorch, because it is not there", self.said.getvalue())
+
+    def test_a_row_without_our_program_is_left_out(self):
+        self.assertEqual(self.measure(["seq2seq-bf16"], lacking=["step"]), 0)
+        self.assertEqual((self.results.rounds, self.results.skipped), ({}, {"seq2seq-bf16": "it is not there"}))
+
+    def test_a_program_that_fails_leaves_the_other_rows(self):
+        self.assertEqual(self.measure(["seq2seq-bf16", "seq2seq-bf16-first-step"], failing=["torch"]), 1)
+        self.assertEqual(list(self.results.rounds), ["seq2seq-bf16-first-step"])
+        self.assertEqual(self.results.skipped, {"seq2seq-bf16": "a program failed"})
+        self.assertIn("seq2seq-bf16: the program failed", self.said.getvalue())
 
 
 class Tables(unittest.TestCase):
@@ -171,6 +216,15 @@ class Tables(unittest.TestCase):
         lines = tables.rates_table({"seq2seq-fp32": self.row}, self.results)
         self.assertEqual(lines[2], "| seq2seq-fp32 | ours | 200 | 7.00 | 90 | 50 | 80-100 | 4, 1 of them not quiet |")
 
+    def test_the_page_tells_how_each_round_was_taken(self):
+        taken = dict(date="2026-01-02", commit="abc", steps=5, warmup=2)
+        for more in (taken, {**taken, "date": "2026-01-01", "commit": "def"}, {**taken, "steps": 9}):
+            self.results.add("a", turns.Round({}, 100, 100, 1, more))
+        self.assertEqual(tables.settings_line({"a": None}, self.results),
+                         "The figures are medians over rounds of `bench/compare.py` with --steps 5 --warmup 2 or --steps 9 "
+                         "--warmup 2, measured from 2026-01-01 to 2026-01-02 at abc, def.")
+        self.assertIn("not known", tables.settings_line({"seq2seq-fp32": None}, self.results))
+
     def test_only_what_is_between_the_markers_is_replaced(self):
         page = f"before\n{tables.begin_of('goals')}\nold\n{tables.END}\nmiddle\n{tables.begin_of('rates')}\nold\n{tables.END}\nafter\n"
         expected = page.replace("old", "new \\1", 1)
@@ -181,7 +235,7 @@ class Tables(unittest.TestCase):
 
     def test_the_page_of_the_repository_has_the_markers(self):
         page = (ROOT / "docs/performance.md").read_text()
-        texts = tables.sections({}, self.results, "")
+        texts = tables.sections({}, self.results)
         self.assertNotEqual(tables.written(page, texts), page)
         self.assertIn("2 cores of A processor with the instructions avx512f, avx2", texts["goals"])
 
@@ -197,11 +251,15 @@ class Files(unittest.TestCase):
         first = results.Results(path, HERE)
         first.skip("a", "no torch")
         first.skip("b", "no perf")
-        first.add("a", round_of({"ours": {"n": 1}}, 5, 4))
+        first.add("a", turns.Round({"ours": {"n": 1}}, 5, 4, 1, {"commit": "abc"}))
         again = results.Results(path, HERE)
-        self.assertEqual((again.rounds, again.skipped), ({"a": [round_of({"ours": {"n": 1}}, 5, 4)]}, {"b": "no perf"}))
+        self.assertEqual((again.rounds, again.skipped), ({"a": [turns.Round({"ours": {"n": 1}}, 5, 4, 1, {"commit": "abc"})]}, {"b": "no perf"}))
         with self.assertRaisesRegex(ValueError, "another machine"):
             results.Results(path, {**HERE, "cores": 8})
+        for text in ("[]", '{"machine"'):
+            pathlib.Path(path).write_text(text)
+            with self.assertRaisesRegex(ValueError, "results.json: is not a results file"):
+                results.Results(path, HERE)
 
     def test_a_page_is_not_written_from_some_rows(self):
         every = rows.all_rows([])

@@ -10,7 +10,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-most_mib=60
+max_mib=60
 build='' architectures='' toolkit='' out=build/lockstep-gpu.tar.gz
 while [ $# -gt 0 ]; do
     case $1 in
@@ -84,8 +84,8 @@ changed=$(git status --porcelain 2>/dev/null | grep -vc '^??' || true)
 mkdir -p "$(dirname "$out")"
 tar -C "$root" --owner=0 --group=0 -czf "$out" .
 mib=$((($(stat -c %s "$out") + 1048575) / 1048576))
-if [ "$mib" -gt "$most_mib" ]; then
-    echo "bundle.sh: $out has $mib MiB, more than $most_mib: what is large in it? (tar -tvzf $out | sort -nk3)" >&2
+if [ "$mib" -gt "$max_mib" ]; then
+    echo "bundle.sh: $out has $mib MiB, more than $max_mib: what is large in it? (tar -tvzf $out | sort -nk3)" >&2
     exit 1
 fi
 echo "$out: $mib MiB, ${#programs[@]} programs, $(find "$root/lib" -type f -name "*.so.*" | wc -l) libraries, glibc $(getconf GNU_LIBC_VERSION | cut -d " " -f 2), $attention"

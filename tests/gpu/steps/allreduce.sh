@@ -12,7 +12,7 @@ if share_a_gpu "$ranks"; then
 else
     start=("${bench[@]}" --ranks "$ranks")
 fi
-if [ "$mode" = dry ]; then start+=(--backend gloo --most-bytes 65536 --repeats 5); else start+=(--backend nccl); fi
+if [ "$mode" = dry ]; then start+=(--backend gloo --max-bytes 65536 --repeats 5); else start+=(--backend nccl); fi
 with_libraries show "${start[@]}" > output 2>&1 || {
     code=$?
     not_run_if_refused output
